@@ -16,7 +16,7 @@ export default defineConfig({
   resolve: { alias: [LOAD_CORE] },
   test: {
     // They only end what hangs: nothing may be red because this machine is busy.
-    testTimeout: isDeep ? 7_200_000 : 120_000,
+    testTimeout: isDeep ? 1_200_000 : 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 45_000 } },
     setupFiles: ['test/support/each-file.ts'],

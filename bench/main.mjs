@@ -160,12 +160,13 @@ const PARTS = {
   },
   forwarder: async () => {
     const { forwarderCost } = await import('./forwarder-cost.mjs')
-    const { wallMillis, cpuMillis, bareMillis } = await forwarderCost()
+    const { wallMillis, cpuMillis, bareMillis, lightMillis } = await forwarderCost()
     add(
       'forwarder: a hook that is a command, on top of Node itself',
       `${oneDecimal(wallMillis)} ms (Node ${oneDecimal(bareMillis)} ms); CPU ${oneDecimal(cpuMillis)} ms`,
       '≤ 15 ms',
     )
+    add('forwarder: the hook command of an agent, by curl, in all', `${oneDecimal(lightMillis)} ms`, '≤ 25 ms')
   },
   'claude-code': async () => {
     const { claudeCodeCost } = await import('./claude-code-cost.mjs')

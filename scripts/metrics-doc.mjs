@@ -9,7 +9,7 @@ const INTRO = `# Metrics
 
 \`hermes.\` is the configuration key \`namespace\`. The metrics that begin with \`gen_ai.\` need \`gen_ai\` among the \`conventions\`. Metrics are
 **pushed** over OTLP, or **scraped** from hookspan's own endpoint (\`prometheus: {port: 9464}\`); see
-[backends/local.md](backends/local.md#prometheus-and-grafana). Without either, they are not exported.
+[backends.md](backends.md#prometheus-and-grafana). Without either, they are not exported.
 `
 
 const NAMES = `In Prometheus, a pushed histogram in seconds or milliseconds has its unit as a suffix; a scraped one does not. Other names are the same. A

@@ -167,7 +167,7 @@ function allows(packages: readonly string[], name: string): boolean {
   })
 }
 
-test.each(files)('%s imports only what its module may', path => {
+test.each(files)('has only allowed imports: %s', path => {
   const module = moduleOf(path)
   const rules = MODULES[module]
   expect(rules, `${module} is not a module`).toBeDefined()
@@ -181,14 +181,14 @@ test.each(files)('%s imports only what its module may', path => {
 })
 
 // What runs in a host's process: a reader that is gone must not end it.
-test('standard output and error are written to through terminal alone', () => {
+test('writes to standard output and error through terminal alone', () => {
   const direct = files.filter(
     path => !/^(?:cli|receiver\/forwarder)\//.test(path) && /process\.std(?:out|err)\.write/.test(code(path)),
   )
   expect(direct).toEqual([])
 })
 
-test('src has twelve folders at most, and none of them needs one above it', () => {
+test('has at most twelve folders in src, and none of them needs one above it', () => {
   const folders = [...new Set(Object.keys(MODULES).map(module => module.split('/')[0] as string))]
   expect(folders.filter(folder => folder !== 'surface').length).toBeLessThanOrEqual(12)
   const upward = Object.entries(MODULES).flatMap(([module, { modules }]) =>
@@ -200,7 +200,7 @@ test('src has twelve folders at most, and none of them needs one above it', () =
   expect(upward).toEqual(['plugin/pino -> surface'])
 })
 
-test('files reach their own module without leaving it', () => {
+test('reaches files of the own module without leaving it', () => {
   const roundabout = files.flatMap(path =>
     importsOf(path).filter(specifier => {
       const target = posix.join(posix.dirname(path), specifier)
@@ -221,7 +221,7 @@ function directly(path: string, target: string): string {
 /** The front, and what the start of a plugin needs of the module without the rest of it. */
 const OF_TRACE_LOG = new Set(['delivery/trace-log/index.ts', 'delivery/trace-log/private-file.ts'])
 
-test('the trace log is used by its front alone, which fits on a screen', () => {
+test('uses the trace log through its index alone, which fits on a screen', () => {
   const outsiders = files.filter(path => moduleOf(path) !== 'delivery/trace-log')
   const past = outsiders.flatMap(path =>
     (neighbours.get(path) ?? []).filter(
@@ -232,7 +232,7 @@ test('the trace log is used by its front alone, which fits on a screen', () => {
   expect(readFileSync(join(SRC, 'delivery/trace-log/index.ts'), 'utf8').split('\n').length).toBeLessThanOrEqual(60)
 })
 
-test('a machine needs nothing but events: no file, no clock, nothing of its agent', () => {
+test('needs nothing but events in a machine: no file, no clock, nothing of its agent', () => {
   const machines = files.filter(path => /^agents\/[^/]+\/events\.ts$/.test(path))
   const needed = new Set(machines.flatMap(path => [path, ...reachedFrom(path)]))
   const outside = [...needed].filter(path => importsOf(path).some(specifier => !specifier.startsWith('.')))
@@ -241,7 +241,7 @@ test('a machine needs nothing but events: no file, no clock, nothing of its agen
 })
 
 // That nothing of Node is in it, its build sees to.
-test('the page knows types of the server alone', () => {
+test('imports only types of the server into the page', () => {
   const page = files.filter(path => moduleOf(path) === 'viewer/page')
   const asked = page.flatMap(path =>
     [...code(path).matchAll(/import ([^;']*?) from '(\.\.\/server\/[^']+)'/g)].map(
@@ -251,7 +251,7 @@ test('the page knows types of the server alone', () => {
   expect(asked.filter(each => !/^type .* \.\.\/server\/api\.ts$/s.test(each))).toEqual([])
 })
 
-test('no file needs itself, neither for what runs nor for types', () => {
+test('has no import cycle, neither at run time nor of types', () => {
   expect(circles()).toEqual([])
 })
 
@@ -277,7 +277,7 @@ function reachedFrom(path: string): Set<string> {
   return reached
 }
 
-test('what is published needs every file: what scripts and tests alone use lies with them', () => {
+test('needs every file for a published one: files for scripts and tests alone lie with them', () => {
   const published = files.filter(path =>
     /^(?:index|testing|plugin\/(?:mcp|pino)\/index|guards\/(?:(?:builtin\/)?index|isolated-thread)|cli\/main|receiver\/forwarder\/main|viewer\/trace-index\/index-thread|agents\/[^/]+\/(?:index|hooks)|viewer\/page\/main)\.tsx?$/.test(
       path,
@@ -287,7 +287,7 @@ test('what is published needs every file: what scripts and tests alone use lies 
   expect(files.filter(path => !needed.has(path))).toEqual([])
 })
 
-test('only the guard catches on the hot path', () => {
+test('catches only in the guard on the hot path', () => {
   const catching = files.filter(path => HOT_MODULES.has(moduleOf(path)) && /\bcatch\b\s*[({]/.test(code(path)))
   expect(catching.filter(path => !MAY_CATCH.has(path))).toEqual([])
 })
@@ -295,18 +295,18 @@ test('only the guard catches on the hot path', () => {
 /** The type with what keeps it safe, and the policy that cuts and masks. */
 const MAY_MAKE_SAFE_TEXT = ['content/capture-policy.ts', 'content/capture.ts']
 
-test('no text is cast to safe text outside the capture', () => {
+test('casts no text to safe text outside the capture', () => {
   // Also as a part of a longer type (`as SafeText | undefined`). The viewer's values are what has been stored.
   const CAST = /\bas\b[^=;\n]*\b(SafeText|CapturedContent|SpanAttributeValue)\b/
   const casting = files.filter(path => !path.startsWith('reading/') && CAST.test(code(path)))
   expect(casting.sort()).toEqual(MAY_MAKE_SAFE_TEXT)
 })
 
-test('it has no module and no file that is named for nothing', () => {
+test('has no module and no file with an empty name', () => {
   expect(files.filter(path => /(^|\/)(utils?|helpers?|common|misc)(\/|\.ts$)/.test(path))).toEqual([])
 })
 
-test('no global of OpenTelemetry is touched', () => {
+test('touches no global of OpenTelemetry', () => {
   const touching = files.filter(path => /\bsetGlobal\w+|\bdiag\.setLogger|\.register\(\)/.test(code(path)))
   expect(touching).toEqual([])
 })
@@ -347,20 +347,20 @@ describe('plain words', () => {
     ),
   )
 
-  test('a comment begins with its subject, but for one in a hundred', () => {
+  test('begins comments with their subject, except for one in a hundred', () => {
     const wrong = comments.filter(comment => FREE_RELATIVE.test(wordsOf(comment)) && !IDIOM.test(wordsOf(comment)))
     expect(wrong.length, wrong.slice(0, 20).join('\n')).toBeLessThanOrEqual(comments.length / 100)
   })
 
-  test('a comment names components and not people, and data is not told', () => {
+  test('names components in comments, not people, and no data that speaks', () => {
     expect(comments.filter(comment => PEOPLE.test(comment) || SPEECH.test(comment))).toEqual([])
   })
 
-  test('a limit is MAX_ or MIN_', () => {
+  test('names limits MAX_ or MIN_', () => {
     expect(files.filter(path => /\bconst (?:MOST|LEAST|LONGEST|SHORTEST|FEWEST)_\w+/.test(code(path)))).toEqual([])
   })
 
-  test('an exported type has a name of its own, which is a noun', () => {
+  test('names each exported type once, with a noun', () => {
     const seen = new Map<string, string>()
     const doubled = types.flatMap(([name, path]) => {
       const first = seen.get(name)
@@ -371,7 +371,7 @@ describe('plain words', () => {
     expect(types.filter(([name]) => RIDDLE.test(name))).toEqual([])
   })
 
-  test.each(PAGES)('%s names components and not people', path => {
+  test.each(PAGES)('names components, not people, in %s', path => {
     const sentences = read(path)
       .replace(/```[\s\S]*?```/g, '')
       .split(/(?<=[.:;!?|])\s+|\n/)

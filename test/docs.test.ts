@@ -17,7 +17,7 @@ const SOURCES: readonly string[] = readdirSync(join(ROOT, 'src'), { recursive: t
 /** What is made by replaying a few hundred times takes seconds. */
 const SLOW = 120_000
 
-describe('what is made from the code is current (npm run docs)', () => {
+describe('a generated page is current (npm run docs)', () => {
   test.each([...GENERATED.keys()])(
     '%s',
     path => {
@@ -27,14 +27,17 @@ describe('what is made from the code is current (npm run docs)', () => {
   )
 })
 
-test.each(PAGES.filter(page => page.startsWith('docs/design')))('files that %s names are there', page => {
-  const named = inlineCode(read(page)).filter(text => /^[\w/-]+\.ts$/.test(text))
-  const paths = ['', 'src/', 'test/'].flatMap(folder => named.filter(path => exists(folder + path)))
-  const isThere = (path: string): boolean =>
-    paths.includes(path) || SOURCES.some(source => `/${source}`.endsWith(`/${path}`))
-  expect(named.length).toBeGreaterThan(0)
-  expect(named.filter(path => !isThere(path))).toEqual([])
-})
+test.each(PAGES.filter(page => page.startsWith('docs/design') || page === 'CONTRIBUTING.md'))(
+  'has only names of existing files: %s',
+  page => {
+    const named = inlineCode(read(page)).filter(text => /^[\w/-]+\.ts$/.test(text))
+    const paths = ['', 'src/', 'test/'].flatMap(folder => named.filter(path => exists(folder + path)))
+    const isThere = (path: string): boolean =>
+      paths.includes(path) || SOURCES.some(source => `/${source}`.endsWith(`/${path}`))
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter(path => !isThere(path))).toEqual([])
+  },
+)
 
 describe('docs/spans.md', () => {
   const page = read('docs/spans.md')
@@ -48,7 +51,7 @@ describe('docs/spans.md', () => {
     },
   )
 
-  test('and the page of metrics say every reason why a span is incomplete', () => {
+  test('has every reason of an incomplete span, as does the page of metrics', () => {
     const every: Record<IncompleteReason, true> = {
       turn_ended: true,
       orphaned: true,
@@ -63,7 +66,7 @@ describe('docs/spans.md', () => {
     }
   })
 
-  test('an attribute that is always there is not said to need content', () => {
+  test('marks no attribute that is always set as requiring content', () => {
     expect(page).toMatch(/^\| `hermes\.tool\.outcome` \| string \| end \| {2}\|/m)
     expect(page).toMatch(/^\| `hermes\.tool\.command` \| string \| start, later \| content \|/m)
     expect(page).toMatch(
@@ -73,7 +76,7 @@ describe('docs/spans.md', () => {
 })
 
 describe('docs/hooks.md', () => {
-  test('the turn that has everything has a value for every field of every hook', async () => {
+  test('has a value for every field of every hook in the complete turn', async () => {
     const { contractInterfaces, payloadInterfaces, describePayload } = await script<{
       contractInterfaces(): unknown
       payloadInterfaces(): ReadonlyMap<string, string>
@@ -109,14 +112,14 @@ describe('docs/metrics.md', () => {
 })
 
 describe('links', () => {
-  test.each(PAGES)('%s leads somewhere', path => {
+  test.each(PAGES)('resolves in %s', path => {
     for (const link of links(path)) {
       expect(exists(link.path), link.path).toBe(true)
       if (link.anchor !== undefined) expect(anchors(read(link.path)), link.path).toContain(link.anchor)
     }
   })
 
-  test('no link of the package leads out of it', () => {
+  test('stays within the package', () => {
     const { files } = JSON.parse(read('package.json')) as { files: string[] }
     const isShipped = (path: string): boolean => files.some(file => path === file || path.startsWith(`${file}/`))
     const leading = PAGES.filter(isShipped).flatMap(path => links(path).map(link => link.path))

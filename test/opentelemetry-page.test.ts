@@ -22,13 +22,13 @@ beforeEach(() => {
 
 afterEach(() => rmSync(project, { recursive: true, force: true }))
 
-test('each program of docs/opentelemetry.md says what it prints', () => {
+test('shows an output for each program of docs/opentelemetry.md', () => {
   expect(TELEMETRY).toMatch(/^\/\/ telemetry\.mjs\n/)
   expect(PROGRAMS.length).toBeGreaterThan(0)
   expect(PRINTED).toHaveLength(PROGRAMS.length)
 })
 
-test.each(PROGRAMS.map((program, index) => [program, PRINTED[index]]))('it prints that:\n%s', (program, printed) => {
+test.each(PROGRAMS.map((program, index) => [program, PRINTED[index]]))('prints:\n%s', (program, printed) => {
   const path = join(project, 'program.mjs')
   writeFileSync(path, program)
   const env = { PATH: process.env['PATH'], HOME: project, XDG_STATE_HOME: project }

@@ -50,7 +50,7 @@ async function inTurn(code: string): Promise<TestPlugin> {
   return hooks
 }
 
-test('the agent has at most 30 lines, says nothing, and draws the tree of the page', () => {
+test('has at most 30 lines, prints nothing, and draws the tree of the page', () => {
   expect(PROGRAM.trimEnd().split('\n').length).toBeLessThanOrEqual(30)
   const home = mkdtempSync(join(tmpdir(), 'hookspan-own-agent-'))
   try {
@@ -68,7 +68,7 @@ test('the agent has at most 30 lines, says nothing, and draws the tree of the pa
   }
 })
 
-test('a tool that asks, and one that delegates', async () => {
+test('has a tool that asks, and one that delegates', async () => {
   const hooks = await inTurn(TOOLS)
   expect(hooks.tree({ attributes: ['hermes.tool.outcome', 'hermes.approval.choice'] })).toBe(
     [
@@ -98,14 +98,14 @@ test('retries', async () => {
   )
 })
 
-test('a stream', async () => {
+test('has a stream', async () => {
   const hooks = await inTurn(STREAM)
   expect(hooks.tree({ attributes: ['gen_ai.usage.input_tokens'] })).toBe(
     'agent OK\n  llm OK\n    api.m OK [gen_ai.usage.input_tokens=5]',
   )
 })
 
-test('a turn that is a generator', async () => {
+test('has a turn that is a generator', async () => {
   const hooks = createTestPlugin()
   await runPiece(GENERATOR, { hooks })
   expect(hooks.tree({ attributes: ['output.value'] })).toBe(

@@ -67,7 +67,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 }
 
 const EXPECTED: readonly RegExp[] = [
-  /^dist\/(.+\.d\.ts|(index|testing|plugin\/(mcp|pino)\/index|cli\/main|trace-index\/index-thread|guards\/((builtin\/)?index|isolated-thread)|agents\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|plugin\/core-and-pipeline)\.cjs(\.map)?)$/,
+  /^dist\/(.+\.d\.ts|(index|testing|plugin\/(mcp|pino)\/index|cli\/main|trace-index\/index-thread|guards\/((builtin\/)?index|isolated-thread)|agents\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|plugin\/(core-and-pipeline|opentelemetry))\.cjs(\.map)?)$/,
   /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
@@ -78,7 +78,7 @@ const EXPECTED: readonly RegExp[] = [
   /^(package\.json|openclaw\.plugin\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
 ]
 
-describe('what is published', () => {
+describe('the published files', () => {
   test('is the program, its recordings and its documentation', () => {
     expect(paths).toEqual(
       expect.arrayContaining([
@@ -93,7 +93,7 @@ describe('what is published', () => {
         'fixtures/hermes-turn.jsonl',
         'fixtures/demo-session.jsonl',
         'docs/configuration.md',
-        'docs/backends/README.md',
+        'docs/backends.md',
         'docs/privacy.md',
         'docker-compose.yml',
         'observability/prometheus.yml',
@@ -177,7 +177,7 @@ describe('installed in a project', () => {
     expect(names.toSorted()).toEqual([...Object.keys(ENTRIES), 'hookspan/package.json'].toSorted())
   })
 
-  test('they can be imported, and its package.json, and nothing else', async () => {
+  test('exports its entries and its package.json, and nothing else', async () => {
     const body = `import { createRequire } from 'node:module'
       const given = {}
       for (const name of ${JSON.stringify(Object.keys(ENTRIES))}) given[name] = Object.keys(await import(name)).sort()
@@ -191,7 +191,7 @@ describe('installed in a project', () => {
     })
   })
 
-  test('importing it loads nothing of others', async () => {
+  test('loads no other package on import', async () => {
     const body = `import { createRequire } from 'node:module'
       await import('hookspan')
       const paths = Object.keys(createRequire(import.meta.url).cache)
@@ -221,7 +221,7 @@ describe('installed in a project', () => {
     }
   })
 
-  test('its entries share what there is once in a process', async () => {
+  test('shares the state of a process among its entries', async () => {
     const body = `import { createPlugin } from 'hookspan'
       import { createPiExtension } from 'hookspan/pi'
       createPlugin({ handle_signals: true, local_log: false })
@@ -231,7 +231,7 @@ describe('installed in a project', () => {
     expect(await inProject(body)).toBe('1')
   })
 
-  test('two copies of it in a process record an event once', async () => {
+  test('records an event once with two copies in a process', async () => {
     const copy = join(dirname(project), 'copy')
     cpSync(root, copy, { recursive: true, verbatimSymlinks: true })
     const capture = join(REPOSITORY, 'test', 'fixtures', 'pi', 'tool.jsonl')
@@ -252,7 +252,7 @@ describe('installed in a project', () => {
     expect(await inProject(body)).toBe('5')
   })
 
-  test('a stack trace names our functions, and with --enable-source-maps our files', async () => {
+  test('has our functions in a stack trace, and with --enable-source-maps our files', async () => {
     const body = `import { createPlugin } from 'hookspan'
       const show = () => process.stdout.write(new Error().stack)
       createPlugin({ enabled: false, no_such_key: 1, logger: { warn: show, error: show } })`
@@ -261,7 +261,7 @@ describe('installed in a project', () => {
     expect(await inProject(body, '--enable-source-maps')).toMatch(/\/src\/plugin\/create-plugin\.ts:\d+:\d+/)
   })
 
-  test('its program can be run by its name, and has its recordings with it', async () => {
+  test('has a program that runs by its name, with its recordings', async () => {
     const bin = join(project, 'node_modules', '.bin', 'hookspan')
     expect(readFileSync(bin, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
     accessSync(bin, constants.X_OK)
@@ -273,7 +273,7 @@ describe('installed in a project', () => {
   })
 })
 
-describe('what is depended on', () => {
+describe('the dependencies', () => {
   test('is one version each, to the letter', () => {
     for (const [name, version] of Object.entries({ ...packageJson.dependencies, ...packageJson.devDependencies })) {
       expect(version, name).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
@@ -287,7 +287,7 @@ describe('what is depended on', () => {
     for (const [path, { integrity }] of packages) if (path !== '') expect(integrity, path).toMatch(/^sha512-/)
   })
 
-  test('is locked as package.json says', () => {
+  test('is locked as in package.json', () => {
     const { '': own } = lock.packages
     expect(own).toMatchObject({ version: packageJson.version, dependencies: packageJson.dependencies })
     expect(own.devDependencies).toEqual(packageJson.devDependencies)

@@ -130,23 +130,23 @@ describe.each(PAGES.filter(path => !read(path).startsWith('<!-- Generated')))('%
 })
 
 describe('README.md', () => {
-  test('its configuration has no fault', () => {
+  test('has a valid configuration', () => {
     const [yaml = ''] = blocks(README, 'yaml')
     expect(yaml.trimEnd().split('\n').length).toBeLessThanOrEqual(12)
     expect(messages(resolved({ yaml, env: { COLLECTOR_TOKEN: 'x' } }))).toEqual([])
   })
 
-  test.each(blocks(README, 'js'))('its program runs and says nothing:\n%s', program => {
+  test.each(blocks(README, 'js'))('has a program that runs and prints nothing:\n%s', program => {
     expect(printed(['--input-type=module', '-e', program], scratchHome())).toBe('')
   })
 
-  test.each(programsWithTrees())('the tree below a program is what it gives:\n%s', (program, tree) => {
+  test.each(programsWithTrees())("shows a program's tree below it:\n%s", (program, tree) => {
     const home = scratchHome()
     printed(['--input-type=module', '-e', program], home)
     expect(shapeOf(printed(['dist/cli/main.js', 'tree'], home))).toBe(shapeOf(tree))
   })
 
-  test('its picture is the second turn of the demo, as a run draws it', () => {
+  test('shows the second turn of the demo as its picture, as drawn by a run', () => {
     const home = scratchHome()
     printed(['dist/cli/main.js', 'demo'], home)
     const traces = join(home, 'hookspan', 'traces')
@@ -159,14 +159,14 @@ describe('README.md', () => {
     expect(texts(read('docs/images/trace-tree.svg'))).toEqual(texts(renderTreeSvg(turn, { width: 1180 })))
   })
 
-  test('its test command is the one that continuous integration runs', () => {
+  test('has the test command of continuous integration', () => {
     expect(blocks(README, 'sh')).toContain('npm ci && npm test\n')
     expect(read('.ci/run')).toContain('npm ci')
     expect(read('.ci/run')).toContain('npm test')
   })
 })
 
-describe('pictures', () => {
+describe('the pictures', () => {
   const named = PAGES.flatMap(path => links(path).map(link => link.path)).filter(path =>
     path.startsWith('docs/images/'),
   )
@@ -177,13 +177,13 @@ describe('pictures', () => {
       .map(name => `docs/images/${name}`),
   ]
 
-  test('those that pages show are those that a script takes, and all are there', () => {
+  test('includes exactly those that a script takes and pages show', () => {
     const there = readdirSync(join(ROOT, 'docs/images')).map(name => `docs/images/${name}`)
     expect([...new Set(named)].sort()).toEqual(taken.toSorted())
     expect(there.sort()).toEqual(taken.toSorted())
   })
 
-  test('those of README.md come from its own commands', () => {
+  test('includes those of README.md by its own commands', () => {
     const pictures = [...PICTURES.view, ...PICTURES.readme].map(name => `docs/images/${name}`)
     const own = new Set(['docs/images/trace-tree.svg', ...pictures])
     const shown = links('README.md').flatMap(({ path }) => (path.startsWith('docs/images/') ? [path] : []))
@@ -191,16 +191,16 @@ describe('pictures', () => {
     expect(shown.filter(path => !own.has(path))).toEqual([])
   })
 
-  test.each(taken)('%s is quickly loaded', path => {
+  test.each(taken)('has a small file: %s', path => {
     expect(statSync(join(ROOT, path)).size).toBeLessThan(150_000)
   })
 })
 
-test('the test in docs/own-agent.md is the one that runs', () => {
+test('runs the test in docs/own-agent.md', () => {
   const [example] = blocks(read('docs/own-agent.md'), 'ts')
   expect(example).toBe(read('test/testing-example.test.ts').replace("'../src/testing.ts'", "'hookspan/testing'"))
 })
 
-test('the area that the bench fills is there', () => {
+test('has the area that the bench fills', () => {
   expect(read('docs/performance.md')).toMatch(/<!-- figures -->[\s\S]*<!-- \/figures -->/)
 })

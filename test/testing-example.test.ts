@@ -15,7 +15,7 @@ function runMyAgent(hooks: TestPlugin): void {
   hooks.emit('on_session_end', { ...ids, completed: true })
 }
 
-test('a tool that fails does not fail the turn', () => {
+test('does not fail the turn if a tool fails', () => {
   const hooks = createTestPlugin({ host: 'my-agent' })
   runMyAgent(hooks)
   expect(hooks.tree({ attributes: ['hermes.tool.target'] })).toBe(
@@ -28,7 +28,7 @@ test('a tool that fails does not fail the turn', () => {
   )
 })
 
-test('each turn counts its tokens once', async () => {
+test('counts the tokens of each turn once', async () => {
   const hooks = createTestPlugin({ host: 'my-agent' })
   runMyAgent(hooks)
   const root = hooks.spans().find(span => span.parentSpanId === undefined)

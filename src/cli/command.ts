@@ -44,6 +44,17 @@ export interface CommandRow {
   load(): Promise<Command>
 }
 
+/** Ends a command that the user has interrupted. It has already reported that. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+  readonly exitCode: number
+
+  constructor(exitCode: number) {
+    super('interrupted')
+    this.exitCode = exitCode
+  }
+}
+
 export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
 
 /**
@@ -72,6 +83,7 @@ async function runPage<Options extends OptionTable>(
     if (page.operand === undefined) refuseOperands(given.operands, page.options)
     return await body(given, io)
   } catch (error) {
+    if (error instanceof Interrupted) return error.exitCode
     if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
     io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
     // A suggestion makes the usage hint unnecessary.

@@ -50,21 +50,41 @@ export async function playAndDraw(
   }
 }
 
+interface PlayOptions {
+  readonly batchSpans: number
+  readonly speed?: number | undefined
+  readonly env: CommandIo['env']
+}
+
 export async function play(
   plugin: PluginOptions,
-  { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
+  options: PlayOptions,
   { files, speed, host }: ReplayInput,
   io: CommandIo,
 ): Promise<ReplayRun> {
-  const progress = new Progress(io, await bytesOf(files))
+  const feedFiles: FeedRecords = async (replayer, progress, stop) => {
+    const feed = new RecordFeed(replayer, progress, stop, io)
+    let isClean = true
+    for (const file of files) isClean = (await feed.feedFile(file, new RecordReader(host))) && isClean
+    return isClean
+  }
+  return playRecords(plugin, { ...options, speed }, new Progress(io, await bytesOf(files)), feedFiles, io)
+}
+
+/** Resolves to false if some of the input was unusable. */
+type FeedRecords = (replayer: Replayer, progress: Progress, stop: AbortSignal) => Promise<boolean>
+
+export async function playRecords(
+  plugin: PluginOptions,
+  { env, ...options }: PlayOptions,
+  progress: Progress,
+  feed: FeedRecords,
+  io: CommandIo,
+): Promise<ReplayRun> {
   const interruption = new Interruption(io, () => progress.showStep(STOPPING))
-  const replayer = new Replayer(
-    { plugin, batchSpans, speed, interruption },
-    { env, home: io.home, stderr: progress.stderr },
-  )
-  const feed = new RecordFeed(replayer, progress, interruption.stop, io)
-  let isClean = true
-  for (const file of files) isClean = (await feed.feedFile(file, new RecordReader(host))) && isClean
+  const outside = { env, home: io.home, stderr: progress.stderr }
+  const replayer = new Replayer({ plugin, ...options, interruption }, outside)
+  const isClean = await feed(replayer, progress, interruption.stop)
   const begins = interruptedAt(interruption, progress)
   if (begins === '') progress.showStep('delivering …')
   const result = await replayer.finish()

@@ -43,14 +43,9 @@ export function readLast(last: string | undefined): number | undefined {
 
 export type FoundTraces = TraceSelection & { readonly paths: readonly string[] }
 
-export async function findTraces(
-  place: TracesPlace,
-  query: TraceQuery,
-  io: CommandIo,
-): Promise<FoundTraces | { readonly exitCode: number }> {
+export async function findTraces(place: TracesPlace, query: TraceQuery, io: CommandIo): Promise<FoundTraces> {
   const paths = await place.listFiles()
-  const selection = await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)
-  return 'exitCode' in selection ? selection : { ...selection, paths }
+  return { ...(await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)), paths }
 }
 
 const MAX_NAMED = 10
@@ -60,9 +55,8 @@ export async function findTrace(
   place: TracesPlace,
   filter: TraceFilter & { readonly traceId: string },
   io: CommandIo,
-): Promise<(FoundTraces & { readonly tree: TraceTree }) | { readonly exitCode: number }> {
+): Promise<FoundTraces & { readonly tree: TraceTree }> {
   const found = await findTraces(place, { ...filter, last: MAX_NAMED }, io)
-  if ('exitCode' in found) return found
   if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
   const [tree] = found.trees
   if (tree === undefined || found.matchCount > 1) throw new Error(whichTrace(place, filter, found))

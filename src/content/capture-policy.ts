@@ -72,7 +72,7 @@ function charsForLine(text: string, lineLength: number): number {
   return text.length
 }
 
-class CapturePolicy {
+class CapturePolicy implements Capture {
   readonly mode: ContentMode
   readonly conversationHistory: boolean
   readonly senderId: boolean
@@ -93,7 +93,7 @@ class CapturePolicy {
     this.#isSecret = redact === keepAll ? () => false : isSecretKey
   }
 
-  id(value: unknown): SafeText | undefined {
+  readonly id = (value: unknown): SafeText | undefined => {
     if (typeof value !== 'string') return isNumeric(value) ? numberText(value) : undefined
     const known = this.#ids.get(value)
     if (known !== undefined) return known
@@ -105,7 +105,7 @@ class CapturePolicy {
     return safe(text)
   }
 
-  entry(key: string, value: unknown): CapturedEntry | undefined {
+  readonly entry = (key: string, value: unknown): CapturedEntry | undefined => {
     const name = this.id(key)
     if (name === undefined) return undefined
     if (typeof value === 'boolean') return { name, value }
@@ -115,7 +115,7 @@ class CapturePolicy {
     return { name, value: this.#isSecret(key) ? literal(MASK) : plain }
   }
 
-  content(value: unknown, category: ContentCategory): CapturedContent | undefined {
+  readonly content = (value: unknown, category: ContentCategory): CapturedContent | undefined => {
     if (this.mode === 'off') return undefined
     const { previewMaxChars, contentMaxChars } = this.#settings
     const capture = (): CapturedContent | undefined =>
@@ -130,25 +130,25 @@ class CapturePolicy {
     return captured
   }
 
-  snippet(value: unknown): SafeText | undefined {
+  readonly snippet = (value: unknown): SafeText | undefined => {
     if (this.mode === 'off') return undefined
     return typeof value === 'string' ? this.#snippetOf(value) : this.#captured(value, SNIPPET_CAP)?.text
   }
 
-  errorText(value: unknown): SafeText | undefined {
+  readonly errorText = (value: unknown): SafeText | undefined => {
     const message = peek(value, 'message')
     // An error without a message is described by its name.
     const said = textOf(message) ?? (message === '' ? textOf(peek(value, 'name')) : undefined)
     return this.snippet(said ?? value)
   }
 
-  history(messages: unknown): CapturedContent | undefined {
+  readonly history = (messages: unknown): CapturedContent | undefined => {
     if (!this.conversationHistory) return undefined
     const history = this.#captured(messages, Math.min(HISTORY_MAX_CHARS, this.#settings.contentMaxChars))
     return history?.text === '[]' ? undefined : history
   }
 
-  json(value: unknown, maxBytes: number = this.#settings.contentMaxChars): SafeText | undefined {
+  readonly json = (value: unknown, maxBytes: number = this.#settings.contentMaxChars): SafeText | undefined => {
     const json = withinBytes(maxBytes, chars => boundedJson(value, chars, keepAll, () => false))
     return json && safe(json.text)
   }
@@ -220,17 +220,5 @@ class CapturePolicy {
 }
 
 export function createCapture(settings: CaptureSettings): Capture {
-  const policy = new CapturePolicy(settings)
-  return {
-    mode: policy.mode,
-    conversationHistory: policy.conversationHistory,
-    senderId: policy.senderId,
-    id: value => policy.id(value),
-    entry: (name, value) => policy.entry(name, value),
-    content: (value, category) => policy.content(value, category),
-    snippet: value => policy.snippet(value),
-    errorText: value => policy.errorText(value),
-    history: messages => policy.history(messages),
-    json: (value, maxBytes) => policy.json(value, maxBytes),
-  }
+  return new CapturePolicy(settings)
 }

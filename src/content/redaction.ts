@@ -1,13 +1,12 @@
 import { keepAll } from './clip.ts'
 import { rewriteJson } from './json-text.ts'
-import { withoutColours } from './one-line.ts'
 import { ADDRESSES } from './secret-addresses.ts'
 import { ASSIGNMENTS } from './secret-assignments.ts'
 import { COMMAND_CREDENTIALS, ORACLE_LOGINS, STATEMENTS } from './secret-commands.ts'
 import { SCHEMED_CREDENTIALS } from './secret-credentials.ts'
 import { isSecretKey } from './secret-keys.ts'
 import { maskRecords, RECORDS } from './secret-records.ts'
-import { MASK, maskSpans, type SecretFamily } from './secret-span.ts'
+import { MASK, maskInRounds, maskSpans, type SecretFamily } from './secret-span.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
 export { isSecretKey }
@@ -57,9 +56,6 @@ const FAMILIES: readonly SecretFamily[] = [
   ASSIGNMENTS,
 ]
 
-/** Each round masks more, until a round changes nothing. Real texts have needed three. */
-const MAX_ROUNDS = 8
-
 /** JSON inside JSON doubles the backslashes at each level, so no text has many. */
 const DEEPEST = 12
 const JSON_HEAD = /^\s{0,1000}[[{"]/
@@ -83,19 +79,6 @@ function maskJson(text: string, leaf: (text: string) => string): string | undefi
 }
 
 function maskFamilies(text: string): string {
-  // If no secret is found, the colours stay.
-  const plain = withoutColours(text)
-  let masked = maskOnce(plain)
-  if (masked === plain) return text
-  // A mask is shorter than the secret, so another flag may now be within reach of its command.
-  for (let round = 1, before = plain; masked !== before && round < MAX_ROUNDS; round++) {
-    before = masked
-    masked = maskOnce(before)
-  }
-  return masked
-}
-
-function maskOnce(text: string): string {
   let masked = text
   for (const family of FAMILIES) masked = maskSpans(masked, family)
   return masked
@@ -110,7 +93,8 @@ export function createRedactor({ enabled, patterns, own }: RedactorOptions): (te
   function maskAt(text: string, depth: number): string {
     let masked = text
     for (const pattern of patterns) masked = maskOwn(masked, pattern)
-    const seen = maskFamilies(masked)
+    // A mask is shorter than the secret, so another flag may be within reach of its command in the next round.
+    const seen = maskInRounds(masked, maskFamilies)
     if (depth === DEEPEST || (seen === masked && !mayHide(masked))) return seen
     const json = maskJson(maskRecords(masked), inner => maskAt(inner, depth + 1))
     return json === undefined ? seen : json.includes(MASK) ? json : masked

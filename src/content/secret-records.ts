@@ -1,7 +1,6 @@
-import { withoutColours } from './one-line.ts'
 import { PRIVATE_KEYS } from './secret-private-keys.ts'
 import { SPACE } from './secret-quotes.ts'
-import { endOfMatch, MASK, maskSpans, type SecretFamily, type SecretSpan } from './secret-span.ts'
+import { endOfMatch, MASK, maskInRounds, maskSpans, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
 /**
  * Records with a field that marks another value as secret: the data of a Kubernetes `Secret`, a private JWK, an SSM parameter
@@ -192,20 +191,12 @@ export function isSecretMember(key: string, value: unknown, sibling: (key: strin
   return value.length >= 20 && typeof sibling('kty') === 'string'
 }
 
-/** A later round finds further values of a record. */
-const MAX_ROUNDS = 8
-
 /**
  * Masks secrets that only the whole text identifies, not a single string of its JSON: records, and private keys as lists of
  * lines.
  */
 export function maskRecords(text: string): string {
-  const plain = withoutColours(text)
-  let masked = maskSpans(maskSpans(maskSpans(plain, PRIVATE_KEYS), AZURE_KEYS), RECORDS)
-  if (masked === plain) return text
-  for (let round = 1, before = plain; masked !== before && round < MAX_ROUNDS; round++) {
-    before = masked
-    masked = maskSpans(before, RECORDS)
-  }
-  return masked
+  const mask = (plain: string): string => maskSpans(maskSpans(maskSpans(plain, PRIVATE_KEYS), AZURE_KEYS), RECORDS)
+  // A later round finds further values of a record.
+  return maskInRounds(text, mask, masked => maskSpans(masked, RECORDS))
 }

@@ -1,3 +1,5 @@
+import { withoutColours } from './one-line.ts'
+
 /** Replaces a secret. Contains no quote and no backslash, so that JSON text stays valid. */
 export const MASK = '[REDACTED]'
 
@@ -30,6 +32,25 @@ export function maskSpans(text: string, family: SecretFamily): string {
     candidates.lastIndex = Math.max(span.end, hit.index + 1)
   }
   return kept === 0 ? text : masked + text.slice(kept)
+}
+
+/** Each round masks more, until a round changes nothing. Real texts have needed three. */
+const MAX_ROUNDS = 8
+
+/** Masks until nothing changes any more. `again` masks in the later rounds. If no secret is found, the colours stay. */
+export function maskInRounds(
+  text: string,
+  mask: (text: string) => string,
+  again: (text: string) => string = mask,
+): string {
+  const plain = withoutColours(text)
+  let masked = mask(plain)
+  if (masked === plain) return text
+  for (let round = 1, before = plain; masked !== before && round < MAX_ROUNDS; round++) {
+    before = masked
+    masked = again(before)
+  }
+  return masked
 }
 
 /** Runs a sticky pattern at one position. Returns the end of the match, or -1. */

@@ -72,7 +72,40 @@ export class ChainContext implements HookContext {
 
 /** A registered symbol, because the hookspan imported by a file may be another module instance than that of its thread. */
 const TURN: unique symbol = Symbol.for('hookspan.turn')
-const TURNS_LIMIT = 1000
+/** Entries beyond this are evicted. Hooks and threads receive no end of a turn or session. */
+const ENTRIES_LIMIT = 1000
+
+/** Values by key, made on first use. The least recently used one is evicted. */
+export class RecentValues<Key, Value> {
+  readonly #values = new Map<Key, Value>()
+  readonly #onEvict: ((value: Value) => void) | undefined
+
+  constructor(onEvict?: (value: Value) => void) {
+    this.#onEvict = onEvict
+  }
+
+  of(key: Key, make: () => Value): Value {
+    const value = this.#values.get(key) ?? make()
+    this.#values.delete(key)
+    this.#values.set(key, value)
+    if (this.#values.size > ENTRIES_LIMIT) this.#evictOldest()
+    return value
+  }
+
+  remove(key: Key): Value | undefined {
+    const value = this.#values.get(key)
+    this.#values.delete(key)
+    return value
+  }
+
+  #evictOldest(): void {
+    for (const [key, value] of this.#values) {
+      this.#values.delete(key)
+      this.#onEvict?.(value)
+      return
+    }
+  }
+}
 
 type ContextInThread = HookContext & { readonly [TURN]?: object | undefined }
 
@@ -81,36 +114,14 @@ function turnIdentity(context: HookContext): object {
   return (context as ContextInThread)[TURN] ?? context.state
 }
 
-/** Identities of turns in a thread, by number. A thread receives no turn end, so the least recently used one is evicted. */
+/** Identities of turns in a thread, by number. */
 export class TurnIdentities {
-  readonly #turns = new Map<number, object>()
+  readonly #turns = new RecentValues<number, object>()
 
   of(turn: number): object {
-    const identity = this.#turns.get(turn) ?? {}
-    this.#turns.delete(turn)
-    this.#turns.set(turn, identity)
-    if (this.#turns.size > TURNS_LIMIT)
-      for (const oldest of this.#turns.keys()) {
-        this.#turns.delete(oldest)
-        break
-      }
-    return { [TURN]: identity }
+    return { [TURN]: this.#turns.of(turn, () => ({})) }
   }
 }
-
-export class TurnNumbers {
-  readonly #numbers = new WeakMap<object, number>()
-  #last = 0
-
-  of(context: HookContext): number {
-    const turn = turnIdentity(context)
-    const number = this.#numbers.get(turn) ?? ++this.#last
-    this.#numbers.set(turn, number)
-    return number
-  }
-}
-
-const SESSIONS_LIMIT = 1000
 
 export class TurnState<Value> {
   readonly #turns = new WeakMap<object, Value>()
@@ -124,28 +135,6 @@ export class TurnState<Value> {
     const turn = turnIdentity(context)
     const known = this.#turns.get(turn) ?? this.#make()
     this.#turns.set(turn, known)
-    return known
-  }
-}
-
-/** State of a hook by session. Hooks receive no session end, so the least recently used session is evicted. */
-export class SessionState<Value> {
-  readonly #sessions = new Map<string, Value>()
-  readonly #make: () => Value
-
-  constructor(make: () => Value) {
-    this.#make = make
-  }
-
-  of({ sessionId = '' }: HookContext): Value {
-    const known = this.#sessions.get(sessionId) ?? this.#make()
-    this.#sessions.delete(sessionId)
-    this.#sessions.set(sessionId, known)
-    if (this.#sessions.size > SESSIONS_LIMIT)
-      for (const oldest of this.#sessions.keys()) {
-        this.#sessions.delete(oldest)
-        break
-      }
     return known
   }
 }

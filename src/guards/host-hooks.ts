@@ -1,5 +1,6 @@
 import type { RunningPlugins } from '../contract/running-plugins.ts'
 import type { HookRun, Outcome } from './chain.ts'
+import { RecentValues } from './context.ts'
 import type { ControlHooks, HookInfo } from './create-hooks.ts'
 import { type HookLogger, ignoreErrors, toStandardError } from './hook.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
@@ -37,7 +38,6 @@ export interface HostHooksOptions {
 }
 
 const RETRIES_LIMIT = 3
-const TURNS_LIMIT = 1000
 
 interface HookTurn {
   readonly key: string
@@ -55,7 +55,7 @@ export class HostHooks {
   readonly #limitMillis: number | undefined
   readonly #trace: HookTrace
   readonly #logger: HookLogger
-  readonly #turns = new Map<string, HookTurn>()
+  readonly #turns = new RecentValues<string, HookTurn>(turn => this.#finishTurn(turn, turn.ids))
   #newest: HookTurn | undefined
 
   constructor({ host, hooks, capabilities: able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
@@ -125,10 +125,11 @@ export class HostHooks {
   }
 
   endTurn(ids: HookIds): void {
-    const key = keyOf(ids)
-    const turn = this.#turns.get(key)
-    if (turn === undefined) return
-    this.#turns.delete(key)
+    const turn = this.#turns.remove(keyOf(ids))
+    if (turn !== undefined) this.#finishTurn(turn, ids)
+  }
+
+  #finishTurn(turn: HookTurn, ids: HookIds): void {
     if (this.#newest === turn) this.#newest = undefined
     for (const [run, { phase, count }] of turn.passes)
       ignoreErrors(() => this.#trace.emitPassCount(phase, ids, run, count))
@@ -138,19 +139,8 @@ export class HostHooks {
     const key = keyOf(ids)
     if (this.#newest?.key === key) return this.#newest
     const { sessionId, turnId } = ids
-    const turn = this.#turns.get(key) ?? { key, ids: { sessionId, turnId }, state: {}, passes: new Map() }
-    this.#newest = turn
-    this.#turns.delete(key)
-    this.#turns.set(key, turn)
-    if (this.#turns.size > TURNS_LIMIT) this.#evictOldestTurn()
-    return turn
-  }
-
-  #evictOldestTurn(): void {
-    for (const { ids } of this.#turns.values()) {
-      this.endTurn(ids)
-      return
-    }
+    this.#newest = this.#turns.of(key, () => ({ key, ids: { sessionId, turnId }, state: {}, passes: new Map() }))
+    return this.#newest
   }
 
   #finishRun<P extends Phase>(

@@ -11,13 +11,8 @@ export interface ThreadFile {
   readonly options: unknown
 }
 
-export interface DescribedHook {
-  readonly name: string
-  readonly priority: number | undefined
-  readonly decisions: AnyHook['decisions']
-  readonly observeOnly: readonly Phase[] | undefined
-  readonly onFailure: 'pass' | 'block' | undefined
-  readonly timeLimitMillis: number | undefined
+export interface DescribedHook
+  extends Pick<AnyHook, 'name' | 'priority' | 'decisions' | 'observeOnly' | 'onFailure' | 'timeLimitMillis'> {
   readonly phases: readonly Phase[]
 }
 
@@ -69,15 +64,9 @@ async function start({ url, options }: ThreadFile): Promise<void> {
 }
 
 function describeHook(hook: AnyHook): DescribedHook {
-  return {
-    name: hook.name,
-    priority: hook.priority,
-    decisions: hook.decisions,
-    observeOnly: hook.observeOnly,
-    onFailure: hook.onFailure,
-    timeLimitMillis: hook.timeLimitMillis,
-    phases: PHASE_NAMES.filter(phase => hook[phase] !== undefined),
-  }
+  const { name, priority, decisions, observeOnly, onFailure, timeLimitMillis } = hook
+  const phases = PHASE_NAMES.filter(phase => hook[phase] !== undefined)
+  return { name, priority, decisions, observeOnly, onFailure, timeLimitMillis, phases }
 }
 
 async function answer(

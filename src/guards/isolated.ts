@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { TurnNumbers } from './context.ts'
+import { TurnState } from './context.ts'
 import { errorLine } from './exported-hooks.ts'
 import type { AnyHook, HookContext } from './hook.ts'
 import type { DescribedHook, ThreadFile, ThreadMessage, ThreadRequest } from './isolated-thread.ts'
@@ -44,7 +44,8 @@ function proxyHook(file: IsolatedFile, { phases, ...rest }: DescribedHook): AnyH
 class IsolatedFile {
   readonly #options: IsolatedOptions
   #thread: Thread
-  readonly #turns = new TurnNumbers()
+  #lastTurn = 0
+  readonly #turns = new TurnState(() => ++this.#lastTurn)
   #isClosed = false
   #lastId = 0
 

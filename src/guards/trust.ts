@@ -130,7 +130,7 @@ export function pathExists(path: string): boolean {
  */
 export function readFolder(folder: string, rules: FolderRules): FolderFiles {
   const reader = new FolderReader(folder, rules)
-  reader.read()
+  reader.read('', 0)
   const { files, lines, skipped, isFull } = reader
   return { files: isFull ? [] : files.sort(byPath), lines, skipped }
 }
@@ -164,68 +164,45 @@ class FolderReader {
     this.#rules = rules
   }
 
-  read(): void {
-    this.#readDirectory('', 0)
-  }
-
-  #readDirectory(path: string, depth: number): void {
-    const full = join(this.#folder, path)
+  read(path: string, depth: number): void {
     try {
       const stats = this.#statsOf(path)
-      if (stats === undefined) return
-      if (!stats.isDirectory()) {
-        this.#skip(path, 'it is no folder')
-        return
-      }
-      if (!this.#isPrivate(path, stats)) return
-      // A link may lead back to its own parent.
-      if (depth > DEPTH_LIMIT) {
-        this.#skip(path, 'it is nested too deeply')
-        return
-      }
-      for (const entry of readdirSync(full, { withFileTypes: true })) {
-        if (this.isFull) return
-        const inside = path === '' ? entry.name : `${path}/${entry.name}`
-        if (entry.isDirectory()) this.#readDirectory(inside, depth + 1)
-        else if (entry.isSymbolicLink()) this.#readLink(inside, depth)
-        else this.#readFile(inside)
-      }
-    } catch (error) {
-      this.#skip(path, fileErrorReason(error))
-    }
-  }
-
-  #readLink(path: string, depth: number): void {
-    try {
-      const stats = this.#statsOf(path)
-      if (stats?.isDirectory()) this.#readDirectory(path, depth + 1)
+      if (stats?.isDirectory()) this.#readDirectory(path, stats, depth)
+      else if (stats !== undefined && path === '') this.#skip(path, 'it is no folder')
       else if (stats !== undefined) this.#readFile(path)
     } catch (error) {
       this.#skip(path, fileErrorReason(error))
     }
   }
 
+  #readDirectory(path: string, stats: Stats, depth: number): void {
+    if (!this.#isPrivate(path, stats)) return
+    // A link may lead back to its own parent.
+    if (depth > DEPTH_LIMIT) {
+      this.#skip(path, 'it is nested too deeply')
+      return
+    }
+    for (const name of readdirSync(join(this.#folder, path))) {
+      if (this.isFull) return
+      this.read(path === '' ? name : `${path}/${name}`, depth + 1)
+    }
+  }
+
   #readFile(path: string): void {
     const full = join(this.#folder, path)
-    try {
-      // Opened once, so that the checked file is the one that is read.
-      withOwnFile(this.#rules.followsLinks ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
-        if (!this.#isPrivate(path, stats)) return
-        if (this.files.length >= FILES_LIMIT || this.#bytes + stats.size > BYTES_LIMIT) {
-          this.isFull = true
-          this.#skip(
-            '',
-            `it holds more than ${FILES_LIMIT} files or ${BYTES_LIMIT >> 20} MiB; put what the hooks need into few files`,
-          )
-          return
-        }
-        const bytes = readFileSync(descriptor)
-        this.#bytes += bytes.length
-        this.files.push({ path, bytes })
-      })
-    } catch (error) {
-      this.#skip(path, fileErrorReason(error))
-    }
+    // Opened once, so that the checked file is the one that is read.
+    withOwnFile(this.#rules.followsLinks ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
+      if (!this.#isPrivate(path, stats)) return
+      if (this.files.length >= FILES_LIMIT || this.#bytes + stats.size > BYTES_LIMIT) {
+        this.isFull = true
+        const most = `${FILES_LIMIT} files or ${BYTES_LIMIT >> 20} MiB`
+        this.#skip('', `it holds more than ${most}; put what the hooks need into few files`)
+        return
+      }
+      const bytes = readFileSync(descriptor)
+      this.#bytes += bytes.length
+      this.files.push({ path, bytes })
+    })
   }
 
   #statsOf(path: string): Stats | undefined {

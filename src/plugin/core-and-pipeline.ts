@@ -69,7 +69,7 @@ export function ownTelemetry(
 }
 
 export function* loadSteps({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
-  const { toOpen, toSend } = loadsOf(backends.length > 0)
+  const { toOpen, toSend } = loadsOf(backends)
   const toPrice = prices === undefined ? [] : [loadPriceList]
   for (const run of [...toOpen, open, ...toPrice, ...toSend]) {
     run()

@@ -93,8 +93,10 @@ export function isRepeat(
   open: TrackedSpan | undefined,
   { event, isExplicit }: ReceivedHook,
 ): boolean {
-  if (!isExplicit || (open === undefined && ended === undefined)) return false
   const retry = retryCount(event.payload) ?? Number.NaN
+  // A later attempt has ended, so this one got its span at its end. Hosts that send 0 for every attempt count nothing.
+  if (open === undefined && ended !== undefined && retry > 0 && retry < ended.attempt) return true
+  if (!isExplicit || (open === undefined && ended === undefined)) return false
   if (open !== undefined) {
     // A start older than the open span arrived late and must not end it.
     return (

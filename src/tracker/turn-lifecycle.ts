@@ -9,6 +9,7 @@ import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './
 import type { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { SamplingReason } from './spans/keep.ts'
+import { LOOP } from './spans/llm.ts'
 import { type RootSpanEnd, session as rootDefinition } from './spans/session.ts'
 import { addChild } from './spans/turn-totals.ts'
 import { contextOfSpan, type TrackedSession, type TrackedSpan, TrackedTurn } from './turn.ts'
@@ -124,7 +125,10 @@ export class TurnLifecycle {
   /** A late turn: continues one that has ended, for a record that arrives after the end. */
   openLate(received: ReceivedHook, begins: boolean): TrackedTurn | undefined {
     const { event, ids, host } = received
-    const ended = this.#registry.findEnded(host, ids, begins ? startedAt(received) : event.at, begins)
+    const named = this.#registry.findEnded(host, ids, event.at, false)
+    // Without a time, only a missing prompt shows that this one is late: a host may use the id of an ended turn again.
+    const isNew = begins && named?.history.ended(slot('llm', LOOP)) !== undefined
+    const ended = isNew ? this.#registry.findEnded(host, ids, startedAt(received), true) : named
     if (ended === undefined) return undefined
     const open = this.#registry.findOrIndex(host, ids, begins)
     return open !== undefined && open.root === undefined ? open : this.#openRootless(ended.session, received, ended)

@@ -363,7 +363,7 @@ describe.each(TABLE)('$host', machine => {
 
 const namesOf = ({ plugin }: Outcome): readonly string[] => plugin.spans().map(({ name }) => name)
 
-test('claude-code: hooks alone, without its files, give the same tree without requests', async () => {
+test('builds the same tree without requests from the hooks alone, without files: claude-code', async () => {
   for (const events of captured('claude-code')) {
     const whole = await outcomeOf('claude-code', events)
     const hooks = await outcomeOf(
@@ -378,7 +378,7 @@ test('claude-code: hooks alone, without its files, give the same tree without re
   }
 })
 
-test('codex: hooks alone, without its rollouts, give the tools that hooks report, without requests', async () => {
+test('builds the reported tools, without requests, from the hooks alone, without rollouts: codex', async () => {
   for (const events of captured('codex')) {
     const hooked = events.filter(({ event }) => !event.startsWith('rollout:'))
     const [whole, hooks] = [await outcomeOf('codex', events), await outcomeOf('codex', hooked)]
@@ -404,7 +404,7 @@ test.each([
   ['codex', isRollout, (event: string) => event === 'rollout:read'],
   ['gemini', isSession, (event: string) => !isSession(event)],
   ['qwen', isSession, (event: string) => !isSession(event)],
-] as const)('%s: files that are read again add nothing', async (host, isFound, isBefore) => {
+] as const)('adds nothing when files are read again: %s', async (host, isFound, isBefore) => {
   for (const events of captured(host)) {
     const again = await outcomeOf(host, readAgain(events, isFound, isBefore))
     expect(again.tree).toBe((await outcomeOf(host, events)).tree)
@@ -446,7 +446,7 @@ const SHAPE = ['hermes.turn.number', 'hermes.turn.final_status', 'hermes.tool.ou
 const shapeOf = async (host: string, events: Run): Promise<string> =>
   (await outcomeOf(host, events)).plugin.tree({ attributes: SHAPE })
 
-test('pi: older versions give the same but for the events that they lack', async () => {
+test('builds the same tree for older versions, except for missing events: pi', async () => {
   const later = new Set(['before_provider_headers', 'agent_settled', 'ui_prompt_start', 'ui_prompt_end'])
   await fc.assert(
     fc.asyncProperty(piTurns, async turns => {
@@ -461,7 +461,7 @@ test('pi: older versions give the same but for the events that they lack', async
   )
 })
 
-test('openclaw: gives the same tree without access to conversations, and without agent events', async () => {
+test('builds the same tree without access to conversations, and without agent events: openclaw', async () => {
   await fc.assert(
     fc.asyncProperty(openClawTurns, async turns => {
       const tree = await shapeOf('openclaw', openClawStory('s1', turns))

@@ -33,7 +33,7 @@ function linesOf(attachment: ReturnType<typeof attachHost>): string[] {
   return lines
 }
 
-describe('an event that says nothing', () => {
+describe('an event without data', () => {
   test('is neither built nor counted as ignored', () => {
     const accept = vi.fn(() => undefined)
     const attachment = attachHost('pi', () => ({ ...createMachine(), accept }), OPTIONS)
@@ -82,7 +82,7 @@ describe('a host that loads us several times', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   test('is reported once for each kind of event, without content, and counted', () => {
     const attachment = attachHost('pi', createMachine, OPTIONS)
     const lines = linesOf(attachment)
@@ -118,7 +118,7 @@ describe('what goes wrong', () => {
   })
 })
 
-test.each(ENDINGS)('what was kept back is told when the process ends: %s', event => {
+test.each(ENDINGS)('emits delayed events when the process ends: %s', event => {
   const before = new Set<unknown>(process.listeners(event as 'exit'))
   const { plugin } = attachHost('pi', createMachine, OPTIONS)
   const [first] = process.listeners(event as 'exit')

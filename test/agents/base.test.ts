@@ -42,8 +42,8 @@ describe('a machine', () => {
   })
 })
 
-describe('requests', () => {
-  test('share an id with their retries', () => {
+describe('a request', () => {
+  test('shares its id with its retries', () => {
     const requests = new RequestCounter(turn)
     const first = requests.nextRequest(1)
     requests.failures = 1
@@ -57,14 +57,14 @@ describe('requests', () => {
     ])
   })
 
-  test('count failed attempts if each attempt has an id', () => {
+  test('counts failed attempts if each attempt has an id', () => {
     const requests = new RequestCounter(turn)
     requests.nextRequest(1, { keepsId: false })
     requests.failures = 1
     expect(requests.nextRequest(2, { keepsId: false })).toMatchObject({ id: 't:2', ordinal: 2, retry: 1 })
   })
 
-  test('are emitted with all ids, and start once', () => {
+  test('is emitted with all ids, and starts once', () => {
     const request = new RequestCounter(turn).nextRequest(1000)
     for (const model of ['m', 'n']) request.emitStart({ model })
     request.firstChunkAt = 1500
@@ -76,7 +76,7 @@ describe('requests', () => {
     ])
   })
 
-  test('outside the loop are auxiliary calls, also if they fail', () => {
+  test('is an auxiliary call outside the loop, also if it fails', () => {
     const request = new ModelRequest(new RecordScope(records, 's'), 1, { id: 'x', task: 'title' })
     request.emitStart({})
     request.emitFailure(2, { error_type: 'no_title' })

@@ -13,13 +13,13 @@ describe.each(hosts)('$host', ({ host, fixtures }) => {
     expect(fixtures.length).toBeGreaterThan(1)
   })
 
-  test.each(fixtures)('$scenario: the tree that stands beside it', async ({ scenario, events }) => {
+  test.each(fixtures)('builds the tree in the file beside it: $scenario', async ({ scenario, events }) => {
     const { tree } = await replayEvents(host, events)
     await expect(`${tree}\n`).toMatchFileSnapshot(join(FIXTURES, host, `${scenario}.tree.txt`))
   })
 
   test.each(fixtures)(
-    '$scenario: one connected trace a turn, everything ended by what the host said',
+    'builds one connected trace a turn, with all ends reported by the host: $scenario',
     async fixture => {
       const { plugin, leftOpen, tree } = await replayEvents(host, fixture.events)
       expect(tree).not.toMatch(/parent missing|ambiguous|retroactive/)

@@ -32,9 +32,9 @@ const shell = { tool_name: 'Shell', tool_input: { command: 'ls' }, tool_use_id: 
 
 test.each([
   ['the hook for all tools first', ['preToolUse', 'beforeShellExecution', 'afterShellExecution', 'postToolUse']],
-  ['that of its kind first', ['beforeShellExecution', 'preToolUse', 'afterShellExecution', 'postToolUse']],
+  ['the hook of its kind first', ['beforeShellExecution', 'preToolUse', 'afterShellExecution', 'postToolUse']],
   ['ended by that of its kind last', ['preToolUse', 'beforeShellExecution', 'postToolUse', 'afterShellExecution']],
-])('a call of Cursor’s that two kinds of hooks tell of is one: %s', async (_, order) => {
+])("merges a call of Cursor's that two kinds of hooks report: %s", async (_, order) => {
   const fields = { ...shell, tool_output: 'ok', command: 'ls', output: 'ok' }
   const events = order.map((event, index) => ofCursor(10 + 10 * index, event, fields))
   const tools = await toolsOf('cursor', [
@@ -90,7 +90,7 @@ test('accepts the hook names of Cursor’s command line', () => {
   expect(cursor.events({ body, headers: {}, at: 5 })).toEqual([{ event: 'stop', at: 5, data: body }])
 })
 
-test.each(HOSTS)('%s: any events in any order, and fields that are something else', async host => {
+test.each(HOSTS)('survives any events in any order, with any fields: %s', async host => {
   const all = fixturesOf(host).flatMap(({ events }) => events)
   const odd = fc.oneof(fc.constant(undefined), fc.anything({ maxDepth: 2 }))
   const event = fc.tuple(fc.constantFrom(...all), fc.option(fc.tuple(fc.nat(20), odd))).map(([one, change]) => {

@@ -23,7 +23,7 @@ const INSTANTS = new Set([
   'qwen tool.run_shell_command',
 ])
 
-test.each(Object.keys(MACHINES))('of the runs of %s no others have begun and ended at once', async host => {
+test.each(Object.keys(MACHINES))('has only the listed instant spans in the runs of %s', async host => {
   const found = new Set<string>()
   for (const { events } of fixturesOf(host)) {
     const { plugin } = await replayEvents(host, events)

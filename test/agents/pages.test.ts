@@ -48,11 +48,11 @@ describe.each(PAGES)('docs/agents/%s.md', page => {
     expect(blocks(text, 'sh')).toContain('npx hookspan tree\n')
   })
 
-  test('has no tree of which nobody knows where it comes from', () => {
+  test('has no tree without a capture', () => {
     expect(blocks(text).filter(body => body.includes('└─'))).toEqual(trees.map(({ body }) => body))
   })
 
-  test.each(trees)('$capture gives it', async ({ host, capture, body }) => {
+  test.each(trees)('shows the tree of $capture', async ({ host, capture, body }) => {
     expect(host).toBe(page)
     expect(await drawnOf(host, capture, page)).toContain(body)
   })

@@ -121,7 +121,7 @@ describeShell('bash', () => {
     expect(words.sort()).toEqual([...expected].sort())
   })
 
-  test('every option of every command', async () => {
+  test('offers every option of every command', async () => {
     for (const [name, options] of await optionsOfAll())
       expect(offered(`hookspan ${name} --`).sort(), name).toEqual(options)
   })
@@ -139,7 +139,7 @@ describeShell('fish', () => {
     expect(offered(line).sort()).toEqual([...expected].sort())
   })
 
-  test('every option of every command', async () => {
+  test('offers every option of every command', async () => {
     for (const [name, options] of await optionsOfAll()) {
       const long = offered(`hookspan ${name} --`).filter(word => word.startsWith('--'))
       expect(long.sort(), name).toEqual(options)
@@ -180,13 +180,13 @@ describeShell('zsh', () => {
     ['hookspan config fi', 'config fi'],
   ]
 
-  test('what is typed and completed', () => {
+  test('completes typed words', () => {
     writeFileSync(join(folder, 'lines'), UNIQUE.map(([typed]) => `${typed}\n`).join(''))
     const completed = inShell('zsh', ['-f', '-c', TYPED]).split('\n').slice(0, -1)
     expect(completed.map(line => line.trim())).toEqual(UNIQUE.map(([, line]) => line))
   })
 
-  test('every option of every command, with what its help says', async () => {
+  test('offers every option of every command, with its help text', async () => {
     const script = readFileSync(join(folder, 'hookspan.zsh'), 'utf8')
     for (const [name, options] of await optionsOfAll()) {
       const [, block = ''] = new RegExp(`\n    ${name}\\)\n([^;]*(?:;(?! ?;)[^;]*)*) ;;\n`).exec(script) ?? []
@@ -203,7 +203,7 @@ describe('hookspan completion', () => {
     [['bsh'], 'unsupported shell "bsh". Did you mean bash?'],
     [['powershell'], 'unsupported shell "powershell"; shells: bash, zsh, fish'],
     [['bash', 'zsh'], 'expected one shell, got "zsh", too'],
-  ])('%j is wrong use', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const io = fakeIo()
     expect(await dispatch(['completion', ...args], io)).toBe(2)
     expect(io.written.stdout).toBe('')

@@ -38,7 +38,7 @@ redact_patterns: ['my-own-secret-[0-9]+']
 `
 
 describe('hookspan config', () => {
-  test('every key, its value and where it came from', async () => {
+  test('shows every key, its value and its source', async () => {
     const env = { HOOKSPAN_SPAN_NAMES: 'semconv', OTEL_SERVICE_NAME: 'my-service', LANGFUSE_SECRET: 'x' }
     const shown = await config([], homeWith(YAML), env)
     expect(shown).toMatchObject({ code: 0, stderr: '' })
@@ -52,7 +52,7 @@ describe('hookspan config', () => {
     for (const key of keys) expect(rowOf(shown, key), key).toHaveLength(2)
   })
 
-  test('no secret is in any of its outputs', async () => {
+  test('shows no secret in any of its outputs', async () => {
     const env = { LANGFUSE_SECRET: 'sk-lf-from-the-environment', HOOKSPAN_BACKENDS: '' }
     for (const args of [[], ['--json'], ['--check'], ['--json', '--check']]) {
       const { stdout, stderr } = await config(args, homeWith(YAML), env)
@@ -65,7 +65,7 @@ describe('hookspan config', () => {
     expect(rowOf(shown, 'redact_patterns')).toEqual(['<set> (1)', 'config.yaml line 12'])
   })
 
-  test('the file that is read, or its usual place', async () => {
+  test('shows the file that is read, or its usual path', async () => {
     const home = homeWith(YAML)
     expect((await config([], home)).stdout).toMatch(
       new RegExp(`^Configuration file: ${home}/.config/hookspan/config.yaml\n\n`),
@@ -79,7 +79,7 @@ describe('hookspan config', () => {
     expect((await config([], empty, { HOOKSPAN_CONFIG: other })).stdout).toContain(`Configuration file: ${other}\n`)
   })
 
-  test('what is wrong is told, and the rest is shown', async () => {
+  test('reports errors, and shows the rest', async () => {
     const shown = await config([], homeWith('root_span_ttl_ms: soon\nsampel_rate: 1\n'))
     expect(shown.code).toBe(0)
     expect(shown.stderr.trimEnd().split('\n').sort()).toEqual([
@@ -91,7 +91,7 @@ describe('hookspan config', () => {
 })
 
 describe('--check', () => {
-  test('good', async () => {
+  test('succeeds for a valid file', async () => {
     expect(await config(['--check'], homeWith(YAML), { LANGFUSE_SECRET: 'x' })).toEqual({
       code: 0,
       stdout: 'The configuration is valid.\n',
@@ -104,7 +104,7 @@ describe('--check', () => {
     ['a key', 'sampel_rate: 1\n'],
     ['a backend', 'backends: [{ type: jeager }]\n'],
     ['the file', 'a: [\n'],
-  ])('%s is wrong: only that, and exit 1', async (_what, yaml) => {
+  ])('reports only the error of %s, and exits with 1', async (_what, yaml) => {
     const { code, stdout, stderr } = await config(['--check'], homeWith(yaml))
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^hookspan: config: [^\n]+\n$/)
@@ -125,7 +125,7 @@ describe('--json', () => {
     ])
   })
 
-  test('with --check, the exit code says whether something is wrong', async () => {
+  test('reports errors by its exit code with --check', async () => {
     expect((await config(['--json', '--check'], homeWith('sampel_rate: 1\n'))).code).toBe(1)
     const { code, stdout } = await config(['--json', '--check'], scratchHome())
     expect(code).toBe(0)
@@ -144,7 +144,7 @@ test.each<[string[], string]>([
   })
 })
 
-test('--help tells its use', async () => {
+test('explains its use with --help', async () => {
   const { code, stdout } = await config(['--help'], scratchHome())
   expect(code).toBe(0)
   expect(stdout).toMatch(/^Usage: hookspan config [\s\S]*--check[\s\S]*--json/)

@@ -46,7 +46,7 @@ function payloads(records: readonly FedRecord[], hook: string): Payload[] {
   return records.filter(record => record.hook === hook).map(record => record.payload as Payload)
 }
 
-test('they ship with the package, so they are small', () => {
+test('has small recordings, because they are part of the package', () => {
   const sizes = NAMES.map(name => statSync(new URL(`../../fixtures/${name}`, import.meta.url)).size)
   expect(sizes.reduce((all, size) => all + size, 0)).toBeLessThan(LARGEST_BYTES)
 })
@@ -60,7 +60,7 @@ describe.each(NAMES)('%s', name => {
   const resultOf = (id: string | undefined): string | undefined =>
     payloads(records, 'post_tool_call').find(({ tool_call_id }) => tool_call_id === id)?.result
 
-  test('every request has its system prompt, its tools and all messages', () => {
+  test('has a system prompt, tools and all messages in every request', () => {
     for (const request of requests) {
       const { request_messages: messages, system_prompt: system, api_request_id: id } = request
       const prompt = system ?? (messages[0]?.role === 'system' ? textOf(messages[0]) : '')
@@ -73,7 +73,7 @@ describe.each(NAMES)('%s', name => {
     }
   })
 
-  test('a request goes on from the one before: its answer, and what its tools found', () => {
+  test('continues each request from the previous one: its answer, and the results of its tools', () => {
     const last = new Map<string, Payload>()
     for (const request of requests) {
       const before = last.get(request.session_id)
@@ -92,7 +92,7 @@ describe.each(NAMES)('%s', name => {
     }
   })
 
-  test('a turn ends with what its last request answered to what was asked', () => {
+  test("ends a turn with the last request's answer to its prompt", () => {
     for (const { turn_id, user_message } of payloads(records, 'pre_llm_call')) {
       const ofTurn = requests.filter(request => request.turn_id === turn_id)
       const asked = ofTurn.map(({ request_messages }) =>
@@ -104,7 +104,7 @@ describe.each(NAMES)('%s', name => {
     }
   })
 
-  test('a tool runs with the arguments that the model gave, and finds something', () => {
+  test("runs a tool with the model's arguments, with a result", () => {
     const calls = new Map(
       answers.flatMap(({ response }) => response.assistant_message.tool_calls ?? []).map(call => [call.id, call]),
     )
@@ -118,14 +118,14 @@ describe.each(NAMES)('%s', name => {
     }
   })
 
-  test('an answer is as long as it is said to be', () => {
+  test('has answers of the stated length', () => {
     for (const { response, assistant_content_chars: chars, assistant_tool_call_count: calls } of answers) {
       expect(textOf(response.assistant_message).length).toBe(chars)
       expect(response.assistant_message.tool_calls?.length).toBe(calls)
     }
   })
 
-  test('a side call has its messages and its answer', () => {
+  test('has messages and an answer for a side call', () => {
     const ended = payloads(records, 'post_auxiliary_call')
     for (const { api_request_id, request_messages } of payloads(records, 'pre_auxiliary_call')) {
       expect(request_messages.map(({ role }) => role)).toEqual(['system', 'user'])
@@ -134,7 +134,7 @@ describe.each(NAMES)('%s', name => {
     }
   })
 
-  test('nothing is left out, and nothing is of a real machine', () => {
+  test('omits nothing, and has nothing of a real machine', () => {
     const said = JSON.stringify(records)
     expect(said).not.toMatch(/"\.\.\."|…|\/home\/|\/Users\/|@[\w-]+\.\w/)
   })

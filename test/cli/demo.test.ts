@@ -133,7 +133,7 @@ describe('hookspan demo', () => {
     expect(path.gapMillis).toBeLessThan(500)
   })
 
-  test('says in one line each where they are and what to do next', async () => {
+  test('reports in one line each their place and the next step', async () => {
     const { stdout } = await demo()
     expect(stdout.split('\n').slice(-7)).toEqual([
       `Stored in ${storedFiles()[0]}; nothing has left this machine.`,
@@ -146,7 +146,7 @@ describe('hookspan demo', () => {
     ])
   })
 
-  test('does not ask for what has just been done', async () => {
+  test('does not suggest a step that has just been done', async () => {
     const sink = await OtlpSink.start()
     const args = ['--backend', `jaeger=${sink.url}`]
     const { code, stdout } = await demo(args)
@@ -183,7 +183,7 @@ describe('--backend', () => {
     await sink.stop()
   })
 
-  test('takes the place of the configured ones, which get them otherwise', async () => {
+  test('replaces the configured ones, which get them otherwise', async () => {
     const [named, configured] = [await OtlpSink.start(), await OtlpSink.start()]
     const env = { HOOKSPAN_BACKENDS: `jaeger=${configured.url}` }
     await demo(['--backend', `otlp=${named.url}`], { env })
@@ -193,7 +193,7 @@ describe('--backend', () => {
     await Promise.all([named.stop(), configured.stop()])
   })
 
-  test('that is sent metrics only says so', async () => {
+  test('reports a backend that is sent metrics only', async () => {
     const sink = await OtlpSink.start()
     const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${sink.url}/v1/metrics` }
     const { code, stdout, stderr } = await demo([], { env })
@@ -204,7 +204,7 @@ describe('--backend', () => {
     await sink.stop()
   })
 
-  test('that is not there is one line; the traces are drawn all the same', async () => {
+  test('reports a missing one in one line, and draws the traces', async () => {
     const sink = await OtlpSink.start()
     const { url } = sink
     await sink.stop()
@@ -229,10 +229,10 @@ describe('--backend', () => {
   })
 })
 
-describe('where nothing can be stored', () => {
+describe('without storage', () => {
   const isDrawn = ({ stdout }: Shown): boolean => stdout.match(/^● /gm)?.length === 4
 
-  test('a home directory that cannot be written', async () => {
+  test('reports a home directory that cannot be written', async () => {
     writeFileSync(join(home, '.local'), 'a file where the directory should be')
     const shown = await demo()
     expect(shown).toMatchObject({ code: 0, stderr: '' })
@@ -244,7 +244,7 @@ describe('where nothing can be stored', () => {
     expect(shown.stdout).not.toContain('print them again')
   })
 
-  test('no home directory: the working directory is left alone', async () => {
+  test('leaves the working directory alone without a home directory', async () => {
     const before = readdirSync(process.cwd())
     const shown = await demo([], { home: '' })
     expect(shown).toMatchObject({ code: 0, stderr: '' })
@@ -253,7 +253,7 @@ describe('where nothing can be stored', () => {
     expect(readdirSync(process.cwd())).toEqual(before)
   })
 
-  test('the local log is switched off', async () => {
+  test('runs with the local log switched off', async () => {
     const shown = await demo([], { env: { HOOKSPAN_LOCAL_LOG: 'false' } })
     expect(isDrawn(shown)).toBe(true)
     expect(shown.stdout).toContain('\nNot stored, because local_log is off; nothing has left this machine.\n')
@@ -261,7 +261,7 @@ describe('where nothing can be stored', () => {
   })
 })
 
-test('the configuration of the agent does not hide the demo', async () => {
+test("shows the demo whatever the agent's configuration", async () => {
   const taken = await OtlpSink.start()
   const env = {
     HOOKSPAN_ENABLED: 'false',
@@ -274,11 +274,11 @@ test('the configuration of the agent does not hide the demo', async () => {
   await taken.stop()
 })
 
-describe('the messages', () => {
+describe('a message', () => {
   const asked = (): unknown =>
     storedSpans().find(span => span.name === 'api.claude-haiku-4-5')?.attributes['input.value']
 
-  test('are stored whole, because nobody said them', async () => {
+  test('is stored whole, because it is invented', async () => {
     await demo()
     expect(asked()).toContain('You review a change')
   })
@@ -287,7 +287,7 @@ describe('the messages', () => {
     ['a file', 'content_capture: preview', {}],
     ['a variable', '', { HOOKSPAN_CONTENT_CAPTURE: 'off' }],
     ["OpenTelemetry's variable", '', { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'NO_CONTENT' }],
-  ])('are captured as %s of the person says', async (_what, yaml, env) => {
+  ])('is captured as %s configures', async (_what, yaml, env) => {
     mkdirSync(join(home, '.config', 'hookspan'), { recursive: true })
     writeFileSync(join(home, '.config', 'hookspan', 'config.yaml'), yaml)
     expect(await demo([], { env })).toMatchObject({ code: 0, stderr: '' })
@@ -301,7 +301,7 @@ describe('colours and width', () => {
     [{}, false],
     [{ columns: 120, env: { NO_COLOR: '1' } }, false],
     [{ env: { FORCE_COLOR: '1' } }, true],
-  ])('%j', async (given, isColored) => {
+  ])('draws with %j', async (given, isColored) => {
     expect((await demo([], given)).stdout.includes('\x1b[')).toBe(isColored)
   })
 
@@ -316,7 +316,7 @@ describe('colours and width', () => {
   })
 })
 
-test('--help tells its use', async () => {
+test('explains its use with --help', async () => {
   const { code, stdout } = await demo(['--help'])
   expect(code).toBe(0)
   expect(stdout).toMatch(/^Usage: hookspan demo [\s\S]*content_capture: full[\s\S]*--backend TYPE\[=URL\] {2}/)

@@ -1,6 +1,6 @@
 import type { SpanNote } from '../reading/sample-turn.ts'
 
-/** The two turns of docs/export.md: one task, given to two models. */
+/** The two turns of docs/commands.md: one task, given to two models. */
 
 type Attributes = SpanNote['attributes']
 

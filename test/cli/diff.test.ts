@@ -55,17 +55,17 @@ describe('A and B', () => {
     writeFile(log, turn(ONE, 's1', 'ls') + turn(OTHER, 's2', 'ls', 600) + turn(THIRD, 's2', 'cat', 1_200)),
   )
 
-  test('are turns, by the beginnings of their ids', async () => {
+  test('accepts turns, by the beginnings of their ids', async () => {
     expect(await compared('aabbc', 'CC')).toBe(`${ONE} ${THIRD} 1`)
     expect(await compared('aabbc', 'aabb9')).toBe(`${ONE} ${OTHER} null`)
   })
 
-  test('are sessions, whole or by the beginning of their id', async () => {
+  test('accepts sessions, whole or by the beginning of their id', async () => {
     expect(await compared('s1', 's2')).toBe(`${ONE} ${OTHER},${THIRD} 2`)
     expect(await compared(ONE, 's2')).toBe(`${ONE} ${OTHER},${THIRD} 2`)
   })
 
-  test('of very many turns the last are compared, and a line says so', async () => {
+  test('compares the last of very many turns, with a line', async () => {
     const turns = Array.from({ length: 1001 }, (_, at) =>
       turn((4096 + at).toString(16).padStart(32, '0'), 'long', 'ls', at),
     )
@@ -78,12 +78,12 @@ describe('A and B', () => {
     expect(JSON.parse(stdout).b.trace_ids).toHaveLength(1000)
   })
 
-  test('a session whose id could be that of a trace is found all the same', async () => {
+  test('finds a session whose id could be that of a trace', async () => {
     await writeFile(log, turn(ONE, 'feed', 'ls') + turn(OTHER, 'feed', 'ls'))
     expect(await compared('feed', 'aabb99')).toBe(`${ONE},${OTHER} ${OTHER} 2`)
   })
 
-  test('a session whose id begins as that of another does is itself', async () => {
+  test('finds a session whose id begins like that of another', async () => {
     await writeFile(log, turn(ONE, 's1', 'ls') + turn(OTHER, 's10', 'ls') + turn(THIRD, 's11', 'ls'))
     expect(await compared('s1', 's10')).toBe(`${ONE} ${OTHER} null`)
     expect((await diff('s', 's10')).stderr).toBe(
@@ -91,7 +91,7 @@ describe('A and B', () => {
     )
   })
 
-  test('are looked for in a file, or are files', async () => {
+  test('reads them from a file, or as files', async () => {
     const file = join(home, 'one.jsonl')
     const other = join(home, 'other.jsonl')
     await writeFile(file, turn(ONE, 'x1', 'ls') + turn(OTHER, 'x2', 'cat'))
@@ -103,16 +103,16 @@ describe('A and B', () => {
   })
 })
 
-test('docs/export.md shows what is printed', async () => {
+test('prints the sample of docs/commands.md', async () => {
   await writeFile(log, `${exportLine(...DIFF_PAGE)}\n`)
   const io = fakeIo({ home, env: { COLUMNS: '100' } })
   expect(await run(['7c035f25', 'e41d07aa'], io)).toBe(0)
-  const page = section(read('docs/export.md'), 'Compare two turns')
+  const page = section(read('docs/commands.md'), 'hookspan diff')
   expect(blocks(page, 'text')).toEqual([io.written.stdout])
   expect(blocks(page, 'sh')).toEqual(['npx hookspan diff 7c035f25 e41d07aa\n'])
 })
 
-describe('what cannot be compared', () => {
+describe('a comparison without a result', () => {
   beforeEach(() => writeFile(log, turn(ONE, 's1', 'ls') + turn(OTHER, 's2', 'ls')))
 
   test.each<[string[], number, string]>([
@@ -121,13 +121,13 @@ describe('what cannot be compared', () => {
     [['s1', 's2', 's3'], 2, 'expected A and B, two turns, sessions or files, got 3'],
     [['aabb', 's1'], 1, 'there are 2 traces whose id starts with aabb'],
     [['s9', 's1'], 1, 'there is no trace whose id starts with s9, no session of that id in'],
-  ])('%j', async (args, exitCode, message) => {
+  ])('reports %j', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await diff(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toContain(`hookspan diff: ${message}`)
   })
 
-  test('a file that is no trace log', async () => {
+  test('reports a file that is no trace log', async () => {
     const file = join(home, 'notes.txt')
     await writeFile(file, 'hello\n')
     expect(await diff(file, 's1')).toMatchObject({ code: 1, stdout: '' })

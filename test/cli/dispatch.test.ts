@@ -32,19 +32,19 @@ describe('hookspan', () => {
     expect(await hookspan('echo')).toEqual({ code: 1, stdout: '', stderr: '' })
   })
 
-  test('tells its commands', async () => {
+  test('lists its commands', async () => {
     const { code, stdout } = await hookspan('--help')
     expect(code).toBe(0)
     expect(stdout).toContain('  echo           say it again\n  replay         play\n')
   })
 
-  test('without a command is wrong use', async () => {
+  test('is wrong usage without a command', async () => {
     const { code, stdout, stderr } = await hookspan()
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('Usage: hookspan COMMAND')
   })
 
-  test.each(['--version', '-v', '-V'])('%s tells its version', async option => {
+  test.each(['--version', '-v', '-V'])('prints its version for %s', async option => {
     expect(await hookspan(option)).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
   })
 
@@ -59,11 +59,14 @@ describe('hookspan', () => {
     }
   })
 
-  test.each([[['help']], [['-h']], [['help', 'help']], [['help', '--help']]])('%j is its own help', async words => {
-    const { code, stdout } = await hookspan(...words)
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^hookspan: OpenTelemetry traces/)
-  })
+  test.each([[['help']], [['-h']], [['help', 'help']], [['help', '--help']]])(
+    'prints its own help for %j',
+    async words => {
+      const { code, stdout } = await hookspan(...words)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^hookspan: OpenTelemetry traces/)
+    },
+  )
 
   test.each([
     [['ecko'], 'unknown command "ecko". Did you mean "hookspan echo"?'],
@@ -80,13 +83,13 @@ describe('hookspan', () => {
     expect(await hookspan(...args)).toEqual({ code: 2, stdout: '', stderr: `hookspan: ${message}\n` })
   })
 
-  test('tells an error in one line', async () => {
+  test('reports an error in one line', async () => {
     expect(await hookspan('echo', 'boom')).toEqual({ code: 1, stdout: '', stderr: 'hookspan echo: it broke\n' })
     expect(await hookspan('replay')).toEqual({ code: 1, stdout: '', stderr: 'hookspan replay: not loaded\n' })
   })
 })
 
-describe('wrong use', () => {
+describe('wrong usage', () => {
   const hint = 'Usage: hookspan demo [OPTIONS]; see --help\n'
 
   test.each([
@@ -95,18 +98,15 @@ describe('wrong use', () => {
     [['--bakend', 'jaeger'], 'hookspan demo: unknown option --bakend. Did you mean --backend?\n'],
     [['backend'], 'hookspan demo: expected no argument, got "backend". Did you mean --backend?\n'],
     [['--backend', 'jeager'], 'hookspan demo: --backend does not know the type "jeager"; did you mean jaeger?\n'],
-  ])(
-    '%j is one line where it is clear what was meant, else one more that says where to look',
-    async (args, message) => {
-      const io = fakeIo()
-      expect(await dispatch(['demo', ...args], io)).toBe(2)
-      expect(io.written).toEqual({ stdout: '', stderr: message })
-    },
-  )
+  ])('is reported in one line for %j if the intended word is clear, else in two', async (args, message) => {
+    const io = fakeIo()
+    expect(await dispatch(['demo', ...args], io)).toBe(2)
+    expect(io.written).toEqual({ stdout: '', stderr: message })
+  })
 })
 
 describe('the table of commands', () => {
-  test.each(COMMANDS.map(row => [row.name, row] as const))('%s agrees with the command', async (name, row) => {
+  test.each(COMMANDS.map(row => [row.name, row] as const))('agrees with the command %s', async (name, row) => {
     expect((await row.load()).name).toBe(name)
   })
 })

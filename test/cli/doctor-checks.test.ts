@@ -16,13 +16,13 @@ describe('Node', () => {
   const [major = 0, minor = 0] = needed.split('.').map(Number)
 
   test.each([process.versions.node, `${needed}.0`, `${major}.${minor + 1}.0`, `${major + 1}.0.0`])(
-    '%s will do',
+    'accepts %s',
     version => {
       expect(checkNode(version)).toEqual({ level: 'ok', area: 'Node', what: `v${version}` })
     },
   )
 
-  test.each([`${major}.${minor - 1}.9`, `${major - 1}.99.0`])('%s is too old', version => {
+  test.each([`${major}.${minor - 1}.9`, `${major - 1}.99.0`])('rejects %s as too old', version => {
     expect(checkNode(version)).toMatchObject({
       level: 'fail',
       what: `v${version} is too old: hookspan needs ${needed} or later`,
@@ -41,18 +41,18 @@ describe('proxies', () => {
     return lines
   }
 
-  test('none', () => {
+  test('is fine without any', () => {
     expect(check({}, [REMOTE])).toEqual(['ok: no proxy variables are set'])
   })
 
-  test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])('%s captures loopback', name => {
+  test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])('warns that %s captures loopback', name => {
     expect(check({ [name]: PROXY })).toEqual([
       `warn: ${name} captures what other programs (curl, agents in Python) send to localhost and 127.0.0.1; hookspan itself uses no proxy → set NO_PROXY=localhost,127.0.0.1,::1`,
     ])
   })
 
   test.each([{ NODE_USE_ENV_PROXY: '1' }, { NODE_OPTIONS: '--enable-source-maps --use-env-proxy' }])(
-    'and so does Node where it is told to: %j',
+    "warns about Node's own setting: %j",
     env => {
       expect(check({ HTTP_PROXY: PROXY, ...env })[0]).toContain(
         '(curl, agents in Python, agents in Node, which is configured to use it) ',
@@ -68,7 +68,7 @@ describe('proxies', () => {
     ['localhost', ['127.0.0.1']],
     ['127.0.0.1:4318,.localhost', ['127.0.0.1']],
     ['example.com, ::1', ['localhost', '127.0.0.1']],
-  ])('NO_PROXY=%s leaves %j captured', (exceptions, captured) => {
+  ])('warns if NO_PROXY=%s leaves %j captured', (exceptions, captured) => {
     const [line = ''] = check({ HTTP_PROXY: PROXY, NO_PROXY: exceptions })
     if (captured.length === 0)
       expect(line).toBe('ok: HTTP_PROXY set; hookspan itself uses no proxy, and NO_PROXY exempts this machine')
@@ -76,7 +76,7 @@ describe('proxies', () => {
     if (captured.length > 0) expect(line).toMatch(/ → add to NO_PROXY: localhost,127\.0\.0\.1,::1$/)
   })
 
-  test('for https only, loopback is not captured', () => {
+  test('allows one for https only, which does not capture loopback', () => {
     expect(check({ HTTPS_PROXY: PROXY })).toEqual(['ok: HTTPS_PROXY set; hookspan itself uses no proxy'])
   })
 
@@ -90,14 +90,14 @@ describe('proxies', () => {
       null,
       'note: honeycomb (api.honeycomb.io) is reached directly, not through https_proxy → if this network requires',
     ],
-  ])('a backend elsewhere, delivered: %j', (delivered, expected) => {
+  ])('notes a backend elsewhere, delivered: %j', (delivered, expected) => {
     const env = { https_proxy: PROXY, no_proxy: 'localhost,127.0.0.1' }
     expect(check(env, [{ ...REMOTE, delivered }])[1]).toMatch(new RegExp(`^${expected.replace(/[().]/g, '\\$&')}`))
     expect(check({ ...env, no_proxy: '.honeycomb.io' }, [{ ...REMOTE, delivered }])).toHaveLength(1)
   })
 
   test.each(['http://127.0.0.1:4318/', 'http://[::1]:4318/', 'http://localhost/', undefined])(
-    'a backend here: %s',
+    'notes a backend here: %s',
     url => {
       const backend = { name: 'otlp', delivered: false, ...(url === undefined ? {} : { url }) }
       expect(check({ HTTP_PROXY: PROXY, NO_PROXY: 'localhost,127.0.0.1' }, [backend])).toHaveLength(1)
@@ -114,14 +114,14 @@ describe('backlog', () => {
   test.each([
     ['none', [], ['ok: nothing']],
     [
-      'that nobody delivers',
+      'without a delivering process',
       [{ ...entry, backend: 'jaeger', isLive: false }],
       [
         'warn: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; no running agent delivers it → hookspan send --backend jaeger, or start an agent',
       ],
     ],
     [
-      'that an agent delivers',
+      'with a delivering agent',
       [{ ...entry, backend: 'jaeger', isLive: true }],
       ['note: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; a running agent delivers it'],
     ],
@@ -136,14 +136,14 @@ describe('backlog', () => {
     expect(levelAndText(checkBacklog(entries, context))).toEqual(expected)
   })
 
-  test('nobody is told to send what the probe has just shown not to arrive', () => {
+  test('advises no send of data that the probe has just failed to deliver', () => {
     const failing = new Set(['jaeger'])
     const [line] = levelAndText(checkBacklog([{ ...entry, backend: 'jaeger', isLive: false }], { ...context, failing }))
     expect(line).toMatch(/ → first fix jaeger, see above; then hookspan send --backend jaeger, or start an agent$/)
   })
 })
 
-describe('what killed processes held', () => {
+describe('the buffered traces of killed processes', () => {
   const now = 1_795_256_100_000
   const jaeger = new Map([['jaeger', 'there']])
   const what =
@@ -175,7 +175,7 @@ describe('losses', () => {
   const now = 1_795_256_100_000
   const loss = { at: now - 3_600_000 * 50, backend: 'jaeger', spans: 4120 }
 
-  test('none', () => {
+  test('is fine without any', () => {
     expect(levelAndText(checkLosses([], now))).toEqual(['ok: nothing in the last 7 days'])
   })
 
@@ -229,6 +229,6 @@ test.each([
   [10 * 1024, '10 KB'],
   [268_435_456, '256 MB'],
   [Number.MAX_SAFE_INTEGER, '8.0 PB'],
-])('%d bytes are %s', (bytes, shown) => {
+])('formats %d bytes as %s', (bytes, shown) => {
   expect(humanBytes(bytes)).toBe(shown)
 })

@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 afterEach(() => scene.remove())
 
-describe('what is wrong is one line with what to do, and exit 1', () => {
+describe('a failure, in one line with a remedy and exit 1', () => {
   async function onlyFailure(args: string[], env: Record<string, string> = {}): Promise<string> {
     const diagnosis = await scene.doctor(args, { env })
     expect(diagnosis).toMatchObject({ code: 1, stderr: '' })
@@ -64,14 +64,14 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
     expect(line.startsWith(`${type}: ${url}/v1/traces `)).toBe(true)
   })
 
-  test('a dead port', async () => {
+  test('is reported for a closed port', async () => {
     const url = await scene.deadUrl()
     expect(await onlyFailure(['--backend', `jaeger=${url}`])).toMatch(
       new RegExp(`^jaeger: nothing listens at ${url}/v1/traces → Start it, or correct endpoint .*\\(ECONNREFUSED\\)$`),
     )
   })
 
-  test('a port that hangs', async () => {
+  test('is reported for a port that hangs', async () => {
     const { url } = await scene.otlpSink({ kind: 'hanging' })
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TIMEOUT: '200' }
     expect(await onlyFailure([], env)).toBe(
@@ -79,7 +79,7 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
     )
   })
 
-  test('a port that does not speak HTTP', async () => {
+  test('is reported for a port that does not serve HTTP', async () => {
     const server = createServer(
       socket =>
         void socket
@@ -112,13 +112,13 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
     expect(await onlyFailure(['--backend', `file=${path}`])).toMatch(expected)
   })
 
-  test('a backend that is not set up', async () => {
+  test('is reported for a backend that is not set up', async () => {
     expect(await onlyFailure(['--backend', 'langfuse'])).toMatch(
       /^langfuse is off: public_key is missing → Set public_key, or public_key_env to the name of a variable$/,
     )
   })
 
-  test('one of several; the others are probed', async () => {
+  test('is reported for one of several; the others are probed', async () => {
     const [server, dead] = [await scene.traceServer(), await scene.deadUrl()]
     const diagnosis = await scene.doctor(['--backend', `jaeger=${dead}`, '--backend', `phoenix=${server.url}`])
     expect(diagnosis.code).toBe(1)

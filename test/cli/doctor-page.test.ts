@@ -27,7 +27,7 @@ describe('docs/commands.md', () => {
       .replace(/N(?: [KMGT]?B\b| m?s\b| [hm] N [ms]\b)/g, 'N UNIT')
   }
 
-  test('its sample is what comes out', async () => {
+  test('shows the output as its sample', async () => {
     const dead = await scene.deadUrl()
     scene.put('.local/state/hookspan/traces/1-2.jsonl', 'x'.repeat(1_200_000))
     for (const directory of [scene.state, `${scene.state}/traces`]) chmodSync(directory, 0o700)

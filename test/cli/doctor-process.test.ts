@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 describe('hookspan doctor', () => {
-  test('where all is well', async () => {
+  test('reports no error', async () => {
     const { code, stdout, stderr } = await program.run(['doctor', '--backend', `otlp=${sink.url}`])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/\n {2}ok {4}otlp .*: delivered in .*\n/)

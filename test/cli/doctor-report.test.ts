@@ -36,7 +36,7 @@ function putLoss(at: number, spans: number): void {
   losses.save()
 }
 
-test('the configuration shows what is not the default, and where it comes from', async () => {
+test('shows the values other than the default, with their source', async () => {
   scene.configure(`sample_rate: 0.25\nbackends:\n  - { type: phoenix, endpoint: "${server.url}" }\n`)
   const diagnosis = await scene.doctor([], { env: { HOOKSPAN_SPAN_NAMES: 'semconv' } })
   expect(diagnosis.code).toBe(0)
@@ -49,7 +49,7 @@ test('the configuration shows what is not the default, and where it comes from',
   ])
 })
 
-test('what is wrong with the configuration', async () => {
+test('shows the errors of the configuration', async () => {
   scene.configure('root_span_ttl_ms: soon\nsampel_rate: 1\n')
   const diagnosis = await scene.doctor(['--offline'])
   expect(diagnosis).toMatchObject({ code: 1, stderr: '' })
@@ -61,8 +61,8 @@ test('what is wrong with the configuration', async () => {
   ])
 })
 
-describe('what waits and what is lost', () => {
-  test('of the backends that are configured, whatever is probed', async () => {
+describe('pending and dropped spans', () => {
+  test('has those of the configured backends, whatever is probed', async () => {
     scene.configure('backends: [jaeger]\n')
     putBacklog('jaeger', 7_800_000, 2048)
     putBacklog('gone', 60_000, 10)
@@ -74,7 +74,7 @@ describe('what waits and what is lost', () => {
     ])
   })
 
-  test('what a killed process held, for whom, and who could still judge it', async () => {
+  test("has a killed process's buffered traces, their backends, and the processes that can decide them", async () => {
     const backends = (url: string): string => `backends: [{ type: otlp, name: jaeger, endpoint: "${url}" }]\n`
     scene.configure(`keep: true\n${backends(server.url)}`)
     const quiet = { warn: () => undefined, error: () => undefined, debug: () => undefined }
@@ -185,7 +185,7 @@ describe('--json', () => {
     })
   })
 
-  test('where all is well', async () => {
+  test('reports no error', async () => {
     const { code, stdout } = await scene.doctor(['--json', '--offline'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({
@@ -199,7 +199,7 @@ describe('--json', () => {
 })
 
 describe('on a terminal', () => {
-  test('marks have colours, and progress is taken away again', async () => {
+  test('has colours in its marks, and erases its progress', async () => {
     const dead = await scene.deadUrl()
     const args = ['--backend', `phoenix=${server.url}`, '--backend', `otlp=${dead}`]
     const { stdout, stderr } = await scene.doctor(args, { columns: 100 })
@@ -211,7 +211,7 @@ describe('on a terminal', () => {
     expect(shape(stripVTControlCharacters(stdout))).toBe(shape(plain.stdout))
   })
 
-  test('what others wrote moves no cursor', async () => {
+  test('moves no cursor by foreign text', async () => {
     const losses = new LossLog(scene.state, () => NOW)
     losses.note('jae\x1b[2Jger', 1, 'the trace log was full')
     losses.save()
@@ -232,7 +232,7 @@ test.each<[string[], string]>([
   expect(stderr.split('\n')[0]).toBe(`hookspan doctor: ${message}`)
 })
 
-test('--help says that it sends something', async () => {
+test('announces in --help that it sends a span', async () => {
   const { code, stdout } = await scene.doctor(['--help'])
   expect(code).toBe(0)
   expect(stdout).toMatch(/^Usage: hookspan doctor /)

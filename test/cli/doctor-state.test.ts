@@ -33,14 +33,14 @@ function allNames(): string[] {
 }
 
 describe('a trace log that can be written', () => {
-  test('is said so, and left as it was: not there', async () => {
+  test('is reported as missing, and left so', async () => {
     const [line = '', ...others] = await traceLog()
     expect(line).toMatch(new RegExp(`^  ok    ${scene.state} can be written; not there yet, [\\d.]+ .B free$`))
     expect(others).toEqual([])
     expect(allNames()).toEqual([])
   })
 
-  test('with its size, and left as it was', async () => {
+  test('has its size, and is left unchanged', async () => {
     mkdirSync(scene.state, { recursive: true, mode: 0o700 })
     scene.put('.local/state/hookspan/traces/1-2.jsonl', 'x'.repeat(2048))
     chmodSync(join(scene.state, 'traces'), 0o700)
@@ -50,7 +50,7 @@ describe('a trace log that can be written', () => {
     expect(allNames()).toEqual(before)
   })
 
-  test('with that of what is kept, which is a log of its own', async () => {
+  test('includes the size of the log of kept traces', async () => {
     scene.put('.local/state/hookspan/traces/1-2.jsonl', 'x'.repeat(2048))
     scene.put('.local/state/hookspan/kept/traces/1-2.jsonl', 'x'.repeat(1024))
     scene.put('.local/state/hookspan/kept/spool/1-2.free.json', 'x'.repeat(1024))
@@ -68,7 +68,7 @@ describe('a trace log that can be written', () => {
     expect(seen).toEqual([expect.stringMatching(`^${scene.state}/traces/\\.doctor-`)])
   })
 
-  test('what an agent has begun to use meanwhile stays', async () => {
+  test('keeps files that an agent has begun to use meanwhile', async () => {
     const config = { local_log: true, local_log_max_bytes: 1 }
     await checkState(config, fakeIo({ home: scene.home }), async () => {
       writeFileSync(join(scene.state, 'traces', '1-2.jsonl'), '')
@@ -76,7 +76,7 @@ describe('a trace log that can be written', () => {
     expect(existsSync(join(scene.state, 'traces', '1-2.jsonl'))).toBe(true)
   })
 
-  test('on a disk that is too small for it', async () => {
+  test('has a warning on a disk that is too small', async () => {
     const env = { HOOKSPAN_LOCAL_LOG_MAX_BYTES: String(2 ** 52) }
     const [, line] = await traceLog(['--offline'], { env })
     expect(line).toMatch(
@@ -85,7 +85,7 @@ describe('a trace log that can be written', () => {
   })
 })
 
-describe('a trace log that cannot be written is one line with what to do, and exit 1', () => {
+describe('an unwritable trace log, in one line with a remedy and exit 1', () => {
   test.each([
     ['ENOSPC', 'the disk is full', 'free some space on that disk'],
     ['EDQUOT', 'the quota is used up', 'free some space, or raise the quota'],
@@ -108,7 +108,7 @@ describe('a trace log that cannot be written is one line with what to do, and ex
     ['.local', 'below'],
     ['.local/state/hookspan', 'itself'],
     ['.local/state/hookspan/traces', 'in it'],
-  ])('a file where a directory should be: %s', async path => {
+  ])('is reported for a file in the place of a directory: %s', async path => {
     scene.put(path, 'a file')
     chmodSync(join(scene.home, '.local'), 0o700)
     const diagnosis = await scene.doctor(['--offline'])
@@ -118,7 +118,7 @@ describe('a trace log that cannot be written is one line with what to do, and ex
     )
   })
 
-  test('there is no home directory: the working directory is left alone', async () => {
+  test('is reported without a home directory: the working directory is left alone', async () => {
     const before = readdirSync(process.cwd())
     expect(await traceLog(['--offline'], { home: '' })).toEqual([
       '  fail  there is no home directory, so nothing is stored on this machine → set XDG_STATE_HOME to a full path',
@@ -126,7 +126,7 @@ describe('a trace log that cannot be written is one line with what to do, and ex
     expect(readdirSync(process.cwd())).toEqual(before)
   })
 
-  test('unless it is switched off', async () => {
+  test('is not reported if it is switched off', async () => {
     scene.put('.local', 'a file')
     const env = { HOOKSPAN_LOCAL_LOG: 'false' }
     const diagnosis = await scene.doctor(['--offline'], { env })
@@ -138,19 +138,19 @@ describe('a trace log that cannot be written is one line with what to do, and ex
   })
 })
 
-describe('who may read it', () => {
+describe('the readers of the trace log', () => {
   function made(mode: number, fileMode: number): void {
     scene.put('.local/state/hookspan/traces/1-2.jsonl', '', fileMode)
     chmodSync(join(scene.state, 'traces'), 0o700)
     chmodSync(scene.state, mode)
   }
 
-  test('nobody else', async () => {
+  test('includes only the user', async () => {
     made(0o700, 0o600)
     expect(await traceLog()).toHaveLength(1)
   })
 
-  test('everybody: exit 1', async () => {
+  test('includes every user: exit 1', async () => {
     made(0o755, 0o644)
     const diagnosis = await scene.doctor(['--offline'])
     expect(diagnosis.code).toBe(1)
@@ -159,7 +159,7 @@ describe('who may read it', () => {
     ])
   })
 
-  test('whoever gets there: a warning', async () => {
+  test('includes users who can reach it: a warning', async () => {
     made(0o700, 0o640)
     const diagnosis = await scene.doctor(['--offline'])
     expect(diagnosis.code).toBe(0)
@@ -168,7 +168,7 @@ describe('who may read it', () => {
     ])
   })
 
-  test('whoever gets there, also to what is kept', async () => {
+  test('includes users who can reach the log of kept traces, too', async () => {
     made(0o700, 0o600)
     const path = scene.put('.local/state/hookspan/kept/traces/1-2.jsonl', '', 0o640)
     for (const place of ['kept', 'kept/traces']) chmodSync(join(scene.state, place), 0o700)
@@ -177,7 +177,7 @@ describe('who may read it', () => {
     ])
   })
 
-  test('the remedy can be given to a shell', async () => {
+  test('quotes the remedy for a shell', async () => {
     const state = join(scene.home, "a user's state")
     mkdirSync(join(state, 'hookspan'), { recursive: true })
     chmodSync(join(state, 'hookspan'), 0o755)
@@ -185,7 +185,7 @@ describe('who may read it', () => {
     expect(lines[1]).toContain(` → chmod -R go= '${scene.home}/a user'\\''s state/hookspan'`)
   })
 
-  test('another user owns it', async () => {
+  test('includes another user as its owner', async () => {
     made(0o700, 0o600)
     const owner = statSync(scene.state).uid
     vi.spyOn(process, 'getuid').mockReturnValue(owner + 1)

@@ -13,7 +13,7 @@ afterEach(() => scene.remove())
 
 const MILLIS = String.raw`\d+(\.\d+)? m?s`
 
-test('without a backend, nothing leaves this machine, and all is well', async () => {
+test('sends nothing without a backend, and reports no error', async () => {
   const diagnosis = await scene.doctor()
   expect(diagnosis).toMatchObject({ code: 0, stderr: '' })
   expect(section(diagnosis, 'Backends')).toEqual(['  ok    none is configured: nothing leaves this machine'])
@@ -65,7 +65,7 @@ describe('a backend with an API', () => {
     rows.push(['lgtm', { yaml: otlp('lgtm'), asked: proxied, port: 3000 }])
   }
 
-  test.each(rows)('%s: delivered and read back', async (type, { yaml, asked, authorization, port }) => {
+  test.each(rows)('has read the span back: %s', async (type, { yaml, asked, authorization, port }) => {
     const own = `127.${(process.pid >> 8) & 255}.${process.pid & 255}.77`
     const server = await (port === undefined ? scene.traceServer() : scene.traceServer(own, [0, port]))
     scene.configure(`backends:\n  - ${yaml(server.url)}\n`)
@@ -92,13 +92,13 @@ describe('a backend with an API', () => {
     return { line, code: diagnosis.code, server, diagnosis }
   }
 
-  test('that takes its time is asked again', async () => {
+  test('is asked again if it is slow', async () => {
     const { line, server } = await phoenix([], { hiddenFor: 2 })
     expect(line).toMatch(/^ {2}ok .*: delivered and read back in /)
     expect(server.asked).toHaveLength(3)
   })
 
-  test('that never shows it is a warning', async () => {
+  test('causes a warning if it never shows the span', async () => {
     const { line, code, diagnosis } = await phoenix(['--wait', '1000'], { hiddenFor: Number.POSITIVE_INFINITY })
     expect(code).toBe(0)
     expect(line).toMatch(
@@ -118,13 +118,13 @@ describe('a backend with an API', () => {
       { apiHeaders: { 'content-type': 'text/html; charset=utf-8' } },
       /^ {2}note .*is a web page, not the API of phoenix → look for service hookspan-doctor, span hookspan\.doctor/,
     ],
-  ])('that %s', async (_what, behaviour, expected) => {
+  ])('is reported if it %s', async (_what, behaviour, expected) => {
     const { line, code } = await phoenix(['--wait', '1000'], behaviour)
     expect(line).toMatch(expected)
     expect(code).toBe(0)
   })
 
-  test('that cannot be reached: the span was delivered all the same', async () => {
+  test('has the span although its API cannot be reached', async () => {
     const server = await scene.traceServer()
     const api = await scene.deadUrl()
     const secret = 'public_key: pk-lf-1, secret_key: sk-lf-2'
@@ -140,7 +140,7 @@ describe('a backend with an API', () => {
 })
 
 describe('the probe', () => {
-  test('says what it is, when and from where it was sent, and is the service of no agent', async () => {
+  test('names itself, its time and its origin, and is the service of no agent', async () => {
     const sink = await scene.otlpSink()
     const file = join(scene.home, 'spans.jsonl')
     scene.configure(
@@ -197,7 +197,7 @@ describe('a backend for log events alone', () => {
     expect(sink.requests).toEqual([])
   })
 
-  test('is told from one that is sent nothing', async () => {
+  test('is distinguished from one that is sent nothing', async () => {
     const sink = await scene.otlpSink()
     scene.configure(`backends: [{ type: otlp, endpoint: "${sink.url}", traces: false, metrics: false }]\n`)
     expect(section(await scene.doctor(), 'Backends')).toEqual([
@@ -207,7 +207,7 @@ describe('a backend for log events alone', () => {
 })
 
 describe('a backend without an API', () => {
-  test('takes the span, and a metric', async () => {
+  test('accepts the span, and a metric', async () => {
     const sink = await scene.otlpSink()
     const diagnosis = await scene.doctor(['--backend', `otlp=${sink.url}`])
     expect(diagnosis.code).toBe(0)
@@ -220,7 +220,7 @@ describe('a backend without an API', () => {
     expect(new Set(sink.metricNames)).toEqual(new Set(['hookspan.doctor.probes']))
   })
 
-  test('that takes traces and no metrics', async () => {
+  test('accepts traces and no metrics', async () => {
     const server = await scene.traceServer()
     const metrics = await scene.otlpSink({ kind: 'status', status: 404 })
     scene.configure(
@@ -236,7 +236,7 @@ describe('a backend without an API', () => {
     ])
   })
 
-  test('that is sent metrics only', async () => {
+  test('is sent metrics only', async () => {
     const sink = await scene.otlpSink()
     scene.configure(`backends: [{ type: otlp, endpoint: "${sink.url}", traces: false }]\n`)
     expect(section(await scene.doctor(), 'Backends')).toEqual([
@@ -245,7 +245,7 @@ describe('a backend without an API', () => {
     expect(sink.spanNames).toEqual([])
   })
 
-  test('a file is written and read', async () => {
+  test('is written and read for a file', async () => {
     const path = `${scene.home}/spans.jsonl`
     const diagnosis = await scene.doctor(['--backend', `file=${path}`])
     expect(section(diagnosis, 'Backends')).toEqual([
@@ -253,13 +253,13 @@ describe('a backend without an API', () => {
     ])
   })
 
-  test('the terminal is left alone', async () => {
+  test('leaves the terminal alone', async () => {
     const diagnosis = await scene.doctor(['--json', '--backend', 'console'])
     expect(JSON.parse(diagnosis.stdout).backends).toMatchObject([{ type: 'console', delivered: null, problem: null }])
   })
 })
 
-test('a setting that is ignored is a warning', async () => {
+test('warns about a setting that is ignored', async () => {
   const server = await scene.traceServer()
   scene.configure(`backends: [{ type: phoenix, endpoint: "${server.url}", protocol: http/json }]\n`)
   const diagnosis = await scene.doctor()
@@ -269,7 +269,7 @@ test('a setting that is ignored is a warning', async () => {
   ])
 })
 
-test('what the configuration keeps back does not keep back the probe', async () => {
+test('sends the probe whatever the configuration excludes', async () => {
   const server = await scene.traceServer()
   const env = { HOOKSPAN_SAMPLE_RATE: '0', HOOKSPAN_ENABLED: 'false' }
   const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`], { env })
@@ -284,7 +284,7 @@ describe('clocks', () => {
   test.each([
     ['ahead', 600_000, 'ahead of', 'past'],
     ['behind', -7_200_000, 'behind', 'future'],
-  ])('of a server that is %s', async (_what, aheadMillis, side, place) => {
+  ])('warns about a server that is %s', async (_what, aheadMillis, side, place) => {
     const server = await scene.traceServer()
     server.behaviour.aheadMillis = aheadMillis
     const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`])
@@ -296,7 +296,7 @@ describe('clocks', () => {
     ])
   })
 
-  test('are known from the answer to the span alone', async () => {
+  test('reads the clock from the answer to the span alone', async () => {
     const sink = await scene.otlpSink({
       kind: 'status',
       status: 401,
@@ -306,7 +306,7 @@ describe('clocks', () => {
     expect(section(diagnosis, 'Clocks')).toEqual([expect.stringContaining("behind this machine's")])
   })
 
-  test('of servers that are right', async () => {
+  test('is fine for servers that are right', async () => {
     const server = await scene.traceServer()
     const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`])
     expect(section(diagnosis, 'Clocks')).toEqual([`  ok    ${server.url.slice(7)}: within 30 s of this machine`])

@@ -43,7 +43,7 @@ async function exported(...args: readonly string[]): Promise<{ code: number; std
   return { code, ...io.written }
 }
 
-test('one turn becomes a page of its own, and says what is in it', async () => {
+test('writes one turn as a page of its own, and lists its content', async () => {
   const path = join(home, 'turn.html')
   const { code, stdout, stderr } = await exported('1111', '--format', 'html', '--out', path)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -62,7 +62,7 @@ Before you share it, check what it contains:
   expect((await stat(path)).mode & 0o777).toBe(0o600)
 })
 
-test('a session is all of its turns, in the order in which they were', async () => {
+test('writes a session as all of its turns, in their order', async () => {
   const out = join(home, 'session.jsonl')
   const { stdout } = await exported('--session', 's1', '--format', 'otlp', '-o', out)
   expect(stdout).toContain(`Wrote 7 traces as OTLP/JSON lines to ${out}`)
@@ -70,7 +70,7 @@ test('a session is all of its turns, in the order in which they were', async () 
   expect(lines).toEqual(Array.from({ length: 7 }, (_, index) => exportLine(turn(index, 's1'))))
 })
 
-test('without a file it is the standard output, and what is in it stands beside it', async () => {
+test('writes to standard output without a file, and lists the content beside it', async () => {
   const { code, stdout, stderr } = await exported('1111', '-F', 'csv')
   expect(code).toBe(0)
   expect(stdout.split('\r\n').map(line => line.split(',').slice(6, 8))).toEqual([
@@ -81,7 +81,7 @@ test('without a file it is the standard output, and what is in it stands beside 
   expect(stderr).toContain('1 span, 1 text with 62 characters in total')
 })
 
-test('traces that are left out are said, where the rest is said', async () => {
+test('reports omitted traces beside the other lines', async () => {
   const line = '5 older ones are left out; raise the limit with -n'
   const out = join(home, 'three.csv')
   const written = (await exported('-n', '3', '-F', 'csv', '-o', out)).stdout.split('\n')
@@ -96,13 +96,13 @@ test('traces that are left out are said, where the rest is said', async () => {
   expect((await exported('-n', '1003', '-F', 'csv')).stderr).toMatch(/^Before/)
 })
 
-test('what is running is on the page, and said not to be among the lines of OTLP', async () => {
+test('includes running turns in the page, and reports that the lines of OTLP omit them', async () => {
   await writeFile(log, `${noteLine(turn(1, 's1'))}\n`)
   expect((await exported('1111', '-F', 'html')).stdout).toContain('>running<')
   expect((await exported('1111', '-F', 'otlp')).stderr).toContain('Running spans of 1 trace are left out')
 })
 
-test('no file is written over', async () => {
+test('overwrites no file', async () => {
   const before = await readFile(log, 'utf8')
   expect(await exported('-F', 'otlp', '-o', log)).toEqual({
     code: 1,
@@ -115,7 +115,7 @@ test('no file is written over', async () => {
   )
 })
 
-test('a file that cannot be written whole is not left behind', async () => {
+test('removes a file that cannot be written whole', async () => {
   const out = join(home, 'half.csv')
   const trees = {
     [Symbol.iterator]: () => {
@@ -132,13 +132,13 @@ test.each([
   [[], '--format is required: html, otlp, atif, atof, messages, csv'],
   [['--format', 'xml'], '--format takes html, otlp, atif, atof, messages, csv; got "xml"'],
   [['-F', 'csv', '-n', 'x'], '--last takes a whole number, got "x"'],
-])('%j is wrong use', async (args, message) => {
+])('rejects %j', async (args, message) => {
   const { code, stderr } = await exported(...args)
   expect(code).toBe(2)
   expect(stderr).toContain(message)
 })
 
-test('where there is nothing, nothing is written, and a line says so', async () => {
+test('writes nothing without traces, with a line', async () => {
   const out = join(home, 'none.csv')
   const { code, stdout, stderr } = await exported('--session', 'nobody', '-F', 'csv', '-o', out)
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

@@ -81,7 +81,7 @@ const status = (running: string, tool: string): string => {
   return `${pad('○ s1', `${running} · abcdef01`)}\n${pad('  └─ tool.terminal  npm test', tool)}\n`
 }
 
-test('a turn that is running stands below the traces, and makes room for them', async () => {
+test('draws a running turn below the traces, and makes room for them', async () => {
   await append(noteLine(ROOT, TOOL))
   now = TURN_AT + 5_000
   const { looks } = await following({ columns: 80 }, [
@@ -105,7 +105,7 @@ test('a turn that is running stands below the traces, and makes room for them', 
   ])
 })
 
-test('a turn that no process goes on with is no running one', async () => {
+test('does not draw a turn that no process continues as running', async () => {
   const traces = join(directory, 'traces')
   await mkdir(traces)
   place = { path: traces, kind: 'local log', listFiles: () => listSegments(traces) }
@@ -116,7 +116,7 @@ test('a turn that no process goes on with is no running one', async () => {
   expect(looks[0]).toMatch(/^○ s1 +process exited · open 5 s\n/)
 })
 
-test('it goes away when the person does, and nobody is told to wait for traces meanwhile', async () => {
+test('goes away with the user, without a line about waiting traces', async () => {
   await append(noteLine(ROOT, TOOL))
   now = TURN_AT + 5_000
   const { looks, io } = await following({ columns: 80 }, [])
@@ -128,13 +128,13 @@ test.each<[string, FakeProcess, Partial<FollowOptions>]>([
   ['a pipe', {}, {}],
   ['a terminal that cannot go up', { columns: 80, env: { TERM: 'dumb' } }, {}],
   ['a program that reads JSON', { columns: 80 }, { showsRunning: false }],
-])('%s gets the traces and nothing else', async (_, given, options) => {
+])('writes only the traces to %s', async (_, given, options) => {
   await append(noteLine(ROOT, TOOL))
   const { looks } = await following(given, [() => append(exportLine(TOOL, ROOT))], options)
   expect(looks).toEqual(['', 'tree of abcdef0123456789\n\n', ''])
 })
 
-test('it is never higher than the window', async () => {
+test('is never higher than the window', async () => {
   const turns = Array.from({ length: 6 }, (_, index) => ({ ...ROOT, id: `r${index}`, trace: `${index}f` }))
   await append(noteLine(...turns))
   const linesIn = async (rows: number | undefined): Promise<number> => {
@@ -146,7 +146,7 @@ test('it is never higher than the window', async () => {
   expect(await linesIn(2)).toBe(1)
 })
 
-test('the first look, which reads all, says how far it is', async () => {
+test('shows the progress of the first, complete read', async () => {
   const { stderr } = (await withSlowClock()).io.written
   expect(stderr).toMatch(/Kreading .* · \d+ %/)
   expect(stderr.endsWith('\r\u001b[K')).toBe(true)

@@ -26,7 +26,7 @@ async function onFullDisk({ under }: Disk, directory: string, args: readonly str
 }
 
 // Only a mounted one can be filled by somebody else than the program.
-test.each(FULL_DISKS.filter(({ how }) => how.startsWith('tmpfs')))('nothing is stored, $how', async disk => {
+test.each(FULL_DISKS.filter(({ how }) => how.startsWith('tmpfs')))('stores nothing, $how', async disk => {
   const directory = join(program.home, 'disk')
   const { stderr } = await onFullDisk(disk, directory, ['replay', TURN])
   expect(stderr).toContain('13 spans; nothing is stored\n')
@@ -34,14 +34,14 @@ test.each(FULL_DISKS.filter(({ how }) => how.startsWith('tmpfs')))('nothing is s
   expect(stdout).toContain('\nNothing is stored; nothing has left this machine.\n')
 })
 
-test('replay --out says that nothing is written to a file that takes nothing', async () => {
+test('reports with replay --out that a full file accepts nothing', async () => {
   const { stderr, code } = await program.run(['replay', TURN, '--out', '/dev/full'])
   expect(code).toBe(1)
   expect(stderr).toContain('13 spans; nothing is written\n')
   expect(stderr).not.toContain('written to /dev/full')
 })
 
-test.each([['replay', TURN], ['demo']])('a state directory below /proc does not hang %s', async (...args) => {
+test.each([['replay', TURN], ['demo']])('does not hang in %s for a state directory below /proc', async (...args) => {
   const { stdout, stderr } = await program.run(args, { env: { XDG_STATE_HOME: '/proc/hookspan-nowhere' } })
   expect(`${stdout}${stderr}`).toMatch(/ot stored, because .* cannot be written: there is no such file or directory/)
 })

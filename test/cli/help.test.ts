@@ -24,14 +24,14 @@ function loaded(name: string): Promise<Command> {
 
 describe('every help', () => {
   test.each([['--help'], ...NAMES.map(name => [name, '--help'])])(
-    'hookspan %s %s fits into 80 columns',
+    'fits into 80 columns for hookspan %s %s',
     async (...args) => {
       const lines = (await printed(...args.filter(arg => arg !== undefined))).split('\n')
       expect(lines.filter(line => displayWidth(line) > 80)).toEqual([])
     },
   )
 
-  test.each(NAMES)('of %s is the same by every way of asking', async name => {
+  test.each(NAMES)('is the same for %s by every way of asking', async name => {
     const [help, ...others] = await Promise.all([
       printed(name, '--help'),
       printed(name, '-h'),
@@ -43,7 +43,7 @@ describe('every help', () => {
     for (const other of others) expect(other).toBe(help)
   })
 
-  test.each(NAMES)('of %s names every option that is taken, and none that is not', async name => {
+  test.each(NAMES)('lists every accepted option of %s, and no other', async name => {
     const { options } = await loaded(name)
     const named = [...(await printed(name, '--help')).matchAll(/^ {2}(?:-(\w), | {4})--([a-z-]+)(?: (\S+))?/gm)]
     expect(named.map(([, , long]) => long).sort()).toEqual([...Object.keys(options), 'help'].sort())
@@ -55,7 +55,7 @@ describe('every help', () => {
     }
   })
 
-  test('an option that is spoken of elsewhere in a help exists, too', async () => {
+  test('mentions only options that exist', async () => {
     for (const { name, load } of COMMANDS) {
       const command = await load()
       const spoken = [...helpText(command).matchAll(/--([a-z][a-z-]+)/g)].map(([, long = '']) => long)
@@ -68,12 +68,12 @@ describe('every help', () => {
   })
 })
 
-test('docs/commands.md knows every command', () => {
+test('has every command in docs/commands.md', () => {
   const page = read('docs/commands.md')
   for (const name of NAMES) expect(page).toMatch(new RegExp(`^\\| \`hookspan ${name}[ \`]`, 'm'))
 })
 
-test('defaults and repetition are said by the table', () => {
+test('has defaults and repetition from the table', () => {
   const text = helpText({
     name: 'x',
     about: 'One.\n\n  a list   that stays\n\nTwo.',

@@ -18,14 +18,14 @@ function homeWith(files: Readonly<Record<string, string>> = {}): string {
   return home
 }
 
-test('those in the folder of the person are the receiver’s', async () => {
+test("loads the user's folder in the receiver", async () => {
   const home = homeWith({ 'no-rm.mjs': NO_RM })
   const found = await hooksOfUser({ hooks: undefined }, { env: {}, home })
   afterwards(() => found?.close())
   expect([found?.hooks?.hooks.map(({ name }) => name), found?.lines]).toEqual([['no-rm'], []])
 })
 
-test('one that is broken is a line', async () => {
+test('reports a broken file in a line', async () => {
   const home = homeWith({ 'no-rm.mjs': NO_RM, 'other.mjs': 'export default {' })
   const found = await hooksOfUser({ hooks: undefined }, { env: {}, home })
   afterwards(() => found?.close())
@@ -33,7 +33,7 @@ test('one that is broken is a line', async () => {
   expect(found?.lines.join('\n')).toMatch(/other\.mjs is not loaded/)
 })
 
-test('a folder that was named and is not there is a line; without it there are none', async () => {
+test('reports a missing folder if configured, and is silent otherwise', async () => {
   const home = homeWith()
   const named = { ...HOOKS_DEFAULT, global_dir: join(home, 'mine') }
   expect(await hooksOfUser({ hooks: undefined }, { env: {}, home })).toBeUndefined()
@@ -41,7 +41,7 @@ test('a folder that was named and is not there is a line; without it there are n
   expect(found?.lines).toEqual([`hooks: there are no hooks in ${join(home, 'mine')}, which hooks.global_dir names`])
 })
 
-test('who has turned them off has none', async () => {
+test('loads none if switched off', async () => {
   const home = homeWith({ 'no-rm.mjs': NO_RM })
   expect(await hooksOfUser({ hooks: { ...HOOKS_DEFAULT, enabled: false } }, { env: {}, home })).toBeUndefined()
 })

@@ -31,14 +31,14 @@ const FILE = join('.config', 'hookspan', 'hooks', 'no-rm.mjs')
 test.each([
   ['here', ''],
   ['in a thread', 'hooks: {options: {no-rm: {isolate: true}}}\n'],
-])('a guard that imports hookspan/hooks is loaded and asked: %s', async (_, yaml) => {
+])('loads and asks a guard that imports hookspan/hooks: %s', async (_, yaml) => {
   const { code, stdout, stderr } = await run({ 'no-rm.mjs': GUARD }, yaml, 'hooks', 'test', FILE, '-')
   expect(stderr).toBe('')
   expect(stdout).toMatch(/beforeTool +bash +no-rm +block +Files are not deleted here\.\n/)
   expect(code).toBe(0)
 })
 
-test('an endless loop in a thread is ended, and so is the program', async () => {
+test('ends an endless loop in a thread, and the program', async () => {
   const text = "export default { name: 'loop', timeLimitMillis: 100, beforeTool() { while (true); } }\n"
   const yaml = 'hooks: {options: {no-rm: {isolate: true}}}\n'
   const { code, stdout, stderr } = await run({ 'no-rm.mjs': text }, yaml, 'hooks', 'test', FILE, '-')
@@ -47,7 +47,7 @@ test('an endless loop in a thread is ended, and so is the program', async () => 
   expect(code).toBe(0)
 })
 
-test('what does not parse is said, and who says where', async () => {
+test('reports a syntax error with its place', async () => {
   const { code, stderr } = await run({ 'no-rm.mjs': '\n\nexport default {{\n' }, '', 'hooks')
   expect(stderr).toMatch(
     /^hookspan: hooks: \S+no-rm\.mjs is not loaded: Unexpected token '\{' \(node --check says where\); fix it/,

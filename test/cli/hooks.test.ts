@@ -38,7 +38,7 @@ const TWO = `export default [
 `
 
 describe('the list', () => {
-  test('without anything it says where hooks would be', async () => {
+  test('shows the folder for hooks if there are none', async () => {
     expect(await run(new HooksScene(), [])).toEqual({
       code: 0,
       out: `Your folder:     ~/.config/hookspan/hooks (does not exist)
@@ -50,13 +50,13 @@ No hooks are loaded.
     })
   })
 
-  test('says that the configuration cannot be read', async () => {
+  test('reports that the configuration cannot be read', async () => {
     const scene = new HooksScene()
     configure(scene, 'hooks: {global_dir: /srv/hooks}\nsample_rate:\t[\n')
     expect((await run(scene, [])).err).toMatch(/^hookspan: config: ~\/\.config\/hookspan\/config\.yaml: .*\n$/)
   })
 
-  test('says what is loaded, from where, in which order', async () => {
+  test('lists loaded hooks with their origin, in their order', async () => {
     const scene = new HooksScene()
     scene.put(scene.globalFolder, { 'a.mjs': blocker('a'), 'b.mjs': TWO })
     scene.put(scene.projectFolder, { 'c.mjs': blocker('c') })
@@ -76,7 +76,7 @@ Lower priority runs first before an action, and last after it. Guards that rewri
     })
   })
 
-  test('says of those of the project who asks them: not the receiver', async () => {
+  test("names the caller of a project's hooks: not the receiver", async () => {
     const scene = new HooksScene()
     configure(scene, 'hooks: {project_local: true}\n')
     scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
@@ -99,7 +99,7 @@ Lower priority runs first before an action, and last after it. Guards that rewri
     }
   })
 
-  test('what is not loaded, and should be, is a line and a failure', async () => {
+  test('reports hooks that should be loaded and are not, as a failure', async () => {
     const scene = new HooksScene()
     configure(scene, 'hooks: {project_local: true, time_limit_ms: soon}\n')
     scene.put(scene.globalFolder, { 'a.mjs': "throw new Error('no luck')\n" })
@@ -115,7 +115,7 @@ Lower priority runs first before an action, and last after it. Guards that rewri
     ])
   })
 
-  test('hooks: false loads none', async () => {
+  test('is empty with hooks: false', async () => {
     const scene = new HooksScene()
     configure(scene, 'hooks: false\n')
     scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
@@ -134,7 +134,7 @@ describe('trust', () => {
     return made
   }
 
-  test('shows what it is about, and asks', async () => {
+  test('shows its content, and asks', async () => {
     const here = scene()
     const no = await run(here, ['trust'], 'n\n')
     expect(no.code).toBe(1)
@@ -154,7 +154,7 @@ describe('trust', () => {
     })
   })
 
-  test('asks nobody where there is no terminal, unless --yes has said it', async () => {
+  test('asks nothing without a terminal, unless --yes is set', async () => {
     const here = scene()
     const err = 'hookspan hooks: not trusted: no terminal for confirmation; use --yes\n'
     expect(await run(here, ['trust'])).toMatchObject({ code: 1, err })
@@ -170,7 +170,7 @@ describe('trust', () => {
     })
   })
 
-  test.each([['.'], ['.hookspan/hooks'], ['../project']])('of the folder %s', async folder => {
+  test.each([['.'], ['.hookspan/hooks'], ['../project']])('covers the folder %s', async folder => {
     const here = scene()
     expect(await run(here, ['trust', folder, '-y'])).toMatchObject({ code: 0 })
     expect(await run(here, [])).toMatchObject({ code: 0 })
@@ -180,13 +180,13 @@ describe('trust', () => {
     expect(await run(here, [])).toMatchObject({ code: 1 })
   })
 
-  test('says where it is not loaded all the same', async () => {
+  test('reports where it is not loaded all the same', async () => {
     const here = scene()
     configure(here, '')
     expect((await run(here, ['trust', '-y'])).out).toMatch(/It is not loaded yet: set hooks\.project_local .*\.\n$/)
   })
 
-  test('of what cannot be trusted, or is not there, is a failure', async () => {
+  test('fails for a folder that cannot be trusted, or does not exist', async () => {
     const here = scene()
     const { err, code } = await run(here, ['trust', 'elsewhere', '-y'])
     expect([code, err]).toEqual([1, 'hookspan hooks: there is no ~/project/elsewhere/.hookspan/hooks\n'])
@@ -227,7 +227,7 @@ async function tried(files: Readonly<Record<string, string>>, recording: string,
 }
 
 describe('a trial over a recording', () => {
-  test('asks what the recording has got, and says what it has not', async () => {
+  test("asks about the recording's events, and reports what it lacks", async () => {
     const recording = recorded([
       ['pre_llm_call', { user_message: [{ type: 'text', text: 'Clean up' }] }],
       ['pre_api_request', { model: 'm', request_messages: [{ role: 'developer', content: 'Be brief' }] }],
@@ -271,7 +271,7 @@ Skipped, because the recording lacks a field: beforeTurn: no prompt 1, beforeToo
 `)
   })
 
-  test('keeps the state of a turn, and counts what passes and what fails', async () => {
+  test('keeps the state of a turn, and counts passes and failures', async () => {
     const text = `export const hooks = [
       { name: 'second', beforeTool: (_, { state }) => ((state.calls = (state.calls ?? 0) + 1) > 1 ? { decision: 'block', reason: 'Call ' + state.calls } : undefined) },
       { name: 'broken', beforeTool() { throw new Error('no luck') } },
@@ -296,7 +296,7 @@ Runs: beforeTool 3
     expect(err).toContain('hookspan hooks: hook broken failed in beforeTool, which counts as pass: no luck\n')
   })
 
-  test('of a whole session', async () => {
+  test('covers a whole session', async () => {
     const scene = new HooksScene()
     const text =
       "export default { name: 'none', decisions: ['ask'], beforeTool: () => ({ decision: 'ask', question: 'Really?' }) }\n"
@@ -327,7 +327,7 @@ Runs: beforeTool 3
     expect(await hookOf('guard.mjs')).toBe('o token')
   })
 
-  test('what somebody else wrote cannot move the cursor', async () => {
+  test('moves no cursor by foreign text', async () => {
     const text = "export default { name: 'a', beforeTool: () => ({ decision: 'block', reason: '\\u001b[2Jx\\ny' }) }\n"
     const { out } = await tried(
       { 'a.mjs': text },
@@ -336,12 +336,12 @@ Runs: beforeTool 3
     expect(out).toContain('  t1    beforeTool  bash  a     block    x y\n')
   })
 
-  test('raw events of a host are read, too', async () => {
+  test('reads raw events of a host, too', async () => {
     const { code, err } = await tried({ 'a.mjs': blocker('a') }, '{"event":"nothing"}\n', '--host', 'pi')
     expect([code, err]).toEqual([0, ''])
   })
 
-  test('a malformed line is said, and the rest is read', async () => {
+  test('reports a malformed line, and reads the rest', async () => {
     const recording = `{"hook"\n${recorded([['pre_tool_call', { tool_name: 'x', args: {} }]])}`
     const { code, out, err } = await tried({ 'a.mjs': blocker('a') }, recording)
     expect(code).toBe(1)
@@ -363,7 +363,7 @@ Runs: beforeTool 3
       scene => [join(scene.globalFolder, 'b.mjs'), '-'],
       /b\.mjs is not a loadable file of guards/,
     ],
-  ])('%s is a failure', async (_, args, err) => {
+  ])('fails for %s', async (_, args, err) => {
     const scene = new HooksScene()
     scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
     expect(await run(scene, ['test', ...args(scene)])).toMatchObject({ code: 1, err: expect.stringMatching(err) })
@@ -377,7 +377,7 @@ test.each([
   [['trust', '--host', 'pi'], '--host is for test'],
   [['trust', 'a', 'b'], 'trust takes one FOLDER'],
   [['test', 'a'], 'test takes a FILE of hooks and a RECORDING'],
-])('wrong use: %s', async (args, message) => {
+])('rejects wrong usage: %s', async (args, message) => {
   const { code, err } = await run(new HooksScene(), args)
   expect([code, err.split('\n')[0]]).toEqual([2, `hookspan hooks: ${message}`])
 })

@@ -71,7 +71,7 @@ describe('hookspan init claude-code', () => {
     expect(stdout).toContain(`The receiver listens at 127.0.0.1:${port}.`)
   })
 
-  test('a port that is taken is not chosen', async () => {
+  test('avoids a port that is in use', async () => {
     const server = createServer()
     await new Promise<void>(resolve => {
       // Where somebody else has it, that does as well.
@@ -82,20 +82,20 @@ describe('hookspan init claude-code', () => {
     expect(scene.read(`${STATE}/port`)).not.toBe('27640\n')
   })
 
-  test('shows what it writes, but not the token', async () => {
+  test('shows its changes, but not the token', async () => {
     hasRun()
     const { stdout } = await scene.init(['claude-code'])
     expect(stdout).toContain('+               "x-hookspan-token": "***"\n')
     expect(stdout).not.toContain(TOKEN)
   })
 
-  test('a dry run makes nothing at all', async () => {
+  test('changes nothing at all in a dry run', async () => {
     const { stdout } = await scene.init(['claude-code', '--dry-run'])
     expect(stdout).toContain('x-hookspan-token')
     expect(scene.names()).toEqual([])
   })
 
-  test('hooks of others stay, and what there was is kept', async () => {
+  test('keeps other hooks, and a backup', async () => {
     hasRun()
     scene.put(FILE, json(USED), 0o644)
     await scene.init(['claude-code'])
@@ -106,7 +106,7 @@ describe('hookspan init claude-code', () => {
     expect(scene.read(BACKUP)).toBe(json(USED))
   })
 
-  test('a file with the token in it is for its user alone', async () => {
+  test('makes a file with the token readable for its user alone', async () => {
     hasRun()
     scene.put(FILE, json(USED), 0o644)
     const { stdout } = await scene.init(['claude-code'])
@@ -124,7 +124,7 @@ describe('hookspan init claude-code', () => {
     expect(scene.read(FILE)).toBe(before)
   })
 
-  test('another port, another token or another copy of hookspan takes the place of the one there', async () => {
+  test('replaces another port, another token or another copy of hookspan', async () => {
     hasRun()
     scene.put(FILE, json(USED))
     await scene.init(['claude-code'])
@@ -135,7 +135,7 @@ describe('hookspan init claude-code', () => {
     expect(hooksOf('SessionStart')).toMatchObject([{ args: [join(folder, 'dist', 'hook.cjs'), 'claude-code', '--up'] }])
   })
 
-  test('takes its own hooks out again, and no other', async () => {
+  test('removes its own hooks, and no other', async () => {
     hasRun()
     scene.put(FILE, json(USED))
     await scene.init(['claude-code'])
@@ -146,7 +146,7 @@ describe('hookspan init claude-code', () => {
     expect(settings()).toEqual({ ...USED, model: 'sonnet' })
   })
 
-  test('a hook that somebody has put beside ours stays', async () => {
+  test('keeps a hook beside ours', async () => {
     hasRun()
     await scene.init(['claude-code'])
     const mine = { type: 'command', command: 'mine' }
@@ -161,7 +161,7 @@ describe('hookspan init claude-code', () => {
     ['as it was', json(USED)],
     ['tabs', `${JSON.stringify(USED, null, '\t')}\n`],
     ['one line', JSON.stringify(USED)],
-  ])('undone, the file is what it was, byte by byte: %s', async (_, text) => {
+  ])('restores the file byte by byte when undone: %s', async (_, text) => {
     hasRun()
     scene.put(FILE, text)
     await scene.init(['claude-code'])
@@ -169,14 +169,14 @@ describe('hookspan init claude-code', () => {
     expect(scene.read(FILE)).toBe(text)
   })
 
-  test('a file of ours alone goes', async () => {
+  test('removes a file of ours alone', async () => {
     hasRun()
     await scene.init(['claude-code'])
     await scene.init(['claude-code', '--undo'])
     expect(scene.names()).not.toContain(FILE)
   })
 
-  test('undone where there is nothing', async () => {
+  test('does nothing when there is nothing to undo', async () => {
     expect((await scene.init(['claude-code', '--undo'])).stdout).toMatch(/^Nothing to do/)
     expect(scene.names()).toEqual([])
   })
@@ -186,7 +186,7 @@ describe('hookspan init claude-code', () => {
     ['other addresses', { allowedHttpHookUrls: ['https://*.example/*'] }, 'allowedHttpHookUrls there does not allow'],
     ['no object', { hooks: [] }, 'hooks there is no object'],
     ['no list', { hooks: { Stop: {} } }, 'hooks.Stop there is no list'],
-  ])('settings that forbid it, or are none, stay as they are: %s', async (_, value, message) => {
+  ])('leaves invalid or forbidding settings as they are: %s', async (_, value, message) => {
     hasRun()
     scene.put(FILE, json(value))
     const { code, stderr } = await scene.init(['claude-code'])
@@ -195,13 +195,13 @@ describe('hookspan init claude-code', () => {
     expect(scene.read(FILE)).toBe(json(value))
   })
 
-  test('settings that allow addresses of this machine allow ours', async () => {
+  test('adds ours to settings that allow addresses of this machine', async () => {
     hasRun()
     scene.put(FILE, json({ allowedHttpHookUrls: ['http://127.0.0.1:*'] }))
     expect((await scene.init(['claude-code'])).code).toBe(0)
   })
 
-  test('CLAUDE_CONFIG_DIR says where the settings are', async () => {
+  test('finds the settings by CLAUDE_CONFIG_DIR', async () => {
     hasRun()
     await scene.init(['claude-code'], { env: { CLAUDE_CONFIG_DIR: scene.path('mine') } })
     expect(scene.names()).toContain('mine/settings.json')

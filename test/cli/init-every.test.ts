@@ -40,7 +40,7 @@ function listed(stdout: string): string[] {
 }
 
 describe('hookspan init without a host', () => {
-  test('sets up what is here after one yes: a list, what changes, a question, what was done', async () => {
+  test('sets up the found agents after one confirmation: a list, the changes, a question, the result', async () => {
     const start = several()
     const { code, stdout, stderr } = await scene.init([], { ...start, typed: 'y\n' })
     expect(code).toBe(0)
@@ -82,7 +82,7 @@ describe('hookspan init without a host', () => {
     }
   })
 
-  test.each(['n\n', '\n', 'yet\n', ''])('after %j nothing is written', async typed => {
+  test.each(['n\n', '\n', 'yet\n', ''])('writes nothing after %j', async typed => {
     const start = several()
     const before = scene.names()
     const { code, stdout, stderr } = await scene.init([], { ...start, typed })
@@ -92,7 +92,7 @@ describe('hookspan init without a host', () => {
     expect(scene.names()).toEqual(before)
   })
 
-  test('without a terminal shows all, and changes nothing', async () => {
+  test('shows all and changes nothing without a terminal', async () => {
     const start = several()
     const before = scene.names()
     const { code, stdout, stderr } = await scene.init([], start)
@@ -102,7 +102,7 @@ describe('hookspan init without a host', () => {
     expect(scene.names()).toEqual(before)
   })
 
-  test('--dry-run asks nothing, and --yes does what it has shown', async () => {
+  test('asks nothing with --dry-run, and does with --yes as shown', async () => {
     const start = several()
     const before = scene.names()
     const dry = await scene.init(['-n'], { ...start, typed: 'y\n' })
@@ -113,7 +113,7 @@ describe('hookspan init without a host', () => {
     expect(done.stdout.startsWith(dry.stdout)).toBe(true)
   })
 
-  test('agrees with all of them on one port, though what was free is busy in the next moment', async () => {
+  test('agrees with all of them on one port, though a free one may be in use in the next moment', async () => {
     const listen = vi.spyOn(Server.prototype, 'listen')
     listen.mockImplementation(function (this: Server, ...of) {
       if (listen.mock.calls.length > 1) setImmediate(() => this.emit('error', new Error('busy')))
@@ -124,7 +124,7 @@ describe('hookspan init without a host', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  test('a second time says in a line of each that it is set up, and asks nothing', async () => {
+  test('reports each agent as set up at a second run, and asks nothing', async () => {
     const start = several()
     await scene.init(['--yes'], start)
     const { code, stdout, stderr } = await scene.init([], start)
@@ -138,7 +138,7 @@ describe('hookspan init without a host', () => {
     expect(stdout).not.toContain('[y/N]')
   })
 
-  test('leaves alone what it cannot change, and does the others', async () => {
+  test('leaves alone an agent that it cannot change, and does the others', async () => {
     const start = several()
     scene.put('.gemini/settings.json', '{ "a": ')
     scene.put('.openclaw/openclaw.json', JSON5_TEXT)
@@ -159,7 +159,7 @@ describe('hookspan init without a host', () => {
     expect(stdout).toContain('Done: Qwen Code')
   })
 
-  test('a failure in the middle is in the way of no other, and a second run mends it', async () => {
+  test('continues after a failure, which a second run repairs', async () => {
     await scene.init(['--yes'], several())
     // The receiver's place is gone, and Claude Code names another port than a new one would have.
     rmSync(scene.path('.local'), { recursive: true })
@@ -179,13 +179,13 @@ describe('hookspan init without a host', () => {
     expect(scene.read('.qwen/settings.json')).toContain('127.0.0.1:29999/qwen')
   })
 
-  test('in a terminal is coloured, and in a temporary folder warns once', async () => {
+  test('has colours in a terminal, and warns once in a temporary folder', async () => {
     const { stdout, stderr } = await scene.init(['-y'], { ...several(), columns: 80, isTemporary: true })
     expect(stdout).toContain('\u001b[32m+')
     expect(stderr).toMatch(/^hookspan init: \S+ is in a temporary folder: .*, an agent can no longer load hookspan\n$/)
   })
 
-  test('one that has chosen another way keeps it', async () => {
+  test('keeps an agent that is set up in another way', async () => {
     scene.put('.hermes/config.yaml', 'model: x\n')
     await scene.init(['claude-code'])
     expect((await scene.init(['hermes', '--webhook'])).code).toBe(0)
@@ -196,7 +196,7 @@ describe('hookspan init without a host', () => {
     expect(scene.read('.hermes/config.yaml')).toBe(webhook)
   })
 
-  test('where none is found says what was looked for, and how to name one', async () => {
+  test('lists the searched places if it finds none, and how to name one', async () => {
     const { code, stdout, stderr } = await scene.init([], { typed: 'y\n' })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toBe(
@@ -208,13 +208,13 @@ describe('hookspan init without a host', () => {
   test.each([
     [{ home: '' }, 'there is no home directory'],
     [{ refusal: 'this hookspan runs from a cache of npx' }, 'this hookspan runs from a cache of npx'],
-  ])('%j is said once', async (start, message) => {
+  ])('mentions once: %j', async (start, message) => {
     const { env } = several()
     const end = await scene.init(['--yes'], { env, ...start })
     expect(end).toEqual({ code: 1, stdout: '', stderr: `hookspan init: ${message}\n` })
   })
 
-  test('--json: a line for each', async () => {
+  test('prints a line for each with --json', async () => {
     const start = several()
     scene.put('.gemini/settings.json', '{ "a": ')
     scene.put('.openclaw/openclaw.json', JSON5_TEXT)
@@ -246,7 +246,7 @@ describe('hookspan init without a host', () => {
 })
 
 describe('hookspan init --undo without a host', () => {
-  test('takes back what was set up, byte by byte, also of an agent that is gone', async () => {
+  test('reverts its changes byte by byte, also of an agent that was removed', async () => {
     const start = several()
     scene.put('.openclaw/openclaw.json', JSON5_TEXT)
     const before = names()
@@ -269,7 +269,7 @@ describe('hookspan init --undo without a host', () => {
     expect(names().filter(name => !name.startsWith('.pi'))).toEqual(before.filter(name => !name.startsWith('.pi')))
   })
 
-  test('where nothing was set up has nothing to do', async () => {
+  test('has nothing to do if nothing was set up', async () => {
     scene.put('.claude/settings.json', CLAUDE)
     expect(await scene.init(['--undo'])).toEqual({
       code: 0,
@@ -278,7 +278,7 @@ describe('hookspan init --undo without a host', () => {
     })
   })
 
-  test('says of which it cannot know', async () => {
+  test('reports agents without certainty', async () => {
     await scene.init(['pi'])
     scene.put('.gemini/settings.json', '{ "a": ')
     const { code, stdout, stderr } = await scene.init(['--undo', '--yes'])
@@ -288,7 +288,7 @@ describe('hookspan init --undo without a host', () => {
   })
 })
 
-describe('an agent is here', () => {
+describe('an installed agent', () => {
   const found = async (start: Parameters<InitScene['init']>[1]): Promise<string[]> => {
     const { stdout } = await scene.init(['--dry-run', '--json'], start)
     return stdout
@@ -312,7 +312,7 @@ describe('an agent is here', () => {
     ['hermes', []],
     ['kilo', []],
     ['copilot', []],
-  ])('by the program %s: %j', async (program, hosts) => {
+  ])('is found by the program %s: %j', async (program, hosts) => {
     expect(await found({ env: { PATH: `/nowhere:${scene.program(program)}` } })).toEqual(hosts)
   })
 
@@ -330,17 +330,17 @@ describe('an agent is here', () => {
     ['.pi/agent/x', ['pi']],
     ['.hermes/config.yaml', ['hermes']],
     ['.hermes/config.toml', []],
-  ])('by %s: %j', async (file, hosts) => {
+  ])('is found by %s: %j', async (file, hosts) => {
     scene.put(file, '{}')
     expect(await found({})).toEqual(hosts)
   })
 
-  test('by the folder that its own variable names', async () => {
+  test('is found by the folder that its own variable names', async () => {
     scene.put('elsewhere/x', '')
     expect(await found({ env: { CODEX_HOME: scene.path('elsewhere') } })).toEqual(['codex'])
   })
 
-  test('not by what cannot be run', async () => {
+  test('is not found by a file that is not executable', async () => {
     const folder = scene.program('codex')
     chmodSync(join(folder, 'codex'), 0o644)
     mkdirSync(join(folder, 'claude'))
@@ -359,7 +359,7 @@ describe('an agent is here', () => {
     ['pyproject.toml', '[project]\ndependencies = ["locus-sdk>=3.0"]\n', ['locus']],
     ['requirements.txt', 'pydantic\nLocus_SDK[openai]==3.0.1\n', ['locus']],
     ['requirements.txt', 'locus-sdk-extras\nmy-locus-sdk\nlocus\n', []],
-  ])('by a project: %s %s', async (file, text, hosts) => {
+  ])('is found by a project: %s %s', async (file, text, hosts) => {
     scene.put(`app/${file}`, text)
     expect(await found({ project: scene.path('app/src/deep') })).toEqual(hosts)
     expect(await found({ project: scene.path('other') })).toEqual([])

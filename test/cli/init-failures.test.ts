@@ -32,13 +32,13 @@ afterEach(() => {
   scene.remove()
 })
 
-describe('what cannot be written', () => {
+describe('a file that cannot be written', () => {
   test.each([
     ['open', 'EACCES', 'permission denied'],
     ['open', 'EROFS', 'the file system is read-only'],
     ['chmod', 'EPERM', 'permission denied'],
     ['rename', 'ENOSPC', 'the disk is full'],
-  ])('%s: %s leaves the file as it is', async (call, code, why) => {
+  ])('stays as it is after %s: %s', async (call, code, why) => {
     scene.put(FILE, TEXT)
     Object.assign(refused, { call, code })
     const { code: exit, stdout, stderr } = await scene.init(['openclaw'])
@@ -50,7 +50,7 @@ describe('what cannot be written', () => {
     if (call !== 'rename') expect(scene.names()).toEqual(['.openclaw', FILE])
   })
 
-  test('a folder that cannot be made', async () => {
+  test('is reported if its folder cannot be created', async () => {
     Object.assign(refused, { call: 'mkdir', code: 'EACCES' })
     const { code, stderr } = await scene.init(['pi'])
     expect(code).toBe(1)
@@ -58,7 +58,7 @@ describe('what cannot be written', () => {
     expect(scene.names()).toEqual([])
   })
 
-  test('a file that somebody else changes meanwhile is theirs', async () => {
+  test('keeps a change that another program makes meanwhile', async () => {
     scene.put(FILE, TEXT)
     Object.assign(refused, { call: 'chmod', before: () => appendFileSync(scene.path(FILE), '\n') })
     const { code, stderr } = await scene.init(['openclaw'])

@@ -33,11 +33,11 @@ const USED = {
 }
 
 function commandOf(agent: string): string {
-  return `${process.execPath} ${join(scene.folder, 'dist', 'hook.cjs')} ${agent}`
+  return `/bin/sh ${join(scene.folder, 'dist', 'hook.sh')} ${process.execPath} ${agent}`
 }
 
 describe('hookspan init gemini', () => {
-  test('has a program run for each hook that says something, and none for each chunk of an answer', async () => {
+  test('runs a program for each useful hook, and none for each chunk of an answer', async () => {
     const { code, stderr } = await scene.init(['gemini'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const hook = { type: 'command', name: 'hookspan', command: commandOf('gemini'), timeout: 5000 }
@@ -61,23 +61,23 @@ describe('hookspan init gemini', () => {
     expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([])
   })
 
-  test('a folder with blanks and quotes in its name is one word of the command', async () => {
+  test('quotes a folder with blanks and quotes in its name as one word of the command', async () => {
     const folder = scene.install("it's a/node_modules/hookspan")
     await scene.init(['gemini'], { folder })
     const [group] = hooksOf(GEMINI)['AfterAgent'] ?? []
-    const path = join(folder, 'dist', 'hook.cjs').replace("'", String.raw`'\''`)
-    expect(group?.hooks).toMatchObject([{ command: `${process.execPath} '${path}' gemini` }])
+    const path = join(folder, 'dist', 'hook.sh').replace("'", String.raw`'\''`)
+    expect(group?.hooks).toMatchObject([{ command: `/bin/sh '${path}' ${process.execPath} gemini` }])
     expect((await scene.init(['gemini'], { folder })).stdout).toContain(
       'Gemini CLI sends its hooks to hookspan already',
     )
   })
 
-  test('what GEMINI_CLI_HOME names is a home', async () => {
+  test('treats GEMINI_CLI_HOME as a home', async () => {
     await scene.init(['gemini'], { env: { GEMINI_CLI_HOME: scene.path('other') } })
     expect(Object.keys(hooksOf('other/.gemini/settings.json'))).toHaveLength(7)
   })
 
-  test('says so where Gemini CLI runs no hooks', async () => {
+  test('reports that Gemini CLI runs no hooks', async () => {
     scene.put(GEMINI, json({ hooksConfig: { enabled: false } }))
     expect((await scene.init(['gemini'])).stderr).toContain('hooksConfig.enabled is false there')
   })
@@ -95,7 +95,7 @@ describe('hookspan init qwen', () => {
     const hooks = hooksOf(QWEN)
     expect(hooks['PreToolUse']).toEqual([{ hooks: [http] }])
     expect(hooks['SessionStart']).toEqual([{ hooks: [{ ...program, command: `${program.command} --up` }] }])
-    const shell = expect.stringMatching(/^sh -c '.*kill -0.*' sh \S+receiver\/pid \S+ \S+hook\.cjs qwen$/)
+    const shell = expect.stringMatching(/^sh -c '.*kill -0.*' sh \S+receiver\/pid \/bin\/sh \S+hook\.sh \S+ qwen$/)
     expect(hooks['Stop']).toEqual([{ hooks: [http, { ...program, command: shell }] }])
     expect(hooks['PostToolBatch']).toEqual(hooks['Stop'])
     expect(hooks['SessionEnd']).toEqual([{ hooks: [program] }])
@@ -104,7 +104,7 @@ describe('hookspan init qwen', () => {
     expect(scene.mode(QWEN)).toBe('600')
   })
 
-  test('says so where Qwen Code runs no hooks, or sends none there', async () => {
+  test('reports that Qwen Code runs no hooks, or sends none there', async () => {
     hasRun()
     scene.put(QWEN, json({ disableAllHooks: true }))
     expect((await scene.init(['qwen'])).stderr).toContain('disableAllHooks is true there')
@@ -119,7 +119,7 @@ describe.each([
   ['gemini', GEMINI],
   ['qwen', QWEN],
 ])('hookspan init %s', (agent, file) => {
-  test('leaves what is not its own, and finds nothing to do the second time', async () => {
+  test('leaves foreign entries, and has nothing to do the second time', async () => {
     hasRun()
     scene.put(file, json(USED))
     await scene.init([agent])
@@ -131,7 +131,7 @@ describe.each([
     expect(scene.read(file)).toBe(once)
   })
 
-  test('--undo gives back what was there, byte by byte; without that, the file goes', async () => {
+  test('restores the file byte by byte with --undo, or removes it', async () => {
     hasRun()
     const before = `{ "theme":"dark",\n\n    "hooks": {} }\n`
     scene.put(file, before)
@@ -146,12 +146,12 @@ describe.each([
     expect(JSON.parse(scene.read(file))).toEqual({ later: true })
   })
 
-  test('another hookspan takes the place of the first', async () => {
+  test('replaces another hookspan', async () => {
     hasRun()
     await scene.init([agent])
     const folder = scene.install('other/node_modules/hookspan')
     await scene.init([agent], { folder })
-    expect(scene.read(file)).toContain(join(folder, 'dist', 'hook.cjs'))
-    expect(scene.read(file)).not.toContain(join(scene.folder, 'dist', 'hook.cjs'))
+    expect(scene.read(file)).toContain(join(folder, 'dist', 'hook.sh'))
+    expect(scene.read(file)).not.toContain(join(scene.folder, 'dist', 'hook.sh'))
   })
 })

@@ -59,12 +59,12 @@ describe.each(HOSTS)('hookspan init $host --guards', ({ host, file, open, closed
     return Object.fromEntries(all.filter(([, option]) => option !== ''))
   }
 
-  test('open: it waits for what hooks decide, and goes on where nobody answers', async () => {
+  test('waits with open for decisions, and continues without an answer', async () => {
     expect((await scene.init([host, '--guards', 'open'])).stdout).toContain('it continues.')
     expect(options()).toEqual(open)
   })
 
-  test('closed: nothing is done then, but a turn may end', async () => {
+  test('blocks with closed in that case, but lets a turn end', async () => {
     expect((await scene.init([host, '--guards', 'closed'])).stdout).toContain('it blocks tools and prompts.')
     expect(options()).toEqual({ ...open, ...closed })
   })
@@ -81,7 +81,7 @@ describe.each(HOSTS)('hookspan init $host --guards', ({ host, file, open, closed
     expect(options()).toEqual({ SessionStart: ' --up' })
   })
 
-  test('--undo gives back what was there, byte by byte', async () => {
+  test('restores the file byte by byte with --undo', async () => {
     const before = '{\n   "mine": [1], "hooks": {"Other": []}\n}\n\n'
     scene.put(file, before)
     await scene.init([host, '--guards', 'closed'])

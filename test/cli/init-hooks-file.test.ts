@@ -37,15 +37,10 @@ function commandsOf(list: readonly Entry[] = []): string[] {
 }
 
 describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
-  // Codex waits for each hook: a shell forwarder takes less time than Node does to start.
-  const name = host === 'codex' ? 'hook.sh' : 'hook.cjs'
-  const words = (script: string): string[] => [...(host === 'codex' ? ['/bin/sh', script] : []), process.execPath]
-  const ours = (folder = scene.folder): string => {
-    const script = join(folder, 'dist', name)
-    return [...words(script), ...(host === 'codex' ? [] : [script]), host].join(' ')
-  }
+  const ours = (folder = scene.folder): string =>
+    ['/bin/sh', join(folder, 'dist', 'hook.sh'), process.execPath, host].join(' ')
 
-  test('has each hook start the forwarder, and says what is to be done next; a second time there is nothing to do', async () => {
+  test('makes each hook start the forwarder, and reports the next step; a second time there is nothing to do', async () => {
     const { code, stdout } = await scene.init([host])
     expect(code).toBe(0)
     expect(stdout).toMatch(next)
@@ -57,14 +52,14 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
     expect(again.stdout).toMatch(next)
   })
 
-  test('--undo leaves nothing behind', async () => {
+  test('leaves nothing behind after --undo', async () => {
     await scene.init([host])
     expect((await scene.init([host, '--undo'])).stdout).toContain('(removed)')
     expect(scene.names()).toEqual([])
     expect((await scene.init([host, '--undo'])).stdout).toMatch(/^Nothing to do: /)
   })
 
-  test('what somebody else has there stays, and comes back byte by byte', async () => {
+  test('keeps other entries, and restores them byte by byte', async () => {
     const before = `{\n   "version": 1, "mine": [1],\n   "hooks": {"${host === 'codex' ? 'Stop' : 'stop'}": [{"command": "theirs"}], "other": []}\n}\n\n`
     scene.put(file, before)
     await scene.init([host])
@@ -75,7 +70,7 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
     expect(scene.names()).toEqual([...folders, file])
   })
 
-  test('another copy of hookspan takes the place of the one before', async () => {
+  test('replaces another copy of hookspan', async () => {
     await scene.init([host])
     const folder = scene.install('other/node_modules/hookspan')
     await scene.init([host], { folder })
@@ -84,7 +79,7 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
     }
   })
 
-  test('--print and --dry-run write nothing', async () => {
+  test('writes nothing with --print and --dry-run', async () => {
     const { stdout, stderr } = await scene.init([host, '--print'])
     expect(Object.keys((JSON.parse(stdout) as { hooks: object }).hooks).length).toBeGreaterThanOrEqual(8)
     expect(stderr).toContain(scene.path(file))
@@ -92,20 +87,20 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
     expect(scene.names()).toEqual([])
   })
 
-  test('a folder with a blank in its name is one word for the shell', async () => {
+  test('quotes a folder with a blank in its name as one word for the shell', async () => {
     await scene.init([host], { folder: scene.install("it's here/hookspan") })
     const [list] = Object.values(entries(file))
-    expect(commandsOf(list)[0]).toContain(`it'\\''s here/hookspan/dist/${name}' `)
+    expect(commandsOf(list)[0]).toContain(`it'\\''s here/hookspan/dist/hook.sh' `)
     expect((await scene.init([host, '--undo'], { folder: scene.install("it's here/hookspan") })).code).toBe(0)
     expect(scene.names()).toEqual([])
   })
 
   test.each([
     ['{ // mine\n hooks: {} }', 1, /stays as it is: it is JSON5/],
-    ['{ "hooks": [] }', 1, /stays as it is: hooks is no object in it/],
-    ['{ "hooks": { "x": {} } }', 1, /stays as it is: hooks\.x is no list in it/],
+    ['{ "hooks": [] }', 1, /stays as it is: hooks there is no object/],
+    ['{ "hooks": { "x": {} } }', 1, /stays as it is: hooks\.x there is no list/],
     ['{ nonsense', 1, /it stays as it is/],
-  ])('%j is left as it is', async (text, expected, message) => {
+  ])('leaves %j as it is', async (text, expected, message) => {
     scene.put(file, text)
     const { code, stderr } = await scene.init([host])
     expect(code).toBe(expected)
@@ -119,7 +114,7 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
   })
 })
 
-test('in a group of Codex’s that somebody has put a hook of theirs into, theirs stays', async () => {
+test("keeps the user's hook in a group of Codex's", async () => {
   await scene.init(['codex'])
   const root = JSON.parse(scene.read('.codex/hooks.json')) as { hooks: Record<string, Entry[]> }
   root.hooks['Stop']?.[0]?.hooks?.push({ command: 'theirs' })
@@ -128,7 +123,7 @@ test('in a group of Codex’s that somebody has put a hook of theirs into, their
   expect(JSON.parse(scene.read('.codex/hooks.json'))).toEqual({ hooks: { Stop: [{ hooks: [{ command: 'theirs' }] }] } })
 })
 
-test('a forwarder that is not there any more refuses no tool of Copilot’s, and files say their version', async () => {
+test("refuses no tool of Copilot's without the forwarder, and writes the version into files", async () => {
   for (const host of ['cursor', 'copilot']) await scene.init([host])
   const [entry] = entries('.copilot/hooks/hookspan.json')['PreToolUse'] ?? []
   expect(entry?.bash).toMatch(/ copilot \|\| true$/)
@@ -137,7 +132,7 @@ test('a forwarder that is not there any more refuses no tool of Copilot’s, and
   }
 })
 
-test('Codex may have a home of its own', async () => {
+test('finds Codex in a home of its own', async () => {
   await scene.init(['codex'], { env: { CODEX_HOME: scene.path('elsewhere') } })
   expect(scene.names()).toEqual(['elsewhere', 'elsewhere/hooks.json'])
 })

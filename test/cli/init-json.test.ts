@@ -15,7 +15,7 @@ const object = fc.dictionary(
 )
 
 describe('JSON and JSON5', () => {
-  test('all JSON is read as JSON.parse reads it', () => {
+  test('reads all JSON like JSON.parse', () => {
     fc.assert(
       fc.property(value, indent, (original, space) => {
         const text = JSON.stringify(original, null, space)
@@ -31,19 +31,19 @@ describe('JSON and JSON5', () => {
     ['"http://x" // "', 'http://x'],
     ['"a\\\nb\\x41\\u0042\\\'"', "abAB'"],
     ['{ "a": 1, "a": 2 }', { a: 2 }],
-  ])('%j', (text, expected) => {
+  ])('reads %j', (text, expected) => {
     expect(readJson(text).value).toEqual(expected)
   })
 
   test.each(['[1,,2]', '{,}', '{ a }', '{ a: }', '"a', "'a\nb'", '/* ', '{ a: b }', '[}', '1 /'])(
-    '%j is neither',
+    'rejects %j',
     text => {
       expect(() => readJson(text)).toThrow(/^line \d+, column \d+: invalid /)
     },
   )
 })
 
-test('the place of a value is its line', () => {
+test('has the line of a value', () => {
   const { lineOf } = readJson('// c\n{ a: 1,\n  b: [\n    2,\n    3] }')
   expect([[], ['a'], ['b'], ['b', 1], ['nowhere']].map(lineOf)).toEqual([2, 2, 3, 5, 1])
 })
@@ -64,7 +64,7 @@ describe('an edit', () => {
     )
   })
 
-  test('of lists, one after another', () => {
+  test('changes lists one after another', () => {
     const edited = editJson('\uFEFF{\n "a": [1, 2],\n "b": []\n}\n\n', [
       { path: ['a', 2], value: 3 },
       { path: ['b', 0], value: { c: 1 } },
@@ -86,7 +86,7 @@ describe('an edit', () => {
     expect(editJson(edited, [{ path: ['x', 'y'] }])).toBe(text)
   })
 
-  test('takes out a member, and leaves the comments of others', () => {
+  test('removes a member, and leaves foreign comments', () => {
     const text = '{\n  // of a\n  "a": [1, 2, 3], // end\n  // of b\n  "b": 2\n}\n'
     expect(editJson(text, [{ path: ['b'] }])).toBe('{\n  // of a\n  "a": [1, 2, 3] // end\n  // of b\n}\n')
     expect(editJson(text, [{ path: ['a', 1] }])).toBe(text.replace('2, 3', '3'))
@@ -98,7 +98,7 @@ describe('an edit', () => {
     ['{ "x": 1, "x": { "y": 0 } }', 'a name that is there twice'],
     ["{ 'a': 1 }", 'JSON5'],
     ['{ a: 1 }', 'JSON5'],
-  ])('of %s is refused: %s', text => {
+  ])('rejects %s: %s', text => {
     expect(() => editJson(text, [{ path: ['x', 'y'], value: 2 }])).toThrow(JsonNotEditable)
   })
 })
@@ -117,7 +117,7 @@ describe('a difference', () => {
     )
   })
 
-  test('shows what is near, and hides secrets', () => {
+  test('shows the neighbourhood, and hides secrets', () => {
     const before = [
       '1',
       '2',

@@ -28,7 +28,7 @@ const USED = {
 }
 
 describe('hookspan init openclaw', () => {
-  test('writes a configuration where there is none, and takes it away again', async () => {
+  test('writes a missing configuration, and removes it again', async () => {
     const { code, stdout, stderr } = await scene.init(['openclaw'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(scene.read(FILE)).toBe(json({ plugins: { load: { paths: [scene.folder] }, entries: { hookspan: ENTRY } } }))
@@ -39,7 +39,7 @@ describe('hookspan init openclaw', () => {
     expect(scene.names()).toEqual([])
   })
 
-  test('adds to what is there, and keeps what it was', async () => {
+  test('adds to an existing one, and keeps the rest', async () => {
     scene.put(FILE, json(USED))
     const { code, stdout } = await scene.init(['openclaw'])
     expect(code).toBe(0)
@@ -97,7 +97,7 @@ describe('hookspan init openclaw', () => {
     expect(files()).toEqual([FILE])
   })
 
-  test('an entry of ours keeps what the user has set', async () => {
+  test("keeps the user's settings in an entry of ours", async () => {
     const own = { enabled: false, config: { x: 1 }, hooks: { timeoutMs: 5 } }
     scene.put(FILE, json({ plugins: { entries: { hookspan: own } } }))
     await scene.init(['openclaw'])
@@ -108,7 +108,7 @@ describe('hookspan init openclaw', () => {
     })
   })
 
-  test('a no to conversation access stays a no', async () => {
+  test('keeps a denied conversation access', async () => {
     scene.put(FILE, json({ plugins: { entries: { hookspan: { hooks: { allowConversationAccess: false } } } } }))
     const { stdout } = await scene.init(['openclaw'])
     expect(config().plugins.entries.hookspan).toEqual({ hooks: { allowConversationAccess: false }, enabled: true })
@@ -124,7 +124,7 @@ describe('hookspan init openclaw', () => {
       ['hookspan', 'voice'],
       ['hookspan', 'voice'],
     ],
-  ])('a list of allowed plugins %j becomes %j', async (allow, becomes) => {
+  ])('changes a list of allowed plugins from %j to %j', async (allow, becomes) => {
     scene.put(FILE, json({ plugins: { allow } }))
     await scene.init(['openclaw'])
     expect(config().plugins.allow).toEqual(becomes)
@@ -163,7 +163,7 @@ describe('hookspan init openclaw', () => {
     ['{ "a": 1', 'line 1, column 9: invalid end of input'],
     ['{ "a": tru }', "line 1, column 11: invalid character ' '"],
     ['{} {}', "line 1, column 4: invalid character '{'"],
-  ])('of the broken %j says where', async (text, where) => {
+  ])('reports the position in the broken %j', async (text, where) => {
     scene.put(FILE, text)
     for (const undo of [[], ['--undo']]) {
       const { code, stdout, stderr } = await scene.init(['openclaw', ...undo])
@@ -206,7 +206,7 @@ describe('hookspan init openclaw', () => {
     expect(scene.read('dotfiles/claw.json')).toContain('"hookspan"')
   })
 
-  test('a backup is never overwritten', async () => {
+  test('never overwrites a backup', async () => {
     scene.put(FILE, json(USED))
     await scene.init(['openclaw'])
     scene.put(FILE, json({ ...USED, later: 1 }))
@@ -218,7 +218,7 @@ describe('hookspan init openclaw', () => {
     expect(files()).toEqual([FILE, BACKUP])
   })
 
-  test('--print writes nothing', async () => {
+  test('writes nothing with --print', async () => {
     scene.put(FILE, json(USED))
     const { code, stdout, stderr } = await scene.init(['openclaw', '--print'])
     expect(code).toBe(0)
@@ -230,7 +230,7 @@ describe('hookspan init openclaw', () => {
     expect(files()).toEqual([FILE])
   })
 
-  test('--json is one object', async () => {
+  test('prints one object with --json', async () => {
     scene.put(FILE, json(USED))
     const { stdout } = await scene.init(['openclaw', '--json'])
     const done = { host: 'openclaw', file: scene.path(FILE), changed: true, backup: scene.path(BACKUP) }
@@ -253,7 +253,7 @@ describe('hookspan init openclaw', () => {
     expect(found).toEqual(['c.json', 'd.json', 'other/.openclaw/openclaw.json', 'state/openclaw.json'])
   })
 
-  test('says in one line that it cannot write', async () => {
+  test('reports in one line that it cannot write', async () => {
     scene.put('.openclaw', '')
     const { code, stderr } = await scene.init(['openclaw'])
     expect(code).toBe(1)
@@ -264,7 +264,7 @@ describe('hookspan init openclaw', () => {
 describe('hookspan init openclaw --undo', () => {
   const undo = (...args: string[]) => scene.init(['openclaw', '--undo', ...args])
 
-  test('takes only our part out of what has changed since', async () => {
+  test('removes only our part of a file that has changed since', async () => {
     scene.put(FILE, json({ ...USED, plugins: { ...USED.plugins, allow: ['voice'] } }))
     await scene.init(['openclaw'])
     const later = config()
@@ -295,7 +295,7 @@ describe('hookspan init openclaw --undo', () => {
     expect(scene.read(FILE)).toBe(json({ a: 1, b: 2 }))
   })
 
-  test('leaves what the user has added to our entry', async () => {
+  test("leaves the user's additions to our entry", async () => {
     scene.put(FILE, json({ plugins: { entries: { hookspan: { ...ENTRY, config: { x: 1 } } } } }))
     await undo()
     expect(config()).toEqual({ plugins: { entries: { hookspan: { config: { x: 1 } } } } })
@@ -317,7 +317,7 @@ describe('hookspan init openclaw --undo', () => {
     expect(scene.names()).toEqual(before)
   })
 
-  test('--print shows what would go', async () => {
+  test('shows the removed part with --print', async () => {
     scene.put(FILE, json(USED))
     await scene.init(['openclaw'])
     const before = scene.read(FILE)
@@ -368,7 +368,7 @@ describe('a configuration in JSON5', () => {
     expect(todo).toEqual(stdout.trimEnd().split('\n'))
   })
 
-  test('what goes to one place is one block', async () => {
+  test('makes one block of changes to one place', async () => {
     scene.put(FILE, '{ /* nothing */ x: 1 }')
     const { stdout } = await scene.init(['openclaw'])
     const [where, ...block] = stdout.trimEnd().split('\n')
@@ -398,7 +398,7 @@ describe('a configuration in JSON5', () => {
     ])
   })
 
-  test('what has to change is named', async () => {
+  test('names the needed change', async () => {
     const entry =
       '{ plugins: { load: { paths: ["/old/node_modules/hookspan"] }, entries: { hookspan: {\n enabled: false, hooks: { allowConversationAccess: true } } } } }'
     scene.put(FILE, entry)
@@ -411,7 +411,7 @@ describe('a configuration in JSON5', () => {
   test.each([
     ['{ "gateway": { "id": 12345678901234567890 } }', '"id": 12345678901234567890'],
     ['// mine\n{\n  "gateway": {}, // of a gateway\n}\n', '// mine\n{\n  "gateway": {}, // of a gateway\n'],
-  ])('JSON with comments is edited: of %j the rest is kept to the byte', async (text, kept) => {
+  ])('edits JSON with comments and keeps the rest of %j to the byte', async (text, kept) => {
     scene.put(FILE, text)
     expect((await scene.init(['openclaw'])).code).toBe(0)
     expect(scene.read(FILE)).toContain(kept)
@@ -420,7 +420,7 @@ describe('a configuration in JSON5', () => {
     expect(scene.read(FILE)).toBe(text)
   })
 
-  test('a name that is there twice leaves it to the user', async () => {
+  test('leaves a duplicate name to the user', async () => {
     const text = '{ "plugins": 1, "plugins": {} }'
     scene.put(FILE, text)
     const { code, stderr } = await scene.init(['openclaw'])
@@ -429,7 +429,7 @@ describe('a configuration in JSON5', () => {
     expect(scene.read(FILE)).toBe(text)
   })
 
-  test('a configuration that includes others is left to the user', async () => {
+  test('leaves a configuration that includes others to the user', async () => {
     scene.put(FILE, json({ plugins: { $include: './plugins.json5' } }))
     const { code, stderr } = await scene.init(['openclaw'])
     expect(code).toBe(1)

@@ -29,7 +29,7 @@ function content(host: string, folder = scene.folder): string {
 }
 
 describe.each(HOSTS)('hookspan init %s', (host, file) => {
-  test('writes the file that the host looks for, and says what it did', async () => {
+  test('writes the file that the host looks for, and reports it', async () => {
     const { code, stdout, stderr } = await scene.init([host])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(scene.read(file)).toBe(content(host))
@@ -64,7 +64,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(scene.read(other)).toBe('export default 1')
   })
 
-  test('--undo leaves nothing behind', async () => {
+  test('leaves nothing behind after --undo', async () => {
     mkdirSync(scene.path('.config'), { recursive: true })
     await scene.init([host])
     const { code, stdout } = await scene.init([host, '--undo'])
@@ -77,7 +77,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(again.stdout).toMatch(/^Nothing to do: \w+ does not load hookspan from there /)
   })
 
-  test('--print writes nothing', async () => {
+  test('writes nothing with --print', async () => {
     const { code, stdout, stderr } = await scene.init([host, '--print'])
     expect(code).toBe(0)
     expect(stdout).toBe(content(host))
@@ -85,7 +85,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(scene.names()).toEqual([])
   })
 
-  test('--undo --print takes nothing away', async () => {
+  test('removes nothing with --undo --print', async () => {
     await scene.init([host])
     const names = scene.names()
     const { code, stdout } = await scene.init([host, '--undo', '--print'])
@@ -94,7 +94,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(scene.names()).toEqual(names)
   })
 
-  test('--json is one object', async () => {
+  test('prints one object with --json', async () => {
     const first = { host, file: scene.path(file), changed: true, backup: null }
     const json = async (...args: string[]) => JSON.parse((await scene.init([host, '--json', ...args])).stdout)
     expect(await json('--print')).toEqual({ ...first, changed: false, content: content(host) })
@@ -115,7 +115,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([file])
   })
 
-  test('takes away what another copy has written', async () => {
+  test('removes the file of another copy', async () => {
     await scene.init([host], { folder: scene.install('gone/hookspan') })
     expect((await scene.init([host, '--undo'])).code).toBe(0)
     expect(existsSync(scene.path(file))).toBe(false)
@@ -134,7 +134,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect((await scene.init([host])).stdout).toMatch(/^Nothing to do: a file of your own loads hookspan already /)
   })
 
-  test('writes through a symbolic link, and takes it away', async () => {
+  test('writes through a symbolic link, and removes it', async () => {
     const target = scene.put('dotfiles/hookspan.js', content(host, '/old'), 0o640)
     mkdirSync(dirname(scene.path(file)), { recursive: true })
     symlinkSync(target, scene.path(file))
@@ -147,7 +147,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(existsSync(target)).toBe(false)
   })
 
-  test('says in one line that it could not write', async () => {
+  test('reports in one line that it could not write', async () => {
     scene.put(file.split('/')[0] as string, 'a file, where a folder has to be')
     const { code, stderr } = await scene.init([host])
     expect(code).toBe(1)
@@ -164,15 +164,15 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
   })
 })
 
-describe('where the host keeps it', () => {
-  test('Pi: PI_CODING_AGENT_DIR', async () => {
+describe("the host's folder", () => {
+  test('is that of PI_CODING_AGENT_DIR for Pi', async () => {
     await scene.init(['pi'], { env: { PI_CODING_AGENT_DIR: '~/my/pi' } })
     expect(scene.names()).toContain('my/pi/extensions/hookspan.js')
     await scene.init(['pi', '--undo'], { env: { PI_CODING_AGENT_DIR: scene.path('my/pi') } })
     expect(scene.names()).toEqual(['my', 'my/pi'])
   })
 
-  test('opencode: XDG_CONFIG_HOME, and the older name of the folder', async () => {
+  test("is that of XDG_CONFIG_HOME for opencode, or the folder's older name", async () => {
     const env = { XDG_CONFIG_HOME: scene.path('xdg') }
     scene.put('xdg/opencode/plugin/hookspan.js', content('opencode'))
     expect((await scene.init(['opencode'], { env })).stdout).toContain('Nothing to do')
@@ -182,7 +182,7 @@ describe('where the host keeps it', () => {
     expect(scene.names()).toContain('xdg/opencode/plugins/hookspan.js')
   })
 
-  test('a folder that is there keeps its mode', async () => {
+  test('keeps the mode of an existing folder', async () => {
     mkdirSync(scene.path('.pi/agent'), { recursive: true })
     chmodSync(scene.path('.pi/agent'), 0o750)
     await scene.init(['pi'])

@@ -22,7 +22,7 @@ describe('hookspan init', () => {
     ],
     [['pi', 'opencode'], /expected one host, got "opencode", too/],
     [['pi', '--force'], /unknown option --force/],
-  ])('%j is wrong use', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await scene.init(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
@@ -35,7 +35,7 @@ describe('hookspan init', () => {
     ['openai-agents', /^import .*\nimport .* from 'hookspan\/openai-agents'\n.*\n$/],
     ['ai-sdk', /^import .*\nimport .* from 'hookspan\/ai-sdk'\n.*\n$/],
     ['locus', /^# first, .*: pip install \S+\/integrations\/locus\nfrom hookspan_locus import create_hook\n.*\n$/],
-  ])('of %s shows the lines for the program', async (host, lines) => {
+  ])('shows the lines for the program of %s', async (host, lines) => {
     const { code, stdout, stderr } = await scene.init([host])
     expect(code).toBe(0)
     expect(stdout).toMatch(lines)
@@ -51,7 +51,7 @@ describe('hookspan init', () => {
     expect(scene.names()).toEqual([])
   })
 
-  test.each(['pi', 'openclaw', 'opencode', 'locus'])('of %s names no place that will be gone', async host => {
+  test.each(['pi', 'openclaw', 'opencode', 'locus'])('names no temporary path for %s', async host => {
     const refusal = 'this hookspan runs from a cache of npx'
     for (const print of [[], ['--print'], ['--dry-run']]) {
       expect(await scene.init([host, ...print], { refusal })).toEqual({
@@ -64,36 +64,30 @@ describe('hookspan init', () => {
     expect((await scene.init([host, '--undo'], { refusal })).code).toBe(0)
   })
 
-  test.each(['pi', 'openclaw', 'opencode'])(
-    'of %s in a temporary folder is done, with a word of warning',
-    async host => {
-      const lasting = await scene.init([host, '--json'])
-      await scene.init([host, '--undo'])
-      const { code, stdout, stderr } = await scene.init([host, '--json'], { isTemporary: true })
-      expect({ code, stdout }).toEqual({ code: 0, stdout: lasting.stdout })
-      expect(JSON.parse(stdout)).toMatchObject({ changed: true })
-      expect(stderr).toMatch(
-        /^hookspan init: \S+ is in a temporary folder: when it is cleaned, \S+ can no longer load hookspan\n$/,
-      )
-      expect((await scene.init([host, '--undo'], { isTemporary: true })).stderr).toBe('')
-    },
-  )
+  test.each(['pi', 'openclaw', 'opencode'])('warns and continues in a temporary folder for %s', async host => {
+    const lasting = await scene.init([host, '--json'])
+    await scene.init([host, '--undo'])
+    const { code, stdout, stderr } = await scene.init([host, '--json'], { isTemporary: true })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: lasting.stdout })
+    expect(JSON.parse(stdout)).toMatchObject({ changed: true })
+    expect(stderr).toMatch(
+      /^hookspan init: \S+ is in a temporary folder: when it is cleaned, \S+ can no longer load hookspan\n$/,
+    )
+    expect((await scene.init([host, '--undo'], { isTemporary: true })).stderr).toBe('')
+  })
 
-  test.each(['pi', 'openclaw', 'opencode'])(
-    'of %s --dry-run shows what would change, and changes nothing',
-    async host => {
-      const dry = await scene.init([host, '-n'])
-      expect(dry).toMatchObject({ code: 0, stderr: 'Nothing has been written.\n' })
-      expect(dry.stdout).toMatch(/^\S+ \(new\)\n\+/)
-      expect(scene.names()).toEqual([])
-      const done = await scene.init([host])
-      expect(done.stdout.startsWith(dry.stdout)).toBe(true)
-      const names = scene.names()
-      expect(await scene.init([host, '--dry-run', '--undo'])).toMatchObject({ code: 0, stderr: dry.stderr })
-      expect(JSON.parse((await scene.init([host, '-n', '--undo', '--json'])).stdout)).toMatchObject({ changed: false })
-      expect(scene.names()).toEqual(names)
-    },
-  )
+  test.each(['pi', 'openclaw', 'opencode'])('shows the changes and makes none for %s --dry-run', async host => {
+    const dry = await scene.init([host, '-n'])
+    expect(dry).toMatchObject({ code: 0, stderr: 'Nothing has been written.\n' })
+    expect(dry.stdout).toMatch(/^\S+ \(new\)\n\+/)
+    expect(scene.names()).toEqual([])
+    const done = await scene.init([host])
+    expect(done.stdout.startsWith(dry.stdout)).toBe(true)
+    const names = scene.names()
+    expect(await scene.init([host, '--dry-run', '--undo'])).toMatchObject({ code: 0, stderr: dry.stderr })
+    expect(JSON.parse((await scene.init([host, '-n', '--undo', '--json'])).stdout)).toMatchObject({ changed: false })
+    expect(scene.names()).toEqual(names)
+  })
 
   test.each([
     ['openclow', 'there is no host "openclow". Did you mean openclaw?'],
@@ -111,7 +105,7 @@ describe('hookspan init', () => {
     ['hermes-agent', 'there is no host "hermes-agent". Did you mean hermes?'],
     ['langgraph', /^there is no host "langgraph"; hosts: .*: docs\/hooks\.md$/],
     ['__proto__', /^there is no host "__proto__"; hosts: /],
-  ])('of %s says what was meant, or what there is instead', async (host, message) => {
+  ])('suggests the intended or the existing agents for %s', async (host, message) => {
     const { code, stdout, stderr } = await scene.init([host])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     const [first = ''] = stderr.split('\n')
@@ -121,7 +115,7 @@ describe('hookspan init', () => {
   })
 
   test.each(['pi', 'openclaw', 'opencode', 'kilo', 'hermes', 'codex', 'cursor', 'copilot'])(
-    'of %s where the system knows of no home directory',
+    'reports for %s that the system knows no home directory',
     async host => {
       const { code, stdout, stderr } = await scene.init([host], { home: '' })
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -129,7 +123,7 @@ describe('hookspan init', () => {
     },
   )
 
-  test.each(['pi', 'openclaw', 'opencode'])('of %s needs a hookspan that is whole', async host => {
+  test.each(['pi', 'openclaw', 'opencode'])('needs a complete hookspan for %s', async host => {
     const folder = join(scene.folder, 'empty')
     const { code, stderr } = await scene.init([host], { folder })
     expect(code).toBe(1)
@@ -140,9 +134,9 @@ describe('hookspan init', () => {
   })
 })
 
-describe('what is written', () => {
+describe('the written lines', () => {
   test.each(['pi', 'opencode', 'claude-agent-sdk', 'openai-agents', 'ai-sdk'])(
-    'names what our module for %s exports',
+    'names the exports of our module for %s',
     async host => {
       const { stdout } = await scene.init([host, '--print'])
       const [, exported = ''] = /port \{ (\w+) \} from '.*hookspan\/.*'/.exec(stdout) ?? []
@@ -152,7 +146,7 @@ describe('what is written', () => {
   )
 })
 
-describe('where hookspan is installed', () => {
+describe('the installation of hookspan', () => {
   test('is known without a search', () => {
     expect(packageFolder()).toBe(REPOSITORY)
   })
@@ -162,7 +156,7 @@ describe('where hookspan is installed', () => {
     ['/home/u/.cache/pnpm/dlx/a1/b2/node_modules/hookspan', 'a cache of pnpm dlx'],
     ['/srv/bunx-0-hookspan@latest/node_modules/hookspan', 'a cache of bunx'],
     ['/home/u/.yarn/cache/hookspan-npm-1.zip/node_modules/hookspan', 'inside an archive'],
-  ])('%s does not last', (folder, why) => {
+  ])('is temporary for %s', (folder, why) => {
     const message = whyNotLasting(folder, '/')
     expect(message?.startsWith(`this hookspan runs from ${why} (${folder}), which `)).toBe(true)
     expect(message).toMatch(
@@ -170,7 +164,7 @@ describe('where hookspan is installed', () => {
     )
   })
 
-  test('who has installed it is not told to install it', () => {
+  test('is not advised again if it exists', () => {
     const cache = '/home/u/.npm/_npx/a1b2/node_modules/hookspan'
     const project = scene.path('project')
     scene.put('project/node_modules/hookspan/package.json', '{}')
@@ -184,7 +178,7 @@ describe('where hookspan is installed', () => {
   })
 
   test.each(['/tmp/x/node_modules/hookspan', join(tmpdir(), 'hookspan'), '/var/tmp/hookspan'])(
-    '%s is temporary',
+    'is temporary for %s',
     folder => {
       expect(isTemporary(folder)).toBe(true)
       expect(whyNotLasting(folder, '/')).toBeUndefined()
@@ -196,12 +190,12 @@ describe('where hookspan is installed', () => {
     '/home/u/.nvm/versions/node/v24.1.0/lib/node_modules/hookspan',
     '/home/tmp/hookspan',
     '/tmpfiles/hookspan',
-  ])('%s lasts', folder => {
+  ])('is permanent for %s', folder => {
     expect(whyNotLasting(folder, '/')).toBeUndefined()
     expect(isTemporary(folder)).toBe(false)
   })
 
-  test('of pnpm is the link, which outlives an upgrade', () => {
+  test('is the link for pnpm, which outlives an upgrade', () => {
     const store = '/home/u/pnpm/global/5/node_modules/.pnpm/hookspan@0.1.0_x/node_modules/hookspan'
     expect(withoutStore(store)).toBe('/home/u/pnpm/global/5/node_modules/hookspan')
     expect(withoutStore('/usr/lib/node_modules/hookspan')).toBe('/usr/lib/node_modules/hookspan')

@@ -60,7 +60,7 @@ function endless(text: string, io: FakeIo): FakeIo {
 const { records, spans } = generatedRecords(1000)
 
 describe('Ctrl-C in a replay', () => {
-  test('that waits for input: what came is written whole, and the summary says how much', async () => {
+  test('writes received input whole while waiting for more, with a count in the summary', async () => {
     const io = interruptedAtLook(1 + records.length)
     const out = scratch.path('out.jsonl')
     expect(await replay(['-', '--out', out], endless(asLines(records), io))).toBe(130)
@@ -71,7 +71,7 @@ describe('Ctrl-C in a replay', () => {
     })
   })
 
-  test('on a machine that is busy for longer than a server would be waited for: what came is written whole', async () => {
+  test('writes received input whole on a machine that is busy for longer than the wait for a server', async () => {
     const io = interruptedAtLook(1 + records.length)
     const out = scratch.path('out.jsonl')
     void io
@@ -81,7 +81,7 @@ describe('Ctrl-C in a replay', () => {
     expect(spansIn(out)).toHaveLength(spans)
   })
 
-  test('of a file: says how far it came, and draws nothing', async () => {
+  test('reports the position in a file, and draws nothing', async () => {
     const io = interruptedAtLook(300, 'SIGINT', 120)
     const file = scratch.put('in.jsonl', asLines(records))
     expect(await replay([file], io)).toBe(130)
@@ -94,7 +94,7 @@ describe('Ctrl-C in a replay', () => {
     expect(Number(percent)).toBeLessThan(95)
   })
 
-  test('that keeps the time of the recording: its pause ends', async () => {
+  test("ends a pause if the replay keeps the recording's time", async () => {
     const io = interruptedAtLook(3)
     const [first, second] = records
     const late = { ...second!, at: (first!.at ?? 0) + 30_000 }
@@ -103,7 +103,7 @@ describe('Ctrl-C in a replay', () => {
     expect(io.written.stderr).toMatch(/^Interrupted: 2 records → /)
   })
 
-  test('is told from a SIGTERM', async () => {
+  test('is distinguished from a SIGTERM', async () => {
     const io = interruptedAtLook(10, 'SIGTERM')
     expect(await replay(['-', '--out', scratch.path('o')], endless(asLines(records), io))).toBe(143)
   })
@@ -119,7 +119,7 @@ describe('Ctrl-C while a backend does not answer', () => {
   test.each([
     ['demo', (io: FakeIo) => demo(['--backend', `jaeger=${sink.url}`], io)],
     ['replay', (io: FakeIo) => replay([scratch.put('in', asLines(records)), '--backend', `jaeger=${sink.url}`], io)],
-  ])('%s waits no longer, and keeps what was not sent', async (_name, start) => {
+  ])('ends the wait of %s, and keeps unsent data', async (_name, start) => {
     const io = fakeIo({ home: scratch.home })
     const ended = start(io)
     await sink.until(() => sink.requests.length > 0)
@@ -131,7 +131,7 @@ describe('Ctrl-C while a backend does not answer', () => {
     )
   })
 
-  test('send says what it has sent, and leaves the rest', async () => {
+  test('reports the data that send has sent, and leaves the rest', async () => {
     const gone = await OtlpSink.start()
     const dead = gone.url
     await gone.stop()
@@ -156,7 +156,7 @@ describe('Ctrl-C while a backend does not answer', () => {
   })
 })
 
-test('Ctrl-C in tree draws nothing of what was read by half', async () => {
+test('draws nothing of a half-read file in tree', async () => {
   const io = interruptedAtLook(500, 'SIGINT', 120)
   const file = scratch.put('log.jsonl', `${exportLine(...SAMPLE_TURN)}\n`.repeat(1000))
   expect(await tree([file], io)).toBe(130)
@@ -164,14 +164,14 @@ test('Ctrl-C in tree draws nothing of what was read by half', async () => {
   expect(io.written.stderr).toMatch(/^Interrupted at [1-8]\d %; nothing is printed\n$/)
 })
 
-test('what ends by itself before anybody interrupts has its own exit code', async () => {
+test('keeps the exit code of a command that ends before the interruption', async () => {
   const io = fakeIo({ home: scratch.home })
   expect(await replay([scratch.put('in', asLines(records)), '--out', scratch.path('o')], io)).toBe(0)
   io.interrupt()
   expect(io.written.stderr).not.toContain('nterrupted')
 })
 
-test('many backends are no reason for a warning of Node', async () => {
+test('causes no warning of Node with many backends', async () => {
   sink.behaviour = { kind: 'ok' }
   const warnings: string[] = []
   const note = ({ name }: Error): unknown => warnings.push(name)
@@ -183,7 +183,7 @@ test('many backends are no reason for a warning of Node', async () => {
   expect(warnings).toEqual([])
 })
 
-test('the second Ctrl-C ends the process at once', async () => {
+test('ends the process at once the second time', async () => {
   const module = join(REPOSITORY, 'build', 'cli', 'process-io.js')
   const script = `
     import { processIo } from ${JSON.stringify(module)}

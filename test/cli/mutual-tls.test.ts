@@ -16,7 +16,7 @@ function configure(type: string, endpoint: string, fields: object): void {
   scene.configure(JSON.stringify({ backends: [{ type, endpoint, ...fields }] }))
 }
 
-test('doctor sends to a server that asks for a certificate, and asks it for the trace', async () => {
+test('sends from doctor to a server that requires a certificate, and reads the trace back', async () => {
   const server = await scene.traceServer('127.0.0.1', [0], mutualTls())
   configure('phoenix', server.url, CLIENT_FIELDS)
   const diagnosis = await scene.doctor()
@@ -25,7 +25,7 @@ test('doctor sends to a server that asks for a certificate, and asks it for the 
   expect(server.asked.length).toBeGreaterThan(0)
 })
 
-test('doctor says which file is missing, and what the server made of it', async () => {
+test("reports in doctor the missing file, and the server's answer", async () => {
   const server = await scene.traceServer('127.0.0.1', [0], mutualTls())
   const client_key = scene.put('keys/none.key', 's3cret')
   configure('phoenix', server.url, { ...CLIENT_FIELDS, client_key })
@@ -41,7 +41,7 @@ test('doctor says which file is missing, and what the server made of it', async 
   expect(diagnosis.stdout).not.toContain('s3cret')
 })
 
-test('send delivers what was kept to a server that asks for a certificate', async () => {
+test('delivers a backlog with send to a server that requires a certificate', async () => {
   configure('otlp', await scene.deadUrl(), { ...CLIENT_FIELDS, metrics: false })
   const diagnostics = { warn: () => undefined, error: () => undefined, debug: () => undefined }
   const { home } = scene

@@ -23,7 +23,7 @@ function refused(...args: readonly string[]): string {
 }
 
 describe('options by their table', () => {
-  test('what is not given', () => {
+  test('leaves absent options unset', () => {
     expect(read()).toEqual({
       values: { session: undefined, last: '5', backend: [], follow: false, json: false },
       operands: [],
@@ -35,17 +35,17 @@ describe('options by their table', () => {
     [['--session=a', '-n', '2', '--json']],
     [['-n2', '--json', '--session', 'a']],
     [['-n', '9', '-n', '2', '--json', '--session', 'a']],
-  ])('%j', args => {
+  ])('parses %j', args => {
     expect(read(...args).values).toMatchObject({ session: 'a', last: '2', json: true })
   })
 
-  test('several short ones in one, a value that is given more than once, what stands behind --', () => {
+  test('parses several short ones in one, repeated ones, and words after --', () => {
     const { values, operands } = read('-fn3', 'one', '--backend', 'a', '--backend=b', '-', '--', '--json')
     expect(values).toMatchObject({ follow: true, last: '3', backend: ['a', 'b'], json: false })
     expect(operands).toEqual(['one', '-', '--json'])
   })
 
-  test('a value may be empty, or start with a dash where that cannot be an option', () => {
+  test('accepts an empty value, or one with a dash where no option can follow', () => {
     expect(read('--session=', '--last=-4').values).toMatchObject({ session: '', last: '-4' })
     expect(read('--session', '-').values.session).toBe('-')
   })
@@ -69,7 +69,7 @@ describe('options by their table', () => {
     [['-n'], '-n takes a value: -n N'],
     [['--session', '--json'], '--session takes a value: --session S'],
     [['--json=yes'], '--json takes no value'],
-  ])('%j is wrong use', (args, message) => {
+  ])('rejects %j', (args, message) => {
     expect(refused(...args)).toBe(`WrongUse: ${message}`)
   })
 })

@@ -37,14 +37,14 @@ function storedTurn(name: string): string {
 describe(`hookspan, ${SAMPLED}`, () => {
   const CALLS: [string[], number, RegExp, RegExp][] = [
     [['--version'], 0, new RegExp(`^${packageJson.version}\n$`), /^$/],
-    [['--help'], 0, / {2}demo +see traces without an agent/, /^$/],
+    [['--help'], 0, / {2}demo +show traces without an agent/, /^$/],
     [[], 2, /^$/, /Usage: hookspan COMMAND/],
     [['demo', '--help'], 0, /^Usage: hookspan demo/, /^$/],
     [['replay'], 2, /^$/, /^hookspan replay: expected a FILE[^\n]*\nUsage: hookspan replay [^\n]*\n$/],
     [['config', '--check'], 0, /^The configuration is valid\.\n$/, /^$/],
   ]
 
-  test.each(sample(CALLS, 3))('%j', async (args, code, stdout, stderr) => {
+  test.each(sample(CALLS, 3))('runs %j', async (args, code, stdout, stderr) => {
     const run = await program.run(args)
     expect(run.code).toBe(code)
     expect(run.stdout).toMatch(stdout)
@@ -53,7 +53,7 @@ describe(`hookspan, ${SAMPLED}`, () => {
 })
 
 describe('demo', () => {
-  test('in an empty home directory', async () => {
+  test('runs in an empty home directory', async () => {
     const { code, stdout, stderr } = await program.run(['demo'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/^● /gm)).toHaveLength(4)
@@ -65,7 +65,7 @@ describe('demo', () => {
     expect(stdout).toMatch(/docker compose -f \S+\/docker-compose\.yml --profile jaeger up -d && npx hookspan demo /)
   })
 
-  test('tree draws it again', async () => {
+  test('is drawn again by tree', async () => {
     await program.run(['demo'])
     const { code, stdout } = await program.run(['tree'])
     expect(code).toBe(0)
@@ -82,7 +82,7 @@ describe('demo', () => {
   test.each([
     ['no home directory', ''],
     ['a home directory that cannot be', '/dev/null/home'],
-  ])('with %s', async (_what, home) => {
+  ])('runs with %s', async (_what, home) => {
     const { code, stdout, stderr } = await program.run(['demo'], { env: { HOME: home } })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/^● /gm)).toHaveLength(4)
@@ -92,7 +92,7 @@ describe('demo', () => {
 })
 
 describe('replay', () => {
-  test('writes the same bytes wherever it runs', async () => {
+  test('writes the same bytes everywhere', async () => {
     const text = asLines(generatedRecords(times(300, 5000)).records)
     const file = put('in.jsonl', text)
     const places = [
@@ -112,7 +112,7 @@ describe('replay', () => {
   })
 
   if (IS_DEEP) {
-    test('loses nothing of fifty thousand records, and does not hold them in memory', async () => {
+    test('loses nothing of fifty thousand records, and does not keep them in memory', async () => {
       const { records, spans } = generatedRecords(50_000)
       const out = join(program.home, 'o.jsonl')
       const args = ['replay', put('in.jsonl', asLines(records)), '--out', out]
@@ -124,7 +124,7 @@ describe('replay', () => {
     })
   }
 
-  test('a malformed line: its number and what is wrong, the rest is replayed, exit 1', async () => {
+  test('reports the number and the fault of a malformed line, replays the rest, and exits with 1', async () => {
     const [first = '', ...others] = readFileSync(TURN, 'utf8').trimEnd().split('\n')
     const out = join(program.home, 'o.jsonl')
     const input = [first, '{"hook": "pre_tool_call"', ...others].join('\r\n')
@@ -188,7 +188,7 @@ describe(`a reader that has seen enough is no error, ${SAMPLED}`, () => {
     expect(stderr).not.toMatch(/EPIPE|Error|\bat /)
   })
 
-  test('tree --follow ends', async () => {
+  test('ends tree --follow', async () => {
     put(join(LOG, '1-1.jsonl'), storedTurn('first'))
     const child = program.spawn(['tree', '--follow'])
     child.stdout.once('data', () => put(join(LOG, '2-1.jsonl'), storedTurn('second')))
@@ -198,7 +198,7 @@ describe(`a reader that has seen enough is no error, ${SAMPLED}`, () => {
 
 describe('a signal', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s ends tree --follow with exit 0 and nothing more to say',
+    'is handled by tree --follow: %s ends it with exit 0 and no further output',
     async signal => {
       put(join(LOG, '1-1.jsonl'), storedTurn('first'))
       const child = program.spawn(['tree', '--follow'])
@@ -208,7 +208,7 @@ describe('a signal', () => {
     },
   )
 
-  test('SIGINT ends a replay at its own speed; what had ended by then was stored at once, and the rest is, too', async () => {
+  test('stops a replay in real time: its ended spans were stored at once, and the rest is, too', async () => {
     const replay = program.spawn(['replay', '-', '--speed', '1'])
     const replayEnd = ended(replay)
     replay.stdin.write(asLines(generatedRecords(10).records))

@@ -15,7 +15,7 @@ function watched(columns?: number): { io: ReturnType<typeof fakeIo>; pass(millis
   }
 }
 
-test('a line that is drawn anew every 200 ms at most', () => {
+test('draws its line every 200 ms at most', () => {
   const { io, pass } = watched(80)
   const progress = new Progress(io)
   for (let millis = 0; millis < 1000; millis += 10) {
@@ -27,7 +27,7 @@ test('a line that is drawn anew every 200 ms at most', () => {
   expect(io.written.stderr.endsWith(CLEAR_LINE)).toBe(true)
 })
 
-test('what is shown is worked out only when it is shown', () => {
+test('computes its text only when it is shown', () => {
   const { io, pass } = watched(80)
   const progress = new Progress(io)
   progress.update(0, () => expect.fail('too early'))
@@ -44,7 +44,7 @@ test.each([
   ['less than a hundredth', 60_000, 9, 'x · 0 %'],
   ['all of it', 60_000, 1000, 'x · 100 %'],
   ['a file that has grown meanwhile', 60_000, 1200, 'x · 100 %'],
-])('the share and the time left: %s', (_what, millis, bytes, shown) => {
+])('shows the share and the remaining time: %s', (_what, millis, bytes, shown) => {
   const { io, pass } = watched(80)
   const progress = new Progress(io, 1000)
   pass(millis)
@@ -53,7 +53,7 @@ test.each([
   expect(progress.share).toBe(/\d+ %/.exec(shown)?.[0])
 })
 
-test.each([undefined, 0])('no share of %s bytes', total => {
+test.each([undefined, 0])('shows no share of %s bytes', total => {
   const { io, pass } = watched(80)
   const progress = new Progress(io, total)
   pass(5000)
@@ -62,13 +62,13 @@ test.each([undefined, 0])('no share of %s bytes', total => {
   expect(progress.share).toBeUndefined()
 })
 
-test('a narrow terminal does not break the line, which could not be taken away', () => {
+test('never wraps the line on a narrow terminal, because it could not be erased', () => {
   const { io } = watched(10)
   new Progress(io).showStep('0123456789')
   expect(io.written.stderr).toBe(`${CLEAR_LINE}012345678`)
 })
 
-test('the line goes away only where there is one', () => {
+test('erases the line only if there is one', () => {
   const { io } = watched(80)
   const progress = new Progress(io)
   progress.end()
@@ -79,7 +79,7 @@ test('the line goes away only where there is one', () => {
   expect(io.written.stderr).toBe(`${CLEAR_LINE}delivering …${CLEAR_LINE}`)
 })
 
-test('a line that comes meanwhile has a line of its own', () => {
+test('prints another line separately', () => {
   const { io } = watched(80)
   const progress = new Progress(io)
   progress.showStep('working …')
@@ -88,7 +88,7 @@ test('a line that comes meanwhile has a line of its own', () => {
   expect(io.written.stderr).toBe(`${CLEAR_LINE}working …${CLEAR_LINE}hookspan: oh\nand more\n`)
 })
 
-test('nothing where nobody watches; the share is known all the same', () => {
+test('prints nothing without a terminal, and still knows the share', () => {
   const { io, pass } = watched()
   const progress = new Progress(io, 100)
   pass(10_000)

@@ -32,7 +32,7 @@ function told(stderr: string): string[] {
     .split('\n')
 }
 
-test('a backend that is well gets all spans, and the last trace can be opened', async () => {
+test('sends all spans to a healthy backend, and links the last trace', async () => {
   const { code, stdout, stderr } = await replayTo(`jaeger=${sink.url}`)
   expect(code).toBe(0)
   expect(sink.spanNames).toHaveLength(13)
@@ -44,7 +44,7 @@ test('a backend that is well gets all spans, and the last trace can be opened', 
   ])
 })
 
-test('one that gets none of them, because none is kept, is said to', async () => {
+test('reports a backend that gets none because none is kept', async () => {
   const path = join(scratch.home, 'config.json')
   const backends = [{ type: 'otlp', endpoint: sink.url, metrics: false }]
   writeFileSync(path, JSON.stringify({ backends, keep: { errors: false } }))
@@ -53,7 +53,7 @@ test('one that gets none of them, because none is kept, is said to', async () =>
   expect(told(stderr)[0]).toBe('otlp got no spans: `keep` selects none of these turns')
 })
 
-test('several get them, and the configured ones do not', async () => {
+test('sends to the named ones, and not to the configured ones', async () => {
   const [other, configured] = [await OtlpSink.start(), await OtlpSink.start()]
   const args = [TURN, '--backend', `otlp=${sink.url}`, '--backend', other.url]
   const { code, stderr } = await scratch.replay(args, { env: { HOOKSPAN_BACKENDS: `jaeger=${configured.url}` } })
@@ -63,7 +63,7 @@ test('several get them, and the configured ones do not', async () => {
   await Promise.all([other.stop(), configured.stop()])
 })
 
-test('the configured ones get them when none is named', async () => {
+test('sends to the configured ones when none is named', async () => {
   const { code } = await scratch.replay([TURN], { env: { HOOKSPAN_BACKENDS: `jaeger=${sink.url}` } })
   expect(code).toBe(0)
   expect(sink.spanNames).toHaveLength(13)
@@ -71,7 +71,7 @@ test('the configured ones get them when none is named', async () => {
 
 const NO_SPAN = ['jaeger got 0 of 13 spans; 13 are pending', '28 records → 13 spans; stored in …']
 
-describe('a backend that is not well is one line, and the exit code', () => {
+describe('an unavailable backend, in one line with the exit code', () => {
   test.each<[string, SinkBehaviour, RegExp]>([
     ['401', { kind: 'status', status: 401 }, /answered 401: it refuses the credentials\. Set headers$/],
     ['404', { kind: 'status', status: 404 }, /answered 404: there is no OTLP endpoint for traces\. The endpoint is /],
@@ -96,7 +96,7 @@ describe('a backend that is not well is one line, and the exit code', () => {
     expect(others).toEqual(NO_SPAN)
   })
 
-  test('a dead port', async () => {
+  test('is reported for a closed port', async () => {
     const { url } = sink
     await sink.stop()
     const { code, stderr } = await replayTo(`jaeger=${url}`)
@@ -110,13 +110,13 @@ describe('a backend that is not well is one line, and the exit code', () => {
     ])
   })
 
-  test('one that is not set up', async () => {
+  test('is reported if it is not set up', async () => {
     const { code, stderr } = await replayTo('langfuse')
     expect(code).toBe(1)
     expect(told(stderr)).toEqual([expect.stringMatching(/^hookspan: .*langfuse.*public_key/), NO_SPAN[1]])
   })
 
-  test('one that is sent metrics only', async () => {
+  test('is reported if it is sent metrics only', async () => {
     sink.behaviour = { kind: 'status', status: 404 }
     const config = scratch.put('c.yaml', `backends: [{ type: otlp, traces: false, endpoint: '${sink.url}' }]\n`)
     const { code, stderr } = await scratch.replay([TURN], { env: { HOOKSPAN_CONFIG: config } })
@@ -130,7 +130,7 @@ describe('a backend that is not well is one line, and the exit code', () => {
   })
 })
 
-test('a backend that fails half-way is told with what it got', async () => {
+test('is reported if it fails half-way, with its delivered part', async () => {
   const env = { HOOKSPAN_SPAN_BATCH_MAX_EXPORT_BATCH_SIZE: '5' }
   void sink
     .until(() => sink.requests.length === 1)

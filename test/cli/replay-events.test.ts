@@ -24,7 +24,7 @@ const summaryOf = (spans: readonly { readonly name: string; readonly spanId: str
   spans.map(({ name, spanId }) => `${name} ${spanId}`)
 
 describe.each(HOSTS)('raw events of %s', host => {
-  test('are spans of that host: by the head line, or by --host', async () => {
+  test('builds spans of that host: by the head line, or by --host', async () => {
     const { path, events } = capture(host)
     const spans = await scratch.spansOf([path])
     expect(spans.map(span => span.name)).toContain('agent')
@@ -35,21 +35,21 @@ describe.each(HOSTS)('raw events of %s', host => {
 })
 
 describe('raw events', () => {
-  test('of several hosts, one after the other', async () => {
+  test('accepts several hosts, one after the other', async () => {
     const text = HOSTS.map(host => readFileSync(capture(host).path, 'utf8')).join('')
     const spans = await scratch.spansOf(['-'], { stdin: [text] })
     const agents = spans.filter(span => span.parentSpanId === undefined)
     expect(new Set(agents.map(span => span.attributes['hermes.host']))).toEqual(new Set(HOSTS))
   })
 
-  test('of nobody knows whom: each line says what to do', async () => {
+  test('explains each line without a known host', async () => {
     const { events } = capture('pi')
     const { code, stderr } = await scratch.replay(['-'], { stdin: [events.split('\n')[0] as string] })
     expect(code).toBe(1)
     expect(stderr).toContain(`line 1: a raw event without a host; name it with --host (${HOSTS.join(', ')})`)
   })
 
-  test('of a host whose events cannot be read', async () => {
+  test('reports a host whose events cannot be read', async () => {
     const { events } = capture('pi')
     const { code, stderr } = await scratch.replay(['-', '--host', 'x'], { stdin: [events.split('\n')[0] as string] })
     expect(code).toBe(1)
@@ -58,7 +58,7 @@ describe('raw events', () => {
     )
   })
 
-  test('of a host that is misspelt', async () => {
+  test('suggests the name of a misspelt host', async () => {
     const [event = ''] = capture('pi').events.split('\n')
     const { code, stderr } = await scratch.replay(['-', '--host', 'openclow'], { stdin: [event] })
     expect(code).toBe(1)

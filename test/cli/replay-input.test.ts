@@ -32,14 +32,14 @@ describe('standard input', () => {
     expect(await namesOf(text)).toEqual(NAMES)
   })
 
-  test('a bare NaN in one place leaves texts alone in which the word stands', async () => {
+  test('accepts a bare NaN in one place, and leaves texts with that word unchanged', async () => {
     const words = 'is [NaN, Infinity] a \\"number: NaN, or\\" not: NaN'
     const text = LINES.replace('"question 0"', `"${words}","temperature":NaN`)
     const spans = await scratch.spansOf(['-'], { stdin: [text] })
     expect(spans.find(span => span.name === 'llm.m0')?.attributes['input.value']).toBe(words.replaceAll('\\', ''))
   })
 
-  test('with nothing in it', async () => {
+  test('may be empty', async () => {
     expect(await scratch.replay(['-'])).toEqual({
       code: 0,
       stdout: '',
@@ -47,7 +47,7 @@ describe('standard input', () => {
     })
   })
 
-  test('has the times at which it arrives, where the records say none', async () => {
+  test('has the times of arrival for records without a time', async () => {
     let at = START_AT
     const now = (): number => {
       at += 1000
@@ -61,7 +61,7 @@ describe('standard input', () => {
     expect(spans.every(span => span.endAt > span.startAt)).toBe(true)
   })
 
-  test('of which one record says no time: that comes as long after the one before it as it arrives', async () => {
+  test('spaces records without a time like their arrival', async () => {
     let arrivals = 0
     const now = (): number => 5_000 + 250 * arrivals++
     const [first, second, ...others] = RECORDS as [FedRecord, FedRecord, ...FedRecord[]]
@@ -70,7 +70,7 @@ describe('standard input', () => {
     expect(spans.find(span => span.name === 'llm.m0')?.startAt).toBe((first.at ?? 0) + 250)
   })
 
-  test('beside files', async () => {
+  test('is read beside files', async () => {
     const spans = await scratch.spansOf([fixture('hermes-turn.jsonl'), '-'], { stdin: [LINES] })
     expect(spans).toHaveLength(13 + 5)
   })
@@ -83,7 +83,7 @@ describe('a head line', () => {
     return new Set(spans.filter(span => span.name === 'agent').map(span => span.attributes['hermes.host']))
   }
 
-  test('names the host of what follows, also where files were put together', async () => {
+  test('names the host of the next lines, also in concatenated files', async () => {
     expect(await hosts(head('pi') + LINES + head('opencode') + LINES)).toEqual(new Set(['pi', 'opencode']))
   })
 
@@ -126,7 +126,7 @@ describe('a line that is no record', () => {
     expect(spansIn(out)).toHaveLength(5)
   })
 
-  test('is told without what it says', async () => {
+  test('is reported without its content', async () => {
     const { stderr } = await scratch.replay(['-'], {
       stdin: ['sk-secret and so on\n{"hook": "x", secret}\n"secret"\n'],
     })
@@ -134,7 +134,7 @@ describe('a line that is no record', () => {
     expect(stderr.match(/standard input line \d/g)).toHaveLength(3)
   })
 
-  test('of a thousand the first are told, and the rest are counted', async () => {
+  test('is reported for the first of a thousand, and the rest are counted', async () => {
     const { code, stderr } = await scratch.replay(['-'], { stdin: ['x\n'.repeat(1000), LINES] })
     expect(code).toBe(1)
     const lines = stderr.trimEnd().split('\n')
@@ -162,8 +162,8 @@ describe('a file that cannot be read', () => {
   })
 })
 
-describe('records that come to nothing', () => {
-  test('are counted, and are no failure', async () => {
+describe('records without spans', () => {
+  test('counts them without a failure', async () => {
     const odd = [
       { hook: 'from_the_future', at: RECORDS[0]!.at, payload: {} },
       { hook: 'on_session_finalize', payload: null },

@@ -49,7 +49,7 @@ const LONG_SECRETS = sample(
   60,
 )
 
-test.each(['preview', 'full'])(`nothing of a secret is in what a replay writes (%s), ${SAMPLED}`, async capture => {
+test.each(['preview', 'full'])(`writes nothing of a secret (%s), ${SAMPLED}`, async capture => {
   const records = LONG_SECRETS.flatMap(({ before, secret, after }, index) =>
     turnThatSays(before + secret + after, index),
   )

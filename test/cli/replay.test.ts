@@ -44,7 +44,7 @@ const DRAWN = `\
 `
 
 describe('without --out', () => {
-  test('draws the trace, and says where it is stored', async () => {
+  test('draws the trace, and names the file', async () => {
     const { code, stdout, stderr } = await scratch.replay([TURN])
     expect(code).toBe(0)
     expect(stdout).toBe(DRAWN)
@@ -53,14 +53,14 @@ describe('without --out', () => {
     expect(spansIn(file)).toHaveLength(13)
   })
 
-  test('of very many traces the last ones are drawn', async () => {
+  test('draws the last of very many traces', async () => {
     const file = scratch.put('many.jsonl', asLines(generatedRecords(300).records))
     const { stdout } = await scratch.replay([file])
     expect(stdout.match(/^● /gm)).toHaveLength(20)
     expect(stdout).toContain('\n  the last 20 of 30 traces\n')
   })
 
-  test('what is replayed twice is the same trace', async () => {
+  test('creates the same trace twice', async () => {
     const files = await Promise.all(
       [1, 2].map(async () => /stored in (.+)\n/.exec((await scratch.replay([TURN])).stderr)?.[1] ?? ''),
     )
@@ -155,7 +155,7 @@ describe('--out', () => {
     for (const other of written.slice(1)) expect(other === written[0]).toBe(true)
   })
 
-  test('is what the file holds, not what surrounds this process', async () => {
+  test('depends on the file, not on the environment', async () => {
     const bare = await scratch.spansOf([TURN])
     const env = { TRACEPARENT: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', HOOKSPAN_SAMPLE_RATE: '0' }
     expect(await scratch.spansOf([TURN], { env })).toEqual(bare)
@@ -177,20 +177,20 @@ describe('--out', () => {
     await sink.stop()
   })
 
-  test('replaces what was there, and says what it wrote', async () => {
+  test('replaces the previous content, and reports it', async () => {
     const out = scratch.put('o.jsonl', 'old\n')
     const { stdout, stderr } = await scratch.replay([TURN, '--out', out])
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: `28 records → 13 spans; written to ${out}\n` })
     expect(spansIn(out)).toHaveLength(13)
   })
 
-  test('takes several files in one go', async () => {
+  test('accepts several files in one go', async () => {
     const spans = await scratch.spansOf([TURN, SESSION])
     expect(spans).toHaveLength(13 + 28)
     expect(new Set(spans.map(span => span.attributes['hermes.host']))).toEqual(new Set(['hermes', 'demo', undefined]))
   })
 
-  test('in a file that cannot be written is one line', async () => {
+  test('reports a file that cannot be written in one line', async () => {
     const out = scratch.path('missing/o.jsonl')
     expect(await scratch.replay([TURN, '--out', out])).toEqual({
       code: 1,
@@ -199,7 +199,7 @@ describe('--out', () => {
     })
   })
 
-  test('--metrics-out gets the metrics, once', async () => {
+  test('writes the metrics to --metrics-out once', async () => {
     const [out, metricsOut] = [scratch.path('o.jsonl'), scratch.path('m.jsonl')]
     expect((await scratch.replay([TURN, '--out', out, '--metrics-out', metricsOut])).code).toBe(0)
     const [line = '', ...more] = linesOf(metricsOut)
@@ -211,7 +211,7 @@ describe('--out', () => {
   })
 })
 
-test('--host is the host of records that name none', async () => {
+test('assigns records without a host to --host', async () => {
   const [record] = generatedRecords(10).records
   const file = scratch.put('h.jsonl', asLines([{ ...record, host: 'pi' }, ...generatedRecords(10).records.slice(1)]))
   const spans = await scratch.spansOf([file, '--host', 'opencode'])
@@ -220,7 +220,7 @@ test('--host is the host of records that name none', async () => {
   )
 })
 
-describe('is used wrongly', () => {
+describe('wrong usage', () => {
   test.each<[string[], string]>([
     [[], 'expected a FILE of hook records, or - for standard input'],
     [['x', '--bogus'], 'unknown option --bogus'],
@@ -235,19 +235,19 @@ describe('is used wrongly', () => {
     [['x', '--backend', 'jeager'], '--backend does not know the type "jeager"; did you mean jaeger?'],
     [['x', '--backend', 'jaeger=localhost'], '--backend jaeger: expected an http:// or https:// URL, got other text'],
     [['x', '--backend', 'file'], '--backend file takes a path: file=PATH'],
-  ])('%j', async (args, message) => {
+  ])('includes %j', async (args, message) => {
     const { code, stdout, stderr } = await scratch.replay(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.split('\n')[0]).toBe(`hookspan replay: ${message}`)
     expect(scratch.wroteState()).toBe(false)
   })
 
-  test('a backend of no known type: all types are told', async () => {
+  test('lists all types for a backend of an unknown one', async () => {
     const { stderr } = await scratch.replay(['x', '--backend', 'nosuchthing'])
     expect(stderr).toContain('does not know the type "nosuchthing"; types: otlp, jaeger, tempo, phoenix, langfuse')
   })
 
-  test('as its own output', async () => {
+  test('includes its own output as input', async () => {
     const file = scratch.put('in.jsonl', readFileSync(TURN))
     const { code, stderr } = await scratch.replay([file, '--out', file])
     expect(code).toBe(2)
@@ -256,14 +256,14 @@ describe('is used wrongly', () => {
   })
 })
 
-test('--help tells its use', async () => {
+test('explains its use with --help', async () => {
   const { code, stdout, stderr } = await scratch.replay(['--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const option of ['--out', '--metrics-out', '--backend', '--host', '--speed'])
     expect(stdout).toContain(`${option} `)
 })
 
-describe('what is not read', () => {
+describe('unread fields', () => {
   const SLIPS = asLines([
     { hook: 'on_session_start', payload: { session_id: 's1' } },
     { hook: 'pre_tool_cal', payload: { session_id: 's1' } },
@@ -271,7 +271,7 @@ describe('what is not read', () => {
     { hook: 'post_tool_call', payload: { session_id: 's1', tool_name: 'ls', tool_call_id: 'c1', duration_ms: [] } },
   ])
 
-  test('is said, counted, and with --strict a failure', async () => {
+  test('is reported, counted, and with --strict a failure', async () => {
     const file = scratch.put('slips.jsonl', SLIPS)
     const lax = await scratch.replay([file])
     expect(lax.code).toBe(0)
@@ -283,7 +283,7 @@ describe('what is not read', () => {
     expect((await scratch.replay([file, '--strict', '--out', scratch.path('o.jsonl')])).code).toBe(1)
   })
 
-  test('nothing of it, and --strict is content', async () => {
+  test('has none, and --strict succeeds', async () => {
     expect((await scratch.replay([TURN, '--strict'])).code).toBe(0)
   })
 })

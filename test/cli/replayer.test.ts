@@ -29,18 +29,18 @@ describe('--speed', () => {
   test.each<[string, number[]]>([
     ['1', [1, 1, 198, 10, 1, 89, 20, 80, 10]],
     ['10', [0.1, 0.1, 19.8, 1, 0.1, 8.9, 2, 8, 1]],
-  ])('%s: the pauses of the recording', async (speed, expected) => {
+  ])('keeps the pauses of the recording: %s', async (speed, expected) => {
     const file = scratch.put('in.jsonl', asLines(RECORDS))
     expect(await scratch.spansOf([file, '--speed', speed])).toHaveLength(5)
     expect(pauses).toEqual(expected)
   })
 
-  test('without it there are none', async () => {
+  test('has no pauses without it', async () => {
     await scratch.spansOf([scratch.put('in.jsonl', asLines(RECORDS))])
     expect(pauses).toEqual([])
   })
 
-  test('nobody waits for a night in the recording, nor for time that runs backwards', async () => {
+  test('skips a night in the recording, and time that runs backwards', async () => {
     const [first, second, ...others] = RECORDS
     const night = { ...second, at: START_AT + 36_000_000 }
     const file = scratch.put('in.jsonl', asLines([{ ...first }, night, ...others]))
@@ -49,7 +49,7 @@ describe('--speed', () => {
   })
 })
 
-test('a record without a time happened when the one before it did', async () => {
+test('gives a record without a time that of the previous one', async () => {
   const untimed = generatedRecords(10).records.map(({ at, ...record }, index) =>
     index % 2 === 0 ? { ...record, at } : record,
   )
@@ -95,7 +95,7 @@ describe('a replay that is faster than a backend', () => {
     expect(look).toHaveBeenCalledOnce()
   })
 
-  test('gives up one that takes nothing, for good, and still waits for the others', async () => {
+  test('gives up one that accepts nothing, for good, and still waits for the others', async () => {
     let alive = 9000
     onPause = () => {
       alive -= 1

@@ -46,16 +46,16 @@ function tree(): string {
 
 describe('a program', () => {
   test.each([
-    ['that does well', ['true'], 0, 'agent OK\n  tool.true OK'],
-    ['that fails', ['sh', '-c', 'exit 3'], 3, 'agent ERROR failed\n  tool.sh ERROR exit_3'],
-    ['that is not there', ['no-such-program'], 127, 'agent ERROR failed\n  tool.no-such-program ERROR ENOENT'],
-    ['that cannot be run', ['/'], 126, 'agent ERROR failed\n  tool.unknown ERROR EACCES'],
-  ])('%s ends as it does alone', async (_, words, code, drawn) => {
+    ['succeeding', ['true'], 0, 'agent OK\n  tool.true OK'],
+    ['failing', ['sh', '-c', 'exit 3'], 3, 'agent ERROR failed\n  tool.sh ERROR exit_3'],
+    ['missing', ['no-such-program'], 127, 'agent ERROR failed\n  tool.no-such-program ERROR ENOENT'],
+    ['not executable', ['/'], 126, 'agent ERROR failed\n  tool.unknown ERROR EACCES'],
+  ])('ends like the program alone: %s', async (_, words, code, drawn) => {
     expect((await run(words)).code).toBe(code)
     expect(tree()).toBe(drawn)
   })
 
-  test('that a signal ends ends us with it', async () => {
+  test("ends by the program's signal, too", async () => {
     const child = program.spawn(['run', '--', 'sh', '-c', 'kill -KILL $$'])
     expect(await new Promise(resolve => child.on('close', (...ended) => resolve(ended)))).toEqual([null, 'SIGKILL'])
     expect(tree()).toBe('agent ERROR failed\n  tool.sh ERROR SIGKILL')
@@ -65,7 +65,7 @@ describe('a program', () => {
     ['SIGTERM', 'TERM'],
     ['SIGHUP', 'HUP'],
     ['SIGINT', 'INT'],
-  ] as const)('gets %s, and says how it ends', async (signal, name) => {
+  ] as const)("gets %s, and reports the program's end", async (signal, name) => {
     const waiting = `trap 'echo heard; exit 7' ${name}; echo up; while :; do sleep 0.02; done`
     const child = program.spawn(['run', '--', 'sh', '-c', waiting])
     let said = ''
@@ -77,7 +77,7 @@ describe('a program', () => {
     expect(said).toBe('up\nheard\n')
   })
 
-  test('that is stopped is no failure', async () => {
+  test('is no failure if the program is stopped', async () => {
     const child = program.spawn(['run', '--', 'sh', '-c', 'kill -TERM $$'])
     expect(await new Promise(resolve => child.on('close', (...ended) => resolve(ended)))).toEqual([null, 'SIGTERM'])
     expect(tree()).not.toContain('ERROR')
@@ -94,7 +94,7 @@ describe('a program', () => {
 })
 
 describe('the context', () => {
-  test('of a program is a trace of its own, where nobody calls', async () => {
+  test('is a trace of its own without a caller', async () => {
     const { stdout } = await run(SAY_CONTEXT, { TRACESTATE: 'vendor=1' })
     const tool = spans().find(({ name }) => name === 'tool.sh')
     expect(stdout).toBe(`00-${tool?.traceId}-${tool?.spanId}-01\n`)
@@ -108,14 +108,14 @@ describe('the context', () => {
   })
 
   test.each([{ HOOKSPAN_ENABLED: 'false' }, { HOOKSPAN_PROPAGATE_CONTEXT: 'false' }])(
-    '%j leaves it as it was',
+    'leaves it unchanged for %j',
     async off => {
       const { stdout, code } = await run(SAY_CONTEXT, { TRACEPARENT, TRACESTATE: 'vendor=1', ...off })
       expect([stdout, code]).toEqual([`${TRACEPARENT} vendor=1\n`, 0])
     },
   )
 
-  test('of another trace leaves its tracestate behind', () => {
+  test('drops the tracestate of another trace', () => {
     const other = `00-${'c'.repeat(32)}-${CALLER}-01`
     expect(environmentBelow(other, { TRACEPARENT, TRACESTATE: 'vendor=1', A: 'b' })).toEqual({
       A: 'b',
@@ -124,23 +124,23 @@ describe('the context', () => {
   })
 })
 
-describe('arguments', () => {
+describe('the arguments', () => {
   const words = ['true', '--password', 'hunter2hunter2', '-H', 'Authorization: Bearer abcdef0123456789', 'plain-word']
 
-  test('are a preview without secrets', async () => {
+  test('has a preview without secrets', async () => {
     await run(words)
     expect(log()).toContain('plain-word')
     expect(log()).not.toMatch(/hunter2|abcdef0123456789/)
   })
 
-  test('are nowhere with content_capture off', async () => {
+  test('has none with content_capture off', async () => {
     await run(words, { HOOKSPAN_CONTENT_CAPTURE: 'off' })
     expect(tree()).toBe('agent OK\n  tool.true OK')
     expect(log()).not.toMatch(/hunter2|abcdef0123456789|plain-word|exit_code/)
   })
 })
 
-test('without a program it says what to write', async () => {
+test('explains the usage without a program', async () => {
   const { code, stderr } = await program.run(['run'])
   expect([code, stderr.split('\n').filter(line => line !== '')[0]]).toEqual([
     2,

@@ -67,7 +67,7 @@ const toSink = (): string[] => ['--backend', `jaeger=${sink.url}`]
 const arrived = (): string[] => sink.spanNames.flatMap(name => /^llm\.(.+)/.exec(name)?.[1] ?? []).sort()
 
 describe('send --all', () => {
-  test('sends what was recorded before any backend was named, once', async () => {
+  test('sends traces from before any backend was configured, once', async () => {
     await record(['a', 'b'])
     await record(['c'])
     const first = await send('--all', ...toSink())
@@ -84,7 +84,7 @@ describe('send --all', () => {
     expect(listed('spool')).toEqual([])
   })
 
-  test('what is recorded later is sent alone', async () => {
+  test('sends later traces alone', async () => {
     await record(['a'])
     await send('--all', ...toSink())
     await record(['b'])
@@ -93,14 +93,14 @@ describe('send --all', () => {
     expect(stdout).toMatch(/jaeger got 1 trace, 2 spans, .*\n {2}1 further file already delivered\n$/)
   })
 
-  test('a backend that got its traces as they were recorded gets none of them again', async () => {
+  test('sends nothing again to a backend that got its traces as they were recorded', async () => {
     await record(['a'], `jaeger=${sink.url}`)
     expect(arrived()).toEqual(['a'])
     expect((await send('--all', ...toSink())).stdout).toBe('jaeger has everything already; nothing was sent\n')
     expect(arrived()).toEqual(['a'])
   })
 
-  test('another address is another backend', async () => {
+  test('treats another address as another backend', async () => {
     const other = await OtlpSink.start()
     await record(['a'], `jaeger=${sink.url}`)
     await send('--all', '--backend', `jaeger=${other.url}`)
@@ -108,7 +108,7 @@ describe('send --all', () => {
     await other.stop()
   })
 
-  test('what was kept for an address that was wrong, and went to the right one, is not sent there again', async () => {
+  test('does not resend kept traces that went to the corrected address', async () => {
     const wrong = await OtlpSink.start({ kind: 'status', status: 404 })
     await record(['a'], `jaeger=${wrong.url}`)
     await wrong.stop()
@@ -119,7 +119,7 @@ describe('send --all', () => {
     expect(arrived()).toEqual(['a'])
   })
 
-  test('goes on where it stopped when the backend did not take everything', async () => {
+  test('continues where it stopped when the backend did not accept everything', async () => {
     await record(['a'])
     await record(['b'])
     await record(['c'])
@@ -153,7 +153,7 @@ describe('send --all', () => {
     expect(arrived()).toEqual(['done', 'running'])
   })
 
-  test('what is open is not sent as ended', async () => {
+  test('does not send open spans as ended', async () => {
     const plugin = openAgent()
     tell(plugin, { session: 'ended' })
     plugin.emit('pre_llm_call', { session_id: 'open', turn_id: 'open', model: 'open' }, { at: NOW })
@@ -167,25 +167,25 @@ describe('send --all', () => {
     await plugin.shutdown()
   })
 
-  test('without a backend it says so, and names one', async () => {
+  test('reports a missing backend, and suggests one', async () => {
     const { code, stderr } = await send('--all')
     expect(code).toBe(2)
     expect(stderr).toContain('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
   })
 
-  test('a log without traces is no failure', async () => {
+  test('is no failure for a log without traces', async () => {
     const { code, stdout } = await send('--all', ...toSink())
     expect({ code, stdout }).toEqual({ code: 0, stdout: `there are no traces in ${join(state(), 'traces')}\n` })
   })
 
-  test('a backend that is not set up is, and is said', async () => {
+  test('fails and reports a backend that is not set up', async () => {
     await record(['a'])
     const { code, stderr } = await send('--all', '--backend', 'langfuse')
     expect(code).toBe(1)
     expect(stderr).toMatch(/backend langfuse is off: /)
   })
 
-  test('what it remembers is private', async () => {
+  test('stores its state privately', async () => {
     await record(['a'])
     await send('--all', ...toSink())
     const [name = ''] = listed('sent')
@@ -212,14 +212,14 @@ describe('send --since', () => {
     expect(arrived()).toEqual(['new', 'old'])
   })
 
-  test('says so when none did', async () => {
+  test('reports it when none did', async () => {
     await record(turns)
     const { code, stdout } = await send('--since', '10m', ...toSink())
     expect({ code, spans: sink.spanNames }).toEqual({ code: 0, spans: [] })
     expect(stdout).toBe(`nothing in ${join(state(), 'traces')} is to be sent to jaeger\n`)
   })
 
-  test('a trace began when its first span did, whichever file that is in', async () => {
+  test('dates a trace by its first span, in whichever file', async () => {
     await record([{ session: 'begin', at: NOW - 5 * HOUR }])
     await record([{ session: 'end', at: NOW - HOUR }])
     const [first = '', second = ''] = listed('traces').map(name => join(state(), 'traces', name))
@@ -233,7 +233,7 @@ describe('send --since', () => {
 })
 
 describe('send FILE', () => {
-  test('sends what is in it, as often as it is asked, with the ids of the file', async () => {
+  test("sends the file's traces as often as it is run, with the ids of the file", async () => {
     await record(['a', 'b'])
     const [name = ''] = listed('traces')
     const file = join(home, 'elsewhere.jsonl')
@@ -248,7 +248,7 @@ describe('send FILE', () => {
     expect(readdirSync(state())).not.toContain('sent')
   })
 
-  test('only the newer traces of it, with --since; a directory stands for its files', async () => {
+  test('sends only newer traces with --since, and treats a directory as its files', async () => {
     await record([
       { session: 'old', at: NOW - 5 * HOUR },
       { session: 'new', at: NOW - HOUR },
@@ -265,7 +265,7 @@ describe('send FILE', () => {
       /no traces in .*: these are hook records: hookspan replay/,
     ],
     ['empty.jsonl', '', /it is empty/],
-  ])('%s is refused before anything is sent', async (name, text, message) => {
+  ])('rejects %s before sending anything', async (name, text, message) => {
     const path = join(home, name)
     if (text !== undefined) writeFileSync(path, text)
     const { code, stderr } = await send(path, ...toSink())
@@ -299,7 +299,7 @@ describe('send TRACE_ID', () => {
     return span?.traceId ?? ''
   }
 
-  test('sends a trace that was held back, and nothing else, as often as it is asked', async () => {
+  test('sends a dropped trace, and nothing else, as often as it is run', async () => {
     await record(['a', 'b'], held())
     expect(arrived()).toEqual([])
     const all = await send('--all', ...toSink())
@@ -317,7 +317,7 @@ describe('send TRACE_ID', () => {
     expect(listed('spool')).toEqual([])
   })
 
-  test('says what there is where it names none', async () => {
+  test('lists the candidates if it names none', async () => {
     await record(['a'], held())
     const { code, stderr } = await send('0000', ...toSink())
     expect({ code, stderr }).toEqual({
@@ -326,7 +326,7 @@ describe('send TRACE_ID', () => {
     })
   })
 
-  test('what was recorded without "keep" is told from what was let go', async () => {
+  test('distinguishes traces recorded without "keep" from dropped ones', async () => {
     await record(['a'])
     await record(['b'], `jaeger=${sink.url}`)
     await record(['c'], held())
@@ -339,7 +339,7 @@ describe('send TRACE_ID', () => {
     )
   })
 
-  test('what is kept and does not arrive is not said to be there', async () => {
+  test('does not report an undelivered kept trace as sent', async () => {
     sink.behaviour = { kind: 'status', status: 404 }
     put(home, '.config/hookspan/config.yaml', 'keep: { rate: 1 }\n')
     await record(['a'], `jaeger=${sink.url}`)
@@ -348,7 +348,7 @@ describe('send TRACE_ID', () => {
     expect(stdout).toMatch(/^jaeger got nothing\n {2}[\d.]+ KB of selected traces are pending: run hookspan send\n/)
   })
 
-  test('what a killed process held, and nobody has judged, is not said to be there', async () => {
+  test("does not report a killed process's undecided traces as sent", async () => {
     await record(['a'], held())
     const [name = ''] = listed('traces')
     put(state(), `spool/${name.replace('.jsonl', '.free.json')}`, '{"open":true,"delivered":{}}')
@@ -363,14 +363,14 @@ describe('send TRACE_ID', () => {
     expect({ arrived: arrived(), spool: listed('spool') }).toEqual({ arrived: [], spool: [] })
   })
 
-  test('also a whole log of them goes to a backend that was never named', async () => {
+  test('sends a whole log of them to a backend that was never configured', async () => {
     await record(['a', 'b'], held())
     await send('--all', '--backend', `otlp=${sink.url}`)
     expect(arrived()).toEqual(['a', 'b'])
   })
 })
 
-test('Ctrl-C ends it, what had arrived is remembered, and nothing is left lying', async () => {
+test('ends at Ctrl-C, remembers the delivered part, and leaves no files behind', async () => {
   await record(['a'])
   await record(['b'])
   sink.behaviour = { kind: 'hanging' }

@@ -8,7 +8,7 @@ import { Program } from './program.ts'
 const TURNS = 100
 const BATCH = 8
 
-test('killed in the middle and run again, each span arrives, and one batch at most twice', async () => {
+test('delivers each span when killed in the middle and run again, and at most one batch twice', async () => {
   const program = new Program()
   const sink = await OtlpSink.start()
   let isHanging = true

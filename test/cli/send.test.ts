@@ -51,7 +51,7 @@ const spool = (): string[] => readdirSync(join(state(), 'spool'))
 const KEEP = { HOOKSPAN_KEEP: 'true' }
 
 describe('hookspan send', () => {
-  test('delivers what is kept, and nothing is left', async () => {
+  test('delivers the backlog, and nothing is left', async () => {
     await recordTurn(`jaeger=${dead}`)
     expect(spool()).toHaveLength(1)
     const sent = await send([], `jaeger=${sink.url}`)
@@ -62,7 +62,7 @@ describe('hookspan send', () => {
     expect(sink.spanNames).toHaveLength(2)
   })
 
-  test('delivers what an agent that was killed had held, and counts it', async () => {
+  test('delivers the spans of a killed agent, and counts them', async () => {
     const backends = `jaeger=${sink.url}`
     await recordTurn(backends, KEEP)
     leaveHeld(state(), 'held', 'held, too')
@@ -75,7 +75,7 @@ describe('hookspan send', () => {
     expect(stdout).toMatch(/^jaeger got 2 spans that were pending\n/)
   })
 
-  test('fails when a backend still does not take it, and says why', async () => {
+  test('fails when a backend still rejects them, with the reason', async () => {
     await recordTurn(`jaeger=${dead}`)
     const { code, stdout, stderr } = await send([], `jaeger=${dead}`)
     expect(code).toBe(1)
@@ -84,7 +84,7 @@ describe('hookspan send', () => {
     expect(spool()).toHaveLength(1)
   })
 
-  test('one of several, the others keep what they have', async () => {
+  test("sends one of several, and keeps the others' backlog", async () => {
     await recordTurn(`jaeger=${dead},phoenix=${dead}`)
     const { code, stdout } = await send(['--backend', 'jaeger'], `jaeger=${sink.url},phoenix=${sink.url}`)
     expect(code).toBe(0)
@@ -96,7 +96,7 @@ describe('hookspan send', () => {
     expect(spool()).toEqual([])
   })
 
-  test('what was to go to another address is not given to a backend that is named on the command line', async () => {
+  test("does not send another address's backlog to a backend of the command line", async () => {
     await recordTurn(`jaeger=${dead}`)
     const { code, stdout } = await send(['--backend', `jaeger=${sink.url}`])
     const name = `jaeger@${new URL(sink.url).host}`
@@ -107,7 +107,7 @@ describe('hookspan send', () => {
     expect(asMeant.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are pending\n$/)
   })
 
-  test('says so when there is nothing to do', async () => {
+  test('reports that there is nothing to do', async () => {
     const nothing = 'no backend is configured, and nothing is pending\n'
     expect(await send([])).toEqual({ code: 0, stdout: nothing, stderr: '' })
   })
@@ -120,7 +120,7 @@ describe('hookspan send', () => {
     [['--since', 'yesterday'], /--since takes an age/],
     [['--all', 'file.jsonl'], /--all sends the trace log/],
     [['--sinc', '2h'], /unknown option --sinc. Did you mean --since\?/],
-  ])('%j is wrong use', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stderr } = await send(args, `jaeger=${sink.url}`)
     expect(code).toBe(2)
     expect(stderr).toMatch(message)

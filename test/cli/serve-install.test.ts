@@ -37,7 +37,7 @@ const START = ['systemctl --user daemon-reload', 'systemctl --user enable --now 
 const END = ['systemctl --user disable --now hookspan.service', 'systemctl --user daemon-reload']
 
 describe('systemd', () => {
-  test('shows what it writes, writes it, starts it; a second time there is nothing to do', async () => {
+  test('shows its file, writes it, starts it; a second time there is nothing to do', async () => {
     const scene = new Scene()
     const { code, stdout, stderr } = await scene.serve('--install --idle-exit 2h')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -53,7 +53,7 @@ describe('systemd', () => {
     expect(scene.ran).toEqual(START)
   })
 
-  test.each(['--install -n', '--undo --dry-run'])('%s writes nothing', async args => {
+  test.each(['--install -n', '--undo --dry-run'])('writes nothing with %s', async args => {
     const scene = new Scene()
     if (args.startsWith('--undo')) await scene.serve('--install')
     const [before, ran] = [existsSync(scene.unit), scene.ran.length]
@@ -64,7 +64,7 @@ describe('systemd', () => {
     expect(scene.ran).toHaveLength(ran)
   })
 
-  test('takes it back', async () => {
+  test('reverts it', async () => {
     const scene = new Scene()
     await scene.serve('--install')
     scene.ran.length = 0
@@ -76,7 +76,7 @@ describe('systemd', () => {
     expect((await scene.serve('--undo')).stdout).toMatch(/^Nothing to do: systemd does not start a receiver/)
   })
 
-  test.each(['--install', '--undo'])('%s leaves alone what somebody else wrote', async args => {
+  test.each(['--install', '--undo'])('leaves a foreign file alone with %s', async args => {
     const scene = new Scene()
     mkdirSync(dirname(scene.unit), { recursive: true })
     writeFileSync(scene.unit, '[Unit]\n')
@@ -89,7 +89,7 @@ describe('systemd', () => {
     expect(scene.ran).toEqual([])
   })
 
-  test('where it does not run, the file is there, and what to run', async () => {
+  test('writes the file if systemd does not run, and shows the commands', async () => {
     const scene = new Scene()
     scene.why = 'Failed to connect to bus'
     const { code, stderr } = await scene.serve('--install')
@@ -100,7 +100,7 @@ describe('systemd', () => {
     expect(existsSync(scene.unit)).toBe(false)
   })
 
-  test('has the directories of this shell, and says which variables it will not have', async () => {
+  test('has the directories of this shell, and names the variables that it lacks', async () => {
     const scene = new Scene()
     const state = join(scene.home, 'my state')
     const env = { XDG_STATE_HOME: state, HOOKSPAN_BACKENDS: 'secret', OTEL_SERVICE_NAME: 'mine', OTHER: 'x' }
@@ -111,13 +111,13 @@ describe('systemd', () => {
   })
 })
 
-test('what means something in a unit file is only a name', () => {
+test('escapes special characters of a unit file', () => {
   const program = ['/opt/a b/node', '/home/100%/$HOME/"x"\\main.js', 'serve']
   const { content } = serviceFor('linux', 0, { env: {}, home: '/h', program })
   expect(content).toContain(String.raw`ExecStart="/opt/a b/node" "/home/100%%/$$HOME/\"x\"\\main.js" "serve"`)
 })
 
-test('launchd', async () => {
+test('writes a file for launchd', async () => {
   const scene = new Scene()
   const file = join(scene.home, 'Library/LaunchAgents/hookspan.receiver.plist')
   const { code, stdout } = await scene.serve('--install --port 4319', { platform: 'darwin' })
@@ -134,7 +134,7 @@ test('launchd', async () => {
   expect(content).toContain('<string>/a&amp;b/&lt;node&gt;</string>')
 })
 
-test('another system', async () => {
+test('reports another system', async () => {
   const { code, stderr } = await new Scene().serve('--install', { platform: 'win32' })
   expect(code).toBe(1)
   expect(stderr).toBe('hookspan serve: there is no service for win32; start "hookspan serve" at login yourself\n')

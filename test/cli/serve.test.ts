@@ -73,7 +73,7 @@ function ofTurn(hook: string, payload: object): object {
   return { hook, host: 'demo', payload: { session_id: 's', turn_id: 't', ...payload } }
 }
 
-test('in the foreground until Ctrl-C: what was sent is a tree, and what was open goes on with the next', async () => {
+test('runs in the foreground until Ctrl-C: builds a tree, and leaves open spans to the next one', async () => {
   const child = program.spawn(['serve'])
   const ended = new Promise(resolve => child.once('close', resolve))
   expect(await started(child)).toMatch(SERVE_LINE)
@@ -93,7 +93,7 @@ test('in the foreground until Ctrl-C: what was sent is a tree, and what was open
   expect(stdout).toMatch(/└─ tool\.bash/)
 })
 
-test('in the background, once; it says what it has taken', async () => {
+test('runs in the background once, and reports its counts', async () => {
   const first = await program.run(['serve', '--detach'])
   expect(first).toMatchObject({ code: 0, stderr: '' })
   const [, pid] = SERVE_LINE.exec(first.stdout) ?? []
@@ -114,14 +114,14 @@ test('in the background, once; it says what it has taken', async () => {
   await until(async () => (await program.run(['serve', '--status'])).stdout.includes('\n  ignored  1 event\n'))
 })
 
-test('many at once: one of them', async () => {
+test('starts one of many at once', async () => {
   const ended = await Promise.all(Array.from({ length: 4 }, () => program.run(['serve', '--detach'])))
   expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, '']))
   const pids = ended.map(({ stdout }) => SERVE_LINE.exec(stdout)?.[1])
   expect(new Set(pids)).toEqual(new Set([String(address().pid)]))
 })
 
-test('one that finds another one running is no failure, though that does not answer us yet', async () => {
+test('is no failure if another one is running, even before that answers', async () => {
   const receiver = JSON.stringify(join(REPOSITORY, 'dist', 'cli', 'main.js'))
   const another = `spawn(process.execPath, [${receiver}, 'serve'], { detached: true, stdio: 'ignore' }).unref()`
   const io = fakeIo({ home: program.home, env: { PATH: process.env['PATH'] ?? '', HOME: program.home } })
@@ -129,7 +129,7 @@ test('one that finds another one running is no failure, though that does not ans
   expect(io.written.stdout).toMatch(SERVE_LINE)
 })
 
-test('one that was killed holds up nobody, and what came meanwhile is taken', async () => {
+test('is not delayed by a killed one, and handles the events since then', async () => {
   await program.run(['serve', '--detach'])
   const { pid } = address()
   process.kill(pid, 'SIGKILL')
@@ -144,7 +144,7 @@ test('one that was killed holds up nobody, and what came meanwhile is taken', as
   expect((await program.run(['serve', '--status'])).stdout).toMatch(/ {2}received 1 delivery, 1 from the spool\n/)
 })
 
-test('nothing runs', async () => {
+test('reports that none runs', async () => {
   const status = await program.run(['serve', '--status'])
   expect(status).toMatchObject({
     code: 1,
@@ -156,7 +156,7 @@ test('nothing runs', async () => {
   })
 })
 
-test('one that does not answer is ended all the same', async () => {
+test('ends one that does not answer', async () => {
   await program.run(['serve', '--detach'])
   const { pid } = address()
   rmSync(file('address.json'))
@@ -166,7 +166,7 @@ test('one that does not answer is ended all the same', async () => {
   expect((await program.run(['serve', '--stop'])).stdout).toContain(`Stopped (pid ${pid}).`)
 })
 
-test.each(['serve', 'serve --detach'])('%s says why it cannot', async args => {
+test.each(['serve', 'serve --detach'])('reports the reason why it cannot: %s', async args => {
   mkdirSync(file(''), { recursive: true, mode: 0o700 })
   symlinkSync('/etc/hostname', file('token'))
   const { code, stdout, stderr } = await program.run(args.split(' '))
@@ -177,7 +177,7 @@ test.each(['serve', 'serve --detach'])('%s says why it cannot', async args => {
   rmSync(file('token'))
 })
 
-test('--detach says what the one in the background said', async () => {
+test('prints the output of the one in the background with --detach', async () => {
   await program.run(['serve', '--detach'])
   const { port } = address()
   const other = new Program()
@@ -205,7 +205,7 @@ describe('wrong use', () => {
   })
 })
 
-test('hooks of the person decide, and what cannot be loaded of them is said', async () => {
+test("runs the user's hooks, and reports those that cannot be loaded", async () => {
   const folder = join(program.home, '.config', 'hookspan', 'hooks')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const guard = `import { block } from 'hookspan/hooks'
@@ -226,7 +226,7 @@ test('hooks of the person decide, and what cannot be loaded of them is said', as
   })
 })
 
-test('a file of hooks that is required, and is nowhere, lets nothing happen', async () => {
+test('blocks everything for a required file of hooks that does not exist', async () => {
   const folder = join(program.home, '.config', 'hookspan')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   writeFileSync(join(folder, 'config.yaml'), 'hooks: {options: {no-rm: {required: true}}}\n', { mode: 0o600 })

@@ -15,12 +15,12 @@ test.each([
   ['2026-11-20T10:15:30.5Z', '2026-11-20T10:15:30.5Z'],
   ['2026-11-20T10:15:30+02:00', '2026-11-20T08:15:30Z'],
   ['2026-11-20 10:15:30 UTC', '2026-11-20T10:15:30Z'],
-])('%s is %s', (text, instant) => {
+])('parses %s as %s', (text, instant) => {
   expect(new Date(sinceAt(text, NOW)).toISOString()).toBe(new Date(instant).toISOString())
 })
 
 test.each(['', 'yesterday', '2', 'h', '-2h', '2 hours', '2026-13-01', '2026-11-20T25:00', '20261120'])(
-  '%j is refused',
+  'rejects %j',
   text => {
     expect(() => sinceAt(text, NOW)).toThrow(
       `--since takes an age such as 30m, 2h or 7d, or a time such as 2026-11-22T17:00, got ${JSON.stringify(text)}`,

@@ -18,7 +18,7 @@ function terminal(columns: number) {
   }
 }
 
-test('lines are drawn in the place of those before', () => {
+test('draws lines in the place of the previous ones', () => {
   const output = terminal(80)
   const area = new StatusArea(output)
   area.show(['one', 'two'])
@@ -29,7 +29,7 @@ test('lines are drawn in the place of those before', () => {
   expect(output.look()).toBe('\u001b[1A\r\u001b[J')
 })
 
-test('nothing is written when nothing has changed', () => {
+test('writes nothing when nothing has changed', () => {
   const output = terminal(80)
   const area = new StatusArea(output)
   area.clear()
@@ -43,7 +43,7 @@ test('nothing is written when nothing has changed', () => {
   expect(output.look()).toBe('')
 })
 
-test('in a window that was made narrower, the lines are taken away that they have become', () => {
+test('erases wrapped lines in a window that was made narrower', () => {
   const output = terminal(80)
   const area = new StatusArea(output)
   area.show([`\u001b[33m${'x'.repeat(70)}\u001b[0m`, 'two', ''])

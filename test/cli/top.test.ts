@@ -92,14 +92,14 @@ async function agents(): Promise<void> {
 }
 
 describe('hookspan top', () => {
-  test('tells in a pipe once what is open, what hangs first and what nobody runs last', async () => {
+  test('lists open turns once in a pipe, hanging ones first and abandoned ones last', async () => {
     await agents()
     const { code, stdout, stderr } = await top([])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(blocks(section(read('docs/view.md'), 'hookspan top'), 'text')).toEqual([stdout])
   })
 
-  test('is told to programs as a line for each turn', async () => {
+  test('prints a line for each turn as JSON', async () => {
     await agents()
     const turns = (await top(['--json'], { columns: 80 })).stdout
       .trimEnd()
@@ -129,7 +129,7 @@ describe('hookspan top', () => {
     })
   })
 
-  test('says so when nothing is open', async () => {
+  test('reports that nothing is open', async () => {
     expect(await top([])).toEqual({ code: 0, stdout: 'No open turns.\n', stderr: '' })
     const ended = turnOf('pi', 'aaaa0005', 0)
     await write('5-1', thisOwner(), noteLine(ended), exportLine(ended))
@@ -137,7 +137,7 @@ describe('hookspan top', () => {
     expect((await top(['--json'])).stdout).toBe('')
   })
 
-  test('reads no segment in which nothing is open, but those in which what is open began', async () => {
+  test('reads only segments with open spans, and those in which these began', async () => {
     const turn = turnOf('pi', 'aaaa0006', 1_000)
     const request = partOf(turn, 'f1', 'api.m', 1_100, {
       'gen_ai.usage.input_tokens': 7,
@@ -155,7 +155,7 @@ describe('hookspan top', () => {
     expect(stdout).not.toContain('old')
   })
 
-  test('what goes on in another process than the one that died is running', async () => {
+  test('shows spans of a process other than the dead one as running', async () => {
     const turn = turnOf('hermes', 'aaaa0008', 240_000)
     await write('1-1', deadOwner(), noteLine(turn))
     expect((await top([])).stdout).toContain('process exited')
@@ -163,14 +163,14 @@ describe('hookspan top', () => {
     expect((await top([])).stdout).toContain('1 open: 1 running')
   })
 
-  test('no text of a span acts on the terminal', async () => {
+  test("has no effect of a span's text on the terminal", async () => {
     const turn = turnOf('\u001b[2J\u202eevil', 'aaaa0009', 0)
     await write('1-1', thisOwner(), noteLine(turn, partOf(turn, 'g1', 'tool.\u001b]0;t\u0007x', 10)))
     expect((await top([], { env: { COLUMNS: '60' } })).stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
   })
 })
 
-test('a real agent is seen from its first hook to its end', async () => {
+test('shows a real agent from its first hook to its end', async () => {
   const { plugin } = scratchPlugin({ host: 'toy', log_flush_ms: 0 }, home)
   const ids = { session_id: 's', turn_id: 't' }
   const call = { ...ids, tool_name: 'terminal', tool_call_id: 'c1' }
@@ -218,7 +218,7 @@ describe('on a terminal', () => {
     return looks
   }
 
-  test('it is redrawn in its place when something changes', async () => {
+  test('is redrawn in place when something changes', async () => {
     const turn = turnOf('pi', '7c035f25', 240_000)
     const looks = await watched([
       () => undefined,
@@ -237,7 +237,7 @@ describe('on a terminal', () => {
     ])
   })
 
-  test('it is never higher than the window', async () => {
+  test('is never higher than the window', async () => {
     await agents()
     const [look = ''] = await watched([], { rows: 8 })
     expect(look.split('\n').length - 1).toBe(6)

@@ -98,26 +98,26 @@ function expected(turns: readonly string[]): Said {
 
 const linesWith = (text: string, pattern: RegExp): string[] => text.split('\n').filter(line => pattern.test(line))
 
-test('there is something of every part', () => {
+test('has data of every part', () => {
   const { own, subagents, outliving, sideCalls } = tokensOfTurns(totals, mainTurns())
   expect(mainTurns()).toHaveLength(4)
   expect(own.total + subagents + outliving + sideCalls).toBe(totals.overall.tokens.total)
   for (const part of [own.total, subagents, outliving, sideCalls]) expect(part).toBeGreaterThan(0)
 })
 
-describe.each(['demo', 'replay', 'tree'] as const)('what hookspan %s draws', command => {
+describe.each(['demo', 'replay', 'tree'] as const)('the output of hookspan %s', command => {
   test('sums up all traces in its last line', () => {
     const [footer, ...others] = linesWith(shown[command], /^ {2}4 traces · /)
     expect(others).toEqual([])
     expect(said(footer)).toEqual(expected(mainTurns()))
   })
 
-  test('says in the header of each what it used', () => {
+  test('has the usage in the header of each', () => {
     const headers = linesWith(shown[command], /^ {2}completed · .* spans · /)
     expect(headers.map(said)).toEqual(mainTurns().map(turn => expected([turn])))
   })
 
-  test('has in the rows of a turn what it used itself', () => {
+  test('has its own usage in the rows of a turn', () => {
     const rows = linesWith(shown[command], /^[ │├└─]*agent {2}/)
     const own = traces.flatMap(({ spans }) =>
       spans.filter(span => kindOf(span) === 'session').map(span => tokensOfTurn(totals, turnOf(span)).own),
@@ -128,7 +128,7 @@ describe.each(['demo', 'replay', 'tree'] as const)('what hookspan %s draws', com
     }
   })
 
-  test('has in the rows of requests and side calls what adds up to the header', () => {
+  test('has rows of requests and side calls that add up to the header', () => {
     const rows = linesWith(shown[command], /^[ │├└─]*(api|aux)\..* → /)
     const sums = rows.map(row => /(\d[\d ]*) → (\d+(?: \d{3})*)/.exec(row.replace(/ {2,}/g, '  ')))
     const all = sums.reduce(
@@ -139,7 +139,7 @@ describe.each(['demo', 'replay', 'tree'] as const)('what hookspan %s draws', com
   })
 })
 
-test('tree --json has the sum and its parts', () => {
+test('has the sum and its parts in tree --json', () => {
   const told = traces.map(({ tokens, subagent_tokens = 0, auxiliary_tokens = 0 }) => ({
     all: tokens.input + tokens.output,
     subagents: subagent_tokens,
@@ -148,7 +148,7 @@ test('tree --json has the sum and its parts', () => {
   expect(told).toEqual(mainTurns().map(turn => expected([turn])))
 })
 
-test('every root says its parts and their sum', () => {
+test('has the parts and their sum on every root', () => {
   const roots = traces.flatMap(({ spans }) => spans.filter(span => kindOf(span) === 'session'))
   expect(roots).toHaveLength(totals.overall.turns)
   for (const root of roots) {
@@ -171,7 +171,7 @@ test('every root says its parts and their sum', () => {
   }
 })
 
-test('the requests of a trace add up to what its roots say, input and output apart', () => {
+test("sums the requests of a trace to the root's values, input and output apart", () => {
   for (const { spans } of traces) {
     const sum = (name: string, of = spans): number =>
       of.reduce((total, { attributes }) => total + Number(attributes[name] ?? 0), 0)
@@ -183,7 +183,7 @@ test('the requests of a trace add up to what its roots say, input and output apa
   }
 })
 
-test('Prometheus is told the same, part by part', async () => {
+test('has the same parts as Prometheus', async () => {
   const port = await freePort()
   const config = { local_log: false, prometheus: { host: '127.0.0.1', port } }
   const plugin = createPluginIn({ host: 'totals', ...config }, { env: {}, home, isReplay: true })

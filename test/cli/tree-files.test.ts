@@ -64,22 +64,22 @@ test.each<[string, string | Uint8Array, string]>([
   expect(await tree([path, 'abc'])).toEqual({ code: 1, stdout: '', stderr })
 })
 
-test('a bundled recording', async () => {
+test('draws a bundled recording', async () => {
   const { code, stderr } = await tree([fixture('demo-session.jsonl')])
   expect(code).toBe(1)
   expect(stderr).toContain(`these are hook records: hookspan replay ${fixture('demo-session.jsonl')}`)
 })
 
-test('what nobody would wait for is refused by who follows, too', async () => {
+test('rejects the same files with --follow', async () => {
   expect((await tree([await write(EVENT), '--follow'])).code).toBe(1)
 })
 
-test('no content of the file is told', async () => {
+test('shows no content of the file', async () => {
   const { stderr } = await tree([await write('sk-secret-of-mine and more\n')])
   expect(stderr).not.toContain('secret')
 })
 
-test('a log without any trace so far is one', async () => {
+test('accepts a log without any trace so far', async () => {
   const path = await write('{"hookspan.segment":{"version":1}}\n')
   expect(await tree([path])).toEqual({
     code: 0,
@@ -93,13 +93,13 @@ test.each([
   ['only a note of what is running', `${noteLine(SPAN)}\n`],
   ['very long lines', `${exportLine({ ...SPAN, attributes: { long: 'x'.repeat(200_000) } })}\n`],
   ['very much before it', `${'nonsense\n'.repeat(20_000)}${exportLine(SPAN)}\n`],
-])('a log with %s is read', async (_, content) => {
+])('reads a log with %s', async (_, content) => {
   const { code, stdout } = await tree([await write(content)])
   expect(code).toBe(0)
   expect(stdout).toContain('● trace abc')
 })
 
-test('a directory says of which file it is', async () => {
+test('names the file for a directory', async () => {
   await mkdir(join(directory, 'd'))
   expect((await tree([join(directory, 'd')])).code).toBe(0)
   await writeFile(join(directory, 'd', 'r.jsonl'), '{"hook":"x"}\n')

@@ -62,7 +62,7 @@ const WHOLE = text`
             api.small OK
 `
 
-test('a child in the background is shown as running, and the turn again when it is whole', async () => {
+test('shows a background child as running, and the turn again when it is whole', async () => {
   const [begins, asks, request, response, answers, ends] = CHILD
   expect(await shownAfter(...began(), ...asked(30), delegated(140), begins, asks, request)).toEqual([])
   expect(await shownAfter(response, ...answered(290))).toEqual([RUNNING])
@@ -72,7 +72,7 @@ test('a child in the background is shown as running, and the turn again when it 
   expect(await shownAfter()).toEqual([])
 })
 
-test('one that had not begun when its turn ended', async () => {
+test('shows a child that had not begun when its turn ended', async () => {
   const [begins, ...goesOn] = CHILD
   const [shown] = await shownAfter(...began(), ...asked(30), delegated(140), ...answered(200))
   expect(shown).toContain('subagent.researcher UNSET (running)')
@@ -80,13 +80,13 @@ test('one that had not begun when its turn ended', async () => {
   expect(await shownAfter(...goesOn, STOPPED)).toEqual([WHOLE])
 })
 
-test('a turn of which nothing is running is shown once', async () => {
+test('shows a turn without running spans once', async () => {
   expect(await shownAfter(...began(), ...asked(30), delegated(140), ...CHILD, STOPPED)).toEqual([])
   expect(await shownAfter(...answered(400))).toEqual([WHOLE])
   expect(await shownAfter()).toEqual([])
 })
 
-test('a turn that is still running is drawn as such by who does not wait for its end', async () => {
+test('draws a running turn as such without waiting for its end', async () => {
   expect(await shownAfter(...began(), ...asked(30))).toEqual([])
   const { trees } = await selectTraces(await listFiles(), { last: 5 })
   expect(trees.map(tree => outline(tree))).toEqual([
@@ -94,7 +94,7 @@ test('a turn that is still running is drawn as such by who does not wait for its
   ])
 })
 
-test('who comes later sees the same', async () => {
+test('shows the same later', async () => {
   const [begins, asks, request, response, ...rest] = CHILD
   await shownAfter(...began(), ...asked(30), delegated(140), begins, asks, request, response, ...answered(290))
   const { trees } = await selectTraces(await listFiles(), { last: 5 })
@@ -104,7 +104,7 @@ test('who comes later sees the same', async () => {
   expect(await shownAfter(...rest, STOPPED)).toEqual([WHOLE])
 })
 
-test('what runs is drawn up to the last that is known, and counted', async () => {
+test('draws a running span up to the last known time, and counts it', async () => {
   const [begins, asks, request, response] = CHILD
   await shownAfter(...began(), ...asked(30), delegated(140), begins, asks, request, response, ...answered(290))
   const { trees } = await selectTraces(await listFiles(), { last: 5 })

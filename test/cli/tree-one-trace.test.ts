@@ -65,7 +65,7 @@ test('may be one that is running', async () => {
   expect(stdout).toContain('  duration  1 m 00 s so far\n')
 })
 
-test('is looked for in a file, which may come first or last', async () => {
+test('is searched in a file, which may be the first or last argument', async () => {
   const path = join(home, 't.jsonl')
   await writeFile(path, turn('dd112233445566778899aabbccddeeff', 's9'))
   for (const args of [
@@ -76,7 +76,7 @@ test('is looked for in a file, which may come first or last', async () => {
   }
 })
 
-test('a name that is there as a file is one', async () => {
+test('reads an existing name as a file', async () => {
   const before = process.cwd()
   await writeFile(join(home, 'aabbcc'), `${turn(THIRD, 's7')}\n`)
   process.chdir(home)
@@ -87,7 +87,7 @@ test('a name that is there as a file is one', async () => {
   }
 })
 
-test('a beginning that several have is told which they are', async () => {
+test('lists the candidates for an ambiguous beginning', async () => {
   const { code, stdout, stderr } = await tree('aabb')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toBe(
@@ -95,7 +95,7 @@ test('a beginning that several have is told which they are', async () => {
   )
 })
 
-test('one that no trace has is told where it was looked for', async () => {
+test('reports the searched log for an unknown beginning', async () => {
   expect(await tree('ffff', '--errors')).toEqual({
     code: 1,
     stdout: '',
@@ -103,13 +103,13 @@ test('one that no trace has is told where it was looked for', async () => {
   })
 })
 
-test('what can be neither is told so', async () => {
+test('rejects a word that can be neither', async () => {
   expect((await tree('s-7f3a')).stderr).toBe(
     'hookspan tree: there is no file s-7f3a, and a trace id has only the digits 0 to 9 and a to f\n',
   )
 })
 
-test('a hostile id acts on no terminal', async () => {
+test('has no effect of a hostile id on the terminal', async () => {
   const evil = `aabb\u001b[2J\u202e${'0'.repeat(20)}`
   await writeFile(log, `${turn(evil, 's1')}\n${turn(`${evil}1`, 's1')}\n`)
   const { stderr } = await tree('aabb')

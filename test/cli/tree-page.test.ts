@@ -66,7 +66,7 @@ describe('docs/view.md', () => {
     return io.written.stdout
   }
 
-  test('its samples are what comes out', async () => {
+  test('shows the output as its samples', async () => {
     expect((await tree(path)).trimEnd()).toBe(drawn?.trimEnd())
     const { trees } = await selectTraces([path], { last: 1 })
     const lines = renderOpenTurns(trees, { width: 99, color: false, now: NOW, maxLines: 8 })

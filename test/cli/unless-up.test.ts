@@ -16,21 +16,24 @@ test.runIf(process.platform !== 'win32').each([
   ['the receiver was killed', '4194303\n', 'an event claude-code\n'],
   ['the file is empty', '', 'an event claude-code\n'],
   ['there is no file', undefined, 'an event claude-code\n'],
-])('the shell script, when %s', (_, pid, expected) => {
+])('sends from the shell script unless a receiver runs: %s', (_, pid, expected) => {
   expect(ran(pid)).toEqual({ status: 0, stdout: expected, stderr: '', error: undefined })
 })
 
-test.runIf(process.platform === 'linux')('the shell script, when the killed receiver is a zombie', async () => {
-  // The shell becomes a program that never collects its child. Only then the child's input is closed, and it ends.
-  const script = 'cat <&3 >/dev/null & echo $!; exec sleep 60'
-  const parent = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
-  afterwards(() => parent.kill('SIGKILL'))
-  const pid = await new Promise<string>(resolve => parent.stdout?.once('data', text => resolve(String(text))))
-  await until(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8').trim() === 'sleep')
-  ;(parent.stdio[3] as Writable).end()
-  await until(() => / Z /.test(readFileSync(`/proc/${pid.trim()}/stat`, 'utf8')))
-  expect(ran(pid).stdout).toBe('an event claude-code\n')
-})
+test.runIf(process.platform === 'linux')(
+  'sends from the shell script when the killed receiver is a zombie',
+  async () => {
+    // The shell becomes a program that never collects its child. Only then the child's input is closed, and it ends.
+    const script = 'cat <&3 >/dev/null & echo $!; exec sleep 60'
+    const parent = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
+    afterwards(() => parent.kill('SIGKILL'))
+    const pid = await new Promise<string>(resolve => parent.stdout?.once('data', text => resolve(String(text))))
+    await until(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8').trim() === 'sleep')
+    ;(parent.stdio[3] as Writable).end()
+    await until(() => / Z /.test(readFileSync(`/proc/${pid.trim()}/stat`, 'utf8')))
+    expect(ran(pid).stdout).toBe('an event claude-code\n')
+  },
+)
 
 /** @param pid what is in the file; undefined: there is none */
 function ran(pid: string | undefined): {

@@ -51,7 +51,7 @@ describe.each(Object.entries(TEXTS))('%s', (_, [before, after]) => {
     expect(listAt(after, PATH)).toContain('hookspan')
   })
 
-  test('says what it said before when that is gone', () => {
+  test('restores the previous content when that is gone', () => {
     const again = removeItems(after, PATH, isOurs)
     expect(listAt(again, PATH)).toEqual(listAt(before, PATH))
     const root = (text: string): object => ({ ...(parse(text) as object), plugins: undefined })
@@ -59,7 +59,7 @@ describe.each(Object.entries(TEXTS))('%s', (_, [before, after]) => {
   })
 })
 
-test('what is removed is ours alone, wherever it stands', () => {
+test('removes only ours, at any position', () => {
   expect(removeItems('plugins:\n  enabled:\n    - hookspan # ours\n    - two\n', PATH, isOurs)).toBe(
     'plugins:\n  enabled:\n    - two\n',
   )
@@ -69,7 +69,7 @@ test('what is removed is ours alone, wherever it stands', () => {
   expect(removeItems('a: 1\n', PATH, isOurs)).toBe('a: 1\n')
 })
 
-test('several lines are one item', () => {
+test('treats several lines as one item', () => {
   const item = {
     value: { name: 'x', events: ['a'] },
     block: ['name: x', 'events: [a]'],
@@ -92,6 +92,6 @@ test.each([
   ['x: &x [a]\nplugins:\n  enabled: *x\n', 'enabled is an alias'],
   ['a: 1\n...\n', 'it is written in a way that hookspan does not know'],
   ['a: 1\n---\nb: 1\n', 'it is written in a way that hookspan does not know'],
-])('what cannot be changed without spoiling it stays: %j', (text, why) => {
+])('leaves a file that cannot be changed safely: %j', (text, why) => {
   expect(() => addItem(text, PATH, OURS)).toThrow(new NotEditable(why))
 })

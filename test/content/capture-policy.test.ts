@@ -40,7 +40,7 @@ describe('off', () => {
   })
 })
 
-describe('ids', () => {
+describe('an id', () => {
   it.each([
     ['s1:t1', 's1:t1'],
     [' a\n b ', 'a b'],
@@ -67,11 +67,11 @@ describe('ids', () => {
     [{}],
     [['a']],
     [() => 1],
-  ])('%j is none', value => {
+  ])('is absent for %j', value => {
     expect(preview.id(value)).toBeUndefined()
   })
 
-  it('are cached while they recur', () => {
+  it('is cached while it recurs', () => {
     let redactions = 0
     const capture = captureWith({
       redact: text => {
@@ -83,14 +83,14 @@ describe('ids', () => {
     expect(redactions).toBe(1)
   })
 
-  it('are the same however many there were', () => {
+  it('is the same however many there were', () => {
     for (let at = 0; at < 5000; at++) expect(preview.id(`id ${at}`)).toBe(`id ${at}`)
     expect(preview.id('id 1')).toBe('id 1')
   })
 })
 
-describe('snippets and errors', () => {
-  it('are one line of at most 500 characters', () => {
+describe('a snippet or an error', () => {
+  it('is one line of at most 500 characters', () => {
     expect(preview.snippet('ls\n  -la')).toBe('ls -la')
     expect(preview.snippet('x'.repeat(600))).toHaveLength(500)
     expect(full.snippet(`a\nb${'x'.repeat(600)}`)).toMatch(/^a bx{494}\.\.\.$/)

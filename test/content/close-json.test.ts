@@ -44,7 +44,7 @@ describe('the head of a JSON text', () => {
     ['  [1 , 2', '[1]'],
     ['[', '[]'],
     ['{"n":12345678901234567890,"e":1.50e+10,"x":0}', '{"n":12345678901234567890,"e":1.50e+10,"x":0}'],
-  ])('%j → %j', (prefix, closed) => {
+  ])('closes %j to %j', (prefix, closed) => {
     expect(closeJson(prefix, 100)).toBe(closed)
   })
 
@@ -62,7 +62,7 @@ describe('the head of a JSON text', () => {
       '[1 2]',
     ],
     ...['{"a":01}', '[truth]', '{"a":"line\nbreak"}', '{"a":"\\x"}', '{,}', '[,1]', '}', '{"a":1]', '<html>'],
-  ])('%j is none', text => {
+  ])('rejects %j', text => {
     expect(closeJson(text, 100)).toBeUndefined()
   })
 

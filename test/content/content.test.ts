@@ -35,7 +35,7 @@ describe('previews of text', () => {
   })
 
   it.each([[''], [' \n\t'], ['\u001b[31m\u001b[0m'], [undefined], [null], [Number.NaN], [() => 1], [Symbol('s')]])(
-    '%j is no content',
+    'treats %j as no content',
     value => {
       expect(preview.content(value, 'llm_input')).toBeUndefined()
       expect(full.content(value === '\u001b[31m\u001b[0m' ? '' : value, 'llm_input')).toBeUndefined()
@@ -47,7 +47,7 @@ describe('previews of text', () => {
     [0, '0'],
     [false, 'false'],
     [7n, '7'],
-  ])('%s is its text', (value, text) => {
+  ])('shows %s as its text', (value, text) => {
     expect(preview.content(value, 'llm_input')?.text).toBe(text)
   })
 
@@ -95,7 +95,7 @@ describe('JSON text', () => {
     expect(content?.text.length).toBeGreaterThan(1100)
   })
 
-  it('that is malformed is text', () => {
+  it('is text if malformed', () => {
     expect(preview.content('[INFO]  started {ok}', 'tool_output')).toEqual({
       text: '[INFO] started {ok}',
       mimeType: 'text/plain',
@@ -129,8 +129,8 @@ describe('JSON text', () => {
   })
 })
 
-describe('values', () => {
-  it.each(HOSTILE_VALUES)('survive: $what', ({ make }) => {
+describe('a value', () => {
+  it.each(HOSTILE_VALUES)('survives: $what', ({ make }) => {
     for (const capture of [preview, full, off]) {
       for (const category of ['tool_input', 'llm_output'] as const)
         expectSound(capture.content(make(), category), 65_536)
@@ -147,11 +147,11 @@ describe('values', () => {
     expect((preview.errorText(make()) ?? '').length).toBeLessThanOrEqual(500)
   })
 
-  it('lose their terminal sequences in a preview and keep their line breaks', () => {
+  it('loses its terminal sequences in a preview and keeps its line breaks', () => {
     expect(preview.content({ out: '\u001b[31mred\u001b[0m\n ok' }, 'tool_output')?.text).toBe('{"out":"red\\n ok"}')
   })
 
-  it('are read again each time, because an object can change', () => {
+  it('is read again each time, because an object can change', () => {
     const value = { a: 1 }
     expect(preview.content(value, 'tool_input')?.text).toBe('{"a":1}')
     value.a = 2

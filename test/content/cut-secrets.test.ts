@@ -18,7 +18,7 @@ function leak(text: string, whole: string): string | undefined {
 }
 
 describe('a secret that a cut runs through', () => {
-  it.each(sample(SECRETS, 15))(`$what, at every cap, ${SAMPLED}`, ({ before, secret, after }) => {
+  it.each(sample(SECRETS, 15))(`is masked: $what, at every cap, ${SAMPLED}`, ({ before, secret, after }) => {
     const text = `some words in front ${before}${secret}${after} and words behind${' word'.repeat(400)}`
     const error = { type: 'x', message: text }
     for (let cap = 4; cap < Math.min(before.length + secret.length + 60, 400); cap++) {

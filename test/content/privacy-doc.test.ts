@@ -30,7 +30,7 @@ describe('docs/privacy.md', () => {
     expect(createRedactor({ enabled: true, patterns: [] })(example)).toContain(stays)
   })
 
-  it.each(patterns)('own pattern %s', source => {
+  it.each(patterns)('masks by the own pattern %s', source => {
     expect(checkPattern(source).ok).toBe(true)
   })
 })

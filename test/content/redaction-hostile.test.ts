@@ -135,7 +135,7 @@ describe(`hostile text, ${SAMPLED}`, () => {
     '%',
   ]
   it.each(sample(beginnings, 2).map(beginning => [beginning]))(
-    '%j and what never ends behind it, in linear time',
+    'is masked in linear time: %j and an endless rest',
     beginning => {
       for (const filler of fillers) {
         const text = beginning + filler.repeat(50_000 / filler.length)

@@ -50,7 +50,7 @@ describe('secret keys', () => {
       ...['cookie', 'Set-Cookie', 'cookies', 'auth', 'credentials', 'credential', 'jwt', 'bearer', 'X-Amz-Signature'],
       ...['password_confirmation', 'newPassword', 'api_key_prod'],
     ].map(name => [name]),
-  )('%s is one', name => {
+  )('includes %s', name => {
     expect(isSecretKey(name)).toBe(true)
   })
 
@@ -116,7 +116,7 @@ describe('secret keys', () => {
         'x'.repeat(300),
       ],
     ].map(name => [name]),
-  )('%s is none', name => {
+  )('excludes %s', name => {
     expect(isSecretKey(name)).toBe(false)
   })
 })

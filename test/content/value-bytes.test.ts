@@ -14,14 +14,14 @@ test.each([
   ['Greek', 'λ'],
   ['Japanese', '日本'],
   ['beyond the first plane', '😀'],
-])('a text is cut by its bytes, and not long before: %s', (_what, letters) => {
+])('cuts a text by its bytes, close to the limit: %s', (_what, letters) => {
   const content = fullOf(letters.repeat(LIMIT + 1), LIMIT)
   expect(bytesOf(content?.text)).toBeLessThanOrEqual(LIMIT)
   expect(bytesOf(content?.text)).toBeGreaterThan(LIMIT - 10)
   expect(content).toMatchObject({ truncated: true })
 })
 
-test('a text that is just long enough is left alone', () => {
+test('leaves a text of exactly the limit unchanged', () => {
   const text = 'é'.repeat((LIMIT - 1) / 2)
   expect(fullOf(text, LIMIT)).toEqual({ text, mimeType: 'text/plain', truncated: false })
 })
@@ -30,7 +30,7 @@ test('previews count characters, as a reader does', () => {
   expect(previewOf('日'.repeat(100), 100)).toMatchObject({ truncated: false })
 })
 
-test('JSON that is cut by its bytes is JSON', () => {
+test('keeps JSON valid when it is cut by its bytes', () => {
   const value = fc.jsonValue({ stringUnit: 'grapheme', maxDepth: 4 })
   fc.assert(
     fc.property(fc.oneof(value, value.map(JSON.stringify)), fc.integer({ min: 2, max: 400 }), (given, cap) => {
@@ -43,9 +43,9 @@ test('JSON that is cut by its bytes is JSON', () => {
 
 test.each([
   ['new lines', 'a\n'],
-  ['what JSON writes in six', '\u0001a'],
+  ['a character that JSON writes in six', '\u0001a'],
   ['Japanese', '日本語"'],
-])('no attribute of a turn is longer, also when its texts are made JSON of: %s', (_what, letters) => {
+])('limits every attribute of a turn, also texts converted to JSON: %s', (_what, letters) => {
   const text = letters.repeat(LIMIT)
   const messages = [
     { role: 'system', content: text },

@@ -34,8 +34,8 @@ const NEXT: readonly string[] = Object.values(GEN_AI_NEXT)
 /** Beginnings of names: what is written has a number after them. */
 const LISTS: readonly string[] = [OPENINFERENCE.inputMessages, OPENINFERENCE.outputMessages, MESSAGE.toolCalls]
 
-describe('attributes', () => {
-  test('of the tables are known', () => {
+describe('every attribute', () => {
+  test('is known if it is in the tables', () => {
     const own = Object.values(OWN).map(name => name.replace('{ns}', NAMESPACE))
     const all = [
       ...own,
@@ -48,7 +48,7 @@ describe('attributes', () => {
     expect(LISTS.filter(name => !OPENINFERENCE_NAMES.has(name))).toEqual([])
   })
 
-  test('of docs/spans.md are known, and have the type that it says', () => {
+  test('is known if it is in docs/spans.md, and has the type stated there', () => {
     const found = [...read('docs/spans.md').matchAll(/^\| `([\w.]+)` \| (string|number|boolean|string\[\]) \|/gm)]
     expect(found.length).toBeGreaterThan(150)
     const wrong = found.flatMap(([, name = '', type]) => {
@@ -60,31 +60,31 @@ describe('attributes', () => {
     expect(wrong).toEqual([])
   })
 
-  test('of labels that are no short names of ours are known', () => {
+  test('is known if it is a label and no short name of ours', () => {
     const labels = [...Object.values(LABEL), ...rows.flatMap(row => row.labels)]
     expect(problemsOf(labels.filter(name => name.includes('.')))).toEqual([])
   })
 })
 
-describe('metrics', () => {
-  test('of the table are known', () => {
+describe('every metric', () => {
+  test('is known if it is in the table', () => {
     const named = rows.map(({ name }) => `${name} ${metricNameProblem(name).problem ?? ''}`.trim())
     expect(named).toEqual(rows.map(({ name }) => name))
   })
 
-  test.each(rows.filter(({ name }) => name.startsWith('gen_ai.')))('$name is as the convention has it', row => {
+  test.each(rows.filter(({ name }) => name.startsWith('gen_ai.')))("has the convention's form: $name", row => {
     const convention = { ...GEN_AI_METRICS, ...LATER_METRICS }[row.name]
     expect(row).toMatchObject({ kind: 'histogram', unit: convention?.unit, buckets: convention?.buckets })
     expect(row.labels.filter(label => !convention?.attributes.includes(label))).toEqual([])
   })
 
-  test('of docs/metrics.md are those of the table, with their kinds and units', () => {
+  test('has its kind and unit of the table in docs/metrics.md', () => {
     const page = read('docs/metrics.md')
     const missing = rows.filter(({ name, unit }) => !new RegExp(`\`${name}\`[^\\n]*${escaped(unit)}`).test(page))
     expect(missing.map(({ name }) => name)).toEqual([])
   })
 
-  test('have units that UCUM would take', () => {
+  test('has a valid unit of UCUM', () => {
     expect(rows.filter(({ unit }) => !/^(s|ms|By|\{[a-z]+\})$/.test(unit))).toEqual([])
   })
 })

@@ -54,17 +54,17 @@ function rowOf(name: string): AttributeRow | undefined {
   return GEN_AI_NEXT_ATTRIBUTES[name.replace(/^gen_ai\./, '')]
 }
 
-describe('the names', () => {
-  test.each(Object.entries(GEN_AI_NEXT))('%s is %s there, with the type that we write', (key, name) => {
+describe('the set of names', () => {
+  test.each(Object.entries(GEN_AI_NEXT))('has %s as %s, with the type that we write', (key, name) => {
     expect(rowOf(name)?.type).toBe(TYPES[key as keyof GenAiNextNames])
   })
 
-  test('are those that v1.41 has not, or not on this span', () => {
+  test('excludes those of v1.41, or those on this span', () => {
     const gained = Object.values(GEN_AI_NEXT_SPANS).flatMap(row => row.gained)
     expect(Object.values(GEN_AI_NEXT).filter(name => !gained.includes(name.replace('gen_ai.', '')))).toEqual([])
   })
 
-  test('it has every other name of v1.41, and writes each new name beside the old one', () => {
+  test('has every other name of v1.41, and writes each new name beside the old one', () => {
     const gone = Object.keys(GEN_AI_ATTRIBUTES).filter(name => rowOf(name) === undefined)
     expect(gone.sort()).toEqual(Object.keys(GEN_AI_RENAMED).sort())
     const written = gone.filter(name => Object.values<string>(GEN_AI).includes(`gen_ai.${name}`))
@@ -72,7 +72,7 @@ describe('the names', () => {
     expect(heirs.filter(name => !Object.values<string>(GEN_AI_NEXT).includes(name))).toEqual([])
   })
 
-  test('that were transcribed say of each operation that we write what became of its span', () => {
+  test('has the new span of each operation that we write', () => {
     expect(Object.keys(GEN_AI_NEXT_SPANS).sort()).toEqual(Object.keys(GEN_AI_OPERATIONS).sort())
     const named = Object.values(GEN_AI_NEXT_SPANS).flatMap(row => [...row.gained, ...row.lost])
     const isKnown = (name: string): boolean => rowOf(name) !== undefined || Object.hasOwn(GEN_AI_RENAMED, name)
@@ -81,23 +81,26 @@ describe('the names', () => {
   })
 })
 
-describe(`everything that is written, with it, ${SAMPLED}`, () => {
+describe(`all data with the set, ${SAMPLED}`, () => {
   const used = new Set<string>()
   const names = new Set<string>()
 
   test.each([
     ['full', 'hermes', RUNS],
     ['off', 'semconv', sample(RUNS, 15)],
-  ] as const)('content_capture: %s, span_names: %s', async (content_capture, span_names, runs) => {
-    const lint = new Lint(true)
-    for (const { host, tell } of runs) {
-      const telemetry = await record({ host, conventions: ALL, content_capture, span_names }, tell)
-      lint.telemetry(telemetry, span_names)
-      for (const span of telemetry.spans) for (const { key } of span.attributes) names.add(key)
-    }
-    expect(lint.problems).toEqual([])
-    for (const name of lint.exceptions) used.add(name)
-  })
+  ] as const)(
+    'has only known names, content_capture: %s, span_names: %s',
+    async (content_capture, span_names, runs) => {
+      const lint = new Lint(true)
+      for (const { host, tell } of runs) {
+        const telemetry = await record({ host, conventions: ALL, content_capture, span_names }, tell)
+        lint.telemetry(telemetry, span_names)
+        for (const span of telemetry.spans) for (const { key } of span.attributes) names.add(key)
+      }
+      expect(lint.problems).toEqual([])
+      for (const name of lint.exceptions) used.add(name)
+    },
+  )
 
   test('has each of its names', () => {
     expect(Object.values(GEN_AI_NEXT).filter(name => !names.has(name))).toEqual([])
@@ -164,7 +167,7 @@ describe('the lint of it', () => {
   })
 })
 
-describe('what is written', () => {
+describe('the values', () => {
   const turn = (start: object, agent: object = { agent_name: 'scout' }): readonly Step[] => [
     ...began(agent),
     ...asked(100, start),
@@ -182,7 +185,7 @@ describe('what is written', () => {
     ['a request of messages', body({ output_config: { effort: 'max' } }), 'max'],
     ['the host, before the request', { reasoning_effort: 'high', ...body({ reasoning: { effort: 'low' } }) }, 'high'],
     ['nobody', {}, undefined],
-  ])('how hard the model is to think, said by %s', (_, start, level) => {
+  ])('includes the reasoning effort, set by %s', (_, start, level) => {
     const span = attributes(told(turn(start), { conventions: ALL }), REQUEST)
     expect(span['gen_ai.request.reasoning.level']).toBe(level)
     expect(span['hermes.request.reasoning_effort']).toBe(level)
@@ -192,12 +195,12 @@ describe('what is written', () => {
     ['responses', { previous_response_id: 'resp_7' }, 'resp_7'],
     ['interactions', { previous_interaction_id: 'int_7' }, 'int_7'],
     ['no such thing', { model: 'qwen3' }, undefined],
-  ])('what a request goes on from: %s', (_, said, id) => {
+  ])('includes the previous response of a request: %s', (_, said, id) => {
     const span = attributes(told(turn(body(said)), { conventions: ALL }), REQUEST)
     expect(span['gen_ai.request.previous_response.id']).toBe(id)
   })
 
-  test('the agent whose tool it is, also of one whose start was never seen', () => {
+  test('includes the agent of a tool, also if its start was never seen', () => {
     expect(attributes(told(turn({}), { conventions: ALL }), TOOL)['gen_ai.agent.name']).toBe('scout')
     const plugin = createTestPlugin({ conventions: ALL, host: 'crush' })
     const [, end] = used(210, {}, { duration_ms: 20 })
@@ -223,7 +226,7 @@ describe('what is written', () => {
 describe('the metrics', () => {
   const rows = Object.entries(GEN_AI_NEXT_METRIC) as [NextMetricKey, string][]
 
-  test.each(rows)('%s is %s there, of that kind, unit and labels', (key, name) => {
+  test.each(rows)('includes %s as %s, with that kind, unit and labels', (key, name) => {
     const { kind, unit, labels } = NEXT_INSTRUMENTS[key]
     const row = GEN_AI_NEXT_METRICS[name]
     expect([kind, unit]).toEqual([row?.kind, row?.unit])
@@ -238,7 +241,7 @@ describe('the metrics', () => {
     return metrics.filter(({ name }) => names.includes(name)).map(({ name, value }) => `${name} ${value}`)
   }
 
-  test('it records them with the set, and none of them without it', async () => {
+  test('records them with the set, and none of them without it', async () => {
     expect(await valuesOf({})).toEqual([])
     expect((await valuesOf({ conventions: ALL })).sort()).toEqual(RECORDED)
   })
@@ -259,7 +262,7 @@ describe('docs/opentelemetry.md', () => {
     return after === undefined ? [] : [{ name, before, after }]
   })
 
-  test('it names the release, and how stable all of it is', () => {
+  test('names the release, and its stability', () => {
     expect(page).toContain(GEN_AI_NEXT_VERSION)
     expect(page).toMatch(new RegExp(GEN_AI_NEXT_STABILITY, 'i'))
   })
@@ -272,13 +275,13 @@ describe('docs/opentelemetry.md', () => {
     expect(wrong).toEqual([])
   })
 
-  test('it has a row for each attribute that is gone, with the new name', () => {
+  test('has a row for each removed attribute, with the new name', () => {
     expect(rowsUnder('renamed').map(([name, , type]) => [name, type])).toEqual(
       Object.entries(GEN_AI_RENAMED).map(([name, heir]) => [`\`gen_ai.${name}\``, heir ? `\`gen_ai.${heir}\`` : '–']),
     )
   })
 
-  test('it has a row for each metric, with its kind and unit', () => {
+  test('has a row for each metric, with its kind and unit', () => {
     const rows = rowsUnder('metric').map(([name, , type]) => [name, type])
     expect(rows).toEqual(
       Object.entries(GEN_AI_NEXT_METRICS).map(([name, { kind, unit }]) => [`\`${name}\``, `${kind}, \`${unit}\``]),
@@ -302,7 +305,7 @@ describe('docs/opentelemetry.md', () => {
     )
   })
 
-  test('has a row for what a span has more, and what it has less', () => {
+  test('has a row for the added and the removed attributes of a span', () => {
     const moves = (which: 'gained' | 'lost'): string[] =>
       Object.entries(GEN_AI_NEXT_SPANS).flatMap(([operation, row]) =>
         row[which].filter(name => GEN_AI_ATTRIBUTES[name] !== undefined).map(name => `${operation} gen_ai.${name}`),
@@ -311,7 +314,7 @@ describe('docs/opentelemetry.md', () => {
     expect(namesUnder('on fewer spans')).toEqual(moves('lost').sort())
   })
 
-  test('says of exactly the names of the set that they are written with it', () => {
+  test('marks exactly the names of the set as written with it', () => {
     const written = cells.filter(([, , , what]) => what?.startsWith('**with the set**')).map(([name = '']) => name)
     const expected = [
       GEN_AI_NEXT.requestReasoningLevel,

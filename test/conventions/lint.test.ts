@@ -48,7 +48,7 @@ const [POINT] = USAGE.histogram?.dataPoints ?? []
 const pointed = (change: object): Partial<OtlpMetric> => ({ histogram: { dataPoints: [{ ...POINT, ...change }] } })
 
 describe('a span', () => {
-  test('as it should be', () => {
+  test('is valid as it should be', () => {
     expect(spanProblems({})).toEqual([])
   })
 
@@ -56,12 +56,12 @@ describe('a span', () => {
     ['of no registry', 'gen_ai.usage.everything', int(1), /is in no registry/],
     ['of a namespace that is not ours', 'acme.turn', text('1'), /is in no registry/],
     ['of our own namespace that is not in our table', 'hermes.turn.mood', text('good'), /is in no registry/],
-    ['that is deprecated', 'gen_ai.system', text('openai'), /is deprecated: Replaced by `gen_ai.provider.name`/],
+    ['a deprecated name', 'gen_ai.system', text('openai'), /is deprecated: Replaced by `gen_ai.provider.name`/],
     ['of the usage as it was called before', 'gen_ai.usage.prompt_tokens', int(1), /is deprecated/],
     ['of a registry that we have no type of', 'url.full', text('http://x'), /has no type/],
     ['of a message that no message has', 'llm.input_messages.0.message.mood', text('good'), /is in no registry/],
     ['of a list that is none', 'llm.other_messages.0.message.role', text('user'), /is in no registry/],
-  ])('with a name %s', (_what, key, value, problem) => {
+  ])('is invalid with a name %s', (_what, key, value, problem) => {
     expect(spanProblems({}, { [key]: value })).toEqual([expect.stringMatching(problem)])
   })
 
@@ -79,28 +79,28 @@ describe('a span', () => {
     ['a kind that OpenInference has not', 'openinference.span.kind', text('API'), /none of LLM/],
     ['text for a duration of ours', 'hermes.turn.duration_ms', text('1'), /is string, not double/],
     ['text for what is so or not', 'hermes.session.failed', text('yes'), /is string, not boolean/],
-  ])('with %s', (_what, key, value, problem) => {
+  ])('is invalid with %s', (_what, key, value, problem) => {
     expect(spanProblems({}, { [key]: value })).toEqual([expect.stringMatching(problem)])
   })
 
-  test('with a custom value where the registry allows it', () => {
+  test('may have a custom value if the registry allows it', () => {
     expect(spanProblems({}, { 'gen_ai.provider.name': text('my-own-server') })).toEqual([])
   })
 
-  test('of the wrong kind', () => {
+  test('is invalid with the wrong kind', () => {
     expect(spanProblems({ kind: 1 })).toEqual(['span chat is INTERNAL'])
     expect(spanProblems({ attributes: [{ key: 'hermes.span.kind', value: text('llm') }] })).toEqual([
       'span llm is CLIENT, without an operation',
     ])
   })
 
-  test('of the wrong name, or of an operation that is none', () => {
+  test('is invalid with the wrong name, or an unknown operation', () => {
     expect(spanProblems({ name: 'qwen3' })).toEqual(['span chat is called "qwen3", not "chat qwen3"'])
     const attributes = [{ key: 'gen_ai.operation.name', value: text('ponder') }]
     expect(spanProblems({ attributes })).toEqual(['span ponder is an operation that has no row'])
   })
 
-  test('with an event, or a link, that says what is not known', () => {
+  test('is invalid with an unknown event or link', () => {
     const attributes = [{ key: 'acme.x', value: text('1') }]
     expect(spanProblems({ events: [{ name: 'exception', attributes }] })).toEqual([
       expect.stringMatching(/^event: acme/),
@@ -113,7 +113,7 @@ describe('a span', () => {
 })
 
 describe('a metric', () => {
-  test('as it should be', () => {
+  test('is valid as it should be', () => {
     expect(metricProblems({})).toEqual([])
   })
 
@@ -132,7 +132,7 @@ describe('a metric', () => {
     expect(metricProblems(change)).toEqual([expect.stringMatching(problem)])
   })
 
-  test('of ours that falls, where it may only rise', () => {
+  test('is invalid if it falls and may only rise', () => {
     const sum = { isMonotonic: false, dataPoints: [] }
     const { histogram: _none, ...rest } = USAGE
     const lint = new Lint()

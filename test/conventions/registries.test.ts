@@ -17,8 +17,8 @@ function valuesOf(attribute: string): string[] {
   return [...new Set(found)].sort()
 }
 
-describe('the registries', () => {
-  test('are read: all of them, and what is deprecated', () => {
+describe('the reader of the registries', () => {
+  test('reads all of them, with deprecated names', () => {
     expect(OTEL_ATTRIBUTES.size).toBeGreaterThan(900)
     expect(OTEL_METRICS.size).toBeGreaterThan(300)
     expect(OPENINFERENCE_NAMES.size).toBeGreaterThan(100)
@@ -27,7 +27,7 @@ describe('the registries', () => {
     expect(OTEL_ATTRIBUTES.get('http.method')?.deprecated).toContain('http.request.method')
   })
 
-  test('know every name that has a type of theirs', () => {
+  test('knows every name with a type of theirs', () => {
     expect(Object.keys(GENERAL_ATTRIBUTES).filter(name => !OTEL_ATTRIBUTES.has(name))).toEqual([])
     expect(Object.keys(OPENINFERENCE_ATTRIBUTES).filter(name => !OPENINFERENCE_NAMES.has(name))).toEqual([])
   })
@@ -62,19 +62,19 @@ describe('the table of GenAI', () => {
 })
 
 describe('our own tables', () => {
-  test('have no attribute of GenAI that is none of the registry', () => {
+  test('has no attribute of GenAI outside the registry', () => {
     expect(Object.values(GEN_AI).filter(name => GEN_AI_ATTRIBUTES[name.slice('gen_ai.'.length)] === undefined)).toEqual(
       [],
     )
   })
 
-  test('write operations that are well known, and have a row each', () => {
+  test('writes well-known operations, with a row each', () => {
     const known = GEN_AI_ATTRIBUTES['operation.name']?.values ?? []
     expect(Object.values(OPERATION).filter(name => !known.includes(name))).toEqual([])
     expect(Object.keys(GEN_AI_OPERATIONS).sort()).toEqual(Object.values(OPERATION).sort())
   })
 
-  test('map to providers that are well known, but for the exceptions', () => {
+  test('maps to well-known providers, with exceptions', () => {
     const known = GEN_AI_ATTRIBUTES['provider.name']?.values ?? []
     const others = [...WELL_KNOWN_PROVIDERS.values()].filter(name => !known.includes(name))
     expect([...new Set(others)].sort()).toEqual(Object.keys(PROVIDER_EXCEPTIONS).sort())

@@ -157,8 +157,8 @@ function next(phase: Phase, seen: unknown[]): AnyHook {
 describe.each([
   ['at once', false],
   ['later', true],
-] as const)('an answer that is none, %s', (_, isLate) => {
-  test.each([...NONSENSE])('%j: %s', async (answer, line, phase: Phase = 'beforeTool') => {
+] as const)('an invalid answer, %s', (_, isLate) => {
+  test.each([...NONSENSE])('is reported for %j: %s', async (answer, line, phase: Phase = 'beforeTool') => {
     const open = await askIn(phase, [saying(() => answer, 'pass', phase, isLate)])
     expect(inWords(open.outcome)).toBe('pass')
     expect(open.lines).toEqual([`hook broken failed in ${phase}, which counts as pass: ${line}`])
@@ -198,7 +198,7 @@ test('survives a `then` that throws the second time', async () => {
   expect(lines).toEqual(['hook broken failed in beforeTool, which counts as block: no then'])
 })
 
-test('what the hook does not name in "decisions" it does not decide', async () => {
+test('decides nothing that the hook does not name in "decisions"', async () => {
   const hook = { name: 'quiet', decisions: [], beforeTool: () => ({ decision: 'block', reason: 'no' }) } as AnyHook
   const { outcome, lines } = await askIn('beforeTool', [hook])
   expect(inWords(outcome)).toBe('pass')
@@ -214,7 +214,7 @@ test.each([
   [{ decision: 'block', reason: ' \n' }, 'block by short: The hook short has blocked this.'],
   [{ decision: 'block', reason: 5 }, 'block by short: The hook short has blocked this.'],
   [{ decision: 'ask' }, 'ask by short: The hook short asks whether this may go on.'],
-])('%j: %s', async (answer, words) => {
+])('reads %j: %s', async (answer, words) => {
   const { outcome, lines } = await askIn('beforeTool', [saying(() => answer, 'pass', 'beforeTool')].map(named))
   expect(inWords(outcome)).toBe(words)
   expect(lines).toEqual([])
@@ -246,7 +246,7 @@ test('reads a verdict once', async () => {
   )
 })
 
-test('of a failure the person reads one line, without secrets', async () => {
+test('reports a failure to the user in one line, without secrets', async () => {
   const token = `ghp_${'a1B2c3D4e5'.repeat(4)}`.slice(0, 40)
   const hook: AnyHook = {
     name: 'loud',

@@ -78,7 +78,7 @@ function expectedOrder(phase: Phase, said: readonly Said[]): string[] {
 const isBlock = ({ says, isClosed }: Said): boolean =>
   says === 'block' || (isClosed && (says === 'throws' || says === 'nonsense'))
 
-test('what transforms is asked before what judges, each by priority, and the other way round afterwards', async () => {
+test('runs transforming hooks before judging ones, each by priority, and in reverse afterwards', async () => {
   await fc.assert(
     fc.asyncProperty(PHASE, CHAINS, async (phase, said) => {
       const quiet = said.map(each => ({ ...each, says: isBlock(each) ? ('nothing' as const) : each.says }))
@@ -100,7 +100,7 @@ test('ends at the first block, which overrides an ask or a retry', async () => {
   )
 })
 
-test('who asks first, or wants a retry first, is the one that did', async () => {
+test('names the first hook that asks or wants a retry', async () => {
   await fc.assert(
     fc.asyncProperty(PHASE, CHAINS, async (phase, said) => {
       const open = said.map(each => ({ ...each, says: isBlock(each) ? ('pass' as const) : each.says }))
@@ -163,7 +163,7 @@ test('freezes every event and value deeply, also after a rewrite', async () => {
   )
 })
 
-test('what hooks hand on reaches those behind, and what they say later does not', async () => {
+test('passes changes to later hooks, and ignores changes after the answer', async () => {
   const handed = { level: 1, deep: { level: 1 } }
   const seen: unknown[] = []
   const hooks: AnyHook[] = [
@@ -202,7 +202,7 @@ test('drops the metadata of an invalid rewrite', async () => {
   expect(seen).toEqual([{}])
 })
 
-test('what a hook keeps of its rewrite it cannot change behind the judges', async () => {
+test('ignores later changes of a rewrite that a hook keeps a reference to', async () => {
   const args = { command: 'ls', options: { long: true } }
   const judged: unknown[] = []
   const hooks: AnyHook[] = [
@@ -221,7 +221,7 @@ test('what a hook keeps of its rewrite it cannot change behind the judges', asyn
   expect(outcome.value).toEqual({ command: 'ls', options: { long: true } })
 })
 
-test('what the host hands over it may change afterwards', async () => {
+test('ignores later changes of the event by the host', async () => {
   const args: Record<string, unknown> = { command: 'ls' }
   const seen: unknown[] = []
   const hooks = createHooks([
@@ -249,7 +249,7 @@ test('returns synchronously if all hooks do', () => {
   expect(hooks.run('beforeTool', EVENTS.beforeTool, about())).toMatchObject({ decision: 'pass', isRewritten: false })
 })
 
-test('a hook may be an object with methods, which finds itself', async () => {
+test('accepts an object with methods as a hook, and keeps its this', async () => {
   class Counting {
     readonly name = 'counting'
     calls = 0
@@ -284,7 +284,7 @@ test('lets an observing hook see the result, and decide nothing', async () => {
   ])
 })
 
-test('what hooks are told beside the event is not theirs to change', async () => {
+test('freezes the data beside the event', async () => {
   const seen: unknown[] = []
   const hooks: AnyHook[] = [
     {

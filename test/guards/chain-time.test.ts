@@ -37,7 +37,7 @@ async function asked(
 test.each([
   ['pass', 'pass'],
   ['block', `block by slow: The hook slow ${COULD_NOT}`],
-] as const)('a hook that never answers is given up, which is %s', async (onFailure, words) => {
+] as const)('gives up a hook that never answers, which is %s', async (onFailure, words) => {
   const { outcome, lines } = await asked([{ name: 'slow', timeLimitMillis: 50, onFailure, beforeTool: never }])
   expect(inWords(outcome)).toBe(words)
   expect(lines).toEqual([`hook slow failed in beforeTool, which counts as ${onFailure}: no answer within 50 ms`])
@@ -70,7 +70,7 @@ test.each([
   [undefined, 100],
   [0, 100],
   [Number.NaN, 100],
-])('a host that waits for %s ms has %i', async (limit, millis) => {
+])('gives a host that waits for %s ms %i', async (limit, millis) => {
   const { lines } = await asked([{ name: 'slow', beforeTool: never }], {
     total: 100,
     ...(limit !== undefined && { limit }),
@@ -116,7 +116,7 @@ test('ignores a late answer and its rejection', async () => {
   }
 })
 
-test('who is given up is told so, whenever it looks, and the next one is not', async () => {
+test('marks the context of a hook that was given up, whenever it looks, and not of the next one', async () => {
   const seen: string[] = []
   const hooks: AnyHook[] = [
     {
@@ -163,19 +163,16 @@ test.each(
     [name, hook, 'pass', 'pass'] as const,
     [name, hook, 'block', `block by waits: The hook waits ${COULD_NOT}`] as const,
   ]),
-)(
-  'the agent is stopped while it waits for a hook %s: no failure, and %s means %s',
-  async (_, hook, onFailure, words) => {
-    const host = new AbortController()
-    const told = about({ signal: host.signal })
-    const waits: AnyHook = { name: 'waits', onFailure, beforeTool: (_, ctx) => hook(ctx.signal) }
-    const outcome = createHooks([waits]).run('beforeTool', EVENTS.beforeTool, told)
-    host.abort()
-    expect(inWords(await outcome)).toBe(words)
-    expect((await outcome).runs).toEqual([])
-    expect(told.lines).toEqual([])
-  },
-)
+)('counts no failure if the agent is stopped during a hook %s, and %s means %s', async (_, hook, onFailure, words) => {
+  const host = new AbortController()
+  const told = about({ signal: host.signal })
+  const waits: AnyHook = { name: 'waits', onFailure, beforeTool: (_, ctx) => hook(ctx.signal) }
+  const outcome = createHooks([waits]).run('beforeTool', EVENTS.beforeTool, told)
+  host.abort()
+  expect(inWords(await outcome)).toBe(words)
+  expect((await outcome).runs).toEqual([])
+  expect(told.lines).toEqual([])
+})
 
 test('does not wait if the agent is stopped already', async () => {
   const signal = AbortSignal.abort()
@@ -197,7 +194,7 @@ test('does not count an abort of a stopped agent as a failure', async () => {
   expect([inWords(outcome), outcome.runs, lines]).toEqual([`block by a: The hook a ${COULD_NOT}`, [], []])
 })
 
-test('time that one hook was waited for is not the next one’s', async () => {
+test('does not charge the wait for one hook to the next one', async () => {
   const host = new AbortController()
   const hooks: AnyHook[] = [
     { name: 'a', beforeTool: never },
@@ -221,7 +218,7 @@ test('counts fast runs, and traces runs of a millisecond', async () => {
   ])
 })
 
-test('what came later does not seem to have come first, though the clock of the day is coarse', async () => {
+test('keeps the order of hooks although the wall clock is coarse', async () => {
   vi.useRealTimers()
   vi.useFakeTimers({ toFake: ['Date'] })
   const hooks: AnyHook[] = Array.from({ length: 50 }, (_, at) => ({

@@ -21,7 +21,7 @@ async function expectTold(agent: Agent, [phase, words, value]: Told): Promise<vo
   if (value !== undefined) expect(outcome.value).toEqual(value)
 }
 
-describe('what an extension answers', () => {
+describe('the answer of an extension', () => {
   const ANSWERS: Record<string, readonly [place: keyof Extension, answer: unknown, told: Told]> = {
     nothing: ['transform_user_input', undefined, ['beforeTurn', 'pass']],
     none: ['intercept_tool_call', null, ['beforeTool', 'pass']],
@@ -56,7 +56,7 @@ describe('what an extension answers', () => {
     ['intercept_tool_call', { value: 'No.' }, 'beforeTool'],
   ]
 
-  test.each(NONSENSE)('%s: %j is a failure, closed where it is closed', async (place, answer, phase) => {
+  test.each(NONSENSE)('is a failure, blocked if closed, for %s: %j', async (place, answer, phase) => {
     const extension = { [place]: () => answer } as Extension
     const open = new Agent(fromExtension(extension, { name: 'x' }))
     expect(inWords(await open.ask(phase))).toBe('pass')
@@ -91,7 +91,7 @@ describe('what an extension answers', () => {
     expect(await judging.call('bash', { command: 'ls' })).toBe('block by x: No.')
   })
 
-  test('it finds itself', async () => {
+  test('keeps its this', async () => {
     class Counting {
       calls = 0
       transform_user_input(): void {
@@ -104,7 +104,7 @@ describe('what an extension answers', () => {
   })
 })
 
-describe('what a provider does to an event', () => {
+describe('a provider that changes an event', () => {
   const MESSAGES = EVENTS.beforeModel.messages
   const shouted = MESSAGES.map(each => ({ ...each, text: each.text.toUpperCase() }))
   const shout = (event: any): void => {
@@ -205,7 +205,7 @@ describe('what a provider does to an event', () => {
     ['on_after_tool_call', 'afterTool', ['tool_name', 'tool_call_id', 'arguments', 'error', 'foo']],
   ]
 
-  test.each(READ_ONLY)('of %s in %s: %j are not to be written', async (method, phase, fields) => {
+  test.each(READ_ONLY)('cannot write the read-only fields of %s in %s: %j', async (method, phase, fields) => {
     const refused: string[] = []
     const provider = {
       name: 'p',
@@ -223,7 +223,7 @@ describe('what a provider does to an event', () => {
     expect(refused).toEqual(fields)
   })
 
-  test('what it reads', async () => {
+  test('may read everything', async () => {
     const seen: unknown[] = []
     const agent = new Agent(
       fromProvider({
@@ -238,7 +238,7 @@ describe('what a provider does to an event', () => {
     expect(seen).toEqual(['ENOENT', 's1', '{"code":2}', 's1', 'overloaded_error'])
   })
 
-  test('once set, cancel reads as what it was set to', async () => {
+  test('reads cancel as it was set', async () => {
     const seen: unknown[] = []
     const provider: HookProvider = {
       name: 'p',
@@ -255,7 +255,7 @@ describe('what a provider does to an event', () => {
   test.each([
     [{}, 'pass'],
     [{ onFailure: 'block' }, 'block by p: The hook p failed to check this, and is set to block on failure.'],
-  ] as [FromProviderOptions, string][])('who throws, with %j: %s', async (options, words) => {
+  ] as [FromProviderOptions, string][])('fails with an exception, with %j: %s', async (options, words) => {
     const provider: HookProvider = {
       name: 'p',
       async on_before_tool_call() {
@@ -265,7 +265,7 @@ describe('what a provider does to an event', () => {
     expect(await new Agent(fromProvider(provider, options)).call('ls')).toBe(words)
   })
 
-  test('name, priority and decisions are its own, or said', () => {
+  test('has its own name, priority and decisions, or configured ones', () => {
     class Named {
       on_after_tool_call(): void {}
       on_before_tool_call(): void {}

@@ -66,7 +66,7 @@ const WRONG: Record<string, readonly [hooks: readonly unknown[], line: string, o
   ],
 }
 
-test.each(Object.entries(WRONG))('%s is found when the hooks are made', (_, [hooks, line, options]) => {
+test.each(Object.entries(WRONG))('finds %s when the hooks are created', (_, [hooks, line, options]) => {
   expect(() => createHooks(hooks as AnyHook[], options)).toThrow(new TypeError(`createHooks: ${line}`))
 })
 
@@ -144,23 +144,26 @@ const UNREADABLE: Record<string, unknown> = {
   nothing: undefined,
 }
 
-test.each(Object.entries(UNREADABLE))('%s: open hooks pass, closed ones block, and nobody throws', (_, event) => {
-  const line = 'the event of my-agent in beforeTool cannot be read'
-  const open: AnyHook = { name: 'open', beforeTool }
-  const closed: AnyHook = { name: 'closed', onFailure: 'block', beforeTool }
-  const elsewhere: AnyHook = { name: 'elsewhere', onFailure: 'block', afterTool: beforeTool }
-  const run = (...hooks: AnyHook[]) => {
-    const told = about()
-    const outcome = createHooks(hooks).run('beforeTool', event as EventOf<'beforeTool'>, told)
-    return { outcome: outcome as Awaited<typeof outcome>, lines: told.lines }
-  }
-  const passed = run(open, elsewhere)
-  expect(inWords(passed.outcome)).toBe('pass')
-  expect(passed.lines).toEqual([`${line}: the hooks did not run, which counts as pass`])
-  const blocked = run(open, closed)
-  expect(inWords(blocked.outcome)).toBe(
-    'block by closed: The hook closed failed to check this, and is set to block on failure.',
-  )
-  expect(blocked.outcome.detail).toBe(line)
-  expect(blocked.lines).toEqual([`${line}: the hooks did not run, which counts as block`])
-})
+test.each(Object.entries(UNREADABLE))(
+  'passes with open hooks and blocks with closed ones, without an exception: %s',
+  (_, event) => {
+    const line = 'the event of my-agent in beforeTool cannot be read'
+    const open: AnyHook = { name: 'open', beforeTool }
+    const closed: AnyHook = { name: 'closed', onFailure: 'block', beforeTool }
+    const elsewhere: AnyHook = { name: 'elsewhere', onFailure: 'block', afterTool: beforeTool }
+    const run = (...hooks: AnyHook[]) => {
+      const told = about()
+      const outcome = createHooks(hooks).run('beforeTool', event as EventOf<'beforeTool'>, told)
+      return { outcome: outcome as Awaited<typeof outcome>, lines: told.lines }
+    }
+    const passed = run(open, elsewhere)
+    expect(inWords(passed.outcome)).toBe('pass')
+    expect(passed.lines).toEqual([`${line}: the hooks did not run, which counts as pass`])
+    const blocked = run(open, closed)
+    expect(inWords(blocked.outcome)).toBe(
+      'block by closed: The hook closed failed to check this, and is set to block on failure.',
+    )
+    expect(blocked.outcome.detail).toBe(line)
+    expect(blocked.lines).toEqual([`${line}: the hooks did not run, which counts as block`])
+  },
+)

@@ -48,7 +48,7 @@ describe('the request: three places in the loop of an agent', () => {
     ['fix the bug', false, '/start-feature fix the bug'],
     ['fix the bug', true, 'fix the bug'],
     ['what is this?', false, 'what is this?'],
-  ])('transform_user_input: "%s", plan %s: "%s"', async (prompt, hasPlan, said) => {
+  ])('transforms the prompt in transform_user_input: "%s", plan %s: "%s"', async (prompt, hasPlan, said) => {
     const agent = new Agent(
       fromExtension(
         my_input_hook(() => hasPlan),
@@ -58,7 +58,7 @@ describe('the request: three places in the loop of an agent', () => {
     expect((await agent.ask('beforeTurn', { prompt })).value).toBe(said)
   })
 
-  test('before_llm_call: guardrails with a plan, a reminder without one', async () => {
+  test('adds in before_llm_call: guardrails with a plan, a reminder without one', async () => {
     const state = { hasPlan: false }
     const extension: Extension = {
       before_llm_call: ({ messages, system_prompt }) => {
@@ -82,13 +82,13 @@ describe('the request: three places in the loop of an agent', () => {
     }
   })
 
-  test('before_llm_call: a block is what the model would have been asked', async () => {
+  test("replaces the model's answer by a block in before_llm_call", async () => {
     const extension: Extension = { before_llm_call: () => ({ action: 'block', value: 'Budget spent.' }) }
     const agent = new Agent(fromExtension(extension, { name: 'workflow' }))
     expect(inWords(await agent.ask('beforeModel'))).toBe('block by workflow: Budget spent.')
   })
 
-  test('intercept_tool_call: no edits of the project without a plan, but in plans/ and handoff/', async () => {
+  test('blocks edits of the project in intercept_tool_call without a plan, except in plans/ and handoff/', async () => {
     const extension: Extension = {
       intercept_tool_call: ({ tool_name, tool_args }) => {
         const isWriting = ['write', 'edit'].includes(tool_name)
@@ -102,7 +102,7 @@ describe('the request: three places in the loop of an agent', () => {
     expect(await agent.call('read', { path: 'src/a.ts' })).toBe('pass')
   })
 
-  test('lower priority is earlier, rewrites reach those behind, a block ends it', async () => {
+  test('runs lower priority earlier, passes rewrites on, and stops at a block', async () => {
     const seen: string[] = []
     const append = (name: string, priority: number): AnyHook =>
       fromExtension(
@@ -142,7 +142,7 @@ describe('the request: three places in the loop of an agent', () => {
     expect(seen).toEqual([{ route: 'plan' }])
   })
 
-  test('state of a turn is there for all of its tools, and gone behind it', async () => {
+  test('keeps the state of a turn for all of its tools, and drops it afterwards', async () => {
     const seen: unknown[] = []
     const extension: Extension = {
       transform_user_input: ({ turn_state }) => {
@@ -161,7 +161,7 @@ describe('the request: three places in the loop of an agent', () => {
     expect(seen).toEqual([{ plan_required: true, authorized_paths: ['plans/', 'handoff/'] }, {}])
   })
 
-  test('its loop: what each action does in an agent', async () => {
+  test("has each action's effect in the loop of an agent", async () => {
     const extension: Extension = {
       transform_user_input: ({ user_message }) =>
         user_message === 'stop'
@@ -201,7 +201,7 @@ describe('the request: three places in the loop of an agent', () => {
 
   // In Pi, as the document has it: `{ rewrite }` is ignored without a word, `systemPrompt` replaces the whole prompt, a `message`
   // that is a text is none, and `event.tool` is `event.toolName`. Written once, it need not know.
-  test('the guard of the document, as an extension for every agent', async () => {
+  test('runs the guard of the document as an extension for every agent', async () => {
     const plan = { exists: false }
     const workflow_guard: Extension = {
       transform_user_input: ({ user_message }) =>
@@ -232,7 +232,7 @@ describe('the request: three places in the loop of an agent', () => {
     expect(await turn()).toEqual(['implement it', 'Follow TDD. Be surgical. Run tests before claiming done.', 'pass'])
   })
 
-  test('its configuration, with the guard that is ready made', async () => {
+  test('runs its configuration with the ready-made guard', async () => {
     const root = mkdtempSync(join(tmpdir(), 'documents-'))
     afterwards(() => rmSync(root, { recursive: true }))
     const agent = new Agent(
@@ -258,7 +258,7 @@ describe('the request: three places in the loop of an agent', () => {
 })
 
 describe('the page of Locus: providers with six phases', () => {
-  test('an audit prints what goes in and what comes out', async () => {
+  test('prints input and output in an audit', async () => {
     const printed: string[] = []
     class AuditHook implements HookProvider {
       readonly name = 'audit'
@@ -277,7 +277,7 @@ describe('the page of Locus: providers with six phases', () => {
     expect(agent.lines).toEqual([])
   })
 
-  test('each call of a tool is mirrored into a queue of the host, by its id', async () => {
+  test('mirrors each call of a tool into a queue of the host, by its id', async () => {
     class ActionQueueHook implements HookProvider {
       readonly priority = HookPriority.BUSINESS_DEFAULT
       readonly #queue: object[]
@@ -307,7 +307,7 @@ describe('the page of Locus: providers with six phases', () => {
     ])
   })
 
-  test('six phases, and of a provider only those that it has', async () => {
+  test("calls only the existing ones of a provider's six phases", async () => {
     const called: string[] = []
     const note = (name: string) => (): void => void called.push(name)
     const provider: HookProvider = {
@@ -366,7 +366,7 @@ describe('the page of Locus: providers with six phases', () => {
     },
   }
 
-  test.each(Object.entries(CANCELLED))('a statement that drops a table is cancelled, %s', async (_, cancel) => {
+  test.each(Object.entries(CANCELLED))('cancels a statement that drops a table, %s', async (_, cancel) => {
     const agent = new Agent(
       fromProvider({
         name: 'sql',
@@ -404,7 +404,7 @@ describe('the page of Locus: providers with six phases', () => {
     expect(agent.lines.join()).toMatch(/read only property.*not extensible/)
   })
 
-  test('what ships composed in one list', async () => {
+  test('composes the ready-made guards in one list', async () => {
     const lines: string[] = []
     const plugin = createTestPlugin({ host: 'mine' })
     // TelemetryHook is the plugin itself. SteeringHook(approver=) and ModelRetryHook(backoff_seconds=) are errors in the code.
@@ -441,7 +441,7 @@ describe('the page of Locus: providers with six phases', () => {
   })
 
   // The page has a judge that votes "rewrite", too; its code has none, and lets the call run where the judge fails.
-  test('a second model approves tools, and where it cannot nothing runs', async () => {
+  test('runs nothing if the second model that approves tools fails', async () => {
     const approver = async (name: string): Promise<'approve' | 'reject'> => {
       if (name === 'pay') throw new Error('no connection')
       return name === 'search' ? 'approve' : 'reject'

@@ -10,7 +10,7 @@ test('copies and freezes plain data deeply', () => {
   expect([given, given.a, given.a[1]].some(Object.isFrozen)).toBe(false)
 })
 
-test('what was made in another realm is plain data, too', () => {
+test('copies plain data of another realm, too', () => {
   const given = runInNewContext('({ command: "ls", list: [{ a: 1 }] })')
   const copy = frozenCopy(given)
   expect(copy).not.toBe(given)
@@ -25,7 +25,7 @@ test('keeps other objects by reference', () => {
   expect(frozenCopy(date)).toBe(date)
 })
 
-test('what leads back to itself is copied once', () => {
+test('copies a cycle once', () => {
   const circle: Record<string, unknown> = { name: 'a' }
   circle['left'] = circle
   circle['right'] = [circle, circle]
@@ -36,7 +36,7 @@ test('what leads back to itself is copied once', () => {
   expect(Object.isFrozen(frozenCopy(circle)['right'])).toBe(true)
 })
 
-test('what is named many times costs what it is, and not what it would be written out', () => {
+test('copies a value with many references once, not once per reference', () => {
   let shared: object = {}
   for (let level = 0; level < 90; level++) shared = { left: shared, right: shared }
   const copy = frozenCopy(shared) as { left: unknown; right: unknown }
@@ -61,7 +61,7 @@ test('reads a getter once', () => {
   expect([copy.command, copy.command]).toEqual(['1', '1'])
 })
 
-test('what is deeper than any agent goes ends nothing', () => {
+test("terminates for data deeper than any agent's", () => {
   let deep: object = {}
   for (let level = 0; level < 100_000; level++) deep = { deep }
   expect(frozenCopy(deep)).toMatchObject({ deep: {} })

@@ -97,7 +97,7 @@ const FITTING: readonly (readonly [Phase, unknown, Capabilities, done: string, t
   ['beforeModel', block('No.'), {}, 'pass', ['guard block none']],
 ]
 
-test.each(FITTING)('%s %j of a host that can %j: %s', async (phase, verdict, able, done, told) => {
+test.each(FITTING)('applies %s %j of a host that supports %j: %s', async (phase, verdict, able, done, told) => {
   const { hooks, notes } = hostHooks([saying(phase, verdict)], able)
   const outcome = await hooks.run(phase, IDS, EVENTS[phase])
   expect(inFull(outcome)).toBe(done)
@@ -117,7 +117,7 @@ function tableValue(phase: Phase): unknown {
   return phase === 'afterTurn' ? afterTurn.answer : beforeModel.messages
 }
 
-test('what is rewritten in front of a block is not said to have been done', async () => {
+test('does not report a rewrite before a block as done', async () => {
   const hooks = [
     saying('beforeTool', rewrite({ command: 'ls' }), 'first'),
     { name: 'last', beforeTool: () => block('No.') },
@@ -127,7 +127,7 @@ test('what is rewritten in front of a block is not said to have been done', asyn
   expect(notes.ends()).toEqual(['first rewrite none', 'last block blocked'])
 })
 
-test('of several who ask the first is the one that did', async () => {
+test('names the first of several hooks that ask', async () => {
   const { hooks, notes } = hostHooks([
     { name: 'a', decisions: ['ask'], beforeTool: () => ask('a?') },
     { name: 'b', decisions: ['ask'], beforeTool: () => ask('b?') },
@@ -136,7 +136,7 @@ test('of several who ask the first is the one that did', async () => {
   expect(notes.ends()).toEqual(['a ask asked', 'b ask none'])
 })
 
-test('a failure is told with what the host does, open and closed', async () => {
+test('reports a failure with its effect on the host, open and closed', async () => {
   const broken = (): never => {
     throw new Error('broken')
   }
@@ -200,7 +200,7 @@ test('evicts the oldest turns that never end', async () => {
   expect(states[1002]).not.toBe(states[0])
 })
 
-test('a turn that goes on is none of those, and what was counted in one that goes is told', async () => {
+test('excludes a continued turn, and reports the counts of a discarded one', async () => {
   const states = new Set<unknown>()
   const { hooks, notes } = hostHooks([
     { name: 'a', decisions: [], beforeTool: (_, { state, turnId }) => void (turnId === 'long' && states.add(state)) },
@@ -235,7 +235,7 @@ test('emits the count of fast runs once, at the end of the turn', async () => {
   expect(notes.told.length - early).toBeLessThanOrEqual(4)
 })
 
-test('what decided is told with its beginning and its end, and what it said', async () => {
+test('reports the deciding hook with start, end and decision', async () => {
   const { hooks, notes } = hostHooks([
     { name: 'guard', priority: 5, beforeTool: () => block('No.', { detail: 'rule 7' }) },
   ])
@@ -293,8 +293,8 @@ const throws = (): never => {
 test.each([
   ['a plugin that cannot be had', { plugin: throws }],
   ['a plugin that throws', { plugin: () => ({ emitUntyped: throws, traceparent: throws }) }],
-  ['nobody who could be told', { report: throws }],
-])('%s changes no decision', async (_, broken) => {
+  ['a failing reporter', { report: throws }],
+])('changes no decision: %s', async (_, broken) => {
   const seen: unknown[] = []
   const hooks: AnyHook[] = [
     {
@@ -312,7 +312,7 @@ test.each([
   made.endTurn(IDS)
 })
 
-test('what cannot be read is blocked where a hook is closed and the host can, else it goes on', () => {
+test('blocks unreadable events if a hook is closed and the host supports it, else passes them', () => {
   const closed: AnyHook = { name: 'closed', onFailure: 'block', beforeTool: () => undefined }
   const event = new Proxy({}, { get: throws, ownKeys: throws }) as EventOf<'beforeTool'>
   const run = (able: Capabilities) =>
@@ -401,12 +401,12 @@ const IMPOSSIBLE: readonly (readonly [hook: object, able: Capabilities, lines: r
   ],
 ]
 
-test.each(IMPOSSIBLE)('attached: %j to %j', (hook, able, lines) => {
+test.each(IMPOSSIBLE)('attaches %j to %j', (hook, able, lines) => {
   const said = hostHooks([{ name: 'h', ...hook } as AnyHook], able).lines
   expect(said).toEqual(lines.map(line => `hookspan: ${line}`))
 })
 
-test('says of a provider and an extension only what they decide in each phase', () => {
+test('lists for a provider and an extension only their decisions in each phase', () => {
   const able: Capabilities = {
     beforeTurn: ['block'],
     beforeModel: ['inject'],

@@ -83,7 +83,7 @@ test('passes state and log lines between thread and agent', async () => {
   expect(said).toEqual(['from the thread'])
 })
 
-test('what the state has become meanwhile is not set back', async () => {
+test('does not reset state changed meanwhile', async () => {
   const hooks = await isolated()
   const asked = about()
   Object.assign(asked.state, { seen: 1, calls: { made: 1 } })
@@ -98,7 +98,7 @@ import { budget, loopGuard } from 'hookspan/hooks/builtin'
 export default () => [loopGuard({ repeats: 1 }), budget({ turn: { toolCalls: 3 } })]
 `
 
-test('what a hook remembers of a turn is there at its next call, and not in another turn', async () => {
+test("keeps a hook's memory of a turn for its next call, and not in another turn", async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'g.mjs': REMEMBERING })
   const { hooks, lines } = await scene.load({ options: { g: { isolate: true } } })
@@ -117,7 +117,7 @@ test.each([
   ['function', /could not be cloned/],
   ['exit', 'its thread ended'],
   ['eat', /its thread ended: .*memory/],
-])('%s: the hook has failed, and the next call is answered', async (command, message) => {
+])('counts a failure, and answers the next call: %s', async (command, message) => {
   const hooks = await isolated()
   const outcome = await ask(hooks, command)
   expect(outcome).toMatchObject({ decision: 'block', by: 'obedient', runs: [{ failure: 'threw' }] })
@@ -134,7 +134,7 @@ test('terminates an endless loop, and answers the next call from a new thread', 
   expect((await askUntilAnswered(hooks, 'count')).reason).toMatch(/^call \d+$/)
 })
 
-test('whoever waits for a thread that is ended is told so', async () => {
+test('informs each waiting caller when a thread ends', async () => {
   const hooks = await isolated(300)
   const [loop, other] = await Promise.all([ask(hooks, 'loop'), ask(hooks, 'count')])
   expect(loop.runs[0]?.failure).toBe('timed_out')
@@ -156,7 +156,7 @@ test.each([
   ["throw new Error('no luck')\n", /is not loaded: no luck; fix it/],
   ['\n\nexport default {{\n', /is not loaded: Unexpected token '\{' \(node --check says where\); fix it/],
   ['process.exit(3)\n', /is not loaded: its thread ended; fix it/],
-])('what cannot be loaded into a thread is a line: %s', async (text, line) => {
+])('reports code that cannot be loaded into a thread: %s', async (text, line) => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': text })
   const { hooks, lines } = await scene.load({ options: { a: { isolate: true } } })

@@ -45,7 +45,7 @@ test('passes options to a file, by its name with or without the extension', asyn
   expect(loaded.map(({ hook }) => hook.name)).toEqual(['a {"max":5}', 'b {"on":true}', 'c {"x":[1]}', 'd {}'])
 })
 
-test('options for a file that is not there are a line: a guard without them may guard nothing', async () => {
+test('reports options for a missing file: a guard without them may guard nothing', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   const { lines } = await scene.load({ options: { a: {}, aa: {} } })
@@ -77,7 +77,7 @@ test.each([
   ['exports an empty list', 'export default []\n', `is not loaded: ${NONE}; fix it, or remove it from the folder`],
   ['exports what is no hook', 'export default [5, null]\n', ': a hook is an object with a name; it is left out'],
   ['has no phase', "export default { name: 'x' }\n", /: the hook "x" has no phase: .*; it is left out/],
-])('a file that %s is a line, and costs no other file', async (_, text, line) => {
+])('reports a file that %s, and loads all others', async (_, text, line) => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': text, 'z.mjs': blocker('z') })
   const { loaded, lines } = await scene.load()
@@ -99,7 +99,7 @@ test('keeps the first hook of a name', async () => {
   ])
 })
 
-test('what others could have written is not loaded', async () => {
+test('loads no file that other users can write', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a'), 'b.mjs': blocker('b'), 'c/index.mjs': blocker('c') })
   chmodSync(join(scene.globalFolder, 'a.mjs'), 0o620)
@@ -126,7 +126,7 @@ test.each<[string, string, (folder: string) => void]>([
   ['a link that leads nowhere', 'other.mjs', folder => symlinkSync('/nowhere', join(folder, 'judge.mjs'))],
   ['a folder of hooks that others may write to', 'judge.mjs', folder => chmodSync(folder, 0o777)],
   ['a folder of hooks that is full', 'judge.mjs', folder => truncateSync(join(folder, 'judge.mjs'), FULL)],
-])('the options of %s go to no file of a project', async (_, path, spoil) => {
+])('passes the options of %s to no file of a project', async (_, path, spoil) => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { [path]: blocker('own') })
   scene.put(scene.projectFolder, { 'judge.mjs': JUDGE })
@@ -171,7 +171,7 @@ test('does not load a folder that is a whole disk', async () => {
   expect(loaded).toEqual([])
 })
 
-test('what runs is a copy, for this process alone; those of processes that are gone go', async () => {
+test('runs a copy for this process alone, and removes those of ended processes', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': 'export default { name: import.meta.url, beforeTool() {} }\n' })
   // No process has this number.
@@ -186,7 +186,7 @@ test('what runs is a copy, for this process alone; those of processes that are g
 test.each([
   ['there is no such folder', {}],
   ['no folder is configured', { globalFolder: undefined }],
-])('%s: no hooks, and no line', async (_, settings) => {
+])('finds no hooks, without a line: %s', async (_, settings) => {
   expect(await new HooksScene().load(settings)).toMatchObject({ hooks: undefined, lines: [], notes: [], loaded: [] })
 })
 
@@ -211,7 +211,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['exports one name twice', { 'a.mjs': "export default [1, 2].map(() => ({ name: 'x', beforeTurn() {} }))\n" }],
   ['has the name of a hook in another one', { '_.mjs': HARMLESS, 'a.mjs': HARMLESS }],
   ['is broken beside another of its name', { 'a.js': HARMLESS, 'a.mjs': 'export default 5\n' }],
-])('a required file that %s: nothing happens until it is loaded', async (_, files) => {
+])('blocks everything until a required file loads that %s', async (_, files) => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, files)
   const { hooks, lines } = await scene.load({ options: { a: { required: true } } })
@@ -225,7 +225,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   expect(now.loaded.map(({ hook }) => hook.name)).not.toContain('required:a')
 })
 
-test('a required file that only a trusted project has stays closed, and says why and what to do', async () => {
+test('stays closed for a required file that only a trusted project has, with the reason and the fix', async () => {
   const scene = new HooksScene()
   scene.put(scene.projectFolder, { 'a.mjs': blocker('a') })
   new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
@@ -243,7 +243,7 @@ test('a required file that only a trusted project has stays closed, and says why
   })
 })
 
-test('a required file that is nowhere is a line, also where it could be meant for a project', async () => {
+test('reports a required file that does not exist, even if it may be meant for a project', async () => {
   const scene = new HooksScene()
   const { lines } = await scene.load({ isProjectLocal: true, options: { a: { required: true }, b: {} } })
   expect(plain(lines, scene)).toEqual([

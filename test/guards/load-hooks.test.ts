@@ -25,11 +25,11 @@ test.each<[string, object]>([
   ['hooks: /srv/hooks', { ...USUAL, globalFolder: '/srv/hooks', isGlobalFolderNamed: true }],
   ['hooks: false', { ...USUAL, globalFolder: undefined }],
   ['hooks: {project_local: true, time_limit_ms: 5}', { ...USUAL, isProjectLocal: true, timeLimitMillis: 5 }],
-])('the settings of %j', (yaml, expected) => {
+])('reads the settings of %j', (yaml, expected) => {
   expect(settings(yaml)).toEqual(expected)
 })
 
-test('the usual places of the system count, and without a home directory there are none', () => {
+test("uses the system's usual folders, and none without a home directory", () => {
   expect(settings('', { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' })).toMatchObject({
     globalFolder: '/c/hookspan/hooks',
     privateFolder: '/s/hookspan/hooks',
@@ -49,7 +49,7 @@ function sceneWith(yaml: string): HooksScene {
   return scene
 }
 
-test('a file that cannot be used is a line, where it may have said something of hooks', async () => {
+test('reports an unusable file if it may configure hooks', async () => {
   const scene = sceneWith('hooks: {global_dir: /srv/hooks}\nsample_rate:\t[\n')
   const linesOf = async (options?: Parameters<typeof loadHooks>[0]): Promise<string[]> => {
     const { lines, close } = await loadHooks(options)
@@ -65,7 +65,7 @@ test('a file that cannot be used is a line, where it may have said something of 
   ])
 })
 
-test('a program loads what the person has configured; what it says itself wins', async () => {
+test("loads a program's configured hooks; its own options win", async () => {
   const scene = sceneWith('hooks: {project_local: true}\n')
   new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
   const names = async (options?: Parameters<typeof loadHooks>[0]): Promise<[string[] | undefined, string[]]> => {
@@ -84,7 +84,7 @@ test('a program loads what the person has configured; what it says itself wins',
   ])
 })
 
-test('without a place nothing is trusted', async () => {
+test('trusts nothing without a folder', async () => {
   const scene = new HooksScene()
   scene.put(scene.projectFolder, { 'p.mjs': blocker('p') })
   new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)

@@ -46,7 +46,7 @@ const RUNS: readonly (readonly [command: string, result: string, hook: readonly 
   ['ls', 'ran ls', []],
 ]
 
-test.each(RUNS)('%s: %s, and the trace names who decided', async (command, result, expected) => {
+test.each(RUNS)('applies %s: %s, and names the deciding hook in the trace', async (command, result, expected) => {
   const plugin = createTestPlugin({ host: 'my-agent' })
   expect(await runMyAgent(plugin, command)).toBe(result)
   // A hook that took more than a millisecond to pass, on a busy machine, is there too.
@@ -102,7 +102,7 @@ test('traces hooks by the running plugin of their host, until it shuts down', as
   expect(await askIn('own')).toHaveLength(1)
 })
 
-test('without a plugin one line says that nothing is traced, unless none is wanted', async () => {
+test('reports in one line that nothing is traced without a plugin, unless this is intended', async () => {
   expect(await askIn('alone')).toEqual([
     'hookspan: alone: decisions of hooks are not traced: no plugin of this host runs in this process; ' +
       "create one first, by createPlugin({ host: 'alone' })",

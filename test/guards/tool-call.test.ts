@@ -105,18 +105,18 @@ function inWords({ kind, command, cwd, paths, url }: ToolCall): string {
 }
 
 describe.each(Object.entries(AGENTS))('%s', (_, rows) => {
-  test.each(rows)('%s %j: %s', (name, args, words) => {
+  test.each(rows)('reads %s %j: %s', (name, args, words) => {
     expect(inWords(toolCallOf({ name, arguments: args as Record<string, unknown> }))).toBe(words)
   })
 })
 
-test('the folder of the agent is that of a tool which names none', () => {
+test("uses the agent's folder for a tool that names none", () => {
   const bash = { name: 'bash', cwd: '/home', id: 'c1' }
   expect(toolCallOf({ ...bash, arguments: { command: 'ls' } })).toMatchObject({ cwd: '/home', id: 'c1' })
   expect(toolCallOf({ ...bash, arguments: { command: 'ls', workdir: '/srv' } }).cwd).toBe('/srv')
 })
 
-test('a folder that is named is resolved against that of the agent, which is told beside it', () => {
+test("resolves a named folder against the agent's, which is passed beside it", () => {
   const call = (workdir: string): ToolCall =>
     toolCallOf({ name: 'bash', cwd: '/home/me', arguments: { command: 'ls', workdir } })
   expect(call('../you')).toMatchObject({ cwd: '/home/you', agentCwd: '/home/me' })
@@ -128,7 +128,7 @@ test('joins all commands in the arguments of a shell', () => {
   expect(toolCallOf({ name: 'shell', arguments: args }).command).toBe("ls\nrm x\n'a b' c")
 })
 
-test('no path is behind a limit', () => {
+test('finds every path, without a limit', () => {
   const paths = Array.from({ length: 5000 }, (_, at) => `file-${at}`)
   expect(toolCallOf({ name: 'read', arguments: { paths } }).paths).toEqual(paths)
   const patch = paths.map(path => `*** Add File: ${path}`).join('\n')
@@ -148,13 +148,13 @@ test.each([
   ['no arguments', undefined],
   ['null', null],
   ['a text', 'ls'],
-  ['what refuses', refusing],
-])('%s: what agents hand over breaks nobody', (_, args) => {
+  ['a refusing object', refusing],
+])('survives %s from an agent', (_, args) => {
   const call = toolCallOf({ name: 'bash', arguments: args as never })
   expect(call).toMatchObject({ kind: 'shell', command: undefined, paths: [] })
 })
 
-test('no name is another tool', () => {
+test('treats a missing name as another tool', () => {
   expect(toolCallOf({ name: undefined as never, arguments: {} }).kind).toBe('other')
   expect(toolCallOf({ name: 'constructor', arguments: {} }).kind).toBe('other')
 })

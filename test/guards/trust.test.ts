@@ -48,7 +48,7 @@ test.each<[string, (scene: HooksScene) => void]>([
   ['a file more', scene => scene.put(scene.projectFolder, { 'notes.txt': '' })],
   ['a file less', scene => rmSync(join(scene.projectFolder, 'lib', 'b.mjs'))],
   ['another name', scene => renameSync(join(scene.projectFolder, 'lib'), join(scene.projectFolder, 'libs'))],
-])('%s: it is trusted no more, until it is as it was', async (_, change) => {
+])('is lost until the file is as before: %s', async (_, change) => {
   const scene = sceneWith({ 'a.mjs': blocker('a'), 'lib/b.mjs': '' })
   trust(scene)
   expect(await namesAndLines(scene)).toEqual([['a'], [], []])
@@ -94,7 +94,7 @@ test.each<[string, (scene: HooksScene) => void, string]>([
     scene => chmodSync(join(scene.projectFolder, 'a.mjs'), 0o622),
     `hooks: ${FOLDER}/a.mjs is not loaded: others may write to it: chmod go-w ${FOLDER}/a.mjs`,
   ],
-])('%s: none of it is loaded, although it was trusted', async (_, change, line) => {
+])('loads none of a folder that was trusted: %s', async (_, change, line) => {
   const scene = sceneWith({ 'a.mjs': blocker('a'), 'b.mjs': blocker('b') })
   trust(scene)
   change(scene)
@@ -121,7 +121,7 @@ test.each<[string, (scene: HooksScene) => void]>([
     'is empty, as a place where nothing is mounted is',
     scene => mkdirSync(scene.globalFolder, { recursive: true, mode: 0o700 }),
   ],
-])('where a folder that the configuration names %s, any option may be meant for it', async (_, make) => {
+])('may apply any option to a configured folder that %s', async (_, make) => {
   const told = "export default options => ({ name: 'o' + Object.keys(options), beforeTool() {} })\n"
   const scene = sceneWith({ 'mine.mjs': told })
   make(scene)

@@ -107,7 +107,7 @@ const verdict: Verdict<'afterTool'> = retry()
 const impossible: Verdict<'afterTool'> = ask('May I?')
 const event: BeforeTool['tool']['paths'] = []
 
-test('what compiles is made; the rest the compiler refuses', () => {
+test('accepts valid code, and rejects the rest at compile time', () => {
   expect(createHooks(hooks.slice(0, 5)).hooks).toHaveLength(5)
   expect([typed.name, verdict.decision, impossible.decision, event.length]).toEqual(['typed', 'retry', 'ask', 0])
 })

@@ -17,17 +17,17 @@ function pinned(service: string): string | undefined {
   return compose.services[service]?.image.split(':')[1]?.replace(/^v/, '')
 }
 
-test.each(['prometheus', 'collector'] as const)('the %s of the backend tests is that of the compose file', name => {
+test.each(['prometheus', 'collector'] as const)('runs the %s of the compose file in the backend tests', name => {
   expect(BACKEND_SERVERS[name].version).toBe(pinned(name))
 })
 
-test('the module of Prometheus is numbered as its version', () => {
+test('numbers the module of Prometheus by its version', () => {
   const { version, moduleVersion } = BACKEND_SERVERS.prometheus
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   expect(moduleVersion).toBe(`v0.${major * 100 + minor}.${patch}`)
 })
 
-test('the collector is built with what its configurations name, and with nothing else', () => {
+test('builds the collector with the components of its configurations, and no others', () => {
   const configurations = ['collector', 'collector-gateway'].map(name =>
     yaml<Readonly<Record<string, object>>>(`observability/${name}.yaml`),
   )

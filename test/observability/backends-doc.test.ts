@@ -14,8 +14,8 @@ interface Entry {
   readonly endpoint?: string
 }
 
-const PAGE = text('docs/backends/README.md')
-const pages = PAGES.filter(path => path.startsWith('docs/backends/'))
+const PAGE = text('docs/backends.md')
+const pages = PAGES.filter(path => path === 'docs/backends.md')
 const entries: Entry[] = pages.flatMap(path => blocks(text(path), 'yaml')).flatMap(body => parse(body)?.backends ?? [])
 
 /** The type's own keys, with something in the place of what a variable would hold; its vendor's usual variables are set. */
@@ -41,11 +41,11 @@ function tableLine(type: string, row: BackendRow): string {
   return `| \`${type}\` | ${endpoint ? `\`${endpoint}\`` : '–'} | ${protocol} | ${signals} |${temporality} |`
 }
 
-test.each(Object.entries(BACKENDS))('the table has the row of %s as it is in the code', (type, row) => {
+test.each(Object.entries(BACKENDS))('has the row of %s as in the code', (type, row) => {
   expect(PAGE.split('\n')).toContain(tableLine(type, row))
 })
 
-test('every type has an example', () => {
+test('has an example for every type', () => {
   expect(new Set(entries.map(({ type }) => type))).toEqual(new Set(Object.keys(BACKENDS)))
 })
 
@@ -62,7 +62,7 @@ describe.each(entries)('the example for $type', entry => {
     expect(planned).toMatchObject({ ok: true, warnings: [] })
   })
 
-  test('uses no key that nobody reads, and keeps secrets in variables', () => {
+  test('uses only known keys, and keeps secrets in variables', () => {
     const row = backendRow(entry.type)
     for (const key of Object.keys(entry).filter(field => !(field in BACKEND_FIELDS))) {
       const option = row?.options[key.replace(/_env$/, '')]
@@ -72,7 +72,7 @@ describe.each(entries)('the example for $type', entry => {
   })
 })
 
-test('every profile has its command', () => {
+test('has a command for every profile', () => {
   const profiles = new Set(Object.values(compose.services).flatMap(service => service.profiles))
   for (const profile of profiles) expect(PAGE).toContain(`docker compose --profile ${profile} up -d`)
 })

@@ -16,12 +16,12 @@ interface Gateway {
 const { extensions, receivers, exporters, service } = yaml<Gateway>('observability/collector-gateway.yaml')
 const { sending_queue: queue, retry_on_failure: retry } = exporters['otlp_http/store']
 
-test('nothing stands between the answer and the queue on the disk', () => {
+test('has nothing between the answer and the queue on the disk', () => {
   const way = { receivers: ['otlp'], processors: ['memory_limiter'], exporters: ['otlp_http/store'] }
   expect(service.pipelines).toEqual({ traces: way, metrics: way })
 })
 
-test('the queue is on the disk, in bytes, and nothing in it is given up', () => {
+test('has its queue on the disk, in bytes, and drops nothing', () => {
   expect(queue).toMatchObject({ storage: 'file_storage', sizer: 'bytes' })
   // With `wait_for_result` a store that is down would be one that refuses.
   expect(Object.keys(queue)).not.toContain('wait_for_result')
@@ -34,7 +34,7 @@ test('the queue is on the disk, in bytes, and nothing in it is given up', () => 
   expect(service.extensions).toContain('file_storage')
 })
 
-test('agents show a certificate', () => {
+test('requires a certificate of agents', () => {
   expect(receivers.otlp.protocols.http.tls).toMatchObject({
     cert_file: expect.stringContaining('GATEWAY_CERTIFICATE'),
     key_file: expect.stringContaining('GATEWAY_KEY'),

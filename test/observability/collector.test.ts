@@ -26,7 +26,7 @@ function portOf(endpoint: string | undefined): number {
   return Number(endpoint?.split(':').at(-1))
 }
 
-test.each(pipelines)('the pipeline %s refers to what is defined', (_name, pipeline) => {
+test.each(pipelines)('refers only to defined components in the pipeline %s', (_name, pipeline) => {
   for (const part of ['receivers', 'processors', 'exporters'] as const) {
     expect(pipeline[part].length).toBeGreaterThan(0)
     for (const id of pipeline[part]) expect(Object.keys(collector[part])).toContain(id)
@@ -35,7 +35,7 @@ test.each(pipelines)('the pipeline %s refers to what is defined', (_name, pipeli
   expect(pipeline.processors.at(-1)).toBe('batch')
 })
 
-test('nothing is defined that no pipeline uses', () => {
+test('uses every definition', () => {
   for (const part of ['receivers', 'processors', 'exporters'] as const) {
     const used = new Set(pipelines.flatMap(([, pipeline]) => pipeline[part]))
     expect(new Set(Object.keys(collector[part]))).toEqual(used)
@@ -43,7 +43,7 @@ test('nothing is defined that no pipeline uses', () => {
   expect(Object.keys(collector.extensions)).toEqual(collector.service.extensions)
 })
 
-test('traces go to a Jaeger and a Phoenix of the same profile, on ports that they listen on', () => {
+test('sends traces to a Jaeger and a Phoenix of the same profile, on their ports', () => {
   const traces = collector.service.pipelines['traces']
   expect(traces?.exporters).toEqual(['otlp_http/jaeger', 'otlp_http/phoenix'])
   for (const id of traces?.exporters ?? []) {
@@ -54,11 +54,11 @@ test('traces go to a Jaeger and a Phoenix of the same profile, on ports that the
   }
 })
 
-test('Phoenix is never sent JSON', () => {
+test('never sends JSON to Phoenix', () => {
   expect(collector.exporters['otlp_http/phoenix']?.encoding).toBe('proto')
 })
 
-test('metrics wait where Prometheus asks for them', () => {
+test('serves metrics where Prometheus scrapes them', () => {
   const { scrape_configs: jobs } = yaml<{
     scrape_configs: { job_name: string; honor_labels?: boolean; static_configs: { targets: string[] }[] }[]
   }>('observability/prometheus.yml')
@@ -70,7 +70,7 @@ test('metrics wait where Prometheus asks for them', () => {
   expect(job?.honor_labels).toBe(true)
 })
 
-test('what listens for the host is published, and every listener takes connections from outside its container', () => {
+test('publishes the ports for the host, and accepts connections from outside its container on all', () => {
   const { grpc, http } = collector.receivers.otlp.protocols
   const outside = [grpc?.endpoint, http?.endpoint, collector.extensions['health_check']?.endpoint]
   const everything = [...outside, collector.exporters['prometheus']?.endpoint]
@@ -79,7 +79,7 @@ test('what listens for the host is published, and every listener takes connectio
   expect(LISTENS['collector']).toEqual(expect.arrayContaining(everything.map(portOf)))
 })
 
-test('the file is mounted where the command looks for it', () => {
+test('is mounted where the command looks for it', () => {
   const target = service && mounts(service).find(({ from }) => from === './observability/collector.yaml')?.to
   expect(service?.command).toEqual([`--config=${target}`])
 })

@@ -41,12 +41,12 @@ describe.each(services)('service %s', (name, service) => {
     }
   })
 
-  test('belongs to a profile and comes back after a crash', () => {
+  test('belongs to a profile and restarts after a crash', () => {
     expect(service.profiles.length).toBeGreaterThan(0)
     expect(service.restart).toBe('unless-stopped')
   })
 
-  test('has a health check that its image can run, or says why not', () => {
+  test('has a health check that its image can run, or the reason for none', () => {
     const command = CAN_ASK[imageKey(service)]
     if (command === undefined) {
       const block = text('docker-compose.yml').split(`\n  ${name}:\n`)[1]?.split('\n\n')[0] ?? ''
@@ -72,12 +72,12 @@ describe.each(services)('service %s', (name, service) => {
     }
   })
 
-  test('waits for nobody: what it sends to may come later, and another profile may lack it', () => {
+  test('waits for no other service: a target may start later, and another profile may lack it', () => {
     expect(service.depends_on).toBeUndefined()
   })
 })
 
-test('the profiles start what they say', () => {
+test('starts the right services by profile', () => {
   expect(names('jaeger')).toEqual(['jaeger'])
   expect(names('phoenix')).toEqual(['phoenix'])
   expect(names('metrics')).toEqual(['prometheus', 'grafana'])
@@ -87,14 +87,14 @@ test('the profiles start what they say', () => {
   )
 })
 
-test.each(SELECTIONS)('no two services want one port: %s %s %s', (...selection) => {
+test.each(SELECTIONS)('uses no port twice: %s %s %s', (...selection) => {
   const ports = ofProfiles(...selection.filter(Boolean)).flatMap(([, service]) =>
     published(service).map(({ hostPort }) => hostPort),
   )
   expect(ports).toEqual([...new Set(ports)])
 })
 
-test('both Jaegers are the same but for their ports', () => {
+test('has equal Jaegers except for their ports', () => {
   const { jaeger, 'jaeger-behind-collector': behind } = compose.services
   expect({ ...behind, ports: [], profiles: [], networks: {} }).toEqual({
     ...jaeger,
@@ -110,7 +110,7 @@ test.each([
   ['otlp', 'all', 'collector'],
   ['jaeger', 'all', 'collector'],
   ['phoenix', 'all', 'phoenix'],
-])('the backend %s finds its default endpoint in the profile %s at %s', (type, profile, owner) => {
+])('serves the default endpoint of the backend %s in the profile %s at %s', (type, profile, owner) => {
   const endpoint = new URL(backendRow(type)?.endpoint({}) ?? '')
   const there = ofProfiles(profile).filter(([, service]) =>
     published(service).some(({ hostPort }) => hostPort === Number(endpoint.port)),
@@ -119,7 +119,7 @@ test.each([
   expect(there.map(([name]) => name)).toEqual([owner])
 })
 
-test('every version is stated once, and every volume is used', () => {
+test('states every version once, and uses every volume', () => {
   const file = text('docker-compose.yml')
   for (const image of Object.values(compose['x-images'])) expect(file.split(image).length).toBe(2)
   const used = services.flatMap(([, service]) => mounts(service).map(({ from }) => from))

@@ -50,11 +50,11 @@ function mountOf(path: string): string | undefined {
   return service && mounts(service).find(({ from }) => from === `./${path}`)?.to
 }
 
-test('the committed dashboard is what the generator makes of the tables', () => {
+test('is committed as generated from the tables', () => {
   expect(text(FILE)).toBe(generator.dashboardText({ METRIC, INSTRUMENTS }))
 })
 
-test('the generator refuses a label that an instrument does not have', () => {
+test('rejects a label that an instrument does not have', () => {
   const sessions = { ...INSTRUMENTS.sessions, labels: [] }
   expect(() => generator.dashboard({ METRIC, INSTRUMENTS: { ...INSTRUMENTS, sessions } })).toThrow(
     '{ns}.sessions has no label',
@@ -78,26 +78,26 @@ describe.each(targets)('$title: $expr', ({ expr, legendFormat, datasource }) => 
   })
 })
 
-test('every instrument is on it', () => {
+test('shows every instrument', () => {
   const shown = new Set(targets.flatMap(({ expr }) => expectExpression(filled(expr))))
   expect(KEYS.filter(key => !shown.has(key))).toEqual([])
 })
 
-test('its rows are the questions that people have', () => {
+test('has one row per subject', () => {
   expect(dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
     'Turns',
     'Tokens',
-    'Latency by model',
-    'Tools by outcome',
+    'Model requests',
+    'Tools',
     'Errors and retries',
-    'Approvals and waiting time',
-    'Control hooks',
+    'Approvals',
+    'Guards',
     'Child agents',
-    'Hooks and hookspan itself',
+    'hookspan',
   ])
 })
 
-test('no two panels share an id, a title within a row, or a place', () => {
+test('gives each panel its own id and place, and its own title within a row', () => {
   expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
   const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
@@ -106,7 +106,7 @@ test('no two panels share an id, a title within a row, or a place', () => {
   for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24)
 })
 
-test('it can be used with any Prometheus, any namespace and any service', () => {
+test('works with any Prometheus, any namespace and any service', () => {
   const variables = dashboard.templating.list.map(({ name, type }) => [name, type])
   expect(variables).toEqual([
     ['datasource', 'datasource'],
@@ -123,18 +123,18 @@ describe('provisioning', () => {
     'observability/grafana/provisioning/dashboards/hookspan.yaml',
   )
 
-  test.each(datasources)('the data source $name is a service of the stack, on its port', ({ type, url }) => {
+  test.each(datasources)('has the service of the stack, on its port, as the data source $name', ({ type, url }) => {
     const { hostname, port } = new URL(url)
     const target = reached('all', hostname)
     expect(target && imageKey(target)).toBe(type)
     expect(LISTENS[type]).toContain(Number(port))
   })
 
-  test('Prometheus is there in both profiles that have Grafana', () => {
+  test('has Prometheus in both profiles with Grafana', () => {
     for (const profile of service?.profiles ?? []) expect(reached(profile, 'prometheus')).toBeDefined()
   })
 
-  test('the dashboards and the provisioning are mounted where Grafana looks for them', () => {
+  test('mounts dashboards and provisioning where Grafana looks for them', () => {
     const dashboards = mountOf('observability/grafana/dashboards')
     expect(mountOf('observability/grafana/provisioning')).toBe('/etc/grafana/provisioning')
     expect(providers.map(({ options }) => options.path)).toEqual([dashboards])

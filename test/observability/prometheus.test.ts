@@ -26,26 +26,26 @@ function mountOf(path: string): string | undefined {
   return service && mounts(service).find(({ from }) => from === `./${path}`)?.to
 }
 
-test('its files are mounted where it looks for them', () => {
+test('is mounted where it looks for its files', () => {
   expect(service?.command).toContain(`--config.file=${mountOf('observability/prometheus.yml')}`)
   expect(prometheus.rule_files).toEqual([mountOf('observability/rules.yml')])
 })
 
-test('it takes pushes, and the first sample of a short process counts', () => {
+test('accepts pushes, and counts the first sample of a short process', () => {
   expect(service?.command).toContain('--web.enable-otlp-receiver')
   expect(service?.command?.find(flag => flag.startsWith('--enable-feature='))).toContain(
     'created-timestamp-zero-ingestion',
   )
 })
 
-test('both translations of OTLP are the same', () => {
+test('translates OTLP the same way in both cases', () => {
   const collector = yaml<{ exporters: { prometheus: { translation_strategy: string } } }>(
     'observability/collector.yaml',
   )
   expect(collector.exporters.prometheus.translation_strategy).toBe(prometheus.otlp.translation_strategy)
 })
 
-test('it asks the host for hookspan’s own endpoint, under a name that is known on Linux', () => {
+test("scrapes hookspan's own endpoint on the host, under a name that Linux knows", () => {
   const job = prometheus.scrape_configs.find(({ job_name }) => job_name === 'hookspan')
   expect(job?.static_configs).toEqual([{ targets: ['host.docker.internal:9464'] }])
   expect(service?.extra_hosts).toEqual(['host.docker.internal:host-gateway'])
@@ -56,7 +56,7 @@ describe.each(rules)('alert $alert', ({ expr, labels, annotations }) => {
     expectExpression(expr)
   })
 
-  test('says how bad it is and what happened', () => {
+  test('has a severity and a description', () => {
     expect(['warning', 'critical']).toContain(labels['severity'])
     expect(annotations['summary']).toMatch(/\{\{/)
   })
@@ -68,7 +68,7 @@ describe.each(rules)('alert $alert', ({ expr, labels, annotations }) => {
   })
 })
 
-test('stuck turns, errors, drops and token use are watched', () => {
+test('watches stuck turns, errors, drops and token use', () => {
   const names = rules.map(({ alert }) => alert)
   expect(new Set(names).size).toBe(names.length)
   expect(names).toEqual(
@@ -76,7 +76,7 @@ test('stuck turns, errors, drops and token use are watched', () => {
   )
 })
 
-test('every alert has a case for promtool', () => {
+test('has a case for promtool for every alert', () => {
   const cases = text('observability/rules.test.yml')
   for (const { alert } of rules) expect(cases).toContain(alert)
 })

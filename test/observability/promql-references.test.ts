@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { references } from './promql-references.ts'
 
-test('plain and matched names, and the labels of all aggregations around them', () => {
+test('finds plain and matched names, and the labels of all aggregations around them', () => {
   const found = references(
     'histogram_quantile(0.9, sum by (le, model) (rate({__name__=~"a(_s)?_bucket", job=~"x|y(z)"}[5m]))) / sum(b_total)',
   )
@@ -13,7 +13,7 @@ test('plain and matched names, and the labels of all aggregations around them', 
   expect(found[0]?.names.test('aa_bucket')).toBe(false)
 })
 
-test('words of the language, numbers and offsets are no metrics', () => {
+test('finds no metrics in words of the language, numbers and offsets', () => {
   const found = references('sum by (job) (a{x!="1"} unless a offset 30m) > 0 or vector(0) and b_total >= 1e3')
   expect(found.map(({ text, labels }) => [text, labels])).toEqual([
     ['a{x!="1"}', ['x', 'job']],
@@ -22,6 +22,6 @@ test('words of the language, numbers and offsets are no metrics', () => {
   ])
 })
 
-test('a grouping after its argument is refused, not misread', () => {
+test('rejects a grouping after its argument instead of misreading it', () => {
   expect(() => references('sum(a) by (job)')).toThrow('not followed by its argument')
 })

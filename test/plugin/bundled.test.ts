@@ -128,7 +128,7 @@ function treeOf(spans: readonly StoredSpan[]): string[] {
 describe.each([esbuildAs('cjs'), esbuildAs('esm'), esbuildAs('esm', true), withRollup, bun('--compile')])(
   'a host bundled by "$name"',
   bundler => {
-    test('is traced with what its configuration file says, also if it exits at once', async () => {
+    test('is traced as its configuration file says, also if it exits at once', async () => {
       const sink = await OtlpSink.start()
       const config = `backends:\n  - { type: otlp, endpoint: ${sink.url}/v1/traces, protocol: http/protobuf }\n`
       const { home, start } = await bundled(bundler, 'host', config)
@@ -148,7 +148,7 @@ describe.each([esbuildAs('cjs'), esbuildAs('esm'), esbuildAs('esm', true), withR
 )
 
 test.each([esbuildAs('cjs'), esbuildAs('esm'), bun('--compile')])(
-  'a bundle by "$name" with every entry runs, and says why it loads no hooks of a folder',
+  'runs with every entry in a bundle by "$name", and reports why it loads no hooks of a folder',
   async bundler => {
     const { start } = await bundled(bundler, 'all')
     const { stdout, stderr } = await start()
@@ -159,7 +159,7 @@ test.each([esbuildAs('cjs'), esbuildAs('esm'), bun('--compile')])(
   },
 )
 
-test('a bundler that takes what is meant for Node makes a host that lives, with one line', async () => {
+test('runs with one line after a bundler that uses the files meant for Node', async () => {
   const { start } = await bundled(bun('--target=node'), 'host')
   const { stdout, stderr } = await start()
   expect(stdout).toBe('')
@@ -169,7 +169,7 @@ test('a bundler that takes what is meant for Node makes a host that lives, with 
   )
 })
 
-test('an esbuild with conditions of its own makes a host that is traced', async () => {
+test('is traced after esbuild with conditions of its own', async () => {
   const conditions: Bundler = {
     name: 'esbuild, --conditions',
     async bundle(input, output) {

@@ -37,7 +37,7 @@ function tell(plugin: TestPlugin, extra: object = {}, session_id = 's1', turn_id
   void plugin.emit('on_session_end', { ...ids, completed: true })
 }
 
-describe('the host’s active span', () => {
+describe("the host's active span", () => {
   test('is the parent of a turn that begins in it, with `parent: active`', () => {
     const host = hostTelemetry()
     const plugin = createTestPlugin({ parent: 'active' })
@@ -53,7 +53,7 @@ describe('the host’s active span', () => {
     expect(place(rootOf(plugin))).toEqual({ below: undefined, linked: [] })
   })
 
-  test('is not looked at when nobody has said anything', () => {
+  test('is not read by default', () => {
     const host = hostTelemetry()
     const plugin = createTestPlugin()
     host.within('POST /chat', () => tell(plugin))
@@ -68,7 +68,7 @@ describe('the host’s active span', () => {
     expect(rootOf(plugin).parentSpanId).toBe(host.span('first').spanContext().spanId)
   })
 
-  test('of what is asynchronous is its own, whatever else runs', async () => {
+  test('is that of each asynchronous context, whatever else runs', async () => {
     const host = hostTelemetry()
     const plugin = createTestPlugin({ parent: 'active' })
     const serve = (name: string): Promise<void> =>
@@ -83,7 +83,7 @@ describe('the host’s active span', () => {
     }
   })
 
-  test('that is none leaves the turn a trace of its own', () => {
+  test('leaves the turn a trace of its own if there is none', () => {
     hostTelemetry()
     const plugin = createTestPlugin({ parent: 'active' })
     tell(plugin)
@@ -111,7 +111,7 @@ describe('the host’s active span', () => {
     expect(plugin.stats().hooks.error).toBe(0)
   })
 
-  test('of providers that are handed in is one of theirs: one trace, one exporter', async () => {
+  test('is in one trace and one exporter with spans of providers that are passed in', async () => {
     const host = hostTelemetry()
     const { plugin } = scratchPlugin({ tracerProvider: host.tracerProvider, parent: 'active' })
     await host.within('POST /chat', () => tellTurn(plugin))
@@ -121,7 +121,7 @@ describe('the host’s active span', () => {
     expect(new Set(host.ended().map(span => span.spanContext().traceId))).toEqual(new Set([traceId]))
   })
 
-  test('that the host does not sample takes the turn with it, and the metrics stay', async () => {
+  test('excludes the turn if the host does not sample it, and keeps the metrics', async () => {
     const host = hostTelemetry({ sampler: new AlwaysOffSampler() })
     const plugin = createTestPlugin({ parent: 'active' })
     host.within('POST /chat', () => tell(plugin))
@@ -138,7 +138,7 @@ describe('a traceparent of the caller', () => {
     ['link', LINKED],
     ['nest', NESTED],
     ['active', NESTED],
-  ] as const)('in the record, `parent: %s`', (parent, expected) => {
+  ] as const)('is read from the record, `parent: %s`', (parent, expected) => {
     for (const hook of ['on_session_start', 'pre_llm_call'] as const) {
       const plugin = createTestPlugin({ parent })
       plugin.emit(hook, { session_id: 's1', turn_id: 't1', traceparent: TRACEPARENT })
@@ -147,13 +147,13 @@ describe('a traceparent of the caller', () => {
     }
   })
 
-  test('without a word about it is a link', () => {
+  test('is a link without a setting', () => {
     const plugin = createTestPlugin()
     tell(plugin, { traceparent: TRACEPARENT })
     expect(place(rootOf(plugin))).toEqual(LINKED)
   })
 
-  test('in the record is stronger than the active span, which is stronger than that of the process', async () => {
+  test("is preferred from the record to the active span, and that to the process's", async () => {
     const host = hostTelemetry()
     const other = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`
     const plugin = createLivePlugin({ parent: 'active' }, { env: { TRACEPARENT: other } })
@@ -174,7 +174,7 @@ describe('a traceparent of the caller', () => {
     await plugin.shutdown()
   })
 
-  test.each(PARENTS)('that comes when the root is there is a link, once (%s)', parent => {
+  test.each(PARENTS)('is a link if it arrives after the root, once (%s)', parent => {
     const plugin = createTestPlugin({ parent })
     plugin.emit('on_session_start', { session_id: 's1' })
     tell(plugin, { traceparent: TRACEPARENT })
@@ -186,34 +186,34 @@ describe('a traceparent of the caller', () => {
     expect(rootsOf(plugin)[0]?.links[0]?.attributes).toEqual({ 'hermes.link': 'parent' })
   })
 
-  test('that the root knows already is no link beside it', () => {
+  test('is no link if the root has it already', () => {
     const plugin = createTestPlugin({ parent: 'nest' })
     plugin.emit('on_session_start', { session_id: 's1', traceparent: TRACEPARENT })
     tell(plugin, { traceparent: TRACEPARENT })
     expect(place(rootOf(plugin))).toEqual(NESTED)
   })
 
-  test.each(['nest', 'active'] as const)('that is not sampled: nothing is recorded (%s)', parent => {
+  test.each(['nest', 'active'] as const)('records nothing if it is not sampled (%s)', parent => {
     const plugin = createTestPlugin({ parent })
     tell(plugin, { traceparent: `${TRACEPARENT.slice(0, -2)}00` })
     expect(plugin.spans()).toEqual([])
   })
 
-  test('that is not sampled is no reason for a trace of its own to be missing (link)', () => {
+  test('does not exclude a separate trace if it is not sampled (link)', () => {
     const plugin = createTestPlugin({ parent: 'link' })
     tell(plugin, { traceparent: `${TRACEPARENT.slice(0, -2)}00` })
     expect(place(rootOf(plugin))).toEqual(LINKED)
   })
 
-  test('that is sampled counts for more than the own share (nest)', () => {
+  test('overrules the own share if it is sampled (nest)', () => {
     const plugin = createTestPlugin({ parent: 'nest', sample_rate: 0 })
     tell(plugin, { traceparent: TRACEPARENT })
     expect(rootOf(plugin).traceId).toBe(TRACE)
   })
 })
 
-describe('what is stronger than a caller', () => {
-  test.each(PARENTS)('a delegation that is known: its children nest, and that is all (%s)', parent => {
+describe('precedence over a caller', () => {
+  test.each(PARENTS)('prefers a known delegation: its children nest, and nothing else (%s)', parent => {
     const host = hostTelemetry()
     const plugin = createTestPlugin({ parent })
     feedSteps(plugin, [...began(), delegated(100)])
@@ -231,7 +231,7 @@ describe('a turn that begins in a context of ours', () => {
     ['nest', false],
     ['active', true],
   ] as const satisfies readonly (readonly [Parent, boolean])[])(
-    '`parent: %s`: below the tool: %s',
+    'puts the turn below the tool, `parent: %s`: %s',
     (parent, isBelow) => {
       hostTelemetry()
       const plugin = createTestPlugin({ parent })

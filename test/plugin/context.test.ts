@@ -24,8 +24,8 @@ function ended(plugin: Plugin): void {
 
 const spanIn = (held: Context): string | undefined => trace.getSpanContext(held)?.spanId
 
-describe('a span of the user’s', () => {
-  test('stands below the tool that made it, in its trace, wherever each is recorded', () => {
+describe("a span of the user's", () => {
+  test('is below the tool that made it, in its trace, wherever each is recorded', () => {
     const host = hostTelemetry()
     const plugin = createTestPlugin()
     began(plugin)
@@ -36,7 +36,7 @@ describe('a span of the user’s', () => {
     expect(host.span('SELECT').parentSpanContext).toMatchObject({ traceId, spanId })
   })
 
-  test('and ours are one trace in one exporter, where the providers are the host’s', async () => {
+  test("is in one trace and exporter with ours if the providers are the host's", async () => {
     const host = hostTelemetry()
     const { plugin } = scratchPlugin({ tracerProvider: host.tracerProvider })
     began(plugin)
@@ -86,7 +86,7 @@ describe('a span of the user’s', () => {
 })
 
 describe('the context', () => {
-  test('is that of the tool that is named, else of what is innermost in the turn', () => {
+  test('is that of the named tool, else of the innermost span of the turn', () => {
     const plugin = createTestPlugin()
     began(plugin)
     const loop = spanIn(plugin.context(IDS))
@@ -98,7 +98,7 @@ describe('the context', () => {
     )
   })
 
-  test('is the one given with the span in it, and keeps what else it holds', () => {
+  test('is the given one with the span in it, and keeps its other values', () => {
     const plugin = createTestPlugin()
     began(plugin)
     const base = ROOT_CONTEXT.setValue(KEY, 'kept')
@@ -108,7 +108,7 @@ describe('the context', () => {
     expect(spanIn(base)).toBeUndefined()
   })
 
-  test('without one given is the active one with the span in it', () => {
+  test('is the active one with the span in it if none is given', () => {
     hostTelemetry()
     const plugin = createTestPlugin()
     began(plugin)
@@ -134,7 +134,7 @@ describe('the context', () => {
         return plugin
       },
     ],
-  ])('where %s is the one given, or the active one', (what, make) => {
+  ])('is the given or the active one for %s', (what, make) => {
     const host = hostTelemetry()
     const plugin = make()
     host.within('active', span => {
@@ -146,14 +146,14 @@ describe('the context', () => {
     })
   })
 
-  test('is not a matter of `propagate_context`, which is about what is sent', () => {
+  test('ignores `propagate_context`, which is about outgoing data', () => {
     const plugin = createTestPlugin({ propagate_context: false })
     began(plugin)
     expect(spanIn(plugin.context(TOOL))).toBeDefined()
   })
 
   test.each(HOSTILE_VALUES.map(({ name, make }) => [name, make] as const))(
-    'of ids that are none, or on a base that is none, is the active one: %s',
+    'is the active one for invalid ids or on an invalid base: %s',
     (_name, make) => {
       for (const plugin of [createTestPlugin(), scratchPlugin({ enabled: false }).plugin]) {
         began(plugin)
@@ -166,7 +166,7 @@ describe('the context', () => {
   )
 })
 
-test('a traceparent of a provider that records nothing is none', () => {
+test('has no traceparent from a provider that records nothing', () => {
   const { plugin } = scratchPlugin({ tracerProvider: new ProxyTracerProvider() })
   began(plugin)
   expect(plugin.traceparent(TOOL)).toBeUndefined()

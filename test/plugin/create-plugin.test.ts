@@ -33,7 +33,7 @@ const OF_OTHERS: readonly unknown[] = process.listeners('beforeExit')
 
 const TURN = ['tool.terminal', 'llm.qwen3', 'agent']
 
-test('a host that calls `on` reaches what `emit` is, switched off or not', () => {
+test('forwards `on` to `emit`, switched off or not', () => {
   for (const enabled of [true, false]) {
     const { plugin } = scratchPlugin({ enabled })
     expect(plugin.on).toBe(plugin.emit)
@@ -45,7 +45,7 @@ test('a host that calls `on` reaches what `emit` is, switched off or not', () =>
 })
 
 describe('switched off', () => {
-  test('everything is taken, nothing is done', async () => {
+  test('accepts everything and does nothing', async () => {
     const before = process.listenerCount('beforeExit')
     const { plugin, lines, home } = scratchPlugin({ enabled: false })
     expect(tellTurn(plugin)).toBeUndefined()
@@ -60,8 +60,8 @@ describe('switched off', () => {
   })
 })
 
-describe('handlers', () => {
-  test('are there for every hook, and need no this', () => {
+describe('a handler', () => {
+  test('exists for every hook, and needs no this', () => {
     const { plugin } = scratchPlugin({ local_log: false })
     expect(Object.keys(plugin.handlers)).toEqual([...HOOK_NAMES])
     const { on_session_start: start, on_session_end: end } = plugin.handlers
@@ -70,7 +70,7 @@ describe('handlers', () => {
     expect(plugin.stats().hooks.ok).toBe(2)
   })
 
-  test('take what a host hands over beside the payload for nothing', () => {
+  test('ignores further arguments beside the payload', () => {
     const { plugin } = scratchPlugin({ local_log: false })
     const start = plugin.handlers.on_session_start as (...given: unknown[]) => unknown
     expect(start({ session_id: 's1' }, { at: 'never', host: 7 }, () => undefined)).toBeUndefined()
@@ -79,8 +79,8 @@ describe('handlers', () => {
   })
 })
 
-describe('providers that are handed in', () => {
-  test('get the spans and the points, and we export nothing of our own', async () => {
+describe('providers that are passed in', () => {
+  test('receives the spans and the points, and we export nothing of our own', async () => {
     const [spans, points] = [recorded(), counted()]
     const backends = [{ type: 'otlp', endpoint: 'http://127.0.0.1:1' }] as const
     const { plugin, home } = scratchPlugin({ ...spans, ...points, backends: [...backends] })
@@ -93,7 +93,7 @@ describe('providers that are handed in', () => {
     expect(filesBelow(home)).toEqual([])
   })
 
-  test('a tracer provider alone: no points, and none of ours', async () => {
+  test('has no points, and none of ours, with a tracer provider alone', async () => {
     const spans = recorded()
     const { plugin, home } = scratchPlugin({ tracerProvider: spans.tracerProvider })
     await tellTurn(plugin)
@@ -102,7 +102,7 @@ describe('providers that are handed in', () => {
     expect(filesBelow(home)).toEqual([])
   })
 
-  test('a meter provider alone: no spans, and none of ours', async () => {
+  test('has no spans, and none of ours, with a meter provider alone', async () => {
     const points = counted()
     const { plugin, home } = scratchPlugin({ meterProvider: points.meterProvider })
     await tellTurn(plugin)
@@ -112,7 +112,7 @@ describe('providers that are handed in', () => {
     expect(filesBelow(home)).toEqual([])
   })
 
-  test('are the host’s: we do not shut them down', async () => {
+  test("does not shut down the host's providers", async () => {
     const [spans, points] = [recorded(), counted()]
     const { plugin } = scratchPlugin({ ...spans, ...points })
     await plugin.shutdown()
@@ -122,7 +122,7 @@ describe('providers that are handed in', () => {
     expect(await points.names()).toContain('of.the.host')
   })
 
-  test('that throw at every step cost the spans, not the agent', async () => {
+  test('loses the spans, not the agent, if providers throw at every step', async () => {
     const boom = (): never => {
       throw new Error('no tracer today')
     }
@@ -134,7 +134,7 @@ describe('providers that are handed in', () => {
     await plugin.shutdown()
   })
 
-  test.each(['tracerProvider', 'meterProvider'] as const)('that are none cost a line, not the agent: %s', name => {
+  test.each(['tracerProvider', 'meterProvider'] as const)('reports an invalid provider in one line: %s', name => {
     for (const odd of [{}, { getTracer: 1, getMeter: 1 }, 'yes', 42, null, []]) {
       let made: Plugin | undefined
       expect(() => {
@@ -145,7 +145,7 @@ describe('providers that are handed in', () => {
   })
 })
 
-test('no provider of the process is touched', async () => {
+test('touches no provider of the process', async () => {
   const before = [trace.getTracerProvider(), metrics.getMeterProvider(), trace.getActiveSpan()]
   const { plugin } = scratchPlugin()
   await tellTurn(plugin)
@@ -187,7 +187,7 @@ describe('the end of the process', () => {
 })
 
 describe('a plugin that is shut down', () => {
-  test('has ended what was open, once, however often it is told', async () => {
+  test('has ended its open spans, once, however often it is called', async () => {
     const { tracerProvider, names } = recorded()
     const { plugin } = scratchPlugin({ tracerProvider })
     plugin.on('pre_llm_call', { session_id: 's1', turn_id: 't1', model: 'qwen3' })
@@ -197,7 +197,7 @@ describe('a plugin that is shut down', () => {
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })
 
-  test('takes nothing more, counts it, and throws at nobody', async () => {
+  test('accepts nothing more, counts it, and does not throw', async () => {
     const { tracerProvider, names } = recorded()
     const { plugin } = scratchPlugin({ tracerProvider })
     await plugin.shutdown()
@@ -219,11 +219,11 @@ test.each([
   { host: null },
   { enabled: 'perhaps' },
   { backends: {} },
-])('options that make no sense throw nothing: %j', odd => {
+])('does not throw for meaningless options: %j', odd => {
   expect(() => scratchPlugin(odd as unknown as PluginOptions)).not.toThrow()
 })
 
-test('two plugins in one home do not disturb each other', async () => {
+test('separates two plugins in one home', async () => {
   const home = scratchHome()
   const [one, other] = [scratchPlugin({}, home).plugin, scratchPlugin({}, home).plugin]
   await Promise.all([tellTurn(one), tellTurn(other)])

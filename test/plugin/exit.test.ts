@@ -5,7 +5,7 @@ import { createTestPlugin } from '../../src/testing.ts'
 /** Another copy of the package in this process, say a built one, has one of the same name. */
 const atExit = () => process.listeners('exit').filter(({ name }) => name === 'onExit')
 
-test('one plugin that fails to save at the exit keeps no other from it, and does not fail the process', () => {
+test('saves the other plugins at the exit if one fails, and does not fail the process', () => {
   let isSaved = false
   const forget = [
     saveAtExit(() => {
@@ -23,7 +23,7 @@ test('one plugin that fails to save at the exit keeps no other from it, and does
   }
 })
 
-test('a plugin for tests, which nobody has to shut down, is kept by nothing', () => {
+test('keeps nothing alive for a plugin for tests without a shutdown', () => {
   const plugin = createTestPlugin({ host: 'my-agent' })
   plugin.emit('on_session_start', { session_id: 's1' })
   const forget = saveAtExit(() => undefined)

@@ -84,7 +84,7 @@ const reasonsIn = (spans: readonly WireSpan[]): (string | undefined)[] =>
 
 const LOGGED = [true, false]
 
-test.each(LOGGED)('a backend gets the traces that are kept and no other, whole (local log: %s)', async local_log => {
+test.each(LOGGED)('sends the kept traces and no others, whole, to a backend (local log: %s)', async local_log => {
   const sink = await sinkFor()
   const { plugin, lines } = pluginFor(sink, true, { local_log })
   for (const name of ['one', 'two', 'three']) tell(plugin, name, name === 'two' ? 'error' : 'ok')
@@ -95,7 +95,7 @@ test.each(LOGGED)('a backend gets the traces that are kept and no other, whole (
   expect(lines).toEqual([])
 })
 
-test('the local log has all of them, and what was kept is owed to nobody any more', async () => {
+test('has all traces in the local log, and nothing pending', async () => {
   const sink = await sinkFor()
   const { plugin, home } = pluginFor(sink, true)
   tell(plugin, 'one')
@@ -106,7 +106,7 @@ test('the local log has all of them, and what was kept is owed to nobody any mor
   expect([...filesIn(stateOf(home, 'spool')), ...filesIn(stateOf(home, 'kept', 'spool'))]).toEqual([])
 })
 
-test('what is kept waits for a backend that is down, and the next process delivers it', async () => {
+test('delivers a kept trace from the next process if the backend is down', async () => {
   const sink = await sinkFor()
   sink.behaviour = { kind: 'status', status: 503 }
   const { plugin, home } = pluginFor(sink, true, { force_flush_wait_ms: 10 })
@@ -122,7 +122,7 @@ test('what is kept waits for a backend that is down, and the next process delive
   expect(toolNames(sentTo(sink))).toEqual(['two'])
 })
 
-test('it does so too where nothing is held any more', async () => {
+test('delivers it even if nothing is buffered any more', async () => {
   const sink = await sinkFor()
   sink.behaviour = { kind: 'status', status: 503 }
   const { plugin, home } = pluginFor(sink, true, { force_flush_wait_ms: 10 })
@@ -137,7 +137,7 @@ test('it does so too where nothing is held any more', async () => {
   expect(toolNames(sentTo(sink))).toEqual(['three', 'two'])
 })
 
-test('what was kept is removed when it is too old, also where nothing is held any more', async () => {
+test('removes kept traces that are too old, even if nothing is buffered any more', async () => {
   const sink = await sinkFor()
   const home = scratchHome()
   const old = stateOf(home, 'kept', 'traces', '1000-1.jsonl')
@@ -150,7 +150,7 @@ test('what was kept is removed when it is too old, also where nothing is held an
   expect(existsSync(old)).toBe(false)
 })
 
-test('with `hold: false` everything is sent, and the roots say what it is', async () => {
+test('sends everything with `hold: false`, and marks the roots', async () => {
   const sink = await sinkFor()
   const { plugin, home } = pluginFor(sink, { hold: false })
   tell(plugin, 'one')
@@ -161,7 +161,7 @@ test('with `hold: false` everything is sent, and the roots say what it is', asyn
   expect(existsSync(stateOf(home, 'kept'))).toBe(false)
 })
 
-test('nothing goes before the turn is over; then all of it does, in one request', async () => {
+test('sends nothing before the turn is over, then all of it in one request', async () => {
   const sink = await sinkFor()
   const { plugin } = pluginFor(sink, { rate: 1 }, { span_batch_schedule_delay_ms: 1 })
   begin(plugin, 'one')
@@ -173,7 +173,7 @@ test('nothing goes before the turn is over; then all of it does, in one request'
   expect(sink.requests.map(({ records }) => records.length)).toEqual([3])
 })
 
-test('a backend that extrapolates reads for how many traces one stands', async () => {
+test('has a weight for a backend that extrapolates', async () => {
   const sink = await sinkFor()
   const { plugin } = pluginFor(sink, { rate: 0.9999999, errors: true })
   tell(plugin, 'one')
@@ -184,7 +184,7 @@ test('a backend that extrapolates reads for how many traces one stands', async (
   expect([stateOfTool('one'), stateOfTool('two')]).toEqual(['ot=th:000001ad7f29a8', 'ot=th:0'])
 })
 
-test('what comes late goes the way of its trace', async () => {
+test('sends or drops late spans like their trace', async () => {
   const sink = await sinkFor()
   const { plugin, home } = pluginFor(sink, true)
   const late = (session_id: string): void =>
@@ -202,7 +202,7 @@ test('what comes late goes the way of its trace', async () => {
   expect(toolNames(stored(home))).toEqual(['late-one', 'late-two', 'one', 'two'])
 })
 
-test('a turn that fills too much room is judged by what is known of it, and its root says so', async () => {
+test('decides a turn that fills too much memory by its known state, and marks its root', async () => {
   const sink = await sinkFor()
   const { plugin, home } = pluginFor(sink, { errors: true, max_bytes: 4000 })
   for (const [session_id, status] of [
@@ -237,7 +237,7 @@ function tellLong(plugin: Plugin): void {
   void plugin.on('on_session_end', { ...ids, completed: true })
 }
 
-test('a trace of more spans than a queue takes is sent whole without a local log', async () => {
+test('sends a trace of more spans than a queue has room for whole without a local log', async () => {
   const sink = await sinkFor()
   const { plugin, lines } = pluginFor(sink, true, { local_log: false })
   tellLong(plugin)
@@ -247,7 +247,7 @@ test('a trace of more spans than a queue takes is sent whole without a local log
   expect(lines).toEqual([])
 })
 
-test('it is shown whole, too', async () => {
+test('shows it whole, too', async () => {
   const shown = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   afterwards(() => shown.mockRestore())
   const backends = [{ type: 'console', stream: 'stderr' }]
@@ -257,7 +257,7 @@ test('it is shown whole, too', async () => {
   expect(plugin.stats().backends).toMatchObject([{ name: 'local_log' }, { dropped: 0, delivered: MANY + 2 }])
 })
 
-test('what is known of it is also what a child agent has met that is at work', async () => {
+test('counts the failures of a running child agent as known', async () => {
   const sink = await sinkFor()
   const { plugin, home } = pluginFor(sink, { errors: true, max_bytes: 4000 })
   const [parent, child] = [
@@ -281,7 +281,7 @@ test('what is known of it is also what a child agent has met that is at work', a
   expect(reasonsIn(sentTo(sink))).toEqual(['error'])
 })
 
-test('where roots have no words of ours to say it, everything is sent, and a line says so', async () => {
+test('sends everything, with a line, if roots have none of our names', async () => {
   const sink = await sinkFor()
   const { plugin, lines } = pluginFor(sink, true, { conventions: ['gen_ai'] })
   tell(plugin, 'one')
@@ -292,13 +292,13 @@ test('where roots have no words of ours to say it, everything is sent, and a lin
   ])
 })
 
-test('turns that nobody samples are not judged', async () => {
+test('does not decide turns that are not sampled', async () => {
   const plugin = createTestPlugin({ sample_rate: 0, keep: true })
   tell(plugin, 'one')
   expect((await plugin.metrics()).filter(({ name }) => name === 'hermes.sampling.turns')).toEqual([])
 })
 
-test('a child that fails when its parent is over has the whole trace sent', async () => {
+test('sends the whole trace of a child that fails after its parent has ended', async () => {
   const sink = await sinkFor()
   const { plugin } = pluginFor(sink, true)
   const child = { session_id: 'child', turn_id: 'c1' }

@@ -54,10 +54,10 @@ function registered(context: object, options: PluginOptions = QUIET): Plugin {
 describe('register, shut down, register', () => {
   test.each<[string, (plugin: Plugin) => unknown]>([
     ['shut down', plugin => plugin.shutdown()],
-    ['that is shutting down', plugin => void plugin.shutdown()],
+    ['during its shutdown', plugin => void plugin.shutdown()],
     ['disposed of', plugin => plugin[Symbol.asyncDispose]()],
-    ['that ended with what seemed the end of the process', () => endOfProcess()],
-  ])('after a plugin %s there is one that lives, and each hook reaches it once', async (_how, end) => {
+    ['ended by a presumed exit of the process', () => endOfProcess()],
+  ])('creates one live plugin after a plugin %s, and each hook reaches it once', async (_how, end) => {
     const { context, fire, subscribed } = firing()
     const first = registered(context)
     await end(first)
@@ -73,7 +73,7 @@ describe('register, shut down, register', () => {
     expect(registered(context)).toBe(second)
   })
 
-  test('again and again', async () => {
+  test('creates one again and again', async () => {
     const { context, fire } = firing()
     for (let round = 0; round < 3; round += 1) {
       const plugin = registered(context)
@@ -83,7 +83,7 @@ describe('register, shut down, register', () => {
     }
   })
 
-  test('a plugin that was switched off does not keep one out that is not', async () => {
+  test('creates an enabled plugin beside a disabled one', async () => {
     const { context, fire } = firing()
     const off = registered(context, { ...QUIET, enabled: false })
     expect(registered(context)).toBe(off)
@@ -105,7 +105,7 @@ function endOfProcess(): void {
 }
 
 describe('a host without hooks', () => {
-  test('gets a plugin that is switched off; nothing is opened, and a line says why', () => {
+  test('gets a disabled plugin; nothing is opened, and a line has the reason', () => {
     const listeners = (): number[] => ['beforeExit', 'exit', 'SIGINT'].map(name => process.listenerCount(name))
     const before = listeners()
     const timers = vi.spyOn(globalThis, 'setInterval')
@@ -122,8 +122,8 @@ describe('a host without hooks', () => {
   })
 })
 
-describe('a host that does not take every hook', () => {
-  test('is not spoken of to the person, but to who debugs', async () => {
+describe('a host that does not accept every hook', () => {
+  test('is reported only with debugging on', async () => {
     const { context } = firing(name => name !== 'on_session_reset')
     await registered(context, { ...QUIET, debug: true }).shutdown()
     expect(lines).toEqual([])
@@ -132,7 +132,7 @@ describe('a host that does not take every hook', () => {
     )
   })
 
-  test('or takes none is spoken of: nothing will be recorded', () => {
+  test('is reported if it accepts none: nothing will be recorded', () => {
     const plugin = registered(firing(() => false).context)
     expect(lines).toEqual(['hookspan: register: the host takes none of the hooks; only what is emitted is recorded'])
     plugin.emit('on_session_start', { session_id: 's1' })
@@ -141,7 +141,7 @@ describe('a host that does not take every hook', () => {
 })
 
 describe('`await using`', () => {
-  test('shuts down: what is open is ended', async () => {
+  test('shuts down: its open spans are ended', async () => {
     const { tracerProvider, names } = recorded()
     {
       await using plugin = scratchPlugin({ tracerProvider }).plugin
@@ -161,7 +161,7 @@ describe('`await using`', () => {
         return plugin
       },
     ],
-  ])('of a plugin that is %s disturbs nobody', async (_what, make) => {
+  ])('affects no other code with a plugin that is %s', async (_what, make) => {
     await expect(make()[Symbol.asyncDispose]()).resolves.toBeUndefined()
   })
 })
@@ -218,7 +218,7 @@ describe.each(['end', 'setAttribute'] as const)('a provider whose spans fail at 
   })
 })
 
-test('a processor that fails at the end of one span costs no other its end', async () => {
+test('ends the other spans if a processor fails at the end of one', async () => {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new BasicTracerProvider({
     spanProcessors: [

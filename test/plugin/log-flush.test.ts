@@ -21,7 +21,7 @@ function written(home: string): string {
     .join('')
 }
 
-test('with log_flush_ms: 0 everything is in the log when the hook returns', async () => {
+test('has everything in the log when the hook returns with log_flush_ms: 0', async () => {
   const home = scratchHome()
   const plugin = pluginIn(home, { HOOKSPAN_LOG_FLUSH_MS: '0' })
   plugin.on('on_session_start', { ...IDS, model: 'm' })
@@ -32,7 +32,7 @@ test('with log_flush_ms: 0 everything is in the log when the hook returns', asyn
   await plugin.shutdown()
 })
 
-test('a span that is open for longer than log_flush_ms is noted, a shorter one is not', async () => {
+test('notes a span that is open for longer than log_flush_ms, and no shorter one', async () => {
   const home = scratchHome()
   const plugin = pluginIn(home, { HOOKSPAN_LOG_FLUSH_MS: '1000' })
   plugin.on('on_session_start', { ...IDS, model: 'm' })
@@ -48,7 +48,7 @@ test('a span that is open for longer than log_flush_ms is noted, a shorter one i
   await plugin.shutdown()
 })
 
-test('what comes first has waited for the log, and is written without waiting for log_flush_ms as well', async () => {
+test('writes first spans that waited for the log without waiting for log_flush_ms as well', async () => {
   const home = scratchHome()
   const plugin = pluginIn(home, { HOOKSPAN_LOG_FLUSH_MS: '3600000' })
   plugin.on('on_session_start', { ...IDS, model: 'm' })
@@ -57,7 +57,7 @@ test('what comes first has waited for the log, and is written without waiting fo
   await plugin.shutdown()
 })
 
-test('a host that holds the event loop loses at a kill no more than it emitted in the last log_flush_ms', async () => {
+test('loses at a kill no more than the last log_flush_ms of a host that blocks the event loop', async () => {
   const home = scratchHome()
   const { signal } = await runHost(
     `const plugin = createPlugin({ host: 'agent' })

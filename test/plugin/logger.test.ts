@@ -38,7 +38,7 @@ async function onStderr(options: unknown): Promise<string[]> {
 
 afterEach(() => diag.disable())
 
-test('a line that nobody reads any more on stderr does not end the process', async () => {
+test('does not end the process at a line on a closed stderr', async () => {
   const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('nobody reads it')) })
   const stderr = vi.spyOn(process, 'stderr', 'get').mockReturnValue(broken as unknown as typeof process.stderr)
   const plugin = createPlugin(WRONG as PluginOptions)
@@ -50,21 +50,21 @@ test('a line that nobody reads any more on stderr does not end the process', asy
   await plugin.shutdown()
 })
 
-describe('lines for the person go where the application logs, one line each, and not to stderr', () => {
-  test('which may be a logger whose methods need it', async () => {
+describe('lines for the user', () => {
+  test('passes them to a logger whose methods need this', async () => {
     const logger = new AppLogger()
     expect(await onStderr({ ...WRONG, logger })).toEqual([])
     expect(logger.lines).toEqual([expect.stringMatching(/^warn hookspan: config: sample_rate: .* got 7 /)])
   })
 
-  test('the console', async () => {
+  test('passes them to the console', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue(undefined)
     expect(await onStderr({ ...WRONG, logger: console })).toEqual([])
     expect(warn.mock.calls).toEqual([[expect.stringMatching(SAID)]])
     warn.mockRestore()
   })
 
-  test('the diagnostics of OpenTelemetry', async () => {
+  test('passes the diagnostics of OpenTelemetry, too', async () => {
     const warn = vi.fn()
     const nothing = (): void => undefined
     diag.setLogger(
@@ -75,7 +75,7 @@ describe('lines for the person go where the application logs, one line each, and
     expect(warn.mock.calls).toEqual([[expect.stringMatching(SAID)]])
   })
 
-  test('an error is an error', async () => {
+  test('passes an error as an error', async () => {
     const logger = new AppLogger()
     const broken = Object.defineProperty({ logger }, 'host', {
       enumerable: true,
@@ -87,7 +87,7 @@ describe('lines for the person go where the application logs, one line each, and
     expect(logger.lines).toEqual([expect.stringMatching(/^error hookspan: nothing is recorded/)])
   })
 
-  test('what is said for debugging goes there as well as into its file, where that is on', async () => {
+  test('passes debug lines as well as writing them to their file, if that is on', async () => {
     const home = scratchHome()
     const logger = new AppLogger()
     const options: PluginOptions = {
@@ -115,7 +115,7 @@ describe('a logger that fails', () => {
   test.each([
     ['throws', { warn: fails, error: fails }],
     ['rejects', { warn: () => Promise.reject(new Error('gone')), error: fails }],
-  ])('because it %s is not heard of', async (_, logger) => {
+  ])('is ignored if it %s', async (_, logger) => {
     expect(await onStderr({ ...WRONG, logger })).toEqual([])
   })
 
@@ -123,8 +123,8 @@ describe('a logger that fails', () => {
     ['a function', () => undefined],
     ['a name', 'console'],
     ['without warn', { error: fails }],
-    ['that cannot be looked at', new Proxy({}, { get: fails })],
-  ])('or cannot be used (%s) is one line on stderr, where the others go, too', async (_, logger) => {
+    ['unreadable', new Proxy({}, { get: fails })],
+  ])('is reported in one line on stderr if unusable (%s), and the others follow there', async (_, logger) => {
     expect(await onStderr({ ...WRONG, logger })).toEqual([
       'hookspan: logger: expected an object with the methods error and warn; lines go to stderr\n',
       expect.stringMatching(SAID),

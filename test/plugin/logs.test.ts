@@ -69,7 +69,7 @@ function pluginFor(sink: OtlpSink, fields: object = { logs: true }, options: Plu
   })
 }
 
-test('events come at the end of a turn, in one request, beside the spans that they are about', async () => {
+test('sends events at the end of a turn, in one request, beside their spans', async () => {
   const sink = await sinkThat()
   const { plugin, lines } = pluginFor(sink, { logs: true, protocol: 'http/json' })
   await tellFailure(plugin)
@@ -98,7 +98,7 @@ test('events come at the end of a turn, in one request, beside the spans that th
   expect(lines).toEqual([])
 })
 
-test.each([[{}], [{ logs: false }]])('no backend gets any that has not asked for them: %j', async fields => {
+test.each([[{}], [{ logs: false }]])('sends none to a backend without the setting: %j', async fields => {
   const sink = await sinkThat()
   const { plugin } = pluginFor(sink, fields)
   await tellFailure(plugin)
@@ -107,14 +107,14 @@ test.each([[{}], [{ logs: false }]])('no backend gets any that has not asked for
   expect(plugin.stats().backends.at(-1)).not.toHaveProperty('logs')
 })
 
-test('a backend may get nothing else', async () => {
+test('may send nothing else to a backend', async () => {
   const sink = await sinkThat()
   const { plugin } = pluginFor(sink, { logs: true, traces: false })
   await tellFailure(plugin)
   expect(sink.requests.map(({ path }) => path)).toEqual(['/v1/logs'])
 })
 
-test('they are JSON where spans are protobuf, compressed where that is set', async () => {
+test('sends JSON beside spans as protobuf, compressed if configured', async () => {
   const sink = await sinkThat()
   const { plugin } = pluginFor(sink, { logs: true, protocol: 'http/protobuf', compression: 'gzip' })
   await tellFailure(plugin)
@@ -123,7 +123,7 @@ test('they are JSON where spans are protobuf, compressed where that is set', asy
   expect(recordsAt(sink)).toHaveLength(2)
 })
 
-test('a type that is sent none says so', () => {
+test('reports a type that accepts none', () => {
   const { plugin, lines } = scratchPlugin({
     backends: [{ type: 'jaeger', endpoint: 'http://127.0.0.1:9', logs: true }],
   })
@@ -133,8 +133,8 @@ test('a type that is sent none says so', () => {
   expect(lines).toEqual(['backend jaeger: jaeger is sent no logs; logs: true is ignored'])
 })
 
-describe('a backend that takes no logs for now', () => {
-  test('has no say in the spans, and what it never takes is counted and said at the end', async () => {
+describe('a backend that accepts no logs for now', () => {
+  test('does not affect the spans, and its dropped events are counted and reported at the end', async () => {
     const traces = await sinkThat()
     const down = await OtlpSink.start()
     const { url } = down
@@ -159,7 +159,7 @@ describe('a backend that takes no logs for now', () => {
   })
 })
 
-test('spans that a backend refuses are told as an event to one that takes logs', async () => {
+test('sends an event about spans that another backend rejects', async () => {
   const refusing = await sinkThat({ kind: 'status', status: 400 })
   const sink = await sinkThat()
   const { plugin } = scratchPlugin({

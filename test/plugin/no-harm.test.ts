@@ -35,7 +35,7 @@ describe('a provider', () => {
       { tracerProvider: Object.defineProperty({}, 'getTracer', { get: boom }) },
       'its getTracer failed',
     ],
-  ])('%s: one line, and the host goes on', async (_, options, line) => {
+  ])('is reported in one line, and the host continues: %s', async (_, options, line) => {
     const { plugin, lines } = scratchPlugin(options as unknown as PluginOptions)
     expect(() => void tellTurn(plugin)).not.toThrow()
     await plugin.flush()
@@ -44,7 +44,7 @@ describe('a provider', () => {
     expect(lines.join()).not.toContain('words of the user')
   })
 
-  test('of metrics that fails costs no spans', async () => {
+  test('loses no spans if the one of metrics fails', async () => {
     const { tracerProvider, names } = spansKept()
     const meter = { ...createNoopMeter(), createCounter: boom, createHistogram: boom } as unknown as Meter
     for (const getMeter of [boom, () => meter]) {
@@ -56,7 +56,7 @@ describe('a provider', () => {
   })
 })
 
-test('options that throw when they are read make a plugin that records nothing, and one line', () => {
+test('records nothing, with one line, if options throw when read', () => {
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   const odd = new Proxy({}, { get: boom, ownKeys: boom }) as unknown as PluginOptions
   const plugin = createPlugin(odd)
@@ -66,7 +66,7 @@ test('options that throw when they are read make a plugin that records nothing, 
   expect(lines).toEqual(['hookspan: nothing is recorded, because it could not be started: Error\n'])
 })
 
-test('a provider whose flush throws or rejects harms nobody', async () => {
+test('harms nothing if its flush throws or rejects', async () => {
   const flushes = [boom, () => Promise.reject(new Error('late'))]
   for (const forceFlush of flushes) {
     const { tracerProvider } = spansKept()
@@ -79,7 +79,7 @@ test('a provider whose flush throws or rejects harms nobody', async () => {
 describe('in a process of its own', () => {
   const env = () => ({ HOME: scratchHome() })
 
-  test.concurrent('an asynchronous logger that rejects, or is no promise, is nothing to the host', async () => {
+  test.concurrent('does not affect the host if an asynchronous logger rejects, or is no promise', async () => {
     const ended = await runHost(
       `const methods = [async () => { throw new Error('gone') }, () => ({ then: (_, no) => no(new Error('gone')) }),
          () => ({ get then() { throw new Error('gone') } })]
@@ -91,7 +91,7 @@ describe('in a process of its own', () => {
     expect(ended).toMatchObject({ code: 0, stdout: 'alive\n', stderr: '' })
   })
 
-  test.concurrent('when no file can be opened, the agent goes on and one line says why', async () => {
+  test.concurrent('continues with one line when no file can be opened', async () => {
     const ended = await runHost(
       `import { openSync, closeSync } from 'node:fs'
        process.stdout.write(''), process.stderr.write('')
@@ -110,7 +110,7 @@ describe('in a process of its own', () => {
     expect(ended.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^hookspan: .*EMFILE/)])
   })
 
-  test.concurrent('when no file can be opened for a moment, nothing is lost', async () => {
+  test.concurrent('loses nothing when no file can be opened for a moment', async () => {
     const ended = await runHost(
       `import { openSync, closeSync } from 'node:fs'
        const held = []
@@ -136,7 +136,7 @@ describe('in a process of its own', () => {
   test.concurrent.each([
     ['on', 'process.on'],
     ['once', 'process.once'],
-  ])('a host’s own handler (%s) hears a signal once, and decides', async (_, listen) => {
+  ])("leaves a signal to the host's own handler (%s), once", async (_, listen) => {
     const ended = await runHost(
       `${SIGNAL}${listen}('SIGINT', () => { heard += 1 })
        raise()
@@ -153,7 +153,7 @@ describe('in a process of its own', () => {
     expect(ended).toMatchObject({ code: 0, signal: null, stdout: '1 1\n' })
   })
 
-  test.concurrent('without one the signal ends the process, after our flush', async () => {
+  test.concurrent('ends the process at the signal after our flush without a handler', async () => {
     const home = scratchHome()
     expect(await runHost(`${SIGNAL}raise()`, { HOME: home })).toMatchObject({ signal: 'SIGINT' })
     const traces = join(home, '.local', 'state', 'hookspan', 'traces')

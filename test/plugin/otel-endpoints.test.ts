@@ -49,7 +49,7 @@ async function deliver(source: Source, lines: Lines): Promise<void> {
 }
 
 describe.each(PROTOCOLS)('over %s', protocol => {
-  test.each(CASES)('%j: a span goes to %s', async (paths, traces, metrics) => {
+  test.each(CASES)('sends a span to the right address for %j: %s', async (paths, traces, metrics) => {
     const sink = await startSink()
     const env = Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, `${sink.url}${path}`]))
     const lines = new Lines()
@@ -61,14 +61,14 @@ describe.each(PROTOCOLS)('over %s', protocol => {
   })
 })
 
-test('a file can say it, too', async () => {
+test('reads it from a file, too', async () => {
   const sink = await startSink()
   const backend = `{ type: jaeger, endpoint: "${sink.url}/ingest", exact_endpoint: true }`
   await deliver({ yaml: `backends: [${backend}]` }, new Lines())
   expect(sink.requests.map(({ path }) => path)).toEqual(['/ingest'])
 })
 
-test('an address without the path is answered with what is amiss', async () => {
+test('reports the fault of an address without the path', async () => {
   const sink = await startSink({ kind: 'status', status: 404 })
   const lines = new Lines()
   await deliver({ env: { [TRACES]: sink.url } }, lines)

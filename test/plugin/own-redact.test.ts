@@ -29,7 +29,7 @@ describe('redact', () => {
     expect(plugin.reported).toEqual([])
   })
 
-  test('cannot take back what is masked without it', () => {
+  test('cannot restore text that is masked without it', () => {
     const seen: string[] = []
     const plugin = createTestPlugin({
       content_capture: 'full',
@@ -59,7 +59,7 @@ describe('redact', () => {
       },
       'redact: it returned a promise',
     ],
-  ])('withholds the text when it %s, and says so once', async (_, redact, line) => {
+  ])('withholds the text when it %s, and is reported once', async (_, redact, line) => {
     const plugin = createTestPlugin({ content_capture: 'full', redact: redact as () => string })
     tell(plugin, { to: 'Anna' })
     await new Promise(setImmediate)
@@ -69,7 +69,7 @@ describe('redact', () => {
     expect(plugin.stats().hooks).toMatchObject({ ok: 7, error: 0 })
   })
 
-  test('of a plugin that throws at some texts costs those only', () => {
+  test('loses only the texts at which it throws', () => {
     const redact = (text: string): string => {
       if (text.includes('asks')) throw new Error('no')
       return text
@@ -80,7 +80,7 @@ describe('redact', () => {
     expect(written(plugin)).toContain('from Anna Schmidt')
   })
 
-  test('that is no function is one line, and masking stays as it is', () => {
+  test('is reported in one line if it is no function, and masking continues', () => {
     const { plugin, lines } = scratchPlugin({ redact: 'yes please' as never })
     tellTurn(plugin)
     expect(lines).toEqual([expect.stringMatching(/^config: redact: expected true or false, got "yes please"/)])

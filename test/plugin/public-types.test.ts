@@ -58,17 +58,17 @@ createPlugin({ parent: 'nested' })
 createPlugin().context('c1')
 `
 
-test('what is exported compiles with the types of Node; what is no parent, and what are no ids, do not', () => {
+test('compiles the exports with the types of Node, and rejects invalid parents and ids', () => {
   const programs = { 'user.mts': PROGRAM, 'using.mts': USING, 'wrong.mts': WRONG }
   const said = complaints(programs, { lib: ['es2022'], types: ['node'] })
   expect(said.map(line => /\w+\.mts\(\d+/.exec(line)?.[0])).toEqual(['wrong.mts(3', 'wrong.mts(4'])
 })
 
-test('what is exported compiles with all that TypeScript knows', () => {
+test('compiles the exports with all libraries of TypeScript', () => {
   expect(complaints({ 'user.mts': PROGRAM, 'using.mts': USING }, { lib: ['esnext'], types: ['node'] })).toEqual([])
 })
 
-test('disposal asks for no library', () => {
+test('requires no library for disposal', () => {
   const said = complaints({ 'user.mts': PROGRAM }, { lib: ['es2022', 'dom'], types: [] })
   expect(said.filter(line => /asyncDispose|user\.mts/.test(line))).toEqual([])
 })

@@ -68,7 +68,7 @@ function partsOf(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + partsOf(inner), 1)
 }
 
-describe('what a host does with a payload afterwards', () => {
+describe('a later change of a payload by the host', () => {
   afterEach(() => void vi.useRealTimers())
 
   const runs = readdirSync(FIXTURES).filter(name => name.endsWith('.jsonl'))
@@ -114,19 +114,19 @@ describe('what a host does with a payload afterwards', () => {
     records.filter(({ hook, payload }) => HOOK_PLAN[hook as HookName]?.phase !== 'end' || partsOf(payload) < 400),
   )
 
-  test.each(sample(MODES, 2))(`changes nothing of whatever is told (%o), ${SAMPLED}`, async mode => {
+  test.each(sample(MODES, 2))(`changes nothing of any records (%o), ${SAMPLED}`, async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     const changesNothing = fc.asyncProperty(kept, records => expectSame(records, mode))
     await fc.assert(changesNothing, { numRuns: RUNS, seed: SEED })
   })
 
-  test.each(sample(MODES, 2))(`or that it is large, shows nowhere (%o), ${SAMPLED}`, async mode => {
+  test.each(sample(MODES, 2))(`has no effect, even if it is large (%o), ${SAMPLED}`, async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     const showsNowhere = fc.asyncProperty(story, records => expectSame(records, mode, 'kept'))
     await fc.assert(showsNowhere, { numRuns: Math.ceil(RUNS / 4), seed: SEED })
   })
 
-  test.each(MODES)(`or that somebody asks where spans stand, shows nowhere (%o), ${SAMPLED}`, async mode => {
+  test.each(MODES)(`has no effect, even if the context of spans is requested (%o), ${SAMPLED}`, async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     for (const name of sample(runs, 4)) await expectSame(recordsOf(new URL(name, FIXTURES)), mode, 'asked for')
     const showsNowhere = fc.asyncProperty(story, records => expectSame(records, mode, 'asked for'))
@@ -138,7 +138,7 @@ describe('what a host does with a payload afterwards', () => {
     for (const name of sample(runs, 4)) await expectSame(recordsOf(new URL(name, FIXTURES)), options)
   })
 
-  test('that is reused for the next one, too', () => {
+  test('has no effect if the payload is reused for the next record', () => {
     const plugin = createTestPlugin({ host: 'agent' })
     const payload = { session_id: 's', turn_id: 't', tool_call_id: '', tool_name: 'terminal', args: { command: '' } }
     for (const name of ['one', 'two']) {
@@ -181,13 +181,13 @@ function results(from: number, to: number): string[] {
   return Array.from({ length: to - from }, (_, n) => `result ${from + n}`)
 }
 
-describe('the work', () => {
+describe('the deferred work', () => {
   afterEach(() => {
     vi.useRealTimers()
     vi.restoreAllMocks()
   })
 
-  test('is done when the event loop turns, in order, and nobody has to ask', async () => {
+  test('is done when the event loop turns, in order, without a request', async () => {
     vi.spyOn(performance, 'now').mockReturnValue(0)
     const { plugin, drawn } = watched()
     tell(plugin, 0, 5)
@@ -196,7 +196,7 @@ describe('the work', () => {
     expect(drawn).toEqual(results(0, 5))
   })
 
-  test('holds the event loop for two milliseconds at a time', async () => {
+  test('blocks the event loop for two milliseconds at a time', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT })
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => clock)
@@ -212,7 +212,7 @@ describe('the work', () => {
     expect(turns.filter((done, n) => done !== turns[n - 1])).toEqual([2, 4, 5])
   })
 
-  test('is not put off any more when the loop was held for long', async () => {
+  test('is not postponed any more when the loop was blocked for long', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT })
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => clock)
@@ -228,14 +228,14 @@ describe('the work', () => {
     expect(drawn).toEqual(results(0, 10))
   })
 
-  test('is done by whoever tells more than may wait, the oldest first', () => {
+  test('is done by a call beyond the limit, the oldest first', () => {
     const { plugin, drawn } = watched()
     tell(plugin, 0, 1000)
     expect(drawn).toEqual(results(0, drawn.length))
     expect(drawn.length).toBeGreaterThanOrEqual(1000 - 128)
   })
 
-  test('is done at once where what waits is large', () => {
+  test('is done at once if the pending records are large', () => {
     const { plugin, drawn } = watched()
     tell(plugin, 0, 1, 'x'.repeat(5 * 1024 * 1024))
     expect(drawn).toEqual(results(0, 1))
@@ -258,7 +258,7 @@ describe('the work', () => {
     expect(drawn).toEqual(results(0, 3))
   })
 
-  test('on what a tool is given is put off for whoever asks only where it stands', async () => {
+  test('defers the arguments of a tool if a caller asks only for its context', async () => {
     const { plugin, drawn } = watched()
     plugin.emit('pre_tool_call', { ...CALL, args: { command: 'result 1' } })
     expect(plugin.traceparent(CALL)).toMatch(/^00-/)
@@ -282,7 +282,7 @@ describe('the work', () => {
     expect(of('hermes.tool.duration')).toMatchObject({ count: 3 })
   })
 
-  test('of a callback that is asked about a span is done while the host waits', () => {
+  test('runs while the host waits if a callback is asked about a span', () => {
     const asked: string[] = []
     const plugin = createTestPlugin({
       enrich: ({ payload }) => {
@@ -294,7 +294,7 @@ describe('the work', () => {
     expect(asked).toContain('c')
   })
 
-  test('that tells something itself goes on', async () => {
+  test('continues if it emits records itself', async () => {
     const plugin: TestPlugin = createTestPlugin({
       redact: text => {
         if (text === 'first') plugin.emit('pre_tool_call', { ...CALL, tool_call_id: 'c2', args: 'second' })
@@ -308,7 +308,7 @@ describe('the work', () => {
     expect(plugin.stats()).toMatchObject({ spansOpen: 3, hooks: { ok: 2 } })
   })
 
-  test('of a sweep comes after what was told before it', () => {
+  test('runs a sweep after earlier records', () => {
     vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: START_AT })
     const plugin = createLivePlugin({ root_span_ttl_ms: 60_000 })
     plugin.emit('pre_llm_call', { session_id: 's', turn_id: 't' })
@@ -356,7 +356,18 @@ describe('the end of a session', () => {
 
   const ids = { session_id: 's', turn_id: 't' }
 
-  test('is flushed in the call, after what waits before it: the process may be ended right behind it', async () => {
+  test('is processed like any other record if its host does not wait for it', async () => {
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    plugin.emit('pre_llm_call', ids)
+    void plugin.emit('on_session_end', { ...ids, completed: true })
+    expect(flush).not.toHaveBeenCalled()
+    await turnOfLoop()
+    expect(flush).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
+
+  test('is flushed at once, after pending records, if its host waits for it', async () => {
     // Each look at the clock is a slice's end.
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))
@@ -364,12 +375,13 @@ describe('the end of a session', () => {
     const plugin = createLivePlugin({}, { flush })
     plugin.emit('pre_llm_call', ids)
     for (let n = 0; n < 20; n++) plugin.emit('pre_tool_call', { ...ids, tool_call_id: `c${n}`, tool_name: 'ls' })
-    void plugin.emit('on_session_end', { ...ids, completed: true })
+    const flushed = plugin.emit('on_session_end', { ...ids, completed: true })?.then()
     expect(flush).toHaveBeenCalledOnce()
+    await flushed
     await plugin.shutdown()
   })
 
-  test('asks for no flush within a second of the last one, but where its host waits for it', async () => {
+  test('asks for no flush within a second of the last one unless its host waits for it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     const flush = vi.fn(() => Promise.resolve())
     const save = vi.fn()
@@ -381,6 +393,7 @@ describe('the end of a session', () => {
     for (const id of ['a', 'b', 'c']) {
       void turn(id)
     }
+    await turnOfLoop()
     expect(flush).toHaveBeenCalledOnce()
     expect(save).toHaveBeenCalledTimes(2)
     await turn('d')
@@ -403,7 +416,7 @@ describe('the end of a session', () => {
   })
 })
 
-test('what is told is on disk within `log_flush_ms`, the time that it waits included', () => {
+test('is on disk within `log_flush_ms`, including the time in the queue', () => {
   const { config } = resolveConfig({ code: {}, env: {}, home: '/home/u', hostName: undefined })
   const { localLog } = pipelineSettings(config, {}, '/home/u')
   // Ten milliseconds are the longest that a record is put off.

@@ -56,7 +56,7 @@ describe.each(['registerHook', 'register_hook'] as const)('a host that offers %s
     expect(said).toEqual([])
   })
 
-  test('and does not know a hook gets the others', () => {
+  test('registers the other hooks if it does not know one', () => {
     const known = HOOK_NAMES.filter((_, index) => index % 2 === 1)
     const { context, handlers } = hostWith(spelling, known)
     registered(context)
@@ -64,7 +64,7 @@ describe.each(['registerHook', 'register_hook'] as const)('a host that offers %s
     expect(said).toEqual([])
   })
 
-  test('and loads us twice keeps one plugin, and counts no hook twice', () => {
+  test('keeps one plugin if it loads us twice, and counts no hook twice', () => {
     const { context, calls } = hostWith(spelling)
     const first = registered(context)
     expect(registered(context)).toBe(first)
@@ -73,7 +73,7 @@ describe.each(['registerHook', 'register_hook'] as const)('a host that offers %s
   })
 })
 
-test('a host may be a class that needs its this', () => {
+test('may be a class that needs its this', () => {
   class Host {
     readonly #names: string[] = []
     registerHook(name: string): void {
@@ -88,7 +88,7 @@ test('a host may be a class that needs its this', () => {
   expect(host.count).toBe(HOOK_NAMES.length)
 })
 
-test('a host may be a function, or frozen', () => {
+test('may be a function, or frozen', () => {
   const names: string[] = []
   const registerHook = (name: string): void => void names.push(name)
   registered(Object.assign(() => undefined, { registerHook }))
@@ -96,7 +96,7 @@ test('a host may be a function, or frozen', () => {
   expect(names).toHaveLength(2 * HOOK_NAMES.length)
 })
 
-test('a host that refuses a hook later, by a promise, is not troubled with it', async () => {
+test('is not asked again if it rejects a hook later, by a promise', async () => {
   const rejections: unknown[] = []
   const note = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', note)
@@ -114,7 +114,7 @@ describe('a context that is none', () => {
     ['an object where they are no functions', { registerHook: 'yes', register_hook: 1 }],
     ['a list', []],
     ['text', 'registerHook'],
-  ])('is one line, and a plugin that takes everything: %s', (_what, context) => {
+  ])('is reported in one line, with a plugin that accepts everything: %s', (_what, context) => {
     const plugin = registered(context)
     expect(said).toHaveLength(1)
     expect(said[0]).toMatch(/^hookspan: .*register_hook.*\n$/)
@@ -134,8 +134,8 @@ describe('a context that is none', () => {
   })
 })
 
-describe('options that are none', () => {
-  test.each([null, 42, 'text', [], new Proxy({}, {}), () => undefined])('throw nothing: %s', options => {
+describe('invalid options', () => {
+  test.each([null, 42, 'text', [], new Proxy({}, {}), () => undefined])('does not throw: %s', options => {
     const { context, handlers } = hostWith('registerHook')
     expect(() => registered(context, options as PluginOptions)).not.toThrow()
     expect(handlers.size).toBe(HOOK_NAMES.length)

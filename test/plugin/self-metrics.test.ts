@@ -67,7 +67,7 @@ function valuesOf(samples: readonly MetricSample[], name: string, label: string)
   return Object.fromEntries(rows.map(({ labels, value }) => [labels[label], value]))
 }
 
-test('what became of the spans of a backend, and what it has still to get', async () => {
+test("counts the results of a backend's spans, and the pending ones", async () => {
   const { plugin, samples } = pluginWith([JAEGER, { ...JAEGER, name: 'local_log', isKept: false, spoolBytes: 0 }])
   const metrics = await samples()
   const ofJaeger = metrics.filter(({ labels }) => labels['backend'] === 'jaeger')
@@ -81,7 +81,7 @@ test('what became of the spans of a backend, and what it has still to get', asyn
   await plugin.shutdown()
 })
 
-test('spans that were open in a process that was killed are counted, and told as an event of their trace', async () => {
+test('counts spans open in a killed process, and emits an event in their trace', async () => {
   const { plugin, crashed, samples, logEvents } = pluginWith([])
   crashed(3)
   crashed(1)
@@ -141,7 +141,7 @@ describe('a process that does one thing and ends', () => {
     expect(lastExported(metrics)).toMatchObject({ 'store delivered': 3, 'store dropped': 0 })
   })
 
-  test.each(['flush', 'shutdown'] as const)('sends its metrics although its spans are not taken, at %s', async how => {
+  test.each(['flush', 'shutdown'] as const)('sends its metrics although its spans are rejected, at %s', async how => {
     const [traces, metrics] = [await sink({ kind: 'hanging' }), await sink()]
     const plugin = tellingItself(traces, metrics, 1500)
     await plugin[how]()

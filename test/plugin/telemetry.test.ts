@@ -32,7 +32,7 @@ function collecting(): { meterProvider: SdkMeterProvider; names: () => string[] 
   return { meterProvider: new SdkMeterProvider({ readers: [reader] }), names }
 }
 
-test('many turns that end while a flush runs cost no timer each', () => {
+test('creates no timer each for many turns that end during a flush', () => {
   const { plugin } = scratchPlugin({ tracerProvider: batching().tracerProvider })
   const timers = [vi.spyOn(globalThis, 'setInterval'), vi.spyOn(globalThis, 'setTimeout')]
   try {
@@ -44,8 +44,8 @@ test('many turns that end while a flush runs cost no timer each', () => {
   }
 })
 
-describe('a provider that is handed in is flushed', () => {
-  test('at the end of a session', async () => {
+describe('the flush of a provider that is passed in', () => {
+  test('runs at the end of a session', async () => {
     const [spans, points] = [batching(), collecting()]
     const { plugin } = scratchPlugin({ tracerProvider: spans.tracerProvider, meterProvider: points.meterProvider })
     await tellTurn(plugin)
@@ -53,7 +53,7 @@ describe('a provider that is handed in is flushed', () => {
     expect(points.names()).toContain('hermes.sessions')
   })
 
-  test('not at the end of a session, where that is switched off, but when the plugin is', async () => {
+  test("runs at the plugin's shutdown and not at a session's end if that is disabled", async () => {
     const spans = batching()
     const { plugin } = scratchPlugin({ tracerProvider: spans.tracerProvider, force_flush_on_session_end: false })
     expect(tellTurn(plugin)).toBeUndefined()
@@ -62,7 +62,7 @@ describe('a provider that is handed in is flushed', () => {
     expect(spans.names()).toEqual(TURN)
   })
 
-  test('with what was still open, when the plugin is shut down', async () => {
+  test('includes open spans, when the plugin is shut down', async () => {
     const spans = batching()
     const { plugin } = scratchPlugin({ tracerProvider: spans.tracerProvider })
     plugin.on('pre_llm_call', { session_id: 's1', turn_id: 't1', model: 'qwen3' })
@@ -70,7 +70,7 @@ describe('a provider that is handed in is flushed', () => {
     expect(spans.names()).toEqual(['llm.qwen3', 'agent'])
   })
 
-  test('through the proxy that an application has before and after it registers', async () => {
+  test('works through the proxy of an application before and after it registers', async () => {
     const spans = batching()
     const proxy = new ProxyTracerProvider()
     const { plugin } = scratchPlugin({ tracerProvider: proxy })
@@ -86,13 +86,13 @@ const throwing = (): never => {
   throw new Error('no collector')
 }
 
-describe('a flush of a provider that is handed in', () => {
+describe('a faulty flush of a provider that is passed in', () => {
   test.each([
     ['never comes back', never],
     ['fails', rejecting],
     ['throws', throwing],
     ['is none', 'soon'],
-  ])('that %s costs no more than the wait', async (_what, forceFlush) => {
+  ])('costs no more than the wait if it %s', async (_what, forceFlush) => {
     const { tracerProvider } = batching()
     const tracer = { getTracer: tracerProvider.getTracer.bind(tracerProvider), forceFlush }
     const meter = { getMeter: createNoopMeter, forceFlush }
@@ -112,7 +112,7 @@ describe('a flush of a provider that is handed in', () => {
     ['flush', 'await plugin.flush()'],
     ['the end of a session', "await plugin.emit('on_session_end', { session_id: 's1', completed: true })"],
     ['disposal', 'await plugin[Symbol.asyncDispose]()'],
-  ])('that never comes back does not end a program that waits for %s', async (_what, waiting) => {
+  ])('does not end a program that waits for %s if it never returns', async (_what, waiting) => {
     const body = `
       const { ProxyTracerProvider } = await import('@opentelemetry/api')
       const tracer = new ProxyTracerProvider().getTracer('none')
@@ -125,7 +125,7 @@ describe('a flush of a provider that is handed in', () => {
     expect([code, stdout]).toEqual([0, 'it goes on'])
   })
 
-  test('that fails for traces is made for metrics', async () => {
+  test('is called for metrics if it fails for traces', async () => {
     const points = collecting()
     const { tracerProvider } = batching()
     const tracer = { getTracer: tracerProvider.getTracer.bind(tracerProvider), forceFlush: throwing }

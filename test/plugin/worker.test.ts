@@ -32,7 +32,7 @@ describe('a plugin in a worker thread', () => {
   test.each([
     ['has nothing left to do', '', 0],
     ['calls process.exit', 'process.exit(3)', 3],
-  ])('saves what is open when the thread %s', async (_how, ending, code) => {
+  ])('saves open spans when the thread %s', async (_how, ending, code) => {
     const home = scratchHome()
     expect(await threadIn(home, ending)).toEqual([code])
     const spans = await stored(home)
@@ -42,7 +42,7 @@ describe('a plugin in a worker thread', () => {
     ])
   })
 
-  test('and one beside it in the main thread, in one directory, do not disturb each other', async () => {
+  test('works beside one in the main thread, in one directory', async () => {
     const home = scratchHome()
     const { plugin } = scratchPlugin({}, home)
     const threads = [1, 2].map(() => threadIn(join(home, '.local', 'state'), ''))

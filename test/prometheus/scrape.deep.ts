@@ -61,7 +61,7 @@ function isSample({ name, labels }: ExpectedSeries, { metric }: Sample): boolean
   return __name__ === name && isEqual && Object.entries(labels).every(([key, value]) => own[key] === value)
 }
 
-test('the workload feeds every instrument that there is, but for the spool', async () => {
+test("records every instrument by the workload, except the spool's", async () => {
   const names = new Set((await expectedSeries()).map(({ name }) => name.replace(/_(total|sum|count)$/, '')))
   const unfed = KEYS.filter(key => !names.has(resolveNamespace(METRIC[key], 'hermes').replaceAll('.', '_')))
   expect(unfed).toEqual(['spoolBytes'])
@@ -97,7 +97,7 @@ describe.skipIf(isMissing && !isRequired)('a real Prometheus', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  test('what is served is what promtool wants, and nothing in it is to be complained of', async () => {
+  test('accepts the response in promtool, without a complaint', async () => {
     const response = await fetch(`http://127.0.0.1:${port}/metrics`)
     expect(response.status).toBe(200)
     const metrics = await response.text()
@@ -144,7 +144,7 @@ describe.skipIf(isMissing && !isRequired)('a real Prometheus', () => {
     DEADLINE_MILLIS + 20_000,
   )
 
-  test('our alerts are rules, and say what their cases say', async () => {
+  test('accepts our alerts as rules, with the results of their cases', async () => {
     const file = (name: string): string => fileURLToPath(new URL(`../../observability/${name}`, import.meta.url))
     const checked = await promtool(PROMTOOL ?? '', ['check', 'rules', file('rules.yml')])
     expect(checked).toEqual({ code: 0, output: expect.stringContaining('SUCCESS') })
@@ -152,7 +152,7 @@ describe.skipIf(isMissing && !isRequired)('a real Prometheus', () => {
     expect(tested).toEqual({ code: 0, output: expect.stringContaining('SUCCESS') })
   })
 
-  test('our configuration is one', async () => {
+  test('accepts our configuration', async () => {
     const { otlp, ...rest } = yaml<Record<string, unknown>>('observability/prometheus.yml')
     // In the container the rules lie elsewhere; and a version before the one of the compose file knows no OTLP.
     writeFileSync(join(directory, 'rules.yml'), text('observability/rules.yml'))

@@ -18,7 +18,7 @@ function longest(a: readonly string[], b: readonly string[]): number {
 
 const list = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 14 })
 
-describe('what two lists have in common', () => {
+describe('the common elements of two lists', () => {
   test('is as long as it can be', () => {
     fc.assert(
       fc.property(list, list, (a, b) => {
@@ -44,15 +44,15 @@ describe('what two lists have in common', () => {
     )
   })
 
-  test('of lists that have nothing in common is found without a table of all pairs', () => {
+  test('needs no table of all pairs for lists that share nothing', () => {
     const numbered = (word: string): string[] => Array.from({ length: 100_000 }, (_, index) => word + index)
     expect(commonPairs(numbered('a'), numbered('b'), 50)).toEqual([])
     expect(commonPairs([...numbered('a'), 'end'], [...numbered('a'), 'other'], 50)).toHaveLength(100_000)
   })
 })
 
-describe('arguments', () => {
-  test('are a line for each value, whatever the order of keys', () => {
+describe('the lines of arguments', () => {
+  test('has one for each value, whatever the order of keys', () => {
     expect(argumentLines('{"path":"a.ts","edit":{"old":"x\\ny","new":""},"list":[1,{"k":true}],"none":{}}')).toEqual([
       'edit:',
       '  new: ""',
@@ -69,22 +69,22 @@ describe('arguments', () => {
     expect(argumentLines('{"b":1,"a":2}')).toEqual(argumentLines('{"a":2,"b":1}'))
   })
 
-  test('that are no JSON are their lines', () => {
+  test("has the text's lines for arguments that are no JSON", () => {
     expect(argumentLines('npm test\n-- login')).toEqual(['npm test', '-- login'])
     expect(argumentLines('')).toEqual([])
   })
 
-  test('of any depth and length come to an end', () => {
+  test('terminates at any depth and length', () => {
     expect(argumentLines(`${'['.repeat(50_000)}${']'.repeat(50_000)}`).length).toBeLessThan(100)
     expect(argumentLines(JSON.stringify(Array.from({ length: 30_000 }, (_, index) => index)))).toHaveLength(2_001)
     expect(argumentTexts(`${'['.repeat(50_000)}"a"${']'.repeat(50_000)}`)).toBe('a')
   })
 
-  test('have the same texts under other names', () => {
+  test('shows the same texts under other names', () => {
     expect(argumentTexts('{"cmd":"npm test"}')).toBe(argumentTexts('{"command":"npm test","timeout":10}'))
   })
 
-  test('differ by lines, each beside its replacement', () => {
+  test('shows differences by lines, each beside its replacement', () => {
     const lines = diffLines(argumentLines('{"path":"a.ts","n":1}'), argumentLines('{"path":"b.ts","n":1,"z":0}'))
     expect(lines.map(({ sign, text }) => sign + text)).toEqual([' n: 1', '-path: "a.ts"', '+path: "b.ts"', '+z: 0'])
   })

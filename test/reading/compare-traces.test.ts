@@ -17,8 +17,8 @@ function outlineOf(a: readonly TraceTree[], b: readonly TraceTree[]): string[] {
   })
 }
 
-describe('two turns', () => {
-  test('that differ are distinguishable at a glance', () => {
+describe('the comparison of two turns', () => {
+  test('shows a difference at a glance', () => {
     const a = turn('aaaa', [
       ['api.qwen3', used(1_000, 40)],
       ['tool.read_file', told({ path: 'README.md' })],
@@ -60,7 +60,7 @@ First difference: only A has read_file  {"path":"README.md"} (3 of 6 steps diffe
 `)
   })
 
-  test('that do the same say so, whatever it took', () => {
+  test('shows equal turns as equal, whatever their duration', () => {
     const a = turn('aaaa', [
       ['api.m', used(10, 1)],
       ['tool.ls', told({ path: '.' })],
@@ -73,7 +73,7 @@ First difference: only A has read_file  {"path":"README.md"} (3 of 6 steps diffe
     expect(outlineOf([a], [b])).toEqual(['= turn', '  = request', '  = ls'])
   })
 
-  test('the lines of arguments that differ stand below their step', () => {
+  test('shows differing lines of arguments below their step', () => {
     const told1 = told({ path: 'a.ts', old: 'one\ntwo\nthree', all: true })
     const told2 = told({ path: 'a.ts', old: 'one\n2\nthree', all: true })
     const lines = text([turn('aaaa', [['tool.edit', told1]])], [turn('bbbb', [['tool.edit', told2]])], 60).split('\n')
@@ -91,7 +91,7 @@ First difference: only A has read_file  {"path":"README.md"} (3 of 6 steps diffe
     ])
   })
 
-  test('the prompt, an outcome and the number of attempts are differences', () => {
+  test('treats the prompt, an outcome and the number of attempts as differences', () => {
     const failed = { status: 2 as const, attributes: { 'error.type': 'RateLimitError' } }
     const a = turn('aaaa', [['api.m', failed], ['api.m', { attributes: { 'hermes.api.attempt': 1 } }], ['tool.x']], {
       attributes: { 'input.value': 'Why?' },
@@ -103,22 +103,22 @@ First difference: only A has read_file  {"path":"README.md"} (3 of 6 steps diffe
   })
 })
 
-describe('steps are put beside each other', () => {
+describe('the pairing of steps', () => {
   const read = (path: string): Step => ['tool.read', told({ path })]
 
-  test('by name and arguments before order alone', () => {
+  test('matches by name and arguments before order alone', () => {
     const a = turn('aaaa', [read('1'), read('2'), read('3')])
     const b = turn('bbbb', [read('2'), read('3'), read('4')])
     expect(outlineOf([a], [b])).toEqual(['= turn', '  - read', '  = read', '  = read', '  + read'])
   })
 
-  test('by name if the arguments differ, by arguments if the names differ', () => {
+  test('matches by name if the arguments differ, by arguments if the names differ', () => {
     const a = turn('aaaa', [read('1'), ['tool.write', told({ file: 'x', text: 'y' })]])
     const b = turn('bbbb', [read('9'), ['tool.create_file', told({ file_path: 'x', content: 'y' })]])
     expect(outlineOf([a], [b])).toEqual(['= turn', '  ~ read arguments', '  ~ write/create_file name'])
   })
 
-  test('child agents, whatever their name and arguments', () => {
+  test('matches child agents, whatever their name and arguments', () => {
     const child = (name: string): Step => [name, told({ [name]: name })]
     const within = (trace: string, tool: string, role: string): TraceTree => {
       const attributes = { 'hermes.span.kind': 'subagent', 'gen_ai.agent.name': role }
@@ -129,19 +129,19 @@ describe('steps are put beside each other', () => {
     ).toEqual(['= turn', '  ~ Agent/task name arguments', '    ~ general-purpose/general name', '  = read'])
   })
 
-  test('a name is one in whatever way it is written', () => {
+  test('ignores case and separators in a name', () => {
     const a = turn('aaaa', [['tool.read_file', told({ path: 'a' })]])
     const b = turn('bbbb', [['tool.ReadFile', told({ path: 'b' })]])
     expect(outlineOf([a], [b])).toEqual(['= turn', '  ~ read_file/ReadFile arguments'])
   })
 
-  test('tools without arguments are not taken for one another', () => {
+  test('keeps tools without arguments apart', () => {
     const a = turn('aaaa', [['tool.list', told({})]])
     const b = turn('bbbb', [['tool.clock', told({})]])
     expect(outlineOf([a], [b])).toEqual(['= turn', '  - list', '  + clock'])
   })
 
-  test('a request with its retries is one, and so is what a child agent did', () => {
+  test('counts a request with its retries as one, and a child agent, too', () => {
     const one = buildForest(storedSpans(...SAMPLE_TURN))
     expect(outlineOf(one, one)).toEqual([
       '= turn',
@@ -159,7 +159,7 @@ describe('steps are put beside each other', () => {
     })
   })
 
-  test('turns of two sessions by what was asked, then by order', () => {
+  test('pairs turns of two sessions by their prompt, then by order', () => {
     const asked = (trace: string, prompt: string, from: number, steps: readonly Step[]): TraceTree =>
       turn(trace, steps, { from, attributes: { 'input.value': prompt, 'session.id': trace.slice(0, 1) } })
     const a = [asked('a1', 'Hello', 0, [['api.m']]), asked('a2', 'Why?', 1_000, [['api.m'], read('1')])]
@@ -169,7 +169,7 @@ describe('steps are put beside each other', () => {
     expect(text(a, b)).toContain('- turn  with 1 step  Hello')
   })
 
-  test('every step of both is there once, in its order', () => {
+  test('includes every step of both once, in its order', () => {
     const step = fc
       .tuple(fc.constantFrom('api.m', 'tool.a', 'tool.b'), fc.constantFrom('1', '2'))
       .map(([name, path]): Step => (name === 'api.m' ? [name] : [name, told({ path })]))
@@ -188,7 +188,7 @@ describe('steps are put beside each other', () => {
     )
   })
 
-  test('of a very long turn, without a table of all pairs', () => {
+  test('needs no table of all pairs for a very long turn', () => {
     const steps = (word: string): Step[] => Array.from({ length: 5_000 }, (_, index) => read(`${word}${index}`))
     const { steps: found } = compareTraces([turn('aaaa', steps('a'))], [turn('bbbb', steps('b'))])
     expect(found).toHaveLength(5_001)

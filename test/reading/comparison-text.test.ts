@@ -8,7 +8,7 @@ import fc from '../support/fast-check.ts'
 import { type Step, text, told, turn, used } from './turn-notes.ts'
 
 describe('the text', () => {
-  test('counts what is alike, and calls of one tool that one side alone made', () => {
+  test('counts equal steps, and calls of one tool that one side alone made', () => {
     const many = (count: number, name: string): Step[] =>
       Array.from({ length: count }, (_, index) => [`tool.${name}`, told({ path: `${name}${index}` })])
     const a = turn('aaaa', [...many(9, 'read'), ...many(6, 'grep'), ['tool.end']])
@@ -58,7 +58,7 @@ describe('the text', () => {
   })
 })
 
-test('as JSON every step is there, with the whole of what differs', () => {
+test('includes every step as JSON, with the whole difference', () => {
   const a = turn('aaaa', [['api.m', used(10, 2)], ['tool.edit', told({ path: 'a' })], ['tool.ls']])
   const b = turn('bbbb', [
     ['api.m', used(20, 3)],

@@ -12,7 +12,7 @@ function toldOf(kind: DisplayKind, own: Readonly<Record<string, string>>): strin
   return said === undefined ? 'nothing' : `${said.tone} ${said.text}`
 }
 
-describe('a control hook shows', () => {
+describe("a guard's span", () => {
   test.each([
     ['pass', 'ran', '', 'dim pass'],
     ['block', 'blocked', '', 'warn block'],
@@ -29,23 +29,23 @@ describe('a control hook shows', () => {
     ['block', '', '', 'warn block'],
     ['perhaps', 'ran', '', 'nothing'],
     ['', '', '', 'nothing'],
-  ])('%s and its host %s', (verdict, action, failure, said) => {
+  ])("shows %s and its host's action %s", (verdict, action, failure, said) => {
     expect(toldOf('hook', { 'hook.verdict': verdict, 'hook.action': action, 'hook.failure': failure })).toBe(said)
   })
 })
 
-describe('a tool shows', () => {
+describe('a tool', () => {
   test.each([
     ['blocked', 'no-rm', 'warn blocked by no-rm'],
     ['', 'no-rm', 'warn blocked by no-rm'],
     ['blocked', '', 'nothing'],
     ['completed', 'no-rm', 'nothing'],
     ['timeout', 'no-rm', 'nothing'],
-  ])('with the outcome %j, blocked by %j', (outcome, by, said) => {
+  ])('shows the outcome %j, blocked by %j', (outcome, by, said) => {
     expect(toldOf('tool', { 'tool.outcome': outcome, 'tool.blocked_by': by })).toBe(said)
   })
 })
 
-test('nothing else does', () => {
+test('has no such text otherwise', () => {
   expect(toldOf('api', { 'hook.verdict': 'block', 'tool.blocked_by': 'no-rm' })).toBe('nothing')
 })

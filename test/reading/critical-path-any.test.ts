@@ -8,7 +8,7 @@ import { times } from '../support/sample.ts'
 import { type Kind, note, treeOf } from './kind-notes.ts'
 import { storedSpans, TURN_AT } from './sample-turn.ts'
 
-describe('of many spans', () => {
+describe('the path of many spans', () => {
   const COUNT = times(6_000, 30_000)
   const [TEMPLATE] = storedSpans(note('s', '', 'tool', 0, 0))
   type Place = readonly [parent: string, kind: Kind, from: number, to: number]
@@ -30,7 +30,7 @@ describe('of many spans', () => {
     ['behind one another', () => flat(index => ['tool', index, index + 1])],
     ['all at once', () => flat(index => ['tool', 0, COUNT - index])],
     ['of no length', () => flat(() => ['tool', 5, 5])],
-    ['that nobody knows, at once', () => flat(index => ['other', index, COUNT])],
+    ['unknown spans at once', () => flat(index => ['other', index, COUNT])],
     [
       'requests and what they asked for',
       () =>
@@ -41,14 +41,14 @@ describe('of many spans', () => {
     ],
     ['in one another', () => many(index => [`s${index - 1}`, 'tool', index, 2 * COUNT - index])],
     ['each beyond the one that it is in', () => many(index => [`s${index - 1}`, 'tool', index, index + 3])],
-  ])('it ends: %s', (_, make) => {
+  ])('terminates: %s', (_, make) => {
     const { sections } = criticalPath(make())
     expect(sections.length).toBeGreaterThan(0)
     expect(sections.length).toBeLessThanOrEqual(2 * COUNT + 1)
   })
 })
 
-describe('whatever the spans say', () => {
+describe('arbitrary spans', () => {
   const kinds: readonly Kind[] = [
     'session',
     'llm',
@@ -95,7 +95,7 @@ describe('whatever the spans say', () => {
     )
   })
 
-  test('also without a root, and in circles, they lie within the trace and within their spans', () => {
+  test('lies within the trace and within its spans, also without a root, and with cycles', () => {
     fc.assert(
       fc.property(spans, notes => {
         const tree = treeOf(...notes)

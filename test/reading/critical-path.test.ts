@@ -13,7 +13,7 @@ function pathOf(...notes: readonly SpanNote[]): string[] {
   )
 }
 
-test('of a turn: requests, the tools that the next one waited for, the person, and what is not traced', () => {
+test('consists of requests, the tools that the next one waited for, the user, and untraced time', () => {
   const path = criticalPath(treeOf(...SAMPLE_TURN))
   const lines = path.sections.map(
     ({ span, fromAt, toAt, part }) => `${fromAt - TURN_AT}-${toAt - TURN_AT} ${part} ${span.name}`,
@@ -66,7 +66,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-20 t', '20-30 r2'])
   })
 
-  test('a span without length takes no time, and cuts nothing off', () => {
+  test('excludes a span without length, which cuts nothing off', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 30),
@@ -80,7 +80,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-20 t1', '20-30 r2'])
   })
 
-  test('of tools at once the last is waited for; a tool that waited for its turn comes behind the one before it', () => {
+  test('waits for the last of parallel tools; puts a tool that waited for its turn after the previous one', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 50),
@@ -93,7 +93,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-20 first', '20-38 second', '38-40 root (gap)', '40-50 r2'])
   })
 
-  test('the longest of tools at once is waited for from its beginning, also where it ends as the next request begins', () => {
+  test('waits for the longest of parallel tools from its beginning, even if it ends as the next request begins', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 30),
@@ -105,7 +105,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-20 long', '20-30 r2'])
   })
 
-  test('a tool follows the request that asked for it, whatever its start', () => {
+  test('puts a tool after the request that asked for it, whatever its start', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 60),
@@ -118,7 +118,7 @@ describe('dependencies', () => {
     ).toEqual(['0-20 r1', '20-30 r2', '30-48 asked', '48-49 late', '49-50 root (gap)', '50-60 r3'])
   })
 
-  test('a request waits for what the one before it asked for, not for whatever ended just then', () => {
+  test('makes a request wait for the tools of the previous one, not for any span that ended just then', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 60),
@@ -139,7 +139,7 @@ describe('dependencies', () => {
     ])
   })
 
-  test('a tool that begins while its request is still told comes behind the part before it', () => {
+  test("puts a tool that begins during its request's stream after the part before it", () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 40),
@@ -158,7 +158,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-20 r2'])
   })
 
-  test('requests at once do not wait for one another', () => {
+  test('makes no request wait for a parallel one', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 30),
@@ -177,7 +177,7 @@ describe('dependencies', () => {
     ).toEqual(['0-3 root (gap)', '3-10 r2', '10-20 r3'])
   })
 
-  test('a request that has no answer yet is not waited for by the next', () => {
+  test('makes no request wait for an unanswered one', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 30),
@@ -188,7 +188,7 @@ describe('dependencies', () => {
     ).toEqual(['0-20 r1', '20-30 r3'])
   })
 
-  test('tools beside their request belong to the one before them', () => {
+  test('assigns tools beside their request to the one before them', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 40),
@@ -200,7 +200,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-28 b', '28-30 root (gap)', '30-40 r2'])
   })
 
-  test('a side call fills what the loop leaves, and no more, though it ends last', () => {
+  test("fills the loop's gaps with a side call, and no more, though it ends last", () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 50),
@@ -221,7 +221,7 @@ describe('dependencies', () => {
     ])
   })
 
-  test('a control hook is waited for in the tool or before the request that it looks at', () => {
+  test('waits for a guard in the tool or before the request that it checks', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 50),
@@ -235,7 +235,7 @@ describe('dependencies', () => {
     ).toEqual(['0-2 root (gap)', '2-6 rules', '6-10 r1', '10-11 tool', '11-15 guard', '15-30 tool', '30-50 r2'])
   })
 
-  test('a control hook fills what the tools beside it leave', () => {
+  test('fills the gaps of the tools beside it with a guard', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 50),
@@ -247,7 +247,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-30 tool', '30-34 judge', '34-50 r2'])
   })
 
-  test('a skill lasts until the end of the turn and is not awaited', () => {
+  test('does not wait for a skill, which lasts until the end of the turn', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 20),
@@ -257,7 +257,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-20 root (gap)'])
   })
 
-  test('what goes on in the background when its parent is over is waited for where nothing else goes on', () => {
+  test('waits for background work of an ended parent only if nothing else runs', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 60),
@@ -270,7 +270,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-12 launch', '12-20 r2', '20-50 child', '50-60 r3'])
   })
 
-  test('a background child that outlives the turn is never on the path, nor is any of its steps', () => {
+  test('never includes a background child that outlives the turn, nor any of its steps', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 176),
@@ -295,7 +295,7 @@ describe('dependencies', () => {
     ])
   })
 
-  test('a background child that ends shortly after the turn is not on the path either', () => {
+  test('excludes a background child that ends shortly after the turn', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 40),
@@ -309,7 +309,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-12 launch', '12-20 r2', '20-30 loop (gap)', '30-40 r3'])
   })
 
-  test('a background child that ends after the loop does not take the loop off the path', () => {
+  test('keeps the loop although a background child ends after it', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 60),
@@ -322,7 +322,7 @@ describe('dependencies', () => {
     ).toEqual(['0-10 r1', '10-12 launch', '12-40 r2', '40-50 child', '50-60 root (gap)'])
   })
 
-  test('what lasts longer than the root, or lies outside, is cut there', () => {
+  test('cuts spans beyond or outside the root', () => {
     expect(
       pathOf(
         note('root', '', 'session', 10, 30),
@@ -332,7 +332,7 @@ describe('dependencies', () => {
     ).toEqual(['10-20 root (gap)', '20-30 late'])
   })
 
-  test('the producer of a queued message does not wait for its consumer', () => {
+  test('does not make the producer of a queued message wait for its consumer', () => {
     const [root, put, take] = storedSpans(
       note('root', '', 'other', 0, 50),
       note('put', 'root', 'other', 0, 20),
@@ -342,7 +342,7 @@ describe('dependencies', () => {
     expect(criticalPath(tree as TraceTree).sections.map(({ span }) => span.name)).toEqual(['put', 'root'])
   })
 
-  test('a guardian is no person', () => {
+  test('distinguishes a guardian from the user', () => {
     const guardian = note('guardian', 't', 'approval', 2, 4)
     const attributes = { 'hermes.span.kind': 'approval', 'hermes.approval.choice': 'escalated' }
     expect(
@@ -356,7 +356,7 @@ describe('dependencies', () => {
   })
 })
 
-test('of what is running it is provisional, up to now', () => {
+test('is provisional for a running turn, up to now', () => {
   const spans: StoredSpan[] = storedSpans(note('root', '', 'session', 0, 0), note('t', 'root', 'tool', 10, 10)).map(
     span => ({
       ...span,
@@ -369,7 +369,7 @@ test('of what is running it is provisional, up to now', () => {
   expect(path).toMatchObject({ workMillis: 40, gapMillis: 10 })
 })
 
-test('several roots are each a part, and what is between them is none', () => {
+test('has a part for each of several roots, and none between them', () => {
   expect(pathOf(note('one', '', 'session', 0, 10), note('two', '', 'session', 20, 30))).toEqual([
     '0-10 one',
     '20-30 two',

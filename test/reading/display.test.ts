@@ -20,7 +20,7 @@ describe('displayText', () => {
     ['surrogates without a partner', 'a\ud800b\udc00', 'ab'],
     ['code points that XML forbids', 'a\uffff\ufffeb', 'ab'],
     ['piled marks', `e${'\u0301'.repeat(50)}`, `e${'\u0301'.repeat(4)}`],
-  ])('takes out %s', (_, text, expected) => {
+  ])('removes %s', (_, text, expected) => {
     expect(displayText(text)).toBe(expected)
   })
 
@@ -42,7 +42,7 @@ describe('displayText', () => {
     ['several joiners', 'می\u200c\u200cخ', 'میخ'],
     ['variation selectors that carry a text', 'a\ufe01\ufe02 👍\ufe0f\u{e0142}\u{e0143}', 'a 👍\ufe0f'],
     ['fillers and other characters that are drawn as nothing', 'a\u3164b\u034fc\u115f', 'abc'],
-  ])('takes out %s', (_, text, expected) => {
+  ])('removes %s', (_, text, expected) => {
     expect(displayText(text)).toBe(expected)
     expect(visibleText(text)).not.toMatch(/\p{Default_Ignorable_Code_Point}{2}|\u200c|\u200d|\u3164|\u034f|\u115f/u)
   })
@@ -53,7 +53,7 @@ describe('displayText', () => {
     expect(displayWidth(line)).toBe(displayWidth('👩\u200d👧 ❤\ufe0f می\u200cخ'))
   })
 
-  test('leaves nothing that acts on a terminal, whatever came in', () => {
+  test('leaves nothing that acts on a terminal, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), text => {
         expect(displayText(text)).not.toMatch(/(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Cs}]/u)
@@ -75,7 +75,7 @@ describe('displayWidth', () => {
     ['👍🏽', 2],
     ['🇩🇪', 2],
     ['└─ ━ → …', 8],
-  ])('of %j is %i', (text, width) => {
+  ])('measures %j as %i', (text, width) => {
     expect(displayWidth(text)).toBe(width)
   })
 
@@ -94,7 +94,7 @@ describe('displayWidth', () => {
     ])
   })
 
-  test('no clipped segments are wider than asked', () => {
+  test('clips segments to at most the given width', () => {
     const text = fc.string({ unit: 'grapheme' }).map(displayText)
     fc.assert(
       fc.property(fc.array(text), fc.integer({ min: 0, max: 40 }), (texts, width) => {
@@ -127,7 +127,7 @@ describe('figures', () => {
     [273_600_000, '3 d 04 h'],
     [-5, '-5 ms'],
     [Number.NaN, '?'],
-  ])('%d ms are %s', (millis, text) => {
+  ])('formats %d ms as %s', (millis, text) => {
     expect(humanDuration(millis)).toBe(text)
   })
 
@@ -136,11 +136,11 @@ describe('figures', () => {
     [148, '148'],
     [1840, '1 840'],
     [1234567, '1 234 567'],
-  ])('%d is written %s', (count, text) => {
+  ])('writes %d as %s', (count, text) => {
     expect(humanCount(count)).toBe(text)
   })
 
-  test('an instant is shown in UTC, and an invalid one as an empty text', () => {
+  test('shows an instant in UTC, and an invalid one as an empty text', () => {
     expect(humanInstant(1795256100000)).toBe('2026-11-21 10:15:00 UTC')
     expect(humanInstant(Number.POSITIVE_INFINITY)).toBe('')
   })

@@ -21,7 +21,7 @@ function page(...notes: readonly SpanNote[]): string {
   return [...exportHtml(forest(...notes), TURN_AT + 60_000)].join('')
 }
 
-test('a CSV row has no character that acts on a terminal or writes backwards, not in its ids either', () => {
+test('writes no character to a CSV row that acts on a terminal or writes backwards, not in its ids either', () => {
   const evil = 'a\u001b[31m\u202eb\u0007'
   const rows = [...exportCsv(forest({ id: evil, parent: `p${evil}`, trace: `t${evil}`, name: evil, from: 0, to: 1 }))]
   expect(rows.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
@@ -60,7 +60,7 @@ describe('a page', () => {
     expect([...attributes].sort().join(' ')).toBe(ATTRIBUTES)
   })
 
-  test('has what was asked, what was done, and all that is stored of it', () => {
+  test('has question, work, and all stored data', () => {
     const html = page(...SAMPLE_TURN)
     expect(html).toContain('<span class="tool">tool.terminal</span>')
     expect(html).toContain('<dt>hermes.tool.command</dt><dd><pre>rm -rf ./build</pre></dd>')
@@ -82,7 +82,7 @@ describe('a page', () => {
     ),
   )
 
-  test('stays what it is, whatever the spans say', () => {
+  test('stays a page, whatever the spans contain', () => {
     const note = fc.record({
       id: hostile.filter(id => /[^0]/.test(id)),
       name: hostile,
@@ -109,14 +109,14 @@ describe('a page', () => {
     )
   })
 
-  test('shows what cannot be seen by its number', () => {
+  test('shows an invisible character by its number', () => {
     expect(escapeHtml('a\u202eb\u200bc\u0007\u001b[31m<&">')).toBe(
       'a\\u{202e}b\\u{200b}c\\u{7}\\u{1b}[31m&lt;&amp;&quot;&gt;',
     )
     expect(escapeHtml('one\n\ttwo')).toBe('one\n\ttwo')
   })
 
-  test('of very long values has the beginning, and of very deep traces every span', () => {
+  test('has the beginning of very long values, and every span of very deep traces', () => {
     const long: SpanNote = {
       id: 'a',
       name: 'agent',
@@ -191,7 +191,7 @@ describe('OTLP lines', () => {
 
   const span = (id: string, trace: string): SpanNote => ({ id, trace, name: `n${id}`, from: 1, to: 2 })
 
-  test('are those of some traces as they were written, also the last one without a line end', async () => {
+  test('has the lines of some traces as they were written, also the last one without a line end', async () => {
     const lines = [
       exportLine(span('1', 'aa'), span('2', 'bb')),
       exportLine(span('3', 'bb')),
@@ -200,7 +200,7 @@ describe('OTLP lines', () => {
     expect(await exported(lines.join('\n'), 'aa')).toEqual([exportLine(span('1', 'aa')), exportLine(span('4', 'aa'))])
   })
 
-  test('have nothing of the log itself: no header, no note of what is open, no damage', async () => {
+  test('has nothing of the log itself: no header, no note of open spans, no damage', async () => {
     const header = '{"hookspan.segment":{"traceId":"aa"}}'
     const text = [
       header,
@@ -214,7 +214,7 @@ describe('OTLP lines', () => {
     ])
   })
 
-  test('are read as the traces that they were', async () => {
+  test('is read back as the same traces', async () => {
     const [line = ''] = await exported(
       exportLine(...SAMPLE_TURN),
       SAMPLE_TURN[0]?.trace ?? '5b8efff798038103d269b633813fc60c',

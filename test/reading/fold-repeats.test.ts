@@ -33,8 +33,8 @@ function rowsOf(tree: TraceTree, more: Partial<FoldOptions> = {}): string[] {
 
 const reads = (ids: string, more: Partial<SpanNote> = {}): SpanNote[] => [...ids].map(id => tool(id, 'read', more))
 
-describe('calls of one tool behind one another', () => {
-  test('are one row from five on, with sum and longest', () => {
+describe('adjacent calls of one tool', () => {
+  test('makes one row from five on, with sum and longest', () => {
     const tree = treeOf(...reads('abcd'), tool('e', 'read', { to: 514 }), tool('f', 'grep'))
     expect(rowsOf(tree)).toEqual(['tool.read ×5 completed', 'tool.grep f'])
     const [row] = foldRepeats(tree.roots[0]?.children ?? [], { namespace: 'hermes', sums: subtreeSums(tree) })
@@ -42,7 +42,7 @@ describe('calls of one tool behind one another', () => {
     expect(rowsOf(treeOf(...reads('abcd')))).toHaveLength(4)
   })
 
-  test('with another between them are two', () => {
+  test('makes two rows with another call between them', () => {
     expect(rowsOf(treeOf(...reads('abcde'), tool('f', 'grep'), ...reads('ghijkl')))).toEqual([
       'tool.read ×5 completed',
       'tool.grep f',
@@ -50,16 +50,16 @@ describe('calls of one tool behind one another', () => {
     ])
   })
 
-  test('that went another way stand apart', () => {
+  test('shows calls with another outcome separately', () => {
     const blocked = reads('fghij', { attributes: { 'hermes.tool.outcome': 'blocked' } })
     expect(rowsOf(treeOf(...reads('abcde'), ...blocked))).toEqual(['tool.read ×5 completed', 'tool.read ×5 blocked'])
   })
 
   test.each<[string, readonly SpanNote[]]>([
-    ['that has failed', [tool('c', 'read', { status: 2 })]],
+    ['failed', [tool('c', 'read', { status: 2 })]],
     ['in which something has', [tool('c', 'read'), { ...tool('z', 'inner', { status: 2 }), parent: 'c' }]],
-    ['that must be known for itself', [tool('c', 'read', { attributes: { 'hermes.span.incomplete': 'turn_ended' } })]],
-  ])('one %s stands by itself', (_, notes) => {
+    ['with a mark of its own', [tool('c', 'read', { attributes: { 'hermes.span.incomplete': 'turn_ended' } })]],
+  ])('shows a call separately: %s', (_, notes) => {
     expect(rowsOf(treeOf(...reads('ab'), ...notes, ...reads('defgh')))).toEqual([
       'tool.read a',
       'tool.read b',
@@ -84,13 +84,13 @@ describe('calls of one tool behind one another', () => {
     expect(rowsOf(buildForest(spans)[0] as TraceTree)).toEqual(['tool.read ×5 completed', 'tool.read f'])
   })
 
-  test('requests are never folded', () => {
+  test('never folds requests', () => {
     const requests = [...'abcdef'].map(id => ({ ...tool(id, 'm'), attributes: { 'hermes.span.kind': 'api' } }))
     expect(rowsOf(treeOf(...requests))).toHaveLength(6)
   })
 })
 
-test('a span sums its requests, each once, and lasts its wall time', () => {
+test('sums the requests of a span, each once, with its wall time', () => {
   const tree = buildForest(storedSpans(...SAMPLE_TURN))[0] as TraceTree
   const sums = subtreeSums(tree)
   const figures = [...walkTree(tree)].map(({ node, depth }) => {

@@ -23,7 +23,7 @@ function pathText(tree: TraceTree): string {
   return [...lines, [workMillis, personMillis, gapMillis].map(millis => millis.toFixed(0)).join(' + ')].join('\n')
 }
 
-describe('why a turn took as long as it did', () => {
+describe("the reason for a turn's duration", () => {
   test.each([
     ['claude-code', 'background-child'],
     ['claude-code', 'children'],
@@ -32,7 +32,7 @@ describe('why a turn took as long as it did', () => {
     ['opencode', 'sub'],
     ['pi', 'approved'],
     ['pi', 'retry'],
-  ])('%s, %s', async (host, scenario) => {
+  ])('is shown for %s, %s', async (host, scenario) => {
     const turns = await turnsOf(host, scenario)
     await expect(`${turns.map(pathText).join('\n\n')}\n`).toMatchFileSnapshot(`real-turns/${host}-${scenario}.path.txt`)
     for (const turn of turns.filter(({ roots }) => roots.length === 1)) {
@@ -56,7 +56,7 @@ describe('two agents at the same task', () => {
     ['pi/approved', 'codex/approved'],
     ['pi/retry', 'pi/tool'],
     ['claude-code/children', 'opencode/sub'],
-  ])('%s, %s', async (one, other) => {
+  ])('shows their differences: %s, %s', async (one, other) => {
     const [a, b] = await Promise.all(
       [one, other].map(async name => turnsOf(...(name.split('/') as [host: string, scenario: string]))),
     )

@@ -118,12 +118,12 @@ describe('a line of OTLP/JSON', () => {
     expect(span).not.toHaveProperty('parentSpanId')
   })
 
-  test('a span without an end ends where it starts', () => {
+  test('ends a span without an end at its start', () => {
     expect(read({ endTimeUnixNano: undefined })).toMatchObject({ startAt: 1, endAt: 1 })
   })
 
   test.each(['{}', '{"resourceMetrics":[{}]}', '{"resourceSpans":[]}', '{"resourceSpans":[{"scopeSpans":[{}]}]}'])(
-    'holds no spans: %s',
+    'has no spans: %s',
     text => {
       expect(readExportLine(text)).toEqual([])
     },
@@ -178,7 +178,7 @@ describe('a file of such lines', () => {
     expect(names.map(({ name }) => name)).toEqual([long, 'short'])
   })
 
-  test('a line above the limit is passed over, not collected', async () => {
+  test('skips a line above the limit without buffering it', async () => {
     const reader = new LogLineReader(await written('huge.jsonl', `${'x'.repeat(200_000)}\nok\n`), 1_000)
     expect(await collect(reader.readLines())).toEqual([
       { line: 1, problem: 'longer than 1000 bytes' },
@@ -186,7 +186,7 @@ describe('a file of such lines', () => {
     ])
   })
 
-  test('goes on where it stopped when the file grows, and starts over when it was cut', async () => {
+  test('continues where it stopped when the file grows, and starts over when it was truncated', async () => {
     const path = await written('growing.jsonl', 'one\ntw')
     const reader = new LogLineReader(path)
     expect(await collect(reader.readLines())).toEqual([{ line: 1, text: 'one' }])
@@ -199,11 +199,11 @@ describe('a file of such lines', () => {
     expect(await collect(reader.readLines())).toEqual([{ line: 1, text: 'new' }])
   })
 
-  test('that is not there is the error of the file system', async () => {
+  test("has the file system's error if it does not exist", async () => {
     await expect(collect(readTraceFile(join(directory, 'none')))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('holds the sample', async () => {
+  test('contains the sample', async () => {
     const path = await written('sample.jsonl', SAMPLE_TURN.map(note => exportLine(note)).join('\n'))
     expect(await collect(readTraceFile(path))).toHaveLength(SAMPLE_TURN.length)
   })

@@ -52,7 +52,7 @@ test('is not counted again where an outer span repeats it', () => {
   expect(text.match(/\$/g)).toHaveLength(4)
 })
 
-test('says of how many requests it is, where others used tokens and do not say', () => {
+test('has its number of requests, if others used tokens at unknown cost', () => {
   const { '000000000000000c': _of, ...some } = COSTS
   expect(renderTree(turn(some), { width: 160 })).toContain(' · $0.0130 for 2 of 3 requests · ')
   expect(renderTotals([turn(some), turn({})], { width: 160 })).toContain(' · $0.0130 for 2 of 6 requests · ')
@@ -94,6 +94,6 @@ test.each([
   [0.999_96, '$1.00'],
   [1.2, '$1.20'],
   [1204.5, '$1 204.50'],
-])('%d is written %s', (dollars, text) => {
+])('writes %d as %s', (dollars, text) => {
   expect(humanCost(dollars)).toBe(text)
 })

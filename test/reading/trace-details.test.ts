@@ -20,7 +20,7 @@ function details(tree: TraceTree, options: TreeTextOptions = {}): string {
 const HOSTILE = '\u001b[2J\u001b]0;title\u0007\u009b31m\u202ered\u0000'
 
 describe('the details of a trace', () => {
-  test('are all of each span, in the order of the tree', () => {
+  test('lists all data of each span, in the order of the tree', () => {
     const root: SpanNote = {
       id: '00000000000000aa',
       name: 'agent',
@@ -77,7 +77,7 @@ describe('the details of a trace', () => {
 `)
   })
 
-  test('leave no attribute out', () => {
+  test('omits no attribute', () => {
     const text = details(treeOf(...SAMPLE_TURN), { width: 160 })
     for (const { id, attributes = {} } of SAMPLE_TURN) {
       expect(text).toContain(id)
@@ -86,14 +86,14 @@ describe('the details of a trace', () => {
     }
   })
 
-  test('keep the lines of a text, and wrap those that are too long', () => {
+  test('keeps the lines of a text, and wraps those that are too long', () => {
     const attributes = { code: 'if (a) {\n\treturn b\n}', words: 'several words that do not fit into one line' }
     const text = details(treeOf({ id: '1', name: 'x', from: 0, to: 1, attributes }), { width: 40 })
     expect(text).toContain('    code   if (a) {\n               return b\n           }\n')
     expect(text).toContain('    words  several words that do not fit\n           into one line\n')
   })
 
-  test('give a name that is too long for its column a line of its own', () => {
+  test('gives a name that is too long for its column a line of its own', () => {
     const name = `${'long.'.repeat(12)}name`
     const text = details(treeOf({ id: '1', name: 'x', from: 0, to: 1, attributes: { [name]: 'v', a: 'b' } }), {
       width: 80,
@@ -101,7 +101,7 @@ describe('the details of a trace', () => {
     expect(text).toContain(`    a  b\n    ${name}\n       v\n`)
   })
 
-  test('truncate a long value and show its length', () => {
+  test('truncates a long value and shows its length', () => {
     const attributes = { long: 'x'.repeat(100_000), lines: 'y\n'.repeat(5_000) }
     const text = details(treeOf({ id: '1', name: 'x', from: 0, to: 1, attributes }), { width: 100 })
     expect(text.split('\n').length).toBeLessThan(120)
@@ -109,7 +109,7 @@ describe('the details of a trace', () => {
     expect(text).toContain('… truncated: 10 000 characters in total')
   })
 
-  test('act on no terminal, whatever is hostile in them', () => {
+  test('has no hostile effect on a terminal', () => {
     const note = { id: HOSTILE, name: HOSTILE, from: 0, to: 1, status: 2 as const, message: HOSTILE }
     const request = JSON.parse(exportLine({ ...note, attributes: { [HOSTILE]: HOSTILE, list: [HOSTILE] } }))
     const evil = [{ key: HOSTILE, value: { stringValue: HOSTILE } }]
@@ -129,7 +129,7 @@ describe('the details of a trace', () => {
     expect(text.match(/red/g)?.length).toBeGreaterThan(10)
   })
 
-  test.each([20, 33, 80])('are no wider than %d cells', width => {
+  test.each([20, 33, 80])('is no wider than %d cells', width => {
     const wide = { id: '1', name: 'x', from: 0, to: 1, attributes: { 'text.of.wide.characters': '漢字'.repeat(50) } }
     for (const line of details(treeOf(...SAMPLE_TURN, wide), { width }).split('\n')) {
       expect(displayWidth(line)).toBeLessThanOrEqual(width)

@@ -62,7 +62,7 @@ describe('a filter', () => {
     ['the beginning of sessions', { sessionId: 's-7f3' }, ['aa1', 'b3']],
     ['a session', { sessionId: 's-7f3b' }, ['b3']],
     ['the beginning of ids, in whatever case', { traceId: 'AA' }, ['aa1', 'aa2']],
-    ['what ended since', { sinceAt: TURN_AT + 1_010 }, ['aa2', 'b3']],
+    ['traces that ended since', { sinceAt: TURN_AT + 1_010 }, ['aa2', 'b3']],
     ['several, each of some span', { model: 'qwen', tool: 'term', sessionId: 's-7f3b' }, ['b3']],
     ['several that no trace has all of', { model: 'qwen', hasError: true }, []],
   ])('finds %s', async (_, filter, expected) => {
@@ -80,15 +80,15 @@ describe('a filter', () => {
     expect(selection).toMatchObject({ matchCount: 2, extent: { startAt: TURN_AT, endAt: TURN_AT + 2_010 } })
   })
 
-  test('knows nothing of extents where there are no traces', async () => {
+  test('has no extents without traces', async () => {
     expect((await selectTraces(await log(), { last: 9 })).extent).toBeUndefined()
   })
 })
 
-describe('what is running', () => {
+describe('a running trace', () => {
   const old = [noteLine(root('old', 0)), exportLine(child('old', 1, {}))]
 
-  test('is found when nothing of it has ended', async () => {
+  test('is found if none of its spans has ended', async () => {
     const [tree] = (await selectTraces(await log(noteLine(root('t', 0))), { last: 5 })).trees
     expect(tree).toMatchObject({ traceId: 't', isRunning: true, spanCount: 1 })
   })
@@ -99,7 +99,7 @@ describe('what is running', () => {
     expect(ids({ trees: selection.running })).toEqual(['old'])
   })
 
-  test('is no longer when its end has come', async () => {
+  test('is not found when its end has arrived', async () => {
     const selection = await selectTraces(await log(...old, exportLine(root('old', 0)), ...LINES), { last: 1 })
     expect(selection.running).toEqual([])
   })
@@ -135,7 +135,7 @@ describe('what is running', () => {
   })
 })
 
-test('more than a few traces are found whole, too, wherever their spans stand', async () => {
+test('finds more than a few traces whole, too, wherever their spans are', async () => {
   const traces = Array.from({ length: 30 }, (_, index) => `c${index}`)
   const children = traces.map((trace, at) => exportLine(child(trace, at, {})))
   const { trees } = await selectTraces(

@@ -92,13 +92,13 @@ agent OK
     expect(forest.map(({ traceId }) => traceId)).toEqual(['t1', 't2'])
   })
 
-  test('of two spans with one id the last wins', () => {
+  test('keeps the last of two spans with one id', () => {
     expect(drawn(note('a', undefined, 0, { name: 'first' }), note('a', undefined, 0, { name: 'second' }))).toBe(
       'second',
     )
   })
 
-  test('a span with a missing parent becomes a root and is marked', () => {
+  test('makes a span with a missing parent a marked root', () => {
     expect(drawn(note('r', undefined, 0), note('lost', 'gone', 1), note('child', 'lost', 2))).toBe(
       'r\nlost (parent missing)\n  child',
     )
@@ -127,7 +127,7 @@ agent OK
     expect(buildForest(storedSpans(...wide))[0]?.roots[0]?.children).toHaveLength(10_000)
   })
 
-  test('every span appears in the forest exactly once, in any order and with any repetition', () => {
+  test('includes every span exactly once, in any order and with any repetition', () => {
     const id = fc.integer({ min: 1, max: 12 }).map(String)
     const anyNote = fc.record({
       id,
@@ -144,7 +144,7 @@ agent OK
     )
   })
 
-  test('the shape does not depend on the order of arrival', () => {
+  test('has a shape independent of the order of arrival', () => {
     const notes = SAMPLE_TURN.map((each, index) => ({ ...each, from: each.from + index / 1000 }))
     const expected = drawn(...notes)
     fc.assert(

@@ -121,7 +121,7 @@ const STORY: readonly Step[] = [
 ]
 
 describe('ATIF', () => {
-  test('a request is a step with its calls and results; a child is attached to the call that started it', () => {
+  test('writes a request as a step with its calls and results, and attaches a child to its call', () => {
     const [document, ...others] = exportAtif(treesOf(told(STORY, { content_capture: 'full' }))) as Json[]
     expect(others).toEqual([])
     expect(atifProblems(document!)).toEqual([])
@@ -147,7 +147,7 @@ describe('ATIF', () => {
     expect((child!['steps'] as Json[]).map(step => step['message'])).toEqual(['look there', 'nothing there'])
   })
 
-  test('turns of a session are one trajectory; without content its steps are empty, and there', () => {
+  test('writes the turns of a session as one trajectory, with empty steps without content', () => {
     const again = STORY.slice(0, 4).map(
       ([at, hook, payload]) => [at + 1000, hook, { ...payload, turn_id: 't2' }] as Step,
     )
@@ -169,7 +169,7 @@ describe('ATIF', () => {
 describe('ATOF', () => {
   const lines = atof(treesOf(told(STORY)))
 
-  test('each scope begins and ends once, the end later, within what it is below', () => {
+  test('begins and ends each scope once, the end later, within its parent', () => {
     const starts = new Map(lines.filter(line => line.scope_category === 'start').map(line => [line.uuid, line]))
     const ends = new Map(lines.filter(line => line.scope_category === 'end').map(line => [line.uuid, line]))
     expect(starts.size + ends.size).toBe(lines.length)
@@ -194,7 +194,7 @@ describe('ATOF', () => {
   })
 })
 
-test('messages: exports each call with its result, and each child agent on a separate line', () => {
+test('exports each call with its result, and each child agent on a separate line, as messages', () => {
   const [parent, child] = [...exportMessages(treesOf(told(STORY, { content_capture: 'full' })))].map(
     line => (JSON.parse(line) as { messages: Json[] }).messages,
   )
@@ -212,7 +212,7 @@ test('messages: exports each call with its result, and each child agent on a sep
   expect(child?.map(({ content }) => content)).toEqual(['look there', 'nothing there'])
 })
 
-test('a table has a row for each span, and no formula', () => {
+test('writes a row for each span to a table, and no formula', () => {
   const name = '=HYPERLINK("http://evil.test","x")'
   const plugin = told([...began(), ...used(30, { tool_name: name }), ...answered(310)])
   const rows = [...exportCsv(treesOf(plugin))]
@@ -221,7 +221,7 @@ test('a table has a row for each span, and no formula', () => {
   expect(rows.join('\n')).not.toContain('hello')
 })
 
-test(`every run there is, ${SAMPLED}`, () => {
+test(`exports every recording, ${SAMPLED}`, () => {
   for (const { name, host, tell } of sample(RUNS, 40)) {
     const plugin = createTestPlugin({ host, content_capture: 'full' })
     tell(plugin)

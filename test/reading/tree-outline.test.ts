@@ -27,7 +27,7 @@ describe('the outline of a trace', () => {
     )
   })
 
-  test('carries what makes a span doubtful', () => {
+  test('has the marks of a doubtful span', () => {
     const marked: SpanNote = {
       id: '2',
       parent: '1',
@@ -65,7 +65,7 @@ describe('the outline of a trace', () => {
     expect(outlined([ROOT], { durations: true })).toBe('agent OK 100 ms')
   })
 
-  test('of the sample is short', () => {
+  test('is short for the sample', () => {
     expect(outlined(SAMPLE_TURN).split('\n')).toHaveLength(SAMPLE_TURN.length)
   })
 

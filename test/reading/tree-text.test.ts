@@ -23,7 +23,7 @@ function lineOf(attributes: SpanNote['attributes'], more: Partial<SpanNote> = {}
 }
 
 describe('the tree in the terminal', () => {
-  test('of background work is labelled instead of numbered', () => {
+  test('labels background work instead of numbering it', () => {
     const attributes = { 'hermes.span.kind': 'session', 'hermes.session.id': 's1', 'hermes.session.kind': 'background' }
     const [title] = renderTree(treeOf([{ id: '1', name: 'agent', from: 0, to: 9, attributes }]), { width: 90 }).split(
       '\n',
@@ -31,7 +31,7 @@ describe('the tree in the terminal', () => {
     expect(title).toContain('s1 · background ')
   })
 
-  test('with a waterfall where there is room', () => {
+  test('has a waterfall if there is room', () => {
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 120 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
   completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error · qwen3-coder-30b  5b8efff7
@@ -52,7 +52,7 @@ describe('the tree in the terminal', () => {
 `)
   })
 
-  test('without one where there is none', () => {
+  test('has no waterfall without room', () => {
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 80 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1         2026-11-21 10:15:00 UTC
   completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agen…  5b8efff7
@@ -73,7 +73,7 @@ describe('the tree in the terminal', () => {
 `)
   })
 
-  test('several traces are summed up in one line', () => {
+  test('sums up several traces in one line', () => {
     const tree = treeOf(SAMPLE_TURN)
     expect(renderTotals([tree, tree])).toBe(
       '  2 traces · 28.3 s · 10 460 → 604 tokens, of which 2 352 in sub-agents · 26 spans · 2 errors',
@@ -112,7 +112,7 @@ describe('the tree in the terminal', () => {
       'completed  ~ retroactive',
     ],
     ['weak ids', { 'hermes.correlation': 'inferred' }, {}, '? inferred'],
-  ])('tells %s', (_, attributes, more, ending) => {
+  ])('shows %s', (_, attributes, more, ending) => {
     expect(lineOf(attributes, more)).toBe(`x  20 ms  ${ending}`)
   })
 
@@ -191,7 +191,7 @@ describe('the tree in the terminal', () => {
 describe('colours', () => {
   const kinds = { error: '31', ok: '32', warn: '33' }
 
-  test('tell kind and outcome', () => {
+  test('distinguishes kind and outcome', () => {
     const text = renderTree(treeOf(SAMPLE_TURN), { width: 120, color: true })
     expect(text).toContain(`\x1b[${kinds.error}m429 RateLimitError\x1b[0m`)
     expect(text).toContain(`\x1b[${kinds.ok}mcompleted\x1b[0m`)
@@ -199,7 +199,7 @@ describe('colours', () => {
     expect(text).toContain('\x1b[2mREADME.md\x1b[0m')
   })
 
-  test('change nothing else', () => {
+  test('changes nothing else', () => {
     const options: TreeTextOptions = { width: 120 }
     const colored = renderTree(treeOf(SAMPLE_TURN), { ...options, color: true })
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the escapes are what is taken out
@@ -242,7 +242,7 @@ describe('hostile content', () => {
     attributes,
   })
 
-  test('neither escapes nor widens a line', () => {
+  test('does not escape or widen a line', () => {
     const width = fc.integer({ min: 0, max: 180 })
     fc.assert(
       fc.property(fc.array(note, { minLength: 1, maxLength: 6 }), width, (notes, columns) => {

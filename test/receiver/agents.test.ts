@@ -71,7 +71,7 @@ function withoutEnd({ endAt, ...span }: StoredSpan): object {
   return { ...span, attributes }
 }
 
-test.each(RUNS)(`%s, handed over behind some of its events (${SAMPLED}): as if nothing had happened`, async run => {
+test.each(RUNS)(`continues the turn of %s after a handover behind some of its events (${SAMPLED})`, async run => {
   const told = toldIn(run)
   const untroubled = await recorded(told, [])
   expect(untroubled.length).toBeGreaterThan(0)
@@ -107,7 +107,7 @@ function readAgain(told: readonly ReceivedEvent[], cut: number): readonly Receiv
 }
 
 test.each(FILE_RUNS)(
-  `%s, whose files the next receiver reads again (${SAMPLED}): as if nothing had happened`,
+  `builds the same turn of %s if the next receiver reads its files again (${SAMPLED})`,
   async run => {
     const told = toldIn(run)
     const untroubled = await recorded(told, [])

@@ -9,7 +9,7 @@ const HELD = 256
 /** The system has a queue before it, which is not to overflow: who does not fit into it is told nothing for a minute. */
 const AT_ONCE = 100
 
-test('10 000 connections: bounded, counted, and the socket is open all the while, the port afterwards', async () => {
+test('limits and counts 10 000 connections, with the socket open all the time and the port afterwards', async () => {
   const scene = new Scene()
   // None of them goes by itself meanwhile, however slow this machine is.
   const receiver = await scene.start({ limits: { headersMillis: 3_600_000, requestMillis: 3_600_000 } })

@@ -35,7 +35,7 @@ const EVENTS: readonly HostEvent[] = [
 ].map((event, index) => ({ ...event, at: BEGAN_AT + 10 * index }))
 
 test.each([EVENTS.length, 3, 4, 5, 6])(
-  'what a hook has decided is below its tool, also with another receiver behind the first %i events',
+  "puts a hook's decision below its tool, also with another receiver after the first %i events",
   async count => {
     const world = await World.create()
     for (const part of [EVENTS.slice(0, count), EVENTS.slice(count)]) {

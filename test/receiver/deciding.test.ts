@@ -113,7 +113,7 @@ test('records an event while a hook runs, and answers others', async () => {
   await answer
 })
 
-test('what is decided is told when what was asked about is, however long that takes', async () => {
+test('records a decision after the event it is about, however late that is', async () => {
   const scene = new GuardedScene()
   let read: (() => void) | undefined
   const more = (): Promise<readonly HostEvent[]> =>
@@ -148,7 +148,7 @@ const throwing = (onFailure: 'pass' | 'block'): AnyHook =>
 test.each([
   ['hangs', hanging],
   ['throws', throwing],
-] as const)('a hook that %s: it is as the hook says', async (name, hook) => {
+] as const)('applies the answer of a hook that %s', async (name, hook) => {
   const [open, closed] = [new GuardedScene(), new GuardedScene()]
   expect(await open.asks(await open.guarded({ hooks: [hook('pass')] }))).toMatchObject(NOTHING)
   const { text } = await closed.asks(await closed.guarded({ hooks: [hook('block')] }))
@@ -156,8 +156,8 @@ test.each([
   expect(open.lines.join('\n')).toContain(`hook ${name} failed in beforeTool, which counts as pass`)
 })
 
-describe('who waits for no answer', () => {
-  test('gets none, and the person one line', async () => {
+describe('a client that waits for no answer', () => {
+  test('gets none, and the user one line', async () => {
     const scene = new GuardedScene()
     const receiver = await scene.guarded({ hooks: [noRm] })
     for (let turn = 0; turn < 2; turn++) expect(await scene.asks(receiver, TOOL, null)).toMatchObject(NOTHING)
@@ -167,7 +167,7 @@ describe('who waits for no answer', () => {
     expect(scene.recorder.names).toEqual(['PreToolUse', 'PreToolUse'])
   })
 
-  test('is not told of for a prompt, which comes a second time', async () => {
+  test('is not recorded for a prompt, which is sent a second time', async () => {
     const scene = new GuardedScene()
     const quiet = defineHook({ name: 'quiet', beforeTurn: () => block('No.') })
     const receiver = await scene.guarded({ hooks: [quiet] })
@@ -182,7 +182,7 @@ test.each<[string, object, Asked, number]>([
   ['one who does not know the token', TOOL, { token: 'f'.repeat(64) }, 401],
   ['too much', { ...TOOL, tool_input: { command: 'x'.repeat(2000) } }, {}, 413],
   ['two at once', TOOL, { body: `${JSON.stringify(TOOL)}\n${JSON.stringify(TOOL)}\n` }, 204],
-])('%s: the hooks are not asked', async (_, body, asked, status) => {
+])('runs no hooks for it: %s', async (_, body, asked, status) => {
   const scene = new GuardedScene()
   let times = 0
   const counts = defineHook({
@@ -197,9 +197,9 @@ test.each<[string, object, Asked, number]>([
 })
 
 test.each<[string, Partial<StartReceiverOptions>]>([
-  ['nobody loads them', { loadHooks: undefined }],
+  ['no loader', { loadHooks: undefined }],
   ['there are none', { loadHooks: () => Promise.resolve(undefined) }],
-])('without hooks there is no answer, also where it is failClosedReply: %s', async (_, options) => {
+])('has no answer without hooks, even with closed guards: %s', async (_, options) => {
   const scene = new GuardedScene()
   const receiver = await scene.guarded(options)
   expect(await scene.asks(receiver, TOOL, 'closed')).toMatchObject(NOTHING)
@@ -208,7 +208,7 @@ test.each<[string, Partial<StartReceiverOptions>]>([
 
 const CLOSED = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
 
-describe('hooks of which some are not there', () => {
+describe('partly missing hooks', () => {
   const WHY: Record<string, Partial<StartReceiverOptions>> = {
     'one of them is broken': {
       loadHooks: () => Promise.resolve({ hooks: createHooks([noRm]), lines: ['hooks: a.mjs'], close: () => undefined }),
@@ -217,7 +217,7 @@ describe('hooks of which some are not there', () => {
     'they are never loaded': { loadHooks: () => new Promise(() => undefined), loadMillis: 5 },
   }
 
-  test.each(Object.entries(WHY))('close what was to be failClosedReply: %s', async (_, options) => {
+  test.each(Object.entries(WHY))('closes guarded steps: %s', async (_, options) => {
     const scene = new GuardedScene()
     const receiver = await scene.guarded(options)
     const harmless = { ...TOOL, tool_input: { command: 'ls' } }
@@ -228,7 +228,7 @@ describe('hooks of which some are not there', () => {
     expect(scene.lines[1]).toMatch(/--guards closed do nothing until then/)
   })
 
-  test('those that are there are asked where it is open', async () => {
+  test('runs the others if open', async () => {
     const scene = new GuardedScene()
     const receiver = await scene.guarded({ hooks: [noRm], found: { lines: ['hooks: b.mjs is broken'] } })
     expect(JSON.parse((await scene.asks(receiver)).text)).toEqual(DENIED('Not that.'))
@@ -251,7 +251,7 @@ describe('a configuration', () => {
       'hooks: {global_dir: relative}\n',
       /^config: hooks\.global_dir: expected an absolute/,
     ],
-  ])('that %s closes what was to be closed', async (_, yaml, line) => {
+  ])('closes guarded steps if it %s', async (_, yaml, line) => {
     const scene = new GuardedScene()
     const receiver = await start(scene, yaml)
     expect(JSON.parse((await scene.asks(receiver, TOOL, 'closed')).text)).toEqual(DENIED(CLOSED))
@@ -260,7 +260,7 @@ describe('a configuration', () => {
     expect(scene.lines).toEqual([expect.stringMatching(line), expect.stringMatching(/--guards closed do nothing/)])
   })
 
-  test('that cannot be read leaves hooks that are there where they are', async () => {
+  test('leaves loaded hooks in place if it cannot be read', async () => {
     const scene = new GuardedScene()
     const found = { hooks: createHooks([noRm]), lines: [], close: () => undefined }
     const receiver = await start(scene, 'a:\t[\n', found)
@@ -268,7 +268,7 @@ describe('a configuration', () => {
     expect(JSON.parse((await scene.asks(receiver, TOOL, 'closed')).text)).toEqual(DENIED(CLOSED))
   })
 
-  test('that is wrong elsewhere closes nothing', async () => {
+  test('closes nothing if it is wrong elsewhere', async () => {
     const scene = new GuardedScene()
     const receiver = await start(scene, 'sample_rate: soon\n')
     expect(await scene.asks(receiver, TOOL, 'closed')).toMatchObject(NOTHING)
@@ -318,7 +318,7 @@ test('keeps the state of a turn, and emits its counts at its end', async () => {
   expect(counted?.event.data).toMatchObject({ hook_name: 'counts', verdict: 'pass', count: 2, turn_id: 'p' })
 })
 
-test('while another one takes over hooks decide all the same', async () => {
+test('runs hooks while another receiver takes over', async () => {
   const scene = new GuardedScene()
   const receiver = await scene.guarded({ hooks: [noRm] })
   const body = JSON.stringify({ version: '2.0.0' })
@@ -328,7 +328,7 @@ test('while another one takes over hooks decide all the same', async () => {
   expect(scene.recorder.told).toEqual([])
 })
 
-describe('an agent whose words cannot be read', () => {
+describe('an agent with an unreadable question', () => {
   const broken: GuardProtocol = {
     capabilities: { beforeTool: ['block', 'ask', 'inject'] },
     requestIn: () => {
@@ -341,7 +341,7 @@ describe('an agent whose words cannot be read', () => {
   const trace = { recordEvent: () => undefined, traceparent: () => undefined }
   const about = { host: 'odd', told: 'odd', lane: 'odd', body: TOOL }
 
-  test('is told what was agreed, and the person one line', async () => {
+  test('gets the agreed answer, and the user one line', async () => {
     const lines: string[] = []
     const say = (line: string): void => void lines.push(line)
     const hooks = createHooks([noRm])
@@ -351,7 +351,7 @@ describe('an agent whose words cannot be read', () => {
     expect(lines).toEqual(['odd: its question to the guards could not be read (TypeError); they did not run'])
   })
 
-  test('the same where it cannot be told what was decided', async () => {
+  test('closes the same way if a decision cannot be recorded', async () => {
     const requestIn: GuardProtocol['requestIn'] = () => ({ phase: 'beforeTurn', ids: {}, event: { prompt: 'Go' } })
     const odd: GuardProtocol = {
       ...broken,

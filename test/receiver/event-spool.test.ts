@@ -25,7 +25,7 @@ function spool(
   return file
 }
 
-test('what found no receiver is taken when there is one, in order of time, and then removed', async () => {
+test('is read by a new receiver, in order of time, and then removed', async () => {
   const scene = new Scene()
   for (const [event, at] of [
     ['third', AT + 2],
@@ -43,7 +43,7 @@ test('what found no receiver is taken when there is one, in order of time, and t
   expect(receiver.counts).toMatchObject({ deliveries: 3, spooled: 3, refused: {} })
 })
 
-test('what comes later is taken, too, also where the system says nothing of it', async () => {
+test('is read for later files, too, also if the system sends no notification', async () => {
   const scene = new Scene()
   const clock = new FakeClock()
   await scene.start({ clock })
@@ -58,7 +58,7 @@ test('what comes later is taken, too, also where the system says nothing of it',
   await until(() => scene.recorder.names.includes('found'))
 })
 
-test('it comes before what is sent meanwhile', async () => {
+test('comes before requests that are sent meanwhile', async () => {
   const scene = new Scene()
   for (let number = 0; number < 600; number++) spool(scene, 'spooled', { at: AT + number })
   const receiver = await scene.start()
@@ -67,7 +67,7 @@ test('it comes before what is sent meanwhile', async () => {
   expect(scene.recorder.names.at(-1)).toBe('sent')
 })
 
-test('what was sent and spooled is one', async () => {
+test('counts an event once that was both sent and spooled', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   await scene.send(receiver, 'once', { headers: { 'x-hookspan-delivery': 'd1' } })
@@ -77,7 +77,7 @@ test('what was sent and spooled is one', async () => {
   expect(scene.recorder.names).toEqual(['once'])
 })
 
-test('what its client knows of it comes with it', async () => {
+test("keeps the client's data about the event", async () => {
   const scene = new Scene()
   const found: unknown[] = []
   const adapter: ReceiverAdapter = {
@@ -111,7 +111,7 @@ test('removes a file only after the recorder has journalled it', async () => {
   await until(() => scene.spooled.length === 0)
 })
 
-test('what an adapter finds besides comes behind its event, and before the next one of the session', async () => {
+test("puts an adapter's findings behind their event, and before the next one of the session", async () => {
   const scene = new Scene()
   let find: (events: HostEvent[]) => void = () => undefined
   const adapter = {
@@ -154,7 +154,7 @@ test('does not wait forever for an adapter', async () => {
   await until(() => receiver.counts.unreadable === 2)
 })
 
-describe('refused, left where it is, counted once', () => {
+describe('rejected, kept in place, counted once', () => {
   const WHOLE = JSON.stringify({ path: '/echo', at: AT, body: { event: 'by hand' } })
 
   test.each<[string, (file: string, scene: Scene) => void]>([
@@ -206,7 +206,7 @@ describe('refused, left where it is, counted once', () => {
     expect(scene.recorder.names).toEqual(['good'])
   })
 
-  test('of a name that is not one of ours is not looked at', async () => {
+  test('ignores a file with a foreign name', async () => {
     const scene = new Scene()
     mkdirSync(scene.place.spool, { recursive: true, mode: 0o700 })
     for (const name of ['notes.txt', 'x.json', `${AT}-1-0000000g.json`, `.${AT}-1-00000001.json`]) {
@@ -219,7 +219,7 @@ describe('refused, left where it is, counted once', () => {
     expect(receiver.counts.refused).toEqual({})
   })
 
-  test('a spool that is a link', async () => {
+  test('rejects a spool that is a link', async () => {
     const scene = new Scene()
     mkdirSync(scene.place.directory, { recursive: true, mode: 0o700 })
     const elsewhere = join(scene.home, 'elsewhere')

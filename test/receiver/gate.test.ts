@@ -28,7 +28,7 @@ test('accepts events by the private socket and by the port', async () => {
   await until(() => scene.recorder.names.includes('one'))
 })
 
-test('the address is where others look for it, and gone when it ends', async () => {
+test('writes its address to the agreed file, and removes it at the end', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   const file = join(scene.place.directory, 'address.json')
@@ -38,7 +38,7 @@ test('the address is where others look for it, and gone when it ends', async () 
   expect(() => readFileSync(file)).toThrow(/ENOENT/)
 })
 
-test('its process id is where a shell looks for it, and gone when it ends', async () => {
+test('writes its process id to the agreed file, and removes it at the end', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   const file = join(scene.place.directory, 'pid')
@@ -59,7 +59,7 @@ test.each<[string | undefined, Record<string, string>]>([
   [undefined, {}],
   ['full', { HOOKSPAN_CONTENT_CAPTURE: 'full' }],
   ['full', { HOOKSPAN_CAPTURE_CONVERSATION_HISTORY: 'true' }],
-])('senders are told whether all of it is kept: %s with %j', async (expected, env) => {
+])('informs senders whether all of it is kept: %s with %j', async (expected, env) => {
   const scene = new Scene()
   Object.assign(scene.env, env)
   await scene.start()
@@ -67,7 +67,7 @@ test.each<[string | undefined, Record<string, string>]>([
   expect(address.content_capture).toBe(expected)
 })
 
-test('the token may be the first part of the path', async () => {
+test('accepts the token as the first part of the path', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   const answer = await scene.ask(receiver, `/t/${scene.token}/echo?x=1`, { body: '{"event":"x"}', token: null })
@@ -90,7 +90,7 @@ test('reports its state at /healthz', async () => {
   })
 })
 
-describe('refused and counted', () => {
+describe('rejected and counted', () => {
   const TOO_LONG = 'x'.repeat(2000)
   test.each<[string, string, Asked, number, string]>([
     ['no token', '/echo', { token: null }, 401, 'token'],
@@ -149,7 +149,7 @@ describe('refused and counted', () => {
     expect(scene.recorder.names).toEqual(['after'])
   })
 
-  test('each of our names is let in', async () => {
+  test('accepts each of our names', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const { port } = receiver.address
@@ -169,7 +169,7 @@ describe('refused and counted', () => {
     expect(await scene.send(receiver, 'after')).toBe(204)
   })
 
-  test('gzip that ends too early', async () => {
+  test('rejects gzip that ends too early', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const body = gzipSync('{"event":"x"}').subarray(0, -6)
@@ -178,7 +178,7 @@ describe('refused and counted', () => {
     expect(receiver.counts.refused).toEqual({ gzip: 1 })
   })
 
-  test('more values than memory should be spent on', async () => {
+  test('rejects more values than memory should be spent on', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { values: 1000 } })
     const brackets = `[${'[],'.repeat(400_000)}[]]`
@@ -188,7 +188,7 @@ describe('refused and counted', () => {
     expect((await scene.ask(receiver, '/echo', { body: text })).status).toBe(204)
   })
 
-  test('deep JSON', async () => {
+  test('rejects deep JSON', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const body = `{"event":"deep","data":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
@@ -196,7 +196,7 @@ describe('refused and counted', () => {
     await until(() => scene.recorder.names.includes('deep'))
   })
 
-  test('more events in a second than are taken', async () => {
+  test('rejects more events in a second than the limit', async () => {
     const scene = new Scene()
     let now = 1_795_256_100_000
     const clock = { now: () => now, every: () => () => undefined }
@@ -212,7 +212,7 @@ describe('refused and counted', () => {
     await until(() => scene.recorder.told.length === 6)
   })
 
-  test('more at once than memory is given to', async () => {
+  test('rejects more at once than memory allows', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { bytesAtOnce: 1000 } })
     const first = await plug(receiver)
@@ -228,7 +228,7 @@ describe('refused and counted', () => {
   })
 })
 
-describe('connections', () => {
+describe('a connection', () => {
   test('closes a connection without a request', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { headersMillis: 20, requestMillis: 30, checkMillis: 5 } })
@@ -249,7 +249,7 @@ describe('connections', () => {
       'in a body that is refused',
       (_: string, port: number) => `POST /echo HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: 50\r\n\r\n{`,
     ],
-  ])('one that stops %s is closed', async (_, begun) => {
+  ])('is closed if its client stops %s', async (_, begun) => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { headersMillis: 20, requestMillis: 30, checkMillis: 5 } })
     const socket = await plug(receiver)
@@ -260,7 +260,7 @@ describe('connections', () => {
     await until(async () => (await scene.send(receiver, 'after').catch(() => 0)) === 204)
   })
 
-  test('what is no HTTP', async () => {
+  test('is closed if it does not send HTTP', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const socket = await plug(receiver)
@@ -269,7 +269,7 @@ describe('connections', () => {
     expect(receiver.counts.refused).toEqual({ request: 1 })
   })
 
-  test('headers that are too long', async () => {
+  test('is closed if its headers are too long', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     await scene.ask(receiver, '/echo', { headers: { long: 'x'.repeat(20_000) } }).catch(() => undefined)
@@ -277,7 +277,7 @@ describe('connections', () => {
     expect(await scene.send(receiver, 'after')).toBe(204)
   })
 
-  test('more of them than are let in, and the socket is open all the same', async () => {
+  test('is closed above the limit, and the socket stays open', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { connections: 5 } })
     const sockets = await Promise.all(Array.from({ length: 50 }, () => plug(receiver)))
@@ -287,7 +287,7 @@ describe('connections', () => {
     await until(async () => (await scene.send(receiver, 'after').catch(() => 0)) === 204)
   })
 
-  test('more requests on one than are answered at once', async () => {
+  test('is closed if it has more requests than are answered at once', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { requestsPerConnection: 2 } })
     const socket = await plug(receiver)
@@ -313,7 +313,7 @@ describe('connections', () => {
   test.each([
     ['small', 10],
     ['large', 3_000_000],
-  ])('who writes and goes has said it (%s)', async (_, size) => {
+  ])('is read to the end if its client writes and leaves (%s)', async (_, size) => {
     const scene = new Scene()
     const receiver = await scene.start()
     const body = Buffer.from(JSON.stringify({ event: 'gone', data: 'x'.repeat(size) }))
@@ -329,7 +329,7 @@ describe('connections', () => {
 })
 
 describe('a delivery', () => {
-  test('that comes twice is one', async () => {
+  test('counts once when repeated', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const headers = { 'x-hookspan-delivery': 'd1' }
@@ -350,7 +350,7 @@ describe('a delivery', () => {
     expect(receiver.counts.duplicates).toBe(0)
   })
 
-  test('that was refused may come again', async () => {
+  test('may be repeated after a rejection', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const headers = { 'x-hookspan-delivery': 'd1' }
@@ -359,7 +359,7 @@ describe('a delivery', () => {
     await until(() => scene.recorder.names.includes('whole'))
   })
 
-  test('of several lines is several events, in order, with an id each', async () => {
+  test('is several events for several lines, in order, with an id each', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const body = gzipSync('{"event":"a"}\n\n{"event":"b","data":NaN}\r\n{"event":"c\u2028"}')
@@ -378,8 +378,8 @@ describe('a delivery', () => {
     ['of nobody', undefined, 1_795_256_100_000],
     ['of next year', '1900000000000', 1_795_256_100_000],
     ['of no clock', '12', 1_795_256_100_000],
-    ['that is no number', 'now', 1_795_256_100_000],
-  ])('when it was fired: a time that %s', async (_, at, expected) => {
+    ['of another type', 'now', 1_795_256_100_000],
+  ])('has the time of its hook: a time that %s', async (_, at, expected) => {
     const scene = new Scene()
     const clock = { now: () => 1_795_256_100_000, every: () => () => undefined }
     const receiver = await scene.start({ clock })
@@ -405,7 +405,7 @@ describe('a delivery', () => {
     expect(Object.keys(found[0] as object).filter(name => /authorization|cookie|token/.test(name))).toEqual([])
   })
 
-  test('that its adapter cannot read costs that one, and is told once', async () => {
+  test('is dropped alone if its adapter cannot read it, and is reported once', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     for (const body of ['null', '1', '{"event":"fine"}']) await scene.ask(receiver, '/echo', { body })

@@ -105,7 +105,7 @@ describe('one receiver of a user', () => {
     }
   })
 
-  test('takes in who stands before the socket when it leaves, and waits for no answer', async () => {
+  test('accepts clients that wait at the socket when it leaves, and waits for no answer', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const { socket, port } = receiver.address
@@ -121,7 +121,7 @@ describe('one receiver of a user', () => {
     expect(scene.recorder.names).toHaveLength(40)
   })
 
-  test('that has handed over ends by itself when nobody comes for the rest', async () => {
+  test('ends by itself after a handover when its sockets are not requested', async () => {
     const scene = new Scene()
     const first = await scene.start({ limits: { startMillis: 30 } })
     const started = scene.begin({ version: '2.0.0', openRecorder: () => Promise.reject(new Error('no disk')) })
@@ -132,7 +132,7 @@ describe('one receiver of a user', () => {
     expect(await scene.send(third, 'x')).toBe(204)
   })
 
-  test('that has handed over to one that did not live is asked for its doors by the next', async () => {
+  test('is asked for its sockets by the next one after a handover to one that died', async () => {
     const scene = new Scene()
     const first = await scene.start()
     const started = scene.begin({ version: '2.0.0', openRecorder: () => Promise.reject(new Error('no disk')) })
@@ -150,7 +150,7 @@ describe('one receiver of a user', () => {
     ['older', { version: '0.9.0' }],
     ['of no version', { version: 7 }],
     ['of nothing', undefined],
-  ])('hands over to nobody who is %s', async (_, body) => {
+  ])('hands over to no process that is %s', async (_, body) => {
     const scene = new Scene()
     const receiver = await scene.start()
     const answer = await scene.ask(receiver, '/v1/replace', { body: body && JSON.stringify(body) })
@@ -179,7 +179,7 @@ describe('one receiver of a user', () => {
     await receivers[0]?.stop()
   })
 
-  test('that does not answer is told of, with what to do', async () => {
+  test('is reported, with the fix, if it does not answer', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     await receiver.stop()
@@ -193,7 +193,7 @@ describe('one receiver of a user', () => {
 })
 
 describe('the end', () => {
-  test('works off what has come, and lays open turns by for the next one', async () => {
+  test('processes received requests, and leaves open turns to the next one', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     scene.recorder.openTurns = 1
@@ -236,7 +236,7 @@ describe('the end', () => {
   })
 })
 
-describe('what somebody clears away', () => {
+describe('deleted files', () => {
   test('recreates the socket and the address', async () => {
     const scene = new Scene()
     const clock = new FakeClock()
@@ -274,7 +274,7 @@ describe('what somebody clears away', () => {
     await receiver.stop()
   })
 
-  test('without its directory it ends, and another may begin', async () => {
+  test('ends without its directory, and another may begin', async () => {
     const scene = new Scene()
     const clock = new FakeClock()
     const receiver = await scene.start({ clock })
@@ -285,7 +285,7 @@ describe('what somebody clears away', () => {
     expect(await scene.start({ openRecorder: () => Promise.resolve(new MemoryRecorder()) })).toBeDefined()
   })
 
-  test('who listens where a dead one did is not asked, and not told the token', async () => {
+  test("sends no question and no token to a process that listens at a dead one's address", async () => {
     const scene = new Scene()
     await (await scene.start()).stop()
     let asked = 0
@@ -309,7 +309,7 @@ describe('what somebody clears away', () => {
 describe('the lock', () => {
   const files = ({ place }: Scene): string[] => readdirSync(place.directory).filter(name => name.startsWith('lock.'))
 
-  test("of a process that is dead is nobody's", async () => {
+  test('is free if its process is dead', async () => {
     const scene = new Scene()
     await (await scene.start()).stop()
     const { place } = systemProbes.self
@@ -322,7 +322,7 @@ describe('the lock', () => {
     expect(files(scene)).toEqual(['lock.4'])
   })
 
-  test('that is only being written is waited for: its maker may have lost the processor before it said who it is', () => {
+  test('is awaited while it is being written: its creator may be suspended before it writes its id', () => {
     const scene = new Scene()
     const file = join(scene.home, 'lock.1')
     writeFileSync(file, '')
@@ -336,7 +336,7 @@ describe('the lock', () => {
     expect(looks).toBe(3)
   })
 
-  test('that nobody has written into has no holder, when its maker must have died', () => {
+  test('is free if it is still empty when its creator must have died', () => {
     const scene = new Scene()
     writeFileSync(join(scene.home, 'lock.1'), '')
     const later = (): number => Date.now() + 60_000
@@ -344,7 +344,7 @@ describe('the lock', () => {
     expect(acquireLock(scene.home, later)).toMatchObject({ pid: process.pid })
   })
 
-  test('that is a link is not followed', async () => {
+  test('is not followed if it is a link', async () => {
     const scene = new Scene()
     await (await scene.start()).stop()
     symlinkSync('/etc/hostname', join(scene.place.directory, 'lock.9'))
@@ -363,6 +363,6 @@ test.each([
   ['1.0.0-rc.1', '1.0.0', false],
   ['latest', '1.0.0', false],
   ['1.0.0', 'none', false],
-])('%s is newer than %s: %s', (one, other, expected) => {
+])('compares versions: %s is newer than %s: %s', (one, other, expected) => {
   expect(isNewer(one, other)).toBe(expected)
 })

@@ -28,7 +28,7 @@ async function setUp({ home, env }: Scene): Promise<Outbound> {
   return written.hooks.outbound[0] as Outbound
 }
 
-test('what is signed is taken, once however often it comes; what is not, or with another secret, is refused', async () => {
+test('accepts a signed body, once however often it is sent, and rejects unsigned ones and other secrets', async () => {
   const scene = new Scene()
   await (await scene.start()).stop()
   const { url, secret } = await setUp(scene)

@@ -39,7 +39,7 @@ function entry(event: string, at: number, data: unknown = {}): JournalEntry {
   return { host: 'pi', at, event: { event, at, data } }
 }
 
-test('it is the person’s own, and holds what is open', async () => {
+test('belongs to the user, and holds open state', async () => {
   const world = await World.create()
   const receiver = await world.open()
   for (const told of OPEN) receiver.recordEvent(told)
@@ -114,7 +114,7 @@ test('ends open turns as crashed if the journal has a newer version', async () =
   )
 })
 
-test('what somebody else has put in its place is neither read nor written', async () => {
+test('does not read or write a foreign file in its place', async () => {
   const world = await World.create()
   const precious = join(world.home, 'precious')
   writeFileSync(precious, 'precious')
@@ -135,7 +135,7 @@ test('makes a directory private that others could write to', async () => {
   expect(treesOf(world.collected)).toContain('approval OK 250 ms')
 })
 
-test('where it cannot be written, recording goes on, and that is said once', async () => {
+test('continues recording if it cannot be written, and reports that once', async () => {
   const world = await World.create()
   mkdirSync(dirname(dirname(world.journalPath)), { recursive: true })
   writeFileSync(dirname(world.journalPath), 'a file in the place of the directory')
@@ -199,7 +199,7 @@ test('recreates the journal if it is removed while it is written', async () => {
   expect(existsSync(`${world.journalPath}.tmp`)).toBe(false)
 })
 
-test('what is told within milliseconds is one write', async () => {
+test('combines records within milliseconds into one write', async () => {
   const world = await World.create()
   const receiver = await world.open()
   const appended = vi.spyOn(Journal.prototype, 'append')
@@ -234,7 +234,7 @@ test('limits the journal of a turn without an end, and reports it', async () => 
   expect(lines[0]).toContain('has room for 64 MiB of open turns, and more was received')
 })
 
-test('what is copied is whole, and so is what is copied again', async () => {
+test('copies whole lines, and copies of them', async () => {
   const directory = join(scratchHome(), 'journal')
   const silent = { warn: () => undefined, error: () => undefined, debug: () => undefined }
   const journal = new Journal(directory, silent)
@@ -261,7 +261,7 @@ test('what is copied is whole, and so is what is copied again', async () => {
   )
 })
 
-test('while something is open, all stays that was told since; before that, what is recent, and where sessions stand', () => {
+test('keeps all records since the oldest open turn began; before that, recent ones, and the state of sessions', () => {
   const now = Date.now()
   const place = (host: string, eventAt: number, about: Partial<EntryLocation>): EntryLocation => ({
     host,
@@ -291,7 +291,7 @@ test('while something is open, all stays that was told since; before that, what 
   expect(isCompactionWorthwhile(plan.slice(1, 6))).toBe(false)
 })
 
-test('what is left out of too much is the oldest, but never where its session stands', () => {
+test('drops the oldest records of too many, but never the state of a session', () => {
   const quarter = MAX_JOURNAL_BYTES / 4
   const planned = (eventAt: number, isSessionRecord: boolean): PlannedEntry => ({
     location: { host: 'pi', at: eventAt, eventAt, offset: 0, bytes: quarter, isPast: false, isSessionRecord },

@@ -76,7 +76,7 @@ describe('the token', () => {
     expect(halves).toBe(0)
   })
 
-  test('that is a link is not read, and nothing is started', async () => {
+  test('is not read if it is a link, and nothing is started', async () => {
     const scene = new Scene()
     writeFileSync(join(scene.home, 'elsewhere'), 'a'.repeat(64))
     symlinkSync(join(scene.home, 'elsewhere'), put(scene))
@@ -85,20 +85,20 @@ describe('the token', () => {
     )
   })
 
-  test('that is a link to nothing is not made there', async () => {
+  test('is not created through a link to nothing', async () => {
     const scene = new Scene()
     symlinkSync(join(scene.home, 'elsewhere'), put(scene))
     await expect(scene.begin()).rejects.toThrow(/token: it is a symbolic link/)
     expect(() => lstatSync(join(scene.home, 'elsewhere'))).toThrow(/ENOENT/)
   })
 
-  test('that somebody wrote by hand is none', async () => {
+  test('is invalid if written by hand', async () => {
     const scene = new Scene()
     writeFileSync(put(scene), 'secret')
     await expect(scene.begin()).rejects.toThrow(/token is not a token that hookspan wrote; delete it/)
   })
 
-  test('that others can read is taken from them, and told', async () => {
+  test('loses the read permission of others, with a report', async () => {
     const scene = new Scene()
     writeFileSync(put(scene), 'a'.repeat(64), { mode: 0o644 })
     await scene.start()
@@ -110,7 +110,7 @@ describe('the token', () => {
 })
 
 describe('the directory', () => {
-  test('that others may write in is taken from them', async () => {
+  test('loses the write permission of others', async () => {
     const scene = new Scene()
     mkdirSync(scene.place.directory, { recursive: true })
     chmodSync(scene.place.directory, 0o777)
@@ -119,14 +119,14 @@ describe('the directory', () => {
     expect(scene.lines.join()).toMatch(/other users could write to .*receiver; its mode is 700 now/)
   })
 
-  test('that is a file', async () => {
+  test('may not be a file', async () => {
     const scene = new Scene()
     mkdirSync(dirname(scene.place.directory), { recursive: true })
     writeFileSync(scene.place.directory, '')
     await expect(scene.begin()).rejects.toThrow(/receiver cannot be used: /)
   })
 
-  test('that no user has', async () => {
+  test('may not belong to a missing user', async () => {
     const scene = new Scene()
     await expect(scene.begin({ env: {}, home: '' })).rejects.toThrow(
       'there is no home directory; set XDG_STATE_HOME to a directory of yours',
@@ -138,7 +138,7 @@ describe('the socket', () => {
   const path = ({ home }: Scene): string => join(home, 'r/hookspan/receiver.sock')
   const own = ({ place }: Scene): string => join(place.directory, 'receiver.sock')
 
-  test('that a receiver left behind that was killed is made anew', async () => {
+  test('is created anew after a killed receiver', async () => {
     const scene = new Scene()
     mkdirSync(dirname(path(scene)), { recursive: true, mode: 0o700 })
     const program = `require('net').createServer().listen(${JSON.stringify(path(scene))}, () => process.kill(process.pid, 'SIGKILL'))`
@@ -158,7 +158,7 @@ describe('the socket', () => {
       /is a symbolic link, which hookspan did not put/,
     ],
     ['a file', at => writeFileSync(at, 'mine'), /is no socket, which hookspan did not put there; move it away/],
-  ])('that is %s is left alone; there is a second place', async (_, put, line) => {
+  ])('is left alone if it is %s; there is a second path', async (_, put, line) => {
     const scene = new Scene()
     mkdirSync(dirname(path(scene)), { recursive: true, mode: 0o700 })
     put(path(scene), scene)
@@ -170,7 +170,7 @@ describe('the socket', () => {
     expect(lstatSync(path(scene)).isSocket()).toBe(false)
   })
 
-  test('of another receiver is left to it', async () => {
+  test('is left to another receiver', async () => {
     const scene = new Scene()
     const first = await scene.start()
     const env = { ...scene.env, XDG_STATE_HOME: join(scene.home, 'other') }
@@ -181,7 +181,7 @@ describe('the socket', () => {
     expect(await scene.send(first, 'x', { isBySocket: true })).toBe(204)
   })
 
-  test('whose path is too long is not made; the port is there all the same', async () => {
+  test('is not created if its path is too long; the port exists all the same', async () => {
     const scene = new Scene()
     const deep = join(scene.home, 'd'.repeat(100))
     const env = { XDG_RUNTIME_DIR: deep, XDG_STATE_HOME: deep }
@@ -206,7 +206,7 @@ describe('the socket', () => {
   })
 })
 
-test("another user's process gets neither token nor socket, and by the port nothing without the token", async () => {
+test("is closed to another user's process, as is the token, and the port requires the token", async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   // All that is not ours to protect lies open.
@@ -243,7 +243,7 @@ describe('the port', () => {
     expect(second.address.port).toBe(first.address.port)
   })
 
-  test('that was asked for and is taken', async () => {
+  test('may be taken although it was configured', async () => {
     const scene = new Scene()
     const port = portOf(await listens({ port: 0, host: '127.0.0.1' }))
     await expect(scene.begin({ port, limits: { patienceMillis: 0 } })).rejects.toThrow(
@@ -254,7 +254,7 @@ describe('the port', () => {
     expect(await scene.start({ openRecorder: () => Promise.resolve(new MemoryRecorder()) })).toBeDefined()
   })
 
-  test('of the last time, when another has taken it since', async () => {
+  test('may be taken by another program since the last time', async () => {
     const scene = new Scene()
     const port = portOf(await listens({ port: 0, host: '127.0.0.1' }))
     mkdirSync(scene.place.directory, { recursive: true, mode: 0o700 })

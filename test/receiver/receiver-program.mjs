@@ -9,20 +9,26 @@ const { env, home, stateDirectory, dieAt } = JSON.parse(process.argv[2])
 
 const die = () => process.kill(process.pid, 'SIGKILL')
 
+/** A method by another name would never be called: the process would live, and its test would wait for its end. */
+function replaced({ name, prototype }, method, by) {
+  if (typeof prototype[method] !== 'function') throw new Error(`${name} has no method ${method}`)
+  prototype[method] = by
+}
+
 /** @type {Record<string, () => Promise<void>>} the steps of taking over, at each of which it may be killed */
 const DYING = {
   // Read again, and nothing of it written.
   read: async () => {
     const { Continuation } = await import('../../build/delivery/trace-log/continuation.js')
-    Continuation.prototype.end = die
+    replaced(Continuation, 'endReplay', die)
   },
   // Noted in the log; nothing of what the one before has left is taken over.
   noted: async () => {
     const { Continuation } = await import('../../build/delivery/trace-log/continuation.js')
     const { afterReplay } = Continuation.prototype
-    Continuation.prototype.afterReplay = function () {
+    replaced(Continuation, 'afterReplay', function () {
       afterReplay.call(this, die)
-    }
+    })
   },
   // In the middle of taking it over: a checkpoint is renamed already.
   adopting: async () => {

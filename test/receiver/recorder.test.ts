@@ -44,7 +44,7 @@ async function atLast(world: World, events: readonly ReceivedEvent[] = []): Prom
   await last.close('end')
 }
 
-test('what agents tell is a tree', async () => {
+test("builds a tree from agents' events", async () => {
   expect(treesOf((await untroubled()).spans)).toMatchInlineSnapshot(`
     "agent OK 1.2 s [hermes.turn.number=1, hermes.turn.final_status=completed]
       llm.qwen3 OK 1.2 s
@@ -123,7 +123,7 @@ test('records one tree, sent and measured once, if handed over after each event'
 })
 
 test.each(sample(['exit', 'throw'] as const, 1))(
-  `a receiver that ends by itself (%s) leaves open what is, ${SAMPLED}`,
+  `leaves open spans open when a receiver ends by itself (%s), ${SAMPLED}`,
   async how => {
     const world = await World.create()
     const told = pieces(2)
@@ -163,7 +163,7 @@ if (IS_DEEP) {
   })
 }
 
-test('what is open is ended where no receiver is to come', async () => {
+test('ends open spans if no receiver follows', async () => {
   const world = await World.create()
   const receiver = await world.open()
   for (const told of EVENTS.slice(0, 6)) receiver.recordEvent(told)
@@ -188,7 +188,7 @@ test('records a repeated delivery once, also across two receivers', async () => 
   expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
 })
 
-test('where nothing is open, a receiver that ends leaves where sessions stand to the next one', async () => {
+test('leaves the state of sessions to the next receiver if nothing is open', async () => {
   const world = await World.create()
   const first = EVENTS.slice(0, -5)
   const one = await world.open()
@@ -214,7 +214,7 @@ test('gives an event without a time that of the previous one, also in a replay',
   expect(inOrder(world.collected)).toEqual((await untroubled(asOld)).spans)
 })
 
-test('what is wrong with the configuration is said once, however many agents there are', async () => {
+test('reports a wrong configuration once, however many agents there are', async () => {
   const world = await World.create({ root_spam_ttl_ms: 1 })
   const receiver = await world.open()
   receiver.recordEvent(EVENTS[0] as ReceivedEvent)
@@ -224,7 +224,7 @@ test('what is wrong with the configuration is said once, however many agents the
   expect(world.lines[0]).toContain('root_spam_ttl_ms')
 })
 
-test('who has started the receiver is not taken for the one who has asked for turns', async () => {
+test('distinguishes the starter of the receiver from the sender of turns', async () => {
   const world = await World.create()
   world.variables = { TRACEPARENT: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
   await atLast(world, EVENTS)

@@ -133,8 +133,8 @@ describe('a file that is not whole', () => {
   })
 })
 
-describe('what cannot be written', () => {
-  test('is said once, and costs nothing else', () => {
+describe('an unwritable journal', () => {
+  test('is reported once, and costs nothing else', () => {
     mkdirSync(join(folder, '..'), { recursive: true })
     writeFileSync(folder, 'a file')
     const journal = opened()

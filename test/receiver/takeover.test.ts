@@ -62,7 +62,7 @@ const notOfAnother = ({ attributes }: { readonly attributes: object }): boolean 
 const STEPS = ['read', 'noted', 'adopting'].flatMap(step => [{}, HELD].map(settings => [step, settings] as const))
 
 test.each(sample(STEPS, 1))(
-  `a receiver that is killed while it takes over (%s, %j) is taken over, ${SAMPLED}`,
+  `recovers a receiver that is killed during a takeover (%s, %j), ${SAMPLED}`,
   async (step, settings) => {
     const world = await World.create(settings)
     await killedAfter(world, step === 'noted' ? 'worked' : 'flush')
@@ -132,7 +132,7 @@ test('sends a crashed turn whole that outlived two receivers', async () => {
 })
 
 if (IS_DEEP) {
-  test('what another agent holds, because it could not send it, is gone on with all the same, and has not crashed', async () => {
+  test("continues spans that another agent's process holds because it could not send them, and does not mark them as crashed", async () => {
     const world = await World.create({ force_flush_wait_ms: 500 })
     world.sink.behaviour = { kind: 'status', status: 503 }
     await killedAfter(world)
@@ -197,7 +197,7 @@ test('ends old turns as crashed, and discards their journal', async () => {
 })
 
 if (IS_DEEP) {
-  test('so it has for another agent, should no receiver come', async () => {
+  test('marks them as crashed for another agent if no receiver follows', async () => {
     const world = await leftLongAgo()
     await anotherAgent(world)
     expect(treesOf(world.logged.filter(notOfAnother), false)).toMatchInlineSnapshot(`
@@ -219,7 +219,7 @@ if (IS_DEEP) {
   })
 }
 
-test('without a trace log what has ended was sent, and what is open goes on', async () => {
+test('has sent ended spans without a trace log, and continues open ones', async () => {
   const world = await World.create({ local_log: false })
   const one = await world.open()
   for (const told of OPEN) one.recordEvent(told)
@@ -234,7 +234,7 @@ test('without a trace log what has ended was sent, and what is open goes on', as
 const ALL_OR_NONE = [[HELD, true] as const, [{ keep: true }, false] as const]
 
 test.each(ALL_OR_NONE)(
-  'without a trace log what is held is sent whole or not at all (%j)',
+  'sends buffered traces whole or not at all without a trace log (%j)',
   async (settings, isSent) => {
     const world = await World.create({ local_log: false, ...settings })
     const one = await world.open()

@@ -58,7 +58,7 @@ test.each<[string, string, string | Uint8Array, Record<string, string>, string]>
   ['JSON', JSON_TYPE, EXPORT, {}, '{}'],
   ['JSON, packed', 'application/json; charset=utf-8', gzipSync(EXPORT), { 'content-encoding': 'gzip' }, '{}'],
   ['protobuf', PROTOBUF_TYPE, Buffer.from(officialProtobuf([spanWith()]), 'hex'), {}, ''],
-])('%s: told, and answered as exporters want it', async (_, type, body, headers, text) => {
+])('accepts %s, and answers as exporters expect', async (_, type, body, headers, text) => {
   const { scene, receiver } = await listening()
   const answer = await scene.ask(receiver, PATH, of(type, body, headers))
   expect(answer).toMatchObject({ status: 200, text, headers: { 'content-type': type.split(';')[0] } })
@@ -66,7 +66,7 @@ test.each<[string, string, string | Uint8Array, Record<string, string>, string]>
   expect(scene.recorder.told[0]).toMatchObject({ host: 'agent', event: { event: 'span' } })
 })
 
-test('the exporter of OpenTelemetry is content, with the token in a header or in the path', async () => {
+test('satisfies the exporter of OpenTelemetry, with the token in a header or in the path', async () => {
   const { scene, receiver } = await listening()
   const url = `http://127.0.0.1:${receiver.address.port}`
   for (const options of [
@@ -81,7 +81,7 @@ test('the exporter of OpenTelemetry is content, with the token in a header or in
   expect(receiver.counts).toMatchObject({ deliveries: 2, refused: {} })
 })
 
-test('the lines of the page about Copilot have it send here', async () => {
+test('receives spans with the lines of the page about Copilot', async () => {
   const { scene, receiver } = await listening()
   const lines = blocks(readPage('docs/agents/copilot.md'), 'sh').find(block => block.startsWith('copilot()'))
   const said = 'echo "$OTEL_EXPORTER_OTLP_ENDPOINT $OTEL_EXPORTER_OTLP_HEADERS $*"'
@@ -121,7 +121,7 @@ test('counts refused spans of other services, and reports none', async () => {
   expect(receiver.counts).toMatchObject({ deliveries: 1, refused: { service: 3 } })
 })
 
-test('hooks and spans of Copilot meet; those of agents that write files of their own are not taken', async () => {
+test('combines hooks and spans of Copilot, and ignores spans of agents with files of their own', async () => {
   const scene = new Scene()
   const clock = new FakeClock()
   clock.pass(START + 60_000 - clock.now())
@@ -171,14 +171,14 @@ test.each<[string, string, string | Uint8Array, number, string | undefined]>([
   ['too many of what is not read', PROTOBUF_TYPE, Buffer.alloc(4000, Buffer.from([0x78, 1])), 413, 'size'],
   ['deeper than anything', PROTOBUF_TYPE, ofSpan(deep()), 200, undefined],
   ['nothing', PROTOBUF_TYPE, '', 200, undefined],
-])('%s: answered, counted, and it goes on', async (_, type, body, status, why) => {
+])('answers and counts %s, and continues', async (_, type, body, status, why) => {
   const { scene, receiver } = await listening({ bodyBytes: 100_000, values: 1000 })
   expect(await scene.ask(receiver, PATH, of(type, body))).toMatchObject({ status })
   expect(receiver.counts.refused).toEqual(why === undefined ? {} : { [why]: 1 })
   expect(await scene.send(receiver, 'after')).toBe(204)
 })
 
-test('a million attributes, in each of the two', () => {
+test('accepts a million attributes, in each of the two', () => {
   const most = 2_000_000
   const packed = ofSpan(Buffer.alloc(ATTRIBUTE.length * 1_000_000, ATTRIBUTE))
   expect(() => read(PROTOBUF_TYPE, packed, most)).toThrow(new RefusedRequest('size'))
@@ -187,7 +187,7 @@ test('a million attributes, in each of the two', () => {
   expect(() => read(JSON_TYPE, Buffer.from(text), most)).toThrow(new RefusedRequest('size'))
 })
 
-test('whatever else comes is read or refused', () => {
+test('reads or rejects any other input', () => {
   const whole = fc.constant(Buffer.from(officialProtobuf([spanWith()]), 'hex'))
   const spoilt = fc.tuple(whole, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 5 }), fc.nat())
   const bytes = fc.oneof(

@@ -9,7 +9,7 @@ const SPANS = TOOLS + 2
 
 describe.each(sample(PROTOCOLS, 1))(`${SPANS} spans in one tick over %s, ${SAMPLED}`, protocol => {
   test(
-    'none is lost',
+    'loses none',
     inScene(async scene => {
       const sink = await scene.sink()
       scene.configure([{ name: 'only', endpoint: sink.url, protocol }], { force_flush_wait_ms: 60_000 })
@@ -21,7 +21,7 @@ describe.each(sample(PROTOCOLS, 1))(`${SPANS} spans in one tick over %s, ${SAMPL
   )
 
   test(
-    'none is lost while nothing listens; the next process delivers them',
+    'loses none while nothing listens; the next process delivers them',
     inScene(async scene => {
       const sink = await scene.sink({ kind: 'down' })
       scene.configure([{ name: 'only', endpoint: sink.url, protocol }])
@@ -40,7 +40,7 @@ describe.each(sample(PROTOCOLS, 1))(`${SPANS} spans in one tick over %s, ${SAMPL
 
 if (IS_DEEP) {
   test(
-    'none is lost when the process exits in the same tick',
+    'loses none when the process exits in the same tick',
     inScene(async scene => {
       const sink = await scene.sink()
       scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/protobuf' }])

@@ -53,7 +53,7 @@ function post(url: string, body: Uint8Array, headers: Record<string, string> = {
   })
 }
 
-test.each(CONTENT_TYPES)('spans in %s are read whole', async contentType => {
+test.each(CONTENT_TYPES)('reads spans in %s whole', async contentType => {
   const sink = await sinkThat()
   expect(await post(sink.url, requestOf(['one'], contentType), { 'content-type': contentType })).toBe(200)
   expect(sink.accepted).toEqual([
@@ -92,7 +92,7 @@ const REFUSALS: [string, ChaosBehaviour, number | string][] = [
   ['slow', { kind: 'slow', millis: 1, answer: { kind: 'status', status: 429 } }, 429],
 ]
 
-test.each(REFUSALS)('%s: nothing is accepted until it is well again', async (_what, behaviour, answer) => {
+test.each(REFUSALS)('accepts nothing until it recovers from %s', async (_what, behaviour, answer) => {
   const sink = await sinkThat(behaviour)
   const body = requestOf(['one', 'two'])
   expect(await post(sink.url, body)).toBe(answer)
@@ -105,7 +105,7 @@ test.each(REFUSALS)('%s: nothing is accepted until it is well again', async (_wh
   expect([...sink.deliveries.values()]).toEqual([1, 1])
 })
 
-test('nobody else is given the port of one that is down', async () => {
+test('keeps the port of a server that is down', async () => {
   const sameEachTime = vi.spyOn(Math, 'random').mockReturnValueOnce(0.5).mockReturnValueOnce(0.5)
   const [one, other] = [await sinkThat({ kind: 'down' }), await sinkThat()]
   sameEachTime.mockRestore()
@@ -115,19 +115,19 @@ test('nobody else is given the port of one that is down', async () => {
   expect(other.accepted).toEqual([])
 })
 
-test.each(CONTENT_TYPES)('a partial success in %s', async contentType => {
+test.each(CONTENT_TYPES)('sends a partial success in %s', async contentType => {
   const sink = await sinkThat({ kind: 'partial', rejected: 1 })
   await post(sink.url, requestOf(['one', 'two', 'three'], contentType), { 'content-type': contentType })
   expect(sink.accepted.map(({ name }) => name)).toEqual(['one', 'two'])
   expect(sink.requests[0]).toMatchObject({ spans: 3, answer: 200 })
 })
 
-test('what lets a request pass', async () => {
+test('accepts a valid request', async () => {
   const sink = await sinkThat({ kind: 'token', header: 'authorization', value: 'Bearer right' })
   expect(await post(sink.url, requestOf(['one']), { authorization: 'Bearer right' })).toBe(200)
 })
 
-test('a pause that is asked for is known to the millisecond', async () => {
+test('records a requested pause to the millisecond', async () => {
   const sink = await sinkThat({
     kind: 'sequence',
     of: [
@@ -147,7 +147,7 @@ test('a pause that is asked for is known to the millisecond', async () => {
   expect([...sink.deliveries.values()].reduce((sum, count) => sum + count)).toBe(2)
 })
 
-test('chance is repeatable', async () => {
+test('repeats its chance', async () => {
   const mix = [
     { share: 1, behaviour: { kind: 'ok' } },
     { share: 2, behaviour: { kind: 'status', status: 503 } },
@@ -164,14 +164,14 @@ test('chance is repeatable', async () => {
   expect(chaosSchedule(5, 20_000).at(-1)?.behaviour).toEqual({ kind: 'ok' })
 })
 
-test('says what came when the wait is over', async () => {
+test('reports received data when the wait is over', async () => {
   const sink = await sinkThat({ kind: 'status', status: 503 })
   await post(sink.url, requestOf(['one']))
   const waited = sink.until(() => false, 'a miracle', 20)
   await expect(waited).rejects.toThrow('waited 20 ms for a miracle; 1 requests came, 0 spans were accepted')
 })
 
-test('in a process of its own', async () => {
+test('runs in a process of its own', async () => {
   const sink = await ChaosSinkProcess.start({ kind: 'status', status: 503 })
   cleanups.push(() => sink.stop())
   expect(await post(sink.url, requestOf(['one']))).toBe(503)

@@ -73,7 +73,7 @@ function backend(...accepted: readonly AcceptedSpan[]): Backend {
   return { accepted, requests: [request(), request()] }
 }
 
-test('all is well', () => {
+test('finds no fault', () => {
   expect(checkDelivery([HOST], backend(ROOT, C1, C2))).toEqual({
     problems: [],
     told: 4,
@@ -108,7 +108,7 @@ test.each(WRONG)('%s', (problem, accepted) => {
   expect(checkDelivery([HOST], backend(...accepted)).problems).toEqual([problem])
 })
 
-describe('what a kill excuses', () => {
+describe('the excuse of a kill', () => {
   const lateEnd: WitnessLine = { at: AT + 990, hook: 'post_tool_call', key: 'tool c2' }
   const host = { ...HOST, witness: [...WITNESS.slice(0, -1), lateEnd, ...WITNESS.slice(-1)] }
 
@@ -119,7 +119,7 @@ describe('what a kill excuses', () => {
     expect(checkDelivery([host], backend(ROOT, C1, c2))).toMatchObject({ problems: [], uncertain: 1 })
   })
 
-  test('a repeat of what was answered in the last moment, or never', () => {
+  test('covers a repeat of spans acknowledged in the last moment, or never', () => {
     const twice = [ROOT, C1, C2, { ...C1, request: 1 }]
     for (const answeredAt of [AT + 800, AT + 1100, undefined]) {
       const first = answeredAt === undefined ? { ...request(), answeredAt: undefined } : request({ answeredAt })
@@ -132,7 +132,7 @@ describe('what a kill excuses', () => {
     }
   })
 
-  test('no repeat of what another one sent', () => {
+  test("covers no repeat of another process's spans", () => {
     const first = request({ answeredAt: AT + 1100, headers: { [SENDER_HEADER]: 'h1' } })
     const check = checkDelivery([HOST], {
       accepted: [ROOT, C1, C2, { ...C1, request: 1 }],
@@ -141,13 +141,13 @@ describe('what a kill excuses', () => {
     expect(check.problems).toEqual(['twice: tool c1: in request 0 and in 1, cut after -100 ms'])
   })
 
-  test('only the last line, where it was an exit', () => {
+  test('covers only the last line after an exit', () => {
     const exited = { ...HOST, certain: 'all but the last line' } as const
     expect(checkDelivery([exited], backend(ROOT, C1, C2)).problems).toEqual([])
     expect(checkDelivery([{ ...exited, witness: host.witness }], backend(ROOT, C1, C2)).problems).not.toEqual([])
   })
 
-  test('nothing, where the host went on to its own end', () => {
+  test('covers nothing if the host continued to its own end', () => {
     const host: HostAccount = { name: 'h0', witness: WITNESS, certain: 'everything', openAs: ['crashed'] }
     expect(checkDelivery([host], backend(ROOT, C1, C2)).problems).toEqual([
       'open and lost: tool c3, told 0 ms before the last line',
@@ -155,7 +155,7 @@ describe('what a kill excuses', () => {
   })
 })
 
-test('what is open in a process that lives is its own business', () => {
+test('ignores open spans of a live process', () => {
   const alive: HostAccount = { name: 'h0', witness: WITNESS, certain: 'everything' }
   expect(checkDelivery([alive], backend(C1)).problems).toEqual([])
   expect(checkDelivery([alive], backend()).problems).toEqual([
@@ -163,7 +163,7 @@ test('what is open in a process that lives is its own business', () => {
   ])
 })
 
-test('what is known to be lost may be missing, and nothing else', () => {
+test('excuses known losses, and nothing else', () => {
   const options = { mayMiss: new Set(['tool c1']) }
   expect(checkDelivery([HOST], backend(ROOT, C2), options).problems).toEqual([])
   expect(checkDelivery([HOST], backend(ROOT, C1), options).problems).toEqual([
@@ -171,7 +171,7 @@ test('what is known to be lost may be missing, and nothing else', () => {
   ])
 })
 
-test('a span that is cut by the end of its turn says so', () => {
+test('requires a mark on a span that is cut by the end of its turn', () => {
   const end: WitnessLine[] = ['tool c2', 'tool c3', 'session t'].map(key => ({
     at: AT + 1100,
     hook: 'on_session_end',
@@ -187,7 +187,7 @@ test('a span that is cut by the end of its turn says so', () => {
   ])
 })
 
-test('both backends have the same spans, however they came', () => {
+test('requires the same spans in both backends, in any order', () => {
   const other = { ...C1, request: 7, acceptedAt: AT + 9 }
   expect(checkSameSpans(backend(C1, C2), backend(other))).toEqual([])
   const changed = { ...other, status: { code: 2, message: 'broke' } }

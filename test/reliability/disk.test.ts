@@ -40,7 +40,7 @@ function expectCounted(scene: Scene, sink: ChaosSink, host: Host): void {
 describe.concurrent.each(sample(FULL_DISKS, 1).map(disk => [disk.how, disk] as const))(
   `a disk that is full (%s), ${SAMPLED}`,
   (_how, disk) => {
-    test('delivery goes on from memory, and one line says why', () =>
+    test('delivers from memory, with one line about the reason', () =>
       inScene(async scene => {
         const sink = await sinkOf(scene)
         mkdirSync(scene.stateHome)
@@ -80,7 +80,7 @@ describe.concurrent('a directory that cannot be written', () => {
   )
 
   test.for(READ_ONLY_DISKS.map(disk => [disk.how, disk] as const))(
-    'because its disk is read-only (%s)',
+    'is reported for a read-only disk (%s)',
     ([_how, disk]) =>
       inScene(async scene => {
         const sink = await sinkOf(scene)
@@ -107,7 +107,7 @@ describe.concurrent('the state directory is deleted under a running process', ()
     })(),
   )
 
-  test('what was only there is counted as lost', () =>
+  test('counts spans as lost that were only there', () =>
     inScene(async scene => {
       const sink = await sinkOf(scene)
       sink.behaviour = { kind: 'down' }
@@ -155,7 +155,7 @@ describe.concurrent(`a segment of a dead process, ${SAMPLED}`, () => {
 })
 
 test(
-  'files of somebody else in the directory are left alone',
+  'leaves foreign files in the directory alone',
   inScene(async scene => {
     const foreign = ['traces/notes.txt', 'traces/x.jsonl', 'traces/1-1.jsonl.bak', 'spool/foo', 'spool/bar.json']
     const contents = new Map(foreign.map(name => [join(scene.stateDirectory, name), `${name} \0 {`]))

@@ -74,7 +74,7 @@ describe.concurrent.each([...COLLECTORS.slice(0, 2), ...sample(COLLECTORS.slice(
 )
 
 test(
-  'what a host breaks of is said as ever',
+  "prints a host's own exception as without hookspan",
   inScene(async scene => {
     const { end } = await endAndStartAgain(scene, { kind: 'ok' }, { end: 'throw' })
     expect(end.stderr.join('\n')).toMatch(/Error: the host broke\n +at /)
@@ -83,7 +83,7 @@ test(
 )
 
 test(
-  'a process that lives delivers what another one left, without being asked',
+  "delivers another process's backlog in a live process, without a request",
   inScene(async scene => {
     const sink = await sinkOf(scene, { kind: 'down' })
     await scene.start({ ...FEW_TURNS, end: 'exit' }).ended

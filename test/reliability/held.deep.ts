@@ -49,7 +49,7 @@ async function liveAndDie(scene: Scene, seed: number, millis: number): Promise<v
   await host.kill()
 }
 
-test('what a process had held is given to nobody but its own backends', async () => {
+test('sends the buffered spans of a process only to its own backends', async () => {
   await inScene(async scene => {
     const [own, strange] = [await scene.sink(), await scene.sink()]
     scene.configure([{ name: 'one', endpoint: own.url }], { keep: { errors: false } })
@@ -72,7 +72,7 @@ test('what a process had held is given to nobody but its own backends', async ()
   })()
 })
 
-test.each(Array.from({ length: KILLS }, (_, index) => index + 1))('seed %i', async seed => {
+test.each(Array.from({ length: KILLS }, (_, index) => index + 1))('does so after kills (seed %i)', async seed => {
   await inScene(async scene => {
     const random = seeded(seed)
     const sink = await scene.sink()

@@ -70,12 +70,16 @@ function judge(scene: Scene, one: ChaosSink, other: ChaosSink): void {
   }
 }
 
-describe.concurrent('killed at any moment, the next process delivers what was told', () => {
-  test.each(seeds(KILLS, 1))('seed %i', seed => inScene(scene => playOut(scene, seed, 1))())
+describe.concurrent('a process that is killed at any moment', () => {
+  test.each(seeds(KILLS, 1))('loses nothing: the next one delivers it (seed %i)', seed =>
+    inScene(scene => playOut(scene, seed, 1))(),
+  )
 })
 
-describe.concurrent('so it does when whoever was about to do so is killed, too', () => {
-  test.each(seeds(DOUBLE_KILLS, 1001))('seed %i', seed => inScene(scene => playOut(scene, seed, 2))())
+describe.concurrent('a recovering process that is killed, too', () => {
+  test.each(seeds(DOUBLE_KILLS, 1001))('loses nothing: the next one delivers it (seed %i)', seed =>
+    inScene(scene => playOut(scene, seed, 2))(),
+  )
 })
 
 afterAll(() => {

@@ -66,7 +66,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
   )
 
   test.for(IS_DEEP ? [1, 2] : [])(
-    'and others of all sorts, one after the other: each span comes once (seed %i)',
+    'is followed by others of all sorts, one after the other: each span arrives once (seed %i)',
     seed =>
       inScene(async scene => {
         const sink = await sinkOf(scene, OK)
@@ -76,7 +76,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
       })(),
   )
 
-  test('an answer that does not come', () =>
+  test('is an answer that never arrives', () =>
     inScene(async scene => {
       const sink = await scene.sink({ kind: 'sequence', of: [{ kind: 'hanging' }, OK] })
       configure(scene, sink, { timeout_ms: 4000 })
@@ -84,7 +84,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
     })())
 
-  test.for(IS_DEEP ? [1, 2] : [])('by chance, again and again (seed %i)', seed =>
+  test.for(IS_DEEP ? [1, 2] : [])('is repeated at random (seed %i)', seed =>
     inScene(async scene => {
       const mix = [
         { share: 6, behaviour: OK },
@@ -109,7 +109,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
     ['in seconds, with 503', { seconds: 2 }, 503],
   ] as const
 
-  test.for(IS_DEEP ? PAUSES : [])('a pause that is asked for %s is kept', ([_how, retryAfter, status]) =>
+  test.for(IS_DEEP ? PAUSES : [])('is a requested pause, which is kept: %s', ([_how, retryAfter, status]) =>
     inScene(async scene => {
       const busy: ChaosBehaviour = { kind: 'status', status, retryAfter }
       // At once: on a busy machine a second request may be that of the end, which waits for no such pause.
@@ -136,24 +136,22 @@ describe.concurrent(`two backends, one of them unwell, ${SAMPLED}`, () => {
     ['slow', { kind: 'slow', millis: 3000 }],
   ]
 
-  test.for(sample(UNWELL, 1))(
-    '%s: the other one gets everything, each turn because it has ended',
-    ([_how, behaviour]) =>
-      inScene(async scene => {
-        const [sink, beside] = [await scene.sink(), await scene.sink(behaviour)]
-        const backends = [
-          { name: 'only', endpoint: sink.url },
-          { name: 'beside', endpoint: beside.url },
-        ]
-        // Longer than the test: nothing is sent because time has passed.
-        scene.configure(backends, { span_batch_schedule_delay_ms: 300_000 })
-        const host = scene.start({ turns: 6, hooksPerSecond: 300, sessions: 6, end: 'stdin', reportMillis: 250 })
-        while (host.lastReport?.isOver !== true) await pause(50)
-        const turns = turnsTold(host)
-        expect(turns).toHaveLength(6)
-        await sink.until(() => turns.every(key => sink.accepted.some(span => spanKey(span) === key)), 'each turn')
-        await host.finish()
-        expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
-      })(),
+  test.for(sample(UNWELL, 1))('delivers everything to the other one, each turn at its end: %s', ([_how, behaviour]) =>
+    inScene(async scene => {
+      const [sink, beside] = [await scene.sink(), await scene.sink(behaviour)]
+      const backends = [
+        { name: 'only', endpoint: sink.url },
+        { name: 'beside', endpoint: beside.url },
+      ]
+      // Longer than the test: nothing is sent because time has passed.
+      scene.configure(backends, { span_batch_schedule_delay_ms: 300_000 })
+      const host = scene.start({ turns: 6, hooksPerSecond: 300, sessions: 6, end: 'stdin', reportMillis: 250 })
+      while (host.lastReport?.isOver !== true) await pause(50)
+      const turns = turnsTold(host)
+      expect(turns).toHaveLength(6)
+      await sink.until(() => turns.every(key => sink.accepted.some(span => spanKey(span) === key)), 'each turn')
+      await host.finish()
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+    })(),
   )
 })

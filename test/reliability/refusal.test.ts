@@ -6,10 +6,10 @@ import { configure, droppedBy, OK, sinkOf, WORK, workThrough } from './work-thro
 
 vi.setConfig({ maxConcurrency: 5 })
 
-describe.concurrent('a collector that does not take everything', () => {
+describe.concurrent('a collector that rejects some data', () => {
   const LARGE_BATCHES = { span_batch_schedule_delay_ms: 700, force_flush_on_session_end: false }
 
-  test('a partial success: the rejected spans are counted, said, and not sent again', () =>
+  test('counts and reports the rejected spans of a partial success, and does not send them again', () =>
     inScene(async scene => {
       const sink = await sinkOf(scene, { kind: 'sequence', of: [{ kind: 'partial', rejected: 3 }, OK] })
       const host = scene.start({ ...WORK, reportMillis: 250 })
@@ -23,7 +23,7 @@ describe.concurrent('a collector that does not take everything', () => {
       expect(end.stderr.filter(line => /reject/.test(line))).toHaveLength(1)
     })())
 
-  test('a span that makes it refuse its whole batch is found: only that one is lost', () =>
+  test('loses only the span that makes it reject its whole batch', () =>
     inScene(async scene => {
       // The first request of the first turn.
       const model = 'h0.s0.t0.r1.a0'
@@ -50,7 +50,7 @@ describe.concurrent('a collector that does not take everything', () => {
     })(),
   )
 
-  test('spans above its limit are lost and counted, and hold up nothing', () =>
+  test('loses and counts spans above its limit, without a delay', () =>
     inScene(async scene => {
       const sink = await scene.sink({ kind: 'limit', bytes: 10_000 })
       configure(scene, sink, {}, { content_capture: 'full' })
@@ -68,7 +68,7 @@ describe.concurrent('a collector that does not take everything', () => {
     })())
 })
 
-describe.concurrent(`a collector that refuses everything until a person mends something, ${SAMPLED}`, () => {
+describe.concurrent(`a collector that rejects everything until the user fixes it, ${SAMPLED}`, () => {
   const TOKEN: ChaosBehaviour = { kind: 'token', header: 'authorization', value: 'Bearer right' }
 
   const REFUSALS: [string, ChaosBehaviour, object, ChaosBehaviour][] = [
@@ -78,7 +78,7 @@ describe.concurrent(`a collector that refuses everything until a person mends so
     ['415: it wants protobuf', { kind: 'protobuf only' }, { protocol: 'http/protobuf' }, { kind: 'protobuf only' }],
   ]
 
-  test.for(sample(REFUSALS, 1))('%s: it is left alone, and nothing is lost', ([_what, behaviour, mended, after]) =>
+  test.for(sample(REFUSALS, 1))('is left alone, and nothing is lost: %s', ([_what, behaviour, mended, after]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, behaviour)
       const host = scene.start({ ...WORK, turns: 38 })

@@ -23,7 +23,7 @@ async function sceneWith(scene: Scene, behaviour: ChaosBehaviour) {
 describe('three processes are killed', () => {
   if (IS_DEEP) {
     test(
-      'while nothing could be delivered: one adopts everything, exactly once',
+      'recovers everything in one process, exactly once, if nothing could be delivered',
       inScene(async scene => {
         const sink = await sceneWith(scene, { kind: 'down' })
         expect(sink.requests).toEqual([])
@@ -35,7 +35,7 @@ describe('three processes are killed', () => {
     )
 
     test(
-      'while they delivered: one adopts the rest',
+      'recovers the rest in one process if they were delivering',
       inScene(async scene => {
         const sink = await sceneWith(scene, { kind: 'ok' })
         await scene.successor([sink])
@@ -46,7 +46,7 @@ describe('three processes are killed', () => {
   }
 
   test(
-    'four that start at once share what they left, exactly once',
+    'shares their spans among four processes that start at once, exactly once',
     inScene(async scene => {
       const sink = await sceneWith(scene, { kind: 'down' })
       await sink.comeBack()
@@ -62,7 +62,7 @@ describe('three processes are killed', () => {
 })
 
 test(
-  'what a living process has not delivered yet is its own: nobody takes it',
+  'leaves the pending spans of a live process to it',
   inScene(async scene => {
     const sink = await scene.sink({ kind: 'down' })
     scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/json' }])

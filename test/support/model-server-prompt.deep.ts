@@ -14,7 +14,7 @@ function chatCall(...ids: string[]): Json {
   return { role: 'assistant', content: null, tool_calls }
 }
 
-describe('what is the prompt', () => {
+describe('the prompt of a request', () => {
   const user = (content: unknown): Json => ({ role: 'user', content })
   const result = (tool_call_id: string, content = 'out'): Json => ({ role: 'tool', tool_call_id, content })
 
@@ -91,7 +91,7 @@ describe('what is the prompt', () => {
     expect(await seen('chat', { messages })).toMatchObject(expected)
   })
 
-  test('in the protocol of Anthropic results come as messages of the user', async () => {
+  test("excludes results, which are messages of the user in Anthropic's protocol", async () => {
     const reminder = { type: 'text', text: '<system-reminder>be brief</system-reminder>' }
     const messages = [
       { role: 'user', content: [reminder, { type: 'text', text: 'one' }] },
@@ -109,7 +109,7 @@ describe('what is the prompt', () => {
     expect(request.lastToolResults).toEqual([{ id: 't1', text: 'out' }])
   })
 
-  test('in responses results are items', async () => {
+  test('excludes results, which are items in responses', async () => {
     const input = [
       { role: 'user', content: [{ type: 'input_text', text: 'one' }] },
       { type: 'reasoning', id: 'r', summary: [] },
@@ -121,7 +121,7 @@ describe('what is the prompt', () => {
     expect(request.lastToolResults).toEqual([{ id: 'c1', text: 'out' }])
   })
 
-  test('an attempt is counted anew after a result, but not for a reminder', async () => {
+  test('restarts the count of attempts after a result, but not for a reminder', async () => {
     const server = await serve(() => ({}))
     const after = [user('one'), chatCall('c1'), result('c1')]
     for (const messages of [[user('one')], [user('one'), user('one')], after, [...after, user('remember this')]]) {
@@ -130,7 +130,7 @@ describe('what is the prompt', () => {
     expect(server.requests.map(({ attempt }) => attempt)).toEqual([1, 2, 1, 2])
   })
 
-  test('a request without tools is not an attempt of one with them', async () => {
+  test('excludes attempts with tools from one without them', async () => {
     const server = await serve(() => ({}))
     const titled = { ...asking('chat', 'one'), tools: [{ name: 'read' }] }
     for (const body of [asking('chat', 'one'), titled, titled]) await post(server, 'chat', body)

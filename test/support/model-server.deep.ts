@@ -11,7 +11,7 @@ const PARALLEL: ModelReply = {
 }
 
 describe('chat completions', () => {
-  test('a text', async () => {
+  test('sends a text', async () => {
     const server = await serve(() => ({ text: 'hello', thinking: 'hm' }))
     const { choices, usage, object, model } = await ask(server, 'chat', asking('chat', 'hi'))
     expect({ object, model }).toEqual({ object: 'chat.completion', model: 'm' })
@@ -28,7 +28,7 @@ describe('chat completions', () => {
     })
   })
 
-  test('parallel tool calls', async () => {
+  test('sends parallel tool calls', async () => {
     const server = await serve(() => PARALLEL)
     const { choices } = await ask(server, 'chat', asking('chat', 'hi'))
     expect(choices[0].finish_reason).toBe('tool_calls')
@@ -39,7 +39,7 @@ describe('chat completions', () => {
     ])
   })
 
-  test('a stream of both', async () => {
+  test('streams both', async () => {
     const server = await serve(() => ({ text: 'hello', ...PARALLEL }))
     const { data, names } = await stream(server, 'chat', asking('chat', 'hi'))
     expect(new Set(names)).toEqual(new Set([undefined]))
@@ -54,7 +54,7 @@ describe('chat completions', () => {
     expect(data.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 120, completion_tokens: 17 } })
   })
 
-  test('arguments that are no JSON, and a refusal', async () => {
+  test('sends arguments that are no JSON, and a refusal', async () => {
     const server = await serve(({ prompt }) =>
       prompt === 'bad' ? { toolCalls: [{ name: 'read', arguments: '{"pa' }] } : { refusal: 'I will not.' },
     )
@@ -66,7 +66,7 @@ describe('chat completions', () => {
 })
 
 describe('responses', () => {
-  test('a text and parallel tool calls', async () => {
+  test('sends a text and parallel tool calls', async () => {
     const server = await serve(() => ({ text: 'hello', ...PARALLEL }))
     const { output, usage, status } = await ask(server, 'responses', asking('responses', 'hi'))
     expect(status).toBe('completed')
@@ -84,7 +84,7 @@ describe('responses', () => {
     })
   })
 
-  test('a stream: what was added is done, and the last event has all of it', async () => {
+  test('ends every added item of a stream, and the last event has all of it', async () => {
     const server = await serve(() => ({ text: 'hello', thinking: 'hm', ...PARALLEL }))
     const { data, names } = await stream(server, 'responses', asking('responses', 'hi'))
     expect(names).toEqual(data.map(event => event.type))
@@ -98,7 +98,7 @@ describe('responses', () => {
     expect(data.map(event => event.sequence_number)).toEqual(data.map((_, index) => index))
   })
 
-  test('a refusal', async () => {
+  test('sends a refusal', async () => {
     const server = await serve(() => ({ refusal: 'I will not.' }))
     const { output } = await ask(server, 'responses', { model: 'm', input: 'hi' })
     expect(output[0].content).toEqual([{ type: 'refusal', refusal: 'I will not.' }])
@@ -108,7 +108,7 @@ describe('responses', () => {
 })
 
 describe('messages', () => {
-  test('a text and parallel tool calls', async () => {
+  test('sends a text and parallel tool calls', async () => {
     const server = await serve(() => ({ text: 'hello', thinking: 'hm', ...PARALLEL }))
     const { content, stop_reason, usage } = await ask(server, 'messages', asking('messages', 'hi'))
     expect(stop_reason).toBe('tool_use')
@@ -120,7 +120,7 @@ describe('messages', () => {
     expect(usage).toMatchObject({ input_tokens: 100, cache_read_input_tokens: 20, output_tokens: 17 })
   })
 
-  test('a stream: every block begins and ends, the output is counted last', async () => {
+  test('begins and ends every block of a stream, and counts the output last', async () => {
     const server = await serve(() => ({ text: 'hello', ...PARALLEL }))
     const { data, names } = await stream(server, 'messages', asking('messages', 'hi'))
     expect(names).toEqual(data.map(event => event.type))
@@ -138,12 +138,12 @@ describe('messages', () => {
     expect(names.at(-1)).toBe('message_stop')
   })
 
-  test('a refusal', async () => {
+  test('sends a refusal', async () => {
     const server = await serve(() => ({ refusal: 'I will not.' }))
     expect(await ask(server, 'messages', asking('messages', 'hi'))).toMatchObject({ stop_reason: 'refusal' })
   })
 
-  test('a cache that was written to is no plain input', async () => {
+  test('counts a written cache outside plain input', async () => {
     const server = await serve(() => ({ usage: { prompt: 50, cached: 10, cacheWrite: 30, completion: 5 } }))
     const { usage } = await ask(server, 'messages', asking('messages', 'hi'))
     expect(usage).toEqual({
@@ -155,10 +155,10 @@ describe('messages', () => {
   })
 })
 
-describe('an answer that has as many tokens as it may have', () => {
+describe('an answer at its token limit', () => {
   const reply = (): ModelReply => ({ text: 'hel', isCutOff: true })
 
-  test('chat completions', async () => {
+  test('is marked in chat completions', async () => {
     const server = await serve(reply)
     const { choices } = await ask(server, 'chat', asking('chat', 'hi'))
     expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: 'hel' } })
@@ -177,19 +177,19 @@ describe('an answer that has as many tokens as it may have', () => {
     expect(names.at(-1)).toBe('response.incomplete')
   })
 
-  test('messages', async () => {
+  test('is marked in messages', async () => {
     const server = await serve(reply)
     expect(await ask(server, 'messages', asking('messages', 'hi'))).toMatchObject({ stop_reason: 'max_tokens' })
   })
 })
 
 describe.each(APIS)('%s', api => {
-  test('says something where the script says nothing', async () => {
+  test('sends a default text if the script has none', async () => {
     const server = await serve(() => undefined)
     expect(JSON.stringify(await ask(server, api, asking(api, 'hi')))).toContain('Hello from the model.')
   })
 
-  test('one failure and then success, for each prompt', async () => {
+  test('fails once and then succeeds, for each prompt', async () => {
     const server = await serve(({ attempt }) => (attempt === 1 ? { status: 500, error: 'no luck' } : { text: 'yes' }))
     const statuses: number[] = []
     for (const prompt of ['one', 'one', 'two', 'two'])
@@ -197,26 +197,26 @@ describe.each(APIS)('%s', api => {
     expect(statuses).toEqual([500, 200, 500, 200])
   })
 
-  test('the error in the shape of the protocol', async () => {
+  test('has the error in the shape of the protocol', async () => {
     const server = await serve(() => ({ status: 429, error: 'slow down' }))
     expect(await ask(server, api, asking(api, 'hi'))).toMatchObject({
       error: { type: 'rate_limit_error', message: 'slow down' },
     })
   })
 
-  test('a stream that is cut in the middle begins well and then fails', async () => {
+  test('begins a stream well that is cut in the middle, and then fails', async () => {
     const server = await serve(() => ({ text: 'hello', truncate: true }))
     const response = await post(server, api, { ...asking(api, 'hi'), stream: true })
     expect(response.status).toBe(200)
     await expect(response.text()).rejects.toThrow()
   })
 
-  test('an answer that is cut in the middle', async () => {
+  test('cuts an answer in the middle', async () => {
     const server = await serve(() => ({ truncate: true }))
     await expect(ask(server, api, asking(api, 'hi'))).rejects.toThrow()
   })
 
-  test('headers come before a first chunk that is late', async () => {
+  test('sends headers before a late first chunk', async () => {
     const server = await serve(() => ({ firstChunkDelayMillis: 50 }))
     const order: string[] = []
     await new Promise<void>(resolve => {
@@ -231,7 +231,7 @@ describe.each(APIS)('%s', api => {
     expect(order.slice(0, 2)).toEqual(['headers', 'idle'])
   })
 
-  test('keeps what was asked, with its headers', async () => {
+  test('keeps the request, with its headers', async () => {
     const server = await serve(() => ({}))
     const tools = [{ name: 'read' }, { type: 'function', function: { name: 'exec' } }]
     await post(server, api, { ...asking(api, 'hi'), tools }, { traceparent: '00-aa-bb-01' })
@@ -248,8 +248,8 @@ describe.each(APIS)('%s', api => {
   })
 })
 
-describe('the rest', () => {
-  test('models, counts of tokens, and what is not there', async () => {
+describe('other cases', () => {
+  test('serves models, counts of tokens, and unknown paths', async () => {
     const server = await serve(() => ({}))
     const models = (await (await fetch(`${server.url}/v1/models`)).json()) as Json
     expect(models.data[0]).toMatchObject({ id: 'fake-1', object: 'model' })
@@ -260,7 +260,7 @@ describe('the rest', () => {
     expect(server.others.map(({ path }) => path)).toEqual(['/v1/models', '/v1/messages/count_tokens', '/v1/files'])
   })
 
-  test('a script that throws is not taken for a model that fails', async () => {
+  test('distinguishes a script that throws from a model that fails', async () => {
     const server = await startModelServer(() => {
       throw new Error('a slip')
     })
@@ -268,7 +268,7 @@ describe('the rest', () => {
     await expect(server.close()).rejects.toThrow('a slip')
   })
 
-  test('a client that goes away while it waits', async () => {
+  test('survives a client that leaves while it waits', async () => {
     const server = await serve(() => ({ firstChunkDelayMillis: 20 }))
     const gone = new AbortController()
     const init = {

@@ -14,8 +14,8 @@ const error = (at: number, extra: object = {}): Step => [
 ]
 const ATTEMPT = { attributes: ['hermes.api.attempt'] }
 
-describe('attempts', () => {
-  test('are numbered by the retry count of the host', () => {
+describe('an attempt', () => {
+  test('is numbered by the retry count of the host', () => {
     const plugin = told([
       ...began(),
       pre(100, { retry_count: 0 }),
@@ -32,7 +32,7 @@ describe('attempts', () => {
     `)
   })
 
-  test('are numbered by us where the host repeats its ids', () => {
+  test('is numbered by hookspan if the host repeats its ids', () => {
     const plugin = told([...began(), pre(100), error(200), pre(300), error(400), pre(500), post(600), ...answered(700)])
     expect(plugin.tree(ATTEMPT)).toBe(text`
       agent OK
@@ -47,7 +47,7 @@ describe('attempts', () => {
     })
   })
 
-  test('that are never ended give way to the next one', () => {
+  test('ends when the next one begins, if the host reports no end', () => {
     const plugin = told([
       ...began(),
       pre(100, { retry_count: 0 }),
@@ -64,7 +64,7 @@ describe('attempts', () => {
     expect(all(plugin, 'api.qwen3')[0]?.endAt).toBe(START_AT + 300)
   })
 
-  test('a late end of the first one does not close the second', () => {
+  test('stays open at a late end of the first attempt', () => {
     const plugin = told([
       ...began(),
       pre(100, { retry_count: 0 }),
@@ -77,7 +77,7 @@ describe('attempts', () => {
     expect(second).toMatchObject({ status: 'ok', startAt: START_AT + 300, endAt: START_AT + 400 })
   })
 
-  test('start at their own time, whatever started_at says', () => {
+  test('starts at its own time, whatever started_at contains', () => {
     const started_at = (START_AT + 100) / 1000
     const plugin = told([
       ...began(),
@@ -89,7 +89,7 @@ describe('attempts', () => {
     expect(all(plugin, 'api.qwen3').map(span => span.startAt - START_AT)).toEqual([100, 300])
   })
 
-  test('of two requests at the same time do not meet', () => {
+  test('is kept apart from an attempt at another request at the same time', () => {
     const other = { api_request_id: 'r2', model: 'other' }
     const plugin = told([...began(), pre(100), pre(110, other), post(150), post(200, other), ...answered(300)])
     expect(plugin.tree()).toBe(text`
@@ -100,7 +100,7 @@ describe('attempts', () => {
     `)
   })
 
-  test('without a request id the ordinal in the turn tells them apart', () => {
+  test('is matched by its ordinal in the turn if it has no request id', () => {
     const call = (api_call_count: number) => ({
       api_request_id: undefined,
       api_call_count,
@@ -118,7 +118,7 @@ describe('attempts', () => {
     expect(only(plugin, 'api.m2').endAt).toBe(START_AT + 200)
   })
 
-  test('without any id they pair with what is open', () => {
+  test('is paired with the open attempt if it has no id at all', () => {
     const nameless = { api_request_id: undefined }
     const plugin = told([...began(), pre(100, nameless), post(150, nameless), pre(200, nameless), post(250, nameless)])
     expect(all(plugin, 'api.qwen3').map(span => span.status)).toEqual(['ok', 'ok'])
@@ -140,7 +140,7 @@ describe('the error of an attempt', () => {
   test.each([
     [{ failed: true }, 'failed'],
     [{}, 'incomplete'],
-  ])('of a turn without a failed request is how it ended: %j', (said, type) => {
+  ])('is the way a turn ended if no request failed: %j', (said, type) => {
     const plugin = told([...began(), [300, 'on_session_end', { ...TURN, ...said }]])
     expect(only(plugin, 'agent').status).toBe('error')
     expect(attributes(plugin, 'agent')['error.type']).toBe(type)
@@ -160,7 +160,7 @@ describe('the error of an attempt', () => {
     expect(attributes(plugin, 'api.qwen3')['error.type']).toBe(type)
   })
 
-  test('an event says it once more, with an escaped exception', () => {
+  test('is repeated as an event, with an escaped exception', () => {
     const plugin = told([...began(), pre(100), error(200)])
     expect(only(plugin, 'api.qwen3').events).toMatchObject([
       { name: 'exception', at: START_AT + 200, attributes: { 'exception.escaped': true, 'exception.type': 'Timeout' } },
@@ -169,12 +169,12 @@ describe('the error of an attempt', () => {
 })
 
 describe('facts of a request', () => {
-  test('its parent is the loop, else the root', () => {
+  test('is below the loop, else below the root', () => {
     const plugin = told([[0, 'on_session_start', { session_id: 's1' }], pre(100), post(200), ...answered(300).slice(1)])
     expect(plugin.tree()).toBe('agent OK\n  api.qwen3 OK')
   })
 
-  test('the model is the one that was really sent', () => {
+  test('has the model that was really sent', () => {
     const plugin = told([...began(), pre(100, { request: { method: 'POST', body: { model: 'fallback' } } }), post(200)])
     expect(attributes(plugin, 'api.fallback')).toMatchObject({
       'gen_ai.request.model': 'fallback',
@@ -182,7 +182,7 @@ describe('facts of a request', () => {
     })
   })
 
-  test('parameters may stand in the body', () => {
+  test('reads parameters from the body, too', () => {
     const body = {
       temperature: 0,
       top_p: 1,
@@ -206,7 +206,7 @@ describe('facts of a request', () => {
     expect(span).not.toHaveProperty('gen_ai.request.choice.count')
   })
 
-  test('what the host counted', () => {
+  test('has the counts of the host', () => {
     const counts = { api_mode: 'chat_completions', api_call_count: 3, message_count: 4, tool_count: 5 }
     const more = { approx_input_tokens: 6, request_char_count: 7, n: 2, frequency_penalty: 0.1, presence_penalty: 0.2 }
     const end = {
@@ -245,7 +245,7 @@ describe('facts of a request', () => {
     ['mistral', 'mistral_ai', 'mistralai', 'mistralai'],
     ['openrouter', 'openrouter', 'openrouter', undefined],
     ['constructor', 'constructor', 'constructor', undefined],
-  ])('the provider %s is %s, and %s and %s for OpenInference', (provider, known, inference, system) => {
+  ])('converts the provider %s to %s, and to %s and %s for OpenInference', (provider, known, inference, system) => {
     const plugin = told([...began(), pre(100, { provider }), post(200, { provider }), ...answered(300)])
     const span = attributes(plugin, 'api.qwen3')
     expect([span['gen_ai.provider.name'], span['llm.provider'], span['llm.system']]).toEqual([known, inference, system])
@@ -253,7 +253,7 @@ describe('facts of a request', () => {
     expect([root['gen_ai.provider.name'], root['llm.provider']]).toEqual([known, inference])
   })
 
-  test('a response model is told only when it was reported', () => {
+  test('has a response model only if the host reported one', () => {
     const plugin = told([...began(), pre(100), post(200)])
     expect(attributes(plugin, 'api.qwen3')).not.toHaveProperty('gen_ai.response.model')
   })
@@ -262,7 +262,7 @@ describe('facts of a request', () => {
     [150, 0.05],
     [100, 0],
     [90, undefined],
-  ])('a first chunk at %i is %s s after the start at 100', async (at, seconds) => {
+  ])('sets a first chunk at %i to %s s after the start at 100', async (at, seconds) => {
     const plugin = told([...began(), pre(100), post(200, { first_chunk_at: (START_AT + at) / 1000 })])
     const told_ = attributes(plugin, 'api.qwen3')['gen_ai.response.time_to_first_chunk']
     if (seconds === undefined) expect(told_).toBeUndefined()
@@ -272,7 +272,7 @@ describe('facts of a request', () => {
     )
   })
 
-  test('tools find it by its id, also from among several', () => {
+  test('is found by its tools by its id, also among several', () => {
     const plugin = told([
       ...began(),
       pre(100),
@@ -283,7 +283,7 @@ describe('facts of a request', () => {
     expect(parentOf(plugin, only(plugin, 'tool.terminal'))?.name).toBe('api.qwen3')
   })
 
-  test('a retry is measured by its own time, not by what the host counts in', async () => {
+  test("measures a retry by its own time, not in the host's unit", async () => {
     const plugin = told([
       ...began(),
       pre(100, { retry_count: 0 }),
@@ -296,12 +296,12 @@ describe('facts of a request', () => {
     expect(said).toEqual([100, 200])
   })
 
-  test('it has the duration of its span where the host does not report one', () => {
+  test('has the duration of its span if the host reports none', () => {
     const span = attributes(told([...began(), pre(100), post(350)]), 'api.qwen3')
     expect(span).toMatchObject({ 'http.duration_ms': 250, 'llm.response.duration_ms': 250 })
   })
 
-  test('what a host counts over attempts that it does not number is said of none of them', async () => {
+  test('has no count over attempts that the host does not number', async () => {
     const plugin = told([
       ...began(),
       pre(100, { api_request_id: undefined }),
@@ -322,7 +322,7 @@ describe('an attempt that is never answered', () => {
   ]
   const TIMES = { durations: true }
 
-  test('was over when the turn made its next request', () => {
+  test('ends when the turn makes its next request', () => {
     expect(told([...began(), first(), ...second, ...answered(1100)]).tree(TIMES)).toBe(text`
       agent OK 1.1 s
         llm.qwen3 OK 1.1 s
@@ -331,13 +331,13 @@ describe('an attempt that is never answered', () => {
     `)
   })
 
-  test('but an answer that comes after all is its end', () => {
+  test('ends with an answer that arrives after all', () => {
     const late = post(1050, { api_request_id: 'a', api_call_count: 1 })
     const plugin = told([...began(), first(), ...second, late, ...answered(1100)])
     expect(plugin.tree(TIMES)).toContain('api.qwen3 OK 950 ms')
   })
 
-  test('goes on where nobody says that the requests follow each other', () => {
+  test('continues if the host does not report that requests are sequential', () => {
     const plugin = told([
       ...began(),
       first({ api_call_count: undefined }),
@@ -383,7 +383,7 @@ describe('an attempt that is never answered', () => {
     expect(plugin.tree(TIMES)).toContain('api.qwen3 UNSET 800 ms (incomplete: superseded)')
   })
 
-  test('a stream that failed is nothing when its request is answered all the same', () => {
+  test('is unaffected by a failed stream if its request is answered after all', () => {
     const plugin = told([
       ...began(),
       first(),
@@ -397,7 +397,7 @@ describe('an attempt that is never answered', () => {
   })
 })
 
-describe('the success of a retry whose start was not told', () => {
+describe('the success of a retry whose start was not reported', () => {
   const USAGE = { prompt_tokens: 100, completion_tokens: 10 }
   const failing = [pre(100, { retry_count: 0 }), error(200, { retry_count: 0 })]
   const tokens = async (steps: Step[]): Promise<unknown[]> => {
@@ -415,12 +415,12 @@ describe('the success of a retry whose start was not told', () => {
     ['its number', { retry_count: 1, usage: USAGE }],
     ['no number', { usage: USAGE }],
     ['the number of the failure', { retry_count: 0, usage: USAGE }],
-  ])('and that says %s counts, and once', async (_what, said) => {
+  ])('counts once if it has %s', async (_what, said) => {
     expect(await tokens([...failing, post(400, said)])).toEqual([110, 2, 'completed', '100'])
     expect(await tokens([...failing, post(400, said), post(400, said)])).toEqual([110, 2, 'completed', '100'])
   })
 
-  test('is a span where it says how long it took, from the end of the failure at the earliest', () => {
+  test('is a span if it has a duration, from the end of the failure at the earliest', () => {
     const plugin = told([
       ...began(),
       ...failing,
@@ -450,7 +450,7 @@ describe('the success of a retry whose start was not told', () => {
     })
   })
 
-  test('of a side call counts as well', async () => {
+  test('counts for a side call as well', async () => {
     const call = { ...TURN, api_request_id: 'a1', aux_task: 'title', model: 'small' }
     const plugin = told([
       ...began(),
@@ -471,7 +471,7 @@ describe('an end, its late start, and the same end again', () => {
   const USAGE = { prompt_tokens: 100, completion_tokens: 10 }
 
   test.each([[{}], [{ retry_count: 0 }], [{ retry_count: 1 }], [{ retry_count: 1, api_duration: 0.05 }]])(
-    'with %o is one request, counted once and closed',
+    'is one request with %o, counted once and closed',
     async said => {
       const [start, end] = [pre(100, said), post(200, { ...said, usage: USAGE })]
       for (const steps of [
@@ -498,7 +498,7 @@ describe('an end, its late start, and the same end again', () => {
   )
 })
 
-describe('the end of a retry that comes before its start, while the attempt before it is open', () => {
+describe('the end of a retry that arrives before its start, while the previous attempt is open', () => {
   const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
   const first: Step = [100, 'pre_api_request', { ...request, retry_count: 0 }]
   const start: Step = [300, 'pre_api_request', { ...request, retry_count: 1 }]

@@ -25,7 +25,7 @@ function side(at: number, start: object = {}, end: object = {}): Step[] {
 }
 
 describe('a side call', () => {
-  test('stands under the root, also while a request is open', () => {
+  test('is below the root, also while a request is open', () => {
     const [pre, post] = asked(100) as [Step, Step]
     const plugin = told([...began(), pre, ...side(110), post, ...answered(300)])
     expect(plugin.tree()).toBe(text`
@@ -36,7 +36,7 @@ describe('a side call', () => {
     `)
   })
 
-  test('says what a request says, and its task', () => {
+  test('has the attributes of a request, and its task', () => {
     const start = { base_url: 'http://127.0.0.1:8099/v1', max_tokens: 20 }
     const end = {
       usage: { prompt_tokens: 10, output_tokens: 2 },
@@ -59,7 +59,7 @@ describe('a side call', () => {
     })
   })
 
-  test('is no request of the turn: the sums of the root leave it out', () => {
+  test('is no request of the turn: the sums of the root exclude it', () => {
     const usage = { prompt_tokens: 10, output_tokens: 2 }
     const plugin = told([...began(), ...side(100, {}, { usage }), ...answered(300)])
     for (const name of Object.keys(attributes(plugin, 'agent'))) expect(name).not.toMatch(/turn\.(api|tokens)|provider/)
@@ -71,25 +71,25 @@ describe('a side call', () => {
     expect(await series(plugin, 'gen_ai.client.operation.duration')).toHaveLength(1)
   })
 
-  test('after the turn joins its trace', () => {
+  test("joins the trace of its turn after the turn's end", () => {
     const plugin = told([...began(), ...answered(100), ...side(200)])
     expect(parentOf(plugin, only(plugin, 'aux.title'))?.name).toBe('agent')
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })
 
-  test('without any id joins the only open turn', () => {
+  test('joins the only open turn if it has no id', () => {
     const nameless = { session_id: '', turn_id: '', task_id: '' }
     const plugin = told([...began(), ...side(100, nameless), ...answered(300)])
     expect(parentOf(plugin, only(plugin, 'aux.title'))?.name).toBe('agent')
   })
 
-  test('without any turn stands alone, and makes no turn', () => {
+  test('stands alone without a turn, and opens none', () => {
     const plugin = told(side(100, { session_id: undefined, turn_id: undefined }))
     expect(plugin.tree()).toBe('aux.title OK')
     expect(plugin.stats().turnsOpen).toBe(0)
   })
 
-  test('of a session without an open turn stands alone, with the name of the session', async () => {
+  test('stands alone in a session without an open turn, with the name of the session', async () => {
     const plugin = told(side(100, { turn_id: undefined }))
     expect(plugin.tree({ attributes: ['session.id'] })).toBe('aux.title OK [session.id=s1]')
     expect(await series(plugin, 'hermes.sessions')).toEqual([])
@@ -98,7 +98,7 @@ describe('a side call', () => {
   test.each<[string, object]>([
     ['text', { error: 'quota exceeded', error_type: 'QuotaError' }],
     ['an object', { error: { type: 'QuotaError', message: 'quota exceeded' } }],
-  ])('that failed (%s) is an error with an event', (_what, end) => {
+  ])('is an error with an event if it failed (%s)', (_what, end) => {
     const plugin = told([...began(), ...side(100, {}, end), ...answered(300)])
     expect(only(plugin, 'aux.title')).toMatchObject({
       status: 'error',
@@ -110,7 +110,7 @@ describe('a side call', () => {
     expect(attributes(plugin, 'agent')).not.toHaveProperty('error.type')
   })
 
-  test('two at a time do not meet', () => {
+  test('is kept apart from a second one at the same time', () => {
     const [preA, postA] = side(100, { api_request_id: 'aux-a', aux_task: 'a' }) as [Step, Step]
     const [preB, postB] = side(110, { api_request_id: 'aux-b', aux_task: 'b' }) as [Step, Step]
     const plugin = told([...began(), preA, preB, postA, postB])
@@ -120,7 +120,7 @@ describe('a side call', () => {
     ])
   })
 
-  test('that is still open at the end of the turn ends with it', () => {
+  test('ends with its turn if it is still open', () => {
     const plugin = told([...began(), side(100)[0] as Step, ...answered(300)])
     expect(plugin.tree()).toContain('aux.title UNSET (incomplete: turn_ended)')
   })
@@ -132,7 +132,7 @@ describe('a side call', () => {
   })
 })
 
-describe('a transform is an event where something was changed, without what it replaces', () => {
+describe('a transform is an event if something was changed, without the replaced text', () => {
   const offer = { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', result: 'private text' }
   const [pre, post] = used(100) as [Step, Step]
   const answer = (response: string): Step[] => [
@@ -141,32 +141,32 @@ describe('a transform is an event where something was changed, without what it r
     ...answered(100, { assistant_response: response }),
   ]
 
-  test('on the tool, when its result is another than the one that was offered', () => {
+  test('is on the tool if its result differs from the offered one', () => {
     const plugin = told([...began(), pre, [120, 'transform_tool_result', offer], post, ...answered(300)])
     expect(only(plugin, 'tool.terminal').events).toMatchObject([{ at: START_AT + 120 }])
     expect(JSON.stringify(plugin.spans())).not.toContain('private text')
   })
 
-  test('not when the result is the same', () => {
+  test('is absent if the result is the same', () => {
     const same = { ...offer, result: 'done' }
     const plugin = told([...began(), pre, [120, 'transform_tool_result', same], post, ...answered(300)])
     expect(plugin.spans().flatMap(span => span.events)).toEqual([])
   })
 
-  test('never on the turn for want of the tool', () => {
+  test('is never on the turn because the tool is missing', () => {
     const plugin = told([...began(), ...used(100), [160, 'transform_tool_result', offer], ...answered(300)])
     expect(plugin.spans().flatMap(span => span.events)).toEqual([])
     expect(plugin.stats().hooks).toMatchObject({ ignored: 0 })
   })
 
-  test('on the turn for another answer, and not for the same', () => {
+  test('is on the turn for another answer, and absent for the same one', () => {
     const changed = told(answer('public text'))
     expect(only(changed, 'agent').events).toMatchObject([{ at: START_AT + 90 }])
     expect(JSON.stringify(only(changed, 'agent').events)).not.toContain('text')
     expect(only(told(answer('private text')), 'agent').events).toEqual([])
   })
 
-  test('and opens no turn', () => {
+  test('opens no turn', () => {
     const plugin = told([[0, 'transform_llm_output', TURN]])
     feedSteps(plugin, [[10, 'transform_tool_result', { ...TURN, tool_name: 'x' }]])
     expect(plugin.stats()).toMatchObject({ hooks: { ignored: 2 }, turnsOpen: 0 })

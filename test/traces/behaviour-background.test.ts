@@ -24,7 +24,7 @@ const SHOWN = {
 afterEach(() => void vi.useRealTimers())
 
 describe('background work', () => {
-  test('is a root of its own without a number, that ends at its last sign of life and shifts no number', () => {
+  test('is a root of its own without a number, ends at its last sign of life and shifts no number', () => {
     const plugin = told([...began(), ...answered(100), ...reviewed(200), ...turn(9000, 't2')])
     expect(plugin.tree(SHOWN)).toBe(text`
       agent OK 110 ms [hermes.session.kind=session, hermes.turn.number=1, hermes.turn.final_status=completed]
@@ -64,7 +64,7 @@ describe('background work', () => {
     expect(review?.links).toMatchObject([{ spanId: first?.spanId, attributes: { 'hermes.link': 'previous_turn' } }])
   })
 
-  test('takes in no side call that names nobody', () => {
+  test('adopts no side call without a session', () => {
     const side = { aux_task: 'compression', api_request_id: 'a1' }
     const plugin = told([
       ...began(),
@@ -92,7 +92,7 @@ describe('background work', () => {
     expect(review?.attributes).toMatchObject({ 'hermes.turn.final_status': 'failed', 'error.type': 'Overloaded' })
   })
 
-  test('is counted as what it is', async () => {
+  test('is counted by its kind', async () => {
     const plugin = told([...began(), ...answered(100), ...reviewed(200), ...turn(9000, 't2')])
     expect(await seriesText(plugin, 'hermes.sessions')).toContain('kind=background final_status=completed → 1')
   })
@@ -100,7 +100,7 @@ describe('background work', () => {
   test.each<[string, Step]>([
     ['the end of its session', [400, 'on_session_finalize', { session_id: 's1' }]],
     ['a silence of five seconds', [5400, 'on_session_start', { session_id: 'other' }]],
-  ])('that waits for nothing has completed, at %s', (_what, end) => {
+  ])('has completed if it waits for nothing, at %s', (_what, end) => {
     const plugin = told([...began(), ...answered(100), ...reviewed(200), end])
     expect(all(plugin, 'agent')[1]).toMatchObject({
       endAt: START_AT + 300,
@@ -108,7 +108,7 @@ describe('background work', () => {
     })
   })
 
-  test('that waits for an answer is not ended by a short silence', () => {
+  test('survives a short silence while it waits for an answer', () => {
     const plugin = told([
       ...began(),
       ...answered(100),
@@ -130,7 +130,7 @@ describe('background work', () => {
   })
 })
 
-test('of a session whose id has changed is background work, too', () => {
+test('is recognised in a session whose id has changed', () => {
   const renamed: Step[] = answered(100, { ...TURN, session_id: 's2' })
   const plugin = told([...began(), ...renamed, ...asked(200, { ...REVIEW, session_id: 's2' }, USAGE)])
   expect(plugin.stats().turnsOpen).toBe(1)
@@ -139,7 +139,7 @@ test('of a session whose id has changed is background work, too', () => {
   expect(all(plugin, 'agent')[1]?.attributes).toMatchObject({ 'hermes.session.kind': 'background' })
 })
 
-test('is not what a side call alone tells: the turn that it names may still begin', () => {
+test('is not inferred from a side call alone: the turn that it names may still begin', () => {
   const call = { session_id: 's1', turn_id: 't2', api_request_id: 'side', aux_task: 'title', model: 'small' }
   const side: Step[] = [
     [200, 'pre_auxiliary_call', call],
@@ -150,7 +150,7 @@ test('is not what a side call alone tells: the turn that it names may still begi
   expect(all(plugin, 'agent').map(({ attributes: root }) => root['hermes.turn.id'])).toEqual(['t1', 't2'])
 })
 
-describe('a turn whose beginning was lost or comes late', () => {
+describe('a turn whose beginning was lost or is late', () => {
   const REQUEST = { ...TURN, turn_id: 't2', api_request_id: 'r2' }
   const before = [...began(), ...answered(100)]
 
@@ -169,7 +169,7 @@ describe('a turn whose beginning was lost or comes late', () => {
     })
   })
 
-  test('in a session that never tells its turns, what comes is a turn', () => {
+  test('is a turn in a session that never reports its turns', () => {
     const plugin = createTestPlugin({})
     feedSteps(plugin, [...asked(100), [300, 'on_session_end', { ...TURN, completed: true }]])
     expect(attributes(plugin, 'agent')).toMatchObject({ 'hermes.session.kind': 'session', 'hermes.turn.number': 1 })

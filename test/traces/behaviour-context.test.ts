@@ -6,7 +6,7 @@ import { all, answered, asked, attributes, began, TURN } from './scenes.ts'
 const USAGE = { prompt_tokens: 50_000, output_tokens: 10 }
 
 describe('the context', () => {
-  test('of a request is as full as its input, and the root says it of the last one', () => {
+  test('is as full as the input of a request, and the root has that of the last one', () => {
     const plugin = told([
       ...began(),
       ...asked(100, { api_request_id: 'r1' }, { context_length: 200_000, usage: USAGE }),
@@ -20,7 +20,7 @@ describe('the context', () => {
     expect(attributes(plugin, 'agent')).toMatchObject(full)
   })
 
-  test('of a request without usage has a length only', () => {
+  test('has only a length for a request without usage', () => {
     const plugin = told([...began(), ...asked(100, {}, { context_length: 8192 }), ...answered(300)])
     expect(attributes(plugin, 'api.qwen3')['hermes.context.max_tokens']).toBe(8192)
     for (const name of ['api.qwen3', 'agent'])
@@ -33,7 +33,7 @@ describe('the context', () => {
       expect(Object.keys(attributes(plugin, name)).filter(key => key.includes('.context.'))).toEqual([])
   })
 
-  test('of a side call is not the turn’s', () => {
+  test('excludes a side call from that of the turn', () => {
     const side = { ...TURN, api_request_id: 'a1', aux_task: 'title' }
     const steps: Step[] = [
       [100, 'pre_auxiliary_call', side],
@@ -45,7 +45,7 @@ describe('the context', () => {
   })
 })
 
-test('who answered behind the provider is said', () => {
+test('names the model that answered behind the provider', () => {
   const plugin = told([...began(), ...asked(100, {}, { response: { upstream_provider: 'together' } })])
   expect(attributes(plugin, 'api.qwen3')['hermes.response.upstream_provider']).toBe('together')
 })
@@ -60,7 +60,7 @@ describe('the tools that a request offers', () => {
   ]
   const request = { body: { tools } }
 
-  test('are counted where the host does not', () => {
+  test('is counted if the host does not count them', () => {
     const count = (start: object): unknown =>
       attributes(told([...began(), ...asked(100, start)]), 'api.qwen3')['hermes.request.tool_count']
     expect(count({ request })).toBe(5)
@@ -68,7 +68,7 @@ describe('the tools that a request offers', () => {
     expect(count({ request: { body: { tools: 'none' } } })).toBeUndefined()
   })
 
-  test('are named with content_capture: full, and with nothing else', () => {
+  test('has names with content_capture: full, and with nothing else', () => {
     const named = (content_capture: 'full' | 'preview' | 'off'): unknown =>
       attributes(told([...began(), ...asked(100, { request })], { content_capture }), 'api.qwen3')[
         'gen_ai.tool.definitions'

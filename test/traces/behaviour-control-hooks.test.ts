@@ -41,8 +41,8 @@ function toldAround(steps: readonly Step[], options: Parameters<typeof told>[1] 
   return told([...began(), ...steps, ...answered(900)], options)
 }
 
-describe('where a control hook stands', () => {
-  test('below the tool that it has kept from running, which says by whom', () => {
+describe("the place of a guard's span", () => {
+  test('is below the tool that it blocked, which names the guard', () => {
     expect(toldAround([...asked(30), TOOL, ...looked(110, BLOCK), TOOL_END]).tree(SHOWN)).toBe(text`
       agent OK 910 ms
         llm.qwen3 OK 880 ms
@@ -52,7 +52,7 @@ describe('where a control hook stands', () => {
     `)
   })
 
-  test('below a tool that has ended', () => {
+  test('is below a tool that has ended', () => {
     const start = { ...GUARD, hook_phase: 'after_tool', hook_judges: false }
     const after = looked(160, { verdict: 'rewrite', action: 'rewritten', rewritten_fields: ['result'] }, start)
     const plugin = toldAround([...used(100), ...after])
@@ -65,7 +65,7 @@ describe('where a control hook stands', () => {
     expect(attributes(plugin, 'hook.no-rm')['hermes.hook.rewritten_fields']).toEqual(['result'])
   })
 
-  test('below the request that it looks at, and not below one that is open besides', () => {
+  test('is below the request that it checks, and not below another open one', () => {
     const other = asked(35, { api_request_id: 'r2', model: 'small' })
     const inject = looked(40, { verdict: 'inject', action: 'injected' }, RULES)
     const late = looked(
@@ -85,7 +85,7 @@ describe('where a control hook stands', () => {
     `)
   })
 
-  test('below the request that asked for a tool of which nothing is told', () => {
+  test('is below the request that asked for a tool that was not reported', () => {
     const plugin = toldAround([...asked(30), ...looked(200, BLOCK, { ...GUARD, api_request_id: 'r1' })])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -95,7 +95,7 @@ describe('where a control hook stands', () => {
     `)
   })
 
-  test.each(['before_turn', 'after_turn'])('below the turn when it looks at that: %s', hook_phase => {
+  test.each(['before_turn', 'after_turn'])('is below the turn if it checks the turn: %s', hook_phase => {
     const start = { ...TURN, hook_run_id: 'h4', hook_name: 'steering', hook_phase }
     expect(toldAround(looked(200, { verdict: 'retry', action: 'retried' }, start)).tree()).toBe(text`
       agent OK
@@ -107,7 +107,7 @@ describe('where a control hook stands', () => {
   test.each([
     ['told by its start', [0, 10]],
     ['told by its end alone', [10]],
-  ])('in a turn of its own when it has kept that from beginning, %s', (_, times) => {
+  ])('is in a turn of its own if it blocked the turn, %s', (_, times) => {
     const payload = {
       session_id: 's1',
       hook_run_id: 'h5',
@@ -127,15 +127,15 @@ describe('where a control hook stands', () => {
     `)
   })
 
-  test.each(['after_turn', 'before_tool'])('and opens no turn where none is: %s', hook_phase => {
+  test.each(['after_turn', 'before_tool'])('opens no turn if there is none: %s', hook_phase => {
     const payload = { session_id: 's1', hook_run_id: 'h6', hook_name: 'summary', hook_phase }
     const plugin = told([...began(), ...answered(100), ...looked(200, { verdict: 'pass', action: 'ran' }, payload)])
     expect(all(plugin, 'agent')).toHaveLength(1)
   })
 })
 
-describe('what is written of it', () => {
-  test('is who it is, what it said, and what the host did then', () => {
+describe("the attributes of a guard's span", () => {
+  test("has the hook's name, its decision and what the host did with it", () => {
     const detail = 'rm -rf build is outside the list'
     const plugin = toldAround([TOOL, ...looked(110, { ...BLOCK, detail, duration_ms: 9.25 }), TOOL_END])
     const span = only(plugin, 'hook.no-rm')
@@ -159,12 +159,12 @@ describe('what is written of it', () => {
     [false, 'CHAIN'],
     [undefined, 'CHAIN'],
     ['yes', 'CHAIN'],
-  ])('is that it is a guardrail only where it judges: %j', (hook_judges, kind) => {
+  ])('is marked as a guardrail only if it decides: %j', (hook_judges, kind) => {
     const plugin = toldAround([TOOL, ...looked(110, BLOCK, { ...GUARD, hook_judges })])
     expect(attributes(plugin, 'hook.no-rm')['openinference.span.kind']).toBe(kind)
   })
 
-  test.each(['threw', 'timed_out', 'nonsense'] as const)('is an error where it failed: %s', failure => {
+  test.each(['threw', 'timed_out', 'nonsense'] as const)('is an error if it failed: %s', failure => {
     const failed = { verdict: 'failed', action: 'ran', failure, failure_message: 'of no use' } as const
     const plugin = toldAround([TOOL, ...looked(110, failed)])
     const { status, statusMessage, attributes: written } = only(plugin, 'hook.no-rm')
@@ -172,7 +172,7 @@ describe('what is written of it', () => {
     expect(written).toMatchObject({ 'error.type': failure, 'hermes.hook.failure': failure })
   })
 
-  test('is no secret, and nothing but our words where a word is due', () => {
+  test('has no secret, and only our words for closed vocabularies', () => {
     const token = `ghp_${'a1B2'.repeat(9)}`
     const end = { verdict: token, action: token, failure: token, reason: `it reads ${token}`, detail: `token=${token}` }
     const odd = { ...GUARD, hook_phase: token }
@@ -188,7 +188,7 @@ describe('what is written of it', () => {
     expect(Object.keys(spans[0]?.attributes ?? {})).not.toContain('hermes.hook.verdict')
   })
 
-  test('is who decided what also where no content is wanted, and not why', () => {
+  test('has the guard and its decision without content, and no reason', () => {
     const end = { ...BLOCK, detail: 'rm', rewritten_fields: ['command', 'all that was said'] }
     const plugin = toldAround([TOOL, ...looked(110, end)], { content_capture: 'off' })
     const written = attributes(plugin, 'hook.no-rm')
@@ -206,11 +206,11 @@ describe('a tool that was kept from running', () => {
     ['is told by its end alone', [...looked(80, BLOCK), [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 5 }]]],
     ['is never ended', [TOOL, ...looked(110, BLOCK)]],
   ]
-  test.each(WAYS)('says by whom when it %s', (_, steps) => {
+  test.each(WAYS)('names the guard when it %s', (_, steps) => {
     expect(attributes(toldAround(steps), 'tool.terminal')['hermes.tool.blocked_by']).toBe('no-rm')
   })
 
-  test('is blocked, and no failure, where its host calls that an error', async () => {
+  test('is blocked, and no failure, even if its host reports an error', async () => {
     const failed: Step = [150, 'post_tool_call', { ...TOOL[2], status: 'error', error_message: 'Do not delete.' }]
     const plugin = toldAround([TOOL, ...looked(110, BLOCK), failed])
     const { status, attributes: written } = only(plugin, 'tool.terminal')
@@ -222,16 +222,16 @@ describe('a tool that was kept from running', () => {
   const OTHERS: readonly [string, object][] = [
     ['another call', { tool_call_id: 'c2' }],
     ['no call', { tool_call_id: undefined }],
-    ['what comes after a call', { hook_phase: 'after_tool' }],
+    ['the phase after a call', { hook_phase: 'after_tool' }],
     ['a call that its host let run', { action: 'ran' }],
   ]
-  test.each(OTHERS)('is another than one of a hook that has blocked %s', (_, extra) => {
+  test.each(OTHERS)('is another call than one of a hook that has blocked %s', (_, extra) => {
     const start = { ...GUARD, ...extra }
     const plugin = toldAround([TOOL, ...looked(110, { ...BLOCK, ...extra }, start), TOOL_END])
     expect(Object.keys(attributes(plugin, 'tool.terminal'))).not.toContain('hermes.tool.blocked_by')
   })
 
-  test('says so once: a call that has its id again is another', () => {
+  test('is marked once: a call that reuses its id is another', () => {
     const again = used(300, {}, { status: 'error' })
     const plugin = toldAround([TOOL, ...looked(110, BLOCK), TOOL_END, ...again])
     const outcomes = all(plugin, 'tool.terminal').map(span => [
@@ -256,11 +256,8 @@ describe('a tool that runs with other arguments', () => {
     ['told behind its start', [TOOL, ...told, TOOL_END]],
     ['told before its start', [...before, TOOL, TOOL_END]],
     ['told by the end of the hook alone', [TOOL, ...alone, TOOL_END]],
-    [
-      'where the tool is told by its end alone',
-      [...before, [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 50 }]],
-    ],
-  ] as [string, Step[]][])('has those in the trace, %s', (_, steps) => {
+    ['with an end of the tool alone', [...before, [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 50 }]]],
+  ] as [string, Step[]][])('has these in the trace, %s', (_, steps) => {
     expect(attributes(toldAround(steps, { content_capture: 'full' }), 'tool.terminal')).toMatchObject({
       'input.value': JSON.stringify(rewritten_args),
       'gen_ai.tool.call.arguments': JSON.stringify(rewritten_args),
@@ -269,7 +266,7 @@ describe('a tool that runs with other arguments', () => {
     })
   })
 
-  test('only where it does: not where it was blocked then, nor another one', () => {
+  test('has these only if the host used them: not after a block, nor for another tool', () => {
     const undone = looked(110, { ...REWRITE, action: 'none' })
     const other = looked(111, REWRITE, { ...GUARD, tool_call_id: 'c2', hook_run_id: 'h9' })
     const plugin = toldAround(
@@ -281,13 +278,13 @@ describe('a tool that runs with other arguments', () => {
     expect(attributes(plugin, 'tool.terminal')['input.value']).toBe(JSON.stringify((TOOL[2] as ToolStart).args))
   })
 
-  test('says nothing of them where no content is wanted', () => {
+  test('has none of them without content', () => {
     const plugin = toldAround([TOOL, ...told, TOOL_END], { content_capture: 'off' })
     expect(JSON.stringify(attributes(plugin, 'tool.terminal'))).not.toContain('ls -la')
   })
 })
 
-describe('records that come twice, late, or alone', () => {
+describe('records that are repeated, late, or alone', () => {
   const tree = (steps: readonly Step[]): string => toldAround([TOOL, ...steps, TOOL_END]).tree({ durations: true })
   const [START, END] = looked(110, { ...BLOCK, duration_ms: 10 }) as [Step, Step]
   const [, BARE] = looked(110, BLOCK) as [Step, Step]
@@ -304,7 +301,7 @@ describe('records that come twice, late, or alone', () => {
     ['the end first', [END, START]],
     ['the end first, without a duration', [BARE, START]],
   ]
-  test.each(ORDERS)('are one span and one run: %s', async (_, steps) => {
+  test.each(ORDERS)('creates one span and one run: %s', async (_, steps) => {
     expect(tree(steps).replace(' (retroactive)', '')).toBe(DRAWN)
     const plugin = toldAround([TOOL, ...steps, TOOL_END])
     expect(await seriesText(plugin, 'hermes.hook.runs')).toEqual([
@@ -313,19 +310,19 @@ describe('records that come twice, late, or alone', () => {
     expect(attributes(plugin, 'tool.terminal')['hermes.tool.blocked_by']).toBe('no-rm')
   })
 
-  test('an end without a start or a duration is counted', async () => {
+  test('counts an end without a start or a duration', async () => {
     const plugin = toldAround([TOOL, BARE, TOOL_END])
     expect(all(plugin, 'hook.no-rm')).toEqual([])
     expect(await seriesText(plugin, 'hermes.hook.runs')).toHaveLength(1)
   })
 
-  test('one that does not answer is ended with its turn', () => {
+  test('ends a guard without an answer with its turn', () => {
     expect(toldAround([TOOL, START, TOOL_END]).tree()).toContain('hook.no-rm UNSET (incomplete: turn_ended)')
   })
 })
 
 describe('metrics', () => {
-  test('count runs of which no span is drawn, and time those that are told one by one', async () => {
+  test('counts runs without a span, and times those reported one by one', async () => {
     const passes = { ...TURN, hook_name: 'logging', hook_phase: 'before_tool', verdict: 'pass' }
     const failed = { verdict: 'failed', action: 'ran', failure: 'timed_out', duration_ms: 10 } as const
     const plugin = toldAround([
@@ -346,7 +343,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('know who ran by the start, where the end does not say it', async () => {
+  test('has the name of the guard from the start if the end lacks it', async () => {
     const start: Step = [110, 'pre_control_hook', GUARD]
     const end: Step = [120, 'post_control_hook', { ...TURN, hook_run_id: 'h1', verdict: 'block', action: 'blocked' }]
     const plugin = toldAround([TOOL, start, end, TOOL_END])
@@ -356,7 +353,7 @@ describe('metrics', () => {
     expect(attributes(plugin, 'tool.terminal')['hermes.tool.blocked_by']).toBe('no-rm')
   })
 
-  test('have no labels but ours where somebody says something else', async () => {
+  test('has no labels but ours, whatever a host reports', async () => {
     const end = { ...TURN, hook_run_id: 'h1', hook_phase: 'sometime', verdict: 'perhaps', failure: 'maybe' }
     const plugin = toldAround([[50, 'post_control_hook', end]])
     expect(await seriesText(plugin, 'hermes.hook.runs')).toEqual([
@@ -365,7 +362,7 @@ describe('metrics', () => {
   })
 })
 
-test('with the names of the conventions it is a hook of that name', () => {
+test("has the conventions' name for a hook of that name", () => {
   const plugin = toldAround([TOOL, ...looked(110, BLOCK), TOOL_END], { span_names: 'semconv' })
   expect(only(plugin, 'hook no-rm').startAt).toBe(START_AT + 110)
 })

@@ -32,7 +32,7 @@ function sideCall(at: number, usage: object): Step[] {
   ]
 }
 
-test('the figure of the provider counts before that of the agent, and that before a price', () => {
+test("prefers the provider's figure to the agent's, and that to a price", () => {
   const one = (end: object, prices: boolean | object = true) =>
     costOf(only(told([...began(), ...asked(30, GPT, end), ...answered(900)], { prices } as object), 'api.gpt-4o'))
   expect(one({ usage: { ...USAGE, cost: 0.5 }, cost: 0.25 })).toEqual({
@@ -52,7 +52,7 @@ test('the figure of the provider counts before that of the agent, and that befor
   expect(one({}, true)).toEqual({})
 })
 
-test('a turn sums up its own requests, its side calls and its child agents; what is not known is counted', async () => {
+test("sums a turn's own requests, side calls and child agents, and counts unknown costs", async () => {
   const plugin = told(
     [
       ...began(),
@@ -77,12 +77,12 @@ test('a turn sums up its own requests, its side calls and its child agents; what
   expect(plugin.reported).toEqual([expect.stringContaining('prices: none is known for unheard-of of openai')])
 })
 
-test('where nobody asked for prices, a turn without figures says nothing of them', () => {
+test('sets no attributes for a turn without figures if no prices are configured', () => {
   const plugin = told([...began(), ...asked(30, GPT, { usage: USAGE }), ...answered(900)])
   expect(costOf(only(plugin, 'agent'))).toEqual({})
 })
 
-test('what is kept for an hour, and the tier of service, are billed as the provider does', () => {
+test('prices one-hour cache writes and service tiers as the provider bills them', () => {
   const claude = { model: 'claude-sonnet-4-5', provider: 'anthropic' }
   const usage = {
     input_tokens: 1000,
@@ -98,7 +98,7 @@ test('what is kept for an hour, and the tier of service, are billed as the provi
   expect(attributes(told(steps, { prices: true }), 'api.claude-sonnet-4-5')['hermes.cost.total']).toBeUndefined()
 })
 
-test('what is told of a turn that is over is counted as that of its agent', async () => {
+test('counts a late record of an ended turn as one of its agent', async () => {
   const paid = { cost: 0.25, usage: { prompt_tokens: 10 } }
   const labels = async (steps: readonly Step[]) =>
     (await series(told(steps, { host: 'my-agent' }), 'hermes.cost')).map(one => [one.labels, one.value])

@@ -28,7 +28,7 @@ function rootOf(plugin: ReturnType<typeof told>, session: string) {
 }
 
 describe('one connected trace', () => {
-  test('is of one session, for backends that file it under that of whichever span they see first', () => {
+  test('has one session, for backends that file it under the session of the first span they receive', () => {
     const plugin = told([...began(), delegated(100), ...childTurn(110, 'C', 'ct1'), stopped(460), ...answered(500)])
     const [own, traces] = ['hermes.session.id', 'session.id'].map(
       name => new Set(plugin.spans().map(({ attributes }) => attributes[name])),
@@ -38,7 +38,7 @@ describe('one connected trace', () => {
     expect(rootOf(plugin, 'C')?.attributes['gen_ai.conversation.id']).toBe('C')
   })
 
-  test('three levels deep, with the tokens of all of them on the root', () => {
+  test('spans three levels, with the tokens of all of them on the root', () => {
     const usage = { prompt_tokens: 10, output_tokens: 1 }
     const [, childLoop, childAsk, childAnswer, , childEnd] = childTurn(110, 'C', 'ct1', usage)
     const grandchild: Step = [
@@ -77,13 +77,13 @@ describe('one connected trace', () => {
     expect(rootOf(plugin, 's1')?.attributes).not.toHaveProperty('hermes.turn.tokens.total')
   })
 
-  test('whichever hook of the child comes first', () => {
+  test('is built whichever hook of the child arrives first', () => {
     const plugin = told([...began(), delegated(100), ...childTurn(200).slice(2), stopped(400), ...answered(500)])
     expect(parentOf(plugin, rootOf(plugin, 'C') ?? only(plugin, ''))?.name).toBe('subagent.researcher')
     expect(rootOf(plugin, 'C')?.attributes['hermes.session.synthesized']).toBe(true)
   })
 
-  test('a stop that comes before the child has begun', () => {
+  test('survives a stop that arrives before the child has begun', () => {
     const plugin = told([...began(), delegated(100), stopped(150), ...childTurn(200), ...answered(500)])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -95,7 +95,7 @@ describe('one connected trace', () => {
     `)
   })
 
-  test('a stop that comes before the child has ended', () => {
+  test('survives a stop that arrives before the child has ended', () => {
     const child = childTurn(110)
     const plugin = told([
       ...began(),
@@ -109,7 +109,7 @@ describe('one connected trace', () => {
     expect(only(plugin, 'subagent.researcher').endAt).toBe(START_AT + 150)
   })
 
-  test('a second turn of the child while it is delegated to', () => {
+  test('includes a second turn of the child while it is delegated to', () => {
     const plugin = told([
       ...began(),
       delegated(100),
@@ -121,7 +121,7 @@ describe('one connected trace', () => {
     expect(all(plugin, 'agent').filter(root => parentOf(plugin, root)?.name === 'subagent.researcher')).toHaveLength(2)
   })
 
-  test('but not a turn of the child after it has returned', () => {
+  test('excludes a turn of the child after it has returned', () => {
     const plugin = told([
       ...began(),
       delegated(100),
@@ -134,7 +134,7 @@ describe('one connected trace', () => {
     expect(all(plugin, 'agent').at(-1)).not.toHaveProperty('parentSpanId')
   })
 
-  test('nor a turn of a child that was not seen, five seconds after its delegation was stopped', () => {
+  test('excludes a turn of an unseen child, five seconds after its delegation was stopped', () => {
     const plugin = told([...began(), delegated(100), stopped(150), ...answered(200), ...childTurn(5151)])
     expect(rootOf(plugin, 'C')).not.toHaveProperty('parentSpanId')
   })
@@ -148,22 +148,22 @@ describe('the parent of a delegation', () => {
     return parentOf(plugin, only(plugin, 'subagent.researcher'))?.name
   }
 
-  test('the tool that it names', () => {
+  test('is the tool that it names', () => {
     expect(parentName([tool(50, 'one', 'c1'), tool(60, 'two', 'c2'), delegated(100, { tool_call_id: 'c1' })])).toBe(
       'tool.one',
     )
   })
 
-  test.each(['delegate_task', 'task', 'agent', 'subagent', 'dispatch_agent', 'Task'])('the only open %s', name => {
+  test.each(['delegate_task', 'task', 'agent', 'subagent', 'dispatch_agent', 'Task'])('is the only open %s', name => {
     expect(parentName([tool(50, name, 'c1'), tool(60, 'terminal', 'c2'), delegated(100)])).toBe(`tool.${name}`)
   })
 
-  test('a tool that the configuration names', () => {
+  test('is a tool that the configuration names', () => {
     expect(parentName([tool(50, 'Spawn', 'c1'), delegated(100)])).toBe('llm.qwen3')
     expect(parentName([tool(50, 'Spawn', 'c1'), delegated(100)], { delegating_tools: ['spawn'] })).toBe('tool.Spawn')
   })
 
-  test('of two that could be it neither: the open request, else the loop, else the root', () => {
+  test('is neither of two candidates: the open request, else the loop, else the root', () => {
     const two = [tool(50, 'task', 'c1'), tool(60, 'task', 'c2')]
     const request = asked(70)[0] as Step
     expect(parentName([...two, request, delegated(100)])).toBe('api.qwen3')
@@ -171,7 +171,7 @@ describe('the parent of a delegation', () => {
     expect(parentName([[90, 'post_llm_call', TURN], delegated(100)])).toBe('agent')
   })
 
-  test('all children of a batch are told before any runs', () => {
+  test('is the same if all children of a batch are reported before any runs', () => {
     const plugin = told([
       ...began(),
       tool(50, 'delegate_task', 'c1'),
@@ -201,7 +201,7 @@ describe('the parent of a delegation', () => {
 })
 
 describe('a delegation and its turn', () => {
-  test('a stop is found by the child, whatever turn the parent is in', () => {
+  test('finds a stop by the child, whatever turn the parent is in', () => {
     const plugin = told([
       ...began(),
       delegated(100),
@@ -217,13 +217,13 @@ describe('a delegation and its turn', () => {
     })
   })
 
-  test('a delegation whose child is over ends with the turn', () => {
+  test('ends a delegation whose child is over with the turn', () => {
     const plugin = told([...began(), delegated(100), ...childTurn(150), ...answered(300)])
     expect(plugin.tree()).toContain('subagent.researcher UNSET (incomplete: turn_ended)')
     expect(plugin.stats().spansOpen).toBe(0)
   })
 
-  test('what a child has used is in the sums of a parent that ends with it, as the process does', async () => {
+  test("includes a child's usage in the sums of a parent that ends with it, as the process does", async () => {
     const [start, prompt, request, answer] = childTurn(150, 'C', 'ct1', { prompt_tokens: 100, completion_tokens: 10 })
     const plugin = told([...began(), delegated(100), start, prompt, request, answer] as Step[])
     await plugin.shutdown()
@@ -233,21 +233,21 @@ describe('a delegation and its turn', () => {
     })
   })
 
-  test('a child that has only an id of its own', () => {
+  test('accepts a child that has only an id of its own', () => {
     const ids = { child_session_id: undefined, child_subagent_id: 'sa-1' }
     const plugin = told([...began(), delegated(100, ids), stopped(200, ids), ...answered(300)])
     expect(attributes(plugin, 'subagent.researcher')).toMatchObject({ 'hermes.subagent.child_id': 'sa-1' })
     expect(only(plugin, 'subagent.researcher').status).toBe('ok')
   })
 
-  test('without a role the span has none', () => {
+  test('has none on the span without a role', () => {
     const plugin = told([...began(), delegated(100, { child_role: undefined }), stopped(200)])
     expect(attributes(plugin, 'subagent')).not.toHaveProperty('gen_ai.agent.name')
   })
 })
 
 describe('a parent that is not known in time', () => {
-  test('a child that began before its delegation keeps its trace and is linked', () => {
+  test("links a child that began before its delegation, and keeps the child's trace", () => {
     const child = childTurn(50)
     const plugin = told([
       ...began(),
@@ -264,18 +264,21 @@ describe('a parent that is not known in time', () => {
     expect(root?.links).toMatchObject([{ traceId, spanId }])
   })
 
-  test.each(['link', 'nest'] as const)('a traceparent in the environment of the process (%s)', async parent => {
-    const plugin = createLivePlugin({ parent }, { env: { TRACEPARENT } })
-    for (const [at, hook, payload] of [...began(), ...answered(100)])
-      plugin.emitUntyped(hook, payload, { at: START_AT + at })
-    const root = plugin.spans().find(span => span.name === 'agent')
-    expect(root?.parentSpanId).toBe(parent === 'nest' ? 'b'.repeat(16) : undefined)
-    expect(root?.links.map(link => link.spanId)).toEqual(parent === 'nest' ? [] : ['b'.repeat(16)])
-    await plugin.shutdown()
-  })
+  test.each(['link', 'nest'] as const)(
+    'is read from a traceparent in the environment of the process (%s)',
+    async parent => {
+      const plugin = createLivePlugin({ parent }, { env: { TRACEPARENT } })
+      for (const [at, hook, payload] of [...began(), ...answered(100)])
+        plugin.emitUntyped(hook, payload, { at: START_AT + at })
+      const root = plugin.spans().find(span => span.name === 'agent')
+      expect(root?.parentSpanId).toBe(parent === 'nest' ? 'b'.repeat(16) : undefined)
+      expect(root?.links.map(link => link.spanId)).toEqual(parent === 'nest' ? [] : ['b'.repeat(16)])
+      await plugin.shutdown()
+    },
+  )
 
   test.each(['rubbish', '00-0-0-01', `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`, 42, null])(
-    'a traceparent that is none: %s',
+    'is not read from an invalid traceparent: %s',
     traceparent => {
       const plugin = told([[0, 'on_session_start', { session_id: 's1', traceparent }], ...answered(100)], {
         parent: 'nest',
@@ -285,7 +288,7 @@ describe('a parent that is not known in time', () => {
     },
   )
 
-  test('a delegation that is known is stronger than a traceparent', () => {
+  test('is overruled by a known delegation', () => {
     const plugin = told([...began(), delegated(100)], { parent: 'nest' })
     const [start, ...rest] = childTurn(150) as [Step, ...Step[]]
     feedSteps(plugin, [

@@ -26,7 +26,7 @@ describe('cost', () => {
     ['nothing', undefined, undefined],
   ])('%s', (_name, told, drawn) => expect(costOf(told)).toBe(drawn))
 
-  test('stands on the request alone, so that a sum over the spans has it once', () => {
+  test('is on the request alone, so that a sum over the spans has it once', () => {
     const plugin = told([...began(), ...asked(100, {}, { cost: 0.5 }), ...answered(300)])
     expect(plugin.spans().filter(span => 'llm.cost.total' in span.attributes)).toHaveLength(1)
   })
@@ -133,7 +133,7 @@ describe('usage', () => {
     ['no object', 'lots'],
     ['no finite numbers', { prompt_tokens: Number.NaN, output_tokens: Number.POSITIVE_INFINITY }],
     ['negative numbers', { prompt_tokens: -5, output_tokens: -1 }],
-  ])('%s is no usage', async (_what, usage) => {
+  ])('ignores %s', async (_what, usage) => {
     const plugin = told([...began(), ...asked(100, {}, { usage }), ...answered(300)])
     for (const name of Object.keys(attributes(plugin, 'api.qwen3'))) expect(name).not.toMatch(/usage|token_count/)
     for (const name of Object.keys(attributes(plugin, 'agent'))) expect(name).not.toMatch(/tokens/)
@@ -161,7 +161,7 @@ describe('skills', () => {
     [{ name: 'plugin:foo' }, 'foo'],
     [{ name: '/x/skills/foo/SKILL.md' }, 'foo'],
     [{ name: '/x/skills/foo' }, 'foo'],
-  ])('skill_view with %o loads %s', (args, name) => {
+  ])('loads a skill by skill_view: %o loads %s', (args, name) => {
     expect(skillOf({ tool_name: 'skill_view', args })).toEqual({ name, source: 'skill_view', window: `skill.${name}` })
   })
 
@@ -171,7 +171,7 @@ describe('skills', () => {
     [{ target: '~/.agent/skills/foo' }, 'foo'],
     [{ path: 'C:\\agent\\skills\\foo\\a.md' }, 'foo'],
     [{ path: '/x/skills/a_b-9/a.md' }, 'a_b-9'],
-  ])('%o is in a skill', (args, name) => {
+  ])('finds that %o is in a skill', (args, name) => {
     expect(skillOf({ args })).toEqual({ name, source: 'path_match', window: `skill.${name}` })
   })
 
@@ -184,7 +184,7 @@ describe('skills', () => {
     [{ url: 'http://host/skills/foo/' }],
     [{ command: 'cat /x/skills/foo/SKILL.md' }],
     ['/x/skills/foo/a.md' as unknown as object],
-  ])('%o is in none', args => {
+  ])('finds that %o is in none', args => {
     expect(skillOf({ args })).toEqual({ name: undefined, source: undefined, window: undefined })
   })
 
@@ -192,7 +192,7 @@ describe('skills', () => {
     [{ status: 'error' }],
     [{ status: 'blocked' }],
     [{ status: undefined, result: { error: 'no such skill' } }],
-  ])('a load that ended with %o opens no window', end => {
+  ])('opens no window after a load that ended with %o', end => {
     const found = skillOf({ tool_name: 'skill_view', args: { name: 'foo' } }, end)
     expect(found).toEqual({ name: 'foo', source: 'skill_view', window: undefined })
   })
@@ -201,14 +201,14 @@ describe('skills', () => {
     ['completed', { completed: true }, 'completed'],
     ['failed', { failed: true }, 'failed'],
     ['interrupted', { interrupted: true }, 'interrupted'],
-  ])('the window ends with a turn that %s', (_what, end, status) => {
+  ])('ends the window with a turn that %s', (_what, end, status) => {
     const load = used(100, { tool_name: 'skill_view', args: { name: 'foo' } })
     const plugin = told([...began(), ...load, [300, 'on_session_end', { ...TURN, ...end }]])
     expect(attributes(plugin, 'skill.foo')['hermes.skill.result_status']).toBe(status)
     expect(only(plugin, 'skill.foo')).toMatchObject({ status: 'ok', endAt: START_AT + 300 })
   })
 
-  test('the same skill in the next turn has a window again', () => {
+  test('opens a window for the same skill in the next turn', () => {
     const load = (at: number, turn_id: string): Step[] =>
       used(at, { turn_id, tool_name: 'skill_view', args: { name: 'foo' } })
     const plugin = told([...began(), ...load(100, 't1'), ...answered(300)])

@@ -20,7 +20,7 @@ const ENDS: [string, Step][] = [
   ['its silence', [700_000, 'on_session_start', { session_id: 'other' }]],
 ]
 
-describe('a turn that stands at a request which failed for good', () => {
+describe('a turn whose last request failed for good', () => {
   test.each(ENDS)('is failed when %s ends it, at its last sign of life', async (_what, end) => {
     const plugin = told([...failed(), end])
     expect(plugin.tree(SHOWN).split('\n\n')[0]).toBe(text`
@@ -44,14 +44,14 @@ describe('a turn that stands at a request which failed for good', () => {
     [{ completed: true }, 'failed'],
     [{ failed: true }, 'failed'],
     [{ interrupted: true }, 'interrupted'],
-  ])('and is told to end with %o, is %s', (end, status) => {
+  ])('ends by %o as %s', (end, status) => {
     const plugin = told([...failed(), [300, 'on_session_end', { ...TURN, ...end }]])
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe(status)
     expect(only(plugin, 'agent').endAt).toBe(START_AT + 300)
   })
 })
 
-test('the turn that a start of its session begins after a failed one is another', () => {
+test('is followed by another turn at a start of its session', () => {
   const plugin = told([...failed(), [5000, 'on_session_start', { session_id: 's1' }], ...turn2(5010)])
   expect(plugin.tree(SHOWN).split('\n\n')[1]).toBe(text`
     agent OK 80 ms [hermes.turn.final_status=completed]
@@ -67,7 +67,7 @@ function turn2(at: number): Step[] {
   ]
 }
 
-describe('a failed request is not the end of a turn', () => {
+describe('a failed request', () => {
   const TRANSIENT = { ...FATAL, retryable: true, retry_count: 0, max_retries: 3 }
   const nextPrompt: Step = [5000, 'pre_llm_call', { session_id: 's1', turn_id: 't2' }]
   const statusOf = (...steps: Step[]): unknown =>
@@ -75,15 +75,15 @@ describe('a failed request is not the end of a turn', () => {
       .spans()
       .find(span => span.name === 'agent')?.attributes['hermes.turn.final_status']
 
-  test('while a retry may come', () => {
+  test('does not end the turn while a retry may follow', () => {
     expect(statusOf(...failed(TRANSIENT))).toBe('interrupted')
   })
 
-  test('but is when the retries are used up', () => {
+  test('ends the turn when the retries are used up', () => {
     expect(statusOf(...failed({ ...TRANSIENT, retry_count: 2 }))).toBe('failed')
   })
 
-  test('nor where the host says nothing of a retry and one comes', () => {
+  test('does not end the turn if the host does not announce a retry and one follows', () => {
     const { retryable: _unsaid, ...error } = FATAL
     expect(statusOf(...failed(error))).toBe('failed')
     expect(statusOf(...failed(error), [300, 'pre_api_request', { ...REQUEST, retry_count: 1 }])).toBe('interrupted')
@@ -92,23 +92,23 @@ describe('a failed request is not the end of a turn', () => {
   test.each<[string, Step[]]>([
     ['another request', [[300, 'pre_api_request', { ...REQUEST, api_request_id: 'r2' }]]],
     ['a tool', [[300, 'pre_tool_call', { ...TURN, tool_name: 'terminal', tool_call_id: 'c1' }]]],
-  ])('when %s follows', (_what, steps) => {
+  ])('does not end the turn when %s follows', (_what, steps) => {
     expect(statusOf(...failed(), ...steps)).toBe('interrupted')
   })
 
-  test('but is completed when an answer follows', () => {
+  test('leaves the turn completed when an answer follows', () => {
     const answer: Step = [300, 'post_llm_call', { ...TURN, assistant_response: 'from the cache' }]
     expect(statusOf(...failed(), answer)).toBe('completed')
   })
 
-  test('and a side call does not make it go on', () => {
+  test('ends the turn in spite of a side call', () => {
     const title = { ...TURN, api_request_id: 'a1', aux_task: 'title' }
     expect(statusOf(...failed(), [300, 'pre_auxiliary_call', title], [310, 'post_auxiliary_call', title])).toBe(
       'failed',
     )
   })
 
-  test('an error that comes late for an attempt before says nothing of the end', () => {
+  test('does not decide the end if it is a late error of an earlier attempt', () => {
     const plugin = told([
       ...began(),
       [100, 'pre_api_request', { ...REQUEST, retry_count: 0 }],
@@ -134,13 +134,13 @@ describe('30 seconds after a request failed for good', () => {
   test.each([
     ['no attempt follows', FATAL],
     ['the attempts are used up', USED_UP],
-  ])('a turn has failed if the host reports that %s', async (_what, error) => {
+  ])('ends a turn as failed if the host reports that %s', async (_what, error) => {
     const plugin = told([...failed(error), stranger])
     expect(plugin.tree(SHOWN)).toBe(FAILED)
     expect(await seriesText(plugin, 'hermes.sessions')).toEqual(['kind=session final_status=failed → 1'])
   })
 
-  test('a turn has failed although a skill that it loaded is still in use', () => {
+  test('ends a turn as failed although a skill that it loaded is still in use', () => {
     const skill = { ...TURN, tool_name: 'skill_view', tool_call_id: 'c1', args: { name: 'pdf' } }
     const loaded: Step[] = [
       [30, 'pre_tool_call', skill],
@@ -156,24 +156,24 @@ describe('30 seconds after a request failed for good', () => {
     ['another request is running', [...failed(), [300, 'pre_api_request', { ...REQUEST, api_request_id: 'r2' }]]],
     ['a tool is running', [...failed(), [150, 'pre_tool_call', { ...TURN, tool_name: 'ls', tool_call_id: 'c1' }]]],
     ['a side call comes later', [...failed(), [20_000, 'pre_auxiliary_call', { ...TURN, aux_task: 'title' }]]],
-  ])('a turn is still open if %s', (_what, steps) => {
+  ])('keeps a turn open if %s', (_what, steps) => {
     expect(told([...steps, stranger]).tree()).not.toContain('agent')
   })
 
-  test('and before that, a turn does not count as under way', () => {
+  test('treats a turn as not running before that, too', () => {
     expect(told(failed()).stats().turnsOpen).toBe(0)
   })
 })
 
-describe('an end that says too much', () => {
+describe('a contradictory end', () => {
   const asking: Step = [100, 'pre_api_request', REQUEST]
 
-  test('completed and interrupted is interrupted', () => {
+  test('is interrupted if completed and interrupted are set', () => {
     const plugin = told([...began(), asking, [200, 'on_session_end', { ...TURN, completed: true, interrupted: true }]])
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('interrupted')
   })
 
-  test('a child that has no answer and waits for one has not completed', () => {
+  test('does not complete a child that waits for its answer', () => {
     const child = { session_id: 'C', turn_id: 'c1', model: 'small' }
     const plugin = told([
       ...began(),
@@ -185,14 +185,14 @@ describe('an end that says too much', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('interrupted')
   })
 
-  test('a session that is torn down while a request waits for its answer did not go well', () => {
+  test('leaves no success on a session that is torn down while a request waits for its answer', () => {
     const plugin = told([...began(), asking, [200, 'on_session_finalize', { session_id: 's1' }]])
     expect(only(plugin, 'agent').status).toBe('unset')
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('finalized')
   })
 })
 
-describe('a turn whose request is begun again and again without an answer', () => {
+describe('a turn whose request is repeated without an answer', () => {
   const unanswered = [...began(), ...[100, 200, 300].map((at): Step => [at, 'pre_api_request', REQUEST])]
 
   test.each(ENDS)('is failed when %s ends it', (_what, end) => {
@@ -206,7 +206,7 @@ describe('a turn whose request is begun again and again without an answer', () =
     })
   })
 
-  test('is not when the last attempt got its answer, or the person stopped it', () => {
+  test('is not failed if the last attempt got its answer, or the user stopped it', () => {
     const statusOf = (...steps: Step[]): unknown =>
       attributes(told([...unanswered, ...steps]), 'agent')['hermes.turn.final_status']
     const over: Step = [500, 'on_session_end', { ...TURN, completed: true }]

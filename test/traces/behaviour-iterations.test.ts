@@ -18,13 +18,13 @@ test('is an event of the turn, also while a tool is at work', () => {
   expect(plugin.stats().hooks).toMatchObject({ ignored: 0, error: 0 })
 })
 
-test('opens nothing where there is no turn', () => {
+test('opens nothing without a turn', () => {
   const plugin = told([SAID])
   expect(plugin.spans()).toEqual([])
   expect(plugin.stats().hooks).toMatchObject({ ignored: 1, error: 0 })
 })
 
-test('so is what else happens; who told of it may have guessed where', () => {
+test('is any other event of the turn, even if the sender may have guessed the turn', () => {
   const said: Step = [130, 'on_turn_event', { session_id: 's1', name: 'command:stop' }]
   const plugin = told([...began(), said, ...answered(300)])
   expect(only(plugin, 'agent').events).toEqual([

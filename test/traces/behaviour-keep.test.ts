@@ -67,7 +67,7 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
   ['one that nobody answers', turn(...approval(30, 90, 'timeout')), { denied: true }, ['root: denied']],
   ['one that is granted', turn(...approval(30, 90, 'once')), { denied: true }, ['root: none']],
   ['denials are no reason', turn(...approval(30, 90, 'deny')), true, ['root: none']],
-  ['what a guardian passes on', turn(...approval(30, 90, 'escalated')), { denied: true }, ['root: none']],
+  ['an escalated approval', turn(...approval(30, 90, 'escalated')), { denied: true }, ['root: none']],
   ['a tool that is stopped', turn(...used(30, {}, { status: 'blocked' })), { denied: true }, ['root: denied']],
   ['a denial of a child', turn(...CHILD_WAITS), { denied: true }, ['root: denied']],
   ['a turn that takes long', turn(), { slower_than_ms: 19_000 }, ['root: slow']],
@@ -85,7 +85,7 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
     { slower_than_ms: 5000, waits_count: true },
     ['root: slow'],
   ],
-  ['what a child uses', turn(...CHILD_USES), { tokens_over: 99 }, ['root: tokens']],
+  ['the usage of a child', turn(...CHILD_USES), { tokens_over: 99 }, ['root: tokens']],
   ['and no more than that', turn(...CHILD_USES), { tokens_over: 100 }, ['root: none']],
   ['a cost that is told', turn(...asked(30, {}, { cost: 0.25 })), { cost_over: 0.2 }, ['root: cost']],
   ['a tool that is asked for', turn(...used(30, { tool_name: 'Terminal' })), { tools: ['TERMINAL'] }, ['root: tool']],
@@ -174,19 +174,19 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
   expect(reasons(steps, keep)).toEqual(expected)
 })
 
-test('a trace is counted once, whatever its children say later', async () => {
+test('counts a trace once, whatever its children report later', async () => {
   const steps = [...turn(...STARTED), childEnds(30_000, { failed: true })]
   const counted = await seriesText(plugin(steps, true), 'hermes.sampling.turns')
   expect(counted).toEqual(['reason=none early=false → 1'])
 })
 
-test('a turn that falls silent is one to keep', () => {
+test('keeps a turn that falls silent', () => {
   const silent = plugin([...began(), [30 * 60_000 * 10, 'on_session_start', { session_id: 'other' }]], true)
   const root = silent.spans().find(span => span.attributes['hermes.turn.final_status'] === 'timed_out')
   expect(root?.attributes[REASON]).toBe('error')
 })
 
-test('nothing but the root changes by it, and every turn is counted', async () => {
+test('changes only the root, and counts every turn', async () => {
   const steps = turn(...asked(30), ...FAILED_CALL, ...approval(200, 400, 'deny'), ...CHILD_USES)
   const [off, on] = [plugin(steps, false), plugin(steps, { denied: true, tools: ['terminal'], rate: 0.5 })]
   const bare = on.spans().map(span => ({ ...span, attributes: { ...span.attributes, [REASON]: undefined } }))

@@ -18,8 +18,8 @@ import {
   used,
 } from './scenes.ts'
 
-describe('a second start under the same key ends the first', () => {
-  test('tool', async () => {
+describe('a second start under the same key', () => {
+  test('ends the first tool', async () => {
     const [first] = used(100, { args: { command: 'first' } }) as [Step, Step]
     const plugin = told([...began(), first, ...used(200, { args: { command: 'second' } }), ...answered(300)])
     expect(plugin.tree({ attributes: ['hermes.tool.command'] })).toBe(text`
@@ -32,7 +32,7 @@ describe('a second start under the same key ends the first', () => {
     expect(await seriesText(plugin, 'hookspan.spans.incomplete')).toEqual(['reason=superseded → 1'])
   })
 
-  test('loop', () => {
+  test('ends the first loop', () => {
     const plugin = told([...began(), [100, 'pre_llm_call', { ...TURN, model: 'other' }], ...answered(300)])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -41,7 +41,7 @@ describe('a second start under the same key ends the first', () => {
     `)
   })
 
-  test('approval', () => {
+  test('ends the first approval', () => {
     const ask = { ...TURN, tool_call_id: 'c1', pattern_key: 'rm' }
     const plugin = told([
       ...began(),
@@ -56,7 +56,7 @@ describe('a second start under the same key ends the first', () => {
     expect(all(plugin, 'approval.rm')[1]?.attributes['hermes.approval.duration_ms']).toBe(100)
   })
 
-  test('delegation', () => {
+  test('ends the first delegation', () => {
     const plugin = told([
       ...began(),
       delegated(100),
@@ -68,8 +68,8 @@ describe('a second start under the same key ends the first', () => {
   })
 })
 
-describe('what comes late joins the right trace', () => {
-  test('a tool whose request has ended is its child', () => {
+describe('a late record', () => {
+  test('puts a tool below its ended request', () => {
     const plugin = told([
       ...began(),
       ...asked(100),
@@ -80,7 +80,7 @@ describe('what comes late joins the right trace', () => {
     expect(parentOf(plugin, only(plugin, 'tool.terminal'))?.spanId).toBe(first?.spanId)
   })
 
-  test('a tool of a finished turn that names it, below the request that asked for it', () => {
+  test('puts a tool that names its finished turn below the request that asked for it', () => {
     const plugin = told([...began(), ...asked(100), ...answered(300), ...used(400, { api_request_id: 'r1' })])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -91,12 +91,12 @@ describe('what comes late joins the right trace', () => {
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })
 
-  test('a tool of a finished turn that names no request, below the root', () => {
+  test('puts a tool that names its finished turn and no request below the root', () => {
     const plugin = told([...began(), ...answered(100), ...used(400)])
     expect(parentOf(plugin, only(plugin, 'tool.terminal'))?.name).toBe('agent')
   })
 
-  test('a record that was told before the turn ended and came after it, without a turn id', () => {
+  test("accepts a record from before the turn's end that arrives after it, without a turn id", () => {
     const [pre, post] = used(80, { turn_id: undefined }) as [Step, Step]
     const plugin = told([...began(), ...answered(100), pre, [105, ...post.slice(1)] as unknown as Step])
     expect(plugin.tree()).toBe(text`
@@ -106,7 +106,7 @@ describe('what comes late joins the right trace', () => {
     `)
   })
 
-  test('a delegation of a finished turn, and its child', () => {
+  test('accepts a delegation of a finished turn, and its child', () => {
     const plugin = told([
       ...began(),
       ...answered(100),
@@ -125,7 +125,7 @@ describe('what comes late joins the right trace', () => {
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })
 
-  test('a failed request and an approval of a finished turn', () => {
+  test('accepts a failed request and an approval of a finished turn', () => {
     const ask = { ...TURN, pattern_key: 'rm' }
     const plugin = told([
       ...began(),
@@ -142,7 +142,7 @@ describe('what comes late joins the right trace', () => {
     `)
   })
 
-  test('a turn that was given up and goes on after all', () => {
+  test('continues a turn that was given up', () => {
     const plugin = told([...began(), ...asked(100)])
     feedSteps(plugin, [
       [700_000, 'on_session_start', { session_id: 'other' }],
@@ -154,7 +154,7 @@ describe('what comes late joins the right trace', () => {
   })
 })
 
-describe('what comes twice counts once', () => {
+describe('a repeated record', () => {
   const [PRE, POST] = used(100) as [Step, Step]
 
   test.each([
@@ -170,12 +170,12 @@ describe('what comes twice counts once', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.tool_call_count']).toBe(1)
   })
 
-  test('the end of the turn', async () => {
+  test('counts the end of the turn once', async () => {
     const plugin = told([...began(), ...answered(100), ...answered(100).slice(1)])
     expect(await seriesText(plugin, 'hermes.sessions')).toEqual(['kind=session final_status=completed → 1'])
   })
 
-  test('the same delivery id; another host may use it, too', () => {
+  test('counts a delivery id once; another host may use it, too', () => {
     const plugin = told(began())
     const call = { ...TURN, tool_name: 'ls' }
     for (const host of ['hermes', 'hermes', 'pi']) {
@@ -185,8 +185,8 @@ describe('what comes twice counts once', () => {
   })
 })
 
-describe('an end whose start was never seen', () => {
-  test('a request: made up from its duration', () => {
+describe('an end without a start', () => {
+  test('creates a request from its duration', () => {
     const plugin = told([
       ...began(),
       [500, 'post_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3', api_duration: 0.2 }],
@@ -200,13 +200,13 @@ describe('an end whose start was never seen', () => {
     expect(only(plugin, 'api.qwen3').startAt).toBeCloseTo(START_AT + 300, 3)
   })
 
-  test('a delegation: made up from its duration', () => {
+  test('creates a delegation from its duration', () => {
     const stop = { parent_session_id: 's1', child_session_id: 'C', child_role: 'researcher', duration_ms: 100 }
     const plugin = told([...began(), [300, 'subagent_stop', stop], ...answered(400)])
     expect(plugin.tree()).toContain('subagent.researcher OK (retroactive)')
   })
 
-  test('a tool of an unknown session: even its root is made up', () => {
+  test('creates a tool of an unknown session, and its root', () => {
     const plugin = told([
       [500, 'post_tool_call', { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', duration_ms: 100 }],
       [600, 'on_session_end', { ...TURN, completed: true }],
@@ -218,14 +218,14 @@ describe('an end whose start was never seen', () => {
     expect(only(plugin, 'agent').startAt).toBe(START_AT + 400)
   })
 
-  test('a failed request of an unknown session is seen, without a turn being made up for it', () => {
+  test('shows a failed request of an unknown session, without creating a turn for it', () => {
     const error = { ...TURN, model: 'qwen3', error: { type: 'Timeout', message: 'no answer' }, api_duration: 0.1 }
     const plugin = told([[500, 'api_request_error', error]])
     expect(plugin.tree()).toBe('api.qwen3 ERROR Timeout (retroactive)')
     expect(plugin.stats().turnsOpen).toBe(0)
   })
 
-  test('an answer: counted as received, and no more', async () => {
+  test('counts an answer as received, and no more', async () => {
     const plugin = told([[0, 'on_session_start', { session_id: 's1' }], ...answered(100)])
     expect(plugin.tree()).toBe('agent OK')
     expect(attributes(plugin, 'agent')['output.value']).toBe('hi there')
@@ -233,7 +233,7 @@ describe('an end whose start was never seen', () => {
   })
 })
 
-test('the end of a turn ends its open spans innermost first, all at that moment', () => {
+test('ends open spans innermost first at the end of the turn, all at that moment', () => {
   const [request] = asked(100) as [Step, Step]
   const [one] = used(110, { tool_call_id: 'c1', tool_name: 'one', api_request_id: 'r1' }) as [Step, Step]
   const [two] = used(120, { tool_call_id: 'c2', tool_name: 'two', api_request_id: 'r1' }) as [Step, Step]
@@ -257,7 +257,7 @@ test('the end of a turn ends its open spans innermost first, all at that moment'
   expect(only(plugin, 'agent')).toMatchObject({ status: 'error', statusMessage: 'interrupted_during_api_call' })
 })
 
-test('a repeated start of a session changes nothing that was said', () => {
+test('changes nothing at a repeated start of a session', () => {
   const plugin = told([
     ...began(),
     [50, 'on_session_start', { session_id: 's1', platform: 'web', model: 'other', profile: 'work' }],

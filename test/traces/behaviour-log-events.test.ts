@@ -47,7 +47,7 @@ test.each([
   ['a tool takes too long', used(100, {}, { status: 'timeout' }), []],
   ['a request is retried', [...failing(30, RETRIED), ...asked(60)], ['50 WARN hermes.request.retried']],
   ['an approval is denied', approval('deny'), ['190 INFO hermes.approval.denied']],
-  ['nobody answers in time', approval('timeout'), ['190 WARN hermes.approval.timed_out']],
+  ['an approval times out', approval('timeout'), ['190 WARN hermes.approval.timed_out']],
   ['an approval is given', approval('once'), []],
   ['a guardian passes it on', approval('escalated', { surface: 'smart' }), []],
   ['a question is answered', approval('blue', { kind: 'clarify' }), []],
@@ -84,14 +84,14 @@ describe('a turn that fails', () => {
     })
   })
 
-  test('is none when the process ends in the middle of it: nobody knows how it would have gone', async () => {
+  test('is no event when the process ends in the middle of it, because the outcome is unknown', async () => {
     const plugin = told(began())
     await plugin.shutdown()
     expect(plugin.logs()).toEqual([])
   })
 })
 
-test('an event is about the span that it names, with what that says of it', () => {
+test("refers to the span that it names, with the span's attributes", () => {
   const error = { status: 'error', error_type: 'ENOENT', error_message: 'no such file' }
   const plugin = inTurn(...used(100, { tool_name: 'read_file' }, { tool_name: 'read_file', ...error }))
   const [span] = all(plugin, 'tool.read_file')
@@ -106,7 +106,7 @@ test('an event is about the span that it names, with what that says of it', () =
   })
 })
 
-test('no secret is in an event, and the namespace is the one that is set', () => {
+test('has no secret in an event, and uses the configured namespace', () => {
   const key = `sk-ant-api03-${'a1B2'.repeat(20)}`
   const steps = used(100, {}, { status: 'error', error_message: `refused with ${key}` })
   const plugin = told([...began(), ...steps, ...answered(900)], { namespace: 'acme' })
@@ -114,13 +114,13 @@ test('no secret is in an event, and the namespace is the one that is set', () =>
   expect(plugin.logs()).toMatchObject([{ name: 'acme.tool.failed', attributes: { 'event.name': 'acme.tool.failed' } }])
 })
 
-test('what is not sampled is told all the same, and says so', () => {
+test('emits an event of an unsampled span, with its flags', () => {
   const plugin = told([...began(), ...used(100, {}, { status: 'error' })], { sample_rate: 0 })
   expect(plugin.spans()).toEqual([])
   expect(plugin.logs()).toMatchObject([{ name: 'hermes.tool.failed', span: { traceFlags: 0 } }])
 })
 
-test('an end that is told twice is one event', () => {
+test('emits one event for a repeated end', () => {
   const [start, end] = used(100, {}, { status: 'error' }) as [Step, Step]
   expect(inTurn(start, end, end).logs()).toHaveLength(1)
 })

@@ -28,14 +28,14 @@ test.each([
   ['the turn that is named', TURN, 'llm.qwen3'],
   ['the only turn', {}, 'llm.qwen3'],
   ['nothing, where no such turn is open', { session_id: 'nobody' }, undefined],
-])('a line stands beside %s', (_, ids, name) => {
+])('is related to %s', (_, ids, name) => {
   const plugin = working()
   plugin.log('the cache is cold', ids)
   const { lines, nameOf } = finished(plugin)
   expect(lines.map(line => [line.body, line.severity, nameOf(line)])).toEqual([['the cache is cold', 'INFO', name]])
 })
 
-test('it stands where it was said, though hooks are told right behind it', () => {
+test('is related to the span open at its time, though hooks follow at once', () => {
   const plugin = working()
   plugin.log('before', { ...TURN, tool_call_id: 'c2' })
   plugin.emit('pre_tool_call', { ...CALL, tool_call_id: 'c2', tool_name: 'grep' })
@@ -48,13 +48,13 @@ test('it stands where it was said, though hooks are told right behind it', () =>
   ])
 })
 
-test('a traceparent names a span of anybody', () => {
+test('is related to the span of any traceparent', () => {
   const plugin = createTestPlugin()
   plugin.log('from afar', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` })
   expect(plugin.logs()[0]?.span).toMatchObject({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 })
 })
 
-test('it says whose turn it is, its severity and time, and attributes of its own', () => {
+test('has its turn, its severity and time, and attributes of its own', () => {
   const plugin = working()
   plugin.log('slow', { ...TURN, severity: 'WARN', at: 1_795_256_100_123, attributes: { shard: 3, 'error.type': 'x' } })
   const [line] = finished(plugin).lines
@@ -63,13 +63,13 @@ test('it says whose turn it is, its severity and time, and attributes of its own
   expect(line?.attributes).not.toHaveProperty('event.name')
 })
 
-test('what was thrown is its type and its message, without its stack', () => {
+test('has type and message of a thrown value, without its stack', () => {
   const plugin = createTestPlugin()
   plugin.log('it failed', { severity: 'ERROR', error: new TypeError('no such shard') })
   expect(plugin.logs()[0]?.attributes).toEqual({ 'exception.type': 'TypeError', 'exception.message': 'no such shard' })
 })
 
-test('secrets are masked in the message and in attributes', () => {
+test('has no secrets in the message and in attributes', () => {
   const plugin = createTestPlugin()
   const key = `sk-ant-api03-${'x'.repeat(40)}`
   plugin.log(`with ${key}`, { attributes: { note: `it is ${key}`, api_key: 'short' } })
@@ -77,7 +77,7 @@ test('secrets are masked in the message and in attributes', () => {
   expect(JSON.stringify(plugin.logs())).not.toContain('short')
 })
 
-test('with content_capture: off a line has no text, and attributes only what looks like an identifier', () => {
+test('has no text with content_capture: off, and as attributes only identifiers', () => {
   const plugin = createTestPlugin({ content_capture: 'off' })
   plugin.log('private', { attributes: { where: 'cache-3', what: 'he said no' } })
   const [line] = plugin.logs()
@@ -99,7 +99,7 @@ test.each<[string, unknown, unknown]>([
     },
   ],
   ['a time that is none', 'x', { at: 'now' }],
-])('%s harms nobody, and is a line', (_, message, about) => {
+])('survives %s, and is a line', (_, message, about) => {
   const plugin = createTestPlugin()
   expect(() => plugin.log(message as string, about as object)).not.toThrow()
   expect(plugin.logs().map(({ severity }) => severity)).toEqual(['INFO'])

@@ -6,7 +6,7 @@ import { all, answered, asked, attributes, began, childTurn, delegated, TURN, us
 const WITH_SENDER = { capture_sender_id: true } as const
 
 describe('the sender', () => {
-  test('of a later turn may be another one', () => {
+  test('may change in a later turn', () => {
     const plugin = told(
       [
         ...began({ sender_id: 'ann', platform: 'slack' }),
@@ -21,12 +21,12 @@ describe('the sender', () => {
     expect(attributes(plugin, 'api.second')['user.id']).toBe('slack:bob')
   })
 
-  test('without a platform stands alone', () => {
+  test('stands alone without a platform', () => {
     const plugin = told([...began({ sender_id: 'ann', platform: undefined }), ...answered(100)], WITH_SENDER)
     expect(attributes(plugin, 'agent')).toMatchObject({ 'hermes.sender.id': 'ann', 'user.id': 'ann' })
   })
 
-  test('of one session is none of another’s business', () => {
+  test('is separate for each session', () => {
     const plugin = told(
       [...began({ sender_id: 'ann' }), [30, 'pre_llm_call', { session_id: 's2', turn_id: 'u1', model: 'small' }]],
       WITH_SENDER,
@@ -39,7 +39,7 @@ describe('the sender', () => {
 describe('a correlation id', () => {
   const CORRELATED: Step = [0, 'on_session_start', { session_id: 's1', correlation_id: 'corr-1' }]
 
-  test('holds for the later turns of its session', () => {
+  test('applies to the later turns of its session', () => {
     const plugin = told([
       CORRELATED,
       ...answered(100),
@@ -50,7 +50,7 @@ describe('a correlation id', () => {
     for (const span of plugin.spans()) expect(span.attributes['correlation.id']).toBe('corr-1')
   })
 
-  test('that comes late is on the root and on what follows', () => {
+  test('is on the root and on what follows if it is late', () => {
     const plugin = told([
       ...began(),
       [50, 'on_session_start', { session_id: 's1', correlation_id: 'corr-1' }],
@@ -61,7 +61,7 @@ describe('a correlation id', () => {
     expect(attributes(plugin, 'tool.terminal')['correlation.id']).toBe('corr-1')
   })
 
-  test('is not that of the session beside it', () => {
+  test('is separate for each session', () => {
     const plugin = told([CORRELATED, delegated(50), ...childTurn(100), ...answered(300)])
     const child = all(plugin, 'agent').find(root => root.attributes['hermes.session.id'] === 'C')
     expect(child?.attributes).not.toHaveProperty('correlation.id')
@@ -97,7 +97,7 @@ describe('the history of the conversation', () => {
     expect(JSON.parse(String(attributes(plugin, 'llm.qwen3')['input.value']))).toEqual(HISTORY)
   })
 
-  test('a question may be a list of parts', () => {
+  test('accepts a list of parts as a question', () => {
     const parts = [
       { type: 'text', text: 'look at this' },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },

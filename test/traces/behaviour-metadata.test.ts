@@ -35,8 +35,8 @@ function spansOf(plugin: TestPlugin): readonly StoredSpan[] {
   return plugin.spans()
 }
 
-describe('what belongs to a turn', () => {
-  test('is on a child that it delegates to in a record that comes late, and what belongs to the next turn is not', () => {
+describe('turn metadata', () => {
+  test('is on a child that a late record delegates to, without that of the next turn', () => {
     const plugin = told([
       ...[session({ tags: ['first'] }), prompt({ tags: ['beta'] }), ...answered(150)],
       session({ tags: ['second'] }, 200),
@@ -52,17 +52,17 @@ describe('what belongs to a turn', () => {
     ['both', [session({ tags: ['beta'], user_id: 'u-1' }), prompt({ ...SAID, tags: ['nightly'] }), ...WORK]],
     ['a prompt whose session nobody announced', [prompt(SAID), ...WORK]],
     ['a session start that comes after its prompt', [prompt({}), session(SAID, 30), ...WORK]],
-  ])('said by %s, is on everything that begins after it, and on the root', (_, steps) => {
+  ])('is set by %s, on everything that begins after it, and on the root', (_, steps) => {
     for (const span of spansOf(told(steps))) {
       if (span.name !== 'llm.qwen3') expect(span.attributes, span.name).toMatchObject(WRITTEN)
     }
   })
 
-  test('said by its prompt is on the loop, too', () => {
+  test('is on the loop, too, if the prompt sets it', () => {
     expect(attributes(told([session({}), prompt(SAID), ...WORK]), 'llm.qwen3')).toMatchObject(WRITTEN)
   })
 
-  test('a turn without anything has nothing of it', () => {
+  test('is absent if the turn has none', () => {
     for (const { attributes: written } of spansOf(told([session({}), prompt({}), ...WORK]))) {
       expect(Object.keys(written).filter(name => name in WRITTEN)).toEqual([])
     }
@@ -94,7 +94,7 @@ describe('what belongs to a turn', () => {
     expect(attributes(plugin, 'llm.qwen3')).toMatchObject(WRITTEN)
   })
 
-  test('said by a prompt is of that turn, said by a session start of all of them until the next one', () => {
+  test('is of one turn if a prompt sets it, of all turns until the next start if a session start does', () => {
     const second = { session_id: 's1', turn_id: 't2' }
     const third = { session_id: 's1', turn_id: 't3' }
     const plugin = told([
@@ -116,7 +116,7 @@ describe('what belongs to a turn', () => {
     expect(read('llm.third')).toEqual([undefined, undefined])
   })
 
-  test('a user that is named counts more than a sender', () => {
+  test('prefers a named user to a sender', () => {
     const options = { capture_sender_id: true }
     const sender = { sender_id: '4711', platform: 'telegram' }
     const plugin = told([session({ user_id: 'u-17', ...sender }), prompt(sender), ...WORK], options)
@@ -136,7 +136,7 @@ describe('conventions', () => {
   const read = (options: PluginOptions): StoredSpan['attributes'] =>
     attributes(told([session(SAID), prompt({}), ...WORK], options), 'tool.terminal')
 
-  test('are those that are switched on; the user and attributes are always there', () => {
+  test('includes the enabled ones; the user and attributes are always set', () => {
     const written = read({ conventions: ['own', 'gen_ai'] })
     expect(written).toMatchObject({ 'user.id': 'u-17', team: 'search', 'deploy.ring': 2 })
     expect(written).not.toHaveProperty(['tag.tags'])
@@ -144,9 +144,9 @@ describe('conventions', () => {
   })
 
   test.each<[string, PluginOptions]>([
-    ['that asks for its names', { conventions: ['langfuse'] }],
+    ['with its names configured', { conventions: ['langfuse'] }],
     ['as a backend', { backends: [{ type: 'langfuse', public_key: 'a', secret_key: 'b' }] }],
-  ])('Langfuse reads its own, %s', (_, options) => {
+  ])("includes Langfuse's own names, %s", (_, options) => {
     expect(read(options)).toMatchObject({
       'langfuse.trace.tags': ['beta', 'nightly'],
       'langfuse.trace.metadata.tenant': 'acme',
@@ -156,24 +156,24 @@ describe('conventions', () => {
     })
   })
 
-  test('it gives the loop, which has a model and no tokens, a cost of zero for Langfuse', () => {
+  test('gives the loop, which has a model and no tokens, a cost of zero for Langfuse', () => {
     const plugin = told([...began(), ...WORK], { conventions: ['gen_ai', 'langfuse'] })
     const named = plugin.spans().filter(({ attributes }) => 'langfuse.observation.cost_details' in attributes)
     expect(named.map(({ name }) => name)).toEqual(['llm.qwen3'])
     expect(named[0]?.attributes['langfuse.observation.cost_details']).toBe('{"total":0}')
   })
 
-  test('of Langfuse are not written where nobody reads them', () => {
+  test("excludes Langfuse's names if no backend reads them", () => {
     expect(Object.keys(read({})).filter(name => name.startsWith('langfuse'))).toEqual([])
   })
 })
 
-describe('whatever is handed in', () => {
+describe('any turn metadata', () => {
   const KEY = 'ghp_example0000000000example0000000000'
   const root = (said: object, options: PluginOptions = {}): StoredSpan['attributes'] =>
     only(told([session(said), ...WORK], options), 'agent').attributes
 
-  test('is masked: texts, names, and what stands under the name of a secret', () => {
+  test('is masked: texts, names, and values under the name of a secret', () => {
     const written = root({
       tags: [`is ${KEY}`],
       user_id: KEY,
@@ -190,7 +190,7 @@ describe('whatever is handed in', () => {
     })
   })
 
-  test('cannot take the place of what is ours, and a line says so', () => {
+  test('cannot replace our attributes, and a line reports it', () => {
     const ours = {
       'gen_ai.request.model': 'forged',
       'hermes.turn.tokens.total': 1,
@@ -213,7 +213,7 @@ describe('whatever is handed in', () => {
     )
   })
 
-  test('is bounded in number and in size, and a line says so once', () => {
+  test('is bounded in number and in size, and a line reports it once', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`k${at}`, at]))
     const tags = Array.from({ length: 500 }, (_, at) => `t${at}`)
     const plugin = told([
@@ -233,7 +233,7 @@ describe('whatever is handed in', () => {
     ])
   })
 
-  test('is flat: a line says what is not', () => {
+  test('is flat: a line names what is not', () => {
     const loop: Record<string, unknown> = { ok: 'yes' }
     loop['self'] = loop
     const plugin = told([session({ metadata: loop, attributes: { list: [1], ok: Number.NaN } }), ...WORK])
@@ -269,7 +269,7 @@ describe('whatever is handed in', () => {
     expect({}).not.toHaveProperty('polluted')
   })
 
-  test('is, with content switched off, only what looks like identifiers, and no user', () => {
+  test('is limited to identifiers, without a user, with content switched off', () => {
     const said = {
       ...SAID,
       tags: ['beta', 'a sentence of somebody'],

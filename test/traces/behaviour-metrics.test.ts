@@ -111,7 +111,7 @@ test.each(Object.entries(EXPECTED))('%s', async (key, expected) => {
   expect(await seriesText(told(STORY, { keep: true } as object), nameOf(key as keyof typeof METRIC))).toEqual(expected)
 })
 
-test('hooks: every record by what became of it', async () => {
+test('counts every record by its result', async () => {
   const told_ = await seriesText(told(STORY, { keep: true } as object), 'hookspan.hooks')
   expect(told_).toContain('hook=pre_tool_call result=ok → 2')
   expect(told_).toContain('hook=unknown result=ignored → 1')
@@ -122,19 +122,19 @@ test('hooks: every record by what became of it', async () => {
   expect(sum).toBe(STORY.length)
 })
 
-test('every instrument of the table is told here, but for those of the delivery', () => {
+test('records every instrument of the table, except for those of the delivery', () => {
   const told_ = [...Object.keys(EXPECTED), 'hooks', 'exportSpans', 'spoolBytes']
   expect(told_.sort()).toEqual(Object.keys(METRIC).sort())
 })
 
-test('the labels of every series are those of its row', async () => {
+test('gives every series the labels of its row', async () => {
   const rows = new Map(Object.entries(INSTRUMENTS).map(([key, row]) => [nameOf(key as keyof typeof METRIC), row]))
   for (const { name, labels } of await told(STORY, { keep: true } as object).metrics()) {
     for (const label of Object.keys(labels)) expect(rows.get(name)?.labels).toContain(label)
   }
 })
 
-test('kinds and units are those of the specification', () => {
+test('has the kinds and units of the specification', () => {
   const seconds = [
     'turnDuration',
     'genAiOperationDuration',
@@ -163,7 +163,7 @@ test.each<[keyof typeof METRIC, number, number, number]>([
   ['approvalDuration', 9, 100, 600_000],
   ['subagentDuration', 9, 1000, 1_800_000],
   ['hookDuration', 15, 0.1, 10_000],
-])('%s has %i buckets from %d to %d', (key, count, first, last) => {
+])('gives %s %i buckets from %d to %d', (key, count, first, last) => {
   const { buckets } = INSTRUMENTS[key]
   expect([buckets?.length, buckets?.[0], buckets?.at(-1)]).toEqual([count, first, last])
 })
@@ -171,7 +171,7 @@ test.each<[keyof typeof METRIC, number, number, number]>([
 describe('labels', () => {
   const call = (name: string, index: number): Step[] => used(100 + index, { tool_name: name, tool_call_id: name })
 
-  test('beyond a hundred become "other", and the first ones stay', async () => {
+  test('replaces values beyond a hundred by "other", and keeps the first ones', async () => {
     const plugin = told(began())
     feedSteps(plugin, Array.from({ length: 130 }, (_, index) => call(`tool-${index}`, index)).flat())
     feedSteps(plugin, used(300, { tool_name: 'tool-0', tool_call_id: 'again' }))
@@ -190,7 +190,7 @@ describe('labels', () => {
     [429, '4xx'],
     ['503', '5xx'],
     [600, 'other'],
-  ])('the status %o is of the class %s', async (status_code, statusClass) => {
+  ])('maps the status %o to the class %s', async (status_code, statusClass) => {
     const plugin = told([
       ...began(),
       [100, 'api_request_error', { ...TURN, error: { type: 'E' }, status_code, retryable: false }],
@@ -202,11 +202,11 @@ describe('labels', () => {
   })
 })
 
-describe('what is recorded without a span', () => {
+describe('records without a span', () => {
   const count = async (plugin: TestPlugin, name: string) =>
     (await series(plugin, name)).reduce((sum, { value }) => sum + value, 0)
 
-  test('an approval and a delegation that only ended', async () => {
+  test('counts an approval and a delegation that only ended', async () => {
     const plugin = told([
       ...began(),
       [100, 'post_approval_response', { ...ASK, choice: 'deny' }],
@@ -218,13 +218,13 @@ describe('what is recorded without a span', () => {
     expect(await series(plugin, 'hermes.subagent.duration')).toEqual([])
   })
 
-  test('a request that succeeded without usage has a duration and no tokens', async () => {
+  test('measures a duration and no tokens for a request that succeeded without usage', async () => {
     const plugin = told([...began(), ...asked(100)])
     expect(await count(plugin, 'hermes.api.duration')).toBe(100)
     expect(await series(plugin, 'hermes.tokens.input')).toEqual([])
   })
 
-  test('open spans and turns are counted while they are open', async () => {
+  test('counts open spans and turns while they are open', async () => {
     const plugin = told([...began(), asked(100)[0] as Step])
     expect(await seriesText(plugin, 'hookspan.spans.open')).toEqual(['→ 3'])
     expect(await seriesText(plugin, 'hookspan.turns.open')).toEqual(['→ 1'])

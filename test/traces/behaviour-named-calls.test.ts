@@ -21,27 +21,27 @@ const BELOW_FIRST = text`
       api.other OK
 `
 
-describe('a tool that names no request hangs below the one whose answer asked for it', () => {
+describe('a tool that names no request', () => {
   test.each([
     ['its fields', calls('c0', 'c1')],
     ['parts of its content', parts('c1')],
-  ])('in %s', (_what, answer) => {
+  ])('is below the request whose answer names it in %s', (_what, answer) => {
     const steps = [...began(), ...asked(100, {}, answer), ...used(210), ...second(300), ...answered(500)]
     expect(told(steps).tree()).toBe(BELOW_FIRST)
   })
 
-  test('although another request has been made since', () => {
+  test('is below that request although another request has been made since', () => {
     const steps = [...began(), ...asked(100, {}, calls('c1')), ...second(210), ...used(250), ...answered(500)]
     expect(told(steps).tree()).toBe(BELOW_FIRST)
   })
 
-  test('although the turn is over', () => {
+  test('is below that request although the turn is over', () => {
     const plugin = told([...began(), ...asked(100, {}, calls('c1')), ...answered(300)])
     feedSteps(plugin, used(200))
     expect(plugin.tree()).toContain('api.qwen3 OK\n      tool.terminal OK')
   })
 
-  test('although only the end of the tool was seen', () => {
+  test('is below that request although only the end of the tool was seen', () => {
     const steps = [
       ...began(),
       ...asked(100, {}, calls('c1')),
@@ -51,14 +51,14 @@ describe('a tool that names no request hangs below the one whose answer asked fo
     expect(told([...steps, ...answered(500)]).tree()).toContain('api.qwen3 OK\n      tool.terminal OK')
   })
 
-  test('although only the end of the request was seen', () => {
+  test('is below that request although only the end of the request was seen', () => {
     const [, ended] = asked(100, {}, { ...calls('c1'), api_duration: 0.1 })
     const steps = [...began(), ended as Step, ...second(210), ...used(250), ...answered(500)]
     expect(told(steps).tree()).toContain('api.qwen3 OK (retroactive)\n      tool.terminal OK')
   })
 
   test.each(['off', 'preview', 'full'] as const)(
-    'also if its record has to wait: content_capture %s',
+    'is below that request if its record has to wait: content_capture %s',
     async capture => {
       const plugin = createLivePlugin({ content_capture: capture })
       const steps = [...began(), ...asked(100, {}, calls('c1')), ...second(210), ...used(250), ...answered(500)]
@@ -69,18 +69,18 @@ describe('a tool that names no request hangs below the one whose answer asked fo
   )
 })
 
-test('a tool that names a request hangs below that one, whatever an answer says', () => {
+test('puts a tool that names a request below that one, whatever an answer contains', () => {
   const call = used(320, { api_request_id: 'r2' })
   const steps = [...began(), ...asked(100, {}, calls('c1')), ...second(210), ...call, ...answered(500)]
   expect(told(steps).tree()).toContain('api.other OK\n      tool.terminal OK')
 })
 
-test('a tool of a call that no answer has named hangs below the loop', () => {
+test('puts a tool of a call that no answer has named below the loop', () => {
   const steps = [...began(), ...asked(100, {}, calls('c7')), ...used(210), ...answered(500)]
   expect(told(steps).tree()).toContain('  api.qwen3 OK\n    tool.terminal OK')
 })
 
-test('a tool that no request has asked for is not drawn below one that is running', () => {
+test('puts a tool that no request has asked for not below a running one', () => {
   const steps = [...began(), ...asked(100), ...used(120, { api_call_count: 0 }), ...answered(500)]
   expect(told(steps).tree()).toContain('  api.qwen3 OK\n    tool.terminal OK')
 })

@@ -26,7 +26,7 @@ function ofKind(plugin: TestPlugin, kind: string) {
   return plugin.spans().filter(span => span.attributes['hermes.span.kind'] === kind)
 }
 
-test('span names in our own scheme', () => {
+test('names spans in our own scheme', () => {
   expect(told(EVERY_KIND).tree({ status: false })).toBe(text`
     agent
       llm.qwen3
@@ -42,7 +42,7 @@ test('span names in our own scheme', () => {
   `)
 })
 
-test('span names of the semantic conventions', () => {
+test('names spans by the semantic conventions', () => {
   expect(told(EVERY_KIND, { span_names: 'semconv', agent_name: 'bot' }).tree({ status: false })).toBe(text`
     invoke_agent scout
       turn qwen3
@@ -83,7 +83,7 @@ test.each<[string, Step[], string, string]>([
     'approval',
     'approval',
   ],
-])('the name of %s', (_what, steps, own, conventional) => {
+])('names %s', (_what, steps, own, conventional) => {
   expect(told(steps, { agent_name: 'bot' }).spans()[0]?.name).toBe(own)
   expect(told(steps, { agent_name: 'bot', span_names: 'semconv' }).spans()[0]?.name).toBe(conventional)
 })
@@ -97,7 +97,7 @@ test.each([
   ['approval', 'CHAIN', 'internal', undefined],
   ['skill', 'CHAIN', 'internal', undefined],
   ['auxiliary', 'LLM', 'client', 'chat'],
-])('kind %s: OpenInference %s, OpenTelemetry %s, operation %s', (kind, inference, otel, operation) => {
+])('maps kind %s to OpenInference %s, OpenTelemetry %s, operation %s', (kind, inference, otel, operation) => {
   const spans = ofKind(told(EVERY_KIND), kind)
   expect(spans.length).toBeGreaterThan(0)
   for (const span of spans) {
@@ -107,7 +107,7 @@ test.each([
   }
 })
 
-test('every span says whose it is, and which session its trace belongs to', () => {
+test('marks every span with its agent and the session of its trace', () => {
   for (const span of told(EVERY_KIND).spans()) {
     const id = span.attributes['hermes.session.id']
     expect(['s1', 'C']).toContain(id)
@@ -116,14 +116,14 @@ test('every span says whose it is, and which session its trace belongs to', () =
   }
 })
 
-test('every span comes from our scope, with a version', () => {
+test('creates every span in our scope, with a version', () => {
   for (const { scope } of told(EVERY_KIND).spans()) {
     expect(scope.name).toBe('hookspan')
     expect(scope.version).toMatch(/^\d+\.\d+\.\d+/)
   }
 })
 
-describe('conventions that are switched off', () => {
+describe('conventions', () => {
   const OWN =
     /^(hermes\.|correlation\.id$|http\.duration_ms|llm\.response\.duration_ms|gen_ai\.(content\.completion|response\.(finish_reason|status_code))$)/
   const GEN_AI = /^gen_ai\.(?!content\.completion$|response\.finish_reason$|response\.status_code$)/
@@ -141,7 +141,7 @@ describe('conventions that are switched off', () => {
 
   const ALL = attributeNames(['own', 'gen_ai', 'openinference'])
 
-  test('all of them are on by default', () => {
+  test('has all of them by default', () => {
     const plugin = told(EVERY_KIND)
     const names = new Set(plugin.spans().flatMap(span => Object.keys(span.attributes)))
     for (const pattern of [OWN, GEN_AI, INFERENCE]) expect([...names].some(name => pattern.test(name))).toBe(true)
@@ -151,11 +151,11 @@ describe('conventions that are switched off', () => {
     ['own', ['gen_ai', 'openinference'], OWN],
     ['gen_ai', ['own', 'openinference'], GEN_AI],
     ['openinference', ['own', 'gen_ai'], INFERENCE],
-  ] as const)('without %s exactly its names are gone', (_off, left, pattern) => {
+  ] as const)('lacks exactly the names of %s without it', (_off, left, pattern) => {
     expect([...attributeNames(left)].sort()).toEqual([...ALL].filter(name => !pattern.test(name)).sort())
   })
 
-  test('without any, the general names are left and nothing has an empty name', () => {
+  test('leaves the general names without any convention, and no empty name', () => {
     const names = [...attributeNames([])].sort()
     expect(names).not.toContain('')
     expect(names).toEqual([...ALL].filter(name => ![OWN, GEN_AI, INFERENCE].some(pattern => pattern.test(name))).sort())
@@ -163,7 +163,7 @@ describe('conventions that are switched off', () => {
   })
 })
 
-test('own names stand in the configured namespace, metrics too', async () => {
+test('puts its own names in the configured namespace, metrics too', async () => {
   const plugin = told(EVERY_KIND, { namespace: 'acme' })
   for (const span of plugin.spans()) {
     for (const name of Object.keys(span.attributes)) expect(name).not.toMatch(/^hermes\./)
@@ -193,7 +193,7 @@ describe('status', () => {
     [{ completed: false }, 'error', 'incomplete'],
     [{}, 'error', 'incomplete'],
     [{ completed: 'yes' }, 'error', 'incomplete'],
-  ])('of a turn that ends with %o: %s, %s', (end, status, finalStatus) => {
+  ])('maps the end %o of a turn to %s, %s', (end, status, finalStatus) => {
     const plugin = told([...began(), [100, 'on_session_end', { ...TURN, ...end }]])
     expect(only(plugin, 'agent').status).toBe(status)
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe(finalStatus)
@@ -201,7 +201,7 @@ describe('status', () => {
 })
 
 describe('values', () => {
-  test('an id of any length is cut to 200 characters, ellipsis included', () => {
+  test('cuts an id of any length to 200 characters, ellipsis included', () => {
     const plugin = told([[0, 'on_session_start', { session_id: 's'.repeat(900), model: 'm'.repeat(900) }]])
     plugin.on('on_session_end', { session_id: 's'.repeat(900), completed: true }, { at: START_AT + 10 })
     const root = attributes(plugin, 'agent')
@@ -222,7 +222,7 @@ describe('values', () => {
     for (const name of Object.keys(span)) expect(name).not.toMatch(/temperature|top_|message_count|max_tokens/)
   })
 
-  test('the text of a model is one line in the name of its span', () => {
+  test('puts the text of a model on one line in the name of its span', () => {
     const plugin = told([...began({ model: 'two\nlines' }), ...answered(100)])
     expect(all(plugin, 'llm.two lines')).toHaveLength(1)
   })

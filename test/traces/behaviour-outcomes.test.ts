@@ -47,7 +47,7 @@ describe('the outcome of a tool', () => {
     [undefined, undefined, 'completed'],
     [undefined, null, 'completed'],
     [undefined, 42, 'completed'],
-  ])('status %o, result %o: %s', (status, result, outcome) => {
+  ])('follows from status %o and result %o: %s', (status, result, outcome) => {
     const plugin = told([...began(), ...used(100, {}, { status, result })])
     expect(attributes(plugin, 'tool.terminal')['hermes.tool.outcome']).toBe(outcome)
     expect(only(plugin, 'tool.terminal').status).toBe(outcome === 'error' ? 'error' : 'ok')
@@ -57,26 +57,23 @@ describe('the outcome of a tool', () => {
     ['blocked', `{"status":"blocked","output":"${LONG}"}`],
     ['error', `{"error":"boom","output":"${LONG}"}`],
     ['completed', `{"output":"${LONG}","status":"blocked"}`],
-  ])('of a result of 100 KB only the head is read: %s', (outcome, result) => {
+  ])('reads only the head of a result of 100 KB: %s', (outcome, result) => {
     const plugin = told([...began(), ...used(100, {}, { status: undefined, result })])
     expect(attributes(plugin, 'tool.terminal')['hermes.tool.outcome']).toBe(outcome)
   })
 
-  test.each(['timeout', 'blocked', 'cancelled'])(
-    '%s is no error: no type, no message, and it counts as none',
-    status => {
-      const plugin = told([
-        ...began(),
-        ...used(100, {}, { status, error_type: 'plugin_block', error_message: 'no' }),
-        ...answered(300),
-      ])
-      expect(attributes(plugin, 'tool.terminal')).not.toHaveProperty('error.type')
-      expect(attributes(plugin, 'agent')).not.toHaveProperty('hermes.turn.tool_error_count')
-      expect(attributes(plugin, 'agent')['hermes.turn.tool_outcomes']).toBe(status)
-    },
-  )
+  test.each(['timeout', 'blocked', 'cancelled'])('treats %s as no error: no type, no message, no count', status => {
+    const plugin = told([
+      ...began(),
+      ...used(100, {}, { status, error_type: 'plugin_block', error_message: 'no' }),
+      ...answered(300),
+    ])
+    expect(attributes(plugin, 'tool.terminal')).not.toHaveProperty('error.type')
+    expect(attributes(plugin, 'agent')).not.toHaveProperty('hermes.turn.tool_error_count')
+    expect(attributes(plugin, 'agent')['hermes.turn.tool_outcomes']).toBe(status)
+  })
 
-  test('the hook knows the error better than the result', () => {
+  test("prefers the hook's error to the result's", () => {
     const end = { status: 'error', error_type: 'tool_error', error_message: 'exit 1', result: { error: 'boom' } }
     const plugin = told([...began(), ...used(100, {}, end)])
     expect(attributes(plugin, 'tool.terminal')).toMatchObject({ 'error.type': 'tool_error', 'error.message': 'exit 1' })
@@ -84,8 +81,8 @@ describe('the outcome of a tool', () => {
   })
 })
 
-describe('facts of a tool', () => {
-  test('all names of a call', () => {
+describe('the attributes of a tool', () => {
+  test('has all names of a call', () => {
     const plugin = told([...began(), ...used(100, { args: { command: 'ls -l' } })])
     const span = attributes(plugin, 'tool.terminal')
     expect(span).toMatchObject({
@@ -105,12 +102,12 @@ describe('facts of a tool', () => {
     }
   })
 
-  test('a tool of an MCP server is an extension', () => {
+  test('is marked as an extension for a tool of an MCP server', () => {
     const plugin = told([...began(), ...used(100, { tool_name: 'mcp_github_search' })])
     expect(attributes(plugin, 'tool.mcp_github_search')['gen_ai.tool.type']).toBe('extension')
   })
 
-  test('the first target that says something; a command before a cmd', () => {
+  test('has the first target with content; a command before a cmd', () => {
     const args = { path: '  ', url: 'http://x/', uri: 'late', cmd: 'second', command: 'first' }
     const plugin = told([...began(), ...used(100, { args })])
     expect(attributes(plugin, 'tool.terminal')).toMatchObject({
@@ -119,7 +116,7 @@ describe('facts of a tool', () => {
     })
   })
 
-  test('the host’s own duration only where it differs from the span', () => {
+  test("has the host's duration only if it differs from the span's", () => {
     expect(attributes(told([...began(), ...used(100, {}, { duration_ms: 50 })]), 'tool.terminal')).not.toHaveProperty(
       'hermes.tool.duration_ms',
     )
@@ -128,7 +125,7 @@ describe('facts of a tool', () => {
     ).toBe(47)
   })
 
-  test('without an id they pair first in, first out, per name', () => {
+  test('pairs tools without an id first in, first out, per name', () => {
     const call = (tool_name: string) => ({ tool_name, tool_call_id: undefined })
     const [preA, postA] = used(100, call('a')) as [Step, Step]
     const [preB, postB] = used(110, call('b')) as [Step, Step]
@@ -161,7 +158,7 @@ describe('an approval', () => {
     expect(parentOf(plugin, only(plugin, 'approval.rm'))?.name).toBe(parent)
   })
 
-  test('a tool that was denied and never ran still shows', () => {
+  test('shows a denied tool that never ran', () => {
     const [pre, post] = used(100, {}, { status: 'blocked', error_type: 'guardrail_block' }) as [Step, Step]
     const plugin = told([...began(), pre, ...prompt, post, ...answered(300)])
     expect(
@@ -178,14 +175,14 @@ describe('an approval', () => {
     })
   })
 
-  test('an answer without a prompt counts and is no span', async () => {
+  test('counts an answer without a prompt, and creates no span', async () => {
     const plugin = told([...began(), prompt[1] as Step, ...answered(300)])
     expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
     expect(await seriesText(plugin, 'hermes.approval.count')).toEqual(['choice=deny pattern_key=rm → 1'])
     expect(await series(plugin, 'hermes.approval.duration')).toEqual([])
   })
 
-  test('two prompts of one turn without a call pair by their patterns', () => {
+  test('pairs two prompts of one turn without a call by their patterns', () => {
     const ask = (pattern_key: string) => ({ ...TURN, pattern_key })
     const plugin = told([
       ...began(),
@@ -206,7 +203,7 @@ describe('an approval', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.approval_wait_ms']).toBe(60)
   })
 
-  test('without a pattern it is only an approval', () => {
+  test('is named approval alone without a pattern', () => {
     const ask = { ...TURN, tool_call_id: 'c1', pattern_keys: ['a', 'b'] }
     const plugin = told([
       ...began(),

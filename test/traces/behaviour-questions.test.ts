@@ -24,7 +24,7 @@ const ESCALATED: Step[] = [
 ]
 
 describe('an approval that a guardian model passes on', () => {
-  test('has escalated, its side call hangs below it, and the person is asked beside it', () => {
+  test('has escalated, with its side call below it, and the user is asked beside it', () => {
     expect(told(ESCALATED).tree(SHOWN)).toBe(text`
       agent OK 5.4 s
         llm.qwen3 OK 5.4 s
@@ -35,7 +35,7 @@ describe('an approval that a guardian model passes on', () => {
     `)
   })
 
-  test('is one approval, and it is the person who was waited for, once', async () => {
+  test('is one approval, and counts the wait for the user once', async () => {
     const plugin = told(ESCALATED)
     expect(attributes(plugin, 'agent')).toMatchObject({
       'hermes.turn.approval_count': 1,
@@ -47,7 +47,7 @@ describe('an approval that a guardian model passes on', () => {
     ])
   })
 
-  test('is not taken for a repeat when time stands still', () => {
+  test('is no repeat if the clock stands still', () => {
     const still: Step[] = ESCALATED.map(([at, ...step]) => (at > 100 && at < 5190 ? [110, ...step] : [at, ...step]))
     expect(all(told(still), 'approval.rm').map(span => span.attributes['hermes.approval.choice'])).toEqual([
       'escalated',
@@ -55,7 +55,7 @@ describe('an approval that a guardian model passes on', () => {
     ])
   })
 
-  test('and one that it decides is decided', () => {
+  test('is decided if the guardian decides it', () => {
     const answer: Step = [190, 'post_approval_response', { ...ASKED, surface: 'smart', choice: 'smart_approve' }]
     const plugin = told([...ESCALATED.slice(0, 4), ...side, answer, TOOL_END, ...answered(300)])
     expect(attributes(plugin, 'approval.rm')).toMatchObject({
@@ -65,7 +65,7 @@ describe('an approval that a guardian model passes on', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.approval_count']).toBe(1)
   })
 
-  test('a side call of another kind does not hang below an approval', () => {
+  test('is no parent of a side call of another kind', () => {
     const title: Step = [120, 'pre_auxiliary_call', { ...TURN, aux_task: 'title', api_request_id: 'a1' }]
     const plugin = told([...began(), TOOL, [110, 'pre_approval_request', ASKED], title])
     plugin.emitUntyped('post_auxiliary_call', title[2], { at: START_AT + 130 })
@@ -78,7 +78,7 @@ function feedEnd(plugin: ReturnType<typeof told>): void {
   for (const [at, hook, payload] of answered(900)) plugin.emitUntyped(hook, payload ?? {}, { at: START_AT + at })
 }
 
-describe('a question to a person', () => {
+describe('a question to the user', () => {
   const QUESTION = { session_id: 's1', kind: 'clarify', request_id: 'h1', prompt: 'red or blue?', platform: 'cli' }
   const asked = (tool: object): Step[] => {
     return [
@@ -117,7 +117,7 @@ describe('a question to a person', () => {
     expect(only(plugin, 'question.clarify').parentSpanId).toBe(only(plugin, 'tool.clarify').spanId)
   })
 
-  test('that nobody answers ends with its turn', () => {
+  test('ends with its turn if it is not answered', () => {
     const plugin = told([...began(), [110, 'on_human_input_request', QUESTION], ...answered(300)])
     expect(attributes(plugin, 'question.clarify')['hermes.span.incomplete']).toBe('turn_ended')
   })

@@ -26,7 +26,7 @@ function turn(at: number, turn_id: string, extra: object = {}): Step[] {
   ]
 }
 
-describe('turns of one session', () => {
+describe('the turns of one session', () => {
   const THREE: readonly Step[] = [
     [0, 'on_session_start', { session_id: 's1' }],
     ...turn(10, 't1'),
@@ -34,7 +34,7 @@ describe('turns of one session', () => {
     ...turn(400, 't3'),
   ]
 
-  test('are traces of their own, numbered, each linked to the one before', () => {
+  test('has a trace per turn, numbered, each linked to the previous one', () => {
     const plugin = told(THREE)
     expect(plugin.tree({ status: false, attributes: ['hermes.turn.number'] })).toBe(text`
       agent [hermes.turn.number=1]
@@ -54,14 +54,14 @@ describe('turns of one session', () => {
     ])
   })
 
-  test('a session is started once, and its later turns are nothing made up', () => {
+  test('starts a session once, and its later turns are not synthesized', () => {
     for (const root of all(told(THREE), 'agent'))
       expect(root.attributes).not.toHaveProperty('hermes.session.synthesized')
     for (const root of all(told(THREE.slice(1)), 'agent'))
       expect(root.attributes['hermes.session.synthesized']).toBe(true)
   })
 
-  test('a start that comes after the turn has begun counts as a start', () => {
+  test('accepts a start that arrives after the turn has begun', () => {
     const plugin = told([
       ...turn(0, 't1').slice(0, 1),
       [5, 'on_session_start', { session_id: 's1', platform: 'cli' }],
@@ -71,7 +71,7 @@ describe('turns of one session', () => {
     expect(attributes(plugin, 'agent')).not.toHaveProperty('hermes.session.synthesized')
   })
 
-  test('share nothing of what they add up', () => {
+  test('shares no sums between turns', () => {
     const plugin = told([
       ...began(),
       ...asked(30, {}, { usage: { prompt_tokens: 5 } }),
@@ -86,7 +86,7 @@ describe('turns of one session', () => {
   })
 })
 
-describe('a session that goes', () => {
+describe('a session that ends', () => {
   test.each([
     ['finalized', 'on_session_finalize', { session_id: 's1', reason: 'shutdown' }],
     ['reset', 'on_session_reset', { old_session_id: 's1', new_session_id: 's2' }],
@@ -101,7 +101,7 @@ describe('a session that goes', () => {
     expect(await seriesText(plugin, 'hermes.sessions')).toEqual([`kind=session final_status=${finalStatus} → 1`])
   })
 
-  test('ends the turn that it has taken over from the session before it', () => {
+  test('ends the turn that it has continued from the session before it', () => {
     const plugin = told([
       ...began(),
       ...asked(100, { session_id: 's1-compressed' }),
@@ -122,13 +122,13 @@ describe('a session that goes', () => {
     expect(plugin.stats().turnsOpen).toBe(0)
   })
 
-  test('an unknown predecessor is named, though there is nothing to link', () => {
+  test('names an unknown predecessor without a link', () => {
     const plugin = told([[0, 'on_session_reset', { old_session_id: 's0', new_session_id: 's1' }], ...turn(10, 't1')])
     expect(attributes(plugin, 'agent')['hermes.session.previous_id']).toBe('s0')
     expect(only(plugin, 'agent').links).toEqual([])
   })
 
-  test('its successor tells of it once', () => {
+  test('links its successor once', () => {
     const plugin = told([
       [0, 'on_session_start', { session_id: 's0' }],
       [5, 'on_session_end', { session_id: 's0', completed: true }],
@@ -144,7 +144,7 @@ describe('a session that goes', () => {
   })
 })
 
-describe('what set the session off', () => {
+describe('the trigger of the session', () => {
   test.each<[object, string, string]>([
     [{}, 'session', 'agent'],
     [{ session_type: 'batch', origin: 'o', run_type: 'r' }, 'batch', 'agent'],
@@ -156,7 +156,7 @@ describe('what set the session off', () => {
     [{ job_id: 'j' }, 'cron', 'cron'],
     [{ cron_job_id: 'j' }, 'cron', 'cron'],
     [{ platform: 'cli', job_id: '' }, 'session', 'agent'],
-  ])('%o: kind %s, name %s', async (start, kind, name) => {
+  ])('reads %o as kind %s, name %s', async (start, kind, name) => {
     const plugin = told([
       [0, 'on_session_start', { session_id: 's1', ...start }],
       [50, 'on_session_end', { session_id: 's1', completed: true }],
@@ -168,7 +168,7 @@ describe('what set the session off', () => {
 })
 
 describe('the root', () => {
-  test('says who runs, where and for whom', () => {
+  test('has the agent, the place and the user', () => {
     const start = { session_id: 's1', platform: 'telegram', profile: 'work', agent_name: 'scout', model: 'first' }
     const plugin = told(
       [
@@ -195,7 +195,7 @@ describe('the root', () => {
     expect(only(plugin, 'agent').resource['openinference.project.name']).toBe('my project')
   })
 
-  test('of a host is named after it where nobody says otherwise', () => {
+  test('is named after its host unless a name is set', () => {
     const plugin = told([...began(), ...answered(100)], { host: 'pi' })
     expect(attributes(plugin, 'agent')['gen_ai.agent.name']).toBe('pi')
   })
@@ -218,12 +218,12 @@ describe('a traceparent', () => {
     ])
   })
 
-  test('of a tool that is not open is not that of something else', () => {
+  test('is not that of another span if the tool is not open', () => {
     expect(told(began()).traceparent({ ...TURN, tool_call_id: 'unheard' })).toBeUndefined()
     expect(told(began()).traceparent({ ...TURN, turn_id: 't9' })).toBeUndefined()
   })
 
-  test('is not handed out when the user does not want it', () => {
+  test('is not returned if the user disables it', () => {
     expect(told(began(), { propagate_context: false }).traceparent(TURN)).toBeUndefined()
   })
 
@@ -239,14 +239,14 @@ describe('a traceparent', () => {
     })
   })
 
-  test('is only asked for: a turn that has no id yet does not take this one', () => {
+  test('only reads: a turn without an id does not get this one', () => {
     const plugin = told(began().slice(0, 1))
     plugin.traceparent({ session_id: 's1', turn_id: 'guess' })
     feedSteps(plugin, [...began().slice(1), ...answered(100)])
     expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
   })
 
-  test('says that the trace is not sampled', () => {
+  test('has the flag of an unsampled trace', () => {
     expect(told(began(), { sample_rate: 0 }).traceparent(TURN)).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
   })
 })

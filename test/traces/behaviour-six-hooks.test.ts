@@ -60,7 +60,7 @@ describe('a turn that has its answer', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('completed')
   })
 
-  test('is what its host says of it', () => {
+  test("has its host's word", () => {
     const plugin = told([...sixHooks(0, TURN), [400, 'on_session_end', { ...TURN, interrupted: true }]])
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('interrupted')
   })
@@ -88,20 +88,20 @@ describe('two turns without turn ids', () => {
     ['of one session', { session_id: 's1' }],
     ['without any id', {}],
     ['of one task', { task_id: 'k1' }],
-  ])('%s are two traces', async (_what, ids) => {
+  ])('is two traces for %s', async (_what, ids) => {
     const plugin = told([...sixHooks(0, ids), ...sixHooks(1000, ids, 'again')])
     await plugin.shutdown()
     expect(plugin.tree(SHOWN).replaceAll(' (ambiguous)', '')).toBe(`${TREE}\n\n${TREE.replace('number=1', 'number=2')}`)
   })
 
-  test('are two traces where the second one names its turn', async () => {
+  test('is two traces if the second one names its turn', async () => {
     const plugin = told([...sixHooks(0, { session_id: 's1' }), ...sixHooks(1000, TURN)])
     await plugin.shutdown()
     const turnIds = plugin.spans().flatMap(span => (span.name === 'agent' ? [span.attributes['hermes.turn.id']] : []))
     expect(turnIds).toEqual([undefined, 't1'])
   })
 
-  test('are one where the prompt is told again', async () => {
+  test('is one trace if the prompt is repeated', async () => {
     const steps = sixHooks(0, { session_id: 's1' })
     const plugin = told([...steps, steps[0] as Step])
     await plugin.shutdown()
@@ -113,22 +113,22 @@ describe('two turns without turn ids', () => {
 describe('30 seconds after the answer', () => {
   const stranger: Step = [30_301, 'pre_llm_call', { session_id: 'other', turn_id: 'o1' }]
 
-  test('a turn ends where the host reports no sessions', () => {
+  test('ends a turn if the host reports no sessions', () => {
     expect(told([...sixHooks(0, TURN), stranger]).tree(SHOWN)).toBe(TREE)
   })
 
-  test('a turn stays open where the host reports sessions', () => {
+  test('keeps a turn open if the host reports sessions', () => {
     const plugin = told([[0, 'on_session_start', { session_id: 's1' }], ...sixHooks(0, TURN), stranger])
     expect(plugin.tree(SHOWN)).not.toContain('agent')
   })
 
-  test('a turn stays open while a tool of it is running', () => {
+  test('keeps a turn open while a tool of it is running', () => {
     const call = { ...TURN, tool_name: 'memory', tool_call_id: 'c2' }
     const plugin = told([...sixHooks(0, TURN), [210, 'pre_tool_call', call], stranger])
     expect(plugin.tree(SHOWN)).not.toContain('agent')
   })
 
-  test('a turn does not count as under way before that either', () => {
+  test('treats a turn as not running before that either', () => {
     const plugin = told(sixHooks(0, TURN))
     expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 1 })
   })
@@ -145,11 +145,11 @@ describe('the answer', () => {
     return count
   }
 
-  test('is flushed where the host has told of no session', async () => {
+  test('is flushed if the host has reported no session', async () => {
     expect(await flushesOf(...sixHooks(0, TURN))).toBe(1)
   })
 
-  test('is not where the host tells of sessions, for it will tell the end', async () => {
+  test('is not flushed if the host reports sessions, because it will report the end', async () => {
     expect(await flushesOf([0, 'on_session_start', { session_id: 's1' }], ...sixHooks(0, TURN))).toBe(0)
   })
 })

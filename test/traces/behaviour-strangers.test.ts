@@ -29,13 +29,13 @@ describe('turn ids that count from 1 in every session', () => {
     [200, 'pre_llm_call', { ...B, model: 'b' }],
   ]
 
-  test('a late record belongs to its own finished turn, not to the open one of a stranger', () => {
+  test('assigns a late record to its own finished turn, not to the open one of another session', () => {
     const plugin = told([...FINISHED, ...used(300, A)])
     expect(attributes(plugin, 'tool.terminal')['session.id']).toBe('a')
     expect(only(plugin, 'tool.terminal').traceId).toBe(only(plugin, 'agent').traceId)
   })
 
-  test('an end that is told twice does not end the turn of a stranger', () => {
+  test('does not end the turn of another session by a repeated end', () => {
     const plugin = told([...FINISHED, [300, 'on_session_end', { ...A, completed: true }]])
     expect(plugin.stats().turnsOpen).toBe(1)
     expect(all(plugin, 'agent').map(root => root.attributes['session.id'])).toEqual(['a'])
@@ -43,7 +43,7 @@ describe('turn ids that count from 1 in every session', () => {
 })
 
 describe('ids that a host uses again', () => {
-  test('a call id: every call is a span', () => {
+  test('creates a span for each call of a call id', () => {
     const plugin = told([...began(), ...used(100), ...used(200), ...used(300), ...answered(400)])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -54,7 +54,7 @@ describe('ids that a host uses again', () => {
     `)
   })
 
-  test('a call id that is a number is an id like any other', () => {
+  test('accepts a number as a call id', () => {
     const call = (id: number) => ({ tool_call_id: id, args: { command: `echo ${id}` } })
     const [pre1, post1] = used(100, call(1), { result: 'one' }) as [Step, Step]
     const [pre2, post2] = used(110, call(2), { result: 'two' }) as [Step, Step]
@@ -67,7 +67,7 @@ describe('ids that a host uses again', () => {
     `)
   })
 
-  test('a turn id: every turn is a trace', () => {
+  test('creates a trace for each turn of a turn id', () => {
     const plugin = told([
       ...began(),
       ...answered(100),
@@ -85,18 +85,18 @@ describe('ids that a host uses again', () => {
     `)
   })
 
-  test('a child: its stop may carry the other of its two ids', () => {
+  test('accepts either id of a child in its stop', () => {
     const stop: Step = [200, 'subagent_stop', { child_subagent_id: 'sa-1', child_status: 'completed' }]
     const plugin = told([...began(), delegated(100, { child_subagent_id: 'sa-1' }), stop, ...answered(300)])
     expect(only(plugin, 'subagent.researcher').status).toBe('ok')
   })
 })
 
-describe('what still runs when the next turn begins', () => {
+describe('work still running when the next turn begins', () => {
   const NAMELESS = { session_id: 's1', turn_id: undefined }
   const TITLE = { session_id: 's1', api_request_id: 'aux-1', aux_task: 'title', model: 'tiny' }
 
-  test('a side call of a session without turn ids does not swallow the turn', () => {
+  test('does not attach the turn to a side call of a session without turn ids', () => {
     const plugin = told([
       ...began(NAMELESS),
       ...answered(100, NAMELESS),
@@ -109,7 +109,7 @@ describe('what still runs when the next turn begins', () => {
     expect(parentOf(plugin, only(plugin, 'llm.second'))?.name).toBe('agent')
   })
 
-  test('a side call before the first turn does not swallow it', () => {
+  test('does not attach the turn to a side call before the first turn', () => {
     const plugin = told([
       [0, 'pre_auxiliary_call', TITLE],
       [10, 'on_session_start', { session_id: 's1', platform: 'cli' }],
@@ -120,7 +120,7 @@ describe('what still runs when the next turn begins', () => {
     expect(only(plugin, 'agent').startAt - only(plugin, 'aux.title').startAt).toBe(10)
   })
 
-  test('a review fork is not ended by an end that names no turn', () => {
+  test('does not end a review fork at an end that names no turn', () => {
     const plugin = told([
       ...began(),
       asked(50, { turn_id: 'review', model: 'review' })[0] as Step,
@@ -131,7 +131,7 @@ describe('what still runs when the next turn begins', () => {
   })
 })
 
-describe('ids that are derived', () => {
+describe('derived ids', () => {
   const ids = (steps: readonly Step[]): string[] => {
     const plugin = createTestPlugin({ deterministic_ids: true })
     feedSteps(plugin, steps)
@@ -144,17 +144,17 @@ describe('ids that are derived', () => {
     expect(ids(steps)).toEqual(told_)
   }
 
-  test('are distinct for two calls of one turn without ids', () => {
+  test('differs for two calls of one turn without ids', () => {
     const call = { tool_call_id: undefined }
     areDistinct([...began(), ...used(100, call), ...used(200, call), ...answered(300)])
   })
 
-  test('are distinct for two turns that share their id', () => {
+  test('differs for two turns that share their id', () => {
     const turn = (at: number): Step[] => [[at, 'pre_llm_call', TURN], ...answered(at + 50)]
     areDistinct([...turn(0), ...turn(200), ...turn(3_600_000)])
   })
 
-  test('are distinct for the turns before and after a session was finalized', () => {
+  test('differs for the turns before and after a session was finalized', () => {
     const turn = (at: number): Step[] => [
       [at, 'on_session_start', { session_id: 's1' }],
       [at + 10, 'on_session_end', { session_id: 's1', completed: true }],
@@ -162,12 +162,12 @@ describe('ids that are derived', () => {
     areDistinct([...turn(0), [50, 'on_session_finalize', { session_id: 's1' }], ...turn(100)])
   })
 
-  test('are distinct for a call without an id that comes after its turn', () => {
+  test('differs for a call without an id that arrives after its turn', () => {
     const call = { tool_call_id: undefined }
     areDistinct([...began(), ...used(100, call), ...answered(200), ...used(300, call)])
   })
 
-  test('are distinct for side calls without ids', () => {
+  test('differs for side calls without ids', () => {
     const call = { aux_task: 'title', model: 'tiny' }
     const aside = (at: number): Step[] => [
       [at, 'pre_auxiliary_call', call],
@@ -178,7 +178,7 @@ describe('ids that are derived', () => {
 })
 
 describe('limits', () => {
-  test('one turn with tools without number: the oldest are given up and counted', async () => {
+  test('ends and counts the oldest of countless tools in one turn', async () => {
     const plugin = told(began())
     const tools = 10_010
     for (let index = 0; index < tools; index++) {
@@ -190,14 +190,14 @@ describe('limits', () => {
     expect(given).toMatchObject({ labels: { reason: 'orphaned' }, value: tools + 2 - open })
   })
 
-  test('of labels hold for open-ended ones only: the name of a hook is never "other"', () => {
+  test('limits only open-ended labels: the name of a hook is never "other"', () => {
     const limit = new LabelLimit(2)
     for (const hook of HOOK_NAMES) expect(limit.apply({ hook })).toEqual({ hook })
   })
 })
 
 describe('the plugin of a host', () => {
-  test('its handlers are its hooks', () => {
+  test('has the hooks as its handlers', () => {
     const plugin = createTestPlugin()
     plugin.handlers.on_session_start({ session_id: 's1' })
     plugin.handlers.pre_llm_call({ ...TURN, model: 'qwen3' })
@@ -211,7 +211,7 @@ describe('the plugin of a host', () => {
     expect(plugin.on('on_session_end', { ...TURN, completed: true })).toBeUndefined()
   })
 
-  test('a turn of a child counts as a turn of its own session', () => {
+  test('counts a turn of a child in its own session', () => {
     const plugin = told([...began(), delegated(100), ...childTurn(150), ...answered(400)])
     expect(all(plugin, 'agent').map(root => root.attributes['hermes.turn.number'])).toEqual([1, 1])
   })

@@ -11,7 +11,7 @@ function summaryOf(steps: readonly Step[], options = {}) {
 const call = (index: number, start: object, end: object = {}): Step[] =>
   used(100 + index * 10, { tool_call_id: `c${index}`, ...start }, end)
 
-test('a turn in which nothing happened has an end and a duration', () => {
+test('has an end and a duration for a turn without any events', () => {
   const told_ = Object.keys(summaryOf([])).filter(name => name.startsWith('hermes.turn.'))
   expect(told_.sort()).toEqual([
     'hermes.turn.duration_ms',
@@ -21,7 +21,7 @@ test('a turn in which nothing happened has an end and a duration', () => {
   ])
 })
 
-test('a turn that took no time says no duration, but how it ended', () => {
+test('has an outcome and no duration for a turn that took no time', () => {
   const plugin = told([
     [0, 'on_session_start', { session_id: 's1' }],
     [0, 'on_session_end', { session_id: 's1', completed: true }],
@@ -30,7 +30,7 @@ test('a turn that took no time says no duration, but how it ended', () => {
   expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('completed')
 })
 
-test('every sum of a full turn', () => {
+test('has every sum of a full turn', () => {
   const usage = {
     prompt_tokens: 10,
     output_tokens: 4,
@@ -83,7 +83,7 @@ test('every sum of a full turn', () => {
   expect(summaryOf(steps)).not.toHaveProperty('hermes.turn.retry_count')
 })
 
-test('tools that were made up afterwards count, too', () => {
+test('counts tools that were created from their duration, too', () => {
   const late = { ...TURN, tool_name: 'late', tool_call_id: 'c1', args: { path: '/x' }, duration_ms: 5, status: 'error' }
   expect(summaryOf([[100, 'post_tool_call', late]])).toMatchObject({
     'hermes.turn.tool_call_count': 1,
@@ -92,8 +92,8 @@ test('tools that were made up afterwards count, too', () => {
   })
 })
 
-describe('lists', () => {
-  test('are cut at 500 characters, ellipsis included', () => {
+describe('a list', () => {
+  test('is cut at 500 characters, ellipsis included', () => {
     const many = Array.from({ length: 100 }, (_, index) =>
       call(index, { args: { path: `/some/long/path/${index}` } }),
     ).flat()
@@ -103,13 +103,13 @@ describe('lists', () => {
     expect(targets.startsWith('/some/long/path/0|/some/long/path/1|')).toBe(true)
   })
 
-  test('of names are counted in full, also when they are cut', () => {
+  test('counts all names, also if they are cut', () => {
     const many = Array.from({ length: 100 }, (_, index) => call(index, { tool_name: `tool-number-${index}` })).flat()
     expect(summaryOf(many)).toMatchObject({ 'hermes.turn.tool_count': 100, 'hermes.turn.tool_call_count': 100 })
     expect(String(summaryOf(many)['hermes.turn.tools'])).toHaveLength(500)
   })
 
-  test('do not grow without end in a turn that never ends', () => {
+  test('has a limit in a turn that never ends', () => {
     const plugin = told(began())
     for (let index = 0; index < 1000; index++) feedSteps(plugin, call(index, { args: { command: `echo ${index}` } }))
     feedSteps(plugin, answered(90_000))
@@ -117,7 +117,7 @@ describe('lists', () => {
     expect(String(attributes(plugin, 'agent')['hermes.turn.tool_commands'])).toHaveLength(500)
   })
 
-  test('without content there are names and numbers, but no targets and commands', () => {
+  test('has names and numbers without content, but no targets and commands', () => {
     const told_ = summaryOf(call(0, { args: { path: '/x', command: 'ls' } }), { content_capture: 'off' })
     expect(told_).toMatchObject({ 'hermes.turn.tools': 'terminal', 'hermes.turn.tool_call_count': 1 })
     expect(told_).not.toHaveProperty('hermes.turn.tool_targets')

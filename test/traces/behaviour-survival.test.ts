@@ -95,7 +95,7 @@ describe(`every field of every hook, ${SAMPLED}`, () => {
 
 describe('around a payload', () => {
   test.each([undefined, null, 42, '', 'no_such_hook', '__proto__', 'constructor', 'toString', {}])(
-    'the hook %s is ignored and counted',
+    'ignores and counts the hook %s',
     hook => {
       const plugin = createTestPlugin()
       plugin.emitUntyped(hook as string, TURN)
@@ -115,7 +115,7 @@ describe('around a payload', () => {
     1_795_256_100_000_000,
     'now',
     {},
-  ])('a time that is %s is now', at => {
+  ])('replaces a time that is %s by now', at => {
     const plugin = createTestPlugin()
     const before = Date.now()
     plugin.on('on_session_start', { session_id: 's1' }, { at } as never)
@@ -126,19 +126,19 @@ describe('around a payload', () => {
     expect(endAt).toBeLessThanOrEqual(Date.now())
   })
 
-  test('a time may have fractions', () => {
+  test('accepts fractions in a time', () => {
     const plugin = told([...began().slice(0, 1), [100.25, 'on_session_end', { session_id: 's1', completed: true }]])
     expect(only(plugin, 'agent').endAt).toBeCloseTo(START_AT + 100.25, 3)
   })
 
-  test('an end before its start makes no negative time', () => {
+  test('makes no negative duration of an end before its start', () => {
     const [pre, post] = used(500)
     const plugin = told(began())
     if (pre !== undefined && post !== undefined) feedSteps(plugin, [pre, [400, post[1], post[2] as object]])
     for (const span of plugin.spans()) expect(span.endAt).toBeGreaterThanOrEqual(span.startAt)
   })
 
-  test('names of properties that every object has are only names', () => {
+  test('treats names of properties that every object has as names', () => {
     const odd = JSON.parse('{"__proto__": {"path": "/etc"}, "constructor": "x", "path": "/tmp/a"}')
     const plugin = told([
       ...began(),
@@ -149,7 +149,7 @@ describe('around a payload', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.tools']).toBe('__proto__')
   })
 
-  test('a value belongs to the host: it is neither changed nor kept', () => {
+  test('does not change or keep a value of the host', () => {
     const args = Object.freeze({ command: 'ls', list: Object.freeze([1, 2]) })
     const payload = Object.freeze({ ...TURN, tool_name: 'terminal', tool_call_id: 'c1', args })
     const plugin = told([...began(), [100, 'pre_tool_call', payload], [150, 'post_tool_call', payload]])
@@ -158,7 +158,7 @@ describe('around a payload', () => {
   })
 })
 
-test('the same records give the same ids, where ids are derived from what they are', () => {
+test('gives the same ids for the same records, with derived ids', () => {
   const [first, second] = [0, 1].map(() => {
     const plugin = createTestPlugin({ host: 'hermes', deterministic_ids: true })
     feed(plugin, recording('hermes-turn.jsonl'))

@@ -69,7 +69,7 @@ describe('a silent turn', () => {
     expect(await seriesText(plugin, 'hookspan.spans.incomplete')).toEqual(['reason=orphaned → 2'])
   })
 
-  test('is judged alone: the turn whose record sets off the sweep, and others that live, stay', () => {
+  test('is ended alone: the turn whose record causes the sweep, and other live ones, stay', () => {
     const plugin = told([
       ...began(),
       [300_000, 'pre_llm_call', { session_id: 's2', turn_id: 'u1', model: 'small' }],
@@ -79,7 +79,7 @@ describe('a silent turn', () => {
     expect(plugin.stats().turnsOpen).toBe(2)
   })
 
-  test('that goes on with a new turn id of the same session begins anew', () => {
+  test('begins anew if it continues with a new turn id of the same session', () => {
     const plugin = told([
       ...began(),
       [TTL + 100, 'pre_llm_call', { ...TURN, turn_id: 't2', model: 'next' }],
@@ -187,7 +187,7 @@ describe('a turn that was ended for its silence', () => {
   const SILENT = [...began(), ...asked(100), stranger(4 * TTL)]
   const AGAIN = 4 * TTL + 1000
 
-  test('goes on under its own id: what follows is a part of it', () => {
+  test('continues under its own id: later records are a part of it', () => {
     const plugin = told([
       ...SILENT,
       ...used(AGAIN),
@@ -207,7 +207,7 @@ describe('a turn that was ended for its silence', () => {
   test.each<[string, Step]>([
     ['its prompt', [AGAIN, 'pre_llm_call', { ...TURN, model: 'qwen3', user_message: 'hello' }]],
     ['the start of its session', [AGAIN, 'on_session_start', { ...TURN, model: 'qwen3' }]],
-  ])('is not begun a second time when %s comes again', (_what, step) => {
+  ])('is not begun a second time when %s arrives again', (_what, step) => {
     const plugin = told([...SILENT, step, ...used(AGAIN + 100), ...answered(AGAIN + 300)])
     expect(roots(plugin)).toHaveLength(1)
     expect(plugin.tree()).toContain('tool.terminal OK')
@@ -227,12 +227,12 @@ describe('a sign of life', () => {
     ['an end', [300_000, 'post_tool_call', { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', duration_ms: 9 }]],
     ['an event', [300_000, 'transform_llm_output', TURN]],
     ['a repeated session start', [300_000, 'on_session_start', { session_id: 's1' }]],
-  ])('%s of the turn keeps it', (_what, step) => {
+  ])('keeps the turn: %s', (_what, step) => {
     const plugin = told([...began(), step, stranger(TTL + 100_000)])
     expect(plugin.stats().turnsOpen).toBe(2)
   })
 
-  test('of a child keeps the delegation and the parent that waits for it', () => {
+  test("keeps the delegation and the waiting parent if it is the child's", () => {
     const minutes = Array.from({ length: 20 }, (_, index) =>
       used(index * 300_000, { session_id: 'C', turn_id: 'ct1' }),
     ).flat()
@@ -241,7 +241,7 @@ describe('a sign of life', () => {
     expect(plugin.stats().turnsOpen).toBe(2)
   })
 
-  test('is not what another turn of the same session does', () => {
+  test('does not include another turn of the same session', () => {
     const plugin = told([
       ...QUIET,
       ...asked(500_000, { turn_id: 'review' }),
@@ -258,7 +258,7 @@ describe('limits of their own', () => {
   test.each<[string, number, string]>([
     ['after `open_work_ttl_ms`', TTL, 'UNSET (incomplete: orphaned)'],
     ['not before', DAY, 'UNSET (incomplete: turn_ended)'],
-  ])('an approval that nobody answers ends although the turn lives: %s', (_when, limit, end) => {
+  ])('ends an unanswered approval although the turn continues: %s', (_when, limit, end) => {
     const asking: Step = [100, 'pre_approval_request', { ...TURN, pattern_key: 'rm' }]
     const plugin = told([...began(), asking, ...LIVELY, ...answered(700_000)], { open_work_ttl_ms: limit })
     expect(plugin.tree()).toBe(text`
@@ -270,13 +270,13 @@ describe('limits of their own', () => {
     `)
   })
 
-  test('a delegation whose child never shows ends although the turn lives', () => {
+  test('ends a delegation whose child never appears although the turn continues', () => {
     const plugin = told([...began(), delegated(100), ...LIVELY, ...answered(700_000)], { open_work_ttl_ms: TTL })
     expect(plugin.tree()).toContain('subagent.researcher UNSET (incomplete: orphaned)')
     expect(plugin.stats().spansOpen).toBe(0)
   })
 
-  test('a delegation that has outlived its turn, and whose child never shows, ends like a silent turn', () => {
+  test('ends a delegation like a silent turn if it outlives its turn and its child never appears', () => {
     const plugin = told([...began(), delegated(100), ...answered(200), stranger(100 + TTL + 1)])
     expect(plugin.stats()).toMatchObject({ spansOpen: 1, turnsOpen: 1 })
     const long = told([...began(), delegated(100), ...answered(2 * TTL), stranger(3 * TTL), stranger(4 * TTL)])
@@ -300,7 +300,7 @@ describe('live', () => {
     ...used(TTL + 2000, { session_id: `stranger-${TTL + 1000}`, turn_id: undefined }),
   ]
 
-  test('a replay sweeps as the live run did', async () => {
+  test('sweeps in a replay as in the live run', async () => {
     const live = createLivePlugin()
     for (const [at, hook, payload] of STORY) {
       vi.setSystemTime(START_AT + at)
@@ -315,7 +315,7 @@ describe('live', () => {
     await live.shutdown()
   })
 
-  test('an idle process is swept by the clock, with the times of the records', async () => {
+  test('sweeps an idle process by the clock, with the times of the records', async () => {
     const live = createLivePlugin()
     for (const [at, hook, payload] of began()) live.emitUntyped(hook, payload, { at: START_AT + at })
     vi.advanceTimersByTime(TTL / 2)
@@ -327,14 +327,14 @@ describe('live', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('a replay of old records does not age while it runs', () => {
+  test('does not age a replay of old records while it runs', () => {
     const plugin = told(began())
     vi.advanceTimersByTime(10 * TTL)
     feedSteps(plugin, answered(500))
     expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
   })
 
-  test('a backend that hangs holds the end of a session no longer than it may', async () => {
+  test('limits the time that a hanging backend holds the end of a session', async () => {
     const live = createLivePlugin({ force_flush_wait_ms: 1500 }, { flush: () => new Promise(() => undefined) })
     live.on('on_session_start', { session_id: 's1' })
     const waiting = live.on('on_session_end', { session_id: 's1', completed: true })

@@ -59,7 +59,7 @@ function family(grandchild: readonly Step[]): Step[] {
 }
 
 describe('on the root', () => {
-  test('each part has a name, and so has their sum', () => {
+  test('has a name for each part, and for their sum', () => {
     const plugin = told([
       ...began(),
       ...asked(30, {}, { usage: USAGE }),
@@ -83,7 +83,7 @@ describe('on the root', () => {
     expect(totalsOf(rootOf(plugin, 'C'))).toEqual({ tokens: 25, all_tokens: 25 })
   })
 
-  test('what is not there is not said', () => {
+  test('has no attribute for an absent part', () => {
     expect(totalsOf(rootOf(told([...began(), ...answered(100)])))).toEqual({})
     expect(totalsOf(rootOf(told([...began(), ...sideCall(30), ...answered(100)])))).toEqual({
       auxiliary_tokens: 5,
@@ -91,7 +91,7 @@ describe('on the root', () => {
     })
   })
 
-  test('of three levels: what a child had others do is the child’s', () => {
+  test("adds a grandchild's sums to the child's over three levels", () => {
     const grandchild = [...childTurn(300, 'G', 'gt1', USAGE), stopped(420, 'G')]
     const plugin = told([...began(), ...asked(30, {}, { usage: USAGE }), ...family(grandchild), ...answered(900)])
     expect(totalsOf(rootOf(plugin, 'G'))).toEqual({ tokens: 11, all_tokens: 11 })
@@ -105,7 +105,7 @@ describe('on the root', () => {
     expect(requestTokens(plugin)).toBe(38)
   })
 
-  test('a grandchild that ends after the child is told to the turn above both', () => {
+  test('adds a grandchild that ends after the child to the turn above both', () => {
     const [begins, ...goesOn] = childTurn(300, 'G', 'gt1', USAGE)
     const late = goesOn.map(([at, ...step]) => [at + 400, ...step] as Step)
     const plugin = told([...began(), ...family([begins as Step]), ...late, stopped(850, 'G'), ...answered(900)])
@@ -114,7 +114,7 @@ describe('on the root', () => {
     expect(requestTokens(plugin)).toBe(27)
   })
 
-  test('one that outlives all of them is in nobody’s sum, and the root says that it goes on', () => {
+  test('excludes a descendant that outlives all of them, and the root shows that it continues', () => {
     const [begins, asks, ...goesOn] = childSteps()
     const late = goesOn.map(([at, ...step]) => [at + 1000, ...step] as Step)
     const plugin = told([...began(), delegated(100), begins, asks, ...answered(900), ...late, stopped(1400)])
@@ -124,7 +124,7 @@ describe('on the root', () => {
     expect(rootOf(plugin, 'C').attributes).not.toHaveProperty('hermes.turn.subagent_open_count')
   })
 
-  test('what a child does after its own end is told to its parent', () => {
+  test("adds a child's work after its own end to its parent", () => {
     const plugin = told([
       ...began(),
       delegated(100),
@@ -138,8 +138,8 @@ describe('on the root', () => {
   })
 })
 
-describe('in the metrics', () => {
-  test('a label tells the parts apart, as the root does', async () => {
+describe('the parts in the metrics', () => {
+  test('distinguishes the parts by a label, like the root', async () => {
     const grandchild = [...childTurn(300, 'G', 'gt1', USAGE), stopped(420, 'G')]
     const plugin = told([
       ...began(),
@@ -156,14 +156,14 @@ describe('in the metrics', () => {
     ])
   })
 
-  test('also of a request that came to its end after the child did', async () => {
+  test('distinguishes them for a request that ends after its child did', async () => {
     const [begins, asks, request, answer, , ends] = childSteps()
     const late: Step = [800, 'post_api_request', answer[2] ?? {}]
     const plugin = told([...began(), delegated(100), begins, asks, request, ends, late])
     expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=small provider=unknown part=subagent → 10'])
   })
 
-  test('a side call that failed has its tokens there, too, if it says any', async () => {
+  test('includes the tokens of a failed side call, if it reports any', async () => {
     const [pre, [, , call] = []] = sideCall(100)
     const plugin = told([
       ...began(),

@@ -5,7 +5,7 @@ import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, only, TURN, text, used } from './scenes.ts'
 
 describe('a turn that began without an id', () => {
-  test('takes the first one that its session brings, on the root too', () => {
+  test('gets the first one of its session, on the root too', () => {
     const plugin = told([...began(), ...asked(100), ...answered(300)])
     expect(plugin.tree({ attributes: ['hermes.turn.id'] })).toBe(text`
       agent OK [hermes.turn.id=t1]
@@ -14,7 +14,7 @@ describe('a turn that began without an id', () => {
     `)
   })
 
-  test('takes it from any record, the end too', () => {
+  test('gets it from any record, the end too', () => {
     const plugin = told([
       [0, 'on_session_start', { session_id: 's1' }],
       [100, 'on_session_end', { ...TURN, completed: true }],
@@ -23,7 +23,7 @@ describe('a turn that began without an id', () => {
     expect(plugin.stats().turnsOpen).toBe(0)
   })
 
-  test('does not take that of the turn before it from a late record', () => {
+  test('does not get that of the previous turn from a late record', () => {
     const next = { turn_id: 't2', model: 'next' }
     const plugin = told([
       ...began(),
@@ -60,8 +60,8 @@ describe('a turn that began without an id', () => {
   })
 })
 
-describe('ids that are the same in two places', () => {
-  test('two sessions with the same turn, request and call do not meet', () => {
+describe('equal ids in two places', () => {
+  test('separates two sessions with the same turn, request and call', () => {
     const both = (at: number, session_id: string): Step[] => [
       [at, 'pre_llm_call', { ...TURN, session_id, model: session_id }],
       ...asked(at + 100, { session_id, model: `of-${session_id}` }),
@@ -82,7 +82,7 @@ describe('ids that are the same in two places', () => {
     `)
   })
 
-  test('two hosts with the same session do not meet', () => {
+  test('separates two hosts with the same session', () => {
     const plugin = told([], { host: 'hermes' })
     for (const host of ['hermes', 'pi']) {
       for (const [at, hook, payload] of [...began(), ...answered(100)])
@@ -93,7 +93,7 @@ describe('ids that are the same in two places', () => {
 })
 
 describe('a session id that rotates', () => {
-  test('the next turn of the new session follows the last one of the old', () => {
+  test('links the next turn of the new session to the last one of the old', () => {
     const plugin = told([
       ...began(),
       ...asked(100),
@@ -115,7 +115,7 @@ describe('a session id that rotates', () => {
     expect(second?.links).toMatchObject([{ spanId: first?.spanId, attributes: { 'hermes.link': 'previous_turn' } }])
   })
 
-  test('records of the new session that have no turn id stay in the turn', () => {
+  test('keeps records of the new session without a turn id in the turn', () => {
     const rotated = { session_id: 's1-compressed', turn_id: undefined }
     const plugin = told([
       ...began(),
@@ -126,12 +126,12 @@ describe('a session id that rotates', () => {
     expect(plugin.stats().turnsOpen).toBe(1)
   })
 
-  test('a record that itself begins a turn does not join a stranger with the same turn id', () => {
+  test("does not join a record that begins a turn to another session's turn with the same id", () => {
     const plugin = told([...began(), [50, 'pre_llm_call', { ...TURN, session_id: 's2', model: 'small' }]])
     expect(plugin.stats().turnsOpen).toBe(2)
   })
 
-  test('of two open turns with that id neither is taken', () => {
+  test('chooses neither of two open turns with that id', () => {
     const plugin = told([
       [0, 'pre_llm_call', { ...TURN, session_id: 'a', model: 'a' }],
       [10, 'pre_llm_call', { ...TURN, session_id: 'b', model: 'b' }],
@@ -141,7 +141,7 @@ describe('a session id that rotates', () => {
     expect(attributes(plugin, 'tool.terminal')['session.id']).toBe('c')
   })
 
-  test('another host is not asked', () => {
+  test('does not search another host', () => {
     const plugin = told(began(), { host: 'hermes' })
     plugin.on('pre_tool_call', { ...TURN, session_id: 's9', tool_name: 'ls' }, { at: START_AT + 100, host: 'pi' })
     expect(plugin.stats().turnsOpen).toBe(2)
@@ -151,7 +151,7 @@ describe('a session id that rotates', () => {
 describe('a turn that begins before the last one ended', () => {
   const NEXT = { ...TURN, turn_id: 't2' }
 
-  test('another pre_llm_call interrupts it', () => {
+  test('is interrupted by another pre_llm_call', () => {
     const [request] = asked(100) as [Step, Step]
     const plugin = told([
       ...began(),
@@ -170,7 +170,7 @@ describe('a turn that begins before the last one ended', () => {
     expect(all(plugin, 'agent')[0]?.endAt).toBe(START_AT + 400)
   })
 
-  test('any other start with an unknown turn id stands beside it', () => {
+  test('stays open beside any other start with an unknown turn id', () => {
     const plugin = told([...began(), ...asked(100, NEXT), ...used(250), ...answered(400)])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -184,12 +184,12 @@ describe('a turn that begins before the last one ended', () => {
     expect(plugin.stats().turnsOpen).toBe(0)
   })
 
-  test('what has no turn id belongs to the turn, not to what stands beside it', () => {
+  test('receives records without a turn id, instead of the work beside it', () => {
     const plugin = told([...began(), ...asked(100, { ...NEXT, model: 'review' }), ...used(250, { turn_id: undefined })])
     expect(attributes(plugin, 'tool.terminal')['hermes.turn.id']).toBe('t1')
   })
 
-  test('the next turn leaves what stands beside it alone', () => {
+  test('leaves the work beside it alone when the next turn begins', () => {
     const plugin = told([
       ...began(),
       ...asked(100, { ...NEXT, model: 'review' }),
@@ -199,7 +199,7 @@ describe('a turn that begins before the last one ended', () => {
     expect(plugin.stats().turnsOpen).toBe(2)
   })
 
-  test('an end of an unknown turn ends nothing', () => {
+  test('survives an end of an unknown turn', () => {
     const plugin = told([...began(), [100, 'on_session_end', { ...NEXT, completed: true }], ...answered(200)])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -209,7 +209,7 @@ describe('a turn that begins before the last one ended', () => {
   })
 })
 
-describe('a record with no id at all', () => {
+describe('a record without any id', () => {
   const CALL = { tool_name: 'terminal', args: { command: 'ls' } }
   const NAMELESS: Step[] = [
     [100, 'pre_tool_call', CALL],
@@ -224,7 +224,7 @@ describe('a record with no id at all', () => {
     `)
   })
 
-  test('without any turn it is a root of its own that says so', () => {
+  test('creates a marked root of its own without a turn', () => {
     const plugin = told([...NAMELESS, [200, 'on_session_end', { completed: true }]])
     expect(plugin.tree()).toBe(text`
       agent OK (ambiguous)
@@ -232,7 +232,7 @@ describe('a record with no id at all', () => {
     `)
   })
 
-  test('an adapter that is not sure says so on the span', () => {
+  test('is marked on the span if an adapter is not sure', () => {
     const plugin = told(began())
     plugin.on(
       'pre_tool_call',
@@ -247,7 +247,7 @@ describe('a record with no id at all', () => {
 describe('no ambient context', () => {
   afterEach(() => context.disable())
 
-  test('a span of the host that is active is nobody’s parent', () => {
+  test('makes an active span of the host no parent', () => {
     const foreign = { traceId: 'f'.repeat(32), spanId: 'f'.repeat(16), traceFlags: 1 }
     const active = trace.setSpanContext(ROOT_CONTEXT, foreign)
     context.setGlobalContextManager({

@@ -10,7 +10,7 @@ function json(value: unknown): unknown {
 }
 
 describe('messages', () => {
-  test.each(['llm.qwen3', 'agent'])('case 53: question and answer on %s', name => {
+  test.each(['llm.qwen3', 'agent'])('case 53: sets question and answer on %s', name => {
     const span = attributes(told([...began(), ...answered(100)]), name)
     expect(span).toMatchObject({ 'input.value': 'hello', 'output.value': 'hi there' })
     expect(json(span['gen_ai.input.messages'])).toEqual(USER)
@@ -18,7 +18,7 @@ describe('messages', () => {
     expect(span['gen_ai.content.completion']).toBe(name === 'agent' ? undefined : 'hi there')
   })
 
-  test('case 54: of two loops in one turn the root has the first question and the last answer', () => {
+  test('case 54: sets the first question and the last answer of two loops on the root', () => {
     const plugin = told([
       ...began(),
       [100, 'post_llm_call', { ...TURN, assistant_response: 'wait' }],
@@ -30,7 +30,7 @@ describe('messages', () => {
 })
 
 describe('capture', () => {
-  test('case 55: off leaves no content anywhere, and all the names, ids and outcomes', () => {
+  test('case 55: leaves no content anywhere with off, and all names, ids and outcomes', () => {
     const call = { tool_name: 'bash', args: { command: 'cat secret.txt', path: 'secret.txt' } }
     const plugin = told(
       [
@@ -49,7 +49,7 @@ describe('capture', () => {
     expect(attributes(plugin, 'approval.rm')['hermes.approval.choice']).toBe('once')
   })
 
-  test('case 57: a cap holds with the ellipsis in it', () => {
+  test('case 57: includes the ellipsis in a cap', () => {
     const plugin = told([...began(), ...used(100, { args: { command: 'x'.repeat(100) } })], {
       preview_max_chars: 10,
     })
@@ -58,7 +58,7 @@ describe('capture', () => {
     expect(span['hermes.content.truncated']).toBe(true)
   })
 
-  test('case 57: a preview is one line without colours', () => {
+  test('case 57: makes a preview one line without colours', () => {
     const plugin = told([...began({ user_message: ' \u001b[31mred\u001b[0m\n\n  and\tblue ' })])
     expect(told([...began({ user_message: '  \n\t ' }), ...answered(100)]).spans()[0]?.attributes).not.toHaveProperty(
       'input.value',
@@ -69,7 +69,7 @@ describe('capture', () => {
 
   const HISTORY = ['one', 'two', 'three', 'four'].map(content => ({ role: 'user', content }))
 
-  test('case 58: the history of the conversation as JSON', () => {
+  test('case 58: sets the history of the conversation as JSON', () => {
     const plugin = told([...began({ conversation_history: HISTORY }), ...answered(100)], {
       capture_conversation_history: true,
     })
@@ -78,7 +78,7 @@ describe('capture', () => {
     expect(span).toMatchObject({ 'input.mime_type': 'application/json', 'hermes.conversation.message_count': 4 })
   })
 
-  test('case 58: a history under its cap is still valid JSON', () => {
+  test('case 58: keeps valid JSON in a history under its cap', () => {
     const long = HISTORY.map(message => ({ ...message, content: message.content.repeat(2000) }))
     const plugin = told([...began({ conversation_history: long }), ...answered(100)], {
       capture_conversation_history: true,
@@ -89,7 +89,7 @@ describe('capture', () => {
     expect(span['hermes.conversation.message_count']).toBe(4)
   })
 
-  test('case 58: an empty history gives way to the message', () => {
+  test('case 58: replaces an empty history by the message', () => {
     const plugin = told([...began({ conversation_history: [] }), ...answered(100)], {
       capture_conversation_history: true,
     })
@@ -98,7 +98,7 @@ describe('capture', () => {
     expect(span).not.toHaveProperty('hermes.conversation.message_count')
   })
 
-  test('case 59: full capture of a request', () => {
+  test('case 59: captures a request in full', () => {
     const long = 'm'.repeat(5000)
     const messages = [
       { role: 'system', content: 'be brief' },
@@ -117,7 +117,7 @@ describe('capture', () => {
   })
 
   test.each([{ system_prompt: 'be brief' }, { request: { body: { system: [{ type: 'text', text: 'be brief' }] } } }])(
-    'case 59: a system prompt that is not among the messages is the first of those that OpenInference reads: %j',
+    "case 59: puts a separate system prompt first among OpenInference's messages: %j",
     given => {
       const request_messages = [{ role: 'user', content: 'hello' }]
       const plugin = told([...began(), ...asked(100, { request_messages, ...given })], { content_capture: 'full' })
@@ -134,7 +134,7 @@ describe('capture', () => {
     },
   )
 
-  test('case 59: a system prompt that is told twice is there once', () => {
+  test('case 59: sets a repeated system prompt once', () => {
     const request_messages = [
       { role: 'system', content: 'be brief' },
       { role: 'user', content: 'hello' },
@@ -146,7 +146,7 @@ describe('capture', () => {
     expect(span).not.toHaveProperty('llm.input_messages.2.message.role')
   })
 
-  test('case 59: calls and results that are parts of the content, as Anthropic has them, are calls and messages of tools', () => {
+  test("case 59: converts Anthropic's content parts of calls and results to calls and messages of tools", () => {
     const request_messages = [
       { role: 'user', content: 'hello' },
       {
@@ -192,14 +192,14 @@ describe('capture', () => {
     expect(json(span['input.value'])).toEqual(request_messages)
   })
 
-  test('case 59: a request without messages sets nothing', () => {
+  test('case 59: sets nothing for a request without messages', () => {
     const plugin = told([...began(), ...asked(100, { request_messages: [] })], { content_capture: 'full' })
     for (const name of Object.keys(attributes(plugin, 'api.qwen3'))) {
       expect(name).not.toMatch(/input[._](messages|value)|system_instructions/)
     }
   })
 
-  test('case 60: full capture of an answer that is text', () => {
+  test('case 60: captures a text answer in full', () => {
     const response = { assistant_message: { role: 'assistant', content: 'done' } }
     const plugin = told([...began(), ...asked(100, {}, { response, finish_reason: 'stop' })], {
       content_capture: 'full',
@@ -215,7 +215,7 @@ describe('capture', () => {
     ])
   })
 
-  test('case 60: full capture of an answer that only calls tools', () => {
+  test('case 60: captures an answer with only tool calls in full', () => {
     const call = { id: 'c1', type: 'function', function: { name: 'ls', arguments: '{"path":"."}' } }
     const response = { assistant_message: { role: 'assistant', content: '', tool_calls: [call] } }
     const plugin = told([...began(), ...asked(100, {}, { response })], { content_capture: 'full' })
@@ -229,7 +229,7 @@ describe('capture', () => {
     })
   })
 
-  test('without full capture no request and no answer is written', () => {
+  test('writes no request and no answer without full capture', () => {
     const content = {
       request_messages: [{ role: 'user', content: 'whole prompt' }],
       response: { assistant_message: { role: 'assistant', content: 'whole answer' } },
@@ -239,16 +239,16 @@ describe('capture', () => {
   })
 })
 
-describe('who asked', () => {
+describe('the sender', () => {
   const SENDER = { sender_id: '123456', platform: 'discord' }
   const NAMES = ['agent', 'llm.qwen3', 'api.qwen3', 'tool.terminal']
 
-  test('case 61: a sender is not recorded by default', () => {
+  test('case 61: records no sender by default', () => {
     const plugin = told([...began(SENDER), ...asked(100), ...used(210), ...answered(300)])
     expect(JSON.stringify(plugin.spans())).not.toContain('123456')
   })
 
-  test.each(NAMES)('case 61: when it is asked for, the sender is on %s', name => {
+  test.each(NAMES)('case 61: sets a configured sender on %s', name => {
     const steps = [...began(SENDER), ...asked(100), ...used(210), ...answered(300)]
     expect(attributes(told(steps, { capture_sender_id: true }), name)).toMatchObject({
       'hermes.sender.id': '123456',
@@ -256,12 +256,12 @@ describe('who asked', () => {
     })
   })
 
-  test('case 61: an empty sender is none', () => {
+  test('case 61: ignores an empty sender', () => {
     const plugin = told([...began({ sender_id: '' }), ...answered(100)], { capture_sender_id: true })
     expect(attributes(plugin, 'agent')).not.toHaveProperty('user.id')
   })
 
-  test.each(NAMES)('case 62: the correlation id of the session is on %s', name => {
+  test.each(NAMES)('case 62: sets the correlation id of the session on %s', name => {
     const [start, turnStart] = began()
     const plugin = told([
       [0, 'on_session_start', { ...start?.[2], correlation_id: 'corr-123' }],
@@ -273,7 +273,7 @@ describe('who asked', () => {
     expect(attributes(plugin, name)['correlation.id']).toBe('corr-123')
   })
 
-  test('case 62: without one none is made up', () => {
+  test('case 62: invents no correlation id', () => {
     const plugin = told([...began(), ...asked(100), ...answered(300)])
     for (const span of plugin.spans()) expect(span.attributes).not.toHaveProperty('correlation.id')
   })

@@ -19,7 +19,7 @@ import {
 describe('approvals', () => {
   const ASK = { ...TURN, tool_call_id: 'c1', pattern_key: 'rm_rf', pattern_keys: ['rm_rf', 'sudo'], surface: 'cli' }
 
-  test('case 68: an approval inside its tool', () => {
+  test('case 68: puts an approval inside its tool', () => {
     const [pre, post] = used(100) as [Step, Step]
     const plugin = told([
       ...began(),
@@ -55,7 +55,7 @@ describe('approvals', () => {
     ['timeout', false],
     ['cancelled', false],
     ['notify_failed', false],
-  ])('case 68: %s grants: %s, and is never an error', (choice, granted) => {
+  ])('case 68: reads %s as granted: %s, and never as an error', (choice, granted) => {
     const plugin = told([
       ...began(),
       [110, 'pre_approval_request', ASK],
@@ -68,7 +68,7 @@ describe('approvals', () => {
     })
   })
 
-  test('case 71: an approval that knows its turn and no session is found by its turn', () => {
+  test('case 71: finds an approval by its turn if it has no session', () => {
     const { session_id: _, ...withoutSession } = ASK
     const plugin = told([
       ...began(),
@@ -78,7 +78,7 @@ describe('approvals', () => {
     expect(attributes(plugin, 'approval.rm_rf')['session.id']).toBe('s1')
   })
 
-  test('case 72: a guardian model decides', () => {
+  test('case 72: accepts the decision of a guardian model', () => {
     const decision = { ...ASK, choice: 'smart_approve', decided_by: 'aux_llm' }
     const plugin = told([...began(), [110, 'pre_approval_request', ASK], [140, 'post_approval_response', decision]])
     expect(attributes(plugin, 'approval.rm_rf')).toMatchObject({
@@ -102,7 +102,7 @@ describe('child agents', () => {
     },
   ]
 
-  test('case 73: the child is part of the one trace, below the delegation', () => {
+  test('case 73: puts the child into the one trace, below the delegation', () => {
     const [pre, post] = asked(100) as [Step, Step]
     const plugin = told([
       ...began(),
@@ -155,18 +155,18 @@ describe('child agents', () => {
     ['whatever', 'ok'],
     ['', 'ok'],
     [undefined, 'ok'],
-  ])('case 74: the status %s is %s', (child_status, status) => {
+  ])('case 74: maps the status %s to %s', (child_status, status) => {
     const plugin = told([...began(), delegated(100), [200, 'subagent_stop', { child_session_id: 'C', child_status }]])
     expect(only(plugin, 'subagent.researcher').status).toBe(status)
   })
 
-  test('case 74: a failure is described by the summary', () => {
+  test('case 74: describes a failure by the summary', () => {
     const failed = { child_session_id: 'C', child_status: 'failed', child_summary: 'no network' }
     const plugin = told([...began(), delegated(100), [200, 'subagent_stop', failed]])
     expect(only(plugin, 'subagent.researcher').statusMessage).toBe('no network')
   })
 
-  test('case 75: a parent that is known only as a remote context is linked', () => {
+  test('case 75: links a parent known only as a remote context', () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
     const [start, ...rest] = childTurn(0) as [Step, ...Step[]]
     const remote: Step = [0, 'on_session_start', { ...start[2], traceparent, parent_session_id: 'elsewhere' }]
@@ -176,7 +176,7 @@ describe('child agents', () => {
     expect(root.attributes['hermes.subagent.parent_session_id']).toBe('elsewhere')
   })
 
-  test('case 78: a delegation to nobody, and a stop of nobody, are no spans', () => {
+  test('case 78: creates no spans for a delegation or a stop without a child', () => {
     const plugin = told([
       ...began(),
       delegated(100, { child_session_id: undefined }),
@@ -189,7 +189,7 @@ describe('child agents', () => {
     `)
   })
 
-  test('case 79: the metrics', async () => {
+  test('case 79: records the metrics', async () => {
     const stop = { child_session_id: 'C', child_status: 'completed', duration_ms: 3000 }
     const plugin = told([...began(), delegated(100), [200, 'subagent_stop', stop]])
     expect(await seriesText(plugin, 'hermes.subagent.count')).toEqual(['role=researcher status=ok → 1'])
@@ -199,8 +199,8 @@ describe('child agents', () => {
   })
 })
 
-describe('turns that nobody ends', () => {
-  test('case 80: with no patience at all the dead turn is over at the next sign of another', () => {
+describe('turns that never end', () => {
+  test('case 80: ends a dead turn at the next record of another one, with a limit of 0', () => {
     const plugin = told(
       [
         [0, 'on_session_start', { session_id: 'dead' }],
@@ -217,7 +217,7 @@ describe('turns that nobody ends', () => {
     expect(plugin.stats().turnsOpen).toBe(1)
   })
 
-  test('case 81: the open request ends with its root', () => {
+  test('case 81: ends the open request with its root', () => {
     const [pre] = asked(100) as [Step, Step]
     const plugin = told([...began(), pre], { root_span_ttl_ms: 1000, open_work_ttl_ms: 1000 })
     feedSteps(plugin, [[10_000, 'on_session_start', { session_id: 'live' }]])
@@ -229,7 +229,7 @@ describe('turns that nobody ends', () => {
     expect(only(plugin, 'agent').endAt).toBe(START_AT + 100)
   })
 
-  test('case 82: within the time nothing is ended, and what has ended is not swept', () => {
+  test('case 82: ends nothing within the limit, and does not sweep ended turns', () => {
     const plugin = told(
       [
         [0, 'on_session_start', { session_id: 'a' }],

@@ -3,7 +3,7 @@ import { type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, only, seriesText, TURN, text } from './scenes.ts'
 
 describe('usage', () => {
-  test('case 18: the root adds up the requests of the turn, under names that nobody counts twice', () => {
+  test('case 18: sums the requests of the turn on the root, under names that no backend counts twice', () => {
     const plugin = told([
       ...began(),
       ...asked(100, {}, { usage: { prompt_tokens: 200, output_tokens: 50, cache_read_tokens: 50 } }),
@@ -25,7 +25,7 @@ describe('usage', () => {
     for (const name of Object.keys(root)) expect(name).not.toMatch(/^gen_ai\.usage|^llm\.token_count/)
   })
 
-  test('case 19: both conventions on the span of the request', () => {
+  test('case 19: sets both conventions on the span of the request', () => {
     const usage = { prompt_tokens: 100, output_tokens: 50, total_tokens: 150 }
     expect(attributes(told([...began(), ...asked(100, {}, { usage })]), 'api.qwen3')).toMatchObject({
       'gen_ai.usage.input_tokens': 100,
@@ -36,7 +36,7 @@ describe('usage', () => {
     })
   })
 
-  test('case 20: the cache', () => {
+  test('case 20: sets the cache', () => {
     const usage = { prompt_tokens: 100, output_tokens: 50, cache_read_tokens: 30, cache_write_tokens: 15 }
     expect(attributes(told([...began(), ...asked(100, {}, { usage })]), 'api.qwen3')).toMatchObject({
       'llm.token_count.prompt_details.cache_read': 30,
@@ -47,7 +47,7 @@ describe('usage', () => {
     })
   })
 
-  test('case 21: reasoning is part of the output and never added to a total', async () => {
+  test('case 21: includes reasoning in the output and never adds it to a total', async () => {
     const usage = { prompt_tokens: 100, output_tokens: 80, reasoning_tokens: 60, total_tokens: 180 }
     const plugin = told([...began(), ...asked(100, {}, { usage })])
     expect(attributes(plugin, 'api.qwen3')).toMatchObject({
@@ -59,7 +59,7 @@ describe('usage', () => {
     expect(await seriesText(plugin, 'hermes.tokens.output')).toEqual(['model=qwen3 provider=openai part=own → 80'])
   })
 
-  test('case 84: usage and duration as metrics, without any id', async () => {
+  test('case 84: records usage and duration as metrics, without any id', async () => {
     const usage = { prompt_tokens: 100, output_tokens: 50 }
     const plugin = told([...began(), ...asked(100, {}, { usage, api_duration: 0.3, response_model: 'qwen3-0711' })])
     const labels =
@@ -72,7 +72,7 @@ describe('usage', () => {
     expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=qwen3 provider=openai part=own → 100'])
   })
 
-  test('case 86: without the gen_ai metrics only ours are left', async () => {
+  test('case 86: keeps only our metrics without those of gen_ai', async () => {
     const usage = { prompt_tokens: 100, output_tokens: 50 }
     const plugin = told([...began(), ...asked(100, {}, { usage }), ...answered(300)], {
       conventions: ['own', 'openinference'],
@@ -83,13 +83,13 @@ describe('usage', () => {
 })
 
 describe('the request', () => {
-  test('case 23: the duration that the host says', () => {
+  test('case 23: sets the duration from the host', () => {
     const span = attributes(told([...began(), ...asked(100, {}, { api_duration: 0.1234 })]), 'api.qwen3')
     expect(span['llm.response.duration_ms']).toBeCloseTo(123.4, 6)
     expect(span['http.duration_ms']).toBeCloseTo(123.4, 6)
   })
 
-  test('case 24: the parameters', () => {
+  test('case 24: sets the parameters', () => {
     const parameters = { max_tokens: 2048, temperature: 0.2, top_p: 0.9, stream: true, reasoning_effort: 'high' }
     const span = attributes(told([...began(), ...asked(100, parameters)]), 'api.qwen3')
     expect(span).toMatchObject({
@@ -102,7 +102,7 @@ describe('the request', () => {
     expect(JSON.parse(String(span['llm.invocation_parameters']))).toEqual(parameters)
   })
 
-  test('case 25: a limit of 0 tokens is no limit', () => {
+  test('case 25: treats a limit of 0 tokens as no limit', () => {
     const span = attributes(told([...began(), ...asked(100, { max_tokens: 0 })]), 'api.qwen3')
     expect(span).not.toHaveProperty('gen_ai.request.max_tokens')
     expect(span).not.toHaveProperty('llm.invocation_parameters')
@@ -129,7 +129,7 @@ describe('failures', () => {
     ],
   ]
 
-  test('case 63: a failed attempt says everything that the host said', () => {
+  test('case 63: sets everything that the host reported on a failed attempt', () => {
     const plugin = told([...began(), ...FAILED])
     const span = only(plugin, 'api.qwen3')
     expect(span).toMatchObject({ status: 'error', statusMessage: 'slow down' })
@@ -152,7 +152,7 @@ describe('failures', () => {
     ])
   })
 
-  test('case 64: the attempt after it is a sibling, and the root tells of no error', () => {
+  test('case 64: makes the next attempt a sibling, and sets no error on the root', () => {
     const plugin = told([...began(), ...FAILED, ...asked(1500), ...answered(1700)])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -163,7 +163,7 @@ describe('failures', () => {
     expect(attributes(plugin, 'agent')).not.toHaveProperty('error.type')
   })
 
-  test('case 65: a turn that failed for it says so on the root', () => {
+  test('case 65: sets the error on the root of a turn that failed by it', () => {
     const error = { ...REQUEST, error: { type: 'AuthenticationError', message: 'no key' }, status_code: 401 }
     const plugin = told([
       ...began(),
@@ -175,7 +175,7 @@ describe('failures', () => {
     expect(attributes(plugin, 'agent')['error.type']).toBe('AuthenticationError')
   })
 
-  test('an error without a request that was open still shows', () => {
+  test('shows an error without an open request', () => {
     const plugin = told([
       ...began(),
       [200, 'api_request_error', { ...TURN, error: { type: 'ConnectError', message: 'refused' } }],

@@ -22,13 +22,13 @@ function tool(start: object, end: object = {}) {
 }
 
 describe('the tool', () => {
-  test('case 27: a command is no target', () => {
+  test('case 27: treats a command as no target', () => {
     const span = tool({ tool_name: 'bash', args: { command: 'ls -la' } })
     expect(span?.attributes['hermes.tool.command']).toBe('ls -la')
     expect(span?.attributes).not.toHaveProperty('hermes.tool.target')
   })
 
-  test.each(['path', 'file_path', 'target', 'url', 'uri'])('case 28: %s is a target', key => {
+  test.each(['path', 'file_path', 'target', 'url', 'uri'])('case 28: treats %s as a target', key => {
     expect(tool({ args: { [key]: '/tmp/foo' } })?.attributes['hermes.tool.target']).toBe('/tmp/foo')
   })
 
@@ -38,13 +38,13 @@ describe('the tool', () => {
     [33, { result: { error: '' } }, 'completed', 'ok'],
     [33, { result: { error: '   ' } }, 'completed', 'ok'],
     [36, { result: 'plain text', status: 'timeout' }, 'timeout', 'ok'],
-  ])('case %i: %o is the outcome %s, status %s', (_case, end, outcome, status) => {
+  ])('case %i: maps %o to the outcome %s, status %s', (_case, end, outcome, status) => {
     const span = tool({}, { status: undefined, ...end })
     expect(span?.attributes['hermes.tool.outcome']).toBe(outcome)
     expect(span?.status).toBe(status)
   })
 
-  test('case 30: an error in a result that is JSON text', () => {
+  test('case 30: finds an error in a result of JSON text', () => {
     const span = tool({}, { status: undefined, result: '{"error":"boom"}' })
     expect(span).toMatchObject({ status: 'error', statusMessage: 'boom' })
     expect(span?.attributes).toMatchObject({ 'hermes.tool.outcome': 'error', 'error.message': 'boom' })
@@ -69,7 +69,7 @@ describe('the tool', () => {
     [{ error: 'blocked', result: { status: 'blocked' } }, 'blocked', 'ok', undefined, undefined],
     [{ error: new RangeError('too far'), status: 'ok' }, 'completed', 'ok', undefined, undefined],
     [{ error: false, error_type: '', error_message: ' ' }, 'completed', 'ok', undefined, undefined],
-  ])('%o without a status is the outcome %s, status %s, type %s', (end, outcome, status, type, message) => {
+  ])('maps %o without a status to the outcome %s, status %s, type %s', (end, outcome, status, type, message) => {
     const span = tool({}, { status: undefined, ...end })
     expect(span?.attributes['hermes.tool.outcome']).toBe(outcome)
     expect(span?.status).toBe(status)
@@ -88,19 +88,19 @@ describe('the tool', () => {
     ['terminated', 'cancelled', 'ok'],
     ['pending', 'pending', 'ok'],
     ['brilliant', 'brilliant', 'ok'],
-  ])('the status %s is the outcome %s, status %s', (word, outcome, status) => {
+  ])('maps the status %s to the outcome %s, status %s', (word, outcome, status) => {
     const span = tool({}, { status: word })
     expect(span?.attributes['hermes.tool.outcome']).toBe(outcome)
     expect(span?.status).toBe(status)
   })
 
-  test('a result says of what it has killed, not that the call was cancelled', () => {
+  test('reads a killed command in a result as no cancellation of the call', () => {
     expect(tool({}, { status: undefined, result: { status: 'killed' } })?.attributes['hermes.tool.outcome']).toBe(
       'killed',
     )
   })
 
-  test('case 35: an end without a start and without a duration makes no span and measures no duration', async () => {
+  test('case 35: creates no span and no duration for an end without a start and a duration', async () => {
     const [, post] = used(100) as [Step, Step]
     const plugin = told([...began(), post])
     expect(all(plugin, 'tool.terminal')).toEqual([])
@@ -108,7 +108,7 @@ describe('the tool', () => {
     expect(await seriesText(plugin, 'hermes.tool.calls')).toEqual(['tool_name=terminal outcome=completed → 1'])
   })
 
-  test('case 39: calls that differ only in their id keep their own arguments, results and times', () => {
+  test('case 39: keeps arguments, results and times of calls apart that differ only in their id', () => {
     const call = (id: string) => ({ task_id: 'k1', tool_call_id: id, args: { command: `echo ${id}` } })
     const [preA, postA] = used(100, call('a'), { result: 'A' }) as [Step, Step]
     const [preB] = used(110, call('b')) as [Step, Step]
@@ -131,7 +131,7 @@ describe('the tool', () => {
 describe('skills', () => {
   const LOAD = { tool_name: 'read_file', args: { path: '/x/skills/monitor/SKILL.md' } }
 
-  test('case 40: a manifest that is read names its skill', async () => {
+  test('case 40: names a skill by a manifest that is read', async () => {
     const plugin = told([...began(), ...used(100, LOAD)])
     expect(attributes(plugin, 'tool.read_file')).toMatchObject({
       'hermes.skill.name': 'monitor',
@@ -140,13 +140,13 @@ describe('skills', () => {
     expect(await seriesText(plugin, 'hermes.skill.inferred')).toEqual(['skill_name=monitor source=path_match → 1'])
   })
 
-  test('case 41: a segment that only ends in "skills" is none', async () => {
+  test('case 41: rejects a segment that only ends in "skills"', async () => {
     const plugin = told([...began(), ...used(100, { args: { path: '/optional-skills/monitor/references/x' } })])
     expect(attributes(plugin, 'tool.terminal')).not.toHaveProperty('hermes.skill.name')
     expect(await series(plugin, 'hermes.skill.inferred')).toEqual([])
   })
 
-  test('case 43: the window of a skill lasts from its load to the end of the turn', () => {
+  test('case 43: keeps the window of a skill open from its load to the end of the turn', () => {
     const plugin = told([...began(), ...used(100, LOAD), ...answered(300)])
     const window = only(plugin, 'skill.monitor')
     expect(parentOf(plugin, window)?.name).toBe('agent')
@@ -161,7 +161,7 @@ describe('skills', () => {
     })
   })
 
-  test('case 44: two skills are two siblings, and one that is read twice is one', () => {
+  test('case 44: makes two skills siblings, and one that is read twice one', () => {
     const other = { tool_name: 'skill_view', args: { name: 'deploy' } }
     const plugin = told([
       ...began(),
@@ -183,7 +183,7 @@ describe('skills', () => {
 })
 
 describe('the summary of the turn', () => {
-  test('case 48: names, targets, commands, outcomes', () => {
+  test('case 48: lists names, targets, commands, outcomes', () => {
     const plugin = told([
       ...began(),
       ...asked(30),
@@ -201,7 +201,7 @@ describe('the summary of the turn', () => {
     })
   })
 
-  test('case 49: distinct commands, first seen first; calls are counted apart from names', () => {
+  test('case 49: lists distinct commands, first seen first, and counts calls apart from names', () => {
     const bash = (command: string, id: string) => ({ tool_name: 'bash', tool_call_id: id, args: { command } })
     const plugin = told([
       ...began(),
@@ -217,7 +217,7 @@ describe('the summary of the turn', () => {
     })
   })
 
-  test('case 50: outcomes, sorted', () => {
+  test('case 50: sorts outcomes', () => {
     const plugin = told([
       ...began(),
       ...used(100, { tool_call_id: 'c1' }, { status: 'error', error_message: 'boom' }),
@@ -230,7 +230,7 @@ describe('the summary of the turn', () => {
     })
   })
 
-  test('case 51: without tools nothing about tools', () => {
+  test('case 51: sets nothing about tools without tools', () => {
     const plugin = told([...began(), ...asked(100)])
     feedSteps(plugin, [[300, 'on_session_end', { ...TURN, completed: true }]])
     const root = attributes(plugin, 'agent')

@@ -39,7 +39,7 @@ const THREE_LEVELS_TREE = text`
 `
 
 describe('the tree', () => {
-  test('case 1: a turn is a root and its loop', () => {
+  test('case 1: has a root and its loop', () => {
     const plugin = told([...began(), ...answered(100)])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -48,17 +48,17 @@ describe('the tree', () => {
     expect(only(plugin, 'agent')).not.toHaveProperty('parentSpanId')
   })
 
-  test('case 2: without a session start the request is still below the loop', () => {
+  test('case 2: puts the request below the loop without a session start, too', () => {
     const [, turnStart] = began() as [Step, Step]
     const plugin = told([turnStart, ...asked(100), [300, 'post_llm_call', TURN]])
     expect(parentOf(plugin, only(plugin, 'api.qwen3'))?.name).toBe('llm.qwen3')
   })
 
-  test('case 3: tool, request, loop, root', () => {
+  test('case 3: nests tool, request, loop, root', () => {
     expect(told(THREE_LEVELS).tree()).toBe(THREE_LEVELS_TREE)
   })
 
-  test('case 4: two tools inside one open request', () => {
+  test('case 4: puts two tools into one open request', () => {
     const [pre, post] = asked(100) as [Step, Step]
     const files = { tool_name: 'file_read', tool_call_id: 'c2', args: { path: '/tmp/foo' } }
     const plugin = told([...began(), pre, ...used(110), ...used(170, files), post, ...answered(300)])
@@ -90,7 +90,7 @@ describe('the tree', () => {
     }
   })
 
-  test('case 6: a turn of a session whose start was never seen has a root that says so', () => {
+  test('case 6: marks the root of a turn whose session start was never seen', () => {
     const [, turnStart] = began({ is_first_turn: false }) as [Step, Step]
     const plugin = told([turnStart, ...asked(100), ...answered(300)])
     expect(plugin.tree({ attributes: ['hermes.session.synthesized'] })).toBe(text`
@@ -119,7 +119,7 @@ describe('the tree', () => {
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })
 
-  test('case 8: switched off, every hook is taken and gives nothing', () => {
+  test('case 8: accepts every hook and creates nothing if switched off', () => {
     const plugin = createPluginIn(
       { enabled: false, local_log: false },
       { env: {}, home: '/nonexistent', isReplay: true },
@@ -133,12 +133,12 @@ describe('the root', () => {
   test.each([
     [9, { session_type: 'cron' }, 'cron'],
     [10, { job_id: 'j123' }, 'cron'],
-  ])('case %i: a scheduled session is named so', (_case, start, name) => {
+  ])('case %i: is named after a scheduled session', (_case, start, name) => {
     const plugin = told([[0, 'on_session_start', { session_id: 's1', ...start }], ...answered(100).slice(1)])
     expect(plugin.spans().map(span => span.name)).toEqual([name])
   })
 
-  test('case 10: the id of the job', () => {
+  test('case 10: has the id of the job', () => {
     const plugin = told([[0, 'on_session_start', { session_id: 's1', job_id: 'j123' }], ...answered(100).slice(1)])
     expect(attributes(plugin, 'cron')).toMatchObject({ 'hermes.cron.job_id': 'j123', 'hermes.session.kind': 'cron' })
   })
@@ -157,7 +157,7 @@ describe('the root', () => {
     }
   })
 
-  test('case 12: the provider and the model that answered, as the requests reported them', () => {
+  test('case 12: has the provider and the model that answered, from the requests', () => {
     const request = asked(100, { provider: 'anthropic' }, { response_model: 'claude-x' })
     const plugin = told([...began({ platform: 'telegram' }), ...request, ...answered(300)])
     expect(attributes(plugin, 'agent')).toMatchObject({
@@ -171,13 +171,13 @@ describe('the root', () => {
     [14, { completed: true, interrupted: false }, 'ok', 'completed'],
     [15, { completed: false, interrupted: true }, 'ok', 'interrupted'],
     [16, { completed: false, interrupted: false }, 'error', 'incomplete'],
-  ])('case %i: the end %o gives %s, %s', (_case, end, status, finalStatus) => {
+  ])('case %i: maps the end %o to %s, %s', (_case, end, status, finalStatus) => {
     const plugin = told([...began(), [100, 'on_session_end', { ...TURN, ...end }]])
     expect(only(plugin, 'agent').status).toBe(status)
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe(finalStatus)
   })
 
-  test('case 89: the traceparent of an open turn is that of its innermost span, and nothing afterwards', () => {
+  test('case 89: has the traceparent of the innermost span of an open turn, and none afterwards', () => {
     const plugin = told([])
     expect(plugin.traceparent(TURN)).toBeUndefined()
     feedSteps(plugin, THREE_LEVELS.slice(0, 3))
@@ -188,7 +188,7 @@ describe('the root', () => {
     expect(plugin.traceparent(TURN)).toBeUndefined()
   })
 
-  test('case 90: turns are numbered until the session is finalized, and then from 1 again', () => {
+  test('case 90: numbers turns until the session is finalized, and then from 1 again', () => {
     const turn = (number: number): Step[] => [
       [number * 1000, 'pre_llm_call', { session_id: 's1', turn_id: `t${number}` }],
       [number * 1000 + 500, 'on_session_end', { session_id: 's1', turn_id: `t${number}`, completed: true }],
@@ -204,7 +204,7 @@ describe('the root', () => {
   test.each([
     ['both sessions', { old_session_id: 's1', new_session_id: 's2' }],
     ['only the new one', { session_id: 's2' }],
-  ])('case 92: after a reset that names %s the next root knows its predecessor', (_what, reset) => {
+  ])('case 92: names its predecessor after a reset that names %s', (_what, reset) => {
     const plugin = told([
       ...began(),
       ...answered(100),

@@ -67,7 +67,7 @@ class Agent {
   }
 }
 
-test('a trace says who decided what, about what', async () => {
+test('shows which guard decided what, about what', async () => {
   const agent = new Agent()
   agent.tell('on_session_start')
   agent.tell('pre_llm_call', { model: 'qwen3' })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, childTurn, delegated, only, TURN, text, used } from './scenes.ts'
 
-test('what is null, undefined or empty is left out, never written as a word', () => {
+test('omits null, undefined and empty values, and never writes them as a word', () => {
   const nothing = { sender_id: null, provider: null, platform: null, profile: '', correlation_id: null, task_id: null }
   const plugin = told(
     [
@@ -27,7 +27,7 @@ test('what is null, undefined or empty is left out, never written as a word', ()
   }
 })
 
-test('arguments that are no JSON cost at most themselves', () => {
+test('loses at most the arguments if they are no JSON', () => {
   const circle: Record<string, unknown> = { command: 'ls', big: 12n }
   circle['self'] = circle
   const throwing = {
@@ -64,7 +64,7 @@ test('arguments that are no JSON cost at most themselves', () => {
   expect(plugin.stats().hooks.error).toBe(0)
 })
 
-test('a retry that worked leaves no error on the root, only its count', () => {
+test('leaves no error on the root after a successful retry, only its count', () => {
   const failed = { ...TURN, api_request_id: 'r1', model: 'qwen3', error: { type: 'Timeout' }, retryable: true }
   const [pre] = asked(100) as [Step, Step]
   const plugin = told([
@@ -84,7 +84,7 @@ test('a retry that worked leaves no error on the root, only its count', () => {
   `)
 })
 
-test('no hook gives the host anything to wait for, but the end of a session', async () => {
+test('makes the host wait for no hook but the end of a session', async () => {
   const plugin = told([])
   const steps: Step[] = [...began(), ...asked(100), ...used(210), ...answered(300)]
   const given = steps.map(
@@ -95,7 +95,7 @@ test('no hook gives the host anything to wait for, but the end of a session', as
   await expect(promised[0]?.[1]).resolves.toBeUndefined()
 })
 
-test('times of the host: the end of a request, the duration of a tool', () => {
+test('uses times of the host: the end of a request, the duration of a tool', () => {
   const [pre, post] = asked(100, {}, { ended_at: (START_AT + 180) / 1000 }) as [Step, Step]
   const late = { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', duration_ms: 35, result: 'ok' }
   const plugin = told([...began(), pre, post, [300, 'post_tool_call', late], ...answered(400)])
@@ -103,7 +103,7 @@ test('times of the host: the end of a request, the duration of a tool', () => {
   expect(only(plugin, 'tool.terminal')).toMatchObject({ startAt: START_AT + 265, endAt: START_AT + 300 })
 })
 
-test('what the hook says of a failed tool is on its span', () => {
+test("sets the hook's data about a failed tool on its span", () => {
   const failed = { status: 'error', error_type: 'tool_error', error_message: 'exit code 1', result: '' }
   const plugin = told([...began(), ...used(100, {}, failed)])
   expect(only(plugin, 'tool.terminal')).toMatchObject({ status: 'error', statusMessage: 'exit code 1' })
@@ -113,7 +113,7 @@ test('what the hook says of a failed tool is on its span', () => {
   })
 })
 
-test('a request is a client span with the server that it went to', () => {
+test('makes a request a client span with its server', () => {
   const plugin = told([
     ...began(),
     ...asked(100, { base_url: 'http://127.0.0.1:8099/v1' }),
@@ -126,7 +126,7 @@ test('a request is a client span with the server that it went to', () => {
   expect(plugin.spans().filter(span => span.kind === 'client')).toHaveLength(2)
 })
 
-test('nothing of the names that the conventions do not have', () => {
+test('has no names outside the conventions', () => {
   const usage = { prompt_tokens: 10, output_tokens: 5, cache_read_tokens: 3, reasoning_tokens: 2 }
   const plugin = told([...began(), ...asked(100, {}, { usage, finish_reason: 'stop' }), ...used(250), ...answered(400)])
   const old =
@@ -137,7 +137,7 @@ test('nothing of the names that the conventions do not have', () => {
   }
 })
 
-test('calls are counted apart from names, and so are errors, retries and the time', () => {
+test('counts calls apart from names, and errors, retries and the time', () => {
   const error = { ...TURN, api_request_id: 'r1', error: { type: 'Timeout' }, retryable: true }
   const plugin = told([
     ...began(),
@@ -159,7 +159,7 @@ test('calls are counted apart from names, and so are errors, retries and the tim
   })
 })
 
-test('secrets are masked wherever they stand, and without content there is none', () => {
+test('masks secrets everywhere, and sets none without content', () => {
   const secret = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD'
   const steps: Step[] = [
     ...began({ user_message: `my key is ${secret}` }),
@@ -178,7 +178,7 @@ test('secrets are masked wherever they stand, and without content there is none'
   }
 })
 
-test('what children used is on the root of the parent, apart from its own', () => {
+test('sets the usage of children on the root of the parent, apart from its own', () => {
   const usage = { prompt_tokens: 100, output_tokens: 20 }
   const plugin = told([
     ...began(),
@@ -192,7 +192,7 @@ test('what children used is on the root of the parent, apart from its own', () =
   expect(root?.attributes).toMatchObject({ 'hermes.turn.tokens.total': 10, 'hermes.turn.subagent_tokens.total': 120 })
 })
 
-test('a traceparent is that of exactly the session or tool that is named', () => {
+test('returns the traceparent of exactly the session or tool that is named', () => {
   const [tool] = used(100) as [Step, Step]
   const plugin = told([...began(), tool])
   expect(plugin.traceparent({ session_id: 'stranger' })).toBeUndefined()
@@ -202,7 +202,7 @@ test('a traceparent is that of exactly the session or tool that is named', () =>
   expect(named).toBe(`00-${traceId}-${spanId}-01`)
 })
 
-test.each(['link', 'nest'] as const)('a parent in another process is known by its traceparent (%s)', parent => {
+test.each(['link', 'nest'] as const)('finds a parent in another process by its traceparent (%s)', parent => {
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
   const plugin = told([[0, 'on_session_start', { session_id: 's1', traceparent }], ...answered(100)], { parent })
   const root = only(plugin, 'agent')
@@ -212,7 +212,7 @@ test.each(['link', 'nest'] as const)('a parent in another process is known by it
   )
 })
 
-test('two prompts without a session do not meet', () => {
+test('separates two prompts without a session', () => {
   const ask = (turn_id: string): object => ({ turn_id, pattern_key: 'rm' })
   const plugin = told([
     ...began(),
@@ -234,7 +234,7 @@ test('two prompts without a session do not meet', () => {
   ])
 })
 
-test('a turn that was swept leaves nothing to the next turn of its session', () => {
+test('leaves nothing of a swept turn to the next turn of its session', () => {
   const plugin = told([
     ...began({ user_message: 'old question' }),
     ...asked(100),
@@ -251,7 +251,7 @@ test('a turn that was swept leaves nothing to the next turn of its session', () 
   })
 })
 
-test.each(['success', 'ok', 'done', 'SUCCESS'])('a result that says "%s" is completed', status => {
+test.each(['success', 'ok', 'done', 'SUCCESS'])('treats a result that contains "%s" as completed', status => {
   const plugin = told([...began(), ...used(100, {}, { status: undefined, result: { status } })])
   expect(attributes(plugin, 'tool.terminal')['hermes.tool.outcome']).toBe('completed')
 })

@@ -4,7 +4,7 @@ import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { told } from '../support/feed.ts'
 import { answered, asked, began, series, seriesText, TURN, used } from './scenes.ts'
 
-test('no id is ever a label, and every histogram has its buckets', async () => {
+test('never uses an id as a label, and gives every histogram its buckets', async () => {
   const ids = ['session-id-1', 'turn-id-1', 'request-id-1', 'call-id-1', 'sender-1']
   const [session_id, turn_id, api_request_id, tool_call_id, sender_id] = ids
   const all = { session_id, turn_id, api_request_id, tool_call_id, sender_id, task_id: 'call-id-1' }
@@ -22,7 +22,7 @@ test('no id is ever a label, and every histogram has its buckets', async () => {
   }
 })
 
-test('tokens are counters of their own, so that no sum over a label counts twice', async () => {
+test('keeps tokens in counters of their own, so that no sum over a label counts twice', async () => {
   const usage = { prompt_tokens: 100, output_tokens: 50, cache_read_tokens: 30, reasoning_tokens: 20 }
   const plugin = told([...began(), ...asked(100, {}, { usage })])
   for (const [kind, value] of [
@@ -38,7 +38,7 @@ test('tokens are counters of their own, so that no sum over a label counts twice
   expect(await series(plugin, 'hermes.tokens.cache_write')).toEqual([])
 })
 
-test('without any span the metrics are all there', async () => {
+test('records all metrics without any span', async () => {
   const steps = [...began(), ...asked(100, {}, { usage: { prompt_tokens: 5 } }), ...used(250), ...answered(400)]
   const plugin = told(steps, { sample_rate: 0 })
   const shown = (samples: Awaited<ReturnType<typeof plugin.metrics>>) =>
@@ -47,7 +47,7 @@ test('without any span the metrics are all there', async () => {
   expect(shown(await plugin.metrics())).toEqual(shown(await told(steps).metrics()))
 })
 
-test('what was received, what was cut short and what is open are metrics', async () => {
+test('counts received, truncated and open items as metrics', async () => {
   const plugin = told([...began(), [50, 'on_coffee_break', {}], [60, 'on_session_end', { ...TURN, interrupted: true }]])
   expect(await seriesText(plugin, 'hookspan.hooks')).toEqual([
     'hook=on_session_end result=ok → 1',

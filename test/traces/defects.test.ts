@@ -26,7 +26,7 @@ import {
 
 const OTHER = { session_id: 's2', turn_id: 'u1' }
 
-test('the same tool twice in one task, without ids of the calls, pairs first in, first out', () => {
+test('pairs two calls of one tool in one task without ids first in, first out', () => {
   const call = { tool_call_id: undefined, task_id: 'k1' }
   const [pre1, post1] = used(100, { ...call, args: { command: 'first' } }, { result: '1' }) as [Step, Step]
   const [pre2, post2] = used(110, { ...call, args: { command: 'second' } }, { result: '2' }) as [Step, Step]
@@ -39,7 +39,7 @@ test('the same tool twice in one task, without ids of the calls, pairs first in,
   `)
 })
 
-test('an interrupted turn ends what is open in it, innermost first, and says so', async () => {
+test('ends the open spans of an interrupted turn innermost first, and marks them', async () => {
   const [request] = asked(100) as [Step, Step]
   const [tool] = used(150) as [Step, Step]
   const plugin = told([...began(), request, tool, [400, 'on_session_end', { ...TURN, interrupted: true }]])
@@ -53,7 +53,7 @@ test('an interrupted turn ends what is open in it, innermost first, and says so'
   expect(await seriesText(plugin, 'hookspan.spans.incomplete')).toEqual(['reason=turn_ended → 3'])
 })
 
-test('the turn after an interrupted one is a trace of its own', () => {
+test('gives the turn after an interrupted one a trace of its own', () => {
   const [request] = asked(100) as [Step, Step]
   const plugin = told([
     ...began(),
@@ -74,7 +74,7 @@ test('the turn after an interrupted one is a trace of its own', () => {
   `)
 })
 
-test('a session that starts while another is open is no child of it', () => {
+test('makes a session that starts while another is open no child of it', () => {
   const plugin = told([
     ...began(),
     [50, 'on_session_start', { session_id: 's2' }],
@@ -96,7 +96,7 @@ test.each([
   ['its turn', { turn_id: 't1' }],
   ['its task', { task_id: 'k1' }],
   ['its request', { api_request_id: 'r1' }],
-])('a record without a session is found by %s although two sessions are open', (_what, known) => {
+])('finds a record without a session by %s although two sessions are open', (_what, known) => {
   const nobody = { session_id: undefined, turn_id: undefined, api_request_id: undefined }
   const plugin = told([
     ...began({ task_id: 'k1' }),
@@ -108,7 +108,7 @@ test.each([
   expect(attributes(plugin, 'tool.terminal')).not.toHaveProperty('hermes.correlation')
 })
 
-test('an approval without a session is found by the tool that it gates', () => {
+test('finds an approval without a session by the tool that it gates', () => {
   const [tool] = used(100) as [Step, Step]
   const plugin = told([
     ...began(),
@@ -120,7 +120,7 @@ test('an approval without a session is found by the tool that it gates', () => {
   expect(attributes(plugin, 'approval.rm')['session.id']).toBe('s1')
 })
 
-test('a record that nothing names, with two sessions open, is detached and says so', () => {
+test('detaches and marks a record without ids if two sessions are open', () => {
   const plugin = told([...began(), [30, 'pre_llm_call', { ...OTHER, model: 'small' }]])
   feedSteps(plugin, [
     [100, 'pre_tool_call', { tool_name: 'terminal' }],
@@ -133,7 +133,7 @@ test('a record that nothing names, with two sessions open, is detached and says 
   `)
 })
 
-test('a live turn of two hours is one trace', () => {
+test('keeps a live turn of two hours in one trace', () => {
   const plugin = told([...began()])
   for (let minute = 9; minute <= 120; minute += 9) {
     feedSteps(plugin, used(minute * 60_000, { tool_call_id: `c${minute}` }))
@@ -144,7 +144,7 @@ test('a live turn of two hours is one trace', () => {
   expect(lines.slice(2)).toEqual(Array.from({ length: 13 }, () => '    tool.terminal OK'))
 })
 
-test('two sessions with the same task and overlapping requests do not meet', () => {
+test('separates two sessions with the same task and overlapping requests', () => {
   const task = { task_id: 'k1', api_request_id: undefined, api_call_count: 1 }
   const [pre1, post1] = asked(100, task) as [Step, Step]
   const [pre2, post2] = asked(110, { ...task, ...OTHER, model: 'small' }) as [Step, Step]
@@ -157,7 +157,7 @@ test('two sessions with the same task and overlapping requests do not meet', () 
   }
 })
 
-test('a stray end takes nobody else off', () => {
+test('removes no other span at a stray end', () => {
   const plugin = told([
     ...began(),
     [50, 'post_api_request', { ...TURN, api_request_id: 'unheard' }],
@@ -173,7 +173,7 @@ test('a stray end takes nobody else off', () => {
   `)
 })
 
-test('a session that is started twice has one root, with what both said', () => {
+test('gives a session that is started twice one root, with the data of both starts', () => {
   const plugin = told([
     [0, 'on_session_start', { session_id: 's1' }],
     [5, 'on_session_start', { session_id: 's1', model: 'qwen3', platform: 'cli' }],
@@ -187,7 +187,7 @@ test('a session that is started twice has one root, with what both said', () => 
   expect(only(plugin, 'agent').startAt).toBe(START_AT)
 })
 
-test('a child that never returns is given up after its own time, and nothing stays open', async () => {
+test('ends a child that never returns after its own limit, and leaves nothing open', async () => {
   const plugin = told([...began(), delegated(100), ...answered(200)])
   expect(plugin.stats().spansOpen).toBe(1)
   feedSteps(plugin, [[100 + 600_001, 'on_session_start', { session_id: 'other' }]])
@@ -202,7 +202,7 @@ test('a child that never returns is given up after its own time, and nothing sta
   expect(all(plugin, 'agent').at(-1)).not.toHaveProperty('parentSpanId')
 })
 
-test('ends of a session that nobody knows leave nothing behind', () => {
+test('leaves nothing behind at ends of unknown sessions', () => {
   const plugin = told([
     [0, 'post_llm_call', TURN],
     [10, 'post_api_request', { ...TURN, api_request_id: 'r1' }],
@@ -214,7 +214,7 @@ test('ends of a session that nobody knows leave nothing behind', () => {
   expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
 })
 
-test('what is open is bounded, and what is given up for it is ended and counted', async () => {
+test('bounds open spans, and ends and counts those dropped for it', async () => {
   const plugin = createTestPlugin()
   const turns = 20_500
   for (let turn = 0; turn < turns; turn++) feedSteps(plugin, [[turn, 'on_session_start', { session_id: `s${turn}` }]])
@@ -224,7 +224,7 @@ test('what is open is bounded, and what is given up for it is ended and counted'
   expect(await seriesText(plugin, 'hookspan.spans.incomplete')).toEqual([`reason=orphaned → ${turns - turnsOpen}`])
 })
 
-test('a shutdown ends what is open, with a mark, and takes nothing more', async () => {
+test('ends and marks open spans at a shutdown, and accepts nothing more', async () => {
   const [request] = asked(100) as [Step, Step]
   const plugin = told([...began(), request, delegated(150), ...childTurn(200).slice(0, 2)])
   await plugin.shutdown()
@@ -240,7 +240,7 @@ test('a shutdown ends what is open, with a mark, and takes nothing more', async 
   expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
 })
 
-test('a payload whose getter fires a hook of its own disturbs nothing', () => {
+test('survives a payload whose getter fires a hook of its own', () => {
   const plugin = told(began())
   const args = {
     get command() {

@@ -21,13 +21,13 @@ async function replayed(scenario: string): Promise<TestPlugin> {
 }
 
 describe.each(SCENARIOS)('%s', scenario => {
-  test('the tree that stands beside it', async () => {
+  test('builds the tree of the file beside it', async () => {
     const plugin = await replayed(scenario)
     const tree = plugin.tree({ attributes: [...SHOWN, ...KINDS], durations: true })
     await expect(`${tree}\n`).toMatchFileSnapshot(join(FOLDER, `${scenario}.tree.txt`))
   })
 
-  test('nothing is reported, nothing fails, nothing lacks its parent', async () => {
+  test('reports nothing, fails nothing, and finds every parent', async () => {
     const plugin = await replayed(scenario)
     expect(plugin.tree()).not.toMatch(/parent missing|ambiguous/)
     expect(plugin.stats().hooks.error).toBe(0)

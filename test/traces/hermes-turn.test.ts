@@ -18,7 +18,7 @@ function requests(plugin: TestPlugin) {
   return all(plugin, 'api.qwen3-coder-30b').sort((a, b) => a.startAt - b.startAt)
 }
 
-test('the recorded turn is one connected trace', () => {
+test('builds one connected trace from the recorded turn', () => {
   expect(recordedTurn().tree()).toBe(text`
     agent OK
       llm.qwen3-coder-30b OK
@@ -36,7 +36,7 @@ test('the recorded turn is one connected trace', () => {
   `)
 })
 
-test('every record was taken, nothing was reported, and nothing is left open', () => {
+test('accepts every record, reports nothing, and leaves nothing open', () => {
   const plugin = recordedTurn()
   expect(plugin.stats()).toMatchObject({
     hooks: { ok: 28, ignored: 0, duplicate: 0, error: 0 },
@@ -47,7 +47,7 @@ test('every record was taken, nothing was reported, and nothing is left open', (
   expect(new Set(plugin.spans().map(span => span.traceId)).size).toBe(1)
 })
 
-test('every span has the times that the records say', () => {
+test('gives every span the times of the records', () => {
   const spans = [...recordedTurn().spans()].sort((a, b) => a.startAt - b.startAt)
   const since = (at: number): number => Math.round(at - START_AT)
   expect(spans.map(span => `${span.name} ${since(span.startAt)}–${since(span.endAt)}`)).toEqual([
@@ -67,7 +67,7 @@ test('every span has the times that the records say', () => {
   ])
 })
 
-test('the second attempt starts when it was made, not at the started_at that the host repeats', () => {
+test('starts the second attempt at its own time, not at the started_at that the host repeats', () => {
   const [first, second] = requests(recordedTurn())
   const repeated = RECORDS.filter(record => record.hook === 'pre_api_request').map(
     record => (record.payload as { started_at: number }).started_at,
@@ -80,7 +80,7 @@ test('the second attempt starts when it was made, not at the started_at that the
   expect(second?.attributes['gen_ai.response.time_to_first_chunk']).toBeCloseTo(0.38, 3)
 })
 
-test('the failed attempt says why, as attributes, as status and as an event', () => {
+test('sets the reason of the failed attempt as attributes, as status and as an event', () => {
   const [failed] = requests(recordedTurn())
   expect(failed?.attributes).toMatchObject({
     'error.type': 'RateLimitError',
@@ -107,7 +107,7 @@ test('the failed attempt says why, as attributes, as status and as an event', ()
   ])
 })
 
-test('the terminal span holds the wait for its approval; its own time is the difference', () => {
+test("puts the wait for its approval into the terminal span, and excludes it from the tool's own time", () => {
   const plugin = recordedTurn()
   const terminal = only(plugin, 'tool.terminal').attributes
   const approval = only(plugin, 'approval.rm_rf').attributes
@@ -123,13 +123,13 @@ test('the terminal span holds the wait for its approval; its own time is the dif
   })
 })
 
-test('the README was read before the approval was answered, and is not held up by it', () => {
+test('ends the read of the README before the approval was answered', () => {
   const plugin = recordedTurn()
   expect(only(plugin, 'tool.read_file').endAt).toBeLessThan(only(plugin, 'approval.rm_rf').endAt)
   expect(only(plugin, 'tool.read_file').attributes['hermes.tool.target']).toBe('README.md')
 })
 
-test('the root adds up the turn, and the tokens of the child apart', () => {
+test('sums the turn on the root, and the tokens of the child apart', () => {
   const root = recordedTurn().spans().at(-1)
   expect(root?.attributes).toMatchObject({
     'hermes.turn.tokens.input': 1840 + 2310,
@@ -155,7 +155,7 @@ test('the root adds up the turn, and the tokens of the child apart', () => {
   expect(root?.attributes).not.toHaveProperty('gen_ai.usage.input_tokens')
 })
 
-test('the child knows that it is one, and counts for itself', () => {
+test('marks the child, and counts it for itself', () => {
   const plugin = recordedTurn()
   const child = plugin.spans().find(span => span.name === 'agent' && span.attributes['hermes.session.id'] === CHILD)
   expect(child?.attributes).toMatchObject({
@@ -175,7 +175,7 @@ test('the child knows that it is one, and counts for itself', () => {
   })
 })
 
-test('the metrics say the same as the trace', async () => {
+test('records the same figures as metrics and in the trace', async () => {
   const plugin = recordedTurn()
   expect(await seriesText(plugin, 'hermes.sessions')).toEqual(['kind=session final_status=completed → 2'])
   expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual([

@@ -19,24 +19,24 @@ function without(record: FedRecord, field: string): FedRecord {
 }
 
 test.each(['task_id', 'turn_id', 'middleware_trace', 'telemetry_schema_version'])(
-  'an older host that sends no %s at all gives the same tree',
+  'builds the same tree for an older host that sends no %s at all',
   field => {
     expect(played(record => without(record, field)).tree({ durations: true })).toBe(TREE)
   },
 )
 
-test('a host (0.18) whose post_tool_call has no turn_id gives the same tree', () => {
+test('builds the same tree for a host (0.18) whose post_tool_call has no turn_id', () => {
   const plugin = played(record => (record.hook === 'post_tool_call' ? without(record, 'turn_id') : record))
   expect(plugin.tree({ durations: true })).toBe(TREE)
 })
 
-test('a request that was too large to be told in full gives the same tree', () => {
+test('builds the same tree for a request that was too large to be reported in full', () => {
   const request = { _truncated: true, original_type: 'dict', preview: '{"method": "POST"' }
   const plugin = played(record => ({ ...record, payload: { ...(record.payload as object), request } }))
   expect(plugin.tree({ durations: true })).toBe(TREE)
 })
 
-test('usage that was not reported is no usage: no attribute, no metric, no zero', async () => {
+test('treats unreported usage as absent: no attribute, no metric, no zero', async () => {
   const plugin = played(record => ({ ...record, payload: { ...(record.payload as object), usage: null } }))
   expect(plugin.tree({ durations: true })).toBe(TREE)
   for (const { attributes } of plugin.spans()) {
@@ -46,7 +46,7 @@ test('usage that was not reported is no usage: no attribute, no metric, no zero'
   expect(await series(plugin, 'gen_ai.client.token.usage')).toEqual([])
 })
 
-test('a call that was skipped (cancelled, no pre, no arguments) is made up from its duration', () => {
+test('creates a skipped call (cancelled, no pre, no arguments) from its duration', () => {
   const skipped = { ...TURN, tool_name: 'terminal', tool_call_id: 'c9', args: {}, result: '', status: 'cancelled' }
   const plugin = told([...began(), [300, 'post_tool_call', { ...skipped, duration_ms: 40 }], ...answered(900)])
   expect(plugin.tree({ attributes: ['hermes.tool.outcome'] })).toBe(text`
@@ -57,13 +57,13 @@ test('a call that was skipped (cancelled, no pre, no arguments) is made up from 
   expect(only(plugin, 'tool.terminal')).toMatchObject({ startAt: START_AT + 260, endAt: START_AT + 300 })
 })
 
-test('a call that took no time at all is made up, too', () => {
+test('creates a call that took no time, too', () => {
   const skipped = { ...TURN, tool_name: 'terminal', tool_call_id: 'c9', args: {}, status: 'cancelled', duration_ms: 0 }
   const plugin = told([...began(), [300, 'post_tool_call', skipped], ...answered(900)])
   expect(plugin.tree()).toContain('tool.terminal OK (retroactive)')
 })
 
-test('two parallel calls of one tool keep their own arguments and results', () => {
+test('keeps arguments and results of two parallel calls of one tool apart', () => {
   const read = (id: string) => ({ tool_name: 'read_file', tool_call_id: id, args: { path: `${id}.md` } })
   const [startA, endA] = used(300, read('a'), { result: 'text of a' }) as [Step, Step]
   const [startB, endB] = used(310, read('b'), { result: 'text of b' }) as [Step, Step]
@@ -76,7 +76,7 @@ test('two parallel calls of one tool keep their own arguments and results', () =
   `)
 })
 
-test('a child that ends after its parent: the delegation outlives the turn and the trace stays whole', () => {
+test('keeps the trace of a child that ends after its parent whole: the delegation outlives the turn', () => {
   const plugin = told([
     ...began(),
     ...used(100, { tool_name: 'delegate_task', tool_call_id: 'd1' }),
@@ -97,7 +97,7 @@ test('a child that ends after its parent: the delegation outlives the turn and t
   expect(plugin.stats().spansOpen).toBe(0)
 })
 
-test('a review fork after the end of the turn is a root of its own, and a short silence ends it', () => {
+test('makes a review fork after the end of the turn a root of its own, and ends it after a short silence', () => {
   const fork = { turn_id: 'review-1', api_request_id: 'f1' }
   const plugin = told([...began(), ...answered(100), ...asked(5000, fork), ...used(5200, fork)])
   expect(plugin.stats().turnsOpen).toBe(1)
@@ -129,7 +129,7 @@ test('records that are delivered twice without an id of the delivery count once,
   expect(plugin.spans()).toHaveLength(13)
 })
 
-test('an end that overtakes its start (shell hooks) leaves one span with the right times', () => {
+test('creates one span with the right times if an end overtakes its start (shell hooks)', () => {
   const [start, end] = used(300, {}, { duration_ms: 50 }) as [Step, Step]
   const plugin = told([...began(), end, start, ...answered(900)])
   expect(plugin.tree()).toBe(text`
@@ -141,7 +141,7 @@ test('an end that overtakes its start (shell hooks) leaves one span with the rig
   expect(plugin.stats().spansOpen).toBe(0)
 })
 
-test('an end of a turn that overtakes its last tool: the tool is there, marked, and its outcome still counts', async () => {
+test('marks the last tool if the end of its turn overtakes it, and counts its outcome', async () => {
   const [toolStart, toolEnd] = used(300, {}, { duration_ms: 50 }) as [Step, Step]
   const plugin = told([...began(), toolStart, ...answered(360), toolEnd])
   expect(plugin.tree()).toBe(text`
@@ -153,7 +153,7 @@ test('an end of a turn that overtakes its last tool: the tool is there, marked, 
   expect(await seriesText(plugin, 'hermes.tool.calls')).toEqual(['tool_name=terminal outcome=completed → 1'])
 })
 
-test('a session id that rotates in the middle of the turn breaks nothing', () => {
+test('survives a session id that rotates in the middle of the turn', () => {
   const rotated = RECORDS.findIndex(record => record.hook === 'pre_tool_call')
   const plugin = createTestPlugin({ host: 'hermes' })
   feed(
@@ -172,7 +172,7 @@ test('a session id that rotates in the middle of the turn breaks nothing', () =>
   expect(plugin.spans().at(-1)?.attributes).toMatchObject({ 'hermes.session.id': PARENT, 'session.id': PARENT })
 })
 
-test('the reduced on_session_end of an exit handler, with little but the session, closes the turn', () => {
+test('ends the turn at the reduced on_session_end of an exit handler, with little but the session', () => {
   const [request] = asked(300) as [Step, Step]
   const plugin = told([
     ...began(),

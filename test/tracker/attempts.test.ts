@@ -16,43 +16,43 @@ function attempts(...retryCounts: unknown[]): number[] {
   return retryCounts.map(said => memory.nextAttempt('r1', retryCount(told(said))))
 }
 
-describe('attempts are numbered', () => {
-  test("follow the host's numbers", () => {
+describe('the number of an attempt', () => {
+  test("follows the host's numbers", () => {
     expect(attempts(0, 1, 2)).toEqual([0, 1, 2])
     expect(attempts('0', '1')).toEqual([0, 1])
   })
 
-  test('are counted if the host sends no numbers', () => {
+  test('counts up if the host sends no numbers', () => {
     expect(attempts(undefined, undefined, undefined)).toEqual([0, 1, 2])
   })
 
-  test('are counted if the host repeats one number', () => {
+  test('counts up if the host repeats one number', () => {
     expect(attempts(0, 0, 0)).toEqual([0, 1, 2])
   })
 
-  test('keep the gap of lost attempts', () => {
+  test('keeps the gap of lost attempts', () => {
     expect(attempts(0, 3, undefined)).toEqual([0, 3, 4])
     expect(attempts(2)).toEqual([2])
   })
 
-  test('never decrease', () => {
+  test('never decreases', () => {
     expect(attempts(2, 0, 1)).toEqual([2, 3, 4])
   })
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, Number.MAX_VALUE, {}, true, 'x', null])(
-    'as if it were not numbered, when the number is %s',
+    "is counted if the host's number is %s",
     odd => {
       expect(attempts(odd, odd)).toEqual([0, 1])
     },
   )
 
-  test('start at 0 for each request', () => {
+  test('starts at 0 for each request', () => {
     const memory = new TurnHistory('')
     const numbers = ['r1', 'r2', 'r1', 'r2'].map(request => memory.nextAttempt(request))
     expect(numbers).toEqual([0, 0, 1, 1])
   })
 
-  test('continue after an attempt without a start', () => {
+  test('continues after an attempt without a start', () => {
     const memory = new TurnHistory('')
     memory.nextAttempt('r1')
     memory.keepAttempt('r1', 3)
@@ -60,7 +60,7 @@ describe('attempts are numbered', () => {
     expect(memory.nextAttempt('r1')).toBe(4)
   })
 
-  test('are remembered for a limited number of requests', () => {
+  test('is remembered for a limited number of requests', () => {
     const memory = new TurnHistory('')
     for (let request = 0; request < 25_000; request += 1) memory.nextAttempt(`r${request}`)
     expect(memory.nextAttempt('r24999')).toBe(1)

@@ -66,7 +66,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_00
 afterEach(() => void vi.useRealTimers())
 
 describe('prose', () => {
-  test.each(CASES)(`in any field of $hook is nowhere, ${SAMPLED}`, async ({ hook, fields }) => {
+  test.each(CASES)(`appears nowhere, in any field of $hook, ${SAMPLED}`, async ({ hook, fields }) => {
     for (const span_names of ['hermes', 'semconv'] as const) {
       for (const field of sample(fields, Math.ceil(fields.length / 120))) {
         const plugin = create({ span_names, ...ASKED })
@@ -78,7 +78,7 @@ describe('prose', () => {
     }
   })
 
-  test('thrown by a host, or beside the payload, is written nowhere', async () => {
+  test('is written nowhere if a host throws it or sends it beside the payload', async () => {
     const plugin = create()
     const thrown = Object.assign(new Error(PROSE), { name: PROSE })
     for (const [index, { hook, fields }] of CASES.entries()) {
@@ -91,7 +91,7 @@ describe('prose', () => {
     expect(await whatLeft(plugin)).not.toContain(WORD)
   })
 
-  test(`is not in the files of the trace log and of debugging, nor in a line for the person, ${SAMPLED}`, async () => {
+  test(`appears in no file of the trace log or of debugging, and in no line for the user, ${SAMPLED}`, async () => {
     const { plugin, lines, home } = scratchPlugin({ content_capture: 'off', debug: true, host: 'agent', ...ASKED })
     for (const { hook, fields } of CASES) {
       for (const field of sample(fields, Math.ceil(fields.length / 16))) tellInField(plugin, hook, field, SENTENCES)
@@ -104,7 +104,7 @@ describe('prose', () => {
     expect(lines.join('\n').toLowerCase()).not.toContain(WORD)
   })
 
-  test("from the user's own settings stays", () => {
+  test("keeps prose of the user's own settings", () => {
     const plugin = create({ agent_name: 'My Agent' })
     tellInField(plugin, 'on_session_start', 'model', [() => 'qwen3'])
     expect(plugin.spans().at(-1)?.attributes).toMatchObject({ 'gen_ai.agent.name': 'My Agent' })
@@ -130,7 +130,7 @@ describe('a word', () => {
   ]
 
   test.each(CASES)(
-    `comes out of those fields of $hook that docs/privacy.md names, ${SAMPLED}`,
+    `is exported from those fields of $hook that docs/privacy.md names, ${SAMPLED}`,
     async ({ hook, fields }) => {
       const places = sample(fields, Math.ceil(fields.length / 120)).flatMap(field =>
         placesOf(field).map(place => [field, ...place] as const),
@@ -167,7 +167,7 @@ describe('a word', () => {
     expect(left).toContain('dogfood')
   })
 
-  test('of a result is an outcome only if hookspan defines it', () => {
+  test('is an outcome of a result only if hookspan defines it', () => {
     const outcomes = ['timed_out', 'denied', 'failed', WORD].map(status => {
       const plugin = create()
       const spoil = (payload: object): object => ({ ...payload, status: undefined, result: { status } })

@@ -35,14 +35,14 @@ describe('a delegation', () => {
     expect(registry.of(delegation.open)).toBe(delegation)
   })
 
-  test('without any id is not found', () => {
+  test('is not found without an id', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_role: 'leaf' })
     expect(registry.find(HOST, {})).toBeUndefined()
     expect(registry.of(delegation.open)).toBeUndefined()
   })
 
-  test('of the same child replaces the first', () => {
+  test('replaces the first of the same child', () => {
     const { registry } = registered()
     const first = delegate(registry, { child_session_id: 'c' })
     const second = delegate(registry, { child_session_id: 'c' })
@@ -53,8 +53,8 @@ describe('a delegation', () => {
   })
 })
 
-describe('a child finds its delegation', () => {
-  test('while it may still start', () => {
+describe('the delegation of a child', () => {
+  test('is found while the child may still start', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     expect(registry.forChild(HOST, 'c', 1e9)).toBe(delegation)
@@ -62,7 +62,7 @@ describe('a child finds its delegation', () => {
     expect(registry.forChild(HOST, 'stranger', 0)).toBeUndefined()
   })
 
-  test('after the stop, within the limit', () => {
+  test('is found after the stop, within the limit', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     registry.stop(delegation, 100)
@@ -71,7 +71,7 @@ describe('a child finds its delegation', () => {
     expect(registry.forChild(HOST, 'c', 100)).toBeUndefined()
   })
 
-  test('until it has returned and its last turn has ended', () => {
+  test('is found until the child has returned and its last turn has ended', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     const [first, second] = [childTurn(), childTurn()]
@@ -86,8 +86,8 @@ describe('a child finds its delegation', () => {
   })
 })
 
-describe('a delegation outlives the turn of its parent', () => {
-  test('while its child has not started, or runs', () => {
+describe("a delegation whose parent's turn has ended", () => {
+  test('stays open while its child has not started, or runs', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     expect(registry.outlivesTurn(delegation.open)).toBe(true)
@@ -96,7 +96,7 @@ describe('a delegation outlives the turn of its parent', () => {
     expect(registry.outlivesTurn(delegation.open)).toBe(true)
   })
 
-  test('unless nothing could end it', () => {
+  test('ends if nothing else could end it', () => {
     const { registry } = registered()
     expect(registry.outlivesTurn(delegate(registry, {}).open)).toBe(false)
   })
@@ -112,14 +112,14 @@ describe('a stop', () => {
     expect(registry.wasStopped(HOST, {})).toBe(false)
   })
 
-  test('without a delegation is recognised, too', () => {
+  test('is recognised without a delegation, too', () => {
     const { registry } = registered()
     registry.noteStopped(HOST, { child_subagent_id: 'a' })
     expect(registry.wasStopped(HOST, { child_subagent_id: 'a' })).toBe(true)
   })
 })
 
-test('delegations are bounded, and dropped ones are reported', () => {
+test('is bounded in number, and reported when dropped', () => {
   const { registry, evicted } = registered()
   for (let child = 0; child < 10_500; child += 1) delegate(registry, { child_session_id: `c${child}` })
   expect(evicted.map(({ childSessionId }) => childSessionId)).toEqual(

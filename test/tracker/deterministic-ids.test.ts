@@ -9,21 +9,21 @@ const idsOf = (steps: readonly Step[]): string[] => {
   return plugin.spans().map(({ spanId }) => spanId)
 }
 
-test('ids differ between a span of a turn and a similar late one', () => {
+test('gives a span of a turn and a similar late one different ids', () => {
   const first = used(100, { tool_call_id: undefined })
   const late = used(500, { tool_call_id: undefined })
   const ids = idsOf([...began(), ...first, ...answered(300), ...late])
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('ids differ between a failed request that stands alone and the attempt that follows it', () => {
+test('gives a failed request that stands alone and the attempt that follows it different ids', () => {
   const failed = { ...TURN, api_request_id: 'r1', error: { type: 'Timeout' } }
   const ids = idsOf([[50, 'api_request_error', failed], ...asked(100), ...answered(300)])
   expect(ids).toHaveLength(3)
   expect(new Set(ids).size).toBe(3)
 })
 
-test('ids differ between the turns of a session that was torn down and came again', () => {
+test('gives the turns of a session that was torn down and reused different ids', () => {
   const turn = (at: number): Step[] => [
     [at, 'on_session_start', { session_id: 's1' }],
     [at + 50, 'on_session_end', { session_id: 's1', completed: true }],
@@ -34,7 +34,7 @@ test('ids differ between the turns of a session that was torn down and came agai
   expect(new Set(ids).size).toBe(2)
 })
 
-test('ids differ between turns without time and id, and repeat in a second replay', () => {
+test('gives turns without time and id different ids, and repeats them in a second replay', () => {
   const SESSION = { session_id: 's1' }
   const turn: [string, object][] = [
     ['pre_llm_call', { ...SESSION, user_message: 'again' }],
@@ -54,7 +54,7 @@ test('ids differ between turns without time and id, and repeat in a second repla
   expect(replay()).toEqual(ids)
 })
 
-test('the counters of ids are bounded: the oldest are dropped, active ones stay', () => {
+test('bounds the counters of ids: drops the oldest, keeps active ones', () => {
   const memory = new TurnHistory('turn')
   const [oldest] = [memory.nextSeed('tool oldest'), memory.nextSeed('tool again')]
   for (let call = 1; call < 100_000; call++) {

@@ -70,7 +70,7 @@ describe('enrich', () => {
     ])
   })
 
-  test('that throws costs the span nothing and is reported once', () => {
+  test('costs the span nothing if it throws, and is reported once', () => {
     const plugin = told(() => {
       throw new TypeError('quotes somebody')
     })
@@ -86,7 +86,7 @@ describe('enrich', () => {
     ['a promise', async () => Promise.reject(new Error('later')), /^enrich: it returned a promise/],
     ['a text', () => 'team=search', /^enrich: expected an object of attributes/],
     ['a list in it', () => ({ tags: ['a'] }), /^enrich: tags is neither text, a number nor a boolean/],
-  ])('that returns %s is one line', async (_, enrich, line) => {
+  ])('causes one line if it returns %s', async (_, enrich, line) => {
     const plugin = told(enrich)
     await new Promise(setImmediate)
     expect(plugin.tree()).toContain('tool.terminal OK')
@@ -103,7 +103,7 @@ describe('enrich', () => {
     },
   )
 
-  test('that emits hooks is not called for them', () => {
+  test('is not called for hooks that it emits itself', () => {
     let calls = 0
     const plugin: TestPlugin = createTestPlugin({
       enrich: () => {
@@ -116,7 +116,7 @@ describe('enrich', () => {
     expect(calls).toBe(2 * 4)
   })
 
-  test('that is slow is reported once, with its duration', () => {
+  test('is reported once if it is slow, with its duration', () => {
     const lines: string[] = []
     const guard = new Guard(
       { warn: line => lines.push(line), error: () => undefined, debug: () => undefined },

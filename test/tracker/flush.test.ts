@@ -45,7 +45,7 @@ test('resolves when everything recorded is flushed', async () => {
   expect(asked.now).toBe('resolved')
 })
 
-test('a request during a flush gets a flush of its own, because its spans may be missing from the running one', async () => {
+test('gives a request during a flush a flush of its own, because its spans may be missing from the running one', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   const first = stateOf(flusher.request())
@@ -57,7 +57,7 @@ test('a request during a flush gets a flush of its own, because its spans may be
   expect(second.now).toBe('resolved')
 })
 
-test('all requests during a flush share the next one', async () => {
+test('shares the next flush among all requests during a flush', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   void flusher.request()
@@ -72,7 +72,7 @@ test('all requests during a flush share the next one', async () => {
   expect(later.now).toBe('resolved')
 })
 
-test('a request resolves after the wait at the latest', async () => {
+test('resolves a request after the wait at the latest', async () => {
   const flusher = new Flusher(() => new Promise(() => undefined), WAIT)
   const [first, second] = [stateOf(flusher.request()), stateOf(flusher.request())]
   await vi.advanceTimersByTimeAsync(WAIT - 1)
@@ -81,13 +81,13 @@ test('a request resolves after the wait at the latest', async () => {
   expect([first.now, second.now]).toEqual(['resolved', 'resolved'])
 })
 
-test('a quicker flush clears the timer', async () => {
+test('clears the timer after a quicker flush', async () => {
   const flusher = new Flusher(() => Promise.resolve(), WAIT)
   await flusher.request()
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a failed flush resolves, and the next one is tried', async () => {
+test('resolves a failed flush, and tries the next one', async () => {
   const rejections: unknown[] = []
   const note = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', note)
@@ -109,7 +109,7 @@ test('a failed flush resolves, and the next one is tried', async () => {
   expect(rejections).toEqual([])
 })
 
-test('a flush that throws does not reject', async () => {
+test('does not reject if a flush throws', async () => {
   const flusher = new Flusher(() => {
     throw new Error('no way out')
   }, WAIT)
@@ -122,7 +122,7 @@ test('a flush that throws does not reject', async () => {
   expect(state.now).toBe('resolved')
 })
 
-test('turns in quick succession cause one flush a second, and the first is immediate', async () => {
+test('flushes once a second for turns in quick succession, and immediately for the first', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   for (let turn = 0; turn < 20; turn++) void flusher.turnEnded()
@@ -137,7 +137,7 @@ test('turns in quick succession cause one flush a second, and the first is immed
   expect(started()).toBe(2)
 })
 
-test('a turn that ends a second after the last flush is flushed at once', async () => {
+test('flushes at once if a turn ends a second after the last flush', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   void flusher.request()
@@ -153,7 +153,7 @@ test.each<[string, (ended: Promise<void>) => Promise<unknown>]>([
   ['waits for several', ended => Promise.all([ended])],
   ['waits for the first of several', ended => Promise.race([ended, new Promise(() => undefined)])],
   ['has something done afterwards', ended => ended.finally(() => undefined)],
-])('a turn is flushed at once for whoever %s', async (_how, wait) => {
+])('flushes a turn at once for a caller that %s', async (_how, wait) => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   void flusher.turnEnded()
@@ -170,7 +170,7 @@ test.each<[string, (ended: Promise<void>) => Promise<unknown>]>([
   expect(started()).toBe(2)
 })
 
-test('a turn that ends during an awaited flush gets its own', async () => {
+test('flushes again for a turn that ends during an awaited flush', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   void flusher.turnEnded()
@@ -187,7 +187,7 @@ test('a turn that ends during an awaited flush gets its own', async () => {
   expect([late.now, started()]).toEqual(['resolved', 3])
 })
 
-test('a flush that no caller awaits does not keep the process alive', () => {
+test('does not keep the process alive for a flush that no caller awaits', () => {
   const flusher = new Flusher(() => Promise.resolve(), WAIT)
   vi.useRealTimers()
   const refs = (): number => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length

@@ -31,7 +31,7 @@ test('returns the fallback if the body throws, counts it, and reports it once', 
   expect(lines[0]).toContain('TypeError')
 })
 
-test('another place or cause is another line', () => {
+test('reports another line for another place or cause', () => {
   const { guard, lines } = guarded()
   guard.run('a', failing(new Error('one')), undefined)
   guard.run('b', failing(new Error('one')), undefined)
@@ -39,7 +39,7 @@ test('another place or cause is another line', () => {
   expect(lines).toHaveLength(3)
 })
 
-test('a hundred causes are reported, the rest are counted', () => {
+test('reports a hundred causes, and counts the rest', () => {
   const { guard, lines } = guarded()
   for (let cause = 0; cause < 300; cause += 1) guard.run(`site ${cause}`, failing(new Error('x')), undefined)
   expect(lines).toHaveLength(100)
@@ -61,7 +61,7 @@ test.each([
   ['a place without end', `\n    at ${'x'.repeat(100_000)}`],
   ['many places', '\n    at x (y'.repeat(10_000)],
 ])(
-  'an error may say as much as it likes: %s',
+  'bounds the text of an error: %s',
   (_what, message) => {
     const { guard, lines } = guarded()
     expect(guard.run('site', failing(new Error(message)), 1)).toBe(1)
@@ -81,14 +81,14 @@ test.each([
   ['an object that cannot be text', Object.create(null)],
   ['an error whose message throws', unreadable],
   ['a Proxy of which every trap throws', new Proxy({}, { get: failing(1), getPrototypeOf: failing(1) })],
-])('what is thrown may be %s', (_what, thrown) => {
+])('accepts a thrown %s', (_what, thrown) => {
   const { guard, lines } = guarded()
   expect(guard.run('site', failing(thrown), 'fallback')).toBe('fallback')
   expect(guard.count).toBe(1)
   expect(lines).toHaveLength(1)
 })
 
-test('a failing cleaner costs only the description', () => {
+test('loses only the description if the cleaner fails', () => {
   const { guard, lines } = guarded(failing(new Error('cleaner')))
   expect(guard.run('site', failing(new Error('x')), 1)).toBe(1)
   expect(lines).toHaveLength(1)

@@ -46,7 +46,7 @@ export function everyFieldMayBeAnything(content_capture: 'preview' | 'full'): vo
 
   const create = (): TestPlugin => createTestPlugin({ host: 'agent', content_capture, ...EVERYTHING })
 
-  test.each(CASES)(`$hook: every field may be anything, ${SAMPLED}`, async ({ hook, fields }) => {
+  test.each(CASES)(`accepts anything in every field of $hook, ${SAMPLED}`, async ({ hook, fields }) => {
     for (const field of fields) {
       const plugin = create()
       await expectSurvived(plugin, { hook, field }, HOSTILE_VALUES)
@@ -54,7 +54,7 @@ export function everyFieldMayBeAnything(content_capture: 'preview' | 'full'): vo
     }
   })
 
-  test.each(CASES)(`$hook: every field may be as large as it likes, ${SAMPLED}`, async ({ hook, fields }) => {
+  test.each(CASES)(`accepts any size in every field of $hook, ${SAMPLED}`, async ({ hook, fields }) => {
     for (const field of fields) {
       const plugin = create()
       await expectSurvived(plugin, { hook, field }, LARGE_VALUES)
@@ -63,7 +63,7 @@ export function everyFieldMayBeAnything(content_capture: 'preview' | 'full'): vo
   })
 
   test.each(CASES)(
-    `$hook: every field may throw when it is read, or say something else each time, ${SAMPLED}`,
+    `survives every field of $hook that throws when read, or changes at each read, ${SAMPLED}`,
     async ({ hook, fields }) => {
       const fickle = ['text', 1, null, 'other', {}]
       const values: HostileValue[] = [

@@ -28,7 +28,7 @@ const PAYLOADS: readonly HostileValue[] = [
   ...LARGE_VALUES,
 ]
 
-test.each(sample(HOOK_NAMES, 4))(`%s: the payload itself may be anything, ${SAMPLED}`, async hook => {
+test.each(sample(HOOK_NAMES, 4))(`accepts anything as the payload of %s, ${SAMPLED}`, async hook => {
   const plugin = createTestPlugin({ host: 'agent' })
   for (const [index, { make }] of PAYLOADS.entries()) {
     const payload = make()
@@ -37,10 +37,10 @@ test.each(sample(HOOK_NAMES, 4))(`%s: the payload itself may be anything, ${SAMP
   await expectAllWell(plugin)
 })
 
-describe('what comes beside a payload', () => {
+describe('data beside a payload', () => {
   const fields = ['at', 'host', 'delivery_id', 'correlation'] as const
 
-  test.each(fields)('%s may be anything', async field => {
+  test.each(fields)('may be anything as %s', async field => {
     const plugin = createTestPlugin({ host: 'agent' })
     const values = field === 'at' ? HOSTILE_TIMES : [...HOSTILE_VALUES, ...LARGE_VALUES].map(({ make }) => make())
     for (const [index, value] of values.entries()) {
@@ -53,7 +53,7 @@ describe('what comes beside a payload', () => {
     expect(tools).toHaveLength(delivered)
   })
 
-  test('the host of a numbered delivery may be anything', async () => {
+  test('may be anything as the host of a numbered delivery', async () => {
     const plugin = createTestPlugin({ host: 'agent' })
     for (const [index, { make }] of HOSTILE_VALUES.entries()) {
       const meta = { host: make(), delivery_id: `d${index}` }
@@ -63,7 +63,7 @@ describe('what comes beside a payload', () => {
     expect(plugin.stats().hooks.error).toBe(0)
   })
 
-  test('all of it may be anything', async () => {
+  test('may be anything at all', async () => {
     const plugin = createTestPlugin({ host: 'agent' })
     for (const { make } of PAYLOADS) {
       expect(() =>
@@ -74,7 +74,7 @@ describe('what comes beside a payload', () => {
     await expectAllWell(plugin)
   })
 
-  test('a hook may have any name', async () => {
+  test('accepts any name of a hook', async () => {
     const plugin = createTestPlugin({ host: 'agent' })
     for (const hook of HOSTILE_HOOKS) expect(plugin.emitUntyped(hook as string, { session_id: 's' })).toBeUndefined()
     expect(plugin.stats().hooks).toEqual({ ok: 0, ignored: HOSTILE_HOOKS.length, duplicate: 0, error: 0 })
@@ -82,7 +82,7 @@ describe('what comes beside a payload', () => {
     await expectAllWell(plugin)
   })
 
-  test('ids to ask for a traceparent with may be anything', () => {
+  test('accepts any ids in a question for a traceparent', () => {
     const plugin = createTestPlugin({ host: 'agent' })
     plugin.on('on_session_start', { session_id: 's' })
     for (const { make } of PAYLOADS) {
@@ -107,7 +107,7 @@ async function labelsOf(plugin: TestPlugin): Promise<string[]> {
   )
 }
 
-test('50 million characters are read only as far as they are shown', async () => {
+test('reads 50 million characters only as far as they are shown', async () => {
   const plugin = createTestPlugin({ host: 'agent', content_capture: 'full' })
   const text = 'word '.repeat(10_000_000)
   for (const [index, [hook, fields]] of [...CONTRACT_FIELDS].entries()) {
@@ -121,7 +121,7 @@ test('50 million characters are read only as far as they are shown', async () =>
   expect(Math.max(...longest)).toBeLessThan(200_000)
 })
 
-test('an error of a host is reported once, without its message, which may be content', () => {
+test('reports an error of a host once, without its message, which may be content', () => {
   const plugin = createTestPlugin({ host: 'agent' })
   const payload = Object.defineProperty({}, 'session_id', { get: boom })
   for (let round = 0; round < 10; round += 1) plugin.on('pre_llm_call', payload)
@@ -130,7 +130,7 @@ test('an error of a host is reported once, without its message, which may be con
   expect(plugin.reported.join()).not.toContain(PAYLOAD_TEXT)
 })
 
-test('errors with varying messages do not flood', () => {
+test('limits the lines about errors with varying messages', () => {
   const plugin = createTestPlugin({ host: 'agent' })
   for (let round = 0; round < 1000; round += 1) {
     const get = (): never => {
@@ -143,7 +143,7 @@ test('errors with varying messages do not flood', () => {
 })
 
 test.each([Number.MAX_VALUE, -1, 1.5, 2 ** 60, '2e9'])(
-  'attempts are counted, also when a host says that one is number %s',
+  'counts attempts, even if a host numbers one %s',
   retry_count => {
     const plugin = createTestPlugin({ host: 'agent' })
     const request = { session_id: 's', turn_id: 't', api_request_id: 'r', retry_count }

@@ -104,14 +104,14 @@ describe('more label sets than there is room for', () => {
   })
 })
 
-test('labels beyond their limit become other', async () => {
+test('replaces labels beyond their limit by other', async () => {
   const { instruments, collect } = metered({ labelLimit: 2 })
   for (const name of ['a', 'b', 'c', 'd']) instruments.add('toolCalls', 1, tool(name))
   const counted = Object.fromEntries((await collect()).map(({ labels, value }) => [labels['tool_name'], value]))
   expect(counted).toEqual({ a: 1, b: 1, other: 2 })
 })
 
-test('a histogram has the buckets of its row', async () => {
+test('gives a histogram the buckets of its row', async () => {
   const { instruments, collect } = metered()
   instruments.add('toolDuration', 30, tool('a'))
   const [sample] = await collect()
@@ -121,14 +121,14 @@ test('a histogram has the buckets of its row', async () => {
   })
 })
 
-test("without the conventional instruments only hookspan's own are left", async () => {
+test("keeps only hookspan's own instruments if the conventional ones are off", async () => {
   const { instruments, collect } = metered({ emitGenAi: false })
   instruments.add('genAiTokenUsage', 1, {})
   instruments.add('toolDuration', 1, tool('a'))
   expect((await collect()).map(({ name }) => name)).toEqual(['hermes.tool.duration'])
 })
 
-test("hookspan's own have the configured namespace", async () => {
+test("gives hookspan's own instruments the configured namespace", async () => {
   const { instruments, collect } = metered({ namespace: 'mine' })
   instruments.add('toolCalls', 1, tool('a'))
   instruments.add('genAiTokenUsage', 1, {})
@@ -140,7 +140,7 @@ test("hookspan's own have the configured namespace", async () => {
   ])
 })
 
-test('gauges are read at collection', async () => {
+test('reads gauges at collection', async () => {
   let open = 3
   const { collect } = metered(
     {},

@@ -114,15 +114,15 @@ async function expectWhole(run: ScriptRun, records: readonly FedRecord[]): Promi
   expectSumsOfRequests(spans, undrawn > 0)
 }
 
-test('every script in order yields its tree', async () => {
+test('yields the tree of every script in order', async () => {
   await holds(cases(agentScript(), fc.constant(IN_ORDER)), ({ run, records }) => expectWhole(run, records))
 })
 
-test('interleaved and repeated records yield the same trees and counts', async () => {
+test('yields the same trees and counts for interleaved and repeated records', async () => {
   await holds(cases(agentScript(), COMPLETE_ARRIVAL), ({ run, records }) => expectWhole(run, records))
 })
 
-test('with losses and delays, every span is sound and every token counts at most once', async () => {
+test('keeps every span sound and counts every token at most once, with losses and delays', async () => {
   await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
     const { plugin, spans, samples } = await draw(records)
     expectAllAccounted(plugin, samples, records.length)
@@ -137,7 +137,7 @@ test('with losses and delays, every span is sound and every token counts at most
   })
 })
 
-test('with starts after their ends, everything counts once', async () => {
+test('counts everything once if starts arrive after their ends', async () => {
   await holds(cases(agentScript(), LATE_STARTS), async ({ run, records }) => {
     const { plugin, spans, samples } = await draw(records)
     expectAllAccounted(plugin, samples, records.length)
@@ -152,7 +152,7 @@ test('with starts after their ends, everything counts once', async () => {
   })
 })
 
-test('deterministic ids are the same for the same records', async () => {
+test('gives the same deterministic ids for the same records', async () => {
   const idsOf = (spans: readonly StoredSpan[]): string[] =>
     spans.map(({ traceId, spanId, parentSpanId, name }) => `${traceId} ${spanId} ${parentSpanId ?? '-'} ${name}`)
   await holds(cases(agentScript(), ANY_ARRIVAL), async ({ records }) => {
@@ -165,7 +165,7 @@ test('deterministic ids are the same for the same records', async () => {
   })
 })
 
-test('a much later record ends everything that is open', async () => {
+test('ends everything that is open at a much later record', async () => {
   const LATER = START_AT + 25 * 3_600_000
   const last: FedRecord[] = [
     { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
@@ -186,7 +186,7 @@ test('a much later record ends everything that is open', async () => {
   })
 })
 
-test('open spans are bounded: tools without an end, children without a start', async () => {
+test('bounds open spans: tools without an end, children without a start', async () => {
   const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
   const tell = (at: number, hook: string, payload: object): void =>
     void plugin.emitUntyped(hook, payload, { at: START_AT + at })
@@ -211,7 +211,7 @@ test('open spans are bounded: tools without an end, children without a start', a
   expect(plugin.reported).toEqual([])
 })
 
-test('ended turns leave nothing behind, however many turns and sessions', () => {
+test('leaves nothing behind after ended turns, however many turns and sessions', () => {
   const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
   const tell = (at: number, hook: string, payload: object): void =>
     void plugin.emitUntyped(hook, payload, { at: START_AT + at })

@@ -8,19 +8,19 @@ function openSince(steps: readonly Step[]): number | undefined {
   return since === undefined ? undefined : since - START_AT
 }
 
-test('nothing is open before the first turn and after the last', () => {
+test('reports nothing open before the first turn and after the last', () => {
   expect(openSince([])).toBeUndefined()
   expect(openSince([...began(), ...used(100), ...answered(200)])).toBeUndefined()
 })
 
-test('openSince is the start of the oldest open turn', () => {
+test('returns the start of the oldest open turn as openSince', () => {
   expect(openSince([...began(), ...used(100)])).toBe(0)
   const other: Step = [500, 'pre_llm_call', { session_id: 's2', turn_id: 't2' }]
   expect(openSince([...began(), other])).toBe(0)
   expect(openSince([...began(), other, ...answered(600)])).toBe(500)
 })
 
-test("a running child counts from the start of its parent's ended turn", () => {
+test("counts a running child from the start of its parent's ended turn", () => {
   const child: Step[] = [
     [120, 'on_session_start', { session_id: 'C' }],
     [130, 'pre_llm_call', { session_id: 'C', turn_id: 'ct1' }],

@@ -21,20 +21,20 @@ function sweepOf(...touches: [Named, number, number?][]): OrphanSweep<Named> {
 
 const names = (items: readonly Named[]): string[] => items.map(item => item.name)
 
-test('nothing is due before its limit', () => {
+test('returns nothing before its limit', () => {
   const sweep = sweepOf([watched('a'), 10])
   expect(names(sweep.dueAt(110))).toEqual([])
   expect(names(sweep.dueAt(111))).toEqual(['a'])
 })
 
-test('due items are returned once, the longest silent first', () => {
+test('returns due items once, the longest silent first', () => {
   const sweep = sweepOf([watched('a'), 10], [watched('b'), 20], [watched('c'), 200])
   expect(names(sweep.dueAt(150))).toEqual(['a', 'b'])
   expect(names(sweep.dueAt(150))).toEqual([])
   expect(sweep.size).toBe(1)
 })
 
-test('a touch postpones the limit', () => {
+test('postpones the limit at a touch', () => {
   const [a, b] = [watched('a'), watched('b')]
   const sweep = sweepOf([a, 10], [b, 20], [a, 90])
   expect(sweep.oldest()).toBe(b)
@@ -42,14 +42,14 @@ test('a touch postpones the limit', () => {
   expect(names(sweep.dueAt(191))).toEqual(['a'])
 })
 
-test('a late record with an earlier time does not shorten the limit', () => {
+test('does not shorten the limit for a late record with an earlier time', () => {
   const a = watched('a')
   const sweep = sweepOf([a, 100], [a, 10])
   expect(a.activityAt).toBe(100)
   expect(names(sweep.dueAt(180))).toEqual([])
 })
 
-test('a forgotten item is not returned', () => {
+test('does not return a forgotten item', () => {
   const [a, b, c] = [watched('a'), watched('b'), watched('c')]
   const sweep = sweepOf([a, 1], [b, 2], [c, 3])
   sweep.forget(b)
@@ -58,7 +58,7 @@ test('a forgotten item is not returned', () => {
   expect(sweep.oldest()).toBeUndefined()
 })
 
-test('a returned item that is touched is watched again', () => {
+test('watches a returned item again after a touch', () => {
   const a = watched('a')
   const sweep = sweepOf([a, 1])
   expect(names(sweep.dueAt(1000))).toEqual(['a'])
@@ -67,14 +67,14 @@ test('a returned item that is touched is watched again', () => {
   expect(names(sweep.dueAt(1101))).toEqual(['a'])
 })
 
-test('by the clock, the time at which an item was seen counts', () => {
+test('goes by the time at which an item was seen', () => {
   const [old, fresh] = [watched('old'), watched('fresh')]
   const sweep = sweepOf([old, 5000, 10], [fresh, 1, 90])
   expect(names(sweep.dueSeen(111))).toEqual(['old'])
   expect(names(sweep.dueSeen(191))).toEqual(['fresh'])
 })
 
-test('an item with a reason to be silent is due at the long limit', () => {
+test('applies the long limit to an item with a reason to be silent', () => {
   const [idle, busy] = [watched('idle'), watched('busy')]
   const sweep = new OrphanSweep<Named>(LIMIT, { limitMillis: 10 * LIMIT, isFor: item => item === busy })
   sweep.touch(busy, 10, 10)
@@ -86,7 +86,7 @@ test('an item with a reason to be silent is due at the long limit', () => {
   expect(sweep.size).toBe(0)
 })
 
-test('a touch, or the loss of that reason, puts it back under the short limit', () => {
+test('applies the short limit again after a touch, or once that reason is gone', () => {
   const all = [watched('touched'), watched('hastened'), watched('patient')]
   const [touched, hastened] = all as [Named, Named]
   const busy = new Set(all)
@@ -101,7 +101,7 @@ test('a touch, or the loss of that reason, puts it back under the short limit', 
   expect(names(sweep.dueSeen(301))).toEqual(['touched', 'hastened'])
 })
 
-test('each item is returned exactly once and not too early', () => {
+test('returns each item exactly once and not too early', () => {
   const step = fc.record({
     what: fc.constantFrom('touch', 'forget', 'due'),
     which: fc.nat(4),

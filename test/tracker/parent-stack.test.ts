@@ -14,14 +14,14 @@ function stackOf(...kinds: SpanKindName[]): { stack: ParentStack<TrackedSpan>; s
   return { stack, spans }
 }
 
-test('the innermost of a kind is the last one opened', () => {
+test('returns the last span opened as the innermost of a kind', () => {
   const { stack, spans } = stackOf('session', 'llm', 'api', 'tool', 'api', 'tool')
   expect(stack.innermost('api')).toBe(spans[4])
   expect(stack.innermost('session')).toBe(spans[0])
   expect(stack.innermost('skill')).toBeUndefined()
 })
 
-test('an end removes exactly its own span', () => {
+test('removes exactly its own span at an end', () => {
   const { stack, spans } = stackOf('session', 'tool', 'tool', 'tool')
   const middle = spans[2] as TrackedSpan
   expect(stack.remove(middle)).toBe(true)
@@ -29,7 +29,7 @@ test('an end removes exactly its own span', () => {
   expect(stack.innermost('tool')).toBe(spans[3])
 })
 
-test('an unknown end removes nothing', () => {
+test('removes nothing at an unknown end', () => {
   const { stack, spans } = stackOf('session', 'tool')
   expect(stack.remove(openSpan('tool', turn))).toBe(false)
   expect(stack.remove(spans[1] as TrackedSpan)).toBe(true)
@@ -37,7 +37,7 @@ test('an unknown end removes nothing', () => {
   expect(stack.size).toBe(1)
 })
 
-test('open spans are listed innermost first, as a copy', () => {
+test('lists open spans innermost first, as a copy', () => {
   const { stack, spans } = stackOf('session', 'llm', 'tool')
   for (const open of stack.all()) stack.remove(open)
   expect(stack.size).toBe(0)
@@ -47,7 +47,7 @@ test('open spans are listed innermost first, as a copy', () => {
   expect(spans).toHaveLength(3)
 })
 
-test('the outermost is found past the root', () => {
+test('finds the outermost past the root', () => {
   const { stack, spans } = stackOf('session', 'llm', 'tool')
   expect(stack.outermostBut(spans[0])).toBe(spans[1])
   expect(stack.outermostBut(spans[1])).toBe(spans[0])
@@ -56,7 +56,7 @@ test('the outermost is found past the root', () => {
 
 const NAMES: ReadonlySet<string> = new Set(['delegate_task', 'task'])
 
-test('a tool is found by name if it is the only one of these names', () => {
+test('finds a tool by name if it is the only one of these names', () => {
   const stack = new ParentStack<TrackedSpan>()
   const named = (tool_name: unknown): TrackedSpan => openSpan('tool', turn, { start: { tool_name } })
   const [first, second] = [named('Delegate_Task'), named('task')]
@@ -94,7 +94,7 @@ const step = fc.oneof(
   fc.constant('ask' as const),
 )
 
-test('any sequence gives the same answers as a plain list', () => {
+test('gives the same answers as a plain list for any sequence', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
       const stack = new ParentStack<TrackedSpan>()
@@ -122,7 +122,7 @@ test('any sequence gives the same answers as a plain list', () => {
   )
 })
 
-test('a start and an end visit few spans, however many are open', () => {
+test('visits few spans at a start and an end, however many are open', () => {
   let looks = 0
   const watched = (kind: SpanKindName): TrackedSpan => {
     const start = { tool_name: 'terminal' }

@@ -22,14 +22,14 @@ describe('an unknown hook', () => {
     ['pre_tool_cal', 'there is no hook pre_tool_cal, so it is ignored; did you mean pre_tool_call?'],
     ['preToolCall', 'there is no hook preToolCall, so it is ignored; did you mean pre_tool_call?'],
     ['something_else', 'there is no hook something_else, so it is ignored'],
-  ])('%s is one line, and counted', (hook, line) => {
+  ])('causes one line for %s, and is counted', (hook, line) => {
     const plugin = told(hook, IDS)
     expect(plugin.reported).toEqual([line])
     expect(plugin.stats().unread).toEqual({ hooks: 2, fields: 0, types: 0 })
     expect(plugin.stats().hooks.ignored).toBe(2)
   })
 
-  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('%s is ignored and not reported', hook => {
+  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('is not reported for %s, which is ignored', hook => {
     const plugin = told(hook, IDS)
     expect([plugin.reported, plugin.stats().unread.hooks, plugin.stats().hooks.ignored]).toEqual([[], 0, 2])
   })
@@ -41,7 +41,7 @@ describe('an unknown field', () => {
     ['toolName', 'tool_name'],
     ['sesion_id', 'session_id'],
     ['arg', 'args'],
-  ])('%s, near one that is not told, is one line, and counted', (field, meant) => {
+  ])('causes one line for %s, near an absent field, and is counted', (field, meant) => {
     const plugin = told('pre_tool_call', { [field]: 'x' })
     expect(plugin.reported).toEqual([
       `pre_tool_call: it has no field ${field}, so that is not read; did you mean ${meant}?`,
@@ -70,7 +70,7 @@ describe('a value of another type', () => {
     ['duration_ms', [12], 'a number and is a list'],
     ['tool_name', { name: 'ls' }, 'text and is an object'],
     ['session_id', false, 'text and is a boolean'],
-  ])('%s: %j is one line, and counted', (field, value, line) => {
+  ])('causes one line for %s: %j, and is counted', (field, value, line) => {
     const plugin = told('post_tool_call', { [field]: value })
     expect(plugin.reported).toEqual([`post_tool_call: ${field} should be ${line}; it counts as missing`])
     expect(plugin.stats().unread).toEqual({ hooks: 0, fields: 0, types: 2 })
@@ -97,35 +97,35 @@ describe('a value of another type', () => {
     ['error_type', null],
     ['result', 12],
     ['args', undefined],
-  ])('%s: %s can be read, or is absent', (field, value) => {
+  ])('leaves %s readable or absent: %s', (field, value) => {
     const plugin = told('post_tool_call', { [field]: value })
     expect([plugin.reported, plugin.stats().unread.types]).toEqual([[], 0])
   })
 })
 
 describe('any input', () => {
-  test('a name is masked and on one line', () => {
+  test('masks a name and puts it on one line', () => {
     const key = `sk-${'a1B2c3D4'.repeat(6)}`
     const lines = [told(`pre_tool_call\n${key}`, IDS).reported, told(`a person wrote this ${key}`, IDS).reported].flat()
     expect(lines).toHaveLength(2)
     for (const line of lines) expect(line).not.toMatch(new RegExp(`${key}|\n`))
   })
 
-  test('with capture off, only identifiers are shown', () => {
+  test('shows only identifiers with capture off', () => {
     const off = { content_capture: 'off' } as const
     expect(told('what a person wrote', IDS, off).reported).toEqual([
       'there is no hook (a name that is not shown), so it is ignored',
     ])
   })
 
-  test('a hundred lines are reported, and all are counted', () => {
+  test('reports a hundred lines, and counts all', () => {
     const plugin = createTestPlugin()
     for (let n = 0; n < 500; n++) plugin.emitUntyped(`something_${n}_else`)
     expect(plugin.reported).toHaveLength(100)
     expect(plugin.stats().unread.hooks).toBe(500)
   })
 
-  test('an object with very many fields is not checked, and its record counts', () => {
+  test('does not check an object with very many fields, and counts its record', () => {
     const plugin = createTestPlugin()
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`tool_nam${n}`, 1]))
     plugin.emitUntyped('pre_tool_call', { ...many, ...IDS })
@@ -134,7 +134,7 @@ describe('any input', () => {
     expect(plugin.stats().hooks.ok).toBe(1)
   })
 
-  test('a payload or field that throws costs nothing else', () => {
+  test('loses nothing else if a payload or field throws', () => {
     const plugin = createTestPlugin()
     const unlisted = new Proxy(
       { ...IDS, tool_name: 'ls' },
@@ -156,7 +156,7 @@ describe('any input', () => {
   })
 })
 
-test('the table has exactly the fields of the interfaces', () => {
+test('has exactly the fields of the interfaces in its table', () => {
   for (const hook of HOOK_NAMES) {
     expect(Object.keys(FIELDS[hook]).sort()).toEqual([...(CONTRACT_FIELDS.get(hook) ?? [])].sort())
   }
@@ -171,7 +171,7 @@ describe('nothing is reported about records of real agents', () => {
       .map(path => `${directory}/${path}`),
   )
 
-  test('there are captures of every agent', () => {
+  test('has captures of every agent', () => {
     const agents = new Set(captures.map(path => path.replace('test/fixtures/', '').split('/')[0]))
     expect([...agents].sort()).toEqual([
       'ai-sdk',
@@ -192,7 +192,7 @@ describe('nothing is reported about records of real agents', () => {
     ])
   })
 
-  test.each(sample(captures, 16))(`%s, ${SAMPLED}`, async capture => {
+  test.each(sample(captures, 16))(`reports nothing for %s, ${SAMPLED}`, async capture => {
     const plugin = createTestPlugin()
     for await (const entry of new RecordReader(undefined).read(createReadStream(root + capture))) {
       if ('record' in entry) plugin.emitUntyped(entry.record.hook, entry.record.payload, entry.record.meta)
@@ -217,7 +217,7 @@ describe('a value with nothing readable', () => {
     [{ input_tokens: null }, false],
     [{ input_tokens: 0, output_tokens: 0 }, false],
     [{ total_tokens: 12 }, false],
-  ])('usage %o: %s', (usage, isSaid) => {
+  ])('is reported for usage %o: %s', (usage, isSaid) => {
     const plugin = told('post_api_request', { ...IDS, usage })
     expect(plugin.reported).toEqual(isSaid ? [USAGE] : [])
     expect(plugin.stats().unread.types).toBe(isSaid ? 2 : 0)
@@ -230,12 +230,12 @@ describe('a value with nothing readable', () => {
     ['pending', undefined],
     ['  OK ', undefined],
     ['', undefined],
-  ])('the status %s of a tool', (status, line) => {
+  ])('is reported for the status %s of a tool', (status, line) => {
     const plugin = told('post_tool_call', { ...IDS, tool_name: 'ls', status })
     expect(plugin.reported).toEqual(line === undefined ? [] : [`post_tool_call: ${line}`])
   })
 
-  test('the status of a result is not checked', () => {
+  test('is not reported for the status of a result', () => {
     expect(told('post_tool_call', { ...IDS, tool_name: 'ls', result: { status: 'brilliant' } }).reported).toEqual([])
   })
 })

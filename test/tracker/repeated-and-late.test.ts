@@ -1,5 +1,6 @@
 /** Records that come twice, late, or without the company that they expect. */
 import { describe, expect, test } from 'vitest'
+import { createTestPlugin } from '../../src/testing.ts'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import {
   all,
@@ -44,7 +45,7 @@ describe('a side call that began before its turn did', () => {
     expect(only(plugin, 'agent').attributes).toMatchObject({ 'hermes.platform': 'cli' })
   })
 
-  test('that names no turn opens none, and is no part of the next one', () => {
+  test('opens no turn if it names none, and is no part of the next one', () => {
     const [loose, returned] = sideCall(10, { session_id: 's1' })
     const plugin = told([loose, ...began().slice(1), returned, ...answered(300)])
     expect(plugin.tree()).toBe(text`
@@ -56,7 +57,7 @@ describe('a side call that began before its turn did', () => {
     expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
   })
 
-  test('that names no turn is recognised when repeated', () => {
+  test('is recognised when repeated if it names no turn', () => {
     const loose = sideCall(10, { session_id: 's1' })
     const plugin = told([...loose, ...loose])
     expect(plugin.tree()).toBe('aux.title OK')
@@ -79,7 +80,7 @@ describe('a repeated record of a finished turn', () => {
     [', whose turn has no id', withoutTurnIds, []],
     [', whose turn has no id, after the end of its session', withoutTurnIds, [gone]],
   ])('leaves nothing behind%s', (_where, steps, end) => {
-    test.each(repeats)('%d %s', (_at, _hook, place) => {
+    test.each(repeats)('is ignored: %d %s', (_at, _hook, place) => {
       const plugin = told([...steps, ...end])
       const before = { tree: plugin.tree(), ...plugin.stats() }
       feedSteps(plugin, [steps[place] as Step])
@@ -282,7 +283,7 @@ describe('an end without a start', () => {
     ['post_api_request', 'hermes.tokens.input', { api_request_id: 'r1', usage: { prompt_tokens: 1 } }],
     ['post_approval_response', 'hermes.approval.count', { tool_call_id: 'c1', choice: 'once' }],
     ['post_control_hook', 'hermes.hook.runs', { hook_run_id: 'h1', verdict: 'block' }],
-  ])('counts once, when it comes twice: %s', async (hook, counter, payload) => {
+  ])('counts once when repeated: %s', async (hook, counter, payload) => {
     const end: Step = [100, hook, { ...TURN, ...payload }]
     const plugin = told([end, end])
     expect((await series(plugin, counter)).reduce((sum, { value }) => sum + value, 0)).toBe(1)
@@ -308,18 +309,21 @@ describe('a repeated first attempt of a request', () => {
     return told([...began(), first, failed, second, again(first, failed), done, ...answered(400)])
   }
 
-  test.each([true, false])('its start does not end the second (numbered by the host: %s)', numbered => {
+  test.each([true, false])('does not end the second attempt by its start (numbered by the host: %s)', numbered => {
     expect(attempts(numbered, first => first).tree()).toBe(tree)
   })
 
-  test.each([true, false])('its failure does not fail the second (numbered by the host: %s)', async numbered => {
-    const plugin = attempts(numbered, (_, failed) => failed)
-    expect(plugin.tree()).toBe(tree)
-    expect(await seriesText(plugin, 'hermes.retry.count')).toEqual(['model=qwen3 provider=unknown → 1'])
-  })
+  test.each([true, false])(
+    'does not fail the second attempt by its failure (numbered by the host: %s)',
+    async numbered => {
+      const plugin = attempts(numbered, (_, failed) => failed)
+      expect(plugin.tree()).toBe(tree)
+      expect(await seriesText(plugin, 'hermes.retry.count')).toEqual(['model=qwen3 provider=unknown → 1'])
+    },
+  )
 
   test.each([true, false])(
-    'its failure counts once, when the turn broke off in the second (numbered by the host: %s)',
+    'counts its failure once if the turn broke off in the second (numbered by the host: %s)',
     async numbered => {
       const number = (retry_count: number) => (numbered ? { retry_count } : {})
       const first: Step = [100, 'pre_api_request', { ...request, ...number(0) }]
@@ -333,7 +337,7 @@ describe('a repeated first attempt of a request', () => {
 })
 
 describe('tools without an id', () => {
-  test('two calls within one millisecond stay two', async () => {
+  test('creates two spans for two calls within one millisecond', async () => {
     const call = { tool_call_id: undefined }
     const [[at, , start = {}], [, , end = {}]] = used(100, call) as [Step, Step]
     const twice: Step[] = [
@@ -373,7 +377,7 @@ describe('an end that arrives before its turn', () => {
     ['again after its start', [end, start, end]],
     ['again when its turn has begun otherwise', [end, ...used(50), end, start, end]],
     ['again after its turn', [end, start, ...answered(400), end]],
-  ])('counts in the turn that its start opens, and once when it comes %s', async (_when, steps) => {
+  ])('counts in the turn that its start opens, and once when repeated %s', async (_when, steps) => {
     const plugin = told([...steps, ...answered(400)])
     expect(all(plugin, 'api.qwen3')).toHaveLength(1)
     expect(attributes(plugin, 'agent')).toMatchObject({
@@ -395,7 +399,7 @@ describe('an end that arrives before its turn', () => {
   })
 })
 
-test('a delegation that ends before its start and once more is one', async () => {
+test('is one delegation if it ends before its start and once more', async () => {
   const child = { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: 'c1', child_status: 'ok' }
   const end: Step = [200, 'subagent_stop', child]
   const again: Step[] = [
@@ -424,4 +428,43 @@ describe('a start that is repeated after the end of a later attempt', () => {
     `)
     expect(plugin.stats()).toMatchObject({ hooks: { duplicate: 1 }, spansOpen: 0 })
   })
+})
+
+test('is late without a time if a later attempt has ended: it opens no span', () => {
+  const plugin = createTestPlugin({ host: 'agent' })
+  const request = { ...TURN, api_request_id: 'r2', api_call_count: 2, model: 'qwen3' }
+  const failed = { ...request, error: { type: 'RateLimit' }, retryable: true }
+  plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
+  plugin.emit('pre_api_request', { ...request, retry_count: 0 })
+  plugin.emit('api_request_error', { ...failed, retry_count: 0 })
+  plugin.emit('api_request_error', { ...failed, retry_count: 1 })
+  plugin.emit('pre_api_request', { ...request, retry_count: 2 })
+  plugin.emit('post_api_request', { ...request, retry_count: 2 })
+  plugin.emit('pre_api_request', { ...request, retry_count: 1 })
+  plugin.emit('post_llm_call', { ...TURN, model: 'qwen3' })
+  plugin.emit('on_session_end', { ...TURN, completed: true })
+  plugin.emit('pre_api_request', { ...request, retry_count: 1 })
+  expect(plugin.stats()).toMatchObject({ hooks: { duplicate: 2 }, turnsOpen: 0, spansOpen: 0 })
+  expect(plugin.tree()).toBe(text`
+    agent OK
+      llm.qwen3 OK
+        api.qwen3 ERROR RateLimit
+        api.qwen3 ERROR RateLimit
+        api.qwen3 OK
+  `)
+})
+
+test('begins no second turn as a late prompt without a time if the turn that it names has ended without one', async () => {
+  const plugin = createTestPlugin({ host: 'agent' })
+  plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
+  plugin.emit('pre_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' })
+  plugin.emit('post_api_request', { ...TURN, api_request_id: 'r1' })
+  plugin.emit('on_session_end', { ...TURN, completed: true })
+  plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
+  await plugin.shutdown()
+  expect(plugin.tree()).toBe(text`
+    agent OK
+      api.qwen3 OK
+      llm.qwen3 UNSET (incomplete: shutdown)
+  `)
 })

@@ -10,8 +10,8 @@ function fired(payload: Payload, at: number = START_AT + 500, hook: HookName = '
   return { hook, at, payload, facts: {} }
 }
 
-describe('a time is accepted', () => {
-  test.each([START_AT, START_AT + 0.25, 1e12])('if it is epoch milliseconds: %d', at => {
+describe('the time of a record', () => {
+  test.each([START_AT, START_AT + 0.25, 1e12])('is accepted as epoch milliseconds: %d', at => {
     expect(plausibleAt(at)).toBe(at)
   })
 
@@ -26,19 +26,19 @@ describe('a time is accepted', () => {
     START_AT * 1000,
     `${START_AT}`,
     {},
-  ])('and not when it is %s', at => {
+  ])('is rejected if it is %s', at => {
     expect(plausibleAt(at)).toBeUndefined()
   })
 })
 
-describe('a span ends', () => {
+describe('the end of a span', () => {
   const startAt = START_AT + 100
 
-  test('at the time of its record', () => {
+  test('is the time of its record', () => {
     expect(endTime('tool', fired({}), startAt)).toBe(START_AT + 500)
   })
 
-  test("at the host's time for a request", () => {
+  test("is the host's time for a request", () => {
     expect(endTime('api', fired({ ended_at: (START_AT + 450) / 1000 }), startAt)).toBeCloseTo(START_AT + 450, 3)
   })
 
@@ -48,15 +48,15 @@ describe('a span ends', () => {
     ['in milliseconds by mistake', START_AT + 450],
     ['in words', 'soon'],
     ['at NaN', Number.NaN],
-  ])('with its record, when the host says that it did %s', (_what, ended_at) => {
+  ])('is the time of its record if the host reports one %s', (_what, ended_at) => {
     expect(endTime('api', fired({ ended_at }), startAt)).toBe(START_AT + 500)
   })
 
-  test('with its record if it is no request', () => {
+  test('is the time of its record if it is no request', () => {
     expect(endTime('tool', fired({ ended_at: (START_AT + 450) / 1000 }), startAt)).toBe(START_AT + 500)
   })
 
-  test('never before its start', () => {
+  test('is never before its start', () => {
     expect(endTime('tool', fired({}, START_AT), startAt)).toBe(startAt)
   })
 })
@@ -73,37 +73,37 @@ describe('a duration from the host', () => {
     ['api', { duration_ms: 35 }, undefined],
     ['tool', { api_duration: 1 }, undefined],
     ['tool', {}, undefined],
-  ] as const)('%s %j is %s milliseconds', (kind, payload, millis) => {
+  ] as const)('converts %s %j to %s milliseconds', (kind, payload, millis) => {
     expect(reportedDuration(kind, payload)).toBe(millis)
   })
 })
 
-describe('a request is measured', () => {
-  test("by the host's duration for the first attempt", () => {
+describe('the measured duration', () => {
+  test("is the host's for the first attempt at a request", () => {
     expect(measuredDuration('api', { api_duration: 2 }, 0, 1900)).toBe(2000)
   })
 
-  test("by its own span for a retry, because the host's duration covers earlier attempts", () => {
+  test("is that of its own span for a retry, because the host's duration covers earlier attempts", () => {
     expect(measuredDuration('api', { api_duration: 9 }, 1, 1900)).toBe(1900)
   })
 
-  test("by its own span if the host's duration clearly exceeds it", () => {
+  test("is that of its own span if the host's duration clearly exceeds it", () => {
     expect(measuredDuration('api', { api_duration: 22.643 }, 0, 96)).toBe(96)
     expect(measuredDuration('auxiliary', { api_duration: 22.643 }, 0, 96)).toBe(96)
     expect(measuredDuration('api', { api_duration: 0.346 }, 0, 96)).toBe(346)
     expect(measuredDuration('api', { api_duration: 0.347 }, 0, 96)).toBe(96)
   })
 
-  test("by the host's duration if the start of a retry was not seen", () => {
+  test("is the host's if the start of a retry was not seen", () => {
     expect(measuredDuration('api', { api_duration: 2 }, 1, undefined)).toBe(2000)
   })
 
-  test('by its span if the host sends no duration', () => {
+  test('is that of its span if the host sends no duration', () => {
     expect(measuredDuration('api', {}, 0, 1900)).toBe(1900)
     expect(measuredDuration('api', {}, 0, undefined)).toBeUndefined()
   })
 
-  test('unlike everything else, which is measured by its span', () => {
+  test('is that of its span for everything but requests', () => {
     expect(measuredDuration('tool', { api_duration: 2 }, 0, 1900)).toBe(1900)
   })
 })

@@ -11,7 +11,7 @@ describe('read', () => {
     ['with flags that we do not know', `00-${TRACE}-${SPAN}-03`, 1],
     ['of a later version, with more to it', `01-${TRACE}-${SPAN}-01-what-the-future-brings`, 1],
     ['between blanks', `  00-${TRACE}-${SPAN}-01\n`, 1],
-  ])('one that is %s', (_what, text, traceFlags) => {
+  ])('parses one that is %s', (_what, text, traceFlags) => {
     expect(parseTraceparent(text)).toEqual({ traceId: TRACE, spanId: SPAN, traceFlags, isRemote: true })
   })
 
@@ -30,12 +30,12 @@ describe('read', () => {
     ['the version that means none', `ff-${TRACE}-${SPAN}-01`],
     ['a version that allows no more to it, with more to it', `00-${TRACE}-${SPAN}-01-more`],
     ['a long text', `00-${TRACE}-${SPAN}-01`.repeat(100_000)],
-  ])('none out of %s', (_what, value) => {
+  ])('returns none for %s', (_what, value) => {
     expect(parseTraceparent(value)).toBeUndefined()
   })
 })
 
-test('written as it is read', () => {
+test('formats it as parsed', () => {
   for (const flags of ['00', '01']) {
     const text = `00-${TRACE}-${SPAN}-${flags}`
     const context = parseTraceparent(text)

@@ -35,8 +35,8 @@ function close(registry: TurnRegistry, turn: TrackedTurn, endAt: number, closedA
   registry.rememberEnded(turn, { anchor: ROOT_CONTEXT, endAt, closedAt, isSilent: false })
 }
 
-describe('a record belongs to', () => {
-  test('the turn of its session that it names', () => {
+describe('the turn of a record', () => {
+  test('is the turn of its session that it names', () => {
     const { registry, open } = registryWith()
     const [first, second] = [open('s1', 't1'), open('s1', 't2', { isSide: true })]
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(first)
@@ -44,14 +44,14 @@ describe('a record belongs to', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't3' }), false)).toBeUndefined()
   })
 
-  test('the turn of its session if it names none', () => {
+  test('is the turn of its session if it names none', () => {
     const { registry, open } = registryWith()
     const main = open('s1', 't1')
     open('s1', 't2', { isSide: true })
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1' }), false)).toBe(main)
   })
 
-  test('no turn of another session, host or name', () => {
+  test('is no turn of another session, host or name', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
@@ -59,7 +59,7 @@ describe('a record belongs to', () => {
     expect(registry.findOrIndex('', ids({ sessionId: 's1' }), false)).toBeUndefined()
   })
 
-  test('no turn whose ids concatenate to the same text', () => {
+  test('is no turn whose ids concatenate to the same text', () => {
     const { registry, open } = registryWith()
     open('a\u0000b', 'c')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 'a', turnId: 'b\u0000c' }), false)).toBeUndefined()
@@ -68,7 +68,7 @@ describe('a record belongs to', () => {
 })
 
 describe('a turn that was opened without an id', () => {
-  test('takes the first id of its session, and records it once', () => {
+  test('gets the first id of its session, and records it once', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
@@ -79,7 +79,7 @@ describe('a turn that was opened without an id', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBeUndefined()
   })
 
-  test('does not take the id of an ended turn', () => {
+  test('does not get the id of an ended turn', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
     const next = open('s1')
@@ -88,7 +88,7 @@ describe('a turn that was opened without an id', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(next)
   })
 
-  test('takes none from a look-up', () => {
+  test('gets none from a look-up', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
     expect(registry.find(HOST, ids({ sessionId: 's1', turnId: 'guess' }))).toBeUndefined()
@@ -159,7 +159,7 @@ describe('a record without a session', () => {
     expect(registry.findOrIndex(HOST, ids({ toolCallId: 'c1' }), false)).toBeUndefined()
   })
 
-  test('without any id joins the only open turn of its host, and neither of two', () => {
+  test('joins the only open turn of its host without any id, and neither of two', () => {
     const { registry, open } = registryWith()
     const only = open('s1', 't1')
     open('p1', 't1', { host: 'pi' })
@@ -229,7 +229,7 @@ describe('an ended turn', () => {
   })
 })
 
-test('open turns are counted', () => {
+test('counts open turns', () => {
   const { registry, open } = registryWith()
   const turns = [open('s1', 't1'), open('s1', 't2', { isSide: true }), open('p1', 't1', { host: 'pi' })]
   expect(registry.openCount).toBe(3)
@@ -242,7 +242,7 @@ test('open turns are counted', () => {
   expect([...registry.openTurns()]).toEqual([])
 })
 
-test('a torn-down session is a new one when its id is used again', () => {
+test('treats a torn-down session as new when its id is used again', () => {
   const { registry } = registryWith()
   const before = registry.session(HOST, ids({ sessionId: 's1' }))
   registry.forgetSession(before)
@@ -250,7 +250,7 @@ test('a torn-down session is a new one when its id is used again', () => {
   expect(registry.session(HOST, ids({ sessionId: 's1' }))).not.toBe(before)
 })
 
-test('idle sessions are bounded, those with an open turn are kept', () => {
+test('bounds idle sessions, and keeps those with an open turn', () => {
   const { registry, open } = registryWith()
   const turn = open('busy', 't1')
   for (let session = 0; session < 5000; session += 1) registry.session(HOST, ids({ sessionId: `s${session}` }))

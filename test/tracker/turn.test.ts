@@ -9,7 +9,7 @@ const QUEUE = slot('tool', 'queue')
 const turn = () => turnOf(new TrackedSession('s1', 'hermes', 's1'), 't1')
 
 describe('a turn reports', () => {
-  test('which tool and which request is open under an id', () => {
+  test('names the tool and the request open under an id', () => {
     const one = turn()
     const tool = openSpan('tool', one, { slot: slot('tool', 'x') })
     const request = openSpan('api', one, { slot: slot('api', 'x') })
@@ -23,7 +23,7 @@ describe('a turn reports', () => {
     expect(one.openCount).toBe(1)
   })
 
-  test('which request has ended', () => {
+  test('names the request that has ended', () => {
     const one = turn()
     const mark = { context: INVALID_SPAN_CONTEXT, startAt: 1, endAt: 2, attempt: 0, byHost: true, failed: false }
     one.history.keepEnded(slot('api', 'r1'), mark)
@@ -32,7 +32,7 @@ describe('a turn reports', () => {
   })
 })
 
-test('of spans in one slot the one that started first is found', () => {
+test('returns the span that started first of several in one slot', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.constant('start' as const), fc.nat(20)), { maxLength: 40 }), steps => {
       const one = turn()

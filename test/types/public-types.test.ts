@@ -23,13 +23,13 @@ const WORKED_OUT = new Set([
   ...['AnyVerdict', 'Cancellable', 'ProviderEvent', 'Repeatable'],
 ])
 
-test('there are entries', () => {
+test('has entries', () => {
   expect(ENTRIES).toContain(MAIN)
   expect(dist.exported(MAIN).size).toBeGreaterThan(40)
 })
 
 describe.each(ENTRIES)('%s', entry => {
-  test('every type that its functions and types speak of can be imported by name', () => {
+  test('exports the name of every type in its functions and types', () => {
     const ofHost = entry.replace(/hooks(?=\.d\.ts$)/, 'index')
     const others = /hooks|guards/.test(entry) ? [MAIN, HOOKS_ENTRY, ofHost] : [MAIN]
     const names = new Set([entry, ...others].flatMap(each => [...dist.exported(each).keys()]))
@@ -41,7 +41,7 @@ describe.each(ENTRIES)('%s', entry => {
   })
 
   // The members of an agent's own interface are the agent's to describe.
-  test('everything that it exports, and every member of ours, has a doc comment', () => {
+  test('has a doc comment for every export, and for every member of ours', () => {
     const silent = [...dist.exported(entry)]
       .flatMap(([name, place]) => dist.undocumented(place).map(member => name + member))
       .filter(at => !(entry.startsWith('agents/') && at.includes('.')))
@@ -50,17 +50,17 @@ describe.each(ENTRIES)('%s', entry => {
 })
 
 describe('the same words everywhere', () => {
-  test.each(KEY_NAMES)('the key %s', key => {
+  test.each(KEY_NAMES)('describes the key %s', key => {
     const doc = dist.docOf({ file: 'plugin/config/types.d.ts', name: 'UserConfig' }, key)
     expect(doc).toContain(KEY_ROWS[key].about)
     expect(doc).toContain(variableOf(key))
   })
 
-  test.each(Object.entries(BACKEND_FIELDS))('the field %s of a backend', (field, about) => {
+  test.each(Object.entries(BACKEND_FIELDS))('describes the field %s of a backend', (field, about) => {
     expect(dist.docOf({ file: 'plugin/config/types.d.ts', name: 'UserBackend' }, field)).toBe(about)
   })
 
-  test.each(Object.entries(HOOKS))('the hook %s', (hook, about) => {
+  test.each(Object.entries(HOOKS))('describes the hook %s', (hook, about) => {
     const doc = dist.docOf({ file: 'contract/hooks.d.ts', name: 'HookPayloads' }, hook)
     expect(doc).toBe(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`)
   })

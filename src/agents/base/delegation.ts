@@ -1,6 +1,6 @@
 import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
-import type { Records } from './records.ts'
+import type { RecordScope, Records } from './records.ts'
 
 type Ids = Pick<
   LoosePayload<'subagent_stop'>,
@@ -36,4 +36,20 @@ export class DelegatedTask {
     const end = { child_status: status, child_summary: summary, duration_ms: durationMillis }
     this.#records.addRecord('subagent_stop', at, { ...this.ids, ...end }, correlation)
   }
+}
+
+/** A task for a child agent with a session of its own. @param at when the child began */
+export function childTask(
+  parent: RecordScope,
+  at: number,
+  { agentId, role, callId }: { readonly agentId: string; readonly role?: unknown; readonly callId: string | undefined },
+): DelegatedTask {
+  return new DelegatedTask(parent.records, at, {
+    parent_session_id: parent.sessionId,
+    parent_turn_id: parent.turnId,
+    child_session_id: agentId,
+    child_subagent_id: agentId,
+    child_role: role,
+    tool_call_id: callId,
+  })
 }

@@ -1,10 +1,9 @@
 import type { LoosePayload } from '../host-event.ts'
+import { AgentLoop, AgentSession } from './agent-loop.ts'
 import { LimitedMap } from './limited-map.ts'
-import type { Records } from './records.ts'
-import { RequestCounter } from './requests.ts'
 import { Tool } from './tool.ts'
 import { toolKey } from './tool-key.ts'
-import { HostTurn, type TurnResult } from './turn.ts'
+import type { TurnResult } from './turn.ts'
 
 const TURNS_LIMIT = 100
 const TOOLS_LIMIT = 1000
@@ -36,36 +35,11 @@ class HookedCall extends Tool<HookedTurn> {
 }
 
 /** A turn of an agent whose hooks report prompts and tools, and no requests. */
-export class HookedTurn extends HostTurn {
-  readonly startAt: number
-  readonly requests: RequestCounter = new RequestCounter(this)
+export class HookedTurn extends AgentLoop<HookedSession> {
   readonly toolCalls: LimitedMap<string, HookedCall> = new LimitedMap(TOOLS_LIMIT)
-  readonly #platform: string
-  #prompt: { readonly at: number; readonly text: unknown } | undefined
-  model: string | undefined
   answer: unknown
-  lastAt: number
-  previousAt: number
-  hasEnded = false
+  previousAt: number = this.startAt
   #made = 0
-
-  constructor(session: HookedSession, turnId: string, at: number, prompt: unknown) {
-    super(session.records, session.id, turnId)
-    this.startAt = at
-    this.lastAt = at
-    this.previousAt = at
-    this.#platform = session.platform
-    this.#prompt = { at, text: prompt }
-    this.model = session.model
-  }
-
-  emitPrompt(prompt?: unknown): void {
-    if (this.#prompt === undefined) return
-    const { at, text } = this.#prompt
-    this.#prompt = undefined
-    const facts = { user_message: prompt ?? text, model: this.model, platform: this.#platform }
-    this.emit('pre_llm_call', at, facts)
-  }
 
   startTool(at: number, called: ReportedCall): void {
     if (called.id !== undefined && this.toolCalls.has(called.id)) return
@@ -124,33 +98,21 @@ export class HookedTurn extends HostTurn {
       const correlation = call.isMadeUp ? 'inferred' : undefined
       if (call.state === 'running') call.emitEnd(Math.max(at, call.startAt), { status: 'cancelled' }, correlation)
     }
-    const { model, answer } = this
-    this.emitAnswer(at, answer, model)
-    this.emitEnd(at, { outcome, reason, model, platform: this.#platform })
+    this.emitLoopEnd(at, { outcome, reason, text: this.answer })
   }
 }
 
-export class HookedSession {
-  readonly records: Records
-  readonly id: string
-  readonly platform: string
-  model: string | undefined
+export class HookedSession extends AgentSession {
   readonly #turns = new LimitedMap<string, HookedTurn>(TURNS_LIMIT)
   #count = 0
-  #isAnnounced = false
   turn: HookedTurn | undefined
-
-  constructor(records: Records, id: string, platform: string) {
-    this.records = records
-    this.id = id
-    this.platform = platform
-  }
 
   /** Handles a prompt, which ends the previous turn. @param turnId if undefined, turns are numbered */
   startTurn(at: number, prompt: unknown, turnId?: string): void {
     const known = turnId === undefined ? undefined : this.#turns.get(turnId)
     const turn = known ?? this.#open(at, turnId, prompt)
-    turn.emitPrompt(prompt)
+    if (turn.prompt !== undefined) turn.prompt = { at: turn.startAt, text: prompt ?? turn.prompt.text }
+    turn.emitPrompt()
   }
 
   /** Returns the turn that a hook belongs to. If its prompt was not received, the turn begins here. */
@@ -167,27 +129,21 @@ export class HookedSession {
     return turns.findLast(({ startAt }) => startAt <= at) ?? turns[0]
   }
 
-  get isOpen(): boolean {
-    return this.#isAnnounced
-  }
-
   #open(at: number, turnId: string | undefined, prompt: unknown): HookedTurn {
     this.turn?.endTurn(this.turn.lastAt, 'interrupted')
     this.#count += 1
-    const turn = new HookedTurn(this, turnId ?? `${this.id}:${this.#count}`, at, prompt)
+    const turn = new HookedTurn(this, { turnId: turnId ?? `${this.id}:${this.#count}` }, at, prompt)
     this.turn = turn
     this.#turns.set(turn.turnId ?? '', turn)
-    if (this.#isAnnounced) return turn
-    this.#isAnnounced = true
-    turn.emit('on_session_start', at, { model: this.model, platform: this.platform })
+    turn.announceSession()
     return turn
   }
 
   endSession(at: number, outcome: TurnResult, reason: string): void {
     this.turn?.endTurn(at, outcome, reason)
     this.turn = undefined
-    if (!this.#isAnnounced) return
-    this.#isAnnounced = false
+    if (!this.isAnnounced) return
+    this.isAnnounced = false
     this.records.addRecord('on_session_finalize', at, { session_id: this.id, platform: this.platform, reason })
   }
 }

@@ -1,5 +1,7 @@
+import { textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
+import { Approval } from './approval.ts'
 import type { RecordScope } from './records.ts'
 
 /** One tool call. Its id must be unique in the turn. Times are epoch milliseconds. */
@@ -10,6 +12,7 @@ export class Tool<Of extends RecordScope = RecordScope> {
   args: unknown
   requestId: string | undefined
   startAt: number
+  approval: Approval | undefined
   /** `asked`: requested by the model. `running`: start emitted. `ended`: end emitted. */
   state: 'asked' | 'running' | 'ended' = 'asked'
 
@@ -18,6 +21,19 @@ export class Tool<Of extends RecordScope = RecordScope> {
     this.id = id
     this.name = name
     this.startAt = startAt
+  }
+
+  /** Sets the name and arguments, as far as they are known, of a call that has not started. */
+  describe(name: unknown, args: unknown): void {
+    if (this.state !== 'asked') return
+    this.name = textOf(name) ?? this.name
+    this.args = args ?? this.args
+  }
+
+  /** Requests the user's approval for this call. @param facts a new object, which is modified */
+  requestApproval(at: number, facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
+    this.approval = new Approval(this.turn, this.id, this.name, at)
+    this.approval.emitRequest(facts, correlation)
   }
 
   emitStart(correlation?: Correlation): void {

@@ -5,7 +5,7 @@ import { startChild } from '../claude-code/children.ts'
 import { DELEGATING } from '../claude-code/session.ts'
 import { endRemainingCalls } from './calls.ts'
 import { endAttempts, larger } from './requests.ts'
-import type { SdkChild, SdkLoop, SdkSession } from './session.ts'
+import type { SdkLoop, SdkSession } from './session.ts'
 
 /** Handles `task_started`, the only event with both a child agent and its tool call. */
 export function handleTaskStarted(session: SdkSession, at: number, data: unknown): void {
@@ -15,8 +15,8 @@ export function handleTaskStarted(session: SdkSession, at: number, data: unknown
   const callId = idOf(peek(data, 'tool_use_id'))
   if (callId !== undefined) session.callOfAgent.set(agentId, callId)
   const known = session.children.get(agentId)
-  const starter = session.children.get(idOf(peek(data, 'parent_task_id')) ?? '')?.loop
-  if (known === undefined || known.loop.hasEnded) startChild(session, at, { agentId, data, starter })
+  const starter = session.children.get(idOf(peek(data, 'parent_task_id')) ?? '')
+  if (known === undefined || known.hasEnded) startChild(session, at, { agentId, data, starter })
   else if (session.calls.has(callId ?? '')) known.callId ??= callId
 }
 
@@ -31,7 +31,7 @@ export function loopOfAgent(session: SdkSession, at: number, agentId: string, da
 }
 
 function runningLoop(session: SdkSession, agentId: unknown): SdkLoop | undefined {
-  const loop = session.children.get(idOf(agentId) ?? '')?.loop
+  const loop = session.children.get(idOf(agentId) ?? '')
   return loop?.hasEnded === true ? undefined : loop
 }
 
@@ -47,7 +47,7 @@ export function handleSubagentStop(session: SdkSession, at: number, data: unknow
 /** Handles `task_notification`: a background child has ended. The usage of a foreground child comes with its tool's result. */
 export function handleTaskNotification(session: SdkSession, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'task_id')) ?? '')
-  if (child === undefined || child.loop.hasEnded) return
+  if (child === undefined || child.hasEnded) return
   child.notified = { at, data }
   const call = session.calls.get(child.callId ?? '')
   if (call === undefined || call.state === 'ended') endChild(child, at)
@@ -60,50 +60,47 @@ export function noteDelegationResult({ session }: SdkLoop, at: number, data: unk
   const response = peek(data, 'tool_response')
   if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
   for (const child of session.children.values()) {
-    if (child.callId !== call.id || child.loop.hasEnded) continue
+    if (child.callId !== call.id || child.hasEnded) continue
     child.handedBack = { at, response, hasFailed: response === undefined }
     // Without a notification, messages of the child may still be pending: the notification follows them.
     if (child.notified !== undefined) endChild(child, at)
   }
 }
 
-function outcomeOf(child: SdkChild): TurnResult {
-  const { loop } = child
-  const said = peek(child.notified?.data, 'status')
-  if (said === 'failed' || loop.failure !== undefined || child.handedBack?.hasFailed) return 'failed'
-  if (said === 'completed' || child.handedBack !== undefined) return 'completed'
-  return said === undefined && loop.stopped !== undefined ? 'completed' : 'interrupted'
+function outcomeOf({ failure, notified, handedBack, stopped }: SdkLoop): TurnResult {
+  const said = peek(notified?.data, 'status')
+  if (said === 'failed' || failure !== undefined || handedBack?.hasFailed) return 'failed'
+  if (said === 'completed' || handedBack !== undefined) return 'completed'
+  return said === undefined && stopped !== undefined ? 'completed' : 'interrupted'
 }
 
-export function endChild(child: SdkChild, now: number): void {
-  const { loop, notified } = child
+export function endChild(loop: SdkLoop, now: number): void {
+  const { notified, model } = loop
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const outcome = outcomeOf(child)
-  const at = loop.stopped?.at ?? notified?.at ?? child.handedBack?.at ?? now
-  const { model } = loop
+  const outcome = outcomeOf(loop)
+  const at = loop.stopped?.at ?? notified?.at ?? loop.handedBack?.at ?? now
   loop.emitPrompt()
-  if (outcome === 'completed') addLastAnswer(child, at)
+  if (outcome === 'completed') addLastAnswer(loop, at)
   endAttempts(loop, { at, isCut: outcome === 'interrupted', stopReason: 'end_turn' })
   endRemainingCalls(loop, at)
   const text = loop.stopped?.text
   loop.emitAnswer(at, text, model)
   loop.emitEnd(at, { outcome, reason: outcome === 'failed' ? (loop.failure ?? 'failed') : outcome, model })
-  child.task.emitEnd(Math.max(at, notified?.at ?? at), {
+  loop.task?.emitEnd(Math.max(at, notified?.at ?? at), {
     status: outcome,
     summary: text ?? textOf(peek(notified?.data, 'summary')),
     durationMillis: numberOf(peek(peek(notified?.data, 'usage'), 'duration_ms')),
   })
-  child.notified = undefined
-  child.handedBack = undefined
+  loop.notified = undefined
+  loop.handedBack = undefined
 }
 
 /**
  * Adds a child's last answer. For a foreground child, the SDK reports only its text and usage, and no message. For a background
  * child, it reports the size of the context at the end, which equals the tokens of the last request.
  */
-function addLastAnswer(child: SdkChild, at: number): void {
-  const { loop } = child
+function addLastAnswer(loop: SdkLoop, at: number): void {
   const text = loop.stopped?.text
   const isHidden = loop.askedAt !== undefined && textOf(text) !== undefined
   const last = isHidden ? loop.beginAttempt(at) : loop.attempts.at(-1)
@@ -112,9 +109,9 @@ function addLastAnswer(child: SdkChild, at: number): void {
     last.endAt = at
     last.content.push({ type: 'text', text })
   }
-  const used = anthropicUsage(peek(child.handedBack?.response, 'usage'))
+  const used = anthropicUsage(peek(loop.handedBack?.response, 'usage'))
   if (used !== undefined) last.tokens = larger(used, last.tokens)
-  const context = numberOf(peek(peek(child.notified?.data, 'usage'), 'total_tokens'))
+  const context = numberOf(peek(peek(loop.notified?.data, 'usage'), 'total_tokens'))
   if (used !== undefined || context === undefined || last.tokens === undefined || last.isExact) return
   const { prompt_tokens, output_tokens } = last.tokens
   const output = Math.max(output_tokens, context - prompt_tokens)

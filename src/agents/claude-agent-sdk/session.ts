@@ -3,14 +3,7 @@ import type { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { anthropicUsage, NO_USAGE, type UsageCounts } from '../base/usage.ts'
-import {
-  type ClaudeCall,
-  type ClaudeChild,
-  ClaudeLoop,
-  ClaudeSession,
-  type Dialect,
-  type LoopIds,
-} from '../claude-code/session.ts'
+import { type ClaudeCall, ClaudeLoop, type ClaudeLoopIds, ClaudeSession, type Dialect } from '../claude-code/session.ts'
 
 export const PROVIDER = 'anthropic'
 const SDK: Dialect = { platform: 'claude-agent-sdk', provider: PROVIDER, usageOf: anthropicUsage }
@@ -42,8 +35,11 @@ export class SdkLoop extends ClaudeLoop {
   reported: UsageCounts = NO_USAGE
   stopped: { readonly at: number; readonly text: unknown } | undefined
   failure: string | undefined
+  /** The end of a child agent, according to its notification and to the result of its call. */
+  notified: { readonly at: number; readonly data: unknown } | undefined
+  handedBack: { readonly at: number; readonly response: unknown; readonly hasFailed: boolean } | undefined
 
-  constructor(session: SdkSession, ids: LoopIds, at: number, text: unknown) {
+  constructor(session: SdkSession, ids: ClaudeLoopIds, at: number, text: unknown) {
     super(session, ids, at, text)
     this.promptId = ids.promptId
     this.askedAt = at
@@ -73,15 +69,9 @@ export class SdkLoop extends ClaudeLoop {
   }
 }
 
-export interface SdkChild extends ClaudeChild {
-  loop: SdkLoop
-  notified?: { readonly at: number; readonly data: unknown } | undefined
-  handedBack?: { readonly at: number; readonly response: unknown; readonly hasFailed: boolean } | undefined
-}
-
 export class SdkSession extends ClaudeSession {
   declare main: SdkLoop | undefined
-  declare readonly children: LimitedMap<string, SdkChild>
+  declare readonly children: LimitedMap<string, SdkLoop>
   /** A prompt whose turn begins with the next event, when the model is known. */
   prompt: { readonly at: number; readonly id: string | undefined; readonly text: unknown } | undefined
   /** `prompt_id` of the latest ended turn, whose late events begin no turn. */
@@ -98,7 +88,7 @@ export class SdkSession extends ClaudeSession {
     super(records, id, SDK)
   }
 
-  override createLoop(ids: LoopIds, at: number, text: unknown): SdkLoop {
+  override createLoop(ids: ClaudeLoopIds, at: number, text: unknown): SdkLoop {
     return new SdkLoop(this, ids, at, text)
   }
 }

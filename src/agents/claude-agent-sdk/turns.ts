@@ -86,14 +86,14 @@ function deniedIn(result: unknown): ReadonlySet<string> {
 /** Ends foreground children: they cannot run after their tool's turn. */
 function endForegroundChildren({ session, turnId }: SdkLoop, at: number): void {
   for (const child of session.children.values()) {
-    if (child.task.ids.parent_turn_id === turnId && child.handedBack !== undefined) endChild(child, at)
+    if (child.task?.ids.parent_turn_id === turnId && child.handedBack !== undefined) endChild(child, at)
   }
 }
 
 /** Adds the difference between the tokens that the SDK counted since the last result and those emitted. */
 function settleTokens(session: SdkSession, result: unknown): void {
   const counted = tokensOfModels(peek(result, 'model_usage_since_last_result'))
-  for (const { loop } of session.children.values()) {
+  for (const loop of session.children.values()) {
     for (const attempt of loop.attempts) {
       countTokens(loop, attempt)
       attempt.isExact = counted !== undefined || attempt.isExact

@@ -1,5 +1,4 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import type { TurnResult } from '../base/turn.ts'
 import { type ClaudeCall, type ClaudeLoop, DELEGATING } from './session.ts'
@@ -22,9 +21,7 @@ function callOfHook(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | u
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
   const call = loop.session.callOf(loop, id, at)
-  if (call.state !== 'asked') return call
-  call.name = textOf(peek(data, 'tool_name')) ?? call.name
-  call.args = peek(data, 'tool_input') ?? call.args
+  call.describe(peek(data, 'tool_name'), peek(data, 'tool_input'))
   return call
 }
 
@@ -186,8 +183,5 @@ export function handlePermissionRequest(loop: ClaudeLoop, at: number, data: unkn
   const running = [...loop.calls].filter(call => call.state === 'running' && call.name === name)
   const alike = running.filter(({ args }) => JSON.stringify(args) === JSON.stringify(input))
   const call = (alike.length > 0 ? alike : running).findLast(({ approval }) => approval === undefined)
-  if (call === undefined) return
-  call.approval = new Approval(loop, call.id, name, at)
-  const command = textOf(peek(input, 'command'))
-  call.approval.emitRequest({ command, surface: 'PermissionRequest' }, 'inferred')
+  call?.requestApproval(at, { command: textOf(peek(input, 'command')), surface: 'PermissionRequest' }, 'inferred')
 }

@@ -1,10 +1,12 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { DelegatedTask } from '../base/delegation.ts'
+import type { LoopEnd } from '../base/agent-loop.ts'
+import { childTask } from '../base/delegation.ts'
 import { plainText } from '../base/messages.ts'
+import { RecordScope } from '../base/records.ts'
 import type { TurnResult } from '../base/turn.ts'
 import { endRemainingCalls, LAUNCHED } from './calls.ts'
 import { endOpenRequest } from './requests.ts'
-import { type ClaudeCall, type ClaudeChild, type ClaudeLoop, type ClaudeSession, DELEGATING } from './session.ts'
+import { type ClaudeCall, type ClaudeLoop, type ClaudeSession, DELEGATING } from './session.ts'
 
 export function linkAgent(session: ClaudeSession, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
@@ -15,52 +17,40 @@ export function linkAgent(session: ClaudeSession, data: unknown): void {
 /** Handles `SubagentStart`. A second one resumes an agent that had ended. */
 export function handleSubagentStart(session: ClaudeSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
-  if (agentId === undefined || session.children.get(agentId)?.loop.hasEnded === false) return
+  if (agentId === undefined || session.children.get(agentId)?.hasEnded === false) return
   startChild(session, at, { agentId, data })
 }
 
 export function loopOfAgent(session: ClaudeSession, at: number, agentId: string, data: unknown): ClaudeLoop {
-  return (session.children.get(agentId) ?? startChild(session, at, { agentId, data })).loop
+  return session.children.get(agentId) ?? startChild(session, at, { agentId, data })
 }
 
-/**
- * @param data a hook or message of the agent or about it
- * @param starter the agent that started it, if it is known and the tool call is not
- */
-export function startChild(
-  session: ClaudeSession,
-  at: number,
-  {
-    agentId,
-    data,
-    starter,
-  }: { readonly agentId: string; readonly data: unknown; readonly starter?: ClaudeLoop | undefined },
-): ClaudeChild {
-  const known = session.children.get(agentId)
+interface ChildStart {
+  readonly agentId: string
+  /** A hook or message of the agent or about it. */
+  readonly data: unknown
+  /** The agent that started it, if it is known and the tool call is not. */
+  readonly starter?: ClaudeLoop | undefined
+}
+
+export function startChild(session: ClaudeSession, at: number, { agentId, data, starter }: ChildStart): ClaudeLoop {
   const found = session.calls.get(session.callOfAgent.get(agentId) ?? '')
   const type = peek(data, 'agent_type') ?? peek(data, 'subagent_type')
   const role = textOf(type) ?? textOf(peek(found?.args, 'subagent_type'))
   const call = found ?? (starter === undefined ? delegatingCall(session, role) : undefined)
   const promptId = idOf(peek(data, 'prompt_id'))
-  const parent = call?.turn ?? starter ?? session.main ?? session.previous
-  const parent_session_id = parent?.sessionId ?? session.id
+  const parent =
+    call?.turn ?? starter ?? session.main ?? session.previous ?? new RecordScope(session.records, session.id)
   const goal = peek(call?.args, 'prompt') ?? peek(data, 'prompt') ?? peek(data, 'description')
-  const runs = (known?.runs ?? 0) + 1
-  const loop = session.createLoop({ sessionId: agentId, turnId: `${agentId}:${runs}`, promptId }, at, goal)
-  const task = new DelegatedTask(session.records, at, {
-    parent_session_id,
-    parent_turn_id: parent?.turnId,
-    child_session_id: agentId,
-    child_subagent_id: agentId,
-    child_role: role,
-    tool_call_id: call?.id,
-  })
-  const child = { agentId, loop, task, runs, callId: call?.id }
-  session.children.set(agentId, child)
-  task.emitStart(goal, found === undefined ? 'inferred' : undefined)
-  const { platform } = session.dialect
-  loop.emit('on_session_start', at, { agent_name: role, provider: loop.provider, platform, parent_session_id })
-  return child
+  const runs = (session.children.get(agentId)?.runs ?? 0) + 1
+  const loop = session.createLoop({ agentId, turnId: `${agentId}:${runs}`, promptId }, at, goal)
+  loop.runs = runs
+  loop.callId = call?.id
+  loop.task = childTask(parent, at, { agentId, role, callId: call?.id })
+  session.children.set(agentId, loop)
+  loop.task.emitStart(goal, found === undefined ? 'inferred' : undefined)
+  loop.announceChild(role, parent.sessionId)
+  return loop
 }
 
 /** Guesses the call of an agent, which no hook reports: the first running call that fits and has no agent yet. */
@@ -78,14 +68,14 @@ export function handleSubagentStop(session: ClaudeSession, at: number, data: unk
   const agentId = idOf(peek(data, 'agent_id')) ?? ''
   const isJoined = session.callOfAgent.has(agentId)
   const child = session.children.get(agentId) ?? (isJoined ? startChild(session, at, { agentId, data }) : undefined)
-  if (child !== undefined) endChild(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
+  if (child !== undefined) endLoop(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
 /** Handles `StopFailure` of a child, for which no other hook reports the end. */
 export function handleSubagentFailure(session: ClaudeSession, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
   const reason = textOf(peek(data, 'error')) ?? 'unknown'
-  if (child !== undefined) endChild(child, at, { outcome: 'failed', reason })
+  if (child !== undefined) endLoop(child, at, { outcome: 'failed', reason })
 }
 
 /** Ends the child of a synchronous delegating tool, in case no hook reported the child's end. */
@@ -97,11 +87,10 @@ export function endDelegatedChildren(call: ClaudeCall, at: number, response: unk
 }
 
 function endChildrenOf(call: ClaudeCall, at: number, outcome: TurnResult): void {
-  for (const child of call.turn.session.children.values())
-    if (child.callId === call.id) endChild(child, at, { outcome })
+  for (const child of call.turn.session.children.values()) if (child.callId === call.id) endLoop(child, at, { outcome })
 }
 
-export function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
+function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   for (const call of loop.calls) {
     const { batchEnd, sentOnAt } = call
     if (batchEnd !== undefined) endDelegatedChildren(call, batchEnd.at, batchEnd.result, false)
@@ -109,20 +98,18 @@ export function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   }
 }
 
-interface ChildEnd {
-  readonly outcome: TurnResult
-  readonly reason?: string
-  readonly text?: unknown
-}
-
-export function endChild({ loop, task }: ClaudeChild, at: number, { outcome, reason, text }: ChildEnd): void {
+/** Ends a turn, or a child agent, with everything that runs in it. */
+export function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
+  const { session } = loop
+  if (session.main === loop) {
+    session.main = undefined
+    session.previous = loop
+  }
   loop.emitPrompt()
-  endOpenRequest(loop, at, outcome === 'interrupted')
+  endOpenRequest(loop, at, end.outcome === 'interrupted')
   endChildrenOfLoop(loop, at)
-  endRemainingCalls(loop, at, outcome)
-  loop.emitAnswer(at, text, loop.model)
-  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model })
-  task.emitEnd(at, { status: outcome, summary: text })
+  endRemainingCalls(loop, at, end.outcome)
+  loop.emitLoopEnd(at, end)
 }

@@ -118,7 +118,7 @@ class ClaudeCodeMachine extends EventMachine {
       'transcript:failure': moment => this.#request(moment, handleFailure),
       'transcript:result': moment => this.#request(moment, handleResultInTranscript),
       'transcript:read': ({ data }) =>
-        this.#found(data, session => handleHeldHook(session, peek(data, 'goes_on') === true)),
+        this.#found(data, session => handleBufferedHook(session, peek(data, 'goes_on') === true)),
     },
     QUIET_HOOKS,
   )
@@ -129,7 +129,7 @@ class ClaudeCodeMachine extends EventMachine {
   }
 
   protected endSessions(): void {
-    for (const session of this.#sessions.values()) handleHeldHook(session)
+    for (const session of this.#sessions.values()) handleBufferedHook(session)
   }
 
   #hook(moment: TimedEvent): void {
@@ -137,8 +137,8 @@ class ClaudeCodeMachine extends EventMachine {
     if (id === undefined) return
     const session = this.#sessions.get(id)
     if (isRepeated(session, moment)) return
-    handleHeldHook(session)
-    if (READS_FIRST.has(moment.event) || isUnknown(session, moment)) session.heldHook = moment
+    handleBufferedHook(session)
+    if (READS_FIRST.has(moment.event) || isUnknown(session, moment)) session.bufferedHook = moment
     else take(session, moment)
   }
 
@@ -162,28 +162,32 @@ class ClaudeCodeMachine extends EventMachine {
  * call is known.
  */
 function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeLoop | undefined {
-  const { heldHook } = session
+  const { bufferedHook } = session
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId !== undefined) {
     const isFirst =
-      heldHook !== undefined && TURN_HOOKS.has(heldHook.event) && idOf(peek(heldHook.data, 'agent_id')) === agentId
+      bufferedHook !== undefined &&
+      TURN_HOOKS.has(bufferedHook.event) &&
+      idOf(peek(bufferedHook.data, 'agent_id')) === agentId
     const begins = isFirst || session.callOfAgent.has(agentId)
-    return (
-      session.children.get(agentId)?.loop ?? (begins ? loopOfAgent(session, at, agentId, heldHook?.data) : undefined)
-    )
+    return begins ? loopOfAgent(session, at, agentId, bufferedHook?.data) : session.children.get(agentId)
   }
   const promptId = promptOf(data)
   return isHeldForTurn(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
 }
 
 /** Returns true if the buffered hook belongs to a turn. Commands such as `/compact` have a prompt, too, and are no turns. */
-function isHeldForTurn({ heldHook }: ClaudeSession, promptId: string | undefined): boolean {
-  return heldHook !== undefined && TURN_HOOKS.has(heldHook.event) && promptOf(heldHook.data) === promptId
+function isHeldForTurn({ bufferedHook }: ClaudeSession, promptId: string | undefined): boolean {
+  return bufferedHook !== undefined && TURN_HOOKS.has(bufferedHook.event) && promptOf(bufferedHook.data) === promptId
 }
 
 /** Returns true for a repetition of the buffered hook, which must not wait for itself. */
-function isRepeated({ heldHook }: ClaudeSession, { event, at, data }: TimedEvent): boolean {
-  return heldHook?.event === event && heldHook.at === at && JSON.stringify(heldHook.data) === JSON.stringify(data)
+function isRepeated({ bufferedHook }: ClaudeSession, { event, at, data }: TimedEvent): boolean {
+  return (
+    bufferedHook?.event === event &&
+    bufferedHook.at === at &&
+    JSON.stringify(bufferedHook.data) === JSON.stringify(data)
+  )
 }
 
 /** Returns true for the end of a tool whose start was not received: its request has not been read yet. */
@@ -192,10 +196,9 @@ function isUnknown({ calls }: ClaudeSession, { event, data }: TimedEvent): boole
 }
 
 /** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
-function handleHeldHook(session: ClaudeSession, goesOn = false): void {
-  const { heldHook } = session
-  session.heldHook = undefined
-  if (heldHook !== undefined && !goesOn) take(session, heldHook)
+function handleBufferedHook(session: ClaudeSession, goesOn = false): void {
+  const hook = session.takeBufferedHook()
+  if (hook !== undefined && !goesOn) take(session, hook)
 }
 
 function take(session: ClaudeSession, { event, at, data, context }: TimedEvent): void {

@@ -6,7 +6,8 @@ const BLOCKS_LIMIT = 1000
 
 function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
-  loop.session.provider = textOf(peek(data, 'provider')) ?? loop.session.provider
+  const { dialect } = loop.session
+  if (dialect.provider === undefined) loop.session.provider = textOf(peek(data, 'provider')) ?? loop.provider
   loop.emitPrompt(model)
   if (loop.open !== undefined) return loop.open
   const request = loop.requests.nextRequest(startAt)
@@ -32,7 +33,7 @@ export function handleResponse(loop: ClaudeLoop, data: unknown): void {
   // An answer of an earlier turn, or of a child's earlier work: the file is being read again.
   if (id === undefined || endAt === undefined || endAt < loop.startAt || !session.isNew(id)) return
   const model = textOf(peek(data, 'model'))
-  if (loop.sessionId === session.id) session.model = model ?? session.model
+  if (loop.agentId === undefined) session.model = model ?? session.model
   const request = openRequest(loop, sentAt(loop, data, endAt), data)
   const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')

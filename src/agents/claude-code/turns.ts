@@ -1,10 +1,8 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import type { TurnResult } from '../base/turn.ts'
-import { endRemainingCalls } from './calls.ts'
-import { endChild, endChildrenOfLoop } from './children.ts'
-import { endOpenRequest, handleRequest } from './requests.ts'
+import { endLoop } from './children.ts'
+import { handleRequest } from './requests.ts'
 import { type ClaudeLoop, type ClaudeSession, isNotification } from './session.ts'
 
 /** Handles a new process of the agent. A process that was killed has left its turn open. */
@@ -14,7 +12,7 @@ export function handleSessionStart(session: ClaudeSession, at: number, data: unk
   const { main } = session
   // A late hook belongs to the process of the current turn.
   const isSameProcess = source === 'compact' || source === 'clear' || (main !== undefined && at <= main.startAt)
-  if (main !== undefined && !isSameProcess) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
+  if (main !== undefined && !isSameProcess) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   if (isSameProcess) return
   endChildren(session)
   session.callerTraceparent = textOf(peek(context, 'traceparent'))
@@ -45,16 +43,14 @@ interface Opening {
 
 export function openTurn(session: ClaudeSession, at: number, { promptId, text }: Opening): ClaudeLoop {
   const { main } = session
-  if (main !== undefined) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.turns += 1
   const turnId = promptId ?? `${session.id}:${session.turns}`
-  const loop = session.createLoop({ sessionId: session.id, turnId, promptId }, at, text)
+  const loop = session.createLoop({ turnId, promptId }, at, text)
   session.main = loop
   const traceparent = session.callerTraceparent
-  const { platform } = session.dialect
-  if (session.isAnnounced) loop.prompt = { text, traceparent }
-  else loop.emit('on_session_start', at, { model: session.model, provider: loop.provider, platform, traceparent })
-  session.isAnnounced = true
+  if (session.isAnnounced) loop.prompt = { at, text, traceparent }
+  else loop.announceSession(traceparent)
   if (loop.model !== undefined) loop.emitPrompt()
   return loop
 }
@@ -71,7 +67,7 @@ export function turnFor(session: ClaudeSession, at: number, promptId: string | u
 
 export function handleStop(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
-  if (loop !== undefined) endTurn(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
+  if (loop !== undefined) endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
 /** Handles `transcript:stopped`, which matters if the hook was not received. */
@@ -83,7 +79,7 @@ export function handleFoundStop(session: ClaudeSession, data: unknown): void {
 
 export function handleStopFailure(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
-  if (loop !== undefined) endTurn(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
+  if (loop !== undefined) endLoop(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
 }
 
 export function handleInterruption(session: ClaudeSession, data: unknown): void {
@@ -92,14 +88,14 @@ export function handleInterruption(session: ClaudeSession, data: unknown): void 
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop === undefined || id === undefined || at === undefined || at < loop.startAt || !session.isNew(id)) return
   if (peek(data, 'started_at') !== undefined) handleRequest(loop, data)
-  endTurn(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
+  endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 
 const CLEARED = 'clear'
 
 export function handleSessionEnd(session: ClaudeSession, at: number, data: unknown): void {
   const reason = textOf(peek(data, 'reason')) ?? 'other'
-  if (session.main !== undefined) endTurn(session.main, at, { outcome: 'interrupted', reason })
+  if (session.main !== undefined) endLoop(session.main, at, { outcome: 'interrupted', reason })
   endChildren(session)
   finishCompaction(session, at)
   if (!session.isAnnounced) return
@@ -108,34 +104,14 @@ export function handleSessionEnd(session: ClaudeSession, at: number, data: unkno
   if (reason !== CLEARED) return
   session.records.addRecord('on_session_finalize', at, {
     session_id: session.id,
-    platform: session.dialect.platform,
+    platform: session.platform,
     reason,
   })
 }
 
 /** Ends the children, whose process is gone. */
 function endChildren(session: ClaudeSession): void {
-  for (const child of session.children.values()) endChild(child, child.loop.lastAt, { outcome: 'interrupted' })
-}
-
-interface TurnOver {
-  readonly outcome: TurnResult
-  readonly reason?: string
-  readonly text?: unknown
-}
-
-function endTurn(loop: ClaudeLoop, at: number, { outcome, reason, text }: TurnOver): void {
-  if (loop.hasEnded) return
-  loop.hasEnded = true
-  const { session } = loop
-  session.main = undefined
-  session.previous = loop
-  loop.emitPrompt()
-  endOpenRequest(loop, at, outcome === 'interrupted')
-  endChildrenOfLoop(loop, at)
-  endRemainingCalls(loop, at, outcome)
-  loop.emitAnswer(at, text, loop.model)
-  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
+  for (const child of session.children.values()) endLoop(child, child.lastAt, { outcome: 'interrupted' })
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests that no transcript contains. */

@@ -1,5 +1,4 @@
 import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import { recordChildStart } from './children.ts'
 import type { CodexCall, CodexLoop } from './session.ts'
@@ -25,9 +24,7 @@ function hookedCall(loop: CodexLoop, at: number, data: unknown): CodexCall | und
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
   const call = loop.callOf(id, at)
-  if (call.state !== 'asked') return call
-  call.name = textOf(peek(data, 'tool_name')) ?? call.name
-  call.args = peek(data, 'tool_input') ?? call.args
+  call.describe(peek(data, 'tool_name'), peek(data, 'tool_input'))
   return call
 }
 
@@ -141,12 +138,8 @@ export function handlePermissionRequest(loop: CodexLoop, at: number, data: unkno
   )
   const call = candidates.findLast(({ args }) => includesArguments(args, input)) ?? candidates.at(-1)
   if (call === undefined) return
-  call.approval = new Approval(loop, call.id, name, at)
-  const command = textOf(peek(input, 'command'))
-  call.approval.emitRequest(
-    { command, description: peek(input, 'description'), surface: 'PermissionRequest' },
-    'inferred',
-  )
+  const [command, description] = [textOf(peek(input, 'command')), peek(input, 'description')]
+  call.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
 }
 
 /** Returns true if `input` includes `args`: the approval's input adds the text for the user. */

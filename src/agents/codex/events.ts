@@ -107,9 +107,8 @@ function loopOfBufferedHook(session: CodexSession, turnId: string): CodexLoop | 
 
 /** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
 function releaseHook(session: CodexSession, goesOn = false): void {
-  const { bufferedHook } = session
-  session.bufferedHook = undefined
-  if (bufferedHook !== undefined && !goesOn) HOOKS[bufferedHook.event]?.(session, bufferedHook.at, bufferedHook.data)
+  const hook = session.takeBufferedHook()
+  if (hook !== undefined && !goesOn) HOOKS[hook.event]?.(session, hook.at, hook.data)
 }
 
 export function createCodexMachine(): HostMachine {

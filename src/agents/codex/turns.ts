@@ -1,9 +1,9 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { TurnResult } from '../base/turn.ts'
+import type { LoopEnd } from '../base/agent-loop.ts'
 import { settleCalls } from './calls.ts'
 import { openChild } from './children.ts'
 import { settleRequest } from './requests.ts'
-import { CodexLoop, type CodexSession, PLATFORM } from './session.ts'
+import { CodexLoop, type CodexSession } from './session.ts'
 
 export interface CodexLoopKey {
   readonly agentId: string | undefined
@@ -18,7 +18,7 @@ export function loopKeyOf(data: unknown): CodexLoopKey | undefined {
 export function loopFor(session: CodexSession, at: number, key: CodexLoopKey, data: unknown): CodexLoop {
   const known = session.findLoop(key.agentId, key.turnId)
   if (known !== undefined) return known
-  const loop = new CodexLoop(session, key.agentId, key.turnId, at)
+  const loop = new CodexLoop(session, key, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.addLoop(loop)
   if (key.agentId === undefined) openTurn(session, loop)
@@ -30,9 +30,7 @@ function openTurn(session: CodexSession, loop: CodexLoop): void {
   const { main } = session
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.main = loop
-  if (session.isAnnounced) return
-  session.isAnnounced = true
-  loop.emit('on_session_start', loop.startAt, { model: loop.model, platform: PLATFORM })
+  loop.announceSession()
 }
 
 /** Handles `UserPromptSubmit`. For a running turn, it is a message that joined the turn. */
@@ -61,12 +59,6 @@ function endAllLoops({ loops, tasks }: CodexSession, reason: string, at?: number
   tasks.clear()
 }
 
-interface LoopEnd {
-  readonly outcome: TurnResult
-  readonly reason?: string | undefined
-  readonly text?: unknown
-}
-
 export function handleStop(loop: CodexLoop, at: number, data: unknown): void {
   endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
@@ -84,15 +76,13 @@ export function handleTurnEnd(loop: CodexLoop, data: unknown): void {
   endLoop(loop, at, { outcome, reason: textOf(peek(data, 'reason')), text: peek(data, 'text') })
 }
 
-function endLoop(loop: CodexLoop, at: number, { outcome, reason, text }: LoopEnd): void {
+function endLoop(loop: CodexLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const { session, model } = loop
+  const { session } = loop
   if (session.main === loop) session.main = undefined
   loop.emitPrompt()
   settleRequest(loop, at)
   settleCalls(loop, at)
-  loop.emitAnswer(at, text, model)
-  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model, platform: PLATFORM })
-  loop.task?.emitEnd(at, { status: outcome, summary: text })
+  loop.emitLoopEnd(at, end)
 }

@@ -13,12 +13,10 @@ import type { TurnResult } from '../base/turn.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { LINE_HANDLERS, RECORDED_HOOK_HANDLERS } from './recorded-lines.ts'
-import { RecordedSession } from './recorded-session.ts'
+import { PLATFORM, RecordedSession } from './recorded-session.ts'
 import { emitSpanRequest, type RequestSpan, requestOfSpan } from './span-requests.ts'
 import { CONVERSATION, FILE_READ, QUIET_HOOKS, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
-const PLATFORM = 'copilot'
-const SPANS_LIMIT = 1000
 const EARLY_LIMIT = 100
 
 const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
@@ -26,13 +24,10 @@ const BOUNDARIES: ReadonlySet<string> = new Set(['file:user.message', 'file:sess
 const CHILDREN_LIMIT = 10_000
 
 class CopilotSession extends HookedSession {
-  bufferedHook: TimedEvent | undefined
   /** When the first hook fired, if it was the first of a turn. */
   since: number | undefined
   /** Requests that began after the buffered hook, in a turn that is not known yet. */
   readonly earlyRequests: RequestSpan[] = []
-  /** Ids of emitted requests: exporters repeat requests whose delivery is uncertain. */
-  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(SPANS_LIMIT)
 }
 
 type HookHandler = (session: CopilotSession, at: number, data: unknown) => void
@@ -81,17 +76,17 @@ function handleError(turn: HookedTurn, at: number, data: unknown): void {
   request.emitFailure(at, { retryable, reason: type, error: { type, message: peek(error, 'message') } })
 }
 
-/** Handles a request's span. Failed requests are skipped: hooks report them immediately. */
+/**
+ * Handles a request's span. Failed requests are skipped: hooks report them immediately. Exporters repeat requests whose delivery is
+ * uncertain.
+ */
 function handleRequestSpan(session: CopilotSession, span: RequestSpan): void {
-  const { bufferedHook, earlyRequests, emittedIds } = session
-  if (span.hasFailed || (span.id !== undefined && emittedIds.has(span.id))) return
+  const { bufferedHook, earlyRequests } = session
+  if (span.hasFailed) return
   const turn = session.turnAt(span.startAt)
   const isEarly = bufferedHook !== undefined && (turn === undefined || span.startAt > bufferedHook.at)
   if (isEarly && earlyRequests.length < EARLY_LIMIT) earlyRequests.push(span)
-  else if (turn !== undefined) {
-    if (span.id !== undefined) emittedIds.set(span.id, true)
-    emitSpanRequest(turn, span)
-  }
+  else if (turn !== undefined && (span.id === undefined || session.isNew(span.id))) emitSpanRequest(turn, span)
 }
 
 function emitEarlyRequests(session: CopilotSession): void {
@@ -158,8 +153,7 @@ class CopilotMachine extends EventMachine {
   }
 
   #releaseHook(session: CopilotSession): void {
-    const { bufferedHook } = session
-    session.bufferedHook = undefined
+    const bufferedHook = session.takeBufferedHook()
     if (bufferedHook === undefined) return
     const recorded = this.#recorded.find(this.#recordedSessionId(bufferedHook.data))
     if (recorded === undefined) handleBufferedHook(session, bufferedHook)
@@ -187,7 +181,8 @@ class CopilotMachine extends EventMachine {
     // A hook before such a line belongs to the turn before it.
     else if (BOUNDARIES.has(event) && hooked?.bufferedHook !== undefined && hooked.bufferedHook.at <= at)
       this.#releaseHook(hooked)
-    if (session.isNew(idOf(peek(data, 'line_id')))) read(session, at, data)
+    const lineId = idOf(peek(data, 'line_id'))
+    if (lineId === undefined || session.isNew(lineId)) read(session, at, data)
   }
 
   #handleSpan(data: unknown): void {
@@ -206,7 +201,7 @@ class CopilotMachine extends EventMachine {
   /** Returns the session of a span. Ended sessions are excluded, because late requests would look like a turn. */
   #sessionOfSpan(span: unknown): CopilotSession | undefined {
     const session = this.#hooked.find(conversationOf(span))
-    return session?.isOpen === true || session?.bufferedHook !== undefined ? session : undefined
+    return session?.isAnnounced === true || session?.bufferedHook !== undefined ? session : undefined
   }
 }
 

@@ -1,7 +1,8 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
-import { DelegatedTask } from '../base/delegation.ts'
+import type { LoopEnd } from '../base/agent-loop.ts'
+import { childTask } from '../base/delegation.ts'
 import { looksLikeJson } from '../base/messages.ts'
+import type { TurnResult } from '../base/turn.ts'
 import {
   handleCompactionEnd,
   handleCompactionStart,
@@ -11,19 +12,19 @@ import {
   handleUsageRecord,
   settleRequest,
 } from './recorded-requests.ts'
-import { CopilotLoop, type CopilotLoopEnd, PLATFORM, type RecordedSession } from './recorded-session.ts'
+import { CopilotLoop, type RecordedSession } from './recorded-session.ts'
 
 type LineHandler = (session: RecordedSession, at: number, data: unknown) => void
 type LoopLineHandler = (loop: CopilotLoop, at: number, data: unknown) => void
 
 const STATUSES: Readonly<Record<string, string>> = { denied: 'blocked', rejected: 'blocked', interrupted: 'cancelled' }
-const OUTCOMES: Readonly<Record<string, CopilotLoopEnd['outcome']>> = {
+const OUTCOMES: Readonly<Record<string, TurnResult>> = {
   complete: 'completed',
   error: 'failed',
   timeout: 'failed',
 }
 
-const FAILED_REQUEST_END: CopilotLoopEnd = { outcome: 'failed', reason: 'error' }
+const FAILED_REQUEST_END: LoopEnd = { outcome: 'failed', reason: 'error' }
 
 function inLoop(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
@@ -124,19 +125,15 @@ function openLoop(
   interaction: string,
   prompt: unknown,
 ): CopilotLoop {
-  const loop = new CopilotLoop(session, agentId, session.uniqueTurnId(interaction), at)
+  const loop = new CopilotLoop(session, { agentId, turnId: session.uniqueTurnId(interaction) }, at, prompt)
   session.loops.set(agentId ?? '', loop)
   session.notice = undefined
-  const { model } = loop
   const task = agentId === undefined ? undefined : session.tasks.get(agentId)
   if (task !== undefined) {
     const { parent_session_id, child_role } = task.ids
-    loop.emit('on_session_start', at, { agent_name: child_role, platform: PLATFORM, parent_session_id })
-  } else if (!session.isAnnounced) {
-    session.isAnnounced = true
-    loop.emit('on_session_start', at, { model, platform: PLATFORM })
-  }
-  loop.emit('pre_llm_call', at, { user_message: prompt, model, platform: PLATFORM })
+    loop.emit('on_session_start', at, { agent_name: child_role, platform: session.platform, parent_session_id })
+  } else loop.announceSession()
+  loop.emitPrompt()
   return loop
 }
 
@@ -145,10 +142,8 @@ function handleToolStart(loop: CopilotLoop, at: number, data: unknown): void {
   if (id === undefined) return
   settleRequest(loop)
   const call = loop.callOf(id, at)
-  if (call.state !== 'asked') return
-  call.name = textOf(peek(data, 'toolName')) ?? call.name
-  call.args = peek(data, 'arguments') ?? call.args
-  call.startAt = at
+  call.describe(peek(data, 'toolName'), peek(data, 'arguments'))
+  if (call.state === 'asked') call.startAt = at
   call.emitStart()
 }
 
@@ -177,11 +172,10 @@ function handleApprovalRequest(loop: CopilotLoop, at: number, data: unknown): vo
   const request = peek(data, 'permissionRequest')
   const call = loop.calls.get(idOf(peek(request, 'toolCallId')) ?? '')
   if (call === undefined || call.approval !== undefined) return
-  call.approval = new Approval(loop, call.id, call.name, at)
   const command = ['fullCommandText', 'path', 'url']
     .map(name => textOf(peek(request, name)))
     .find(text => text !== undefined)
-  call.approval.emitRequest({
+  call.requestApproval(at, {
     command,
     description: peek(request, 'intention'),
     surface: textOf(peek(request, 'kind')),
@@ -205,20 +199,12 @@ function handleChildStart(session: RecordedSession, at: number, data: unknown): 
   const callId = idOf(peek(data, 'toolCallId'))
   const call = callId === undefined ? undefined : session.findCall(callId)
   if (agentId === undefined || call === undefined || session.tasks.has(agentId)) return
-  const parent = call.turn
-  const task = new DelegatedTask(session.records, at, {
-    parent_session_id: parent.sessionId,
-    parent_turn_id: parent.turnId,
-    child_session_id: agentId,
-    child_subagent_id: agentId,
-    child_role: textOf(peek(data, 'agentName')),
-    tool_call_id: callId,
-  })
+  const task = childTask(call.turn, at, { agentId, role: textOf(peek(data, 'agentName')), callId })
   task.emitStart(peek(call.args, 'prompt'))
   session.tasks.set(agentId, task)
 }
 
-function handleChildEnd(session: RecordedSession, at: number, data: unknown, outcome: CopilotLoopEnd['outcome']): void {
+function handleChildEnd(session: RecordedSession, at: number, data: unknown, outcome: TurnResult): void {
   const loop = session.findLoop(agentIn(data))
   if (loop !== undefined) endLoop(loop, at, { outcome })
   endTask(session, agentIn(data), at, outcome, loop?.answer)
@@ -246,11 +232,11 @@ function endAllLoops(session: RecordedSession, reason: string, at?: number): voi
   session.notice = undefined
 }
 
-function endLoop(loop: CopilotLoop, at: number, end: CopilotLoopEnd): void {
+function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
   const { outcome, reason } = loop.hasGivenUp ? FAILED_REQUEST_END : end
-  const { session, agentId, model, answer } = loop
+  const { session, agentId } = loop
   session.loops.delete(agentId ?? '')
   settleRequest(loop)
   for (const call of loop.calls.values()) {
@@ -259,7 +245,6 @@ function endLoop(loop: CopilotLoop, at: number, end: CopilotLoopEnd): void {
     call.approval?.emitResponse(endAt, 'cancelled', 'inferred')
     call.emitEnd(endAt, { status: 'cancelled' })
   }
-  loop.emitAnswer(at, answer, model)
-  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model, platform: PLATFORM })
+  loop.emitLoopEnd(at, { outcome, reason, text: loop.answer })
   if (agentId !== undefined && outcome === 'interrupted') endTask(session, agentId, at, outcome)
 }

@@ -1,5 +1,5 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { DelegatedTask } from '../base/delegation.ts'
+import { childTask, type DelegatedTask } from '../base/delegation.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { looksLikeJson } from '../base/messages.ts'
@@ -106,14 +106,7 @@ function handleChildStart(turn: HookedTurn, { at, data }: TimedEvent, session: C
   if (id === undefined) return
   const role = textOf(peek(data, 'subagent_type'))
   turn.emitPrompt()
-  const task = new DelegatedTask(session.records, at, {
-    parent_session_id: session.id,
-    parent_turn_id: turn.turnId,
-    child_session_id: id,
-    child_subagent_id: id,
-    child_role: role,
-    tool_call_id: idOf(peek(data, 'tool_call_id')),
-  })
+  const task = childTask(turn, at, { agentId: id, role, callId: idOf(peek(data, 'tool_call_id')) })
   task.emitStart(peek(data, 'task'))
   session.children.push({ role, task })
 }

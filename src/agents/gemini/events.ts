@@ -39,8 +39,8 @@ const FINDINGS: Readonly<Record<string, FindingHandler>> = {
   },
   'session:answer': handleAnswer,
   'session:calls': (loop, _at, data) => handleCalls(loop, data),
-  'session:error': (loop, at, data) => handleRequestError(loop.session, loop, at, data),
-  'session:cancelled': (loop, at, data) => handleCancellation(loop.session, loop, at, data),
+  'session:error': handleRequestError,
+  'session:cancelled': handleCancellation,
 }
 
 /** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
@@ -108,9 +108,8 @@ function newestFor({ event, at }: TimedEvent): number {
 }
 
 function releaseHook(session: GeminiSession): void {
-  const { bufferedHook } = session
-  session.bufferedHook = undefined
-  if (bufferedHook !== undefined) handleHook(session, bufferedHook)
+  const hook = session.takeBufferedHook()
+  if (hook !== undefined) handleHook(session, hook)
 }
 
 function handleHook(session: GeminiSession, { event, at, data }: TimedEvent): void {

@@ -1,5 +1,4 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { toolKey } from '../base/tool-key.ts'
 import type { TurnResult } from '../base/turn.ts'
@@ -163,8 +162,7 @@ function isAbout(args: unknown, details: unknown): boolean {
 }
 
 function requestApproval(call: GeminiCall, at: number, details: unknown): void {
-  call.approval = new Approval(call.turn, call.id, call.name, at)
-  call.approval.emitRequest({ command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
+  call.requestApproval(at, { command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
 }
 
 /** Ends the remaining calls of a loop. If it has completed, the results of these calls were sent to the model. */

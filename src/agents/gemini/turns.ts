@@ -1,15 +1,14 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { TurnResult } from '../base/turn.ts'
-import { interruptChildren } from './children.ts'
-import { emitFailedRequest, endUnansweredRequest, startUnansweredRequest } from './requests.ts'
-import { GeminiLoop, type GeminiSession, PLATFORM, PROVIDER } from './session.ts'
+import { endLoop, interruptChildren } from './children.ts'
+import { emitFailedRequest, startUnansweredRequest } from './requests.ts'
+import { GeminiLoop, type GeminiSession } from './session.ts'
 import { settleCalls } from './tools.ts'
 
 /** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
 export function handleSessionStart(session: GeminiSession, _at: number, data: unknown): void {
   const { main } = session
   if (main !== undefined && peek(data, 'source') === 'resume') {
-    endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
+    endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   }
 }
 
@@ -17,7 +16,7 @@ export function handlePrompt(session: GeminiSession, at: number, data: unknown):
   const { main } = session
   // A repeated delivery of the same hook.
   if (main !== undefined && main.startAt === at) return
-  if (main !== undefined) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   openTurn(session, at, peek(data, 'prompt'))
 }
 
@@ -26,29 +25,27 @@ export function turnFor(session: GeminiSession, at: number): GeminiLoop {
 }
 
 function openTurn(session: GeminiSession, at: number, text: unknown): GeminiLoop {
-  session.turns += 1
-  const loop = new GeminiLoop(session, { sessionId: session.id, turnId: `${session.id}:${at}` }, at, text)
+  const loop = new GeminiLoop(session, { turnId: `${session.id}:${at}` }, at, text)
   session.main = loop
   session.isFinalized = false
-  if (!session.isAnnounced) {
-    session.isAnnounced = true
-    loop.emit('on_session_start', at, { model: session.model, provider: PROVIDER, platform: PLATFORM })
-  }
+  loop.announceSession()
   if (loop.model !== undefined) loop.emitPrompt()
   return loop
 }
 
-export function handleRequestError(session: GeminiSession, loop: GeminiLoop, at: number, data: unknown): void {
+export function handleRequestError(loop: GeminiLoop, at: number, data: unknown): void {
+  const { session } = loop
   const id = idOf(peek(data, 'id'))
   if (id === undefined || loop.hasEnded || !session.isNew(id)) return
   emitFailedRequest(loop, at, textOf(peek(data, 'message')))
-  if (loop === session.main) endTurn(loop, at, { outcome: 'failed', reason: 'failed' })
+  if (loop === session.main) endLoop(loop, at, { outcome: 'failed', reason: 'failed' })
 }
 
-export function handleCancellation(session: GeminiSession, loop: GeminiLoop, at: number, data: unknown): void {
+export function handleCancellation(loop: GeminiLoop, at: number, data: unknown): void {
+  const { session } = loop
   const id = idOf(peek(data, 'id'))
   if (id === undefined || loop !== session.main || !session.isNew(id)) return
-  endTurn(loop, at, { outcome: 'interrupted', reason: 'cancelled' })
+  endLoop(loop, at, { outcome: 'interrupted', reason: 'cancelled' })
 }
 
 /**
@@ -56,8 +53,8 @@ export function handleCancellation(session: GeminiSession, loop: GeminiLoop, at:
  * the agent go on, the continuation is a turn without a prompt.
  */
 export function handleAgentEnd({ main }: GeminiSession, at: number, data: unknown): void {
-  if (main === undefined) return
-  endTurn(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
+  if (main !== undefined)
+    endLoop(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
 }
 
 /** With this reason the session id is discarded. */
@@ -78,23 +75,4 @@ export function handleSessionEnd(session: GeminiSession, at: number, data: unkno
   if (session.isFinalized || (main === undefined && reason !== CLEAR_REASON)) return
   session.isFinalized = true
   session.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
-}
-
-interface TurnEnd {
-  readonly outcome: TurnResult
-  readonly reason?: string
-  readonly text?: unknown
-}
-
-function endTurn(loop: GeminiLoop, at: number, { outcome, reason, text }: TurnEnd): void {
-  const { session } = loop
-  loop.hasEnded = true
-  session.main = undefined
-  loop.emitPrompt()
-  interruptChildren(session, at)
-  session.unassignedCalls.clear()
-  endUnansweredRequest(loop, at)
-  settleCalls(loop, at, outcome)
-  loop.emitAnswer(at, text, loop.model)
-  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: PLATFORM })
 }

@@ -59,7 +59,7 @@ export class PiTool extends Tool {
   /** When `tool_call` was received: the arguments were valid, and the tool is about to run. */
   calledAt: number | undefined
   ran = false
-  approval: PiApproval | undefined
+  declare approval: PiApproval | undefined
 }
 
 export class PiTools {

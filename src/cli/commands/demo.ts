@@ -1,16 +1,16 @@
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
-import type { Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
+import type { Resolution } from '../../plugin/config/types.ts'
 import type { PluginStats } from '../../plugin/plugin.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import type { ReadRecord } from '../hook-records.ts'
 import { openInput, RecordReader } from '../hook-records.ts'
-import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
 import { PACKAGE_FOLDER } from '../own-folder.ts'
+import { playRecords } from '../play-files.ts'
 import { showRun, summaryOf, whereTheyAre } from '../replay-report.ts'
-import { Replayer, type ReplayResult } from '../replayer.ts'
+import type { Replayer, ReplayResult } from '../replayer.ts'
 import { Progress } from '../terminal.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
@@ -39,14 +39,15 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   }
   const { config } = resolveConfig({ code, ...surroundings })
   const place = await openTracePlace(config, io)
-  const progress = new Progress(io)
-  const interruption = new Interruption(io, () => progress.showStep(STOPPING))
   try {
-    const result = await play(code, config, { place, progress, interruption }, io)
-    const { exitCode } = interruption
+    // New ids each time: a server would merge two demos with the same ids into one trace.
+    const plugin = { ...code, local_log: true, deterministic_ids: false }
+    const options = { batchSpans: config.span_batch_max_export_batch_size, env: place.env }
+    const feed = (replayer: Replayer): Promise<true> => feedRecordings(replayer, io)
+    const { result, exitCode, begins } = await playRecords(plugin, options, new Progress(io), feed, io)
     const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
     if (exitCode === undefined) io.stdout.write(nextSteps(result, place))
-    else io.stderr.write(`${interruptedAt(interruption)}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
+    else io.stderr.write(`${begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
     return exitCode ?? (isDelivered ? EXIT.ok : EXIT.failed)
   } finally {
     await place.close()
@@ -60,32 +61,12 @@ function wholeMessages({ config, sources }: Resolution): { content_capture?: 'fu
   return isUnset ? { content_capture: 'full' } : {}
 }
 
-interface DemoRun {
-  readonly place: TracePlace
-  readonly progress: Progress
-  readonly interruption: Interruption
-}
-
-async function play(
-  code: object,
-  config: ResolvedConfig,
-  { place, progress, interruption }: DemoRun,
-  io: CommandIo,
-): Promise<ReplayResult> {
-  // New ids each time: a server would merge two demos with the same ids into one trace.
-  const plugin = { ...code, local_log: true, deterministic_ids: false }
-  const batchSpans = config.span_batch_max_export_batch_size
-  const { home } = io
-  const { stderr } = progress
-  const replayer = new Replayer({ plugin, batchSpans, interruption }, { env: place.env, home, stderr })
+async function feedRecordings(replayer: Replayer, io: CommandIo): Promise<true> {
   const records = (await Promise.all(RECORDINGS.map(name => readRecording(name, io)))).flat()
   const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))
   const shift = Math.round(io.now()) - lastAt
   for (const record of records) await replayer.feed(movedBy(shift, record))
-  if (config.backends.length > 0) progress.showStep('delivering …')
-  const result = await replayer.finish()
-  progress.end()
-  return result
+  return true
 }
 
 async function readRecording(name: string, io: CommandIo): Promise<ReadRecord[]> {

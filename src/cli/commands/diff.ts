@@ -3,12 +3,11 @@ import { comparisonJson } from '../../reading/comparison-json.ts'
 import { renderComparison } from '../../reading/comparison-text.ts'
 import { countOf, humanCount } from '../../reading/human-figures.ts'
 import type { TraceTree } from '../../reading/trace-forest.ts'
-import { selectTraces, type TraceQuery, type TraceSelection } from '../../reading/trace-log.ts'
+import type { TraceSelection } from '../../reading/trace-log.ts'
 import { summarize } from '../../reading/trace-summary.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../terminal.ts'
-import { whichTrace } from '../trace-query.ts'
+import { findTraces, whichTrace } from '../trace-query.ts'
 import { expectTraceFiles, localLog, placeAt, type TracesPlace } from '../traces-place.ts'
 
 const PAGE = {
@@ -27,12 +26,8 @@ tools with different names are matched by their arguments. Time spent waiting fo
 } as const satisfies CommandPage
 
 export const diff: Command = command(PAGE, async ({ values, operands }, io) => {
-  const [sideA, sideB] = await findSides(operands, io)
-  const a = await readSide(sideA, io)
-  if ('exitCode' in a) return a.exitCode
-  const b = await readSide(sideB, io)
-  if ('exitCode' in b) return b.exitCode
-  const comparison = compareTraces(a, b)
+  const [a, b] = await findSides(operands, io)
+  const comparison = compareTraces(await readSide(a, io), await readSide(b, io))
   io.stdout.write(values.json ? `${comparisonJson(comparison)}\n` : `${renderComparison(comparison, lookOf(io))}\n`)
   return EXIT.ok
 })
@@ -75,17 +70,12 @@ async function findSides(operands: readonly string[], io: CommandIo): Promise<re
  *
  * @throws if the name matches nothing, or is a prefix of several sessions
  */
-async function readSide(
-  { place, name }: DiffSide,
-  io: CommandIo,
-): Promise<readonly TraceTree[] | { readonly exitCode: number }> {
+async function readSide({ place, name }: DiffSide, io: CommandIo): Promise<readonly TraceTree[]> {
   const isId = name !== undefined && /^[0-9a-f]{1,32}$/i.test(name)
-  const asTrace = isId ? await select(place, { traceId: name, last: MAX_NAMED }, io) : undefined
-  if (asTrace !== undefined && 'exitCode' in asTrace) return asTrace
+  const asTrace = isId ? await findTraces(place, { traceId: name, last: MAX_NAMED }, io) : undefined
   if (asTrace?.matchCount === 1) return asTrace.trees
   const inSession = name === undefined ? {} : { sessionId: name }
-  const selection = await select(place, { ...inSession, last: MAX_TURNS }, io)
-  if ('exitCode' in selection) return selection
+  const selection = await findTraces(place, { ...inSession, last: MAX_TURNS }, io)
   if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const trees = name === undefined ? selection.trees : ofOneSession(selection.trees, name)
   if (trees.length > 0) {
@@ -119,13 +109,4 @@ function nothingNamed(place: TracesPlace, name: string | undefined, selection: T
   if (name === undefined) return `there are no traces in ${place.path}`
   if (selection.matchCount > 1) return whichTrace(place, { traceId: name }, selection)
   return `there is no trace whose id starts with ${name}, no session of that id in ${place.path}, and no file of that name`
-}
-
-async function select(
-  place: TracesPlace,
-  query: TraceQuery,
-  io: CommandIo,
-): Promise<TraceSelection | { readonly exitCode: number }> {
-  const files = await place.listFiles()
-  return readWatched(files, onRead => selectTraces(files, query, onRead), io)
 }

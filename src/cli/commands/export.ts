@@ -167,7 +167,6 @@ export const exportCommand: Command = command(PAGE, async ({ values, operands },
   const found = await (traceId === undefined
     ? findTraces(place, query, io)
     : findTrace(place, { ...filter, traceId }, io))
-  if ('exitCode' in found) return found.exitCode
   if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
   if (found.trees.length === 0) {
     throw new Error(found.traceCount === 0 ? nothingThere(place) : nothingMatches(place, query, found))

@@ -4,7 +4,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { makeChange } from '../init/config-file.ts'
 import { initEvery } from '../init/every-host.ts'
 import { hermesWebhook } from '../init/hermes.ts'
-import { freePort } from '../init/hook-agent.ts'
+import { freePort } from '../init/hooks-host.ts'
 import { HOSTS, unknownHost } from '../init/hosts.ts'
 import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import type { ByHand, HostSetup, InitContext, NoChange, Plan } from '../init/plan.ts'

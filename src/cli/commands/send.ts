@@ -55,17 +55,9 @@ export const send: Command = command(PAGE, async ({ values, operands }, io) => {
   if (operands.length > 1 || !(await namesTrace(only))) {
     return deliver({ ...job, files: await traceFiles(operands) }, io)
   }
-  const found = await namedTrace(only, io)
-  return 'exitCode' in found ? found.exitCode : deliver({ ...job, ...found }, io)
+  const { paths, tree } = await findTrace(localLog(io), { traceId: only }, io)
+  return deliver({ ...job, files: paths, traceId: tree.traceId }, io)
 })
-
-async function namedTrace(
-  beginning: string,
-  io: CommandIo,
-): Promise<Pick<SendJob, 'files' | 'traceId'> | { readonly exitCode: number }> {
-  const found = await findTrace(localLog(io), { traceId: beginning }, io)
-  return 'exitCode' in found ? found : { files: found.paths, traceId: found.tree.traceId }
-}
 
 async function deliver(job: SendJob, io: CommandIo): Promise<number> {
   const interruption = new Interruption(io)
@@ -83,9 +75,7 @@ async function deliver(job: SendJob, io: CommandIo): Promise<number> {
     progress.end()
   }
   const after = (await readBacklog(job.directory)).filter(({ isLive }) => !isLive)
-  for (const line of delivery.outcome(after))
-    io.stdout.write(`${line}
-`)
+  for (const line of delivery.outcome(after)) io.stdout.write(`${line}\n`)
   const { exitCode } = interruption
   if (exitCode !== undefined) io.stderr.write('hookspan send: interrupted; run the same command again to continue\n')
   return exitCode ?? (delivery.isComplete(after) ? EXIT.ok : EXIT.failed)

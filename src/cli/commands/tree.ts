@@ -81,7 +81,6 @@ async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): 
 async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
   const query = queryOf(options)
   const selection = await findTraces(place, query, io)
-  if ('exitCode' in selection) return selection.exitCode
   const { trees, traceCount } = selection
   if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
@@ -101,7 +100,6 @@ async function showOne(
   io: CommandIo,
 ): Promise<number> {
   const found = await findTrace(place, filter, io)
-  if ('exitCode' in found) return found.exitCode
   io.stdout.write(`${draw(found.tree, { json }, io)}\n`)
   if (json) return EXIT.ok
   const look = { ...lookOf(io), now: io.now() }
@@ -159,8 +157,9 @@ export async function followTraces(place: TracesPlace, options: FollowOptions, i
     isStopped = true
   })
   for (let isFirst = true; !isStopped; isFirst = false) {
-    const trees = isFirst ? await firstPoll(follower, place, io) : await follower.poll()
-    if ('exitCode' in trees) return trees.exitCode
+    const trees = isFirst
+      ? await readWatched(await place.listFiles(), onRead => follower.poll(onRead), io)
+      : await follower.poll()
     if (trees.length > 0) area?.clear()
     for (const each of trees) io.stdout.write(`${draw(each)}\n`)
     const lines = area === undefined ? [] : await openLines(follower, place, io)
@@ -172,14 +171,6 @@ export async function followTraces(place: TracesPlace, options: FollowOptions, i
   }
   area?.clear()
   return EXIT.ok
-}
-
-async function firstPoll(
-  follower: TraceFollower,
-  place: TracesPlace,
-  io: CommandIo,
-): Promise<TraceTree[] | { readonly exitCode: number }> {
-  return readWatched(await place.listFiles(), onRead => follower.poll(onRead), io)
 }
 
 async function openLines(follower: TraceFollower, { kind, path }: TracesPlace, io: CommandIo): Promise<string[]> {

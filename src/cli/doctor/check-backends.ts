@@ -4,7 +4,7 @@ import type { ProbeOptions, ProbeResult } from './probe.ts'
 import { PROBE_SERVICE, PROBE_SPAN } from './probe.ts'
 
 const LOOK = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} there`
-const PROBE = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} there; its attributes name the time and machine of sending`
+const PROBE = `${LOOK}; its attributes name the time and machine of sending`
 
 export function checkBackends(results: readonly ProbeResult[], options: ProbeOptions): readonly DoctorFinding[] {
   if (results.length === 0) return [finding('ok', 'Backends', 'none is configured: nothing leaves this machine')]

@@ -1,9 +1,12 @@
-import type { Guards } from './hook-agent.ts'
 import { packageFile } from './package-folder.ts'
 
+/** How an agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
+export type Guards = 'open' | 'closed' | undefined
+
 /**
- * The shell command line of the program that forwards a hook to the receiver. Uses the current Node binary, because the agent's
- * PATH may have another one or none.
+ * The shell command line that forwards a hook to the receiver. Usually `/bin/sh …/hook.sh /usr/bin/node codex`, which posts by
+ * curl and starts Node only without a receiver or curl. For a decision and on Windows, `/usr/bin/node …/hook.cjs codex`. Uses
+ * the current Node binary, because the agent's PATH may have another one or none.
  *
  * @param options for the program
  * @throws Error if this copy of hookspan lacks the program
@@ -13,7 +16,13 @@ export function commandFor(
   { folder }: { readonly folder: string },
   options: readonly string[] = [],
 ): string {
-  return [process.execPath, packageFile(folder, 'dist', 'hook.cjs'), agent, ...options].map(quoted).join(' ')
+  const program = packageFile(folder, 'dist', 'hook.cjs')
+  const decides = options.some(option => option !== '--up')
+  const words =
+    decides || process.platform === 'win32'
+      ? [process.execPath, program]
+      : ['/bin/sh', packageFile(folder, 'dist', 'hook.sh'), process.execPath]
+  return [...words, agent, ...options].map(quoted).join(' ')
 }
 
 /**
@@ -31,21 +40,6 @@ export const UNLESS_UP: string = [
 /** The `commandFor` line, run only if the receiver's process is gone. */
 export function unlessUp(agent: string, receiver: { readonly folder: string; readonly pidFile: string }): string {
   return `${['sh', '-c', UNLESS_UP, 'sh', receiver.pidFile].map(quoted).join(' ')} ${commandFor(agent, receiver)}`
-}
-
-/**
- * Like `commandFor`, but without Node if a receiver listens and curl exists: `/bin/sh …/hook.sh /usr/bin/node codex`. On
- * Windows, the same as `commandFor`.
- */
-export function lightCommandFor(
-  agent: string,
-  { folder }: { readonly folder: string },
-  options: readonly string[] = [],
-): string {
-  if (process.platform === 'win32') return commandFor(agent, { folder }, options)
-  packageFile(folder, 'dist', 'hook.cjs')
-  const script = packageFile(folder, 'dist', 'hook.sh')
-  return ['/bin/sh', script, process.execPath, agent, ...options].map(quoted).join(' ')
 }
 
 /** Matches commands of any copy of hookspan, with options and with `|| true`. */

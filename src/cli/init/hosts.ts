@@ -1,15 +1,13 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { nearestName } from '../../plugin/config/nearest.ts'
-import { claudeCode } from './claude-code.ts'
-import { gemini } from './gemini.ts'
+import { codex, copilot, cursor, gemini } from './command-hosts.ts'
 import { hermes, hermesWebhook } from './hermes.ts'
-import { codex, copilot, cursor } from './hooks-file.ts'
+import { claudeCode, qwen } from './http-hosts.ts'
 import { valueAt } from './json-config.ts'
 import { openclaw } from './openclaw.ts'
 import type { HostSetup, InitContext } from './plan.ts'
 import { kilo, opencode, pi } from './plugin-file.ts'
-import { qwen } from './qwen.ts'
 import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 
 export interface HostRow {

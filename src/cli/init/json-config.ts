@@ -2,7 +2,7 @@ import json5 from 'json5'
 import type { Node } from 'jsonc-parser'
 import jsonc from 'jsonc-parser'
 import { backupsOf, readText } from './config-file.ts'
-import type { FileChange, Plan } from './plan.ts'
+import type { FileChange, NoChange, Plan } from './plan.ts'
 
 export const FRESH = '{}\n'
 
@@ -31,7 +31,7 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
   }
 }
 
-export function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
+function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
   const { file, text } = config
   const why = whyNotEditable(text, changes) ?? otherwise
   return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
@@ -47,11 +47,18 @@ function whyNotEditable(text: string, changes: readonly JsonChange[]): string | 
   }
 }
 
-export function edited(
-  { file, before, text }: JsonConfig,
+/** Plans the changes, or leaves them to the user if they cannot be made without a loss. */
+export function planEdit(
+  config: JsonConfig,
   changes: readonly JsonChange[],
-): Pick<FileChange, 'file' | 'before' | 'after' | 'isUsers'> {
-  return { file, before, after: editJson(text, changes), isUsers: true }
+  unchanged: Pick<NoChange, 'why' | 'notes'>,
+  more: Pick<FileChange, 'notes'> & Partial<FileChange>,
+  otherwise?: string,
+): Plan {
+  const { file, before, text } = config
+  if (changes.length === 0) return { kind: 'nothing', file, ...unchanged }
+  const manual = byHand(config, changes, otherwise)
+  return manual ?? { kind: 'change', file, before, after: editJson(text, changes), isUsers: true, ...more }
 }
 
 /**

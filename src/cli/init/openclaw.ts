@@ -2,14 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import {
   about,
-  byHand,
-  edited,
   editJson,
   exactUndo,
   FRESH,
   type JsonChange,
   type JsonConfig,
   type JsonPath,
+  planEdit,
   readConfig,
   valueAt,
 } from './json-config.ts'
@@ -39,26 +38,22 @@ async function enable(surroundings: InitContext): Promise<Plan> {
   checkPackage(surroundings)
   const config = await readConfig(configPath(surroundings))
   const changes = about(config, root => enabling(root, installedIn(surroundings)))
-  const notes = [isAccessDenied(config.value) ? ACCESS_DENIED : ACCESS_GIVEN, UNVERIFIED, RESTART]
-  if (changes.length === 0) {
-    return { kind: 'nothing', file: config.file, why: 'OpenClaw loads hookspan already', notes: notes.slice(0, 1) }
-  }
-  return editedByHand(config, changes) ?? { kind: 'change', ...edited(config, changes), notes }
+  const access = valueAt(config.value, ACCESS) === false ? ACCESS_DENIED : ACCESS_GIVEN
+  const unchanged = { why: 'OpenClaw loads hookspan already', notes: [access] }
+  return planEdit(config, changes, unchanged, { notes: [access, UNVERIFIED, RESTART] }, whyByHand(config))
 }
 
 async function undo(surroundings: InitContext): Promise<Plan> {
   const config = await readConfig(configPath(surroundings))
   const { file, value } = config
   const changes = about(config, found => disabling(found, installedIn(surroundings)))
-  if (changes.length === 0) return { kind: 'nothing', file, why: 'OpenClaw does not load hookspan from there' }
   const alone = 'plugins.allow still names hookspan: an empty list would let OpenClaw load every plugin'
   const notes = [...(isAloneAllowed(value) ? [alone] : []), RESTART]
-  const manual = editedByHand(config, changes)
-  if (manual !== undefined) return manual
   const folder = dirname(file)
   const folders = basename(folder) === DEFAULT_FOLDER ? [folder] : []
   const restored = await exactUndo(config, root => enabling(root, installedIn(surroundings)), folders)
-  return { kind: 'change', ...edited(config, changes), notes, ...restored }
+  const unchanged = { why: 'OpenClaw does not load hookspan from there' }
+  return planEdit(config, changes, unchanged, { notes, ...restored }, whyByHand(config))
 }
 
 function print(surroundings: InitContext): { file: string; content: string; note: string } {
@@ -71,9 +66,9 @@ function print(surroundings: InitContext): { file: string; content: string; note
   }
 }
 
-function editedByHand(config: JsonConfig, changes: readonly JsonChange[]): Plan | undefined {
-  const isSplit = [['$include'], ['plugins', '$include']].some(path => valueAt(config.value, path) !== undefined)
-  return byHand(config, changes, isSplit ? 'it includes other files ($include)' : undefined)
+function whyByHand({ value }: JsonConfig): string | undefined {
+  const isSplit = [['$include'], ['plugins', '$include']].some(path => valueAt(value, path) !== undefined)
+  return isSplit ? 'it includes other files ($include)' : undefined
 }
 
 /** A plugin without a manifest makes the configuration invalid, and OpenClaw does not start. */
@@ -135,10 +130,6 @@ function disabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   // An empty list allows everything, so our entry stays if it is the only one.
   const ours = isAloneAllowed(root) ? [] : indexesOf(allow, name => name === ID)
   return [...paths, ...entryRemovals(root), ...ours.map(index => ({ path: [...ALLOW, index] }))]
-}
-
-function isAccessDenied(root: unknown): boolean {
-  return valueAt(root, ACCESS) === false
 }
 
 /** True if our id must stay in the allow list, which would be empty without it. */

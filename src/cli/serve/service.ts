@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type CommandIo, EXIT } from '../command.ts'
 import { makeChange, readText } from '../init/config-file.ts'
-import { lineDiff } from '../init/line-diff.ts'
-import type { FileChange } from '../init/plan.ts'
+import { type FileChange, shown } from '../init/plan.ts'
 import { folderFrom } from '../init/plugin-file.ts'
 import { lookOf } from '../terminal.ts'
 import { findRunning, placeIn } from './receiver-process.ts'
@@ -80,14 +79,13 @@ function notOurs({ file }: Service): string {
 }
 
 function show(
-  { file }: Service,
+  service: Service,
   before: string | undefined,
   after: string | undefined,
   commands: readonly CommandLine[],
   io: CommandIo,
 ): void {
-  const what = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : ''
-  io.stdout.write(`${file}${what}\n${lineDiff(before ?? '', after ?? '', lookOf(io).color)}`)
+  io.stdout.write(shown(changeOf(service, before, after), lookOf(io).color))
   for (const line of commands) io.stdout.write(`$ ${line.join(' ')}\n`)
 }
 

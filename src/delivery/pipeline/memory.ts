@@ -1,7 +1,7 @@
 import { DeterministicIds } from './deterministic-ids.ts'
 import type { LogEvent } from './log-emitter.ts'
 import type { Pipeline } from './pipeline.ts'
-import { createMeterProvider, createResource, createTracerProvider } from './providers.ts'
+import { createMeterProvider, createResource, createSdkTracerProvider } from './providers.ts'
 import { metricsSdk, traceSdk, transformer } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 import { UserExtensions } from './user-extensions.ts'
@@ -54,7 +54,7 @@ export function createMemoryPipeline(
   const logEvents: LogEvent[] = []
   const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
   return {
-    tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
+    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
     log: event => void logEvents.push(event),
     logEvents,

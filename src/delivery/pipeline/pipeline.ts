@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { BackendConfig } from '../backends/backend-config.ts'
 import {
   type Continuation,
   keptDirectory,
@@ -17,8 +18,8 @@ import { LogEmitter, type LogEvent } from './log-emitter.ts'
 import type { LogCounts } from './log-queue.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
-import { createMeterProvider, createResource, createTracerProvider } from './providers.ts'
-import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
+import { createMeterProvider, createOwnTracerProvider, createResource, createSdkTracerProvider } from './providers.ts'
+import { http, https, metricsSdk, transformer } from './sdk.ts'
 import type { BatchSettings, LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
 import { DirectSpanProcessor, NewSpanFilter } from './span-processors.ts'
@@ -117,6 +118,8 @@ export function createPipeline(
       : []),
     ...extensions.spanProcessors,
   ]
+  // Only processors of ours accept the lighter spans.
+  const createTracerProvider = extensions.spanProcessors.length > 0 ? createSdkTracerProvider : createOwnTracerProvider
   for (const { traceLog: log } of stores) continuation?.addSaver(() => log.forceFlush())
   // With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads.
   const release = (): void => (store || continuation?.leavesOpen ? undefined : sampler?.releaseUndecided())
@@ -195,9 +198,15 @@ function isTailSampling(
 type Load = () => unknown
 
 /** The packages that `createPipeline` loads, which may be loaded in advance, and those needed for sending. */
-export function loadsOf(hasBackends: boolean): { readonly toOpen: readonly Load[]; readonly toSend: readonly Load[] } {
-  const toOpen = [resources, traceSdk]
-  return hasBackends ? { toOpen: [...toOpen, metricsSdk], toSend: [transformer, http, https] } : { toOpen, toSend: [] }
+export function loadsOf(backends: readonly BackendConfig[]): {
+  readonly toOpen: readonly Load[]
+  readonly toSend: readonly Load[]
+} {
+  const hasMetrics = backends.some(backend => {
+    const result = planBackend(backend)
+    return result.ok && result.plan.metrics
+  })
+  return { toOpen: hasMetrics ? [metricsSdk] : [], toSend: backends.length > 0 ? [transformer, http, https] : [] }
 }
 
 function planned(settings: PipelineSettings, report: Reporter): BackendPlan[] {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { arch, hostname, platform } from 'node:os'
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { Resource } from '@opentelemetry/resources'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { IdGenerator, Sampler, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { OPENINFERENCE } from '../../contract/semconv/index.ts'
-import { api, conventions, metricsSdk, resources, traceSdk } from './sdk.ts'
+import { PlainResource } from '../trace-log/index.ts'
+import { OwnTracerProvider } from './own-tracer.ts'
+import { api, metricsSdk, traceSdk } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
 /** The SDK's own defaults, set explicitly: unset limits are read from the environment. */
@@ -13,13 +14,19 @@ const PER_EVENT_OR_LINK = 128
 
 export interface TracerProviderOptions {
   readonly settings: PipelineSettings
-  readonly resource: Resource
+  readonly resource: PlainResource
   readonly spanProcessors: SpanProcessor[]
   readonly idGenerator: IdGenerator | undefined
 }
 
-/** Creates a private provider. It is never registered, so a host's own OpenTelemetry works beside it. */
-export function createTracerProvider(parts: TracerProviderOptions): TracerProvider {
+/** A private provider: it is never registered, so a host's own OpenTelemetry works beside it. */
+export function createOwnTracerProvider({ settings, ...parts }: TracerProviderOptions): TracerProvider {
+  const { sampleRate, attributeCountLimit } = settings
+  return new OwnTracerProvider({ ...parts, sampleRate, attributeCountLimit, partCountLimit: PER_EVENT_OR_LINK })
+}
+
+/** The SDK's provider, equally private, for span processors that may be the user's. */
+export function createSdkTracerProvider(parts: TracerProviderOptions): TracerProvider {
   return new (traceSdk().BasicTracerProvider)({
     resource: parts.resource,
     sampler: createSampler(parts.settings.sampleRate),
@@ -43,7 +50,7 @@ export interface OwnMeterProvider {
 }
 
 /** Without a reader there is no use for points, so the metrics SDK is not loaded. */
-export function createMeterProvider(resource: Resource, readers: IMetricReader[]): OwnMeterProvider {
+export function createMeterProvider(resource: PlainResource, readers: IMetricReader[]): OwnMeterProvider {
   if (readers.length === 0) return unreadMeterProvider()
   const provider = new (metricsSdk().MeterProvider)({ resource, readers })
   return {
@@ -81,7 +88,7 @@ const SYSTEMS: Readonly<Record<string, string>> = { sunos: 'solaris', win32: 'wi
 /** Attributes of this process. Omitted with deterministic ids, so that the same input gives the same output on any machine. */
 function thisProcess(): Attributes {
   return {
-    [conventions().ATTR_SERVICE_INSTANCE_ID]: randomUUID(),
+    'service.instance.id': randomUUID(),
     'process.pid': process.pid,
     'process.runtime.name': 'nodejs',
     'process.runtime.version': process.versions.node,
@@ -92,25 +99,28 @@ function thisProcess(): Attributes {
 }
 
 function named(settings: PipelineSettings): Attributes {
-  const names = conventions()
   return {
-    [names.ATTR_SERVICE_NAME]: settings.serviceName,
-    [names.ATTR_TELEMETRY_DISTRO_NAME]: 'hookspan',
-    [names.ATTR_TELEMETRY_DISTRO_VERSION]: settings.version,
+    'service.name': settings.serviceName,
+    'telemetry.distro.name': 'hookspan',
+    'telemetry.distro.version': settings.version,
   }
 }
 
-/** Later entries win. */
-export function createResource(settings: PipelineSettings, backendAttributes: Attributes): Resource {
-  const { defaultResource, resourceFromAttributes } = resources()
-  return defaultResource().merge(
-    // Without a schema URL: the official JSON serializer writes it inside the resource, where OTLP has no such field.
-    resourceFromAttributes({
-      ...named(settings),
-      ...(settings.deterministicIds ? {} : thisProcess()),
-      ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
-      ...backendAttributes,
-      ...settings.resourceAttributes,
-    }),
-  )
+/** The attributes with which the SDK describes itself. */
+const SDK = {
+  'telemetry.sdk.language': 'nodejs',
+  'telemetry.sdk.name': 'opentelemetry',
+  'telemetry.sdk.version': '2.12.0',
+}
+
+/** Later entries win. Without a schema URL: the official JSON serializer writes it inside the resource, where OTLP has no such field. */
+export function createResource(settings: PipelineSettings, backendAttributes: Attributes): PlainResource {
+  const ours = {
+    ...named(settings),
+    ...(settings.deterministicIds ? {} : thisProcess()),
+    ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
+    ...backendAttributes,
+    ...settings.resourceAttributes,
+  }
+  return new PlainResource({ ...ours, ...SDK, ...ours })
 }

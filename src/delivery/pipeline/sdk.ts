@@ -1,21 +1,14 @@
+import type { Context } from '@opentelemetry/api'
 import { load } from '../load-package.ts'
 
 // Each package and module is loaded on first use, so that an unconfigured backend loads nothing.
 
+let openTelemetryApi: typeof import('@opentelemetry/api') | undefined
+
+/** Cached: each span needs it, and `require` resolves a name anew each time. */
 export function api(): typeof import('@opentelemetry/api') {
-  return load('@opentelemetry/api')
-}
-
-export function resources(): typeof import('@opentelemetry/resources') {
-  return load('@opentelemetry/resources')
-}
-
-function core(): typeof import('@opentelemetry/core') {
-  return load('@opentelemetry/core')
-}
-
-export function conventions(): typeof import('@opentelemetry/semantic-conventions') {
-  return load('@opentelemetry/semantic-conventions')
+  openTelemetryApi ??= load<typeof import('@opentelemetry/api')>('@opentelemetry/api')
+  return openTelemetryApi
 }
 
 export function traceSdk(): typeof import('@opentelemetry/sdk-trace-base') {
@@ -50,8 +43,17 @@ export function zlib(): typeof import('node:zlib') {
   return load('node:zlib')
 }
 
+/** The key of `@opentelemetry/core`, which is not loaded for it. */
+function suppressionKey(): symbol {
+  return api().createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING')
+}
+
+export function isTracingSuppressed(context: Context): boolean {
+  return context.getValue(suppressionKey()) === true
+}
+
 /** Suppresses tracing while telemetry is sent, so that a host that traces its own HTTP requests does not trace ours. */
 export function untraced<Result>(run: () => Result): Result {
   const { context } = api()
-  return context.with(core().suppressTracing(context.active()), run)
+  return context.with(context.active().setValue(suppressionKey(), true), run)
 }

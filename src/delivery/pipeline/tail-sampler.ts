@@ -1,5 +1,5 @@
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { estimatedBytes, NOT_KEPT } from '../trace-log/index.ts'
+import { attributeOf, estimatedBytes, NOT_KEPT } from '../trace-log/index.ts'
 import { api } from './sdk.ts'
 import type { TailSamplingSettings } from './settings.ts'
 
@@ -52,7 +52,7 @@ export class TailSampler implements SpanProcessor {
     if (!isSampled(span)) return
     const trace = this.#traceOf(span)
     trace.open = Math.max(0, trace.open - 1)
-    const reason = span.attributes[this.#settings.reasonName]
+    const reason = attributeOf(span, this.#settings.reasonName)
     if (reason === NOT_KEPT) trace.hasDroppedTurn = true
     // A trace dropped for lack of room may get another turn, which is kept.
     else if (typeof reason === 'string' && (trace.decision ?? NOT_KEPT) === NOT_KEPT) trace.decision = reason

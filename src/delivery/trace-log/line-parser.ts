@@ -1,14 +1,11 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { load } from '../load-package.ts'
+import { PlainResource } from './plain-resource.ts'
 import { MAX_DEPTH } from './span-json.ts'
 
 function api(): typeof import('@opentelemetry/api') {
   return load('@opentelemetry/api')
-}
-
-function resources(): typeof import('@opentelemetry/resources') {
-  return load('@opentelemetry/resources')
 }
 
 const HEADER = 'hookspan.segment'
@@ -307,7 +304,7 @@ function readResource(group: OtlpFields): Resource {
   const resource = readFields(group['resource'] ?? {}, 'a resource')
   const schemaUrl = readOptionalText(group['schemaUrl'], 'a schema URL')
   const attributes = readAttributes(resource['attributes'])
-  return resources().resourceFromAttributes(attributes, schemaUrl === undefined ? {} : { schemaUrl })
+  return new PlainResource(attributes, schemaUrl)
 }
 
 function readScope(group: OtlpFields): Scope {

@@ -1,6 +1,8 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { type AttributeKey, cachedKey, createKey, MAX_KNOWN_CHARS } from './attribute-key.ts'
 import { JsonBytes, stringJson } from './json-bytes.ts'
+import { RecordedSpan } from './recorded-span.ts'
 
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
@@ -84,10 +86,16 @@ export function attributesJson(attributes: Attributes): string {
 
 /** Estimated length of a span's JSON in bytes, slightly too high. Non-ASCII text can take three times as much. */
 export function estimatedBytes(span: ReadableSpan): number {
-  let bytes = SPAN_BYTES + span.name.length + (span.status.message?.length ?? 0) + attributesBytes(span.attributes)
+  let bytes = SPAN_BYTES + span.name.length + (span.status.message?.length ?? 0) + spanAttributesBytes(span)
   for (const event of span.events) bytes += PART_BYTES + event.name.length + attributesBytes(event.attributes)
   for (const link of span.links) bytes += PART_BYTES + attributesBytes(link.attributes)
   return bytes
+}
+
+function spanAttributesBytes(span: ReadableSpan): number {
+  if (!(span instanceof RecordedSpan)) return attributesBytes(span.attributes)
+  const { keys, values } = span
+  return keys.reduce((bytes, { name }, at) => bytes + ATTRIBUTE_BYTES + name.length + valueBytes(values[at]), 0)
 }
 
 function attributesBytes(attributes: Attributes = {}): number {
@@ -172,7 +180,7 @@ function writeSpan(out: JsonBytes, span: ReadableSpan): void {
   out.ascii('","endTimeUnixNano":"')
   out.ascii(nanosText(span.endTime))
   out.ascii('","attributes":[')
-  writeAttributes(out, span.attributes)
+  writeSpanAttributes(out, span)
   writeCount(out, '],"droppedAttributesCount":', span.droppedAttributesCount)
   out.ascii(',"events":[')
   for (const event of span.events) writeEvent(out, event)
@@ -257,55 +265,51 @@ function oddNanosText(seconds: number, nanos: number): string {
   return String(total > MAX_FIXED64 ? MAX_FIXED64 : total)
 }
 
-const MAX_KNOWN_KEYS = 2000
-/** Maximum length of a cached key or value: content must not stay in memory. */
-const MAX_KNOWN_CHARS = 128
-const NOTHING = Symbol('nothing')
 /** Maximum depth of nested values, also for `line-parser.ts`. */
 export const MAX_DEPTH = 64
 /** Larger whole numbers do not fit into a 64-bit integer: a strict server would refuse the request. */
 const INT64_LIMIT = 2 ** 63
 
-/** The cached JSON of a key. The spans of a process share most of their keys, and many values with the previous span. */
-interface KnownKey {
-  readonly head: Buffer
-  readonly textHead: Buffer
-  value: unknown
-  /** The JSON of key and value, once `value` has occurred twice in a row. */
-  pair: Buffer | undefined
+function writeSpanAttributes(out: JsonBytes, span: ReadableSpan): void {
+  if (!(span instanceof RecordedSpan)) {
+    writeAttributes(out, span.attributes)
+    return
+  }
+  const { keys, values } = span
+  for (let at = 0; at < keys.length; at++) writeAttribute(out, keys[at] as AttributeKey, values[at], 0)
 }
 
-const knownKeys = new Map<string, KnownKey>()
-
 function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
-  for (const key of Object.keys(attributes)) {
-    const value = attributes[key]
-    const known = knownKeys.get(key) ?? learnKey(key)
-    out.comma()
-    if (known.value !== value) writePair(out, known, value, depth)
-    else if (known.pair !== undefined) out.bytes(known.pair)
-    else {
-      const before = out.length
-      writePair(out, known, value, depth)
-      known.pair = out.from(before)
-    }
+  for (const name of Object.keys(attributes)) {
+    writeAttribute(out, cachedKey(name) ?? createKey(name), attributes[name], depth)
   }
 }
 
-function writePair(out: JsonBytes, known: KnownKey, value: unknown, depth: number): void {
+function writeAttribute(out: JsonBytes, key: AttributeKey, value: unknown, depth: number): void {
+  out.comma()
+  if (key.value !== value) writePair(out, key, value, depth)
+  else if (key.pair !== undefined) out.bytes(key.pair)
+  else {
+    const before = out.length
+    writePair(out, key, value, depth)
+    key.pair = out.from(before)
+  }
+}
+
+function writePair(out: JsonBytes, key: AttributeKey, value: unknown, depth: number): void {
   if (typeof value === 'string') {
-    out.bytes(known.textHead)
+    out.bytes(key.textHead)
     out.string(value)
     out.ascii('}}')
     if (value.length > MAX_KNOWN_CHARS) return
   } else {
-    out.bytes(known.head)
+    out.bytes(key.head)
     writeValue(out, value, depth)
     out.ascii('}')
     if (typeof value === 'object') return
   }
-  known.value = value
-  known.pair = undefined
+  key.value = value
+  key.pair = undefined
 }
 
 function writeValue(out: JsonBytes, value: unknown, depth: number): void {
@@ -343,13 +347,4 @@ function writeElements(out: JsonBytes, values: readonly unknown[], depth: number
 function writeNumber(out: JsonBytes, value: number): void {
   if (Number.isInteger(value) && Math.abs(value) < INT64_LIMIT) out.ascii(`{"intValue":${value}}`)
   else out.ascii(Number.isFinite(value) ? `{"doubleValue":${value}}` : `{"doubleValue":"${value}"}`)
-}
-
-function learnKey(key: string): KnownKey {
-  const head = `{"key":${stringJson(key)},"value":`
-  const textHead = Buffer.from(`${head}{"stringValue":`)
-  const known = { head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
-  if (knownKeys.size >= MAX_KNOWN_KEYS) knownKeys.clear()
-  if (key.length <= MAX_KNOWN_CHARS) knownKeys.set(key, known)
-  return known
 }

@@ -1,5 +1,6 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { RecordedSpan } from './recorded-span.ts'
 import {
   flagsOf,
   groupedBy,
@@ -242,7 +243,7 @@ function writeSpan(span: ReadableSpan): void {
   if (kind !== 0) writer.integer(SPAN.kind, kind)
   writeTime(SPAN.startTime, span.startTime)
   writeTime(SPAN.endTime, span.endTime)
-  writeAttributes(SPAN.attributes, span.attributes)
+  writeSpanAttributes(span)
   writer.integer(SPAN.droppedAttributesCount, span.droppedAttributesCount)
   for (const event of span.events) writeEvent(event)
   writer.integer(SPAN.droppedEventsCount, span.droppedEventsCount)
@@ -302,6 +303,11 @@ function halvesOf([seconds, nanos]: HrTime): [number, number] {
 
 function halvesOfBig(value: bigint): [number, number] {
   return [Number(value / TWO_TO_32), Number(value % TWO_TO_32)]
+}
+
+function writeSpanAttributes(span: ReadableSpan): void {
+  if (!(span instanceof RecordedSpan)) writeAttributes(SPAN.attributes, span.attributes)
+  else for (const [at, { name }] of span.keys.entries()) writePair(SPAN.attributes, name, span.values[at], 0)
 }
 
 function writeAttributes(field: number, attributes: Attributes = {}): void {

@@ -1,8 +1,8 @@
-import { SessionState, TurnState } from '../context.ts'
+import { RecentValues, TurnState } from '../context.ts'
 import { defineHook, type Hook, type HookContext, PRIORITY } from '../hook.ts'
 import type { AfterModel, ModelUsage } from '../phases.ts'
 import { type Block, block } from '../verdict.ts'
-import { type Allowed, AMOUNT, type BuiltinOptions, COUNT, checkKeys, checkOptions, FUNCTION } from './options.ts'
+import { AMOUNT, type BuiltinOptions, COUNT, checkKeys, checkOptions, FUNCTION, OBJECT } from './options.ts'
 
 /** The limits of a turn or a session. A missing field means no limit. */
 export interface Limits {
@@ -35,7 +35,6 @@ interface Usage {
 
 const MINUTE = 60_000
 const LIMITS = { tokens: COUNT, cost: AMOUNT, toolCalls: COUNT, minutes: AMOUNT }
-const HOLDER: Allowed = { means: 'an object', is: value => typeof value === 'object' && value !== null }
 
 /**
  * Limits the usage of a turn and a session. Tool calls are counted before they run, so that parallel calls cannot exceed the
@@ -45,20 +44,20 @@ const HOLDER: Allowed = { means: 'an object', is: value => typeof value === 'obj
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */
 export function budget(options: BudgetOptions): Hook<'block'> {
-  checkOptions('budget', options, { turn: HOLDER, session: HOLDER, now: FUNCTION })
+  checkOptions('budget', options, { turn: OBJECT, session: OBJECT, now: FUNCTION })
   const { turn, session, now = Date.now } = options
   for (const [key, limits] of Object.entries({ turn, session }))
     if (limits !== undefined) checkKeys(`budget: ${key}`, limits, LIMITS)
   if (turn === undefined && session === undefined) throw new TypeError('budget: set limits of a turn or a session')
   const make = (): Usage => ({ since: now(), tokens: 0, cost: 0, toolCalls: 0 })
   const turns = new TurnState(make)
-  const sessions = new SessionState(make)
+  const sessions = new RecentValues<string, Usage>()
   const counted = new TurnState(() => new Set<string>())
 
   function spentOf(ctx: HookContext): readonly (readonly [string, Usage, Limits])[] {
     return [
       ...(turn === undefined ? [] : [['turn', turns.of(ctx), turn] as const]),
-      ...(session === undefined ? [] : [['session', sessions.of(ctx), session] as const]),
+      ...(session === undefined ? [] : [['session', sessions.of(ctx.sessionId ?? '', make), session] as const]),
     ]
   }
   function over(ctx: HookContext): Block | undefined {

@@ -12,7 +12,7 @@ import {
 } from './argument-rules.ts'
 import { type CommandRules, commandCheck } from './command-rules.ts'
 import { invalidRule, NON_EMPTY, type RuleViolation } from './finding.ts'
-import { type Allowed, type BuiltinOptions, checkOptions, oneOf } from './options.ts'
+import { type Allowed, type BuiltinOptions, checkOptions, OBJECT, oneOf } from './options.ts'
 import { type PathRules, pathCheck } from './path-rules.ts'
 import { readCommands, type ShellReading } from './shell-commands.ts'
 
@@ -34,12 +34,11 @@ export interface GuardrailsOptions extends BuiltinOptions {
   readonly onUnknown?: 'ask' | 'block' | 'pass' | undefined
 }
 
-const RULES: Allowed = { means: 'an object', is: value => typeof value === 'object' && value !== null }
 const ALLOWED: Readonly<Record<Exclude<keyof GuardrailsOptions, keyof BuiltinOptions>, Allowed>> = {
-  tools: RULES,
-  paths: RULES,
-  commands: RULES,
-  sql: RULES,
+  tools: OBJECT,
+  paths: OBJECT,
+  commands: OBJECT,
+  sql: OBJECT,
   cards: oneOf(['block', 'ask']),
   patterns: NON_EMPTY,
   onUnknown: oneOf(['ask', 'block', 'pass']),

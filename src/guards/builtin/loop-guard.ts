@@ -47,21 +47,16 @@ export function loopGuard(options: LoopGuardOptions = {}): Hook<'block'> {
   })
 }
 
-function canonicalJson(value: unknown): string {
-  const open = new Set<object>()
-  return jsonOf(value, open)
-}
-
-function jsonOf(value: unknown, open: Set<object>): string {
+function canonicalJson(value: unknown, open: Set<object> = new Set()): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? String(value)
   if (open.has(value)) return '"…"'
   open.add(value)
   const text = Array.isArray(value)
-    ? `[${value.map(each => jsonOf(each, open)).join()}]`
+    ? `[${value.map(each => canonicalJson(each, open)).join()}]`
     : `{${Object.entries(value)
         .filter(([, each]) => each !== undefined)
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([key, each]) => `${JSON.stringify(key)}:${jsonOf(each, open)}`)
+        .map(([key, each]) => `${JSON.stringify(key)}:${canonicalJson(each, open)}`)
         .join()}}`
   open.delete(value)
   return text

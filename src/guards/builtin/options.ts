@@ -23,6 +23,7 @@ export const MILLIS: Allowed = {
 export const SWITCH: Allowed = { means: 'true or false', is: value => typeof value === 'boolean' }
 export const TEXT: Allowed = { means: 'a text', is: value => typeof value === 'string' && value.trim() !== '' }
 export const FUNCTION: Allowed = { means: 'a function', is: value => typeof value === 'function' }
+export const OBJECT: Allowed = { means: 'an object', is: value => typeof value === 'object' && value !== null }
 export const TEXTS: Allowed = {
   means: 'a list of texts',
   is: value => Array.isArray(value) && value.every(each => TEXT.is(each)),

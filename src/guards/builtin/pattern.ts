@@ -16,16 +16,12 @@ const NOT_A_PATTERN: CompiledPattern = { ok: false, reason: 'it is neither a tex
  * rejected.
  */
 export function compilePattern(config: PatternConfig): CompiledPattern {
-  if (typeof config === 'string') return fixed(config)
+  if (config === '') return { ok: false, reason: 'it is empty' }
+  if (typeof config === 'string') return { ok: true, matches: text => text.includes(config) }
   if (typeof config !== 'object' || config === null) return NOT_A_PATTERN
   if ('glob' in config && typeof config.glob === 'string') return globMatcher(config.glob)
   if ('regex' in config && typeof config.regex === 'string') return regular(config.regex)
   return NOT_A_PATTERN
-}
-
-function fixed(text: string): CompiledPattern {
-  if (text === '') return { ok: false, reason: 'it is empty' }
-  return { ok: true, matches: each => each.includes(text) }
 }
 
 function regular(source: string): CompiledPattern {
@@ -48,12 +44,8 @@ type Token =
 
 const LONGEST = 500
 
-export type GlobMatcher =
-  | { readonly ok: true; readonly matches: (text: string) => boolean }
-  | { readonly ok: false; readonly reason: string }
-
 /** Matches the whole text. A backslash escapes the next character. Takes at most text length × glob length steps. */
-export function globMatcher(glob: string): GlobMatcher {
+export function globMatcher(glob: string): CompiledPattern {
   if (glob === '') return { ok: false, reason: 'it is empty' }
   if (glob.length > LONGEST) return { ok: false, reason: `it is longer than ${LONGEST} characters` }
   const tokens = tokensOf(glob)

@@ -1,4 +1,4 @@
-import { knownWord, type ShellWord } from './shell-words.ts'
+import { knownWord, type ShellWord, unknownWord } from './shell-words.ts'
 
 /**
  * The options of a program in `getopt` notation: `u:` takes a value, `l::` only an attached one. Long ones are separated by
@@ -168,7 +168,7 @@ function shortGiven(word: ShellWord, { short, valued = '' }: CodeOptions): Given
 
 function restOf(word: ShellWord, at: number): ShellWord {
   const start = word.start.slice(at)
-  return { value: word.value === undefined ? undefined : start, start }
+  return word.value === undefined ? unknownWord(start) : knownWord(start)
 }
 
 function behindPrefix(value: ShellWord, prefix: string): ShellWord[] {

@@ -118,7 +118,5 @@ export function optionDoubt(read: { readonly isSure: boolean }): ShellDoubt | un
 
 export function asText(words: readonly ShellWord[]): ShellWord {
   const values = words.map(word => word.value)
-  if (values.includes(undefined)) return { value: undefined, start: words[0]?.start ?? '' }
-  const value = values.join(' ')
-  return { value, start: value }
+  return values.includes(undefined) ? unknownWord(words[0]?.start) : knownWord(values.join(' '))
 }

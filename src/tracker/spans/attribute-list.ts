@@ -2,6 +2,11 @@ import type { Attributes, Span } from '@opentelemetry/api'
 import type { SafeText } from '../../content/capture.ts'
 import { DISCARDED } from '../../contract/semconv/index.ts'
 
+/** A span of our own pipeline, which accepts all attributes at once. */
+interface ListSpan extends Span {
+  setAttributeLists(names: readonly string[], values: readonly unknown[]): void
+}
+
 export type SpanAttributeValue = SafeText | number | boolean | readonly SafeText[]
 
 /**
@@ -43,7 +48,8 @@ export class AttributeList {
   writeTo(span: Span): void {
     if (!span.isRecording()) return
     const { names, values } = this
-    for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
+    if ('setAttributeLists' in span) (span as ListSpan).setAttributeLists(names, values)
+    else for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
   }
 
   /** Used for OpenTelemetry APIs that require an object. The last value of a name wins. */

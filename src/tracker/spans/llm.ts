@@ -12,12 +12,15 @@ function messageCount(history: unknown): number | undefined {
   return isArray(history) ? numberOf(peek(history, 'length')) : undefined
 }
 
+/** The key of the loop: a turn has one. */
+export const LOOP = 'loop'
+
 /** The turn's loop: from the user's message to the final answer. It is neither a request nor a second agent. */
 export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
   kind: 'llm',
   spanKind: SpanKind.INTERNAL,
   parents: [],
-  key: () => 'loop',
+  key: () => LOOP,
   name({ model }, options) {
     const named = options.capture.id(model)
     if (named === undefined) return literal(options.spanNames === 'semconv' ? 'turn' : 'llm')

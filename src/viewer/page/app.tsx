@@ -16,6 +16,7 @@ import { TurnView } from './turn.tsx'
 
 export function App(): JSX.Element {
   const here = address.value
+  const section = SECTION_OF[here.view]
   return (
     <>
       <a class="skip" href="#main">
@@ -26,16 +27,16 @@ export function App(): JSX.Element {
           hookspan
         </Link>
         <nav aria-label="Views">
-          <NavLink to={{ view: 'live' }} here={here}>
+          <Link to={{ view: 'live' }} isCurrent={section === 'live'}>
             Live
             <OpenCount />
-          </NavLink>
-          <NavLink to={{ view: 'sessions', filter: {} }} here={here}>
+          </Link>
+          <Link to={{ view: 'sessions', filter: {} }} isCurrent={section === 'sessions'}>
             Sessions
-          </NavLink>
-          <NavLink to={{ view: 'numbers', since: '7d' }} here={here}>
+          </Link>
+          <Link to={{ view: 'numbers', since: '7d' }} isCurrent={section === 'numbers'}>
             Metrics
-          </NavLink>
+          </Link>
         </nav>
         <Connection />
       </header>
@@ -90,20 +91,6 @@ const SECTION_OF: Readonly<Record<PageAddress['view'], PageAddress['view']>> = {
   nowhere: 'nowhere',
 }
 
-interface NavLinkProps {
-  readonly to: PageAddress
-  readonly here: PageAddress
-  readonly children: JSX.Element | string | (JSX.Element | string)[]
-}
-
-function NavLink({ to, here, children }: NavLinkProps): JSX.Element {
-  return (
-    <Link to={to} isCurrent={SECTION_OF[here.view] === to.view}>
-      {children}
-    </Link>
-  )
-}
-
 function OpenCount(): JSX.Element | null {
   const { living, waiting } = countOpen(openTraces.value ?? [])
   if (living === 0 || connection.value === 'lost') return null
@@ -135,7 +122,7 @@ const STATES = {
 function Connection(): JSX.Element {
   const state = connection.value
   return (
-    <p class={`connection is-${state}`} title={source.value?.path}>
+    <p class={`connection one-line is-${state}`} title={source.value?.path}>
       <span class="dot" aria-hidden="true" />
       <span role="status">{STATES[state]}</span>
       <IndexProgress />

@@ -23,7 +23,10 @@ export function chartsOf({ days: figures, models: all }: UsageNumbers): Chart[] 
   const chart = (title: string, text: Chart['text'], isCount: boolean, figure: FigureOf): Chart => {
     const lines = models.map(model => {
       const byDay = new Map(figures.filter(each => each.model === model).map(each => [each.day, each]))
-      const valueOn = (day: string): number | null => figureOf(byDay.get(day), figure) ?? (isCount ? 0 : null)
+      const valueOn = (day: string): number | null => {
+        const figures = byDay.get(day)
+        return (figures && figure(figures)) ?? (isCount ? 0 : null)
+      }
       return { label: model || 'no model', values: days.map(valueOn) }
     })
     return { title, days, lines, text, isCount }
@@ -41,10 +44,6 @@ export function chartsOf({ days: figures, models: all }: UsageNumbers): Chart[] 
 }
 
 type FigureOf = (of: ModelFigures) => number | undefined
-
-function figureOf(of: ModelFigures | undefined, figure: FigureOf): number | undefined {
-  return of === undefined ? undefined : figure(of)
-}
 
 function everyDay(days: readonly string[]): string[] {
   const times = days.map(day => Date.parse(day)).filter(time => !Number.isNaN(time))

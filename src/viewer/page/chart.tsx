@@ -4,7 +4,7 @@ import uPlot from 'uplot'
 import type { Chart } from './chart-data.ts'
 
 const HEIGHT = 200
-const COLOURS = 6
+const COLOURS = ['--kind-api', '--kind-approval', '--kind-tool', '--kind-subagent', '--kind-skill', '--dim'] as const
 
 /** A line chart over days on a canvas. Hidden from screen readers, because the table beside it has the same data. */
 export function LineChart({ chart }: { readonly chart: Chart }): JSX.Element {
@@ -13,6 +13,7 @@ export function LineChart({ chart }: { readonly chart: Chart }): JSX.Element {
     const element = box.current
     if (element === null) return undefined
     const plot = new uPlot(optionsOf(chart, element), dataOf(chart), element)
+    element.style.color = ''
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }))
     observer.observe(element)
     return () => {
@@ -28,8 +29,11 @@ function dataOf({ days, lines }: Chart): uPlot.AlignedData {
 }
 
 function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement): uPlot.Options {
-  const style = getComputedStyle(element)
-  const colour = (name: string): string => style.getPropertyValue(name).trim()
+  const colour = (name: string): string => {
+    element.style.color = `var(${name})`
+    // A canvas does not read `var()` and `light-dark()`.
+    return getComputedStyle(element).color
+  }
   const axis = { stroke: colour('--dim'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
   return {
     width: element.clientWidth,
@@ -45,7 +49,7 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
       { label: 'day', value: (_, time) => (time === null ? '' : dayOf(time)) },
       ...lines.map(({ label }, index) => ({
         label,
-        stroke: colour(`--series-${index % COLOURS}`),
+        stroke: colour(COLOURS[index % COLOURS.length] ?? '--dim'),
         width: 2,
         // A day without requests has no latency, but must not interrupt the line.
         spanGaps: true,

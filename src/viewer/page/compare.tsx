@@ -172,7 +172,7 @@ function Side({ part }: { readonly part: ComparedPart | undefined }): JSX.Elemen
         {humanDuration(millis)}
         {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
       </span>
-      {hint !== '' && <span class="small dim hint">{hint}</span>}
+      {hint !== '' && <span class="small dim hint one-line">{hint}</span>}
     </p>
   )
 }

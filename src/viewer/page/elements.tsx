@@ -20,42 +20,31 @@ export function Ago({ at }: { readonly at: number }): JSX.Element {
   )
 }
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
-
-export function timeText(at: number): string {
-  return Number.isNaN(new Date(at).getTime()) ? 'unknown time' : TIME.format(at)
+/** The formatter of a time. Returns `otherwise` for a time that no date can hold. */
+function timeFormatter(format: (date: Date) => string, otherwise = ''): (at: number) => string {
+  return at => {
+    const date = new Date(at)
+    return Number.isNaN(date.getTime()) ? otherwise : format(date)
+  }
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
-
-export function clockText(at: number): string {
-  return Number.isNaN(new Date(at).getTime()) ? '' : CLOCK.format(at)
-}
-
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-
-export function dayText(at: number): string {
-  return Number.isNaN(new Date(at).getTime()) ? '' : DAY.format(at)
-}
-
-export function isoOf(at: number): string {
-  const date = new Date(at)
-  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
-}
+const LONG = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+export const timeText = timeFormatter(LONG.format, 'unknown time')
+export const clockText = timeFormatter(new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format)
+export const dayText = timeFormatter(new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format)
+export const isoOf = timeFormatter(date => date.toISOString())
 
 export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined }): JSX.Element | null {
   return outcome === undefined ? null : <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
 }
 
-export function Figure({
-  label,
-  children,
-  tone = '',
-}: {
+interface FigureProps {
   readonly label: string
   readonly children: ComponentChildren
   readonly tone?: string
-}): JSX.Element {
+}
+
+export function Figure({ label, children, tone = '' }: FigureProps): JSX.Element {
   return (
     <div class={`figure ${tone}`}>
       <dt>{label}</dt>
@@ -69,7 +58,7 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
   return (
     <>
       {waitedMillis > 0 && (
-        <Figure label="waiting for approval" tone="waiting">
+        <Figure label="waiting for approval" tone="tone-wait">
           {humanDuration(waitedMillis)}
         </Figure>
       )}
@@ -87,7 +76,7 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
         </Figure>
       )}
       {errorCount > 0 && (
-        <Figure label={errorCount === 1 ? 'error' : 'errors'} tone="failed">
+        <Figure label={errorCount === 1 ? 'error' : 'errors'} tone="tone-error">
           {humanCount(errorCount)}
         </Figure>
       )}
@@ -97,13 +86,7 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
 
 type UsageProps = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
 
-export function Notice({
-  children,
-  tone = '',
-}: {
-  readonly children: ComponentChildren
-  readonly tone?: string
-}): JSX.Element {
+export function Notice({ children, tone = '' }: Omit<FigureProps, 'label'>): JSX.Element {
   return (
     <p class={`notice ${tone}`} role={tone === 'failed' ? 'alert' : undefined}>
       {children}
@@ -117,6 +100,33 @@ export function LoadState({ problem }: { readonly problem: string | undefined })
     <Notice tone="failed">
       {problem} <Link to={{ view: 'sessions', filter: {} }}>All sessions</Link>
     </Notice>
+  )
+}
+
+interface TableProps {
+  readonly heads: readonly string[]
+  /** The number of columns with text, at the left. The others hold numbers. */
+  readonly textColumns?: number
+  readonly class?: string
+  readonly children: ComponentChildren
+}
+
+export function Table({ heads, textColumns = 1, class: name = '', children }: TableProps): JSX.Element {
+  return (
+    <div class="scrolls">
+      <table class={`list ${name}`}>
+        <thead>
+          <tr>
+            {heads.map((head, index) => (
+              <th key={head} scope="col" class={index < textColumns ? '' : 'number'}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
   )
 }
 

@@ -35,7 +35,7 @@ export function kindName(kind: DisplayKind): string {
 
 export function KindIcon({ kind }: { readonly kind: DisplayKind }): JSX.Element {
   return (
-    <svg class={`icon kind-${kind}`} viewBox="0 0 16 16" aria-hidden="true">
+    <svg class="icon" style={{ '--kind': `var(--kind-${kind})` }} viewBox="0 0 16 16" aria-hidden="true">
       <path d={SHAPES[kind]} />
     </svg>
   )

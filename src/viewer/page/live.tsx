@@ -53,7 +53,7 @@ function OpenCard({ trace }: { readonly trace: OpenTraceRow }): JSX.Element {
         <strong>{agent || 'an agent'}</strong>
         {model !== '' && <span class="dim"> · {model}</span>}
       </p>
-      <h2>
+      <h2 class="two-lines">
         <Link to={{ view: 'turn', traceId, look: {} }}>{title || `Turn ${shortId(traceId)}`}</Link>
       </h2>
       <ul class="steps">
@@ -105,7 +105,7 @@ function Step({ step, traceId }: { readonly step: OpenSpanRow; readonly traceId:
   return (
     <li>
       <KindIcon kind={step.kind} />
-      <Link class="step" to={{ view: 'turn', traceId, look: { span: step.spanId } }}>
+      <Link class="step one-line" to={{ view: 'turn', traceId, look: { span: step.spanId } }}>
         <span class="name">{step.name}</span> <span class="hint">{step.hint}</span>
       </Link>
       <span class="duration">

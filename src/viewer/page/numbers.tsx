@@ -1,9 +1,9 @@
-import type { ComponentChildren, ComponentType, JSX } from 'preact'
+import type { ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { ModelFigures, ToolFigures, UsageNumbers } from '../server/api.ts'
 import { type Chart, chartsOf } from './chart-data.ts'
-import { Figure, Notice } from './elements.tsx'
+import { Figure, Notice, Table } from './elements.tsx'
 import { ageMillis, percent } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go } from './navigation.tsx'
@@ -86,31 +86,6 @@ function Models({ models }: { readonly models: readonly ModelFigures[] }): JSX.E
   )
 }
 
-function Table({
-  heads,
-  children,
-}: {
-  readonly heads: readonly string[]
-  readonly children: ComponentChildren
-}): JSX.Element {
-  return (
-    <div class="scrolls">
-      <table class="list">
-        <thead>
-          <tr>
-            {heads.map((head, index) => (
-              <th key={head} scope="col" class={index === 0 ? '' : 'number'}>
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </div>
-  )
-}
-
 interface ChartProps {
   readonly chart: Chart
 }
@@ -123,7 +98,7 @@ function ChartBlock({ chart }: ChartProps): JSX.Element {
   }, [])
   const { title, days, lines, text } = chart
   return (
-    <figure class="chart">
+    <figure class="card chart">
       <figcaption>{title}</figcaption>
       {Drawn === undefined ? <div class="chart-room" /> : <Drawn chart={chart} />}
       <details>

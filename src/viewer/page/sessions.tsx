@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { SessionPage, SessionRow, UsageNumbers } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
-import { Ago, Notice, shortId, timeText } from './elements.tsx'
+import { Ago, Notice, shortId, Table, timeText } from './elements.tsx'
 import { ageMillis, shortCount } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
@@ -184,39 +184,15 @@ export function Choice({ label, value, choices, onChoice }: ChoiceProps): JSX.El
   )
 }
 
+const HEADS = ['Session', 'Agent', 'Turns', 'Tokens', 'Cost', 'Waiting', 'Errors', 'Last'] as const
+
 export function SessionTable({ rows }: { readonly rows: readonly SessionRow[] }): JSX.Element {
   return (
-    <table class="list sessions">
-      <thead>
-        <tr>
-          <th scope="col">Session</th>
-          <th scope="col">Agent</th>
-          <th scope="col" class="number">
-            Turns
-          </th>
-          <th scope="col" class="number">
-            Tokens
-          </th>
-          <th scope="col" class="number">
-            Cost
-          </th>
-          <th scope="col" class="number">
-            Waiting
-          </th>
-          <th scope="col" class="number">
-            Errors
-          </th>
-          <th scope="col" class="number">
-            Last
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(row => (
-          <Row key={row.id} row={row} />
-        ))}
-      </tbody>
-    </table>
+    <Table class="sessions" heads={HEADS} textColumns={2}>
+      {rows.map(row => (
+        <Row key={row.id} row={row} />
+      ))}
+    </Table>
   )
 }
 
@@ -224,7 +200,9 @@ function Title({ row }: { readonly row: SessionRow }): JSX.Element {
   const { id, title, state, isWaitingForPerson, match } = row
   return (
     <td class="title">
-      <Link to={{ view: 'session', id }}>{title || `Session ${shortId(id)}`}</Link>
+      <Link class="two-lines" to={{ view: 'session', id }}>
+        {title || `Session ${shortId(id)}`}
+      </Link>
       {isWaitingForPerson && <span class="badge is-waiting">waiting for approval</span>}
       {state === 'open' && !isWaitingForPerson && <span class="badge is-running">open</span>}
       {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { humanDuration } from '../../reading/human-figures.ts'
-import type { LongValue, SpanDetail, SpanEvent, SpanLink, SpanRow, TraceView } from '../server/api.ts'
+import type { LongValue, SpanDetail, SpanRow, TraceView } from '../server/api.ts'
 import { originOf } from './child-traces.ts'
 import { CopyButton, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
 import { KindIcon, kindName } from './icons.tsx'
@@ -37,11 +37,9 @@ export function SpanPanel({ traceId, spanId, view, close, show }: PanelProps): J
   )
 }
 
-interface DetailsProps {
+interface DetailsProps extends Pick<PanelProps, 'view' | 'show'> {
   readonly detail: SpanDetail
   readonly path: string
-  readonly view: TraceView
-  readonly show: (spanId: string) => void
 }
 
 function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
@@ -68,8 +66,8 @@ function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
           </dl>
         </section>
       ))}
-      <Events events={detail.events} startAt={detail.startAt} path={path} />
-      <Links links={detail.links} namespace={detail.namespace} />
+      <Events detail={detail} path={path} />
+      <Links {...detail} />
       <details class="raw">
         <summary>All attributes, as stored</summary>
         <Attributes attributes={detail.attributes} path={path} />
@@ -130,15 +128,7 @@ function parentOf({ traceId, parentId }: SpanDetail, view: TraceView): SpanRow |
   })
 }
 
-function Events({
-  events,
-  startAt,
-  path,
-}: {
-  readonly events: readonly SpanEvent[]
-  readonly startAt: number
-  readonly path: string
-}): JSX.Element | null {
+function Events({ detail: { events, startAt }, path }: Pick<DetailsProps, 'detail' | 'path'>): JSX.Element | null {
   if (events.length === 0) return null
   return (
     <section>
@@ -155,13 +145,7 @@ function Events({
   )
 }
 
-function Links({
-  links,
-  namespace,
-}: {
-  readonly links: readonly SpanLink[]
-  readonly namespace: string
-}): JSX.Element | null {
+function Links({ links, namespace }: Pick<SpanDetail, 'links' | 'namespace'>): JSX.Element | null {
   if (links.length === 0) return null
   return (
     <section>

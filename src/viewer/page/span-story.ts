@@ -33,164 +33,115 @@ const asShare: Figure = value => (typeof value === 'number' ? `${Math.round(valu
 const asCost: Figure = value => (typeof value === 'number' ? humanCost(value) : asText(value))
 const asYes: Figure = value => (value === true ? 'yes' : value === false ? 'no' : asText(value))
 
-/** The first name that the span has is used. A leading dot stands for the namespace. */
-interface FactRow {
-  readonly label: string
-  readonly names: readonly string[]
-  readonly figure?: Figure
+/** Names separated by blanks: the first that the span has is used. A leading dot stands for the namespace. */
+type FactRow = readonly [label: string, names: string, figure?: Figure]
+
+const GROUPS: Readonly<Record<string, readonly FactRow[]>> = {
+  Error: [
+    ['Type', 'error.type'],
+    ['Message', 'error.message'],
+    ['Reason', '.error.reason'],
+    ['Status code', 'http.response.status_code gen_ai.response.status_code'],
+    ['Retryable', '.retryable', asYes],
+    ['Incomplete because', '.span.incomplete'],
+  ],
+  Model: [
+    ['Model', 'gen_ai.request.model llm.model_name'],
+    ['Response model', 'gen_ai.response.model'],
+    ['Provider', 'gen_ai.provider.name llm.provider'],
+    ['Upstream provider', '.response.upstream_provider'],
+    ['Finish reason', 'gen_ai.response.finish_reason llm.finish_reason gen_ai.response.finish_reasons'],
+    ['Time to first token', 'gen_ai.response.time_to_first_chunk', asSeconds],
+    ['Previous attempts', '.api.attempt', asCount],
+    ['Request number', '.api.call_count', asCount],
+    ['Messages', '.request.message_count', asCount],
+    ['Tools offered', '.request.tool_count', asCount],
+    ['Tools called', '.response.tool_calls', asCount],
+    ['Temperature', 'gen_ai.request.temperature'],
+    ['Max tokens', 'gen_ai.request.max_tokens', asCount],
+    ['Reasoning effort', '.request.reasoning_effort'],
+    ['Streamed', 'gen_ai.request.stream', asYes],
+  ],
+  Tokens: [
+    ['Input', 'gen_ai.usage.input_tokens llm.token_count.prompt .turn.tokens.input', asCount],
+    [
+      'Cached input',
+      'gen_ai.usage.cache_read.input_tokens llm.token_count.prompt_details.cache_read .turn.tokens.cache_read',
+      asCount,
+    ],
+    [
+      'Written to cache',
+      'gen_ai.usage.cache_creation.input_tokens llm.token_count.prompt_details.cache_write .turn.tokens.cache_write',
+      asCount,
+    ],
+    ['Output', 'gen_ai.usage.output_tokens llm.token_count.completion .turn.tokens.output', asCount],
+    [
+      'Reasoning',
+      'gen_ai.usage.reasoning.output_tokens llm.token_count.completion_details.reasoning .turn.tokens.reasoning',
+      asCount,
+    ],
+    ['In sub-agents', '.turn.subagent_tokens.total', asCount],
+    ['In auxiliary calls', '.turn.auxiliary_tokens.total', asCount],
+    ['Context used', '.context.used_ratio', asShare],
+    ['Context window', '.context.max_tokens', asCount],
+    ['Cost', 'llm.cost.total', asCost],
+  ],
+  Tool: [
+    ['Tool', 'gen_ai.tool.name tool.name'],
+    ['Outcome', '.tool.outcome'],
+    ['Blocked by', '.tool.blocked_by'],
+    ['Target', '.tool.target'],
+    ['Call', 'gen_ai.tool.call.id tool.id'],
+  ],
+  Guard: [
+    ['Guard', '.hook.name'],
+    ['Phase', '.hook.phase'],
+    ['Decision', '.hook.verdict'],
+    ['Action', '.hook.action'],
+    ['Message to the model', '.hook.reason'],
+    ['Message to the user', '.hook.detail'],
+    ['Rewritten fields', '.hook.rewritten_fields'],
+    ['Failure', '.hook.failure'],
+    ['Priority', '.hook.priority'],
+    ['Duration', '.hook.duration_ms', asMillis],
+  ],
+  Approval: [
+    ['Rule', '.approval.pattern_key'],
+    ['Reason', '.approval.description'],
+    ['Answer', '.approval.choice'],
+    ['Decided by', '.approval.decided_by'],
+    ['Wait', '.approval.duration_ms', asMillis],
+    ['Timed out', '.approval.timed_out', asYes],
+  ],
+  'Sub-agent and skill': [
+    ['Role', '.subagent.role'],
+    ['Status', '.subagent.status'],
+    ['Child session', '.subagent.child_session_id'],
+    ['Skill', '.skill.name'],
+    ['Source', '.skill.path .skill.source'],
+  ],
+  Turn: [
+    ['Agent', 'gen_ai.agent.name'],
+    ['Status', '.turn.final_status'],
+    ['Exit reason', '.turn.exit_reason'],
+    ['Tools used', '.turn.tools'],
+    ['Tool calls', '.turn.tool_call_count', asCount],
+    ['Failed tool calls', '.turn.tool_error_count', asCount],
+    ['Requests', '.turn.api_call_count', asCount],
+    ['Retries', '.turn.retry_count', asCount],
+    ['Waiting for approval', '.turn.approval_wait_ms', asMillis],
+  ],
 }
 
-function fact(label: string, names: string | readonly string[], figure?: Figure): FactRow {
-  return { label, names: typeof names === 'string' ? [names] : names, ...(figure !== undefined && { figure }) }
-}
-
-const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow[] }[] = [
-  {
-    title: 'Error',
-    rows: [
-      fact('Type', 'error.type'),
-      fact('Message', 'error.message'),
-      fact('Reason', '.error.reason'),
-      fact('Status code', ['http.response.status_code', 'gen_ai.response.status_code']),
-      fact('Retryable', '.retryable', asYes),
-      fact('Incomplete because', '.span.incomplete'),
-    ],
-  },
-  {
-    title: 'Model',
-    rows: [
-      fact('Model', ['gen_ai.request.model', 'llm.model_name']),
-      fact('Response model', 'gen_ai.response.model'),
-      fact('Provider', ['gen_ai.provider.name', 'llm.provider']),
-      fact('Upstream provider', '.response.upstream_provider'),
-      fact('Finish reason', ['gen_ai.response.finish_reason', 'llm.finish_reason', 'gen_ai.response.finish_reasons']),
-      fact('Time to first token', 'gen_ai.response.time_to_first_chunk', asSeconds),
-      fact('Previous attempts', '.api.attempt', asCount),
-      fact('Request number', '.api.call_count', asCount),
-      fact('Messages', '.request.message_count', asCount),
-      fact('Tools offered', '.request.tool_count', asCount),
-      fact('Tools called', '.response.tool_calls', asCount),
-      fact('Temperature', 'gen_ai.request.temperature'),
-      fact('Max tokens', 'gen_ai.request.max_tokens', asCount),
-      fact('Reasoning effort', '.request.reasoning_effort'),
-      fact('Streamed', 'gen_ai.request.stream', asYes),
-    ],
-  },
-  {
-    title: 'Tokens',
-    rows: [
-      fact('Input', ['gen_ai.usage.input_tokens', 'llm.token_count.prompt', '.turn.tokens.input'], asCount),
-      fact(
-        'Cached input',
-        [
-          'gen_ai.usage.cache_read.input_tokens',
-          'llm.token_count.prompt_details.cache_read',
-          '.turn.tokens.cache_read',
-        ],
-        asCount,
-      ),
-      fact(
-        'Written to cache',
-        [
-          'gen_ai.usage.cache_creation.input_tokens',
-          'llm.token_count.prompt_details.cache_write',
-          '.turn.tokens.cache_write',
-        ],
-        asCount,
-      ),
-      fact('Output', ['gen_ai.usage.output_tokens', 'llm.token_count.completion', '.turn.tokens.output'], asCount),
-      fact(
-        'Reasoning',
-        [
-          'gen_ai.usage.reasoning.output_tokens',
-          'llm.token_count.completion_details.reasoning',
-          '.turn.tokens.reasoning',
-        ],
-        asCount,
-      ),
-      fact('In sub-agents', '.turn.subagent_tokens.total', asCount),
-      fact('In auxiliary calls', '.turn.auxiliary_tokens.total', asCount),
-      fact('Context used', '.context.used_ratio', asShare),
-      fact('Context window', '.context.max_tokens', asCount),
-      fact('Cost', 'llm.cost.total', asCost),
-    ],
-  },
-  {
-    title: 'Tool',
-    rows: [
-      fact('Tool', ['gen_ai.tool.name', 'tool.name']),
-      fact('Outcome', '.tool.outcome'),
-      fact('Blocked by', '.tool.blocked_by'),
-      fact('Target', '.tool.target'),
-      fact('Call', ['gen_ai.tool.call.id', 'tool.id']),
-    ],
-  },
-  {
-    title: 'Guard',
-    rows: [
-      fact('Guard', '.hook.name'),
-      fact('Phase', '.hook.phase'),
-      fact('Decision', '.hook.verdict'),
-      fact('Action', '.hook.action'),
-      fact('Message to the model', '.hook.reason'),
-      fact('Message to the user', '.hook.detail'),
-      fact('Rewritten fields', '.hook.rewritten_fields'),
-      fact('Failure', '.hook.failure'),
-      fact('Priority', '.hook.priority'),
-      fact('Duration', '.hook.duration_ms', asMillis),
-    ],
-  },
-  {
-    title: 'Approval',
-    rows: [
-      fact('Rule', '.approval.pattern_key'),
-      fact('Reason', '.approval.description'),
-      fact('Answer', '.approval.choice'),
-      fact('Decided by', '.approval.decided_by'),
-      fact('Wait', '.approval.duration_ms', asMillis),
-      fact('Timed out', '.approval.timed_out', asYes),
-    ],
-  },
-  {
-    title: 'Sub-agent and skill',
-    rows: [
-      fact('Role', '.subagent.role'),
-      fact('Status', '.subagent.status'),
-      fact('Child session', '.subagent.child_session_id'),
-      fact('Skill', '.skill.name'),
-      fact('Source', ['.skill.path', '.skill.source']),
-    ],
-  },
-  {
-    title: 'Turn',
-    rows: [
-      fact('Agent', 'gen_ai.agent.name'),
-      fact('Status', '.turn.final_status'),
-      fact('Exit reason', '.turn.exit_reason'),
-      fact('Tools used', '.turn.tools'),
-      fact('Tool calls', '.turn.tool_call_count', asCount),
-      fact('Failed tool calls', '.turn.tool_error_count', asCount),
-      fact('Requests', '.turn.api_call_count', asCount),
-      fact('Retries', '.turn.retry_count', asCount),
-      fact('Waiting for approval', '.turn.approval_wait_ms', asMillis),
-    ],
-  },
-]
-
-interface ContentRow {
-  readonly label: string
-  readonly names: readonly string[]
-}
-
-const CONTENTS: readonly ContentRow[] = [
-  { label: 'Command', names: ['.tool.command', '.approval.command'] },
-  { label: 'Goal', names: ['.subagent.goal'] },
-  { label: 'Instructions', names: ['gen_ai.system_instructions'] },
-  { label: 'Arguments', names: ['gen_ai.tool.call.arguments', 'tool.parameters'] },
-  { label: 'Input', names: ['gen_ai.input.messages', 'input.value'] },
-  { label: 'Result', names: ['gen_ai.tool.call.result'] },
-  { label: 'Summary', names: ['.subagent.summary'] },
-  { label: 'Output', names: ['gen_ai.output.messages', 'output.value', 'gen_ai.content.completion'] },
+const CONTENTS: readonly FactRow[] = [
+  ['Command', '.tool.command .approval.command'],
+  ['Goal', '.subagent.goal'],
+  ['Instructions', 'gen_ai.system_instructions'],
+  ['Arguments', 'gen_ai.tool.call.arguments tool.parameters'],
+  ['Input', 'gen_ai.input.messages input.value'],
+  ['Result', 'gen_ai.tool.call.result'],
+  ['Summary', '.subagent.summary'],
+  ['Output', 'gen_ai.output.messages output.value gen_ai.content.completion'],
 ]
 
 /** The same content under another convention's label; shown only once. */
@@ -199,17 +150,20 @@ const SAME: Readonly<Record<string, string>> = { Input: 'Arguments', Output: 'Re
 const MASK = '[REDACTED]'
 
 export function spanStory({ attributes, namespace, statusMessage }: SpanDetail): SpanStory {
-  const nameIn = (names: readonly string[]): string | undefined =>
-    names.map(name => (name.startsWith('.') ? namespace + name : name)).find(name => Object.hasOwn(attributes, name))
-  const contents = CONTENTS.flatMap(({ label, names }): Content[] => {
+  const nameIn = (names: string): string | undefined =>
+    names
+      .split(' ')
+      .map(name => (name.startsWith('.') ? namespace + name : name))
+      .find(name => Object.hasOwn(attributes, name))
+  const contents = CONTENTS.flatMap(([label, names]): Content[] => {
     const attribute = nameIn(names)
     const value = attribute === undefined ? undefined : attributes[attribute]
     return attribute === undefined || value === undefined ? [] : [{ label, attribute, value }]
   })
   const labels = new Set(contents.map(({ label }) => label))
-  const groups = GROUPS.map(({ title, rows }) => ({
+  const groups = Object.entries(GROUPS).map(([title, rows]) => ({
     title,
-    facts: rows.flatMap(({ label, names, figure = asText }): Fact[] => {
+    facts: rows.flatMap(([label, names, figure = asText]): Fact[] => {
       const name = nameIn(names)
       const value = name === undefined ? undefined : attributes[name]?.value
       return value === undefined || value === null || value === '' ? [] : [{ label, text: figure(value) }]

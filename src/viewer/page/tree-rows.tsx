@@ -236,11 +236,11 @@ function NameCell({ visible, group, move }: RowProps): JSX.Element {
       </span>
       <KindIcon kind={row.kind} />
       {fold !== undefined && <span class="times">×{fold.rows.length}</span>}
-      <span class="name">{row.name}</span>
+      <span class="name one-line">{row.name}</span>
       {row.attempt !== undefined && <span class="chip attempt">{row.attempt}</span>}
       {group?.isFirst === true && <Parallel group={group.group} />}
       {row.hint !== undefined && (
-        <span class="hint" title={row.hint}>
+        <span class="hint one-line" title={row.hint}>
           {row.hint}
         </span>
       )}
@@ -264,7 +264,7 @@ function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: Para
   const gain =
     millis < sumMillis * MIN_PARALLEL_GAIN ? `, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}` : ''
   return (
-    <span class="chip parallel">
+    <span class="chip parallel one-line">
       {rows.length} in parallel{gain}
     </span>
   )
@@ -305,7 +305,7 @@ function Bars(props: RowProps): JSX.Element {
 function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
   const isOpen = row.state === 'open'
   const { '--from': from, '--to': to } = barOf({ startAt: row.startAt, endAt: Math.max(row.endAt, row.startAt) }, view)
-  const style = isOpen ? { '--from': from } : { '--from': from, '--to': to }
+  const style = { '--kind': `var(--kind-${row.kind})`, '--from': from, ...(!isOpen && { '--to': to }) }
   const kind = [
     'bar',
     `kind-${row.kind}`,
@@ -327,10 +327,11 @@ function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
 function FoldBars({ visible: { row }, view, fold }: RowProps & { readonly fold: Fold }): JSX.Element {
   const stretches = foldRanges(fold, view.rows)
   const extent = rangeOf(stretches)
+  const kind = { '--kind': `var(--kind-${row.kind})` }
   return (
     <>
       {stretches.map(stretch => (
-        <i key={stretch.startAt} class={`bar is-fold kind-${row.kind}`} style={barOf(stretch, view)} />
+        <i key={stretch.startAt} class={`bar is-fold kind-${row.kind}`} style={{ ...kind, ...barOf(stretch, view) }} />
       ))}
       <span class={`label ${labelSide(extent, view)}`} style={barOf(extent, view)}>
         {`${humanDuration(fold.totalMillis)}, longest ${humanDuration(fold.longestMillis)}`}{' '}

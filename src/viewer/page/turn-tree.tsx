@@ -38,7 +38,7 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
   const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
   return (
     <>
-      <Toolbar view={view} look={look} hits={hits} active={active} findBox={findBox} change={change} move={move} />
+      <Toolbar {...scene} move={move} />
       {view.cutCount !== undefined && (
         <Notice>{countOf(view.cutCount, 'more span')} not shown: the turn exceeds the limit of this page.</Notice>
       )}
@@ -125,13 +125,7 @@ function without(ids: readonly string[] | undefined, id: string): readonly strin
   return rest?.length === 0 ? undefined : rest
 }
 
-interface ToolbarProps {
-  readonly view: TraceView
-  readonly look: TurnLook
-  readonly hits: readonly string[]
-  readonly active: string
-  readonly findBox: RefObject<HTMLInputElement>
-  readonly change: (changes: LookChange) => void
+interface ToolbarProps extends TreeState {
   readonly move: (what: TreeMove) => void
 }
 
@@ -186,7 +180,7 @@ function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarPro
 
 function Hits({ hits, active, move }: Pick<ToolbarProps, 'hits' | 'active' | 'move'>): JSX.Element {
   return (
-    <span class="hits" role="status">
+    <span class="hits small" role="status">
       {hits.length === 0 ? 'no matches' : `${hits.indexOf(active) + 1 || '–'} of ${hits.length}`}
       <button type="button" class="quiet" aria-label="Previous match" onClick={() => move({ do: 'previousHit' })}>
         ↑
@@ -206,7 +200,7 @@ interface SwitchProps {
 
 function Switch({ isOn, onSwitch, children }: SwitchProps): JSX.Element {
   return (
-    <label class="switch">
+    <label class="small">
       <input type="checkbox" checked={isOn} onChange={event => onSwitch(event.currentTarget.checked)} /> {children}
     </label>
   )

@@ -45,7 +45,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
           {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>Next →</Link>}
         </span>
       </p>
-      <h1>{title || `Turn ${shortId(traceId)}`}</h1>
+      <h1 class="two-lines">{title || `Turn ${shortId(traceId)}`}</h1>
       <dl class="figures">
         {state === 'ended' ? (
           <Figure label={outcome?.text ?? 'lasted'} tone={`tone-${outcome?.tone ?? 'plain'}`}>
@@ -69,11 +69,11 @@ function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
   const waitingSince = waits.reduce((first, row) => Math.min(first, row.startAt), Number.POSITIVE_INFINITY)
   return (
     <>
-      <Figure label={isOpen ? 'open for' : 'open; process exited'} tone={isOpen ? 'running' : 'dead'}>
+      <Figure label={isOpen ? 'open for' : 'open; process exited'} tone={isOpen ? 'tone-running' : 'tone-error'}>
         <Since at={startAt} />
       </Figure>
       {waits.length > 0 ? (
-        <Figure label="waiting for approval" tone="waiting">
+        <Figure label="waiting for approval" tone="tone-wait">
           <Since at={waitingSince} />
         </Figure>
       ) : (

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { diffLines } from '../../reading/argument-lines.ts'
+import { type DiffLine, diffLines } from '../../reading/argument-lines.ts'
 import { visibleText } from '../../reading/display-text.ts'
 import { countOf, humanCount } from '../../reading/human-figures.ts'
-import type { ComparedLine, LongValue, ValuePart } from '../server/api.ts'
+import type { LongValue, ValuePart } from '../server/api.ts'
 import { CopyButton } from './elements.tsx'
 import { type ContentPart, type ConversationMessage, jsonIn, messagesIn } from './messages.ts'
 import { fetchJson, ViewerRequestError } from './requests.ts'
@@ -40,14 +40,10 @@ function JsonValue({ value }: { readonly value: object }): JSX.Element {
   const edit = editIn(value)
   return (
     <>
-      {edit !== undefined && <Diff {...edit} />}
-      <JsonTree value={value} isOpen={edit === undefined} />
+      {edit !== undefined && <DiffText lines={diffLines(edit.before.split('\n'), edit.after.split('\n'))} />}
+      <Branch value={value} isOpen={edit === undefined} depth={0} />
     </>
   )
-}
-
-function Diff({ before, after }: { readonly before: string; readonly after: string }): JSX.Element {
-  return <DiffText lines={diffLines(before.split('\n'), after.split('\n'))} />
 }
 
 function Conversation({ messages }: { readonly messages: readonly ConversationMessage[] }): JSX.Element {
@@ -147,13 +143,8 @@ function useWhole(
 
 const FEW_ENTRIES = 100
 
-/** JSON with foldable levels. Closed levels are not rendered, so depth and size cost nothing until opened. */
-function JsonTree({ value, isOpen = true }: { readonly value: object; readonly isOpen?: boolean }): JSX.Element {
-  return <Branch name={undefined} value={value} isOpen={isOpen} depth={0} />
-}
-
 interface BranchProps {
-  readonly name: string | undefined
+  readonly name?: string
   readonly value: object
   readonly isOpen: boolean
   readonly depth: number
@@ -162,6 +153,7 @@ interface BranchProps {
 /** Limits automatic opening: otherwise a value a thousand levels deep would be rendered whole. */
 const OPEN_DEPTH = 3
 
+/** JSON with foldable levels. Closed levels are not rendered, so depth and size cost nothing until opened. */
 function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
   const [open, setOpen] = useState(isOpen)
   const entries = Object.entries(value as Readonly<Record<string, unknown>>)
@@ -201,7 +193,7 @@ interface EntryProps {
 
 function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
   if (typeof value === 'object' && value !== null)
-    return <Branch name={name} value={value} isOpen={isOpen && isSmall(value)} depth={depth} />
+    return <Branch name={name} value={value} isOpen={isOpen && Object.keys(value).length <= 8} depth={depth} />
   const text = String(value)
   return (
     <>
@@ -213,10 +205,6 @@ function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
       )}
     </>
   )
-}
-
-function isSmall(value: object): boolean {
-  return Object.keys(value).length <= 8
 }
 
 /** Longer texts are collapsed, so that what follows stays within reach. */
@@ -243,13 +231,12 @@ function LongText({ text }: { readonly text: string }): JSX.Element {
 const CLASSES = { ' ': '', '-': 'is-gone', '+': 'is-new' } as const
 const SIGNS = { ' ': ' ', '-': '−', '+': '+' } as const
 
-export function DiffText({
-  lines,
-  rest = '',
-}: {
-  readonly lines: readonly ComparedLine[]
+interface DiffProps {
+  readonly lines: readonly DiffLine[]
   readonly rest?: string
-}): JSX.Element {
+}
+
+export function DiffText({ lines, rest = '' }: DiffProps): JSX.Element {
   return (
     <pre class="diff">
       {lines.map(({ sign, text }, index) => (

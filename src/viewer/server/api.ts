@@ -1,6 +1,7 @@
-import type { Difference } from '../../reading/compare-traces.ts'
+import type { DiffLine } from '../../reading/argument-lines.ts'
+import type { ComparedSide, Difference } from '../../reading/compare-traces.ts'
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
-import type { StepKind } from '../../reading/turn-steps.ts'
+import type { TurnStep } from '../../reading/turn-steps.ts'
 import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers.ts'
 
 /**
@@ -153,24 +154,12 @@ export interface ValuePart {
   readonly length: number
 }
 
-export interface ComparedLine {
-  readonly sign: ' ' | '-' | '+'
-  readonly text: string
-}
+type StepField = 'kind' | 'name' | 'hint' | 'model' | 'attempts' | 'millis' | 'personMillis' | 'traceId' | 'spanId'
 
-export interface ComparedPart {
-  readonly kind: StepKind
-  readonly name: string
-  readonly hint: string
-  readonly model: string
+export interface ComparedPart extends Pick<TurnStep, StepField> {
   readonly outcome?: TextSegment
-  readonly attempts: number
-  readonly millis: number
-  readonly personMillis: number
   readonly input: number
   readonly output: number
-  readonly traceId: string
-  readonly spanId: string
 }
 
 export interface ComparedRow {
@@ -178,28 +167,17 @@ export interface ComparedRow {
   readonly a?: ComparedPart
   readonly b?: ComparedPart
   readonly differences: readonly Difference[]
-  readonly lines: readonly ComparedLine[]
+  readonly lines: readonly DiffLine[]
   readonly cutCount?: number
 }
 
-export interface ComparedTotals {
+export interface ComparedTotals extends Omit<ComparedSide, 'summary' | 'inputTokens' | 'outputTokens' | 'cost'> {
   readonly title: string
   readonly agent: string
-  readonly models: readonly string[]
   readonly startAt: number
-  readonly traceIds: readonly string[]
-  readonly millis: number
-  readonly personMillis: number
   readonly input: number
   readonly output: number
   readonly cost?: number
-  readonly requestsOfUnknownCost: number
-  readonly turns: number
-  readonly requests: number
-  readonly retries: number
-  readonly tools: number
-  readonly subagents: number
-  readonly errors: number
 }
 
 /** `/api/compare?a=&b=`: two turns by trace id, or two sessions by session id. */

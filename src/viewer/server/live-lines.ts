@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { LiveLine } from './api.ts'
-import type { TraceChange, TraceSource } from './source.ts'
+import type { TraceSource } from './source.ts'
 
 /** Interval of heartbeats. They also carry changes without a line in the log, such as the end of a process. */
 const BEAT_MILLIS = 5_000
@@ -28,14 +28,11 @@ export async function writeLive(response: ServerResponse, source: TraceSource, n
   })
   write({ now: now(), ...last.news(source) })
   for (let next = await changes.next(); next.done !== true; next = await changes.next()) {
-    const isFull = !write({ now: now(), changed: changedIn(next.value), ...last.news(source) })
+    const { traceIds, isMore } = next.value
+    const isFull = !write({ now: now(), changed: isMore ? [] : traceIds, ...last.news(source) })
     if (isFull && !response.destroyed) await drained(response)
   }
   response.end()
-}
-
-function changedIn({ traceIds, isMore }: TraceChange): readonly string[] {
-  return isMore ? [] : traceIds
 }
 
 class LiveState {

@@ -5,7 +5,7 @@ import { summarize } from '../../reading/trace-summary.ts'
 import type { FoundSpans, Shared, Status } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
-import type { NumbersQuery, SessionQuery, TraceSource, TurnRow } from './source.ts'
+import type { SessionQuery, TraceSource } from './source.ts'
 import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 
@@ -47,13 +47,19 @@ export const ROUTES: readonly Route[] = [
   { path: '/numbers', answer: 'page' },
   { path: '/compare', answer: 'page' },
   { path: '/api/live', answer: 'live' },
-  { path: '/api/status', answer: async request => status(request) },
+  {
+    path: '/api/status',
+    answer: async ({ source, version, now }): Promise<Status> => ({ version, now: now(), source: source.status() }),
+  },
   { path: '/api/sessions', answer: ({ source, query }) => source.sessions(sessionQuery(query)) },
   { path: '/api/sessions/:id', answer: session },
   { path: '/api/traces/:traceId', answer: trace },
   { path: '/api/traces/:traceId/find', answer: find },
   { path: '/api/traces/:traceId/spans/:spanId', answer: span },
-  { path: '/api/numbers', answer: ({ source, query }) => source.numbers(numbersQuery(query)) },
+  {
+    path: '/api/numbers',
+    answer: ({ source, query }) => source.numbers({ ...texts(query, ['agent', 'model']), ...within(query) }),
+  },
   { path: '/api/compare', answer: compare },
   { path: '/api/export', answer: shared },
   { path: '/api/export/html', answer: sharedHtml },
@@ -91,10 +97,6 @@ function decoded(part: string): string {
   }
 }
 
-function status({ source, version, now }: RouteRequest): Status {
-  return { version, now: now(), source: source.status() }
-}
-
 async function session({ source, params }: RouteRequest): Promise<object> {
   const found = await source.session(params['id'] ?? '')
   if (found === undefined) throw new RequestError(404, 'there is no such session')
@@ -109,13 +111,7 @@ async function trace(request: RouteRequest): Promise<object> {
   return { ...view, ...(previous !== undefined && { previous }), ...(next !== undefined && { next }) }
 }
 
-interface NeighbouringTurns {
-  readonly turn: TurnRow
-  readonly previous: string | undefined
-  readonly next: string | undefined
-}
-
-async function turnOf(tree: TraceTree, source: TraceSource): Promise<NeighbouringTurns> {
+async function turnOf(tree: TraceTree, source: TraceSource) {
   const { traceId } = tree
   const named = summarize(tree).sessionId
   const turns = (await source.session(named || `trace:${traceId}`))?.turns ?? []
@@ -180,7 +176,8 @@ async function span(request: RouteRequest): Promise<object> {
   if (attribute === null) {
     const here = new Set<string>()
     for (const { traceId } of node.span.links) if ((await source.trace(traceId)).length > 0) here.add(traceId)
-    return spanDetail(node, tree, stateOf(tree.traceId, source), id => here.has(id))
+    const openState = source.open().find(open => open.traceId === tree.traceId)?.state ?? 'open'
+    return spanDetail(node, tree, openState, id => here.has(id))
   }
   const part = valuePart(node.span, attribute, count(query, 'from') ?? 0)
   if (part === undefined) throw new RequestError(404, 'the span has no such attribute')
@@ -206,10 +203,6 @@ async function treeIn({ source, params }: RouteRequest) {
   return treeOf(spans)
 }
 
-function stateOf(traceId: string, source: TraceSource) {
-  return source.open().find(open => open.traceId === traceId)?.state ?? 'open'
-}
-
 const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
@@ -219,10 +212,6 @@ function sessionQuery(query: URLSearchParams): SessionQuery {
     ...within(query),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
-}
-
-function numbersQuery(query: URLSearchParams): NumbersQuery {
-  return { ...texts(query, ['agent', 'model']), ...within(query) }
 }
 
 function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } {

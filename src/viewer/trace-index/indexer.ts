@@ -1,7 +1,8 @@
 import { lstat } from 'node:fs/promises'
 import { eachLine, LogFile, spansOfEntry, type Window } from './log-file.ts'
+import { TextBlocks } from './text-blocks.ts'
 import { factsOfTrace, type PlacedSpan, slimSpan } from './trace-facts.ts'
-import { byPlace, type TraceEntry, type TraceTable } from './trace-table.ts'
+import { byPlace, lineCount, linesOf, type TraceEntry, type TraceTable } from './trace-table.ts'
 
 /** The indexing progress of a file. All offsets are line starts or the end of the file. */
 export interface IndexedFile {
@@ -10,6 +11,7 @@ export interface IndexedFile {
   high: number
   hash: string
   unreadable: number
+  readonly texts: TextBlocks
 }
 
 export interface Step {
@@ -32,11 +34,14 @@ const FIRST_BYTES = 1_048_576
 const MAX_BYTES = 4_194_304
 const NEW_BYTES = 4_194_304
 const SLICE_MILLIS = 20
+const MAX_GROWING_BYTES = 16_777_216
 
 /** Brings the table up to date with the files: first files being written, then older data from newest to oldest. */
 export class Indexer {
   readonly #table: TraceTable
   readonly #options: IndexerOptions
+  readonly #growing = new GrowingTraces()
+  readonly #scratch = Buffer.allocUnsafeSlow(MAX_BYTES)
   readonly #sizes = new Map<string, number>()
   /** Files that end in half a line, with their size. They are skipped until the size changes. */
   readonly #halfLines = new Map<string, number>()
@@ -117,7 +122,7 @@ export class Indexer {
     const size = this.#sizes.get(path) ?? 0
     const end = size <= SMALL_BYTES ? 0 : (LogFile.use(path, open => open.lineEndBefore(size)) ?? 0)
     const hash = LogFile.use(path, open => open.hashBefore(end)) ?? ''
-    this.#files.push({ path, low: end, high: end, hash, unreadable: 0 })
+    this.#files.push({ path, low: end, high: end, hash, unreadable: 0, texts: new TextBlocks() })
   }
 
   /** True if the file is being written now. Data written before this process looked is queued instead, newest first. */
@@ -139,7 +144,7 @@ export class Indexer {
       return undefined
     }
     const { window, hash } = found
-    return this.#indexWindow(window, true, unreadable => {
+    return this.#indexWindow(file, window, true, unreadable => {
       file.high = window.to
       file.hash = hash
       file.unreadable += unreadable
@@ -150,10 +155,10 @@ export class Indexer {
     const { path, low } = file
     const size = this.#olderBytes
     this.#olderBytes = Math.min(MAX_BYTES, size * 2)
-    const window = LogFile.use(path, open => open.windowBefore(low, size))
+    const window = LogFile.use(path, open => open.windowBefore(low, size, this.#scratch))
     // An unreadable file has no older data: if it is gone, its traces are removed at the next look.
     const none = { from: 0, to: low, bytes: Buffer.alloc(0), entries: () => [] }
-    return this.#indexWindow(window ?? none, false, (unreadable, { from }) => {
+    return this.#indexWindow(file, window ?? none, false, (unreadable, { from }) => {
       file.low = from
       file.unreadable += unreadable
     })
@@ -161,6 +166,7 @@ export class Indexer {
 
   /** The progress and the lines change together, so that a step that ends early neither loses nor repeats a line. */
   async #indexWindow(
+    { texts }: IndexedFile,
     window: Window,
     isNew: boolean,
     save: (unreadable: number, window: Window) => void,
@@ -171,6 +177,7 @@ export class Indexer {
     for (const { entry, line } of window.entries()) {
       if ('problem' in entry) unreadable += 1
       for (const [nth, span] of spansOfEntry(entry).entries()) {
+        texts.addSpan(line, span)
         const placed = { span: slimSpan(span), line, nth }
         const known = found.get(span.traceId)
         if (known === undefined) found.set(span.traceId, [placed])
@@ -180,12 +187,13 @@ export class Indexer {
     }
     await this.#options.pause()
     save(unreadable, window)
-    const whole = new Map<TraceEntry, readonly PlacedSpan[]>()
+    const whole = new Map<TraceEntry, PlacedSpan[]>()
     const changed: TraceEntry[] = []
     for (const [traceId, spans] of found) {
       const isFirst = this.#table.trace(traceId) === undefined
       const entry = this.#table.addLines(traceId, [...new Set(spans.map(({ line }) => line))])
       if (isFirst) whole.set(entry, spans)
+      else this.#growing.addSpans(entry, spans)
       changed.push(entry)
     }
     return this.#updateAll(changed, whole, isNew)
@@ -194,19 +202,22 @@ export class Indexer {
   #remove(file: IndexedFile): Promise<Step> {
     this.#files = this.#files.filter(each => each !== file)
     this.#halfLines.delete(file.path)
+    this.#growing.clear()
     this.#table.removeFile(file.path)
     return this.#updateAll(this.#table.staleTraces, new Map(), true)
   }
 
-  /** @param whole traces of which all spans are at hand; the lines of the others are read again */
+  /** @param whole traces of which all spans are at hand; the lines of the others are read again, unless they grew lately */
   async #updateAll(
     entries: readonly TraceEntry[],
-    whole: ReadonlyMap<TraceEntry, readonly PlacedSpan[]>,
+    whole: ReadonlyMap<TraceEntry, PlacedSpan[]>,
     isNew: boolean,
   ): Promise<Step> {
     for (const entry of entries) {
-      const spans = whole.get(entry) ?? (await readPlacedSpans(entry))
-      this.#table.putFacts(entry, spans.length === 0 ? undefined : factsOfTrace(entry.traceId, spans))
+      const spans = whole.get(entry) ?? this.#growing.spansOf(entry) ?? (await readPlacedSpans(entry))
+      const facts = spans.length === 0 ? undefined : factsOfTrace(entry.traceId, spans)
+      this.#table.putFacts(entry, facts)
+      if (facts?.open !== undefined || !whole.has(entry)) this.#growing.keepSpans(entry, spans)
       await this.#breathe()
     }
     return { traceIds: entries.map(({ traceId }) => traceId), isNew }
@@ -219,11 +230,53 @@ export class Indexer {
   }
 }
 
-async function readPlacedSpans({ traceId, lines }: TraceEntry): Promise<PlacedSpan[]> {
+/** Spans of traces that are open or have grown lately, so that their lines are not read again at each step. */
+class GrowingTraces {
+  /** The latest last. */
+  readonly #traces = new Map<TraceEntry, { readonly spans: PlacedSpan[]; readonly bytes: number }>()
+  #bytes = 0
+
+  spansOf(entry: TraceEntry): PlacedSpan[] | undefined {
+    return this.#traces.get(entry)?.spans
+  }
+
+  /** Call together with `addLines`, so that no line is missing if a step ends early. */
+  addSpans(entry: TraceEntry, spans: readonly PlacedSpan[]): void {
+    const known = this.#traces.get(entry)?.spans
+    for (const span of spans) known?.push(span)
+    known?.sort((a, b) => byPlace(a.line, b.line) || a.nth - b.nth)
+  }
+
+  /** Spans of which a file could not be read are not kept. */
+  keepSpans(entry: TraceEntry, spans: PlacedSpan[]): void {
+    this.#delete(entry)
+    const lines = new Set(spans.map(({ line }) => line))
+    if (lines.size !== lineCount(entry)) return
+    const bytes = [...lines].reduce((sum, { length }) => sum + length, 0)
+    this.#traces.set(entry, { spans, bytes })
+    this.#bytes += bytes
+    for (const oldest of this.#traces.keys()) {
+      if (this.#bytes <= MAX_GROWING_BYTES) return
+      this.#delete(oldest)
+    }
+  }
+
+  clear(): void {
+    this.#traces.clear()
+    this.#bytes = 0
+  }
+
+  #delete(entry: TraceEntry): void {
+    this.#bytes -= this.#traces.get(entry)?.bytes ?? 0
+    this.#traces.delete(entry)
+  }
+}
+
+async function readPlacedSpans(entry: TraceEntry): Promise<PlacedSpan[]> {
   const found: PlacedSpan[] = []
-  await eachLine(lines.toSorted(byPlace), (line, spans) => {
+  await eachLine(linesOf(entry), (line, spans) => {
     for (const [nth, span] of spans.entries()) {
-      if (span.traceId === traceId) found.push({ span: slimSpan(span), line, nth })
+      if (span.traceId === entry.traceId) found.push({ span: slimSpan(span), line, nth })
     }
   })
   return found

@@ -10,7 +10,7 @@ import { readOpenTraces } from './open-traces.ts'
 import { TextSearch } from './search.ts'
 import { queryChildren, querySession, querySessions, type SessionSource } from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
-import { byPlace, TraceTable } from './trace-table.ts'
+import { linesOf, TraceTable } from './trace-table.ts'
 
 export type IndexSubject =
   | { readonly kind: 'log'; readonly stateDirectory: string }
@@ -32,7 +32,8 @@ const MAX_LINES = 50_000
 const SAVE_BYTES = 16_777_216
 
 function linesOfTrace({ table }: SessionSource, traceId: string): LinePlace[] {
-  return (table.trace(traceId)?.lines ?? []).toSorted(byPlace).slice(0, MAX_LINES)
+  const entry = table.trace(traceId)
+  return entry === undefined ? [] : linesOf(entry).slice(0, MAX_LINES)
 }
 
 /** An index in this thread. The caller advances it with `step`, and may query it between two slices of a step. */
@@ -44,7 +45,8 @@ export class LocalIndex {
   readonly #indexer: Indexer
   readonly #search: TextSearch
   #open: ReadonlyMap<string, OpenTraceRow> = new Map()
-  #savedBytes = 0
+  #savedProgress: string
+  #unsavedBytes = 0
   #failure: string | undefined
   #saveFailure: string | undefined
   #isStopped = false
@@ -60,7 +62,7 @@ export class LocalIndex {
     this.#table = table
     this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause })
     this.#search = new TextSearch(table, () => this.#indexer.files, this.#pause)
-    this.#savedBytes = this.#indexedBytes
+    this.#savedProgress = this.#progress
   }
 
   get isUpToDate(): boolean {
@@ -73,9 +75,11 @@ export class LocalIndex {
 
   async step(): Promise<Step | undefined> {
     try {
+      const before = this.#indexedBytes
       const step = await this.#indexer.step()
       this.#failure = undefined
-      if (step === undefined && Math.abs(this.#indexedBytes - this.#savedBytes) >= SAVE_BYTES) this.save()
+      this.#unsavedBytes += Math.abs(this.#indexedBytes - before)
+      if (step === undefined && this.#unsavedBytes >= SAVE_BYTES) this.save()
       return step
     } catch (error) {
       if (this.#isStopped) return undefined
@@ -121,14 +125,16 @@ export class LocalIndex {
 
   /** Saves a snapshot, so that the next process continues from here. Call when no step is in progress. */
   save(): void {
-    if (this.#stateDirectory === undefined || this.#savedBytes === this.#indexedBytes) return
+    const progress = this.#progress
+    if (this.#stateDirectory === undefined || this.#savedProgress === progress) return
     try {
       saveSnapshot(this.#stateDirectory, { table: this.#table, files: this.#indexer.files })
       this.#saveFailure = undefined
     } catch (error) {
       this.#saveFailure = `cannot keep the index in ${this.#stateDirectory}: ${fileErrorReason(error)}`
     }
-    this.#savedBytes = this.#indexedBytes
+    this.#savedProgress = progress
+    this.#unsavedBytes = 0
   }
 
   get #stateDirectory(): string | undefined {
@@ -141,6 +147,11 @@ export class LocalIndex {
 
   get #indexedBytes(): number {
     return this.#indexer.files.reduce((sum, { low, high }) => sum + high - low, 0)
+  }
+
+  /** A snapshot depends on this alone. The number of bytes is not enough: a file may replace another of its length. */
+  get #progress(): string {
+    return JSON.stringify(this.#indexer.files.map(({ path, low, high, hash }) => [path, low, high, hash]))
   }
 
   async #listFiles(): Promise<readonly string[]> {

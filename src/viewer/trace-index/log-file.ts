@@ -56,7 +56,7 @@ export class LogFile {
   lineEndBefore(offset: number): number {
     for (let to = offset; to > 0; ) {
       const from = Math.max(0, to - 65_536)
-      const found = this.#read(from, to).lastIndexOf(LINE_END)
+      const found = this.read(from, to).lastIndexOf(LINE_END)
       if (found >= 0) return from + found + 1
       to = from
     }
@@ -64,7 +64,7 @@ export class LogFile {
   }
 
   hashBefore(end: number): string {
-    const bytes = this.#read(Math.max(0, end - TAIL_BYTES), end)
+    const bytes = this.read(Math.max(0, end - TAIL_BYTES), end)
     return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
   }
 
@@ -75,7 +75,7 @@ export class LogFile {
   windowAfter(from: number, end: number, size: number): Window | undefined {
     for (let wanted = size; ; wanted *= 4) {
       const to = Math.min(end, from + wanted)
-      const bytes = this.#read(from, to)
+      const bytes = this.read(from, to)
       const last = bytes.lastIndexOf(LINE_END)
       if (last >= 0 && (to < end || last === bytes.length - 1)) return this.#window(bytes.subarray(0, last + 1), from)
       if (last >= 0 || to === end) return this.#windowWithRest(bytes, from, last + 1)
@@ -86,12 +86,12 @@ export class LogFile {
   /**
    * The lines before this offset, a line start or the end of the file: about `size` bytes, or all.
    *
-   * @param scratch memory for the bytes, if they fit: it costs more to get than to fill
+   * @param scratch see `read`
    */
   windowBefore(to: number, size: number, scratch?: Buffer): Window {
     for (let wanted = size; ; wanted *= 4) {
       const from = Math.max(0, to - wanted)
-      const bytes = this.#read(from, to, scratch)
+      const bytes = this.read(from, to, scratch)
       if (from === 0) return this.#window(bytes, 0)
       const first = bytes.indexOf(LINE_END)
       if (first >= 0 && first < bytes.length - 1) return this.#window(bytes.subarray(first + 1), from + first + 1)
@@ -99,7 +99,8 @@ export class LogFile {
     }
   }
 
-  #read(from: number, to: number, scratch?: Buffer): Buffer {
+  /** @param scratch memory for the bytes, if they fit: it costs more to get than to fill */
+  read(from: number, to: number, scratch?: Buffer): Buffer {
     const length = Math.max(0, to - from)
     const isEnough = scratch !== undefined && scratch.length >= length
     const buffer = isEnough ? scratch.subarray(0, length) : Buffer.allocUnsafeSlow(length)

@@ -1,5 +1,5 @@
 import type { ModelFigures, NumbersQuery, Percentiles, ToolFigures, UsageNumbers } from './answers.ts'
-import { dayOf, dayText, dollarsOf, type Figure, millisOfBucket } from './trace-facts.ts'
+import { dayOf, dayText, dollarsOf, type Figure, millisOfBucket, unpackFigures } from './trace-facts.ts'
 import type { TraceTable } from './trace-table.ts'
 
 export function queryNumbers(table: TraceTable, { sinceAt, untilAt, agent, model }: NumbersQuery): UsageNumbers {
@@ -13,8 +13,8 @@ export function queryNumbers(table: TraceTable, { sinceAt, untilAt, agent, model
     if (facts === undefined) continue
     agents.add(facts.turn.agent)
     if (agent !== undefined && facts.turn.agent !== agent) continue
-    for (const figure of facts.figures) {
-      const { day, kind, name, outcome, count } = figure
+    for (const figure of unpackFigures(facts.figures)) {
+      const { day, kind, name, outcome, buckets } = figure
       if (day < since || day > until) continue
       // A tool has no model: all tools of the turns are counted, whichever model requested them.
       if (kind === 'tool') {
@@ -22,7 +22,7 @@ export function queryNumbers(table: TraceTable, { sinceAt, untilAt, agent, model
         continue
       }
       if (model !== undefined && !name.startsWith(model)) continue
-      if (kind === 'turn' && count > 0) turns.set(outcome, (turns.get(outcome) ?? 0) + count)
+      if (kind === 'turn' && buckets.length > 0) turns.set(outcome, (turns.get(outcome) ?? 0) + buckets.length)
       sumIn(models, name).add(figure)
       const ofDay = days.get(day) ?? new Map<string, FigureSum>()
       days.set(day, ofDay)
@@ -72,16 +72,16 @@ class FigureSum {
   readonly #outcomes = new Map<string, number>()
 
   /** A turn adds only what none of its requests records. */
-  add({ kind, outcome, bucket, count, failed, input, output, cached, nanodollars }: Figure): void {
+  add({ kind, outcome, buckets, failed, input, output, cached, nanodollars }: Figure): void {
     this.#input += input
     this.#output += output
     this.#cached += cached
     this.#nanodollars += nanodollars
-    if (kind === 'turn' || count === 0) return
-    this.#count += count
+    if (kind === 'turn' || buckets.length === 0) return
+    this.#count += buckets.length
     this.#failed += failed
-    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + count)
-    if (kind === 'tool') this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + count)
+    for (const bucket of buckets) this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + 1)
+    if (kind === 'tool') this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + buckets.length)
   }
 
   modelFigures(day: string, model: string): ModelFigures[] {

@@ -4,17 +4,17 @@ import type { StoredSpan } from '../../reading/stored-span.ts'
 import type { TextMatch } from './answers.ts'
 import type { IndexedFile } from './indexer.ts'
 import { LogFile, readLineText, spansOfEntry } from './log-file.ts'
+import { type Block, searchableTexts, WantedTrigrams, withoutAccents } from './text-blocks.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
-/** Text beyond this is not searchable: a tool may print a whole book. */
-const MAX_CHARS = 65_536
 /** Shorter words match whole words only: too many words begin with one or two letters. */
 const MIN_PREFIX = 3
 const MAX_WORDS = 16
 const EXCERPT_BEFORE = 60
 const EXCERPT_CHARS = 200
 
-const CHUNK_BYTES = 262_144
+/** Larger blocks, which have a long line at their end, get memory of their own. */
+const SCRATCH_BYTES = 524_288
 const SLICE_MILLIS = 20
 const MAX_MATCHES = 500
 /** Parsing a line costs a hundred times as much as searching it. */
@@ -24,7 +24,6 @@ const MAX_PARSED_BYTES = 33_554_432
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu
-const ACCENTS = /[\u0300-\u036f]/g
 
 /** Patterns for raw lines of JSON, of which the bytes are read as Latin-1. They may match more than the text that is sought. */
 interface RawPatterns {
@@ -36,6 +35,7 @@ interface TextMatcher {
   /** For lines without accents, which is cheaper, and for all others. */
   readonly plain: RawPatterns
   readonly accented: RawPatterns
+  readonly trigrams: WantedTrigrams
   matches(text: string): boolean
 }
 
@@ -74,10 +74,6 @@ function fold(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
-function withoutAccents(text: string): string {
-  return text.normalize('NFD').replace(ACCENTS, '').normalize('NFC')
-}
-
 function wordStart(text: string, sought: string): number {
   const found = new RegExp(`(?<![\\p{L}\\p{N}])${escapePattern(sought)}`, 'u').exec(text)
   return found?.index ?? text.indexOf(sought)
@@ -100,6 +96,7 @@ function wordMatcher(words: readonly string[]): TextMatcher {
   return {
     plain: rawPatterns(letter => (letter <= '\x7f' ? letter : lettersLike(letter))),
     accented: rawPatterns(lettersLike),
+    trigrams: new WantedTrigrams(words, true),
     matches: text => {
       const folded = withoutAccents(text).toLowerCase()
       return exact.every(pattern => pattern.test(folded))
@@ -117,6 +114,7 @@ function pieceMatcher(pieces: readonly string[]): TextMatcher {
   return {
     plain: patterns,
     accented: patterns,
+    trigrams: new WantedTrigrams(pieces, false),
     matches: text => {
       const folded = fold(text)
       return pieces.every(piece => folded.includes(piece))
@@ -133,10 +131,10 @@ const LETTER = '[\\p{L}\\p{N}\\p{Co}]'
 const BEFORE_WORD = '(?:[^a-z0-9]|\\\\(?:[bfnrt]|u[0-9a-f]{4}))'
 /** The match is not in the name of an attribute or of an OTLP field, which every line has. */
 const NO_FIELD_NAME = '(?![\\w.]*"\\s*(?::|,\\s*"value"))'
-/** The bytes of U+0300 to U+036F. */
-const COMBINING_MARKS = '(?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])*'
-/** The first bytes of characters with accents, and of combining marks. */
-const HAS_ACCENTS = /[\xc3-\xd3\xe1]/
+/** The bytes of U+0300 to U+036F, or their escape sequences. */
+const COMBINING_MARKS = '(?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\\\\u03[0-6][0-9a-f])*'
+/** The first bytes of characters with accents, and of combining marks; or the start of their escape sequences. */
+const HAS_ACCENTS = /[\xc3-\xd3\xe1]|\\u(?:00[c-fC-F]|0[1-4]|1)/
 
 /** The letters that differ from this lower-case one by accents or case alone: `u` -> `ù ú û ü …` */
 const lettersByBase = new Map<string, string[]>()
@@ -158,30 +156,17 @@ function rawForms(characters: readonly string[]): string {
   for (const character of characters) {
     forms.add(escapePattern(Buffer.from(JSON.stringify(character).slice(1, -1)).toString('latin1')))
     if (character === '/') forms.add('\\\\/')
-    if (character.length === 1 && character > '\x7f')
-      forms.add(`\\\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    if (character > '\x7f') forms.add(character.split('').map(escapeSequence).join(''))
   }
   return forms.size === 1 ? [...forms].join('') : `(?:${[...forms].join('|')})`
 }
 
+function escapeSequence(unit: string): string {
+  return `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
 function searchableText(span: StoredSpan): string {
-  const parts: string[] = []
-  let left = MAX_CHARS
-  const add = (value: unknown): void => {
-    if (left <= 0) return
-    if (typeof value === 'string') {
-      parts.push(value.slice(0, left))
-      left -= value.length + 1
-    } else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) add(inner)
-  }
-  add(span.name)
-  add(span.statusMessage)
-  add(span.attributes)
-  for (const { name, attributes } of span.events) {
-    add(name)
-    add(attributes)
-  }
-  return parts.join('\n')
+  return searchableTexts(span).join('\n')
 }
 
 export interface FoundTexts {
@@ -190,6 +175,7 @@ export interface FoundTexts {
 }
 
 interface Chunk {
+  readonly block: Block
   readonly text: string
   readonly hasAccents: boolean
 }
@@ -211,8 +197,8 @@ export class TextSearch {
     const byPieces = new SearchPass(this.#table, text, text.pieces, accepts)
     const byWords = text.words && new SearchPass(this.#table, text, text.words, accepts)
     const passes = byWords === undefined ? [byPieces] : [byWords, byPieces]
-    for await (const chunk of this.#chunks()) {
-      for (const pass of passes) if (!pass.isDone) pass.search(chunk)
+    for await (const chunk of this.#chunks(block => passes.some(pass => pass.wants(block)))) {
+      for (const pass of passes) if (pass.wants(chunk.block)) pass.search(chunk)
       const hasWords = byWords !== undefined && byWords.matches.size > 0
       if (passes.every(({ isDone }) => isDone) || (hasWords && byWords.isDone)) break
       if (hasWords) passes.splice(1)
@@ -220,24 +206,28 @@ export class TextSearch {
     return byWords !== undefined && byWords.matches.size > 0 ? byWords : byPieces
   }
 
-  /** The indexed lines as Latin-1. The rest has no facts yet, so no condition can be checked. */
-  async *#chunks(): AsyncGenerator<Chunk, void> {
-    const scratch = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  /** The indexed lines as Latin-1, newest first. The rest has no facts yet, so no condition can be checked. */
+  async *#chunks(wants: (block: Block) => boolean): AsyncGenerator<Chunk, void> {
+    const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
     let pausedAt = performance.now()
-    for (const { path, low, high } of this.#files().toReversed()) {
-      for (let to = high; to > low; ) {
-        const end = to
-        const window = LogFile.use(path, file => file.windowBefore(end, CHUNK_BYTES, scratch))
-        if (window === undefined) break
-        const text = window.bytes.toString('latin1')
-        yield { text, hasAccents: !isAscii(window.bytes) && HAS_ACCENTS.test(text) }
-        to = window.from
+    for (const { path, low, high, texts } of this.#files().toReversed()) {
+      for (const block of texts.between(low, high)) {
+        if (!wants(block)) continue
+        const bytes = LogFile.use(path, file => file.read(block.from, block.to, scratch))
+        if (bytes === undefined) break
+        const text = bytes.toString('latin1')
+        yield { block, text, hasAccents: !isPlain(bytes) && HAS_ACCENTS.test(text) }
         if (performance.now() - pausedAt < SLICE_MILLIS) continue
         await this.#pause()
         pausedAt = performance.now()
       }
     }
   }
+}
+
+/** A cheap test that most blocks pass. */
+function isPlain(bytes: Buffer): boolean {
+  return isAscii(bytes) && !bytes.includes('\\u')
 }
 
 const TRACE_ID = /"traceId"\s*:\s*"([^"]*)"/g
@@ -264,6 +254,10 @@ class SearchPass implements FoundTexts {
 
   get searchedSince(): number | undefined {
     return this.isDone ? this.#reachedAt : undefined
+  }
+
+  wants(block: Block): boolean {
+    return !this.isDone && this.#matcher.trigrams.mayBeIn(block)
   }
 
   search({ text, hasAccents }: Chunk): void {

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { makePrivateDirectory, PRIVATE_FILE, readOwnFile } from '../../delivery/trace-log/private-file.ts'
 import type { IndexedFile } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
-import { type Figure, sharedName, type TraceFacts } from './trace-facts.ts'
-import { TraceTable } from './trace-table.ts'
+import { type StoredBlock, TextBlocks } from './text-blocks.ts'
+import type { TraceFacts } from './trace-facts.ts'
+import { linesOf, TraceTable } from './trace-table.ts'
 
 /** Raise it if a snapshot's content changes, including through changes in `reading`. */
-const VERSION = 1
+const VERSION = 2
 
 const LINES_AT_ONCE = 500
 const LINE_END = 0x0a
@@ -18,13 +19,12 @@ interface Content {
   readonly files: readonly IndexedFile[]
 }
 
-type StoredFacts = Omit<TraceFacts, 'figures' | 'prompt' | 'open'>
-type StoredFigure = readonly [
-  ...[day: number, kind: Figure['kind'], name: string, outcome: string, bucket: number, count: number],
-  ...[failed: number, input: number, output: number, cached: number, nanodollars: number],
-]
+type StoredFile = Omit<IndexedFile, 'texts'> & { readonly texts: readonly StoredBlock[] }
+type StoredFacts = Omit<TraceFacts, 'prompt' | 'open'>
+/** File number, offset and length of the prompt's line, and the number of its span in it. */
+type StoredPrompt = readonly [file: number, offset: number, length: number, nth: number]
 /** Trace id, file numbers, offsets and lengths of its lines, and its facts unless they must be derived again. */
-type StoredTrace = readonly [string, number[], StoredFacts?, (readonly [number, number])?, StoredFigure[]?]
+type StoredTrace = readonly [string, number[], StoredFacts?, StoredPrompt?]
 
 function snapshotPath(stateDirectory: string): string {
   return join(stateDirectory, 'index', 'traces.jsonl')
@@ -32,7 +32,8 @@ function snapshotPath(stateDirectory: string): string {
 
 /**
  * Saves the table beside its log, so that the next process need not read the log again: a line with the version, a line with the
- * files, a line per trace, and the hash of all of them. No text of a span is in it but names.
+ * files, a line per trace, and the hash of all of them. No text of a span is in it but names, and the
+ * trigrams of each block of the log.
  *
  * @throws the error of the file system
  */
@@ -67,24 +68,22 @@ function* storedValues(table: TraceTable, files: readonly IndexedFile[]): Genera
   yield VERSION
   yield files
   const numbers = new Map(files.map(({ path }, index) => [path, index] as const))
-  for (const { traceId, lines, facts, isStale } of table.traces) {
-    const flat = lines.flatMap(({ path, offset, length }) => [numbers.get(path) ?? 0, offset, length])
+  const numberOf = (path: string): number => numbers.get(path) ?? 0
+  for (const entry of table.traces) {
+    const { traceId, facts, isStale } = entry
+    const flat = linesOf(entry).flatMap(({ path, offset, length }) => [numberOf(path), offset, length])
     // Open spans are not stored, so their facts are derived again.
-    const isLeft = facts === undefined || isStale || facts.open !== undefined
-    const stored: StoredTrace = isLeft ? [traceId, flat] : [traceId, flat, ...storedFacts(lines, facts)]
-    yield stored
+    if (facts === undefined || isStale || facts.open !== undefined) {
+      yield [traceId, flat] satisfies StoredTrace
+      continue
+    }
+    const { prompt, open: _, ...rest } = facts
+    if (prompt === undefined) yield [traceId, flat, rest] satisfies StoredTrace
+    else {
+      const { path, offset, length } = prompt.line
+      yield [traceId, flat, rest, [numberOf(path), offset, length, prompt.nth]] satisfies StoredTrace
+    }
   }
-}
-
-function storedFacts(places: readonly LinePlace[], facts: TraceFacts) {
-  const { figures, prompt, open: _, ...rest } = facts
-  const at = prompt === undefined ? -1 : places.indexOf(prompt.line)
-  return [rest, [at, prompt?.nth ?? 0], figures.map(storedFigure)] as const
-}
-
-function storedFigure(figure: Figure): StoredFigure {
-  const { day, kind, name, outcome, bucket, count, failed, input, output, cached, nanodollars } = figure
-  return [day, kind, name, outcome, bucket, count, failed, input, output, cached, nanodollars]
 }
 
 export function loadSnapshot(stateDirectory: string): Content | undefined {
@@ -94,7 +93,7 @@ export function loadSnapshot(stateDirectory: string): Content | undefined {
     const content = bytes.subarray(0, end)
     if (createHash('sha256').update(content).digest('hex') !== bytes.toString('latin1', end)) return undefined
     const [version, files, ...traces] = valuesIn(content)
-    return version === VERSION ? contentOf(files as IndexedFile[], traces as StoredTrace[]) : undefined
+    return version === VERSION ? contentOf(files as StoredFile[], traces as StoredTrace[]) : undefined
   } catch {
     return undefined
   }
@@ -108,29 +107,17 @@ function* valuesIn(bytes: Buffer): Generator<unknown, void> {
   }
 }
 
-function contentOf(files: readonly IndexedFile[], traces: readonly StoredTrace[]): Content {
+function contentOf(files: readonly StoredFile[], traces: readonly StoredTrace[]): Content {
   const table = new TraceTable()
-  for (const [traceId, flat, facts, prompt, figures] of traces) {
+  const placeOf = (file = 0, offset = 0, length = 0): LinePlace => ({ path: files[file]?.path ?? '', offset, length })
+  for (const [traceId, flat, facts, prompt] of traces) {
     const places: LinePlace[] = []
-    for (let at = 0; at < flat.length; at += 3) {
-      places.push({ path: files[flat[at] ?? 0]?.path ?? '', offset: flat[at + 1] ?? 0, length: flat[at + 2] ?? 0 })
-    }
+    for (let at = 0; at < flat.length; at += 3) places.push(placeOf(flat[at], flat[at + 1], flat[at + 2]))
     const entry = table.addLines(traceId, places)
     if (facts === undefined) continue
-    const [at = -1, nth = 0] = prompt ?? []
-    const line = places[at]
-    table.putFacts(entry, {
-      ...facts,
-      figures: (figures ?? []).map(figureOf),
-      prompt: line && { line, nth },
-      open: undefined,
-    })
+    const [file, offset, length, nth = 0] = prompt ?? []
+    const place = prompt && { line: placeOf(file, offset, length), nth }
+    table.putFacts(entry, { ...facts, prompt: place, open: undefined })
   }
-  return { table, files }
-}
-
-function figureOf(values: StoredFigure): Figure {
-  const [day, kind, name, outcome, bucket, count, failed, input, output, cached, nanodollars] = values
-  const names = { name: sharedName(name), outcome: sharedName(outcome) }
-  return { day, kind, ...names, bucket, count, failed, input, output, cached, nanodollars }
+  return { table, files: files.map(file => ({ ...file, texts: new TextBlocks(file.texts) })) }
 }

@@ -29,15 +29,15 @@ export interface PlacedSpan extends SpanPlace {
 /** The kinds of spans summed up by day. `turn` also has the tokens of a trace that none of its requests records. */
 type FigureKind = 'request' | 'tool' | 'turn'
 
+/** The sums over the spans of a trace with the same day, kind, name and outcome. */
 export interface Figure {
   /** Days since the epoch, in UTC. */
   readonly day: number
   readonly kind: FigureKind
   readonly name: string
   readonly outcome: string
-  /** Bucket of the duration; see `millisOfBucket`. */
-  readonly bucket: number
-  readonly count: number
+  /** The bucket of each duration; see `millisOfBucket`. A running span has none. */
+  readonly buckets: readonly number[]
   readonly failed: number
   readonly input: number
   readonly output: number
@@ -63,7 +63,8 @@ export interface TraceFacts {
   readonly parents: readonly string[]
   /** Span id and session id of the sessions that spans of this trace started. */
   readonly delegations: readonly (readonly [string, string])[]
-  readonly figures: readonly Figure[]
+  /** See `unpackFigures`: as objects, they would take ten times the memory. */
+  readonly figures: string
   readonly prompt: SpanPlace | undefined
   readonly open: OpenSpans | undefined
 }
@@ -104,16 +105,21 @@ export function cutText(text: string, most: number = MAX_CHARS): string {
   return text.length <= most ? text : Buffer.from(text.slice(0, most)).toString()
 }
 
+function shortName(text: string): string {
+  return cutText(text, MAX_NAME_CHARS)
+}
+
 /** The span without what no fact depends on: a trace of many spans must fit into memory. */
 export function slimSpan(span: StoredSpan): StoredSpan {
   const slim = { ...span, events: [], resource: {} }
-  const isLong = ([, value]: readonly [string, unknown]): boolean =>
-    typeof value === 'string' && value.length > MAX_VALUE_CHARS
-  const long = Object.entries(span.attributes).filter(isLong)
-  if (long.length === 0) return slim
-  const attributes = Object.assign(Object.create(null), span.attributes) as Record<string, Attributes[string]>
-  for (const [name, value] of long) attributes[name] = cutText(value as string, MAX_VALUE_CHARS)
-  return { ...slim, attributes }
+  let attributes: Record<string, Attributes[string]> | undefined
+  for (const name of Object.keys(span.attributes)) {
+    const value = span.attributes[name]
+    if (typeof value !== 'string' || value.length <= MAX_VALUE_CHARS) continue
+    attributes ??= Object.assign(Object.create(null), span.attributes) as Record<string, Attributes[string]>
+    attributes[name] = cutText(value, MAX_VALUE_CHARS)
+  }
+  return attributes === undefined ? slim : { ...slim, attributes }
 }
 
 interface KindedSpan {
@@ -146,7 +152,7 @@ export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): T
     tools: namesOf(all, ['gen_ai.tool.name', 'tool.name']),
     parents: [...new Set([...spans.values()].flatMap(parentLinkOf))].slice(0, MAX_NAMES),
     delegations: [...spans.values()].toSorted((a, b) => a.startAt - b.startAt).flatMap(delegationOf),
-    figures: figuresOf(all, turn, namespace),
+    figures: packFigures(figuresOf(all, turn, namespace)),
     prompt: prompt && placeOf(places.get(prompt)),
     open: running.length === 0 ? undefined : openSpansOf(tree, namespace, running, places),
   }
@@ -295,10 +301,9 @@ function requestFigure(kind: DisplayKind, attributes: SpanAttributes): Figure {
   return {
     day: dayOf(span.startAt),
     kind: 'request',
-    name: sharedName(attributes.text('gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name')),
-    outcome: span.status === 'error' ? sharedName(failure) : '',
-    bucket: bucketOf(span.endAt - span.startAt),
-    count: Number(isOver),
+    name: shortName(attributes.text('gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name')),
+    outcome: span.status === 'error' ? shortName(failure) : '',
+    buckets: isOver ? [bucketOf(span.endAt - span.startAt)] : [],
     failed: Number(isOver && span.status === 'error'),
     input: Math.round(boundedTokens(input)),
     output: Math.round(boundedTokens(output)),
@@ -312,10 +317,9 @@ function toolFigure(attributes: SpanAttributes, waited: number): Figure {
   return {
     day: dayOf(span.startAt),
     kind: 'tool',
-    name: sharedName(attributes.text('gen_ai.tool.name', 'tool.name')),
-    outcome: sharedName(attributes.text('.tool.outcome')) || (span.status === 'error' ? 'error' : 'ok'),
-    bucket: bucketOf(span.endAt - span.startAt - waited),
-    count: 1,
+    name: shortName(attributes.text('gen_ai.tool.name', 'tool.name')),
+    outcome: shortName(attributes.text('.tool.outcome')) || (span.status === 'error' ? 'error' : 'ok'),
+    buckets: [bucketOf(span.endAt - span.startAt - waited)],
     failed: Number(span.status === 'error'),
     ...NO_USAGE,
   }
@@ -327,10 +331,9 @@ function turnFigure(turn: StoredTurn, requests: readonly Figure[]): Figure {
   return {
     day: dayOf(turn.startAt),
     kind: 'turn',
-    name: sharedName(turn.model),
-    outcome: isOver ? sharedName(turn.outcome?.text ?? '') : '',
-    bucket: bucketOf(turn.durationMillis - turn.waitedMillis),
-    count: Number(isOver),
+    name: shortName(turn.model),
+    outcome: isOver ? shortName(turn.outcome?.text ?? '') : '',
+    buckets: isOver ? [bucketOf(turn.durationMillis - turn.waitedMillis)] : [],
     failed: Number(isOver && turn.outcome?.tone === 'error'),
     cached: 0,
     input: Math.round((turn.tokens?.input ?? 0) - sum('input')),
@@ -339,14 +342,35 @@ function turnFigure(turn: StoredTurn, requests: readonly Figure[]): Figure {
   }
 }
 
-const MAX_SHARED = 50_000
-const shared = new Map<string, string>()
+type PackedFigure = readonly [
+  ...[day: number, kind: FigureKind, name: string, outcome: string, buckets: readonly number[]],
+  ...[failed: number, input: number, output: number, cached: number, nanodollars: number],
+]
 
-export function sharedName(text: string): string {
-  const name = cutText(text, MAX_NAME_CHARS)
-  const known = shared.get(name)
-  if (known !== undefined) return known
-  if (shared.size >= MAX_SHARED) shared.clear()
-  shared.set(name, name)
-  return name
+function packFigures(figures: readonly Figure[]): string {
+  const sums = new Map<string, { -readonly [Key in keyof Figure]: Figure[Key] } & { buckets: number[] }>()
+  for (const figure of figures) {
+    const { day, kind, name, outcome, buckets } = figure
+    const key = `${day} ${kind} ${name.length} ${name}${outcome}`
+    const sum = sums.get(key)
+    if (sum === undefined) {
+      sums.set(key, { ...figure, buckets: [...buckets] })
+      continue
+    }
+    sum.buckets.push(...buckets)
+    for (const amount of ['failed', 'input', 'output', 'cached', 'nanodollars'] as const) sum[amount] += figure[amount]
+  }
+  const packed = Array.from(sums.values(), (sum): PackedFigure => {
+    const { day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars } = sum
+    return [day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars]
+  })
+  return JSON.stringify(packed)
+}
+
+export function unpackFigures(packed: string): Figure[] {
+  return (JSON.parse(packed) as PackedFigure[]).map(
+    ([day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars]) => {
+      return { day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars }
+    },
+  )
 }

@@ -3,7 +3,8 @@ import type { TraceFacts } from './trace-facts.ts'
 
 export interface TraceEntry {
   readonly traceId: string
-  lines: LinePlace[]
+  /** Path of a file -> offset and length of each line, one after the other. An object per line would take five times the memory. */
+  readonly lines: Map<string, number[]>
   facts: TraceFacts | undefined
   /** Lines were added or removed since the facts were derived. */
   isStale: boolean
@@ -37,29 +38,29 @@ export class TraceTable {
   addLines(traceId: string, lines: readonly LinePlace[]): TraceEntry {
     let entry = this.#traces.get(traceId)
     if (entry === undefined) {
-      entry = { traceId, lines: [], facts: undefined, isStale: true, title: undefined }
+      entry = { traceId, lines: new Map(), facts: undefined, isStale: true, title: undefined }
       this.#traces.set(traceId, entry)
     }
-    for (const line of lines) entry.lines.push(line)
+    for (const { path, offset, length } of lines) {
+      const known = entry.lines.get(path)
+      if (known === undefined) entry.lines.set(path, [offset, length])
+      else known.push(offset, length)
+    }
     entry.isStale = true
     return entry
   }
 
   removeFile(path: string): void {
-    for (const entry of this.#traces.values()) {
-      const lines = entry.lines.filter(line => line.path !== path)
-      if (lines.length === entry.lines.length) continue
-      entry.lines = lines
-      entry.isStale = true
-    }
+    for (const entry of this.#traces.values()) if (entry.lines.delete(path)) entry.isStale = true
   }
 
+  /** @param facts undefined if no span could be read; the lines stay until the removal of their file is noticed */
   putFacts(entry: TraceEntry, facts: TraceFacts | undefined): void {
     const [before, after] = [entry.facts?.turn.sessionId, facts?.turn.sessionId]
     entry.facts = facts
     entry.isStale = false
     entry.title = undefined
-    if (facts === undefined) this.#traces.delete(entry.traceId)
+    if (entry.lines.size === 0) this.#traces.delete(entry.traceId)
     if (before === after) return
     if (before !== undefined) this.#removeFromSession(before, entry)
     if (after === undefined) return
@@ -73,6 +74,21 @@ export class TraceTable {
     session?.delete(entry)
     if (session?.size === 0) this.#sessions.delete(id)
   }
+}
+
+export function lineCount({ lines }: TraceEntry): number {
+  return [...lines.values()].reduce((count, numbers) => count + numbers.length / 2, 0)
+}
+
+/** The lines of a trace in the order of the log. */
+export function linesOf({ lines }: TraceEntry): LinePlace[] {
+  const places: LinePlace[] = []
+  for (const [path, numbers] of lines) {
+    for (let at = 0; at < numbers.length; at += 2) {
+      places.push({ path, offset: numbers[at] ?? 0, length: numbers[at + 1] ?? 0 })
+    }
+  }
+  return places.sort(byPlace)
 }
 
 export function byPlace(a: LinePlace, b: LinePlace): number {

@@ -30,7 +30,7 @@ async function drawn(scene: Scene, open = 0): Promise<string> {
   return tree.replace(/ \[.*?\]$/gm, '')
 }
 
-test('it stands below its tool, whose span begins with it', async () => {
+test('is below its tool, whose span begins with it', async () => {
   const scene = hookRuns(new Scene().starts('a').calls('a', PARIS), 'a', PARIS)
   scene.tool('a', PARIS).says('a', 'onStepEnd', { content: [] }).asks('a').answers('a').ends('a')
   expect(await drawn(scene)).toBe(`agent OK
@@ -44,7 +44,7 @@ test('it stands below its tool, whose span begins with it', async () => {
   expect(tool?.startAt).toBe(hook?.startAt)
 })
 
-test('each of two calls at once has its own', async () => {
+test('is separate for each of two parallel calls', async () => {
   const other = { ...PARIS, toolCallId: 'c9', input: { city: 'Rome' } }
   const scene = new Scene().starts('a').calls('a', PARIS, other)
   hookRuns(hookRuns(scene, 'a', PARIS, 'pass', 'first'), 'a', other, 'pass', 'second')
@@ -58,7 +58,7 @@ test('each of two calls at once has its own', async () => {
         hook.second OK`)
 })
 
-test('a call that it blocks is a blocked tool, which lasts as long as the hook', async () => {
+test('makes a call that it blocks a blocked tool, which lasts as long as the hook', async () => {
   const scene = hookRuns(new Scene().starts('a').calls('a', PARIS), 'a', PARIS, 'block')
   scene
     .waits(500)
@@ -77,7 +77,7 @@ test('a call that it blocks is a blocked tool, which lasts as long as the hook',
   expect((tool?.endAt ?? 0) - (tool?.startAt ?? 0)).toBe(10)
 })
 
-test('a call that waits for the user has no tool: the hook stands below the request', async () => {
+test('is below the request if a call that waits for the user has no tool', async () => {
   const scene = hookRuns(new Scene().starts('a').calls('a', PARIS), 'a', PARIS, 'ask')
   scene.says('a', 'onStepEnd', { content: [REQUEST] }).says('a', 'onEnd', { text: '' })
   expect(await drawn(scene, 1)).toBe(`agent OK
@@ -90,12 +90,12 @@ test('a call that waits for the user has no tool: the hook stands below the requ
 test.each([
   ['the call fails', (scene: Scene) => scene.says('a', 'onStepError', { error: { name: 'E', message: 'm' } })],
   ['the process ends', (scene: Scene) => scene],
-])('nothing of it is lost where %s before the tool starts', async (_, goesOn) => {
+])('is kept if %s before the tool starts', async (_, goesOn) => {
   const scene = goesOn(hookRuns(new Scene().starts('a').calls('a', PARIS), 'a', PARIS))
   expect(await drawn(scene)).toMatch(/^ {6}hook\.guard OK$/m)
 })
 
-test('it is drawn where the call is unknown, and a result is judged below the tool', async () => {
+test('has a span if the call is unknown, and is below the tool if it judges a result', async () => {
   const unknown = await drawn(hookRuns(new Scene(), 'elsewhere', PARIS), 1)
   expect(unknown).toContain('hook.guard')
   const scene = new Scene().starts('a').calls('a', PARIS).says('a', 'onToolExecutionStart', { toolCall: PARIS })
@@ -106,7 +106,7 @@ test('it is drawn where the call is unknown, and a result is judged below the to
   expect(await drawn(scene.ends('a'))).toMatch(/^ {6}tool\.get_weather OK\n {8}hook\.guard OK$/m)
 })
 
-test('hooks of tools go through the events of the host; others go to the plugin', async () => {
+test('passes hooks of tools through the events of the host, and others to the plugin', async () => {
   const events: HostEvent[] = []
   const TAP = Symbol.for('hookspan.tap')
   Object.assign(globalThis, { [TAP]: (_: string, event: HostEvent) => events.push(event) })

@@ -12,7 +12,7 @@ const statuses = (tree: string): readonly string[] =>
   [...tree.matchAll(/final_status=(\w+)/g)].map(([, status]) => status ?? '')
 
 describe('a request', () => {
-  test('that breaks off within its stream and is made again is two attempts at one', async () => {
+  test('has two attempts if it breaks off within its stream and is repeated', async () => {
     const scene = new Scene().starts('a').asks('a').requests('a').answers('a').ends('a')
     expect(outlineOf((await scene.play()).tree)).toBe(`agent OK
   llm.fake-1 OK
@@ -25,7 +25,7 @@ describe('a request', () => {
     ])
   })
 
-  test('whose retries are used up is not said to be made again', async () => {
+  test('has no announced retry if its retries are used up', async () => {
     const scene = new Scene().starts('a', { maxRetries: 1 }).asks('a')
     const failed = scene.says('a', 'attemptError', { error: FAILED }).waits(2000).says('a', 'attemptStart')
     const errors = failed.says('a', 'attemptError', { error: FAILED }).records()
@@ -42,7 +42,7 @@ describe('a request', () => {
     ['amazon-bedrock', 'aws.bedrock'],
     ['anthropic.messages', 'anthropic'],
     ['my-own.chat', 'my-own'],
-  ])('of %s is one of %s', async (provider, expected) => {
+  ])('maps %s to %s', async (provider, expected) => {
     const scene = new Scene().starts('a', { provider }).says('a', 'onStepStart')
     scene.says('a', 'onLanguageModelCallStart', { provider, modelId: 'm' }).answers('a').ends('a')
     const { plugin } = await scene.play()
@@ -97,7 +97,7 @@ describe('a request', () => {
 })
 
 describe('a session', () => {
-  test('goes on with a call that begins when the one before is over', async () => {
+  test('continues with a call that begins when the previous one is over', async () => {
     const scene = new Scene()
     for (const id of ['a', 'b']) {
       scene
@@ -112,7 +112,7 @@ describe('a session', () => {
     expect(roots.map(span => span.attributes['hermes.turn.number'])).toEqual([1, 2])
   })
 
-  test('has its call taken for left behind when that was silent for ten minutes', async () => {
+  test('is treated as abandoned after ten minutes of silence', async () => {
     const scene = new Scene()
       .starts('a', { runtimeContext: { sessionId: 's' } })
       .asks('a')
@@ -144,12 +144,12 @@ describe('a session', () => {
     expect((tool?.endAt ?? 0) - (tool?.startAt ?? 0)).toBeGreaterThan(600_000)
   })
 
-  test('is the call itself where none is named, and nothing but a name is taken for one', async () => {
+  test('is the call itself if none is named, and only a name counts as one', async () => {
     const { plugin } = await whole('a', { runtimeContext: { sessionId: {} } }).play()
     expect(plugin.spans()[0]?.attributes['session.id']).toBe('a')
   })
 
-  test('says what else is told of the call, and no object', async () => {
+  test('has the other scalar data of the call, and no object', async () => {
     const runtimeContext = { sessionId: 's', userId: 7, tags: ['a', 3], plan: 'free', nested: { a: 1 }, seats: 3 }
     const { plugin } = await whole('a', { runtimeContext }).play()
     const root = plugin.spans().find(span => span.name === 'agent')
@@ -180,7 +180,7 @@ describe('a call in a tool', () => {
               api.fake-1 OK`)
   })
 
-  test('whose own call is not told of stands alone', async () => {
+  test('stands alone if its own call is not reported', async () => {
     const scene = new Scene().starts('b', {}, { callId: 'untold', toolCallId: 'c1' }).asks('b').answers('b').ends('b')
     expect(outlineOf((await scene.play()).tree)).toBe(`agent OK
   llm.fake-1 OK
@@ -189,14 +189,14 @@ describe('a call in a tool', () => {
 })
 
 describe('a tool', () => {
-  test('whose id comes twice in a call is two', async () => {
+  test('is two tools if its id is repeated in a call', async () => {
     const scene = new Scene().starts('a').calls('a', PARIS).tool('a', PARIS).says('a', 'onStepEnd', { content: [] })
     const { tree, plugin } = await scene.calls('a', PARIS).tool('a', PARIS).asks('a').answers('a').ends('a').play()
     expect(tree.match(/tool\.get_weather OK/g)).toHaveLength(2)
     expect(plugin.stats().hooks.duplicate).toBe(0)
   })
 
-  test('that wrote JSON is not judged by it', async () => {
+  test('has not failed by JSON that it writes', async () => {
     const scene = new Scene().starts('a').calls('a', PARIS).says('a', 'onToolExecutionStart', { toolCall: PARIS })
     const toolOutput = { type: 'tool-result', output: '{"status":"error"}' }
     const ended = scene.says('a', 'onToolExecutionEnd', { toolCall: PARIS, toolOutput }).ends('a')
@@ -207,7 +207,7 @@ describe('a tool', () => {
     ['TimeoutError', 'timeout'],
     ['AbortError', 'cancelled'],
     ['TypeError', 'error'],
-  ])('that ends with a %s: %s', async (name, outcome) => {
+  ])('is mapped by its end: %s: %s', async (name, outcome) => {
     const scene = new Scene().starts('a').calls('a', PARIS).says('a', 'onToolExecutionStart', { toolCall: PARIS })
     const toolOutput = { type: 'tool-error', error: { name, message: 'no' } }
     const ended = scene.says('a', 'onToolExecutionEnd', { toolCall: PARIS, toolOutput }).ends('a')
@@ -215,7 +215,7 @@ describe('a tool', () => {
   })
 })
 
-test('a reader that leaves a stream with a single consumer interrupts the turn', async () => {
+test('interrupts the turn if a reader leaves a stream with a single consumer', async () => {
   // Read from `experimental_streamTextLowMemory` of `ai` 7.0.173, on Node 24.
   const error = { name: 'TypeError', message: 'Invalid state: Controller is already closed' }
   const scene = new Scene().starts('a', { operationId: 'ai.streamText' }).asks('a')
@@ -225,21 +225,21 @@ test('a reader that leaves a stream with a single consumer interrupts the turn',
   expect(tree).toContain('api.fake-1 OK [gen_ai.response.finish_reason=aborted]')
 })
 
-test('a request that the caller aborts is no error, and the turn is interrupted', async () => {
+test('is no error if the caller aborts it, and interrupts the turn', async () => {
   const { tree } = await new Scene().starts('a').asks('a').says('a', 'onAbort').play()
   expect(tree).toContain('hermes.turn.final_status=interrupted, hermes.turn.exit_reason=aborted')
   expect(tree).toContain('api.fake-1 OK [gen_ai.response.finish_reason=aborted]')
   expect(tree).not.toContain('ERROR')
 })
 
-describe('approvals', () => {
+describe('an approval', () => {
   const request = { type: 'tool-approval-request', approvalId: 'p1', toolCall: DELETE }
   const answered = (approved: boolean) => [
     { role: 'user', content: 'Hi' },
     { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'p1', approved }] },
   ]
 
-  test('are answered in the session in which they were asked, where the next call names none', async () => {
+  test('is answered in the session that asked for it if the next call names none', async () => {
     const scene = new Scene()
       .starts('a')
       .calls('a', DELETE)
@@ -256,7 +256,7 @@ describe('approvals', () => {
     expect(new Set(plugin.spans().map(span => span.attributes['session.id']))).toEqual(new Set(['a']))
   })
 
-  test('of which nothing is known say nothing', async () => {
+  test('is ignored if it is unknown', async () => {
     const scene = new Scene()
       .starts('b', { messages: answered(false) })
       .asks('b')
@@ -265,7 +265,7 @@ describe('approvals', () => {
     expect((await scene.play()).tree).not.toContain('approval')
   })
 
-  test('that a rule has given are nobody’s', async () => {
+  test('has no user if a rule granted it', async () => {
     const automatic = { ...request, isAutomatic: true }
     const content = [automatic, { type: 'tool-approval-response', approved: true, toolCall: DELETE }]
     const scene = new Scene().starts('a').calls('a', DELETE).tool('a', DELETE).says('a', 'onStepEnd', { content })
@@ -277,7 +277,7 @@ describe('approvals', () => {
 })
 
 describe('the end of a call', () => {
-  test('that fails in its second step is a failure, whatever is told after that', async () => {
+  test('is a failure if the second step fails, whatever follows', async () => {
     const scene = new Scene().starts('a').calls('a', PARIS).tool('a', PARIS).says('a', 'onStepEnd', { content: [] })
     scene.asks('a').says('a', 'onError', { error: FAILED }).says('a', 'onStepError', { error: FAILED })
     const { tree, plugin } = await scene.says('a', 'onEnd', { text: 'half' }).play()
@@ -285,7 +285,7 @@ describe('the end of a call', () => {
     expect(plugin.stats().hooks).toMatchObject({ ignored: 0, duplicate: 0, error: 0 })
   })
 
-  test('without any step is told by its error', async () => {
+  test('has the error of a call without any step', async () => {
     const { tree } = await new Scene()
       .starts('a')
       .says('a', 'onError', { error: { name: 'TypeError' } })
@@ -293,7 +293,7 @@ describe('the end of a call', () => {
     expect(tree).toContain('hermes.turn.final_status=failed, hermes.turn.exit_reason=TypeError')
   })
 
-  test('that was said twice is one', async () => {
+  test('counts once when repeated', async () => {
     const once = whole('a')
     const twice = new Scene()
     twice.events.push(...once.events.flatMap(event => (event.event.startsWith('on') ? [event, event] : [event])))
@@ -301,7 +301,7 @@ describe('the end of a call', () => {
   })
 })
 
-test('a side call that fails is an error, and its call goes on', async () => {
+test('has an error on a side call that fails, and its call continues', async () => {
   const scene = new Scene().starts('a').calls('a', PARIS).says('a', 'onToolExecutionStart', { toolCall: PARIS })
   scene.starts('e', { operationId: 'ai.rerank' }, { callId: 'a', toolCallId: 'c1' })
   scene.says('e', 'onError', { error: FAILED })

@@ -50,13 +50,13 @@ function texts(sent: Sent | undefined, role: string): string[] {
 }
 
 describe.each(ways)('a tool: %s', (_, streams) => {
-  test('that is blocked is not run, and the model hears why', async () => {
+  test('is not run if blocked, and the model gets the reason', async () => {
     const { run, ran } = scene([{ beforeTool: () => block('Not here.') }])
     expect(await run(streams)).toMatchObject({ results: ['denied: Not here.'], text: 'All done.' })
     expect(ran).toEqual([])
   })
 
-  test('that is blocked behind a rewrite is looked at once', async () => {
+  test('is checked once if it is blocked after a rewrite', async () => {
     let looks = 0
     const judge = () => {
       looks++
@@ -70,7 +70,7 @@ describe.each(ways)('a tool: %s', (_, streams) => {
     expect(looks).toBe(1)
   })
 
-  test('whose arguments are rewritten is run with those', async () => {
+  test('is run with rewritten arguments', async () => {
     const { run, ran } = scene([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
     expect(await run(streams)).toMatchObject({ results: ['gone'] })
     expect(ran).toEqual([{ command: 'ls' }])
@@ -109,7 +109,7 @@ describe.each(ways)('a tool: %s', (_, streams) => {
   })
 })
 
-test('a session that the person does not let be told is none', async () => {
+test('has no session if the user excludes it', async () => {
   const seen: unknown[] = []
   const beforeTurn = (_: unknown, ctx: HookContext) => {
     seen.push(ctx.sessionId === ctx.turnId)
@@ -118,7 +118,7 @@ test('a session that the person does not let be told is none', async () => {
   expect(seen).toEqual([true])
 })
 
-test('two calls of one tool at once are each judged by their own arguments', async () => {
+test('is judged by its own arguments, also for two calls of one tool at once', async () => {
   const { model } = fakeModel((_, ordinal) =>
     ordinal === 1 ? { calls: [RM, { name: 'bash', input: { command: 'ls' } }] } : { text: 'ok' },
   )
@@ -142,7 +142,7 @@ test('two calls of one tool at once are each judged by their own arguments', asy
   expect(ran).toEqual([{ command: 'ls' }])
 })
 
-describe('what the program says itself goes on to count', () => {
+describe("the program's own approval", () => {
   const passes = { beforeTool: () => undefined }
   test.each([
     ['its tool wants a person asked', { tool: { needsApproval: true } }, 'asks'],
@@ -160,7 +160,7 @@ describe('what the program says itself goes on to count', () => {
     expect(results[0]?.startsWith('denied') ?? false).toBe(outcome === 'denies')
   })
 
-  test('its denial is more than a question of a hook, and a block more than its yes', async () => {
+  test("overrules a hook's question when it denies, and yields to a block when it allows", async () => {
     const denied = scene([{ decisions: ['ask'], beforeTool: () => ask('May it?') }], {
       toolApproval: { bash: 'denied' },
     })
@@ -170,7 +170,7 @@ describe('what the program says itself goes on to count', () => {
     expect([denied.ran, granted.ran]).toEqual([[], []])
   })
 
-  test('its own functions are called, before ours', async () => {
+  test('is called before our functions', async () => {
     const seen: string[] = []
     const more = {
       onStart: () => void seen.push('onStart'),
@@ -191,7 +191,7 @@ describe('what the program says itself goes on to count', () => {
   })
 })
 
-describe('what a person has granted', () => {
+describe('a tool that the user has granted', () => {
   async function granted(hook: object) {
     let isAsking = true
     const first = scene([
@@ -221,7 +221,7 @@ describe('what a person has granted', () => {
 })
 
 describe('a hook that fails', () => {
-  test.each(['pass', 'block'] as const)('counts as %s, and the call goes on', async onFailure => {
+  test.each(['pass', 'block'] as const)('counts as %s, and the call continues', async onFailure => {
     const broken: Record<string, () => unknown> = {
       throws: () => {
         throw new Error('secret')
@@ -241,19 +241,19 @@ describe('a hook that fails', () => {
 })
 
 describe.each(ways)('a turn: %s', (_, streams) => {
-  test('that is blocked asks no model', async () => {
+  test('sends no request if blocked', async () => {
     const { run, sent } = scene([{ beforeTurn: () => block('Not today.') }])
     expect(await run(streams)).toMatchObject({ text: 'Not today.', results: [] })
     expect(sent).toEqual([])
   })
 
-  test('whose prompt is rewritten stays so', async () => {
+  test('keeps its rewritten prompt', async () => {
     const { run, sent } = scene([{ decisions: ['rewrite'], beforeTurn: () => rewrite('Else?') }])
     await run(streams)
     expect(sent.map(each => texts(each, 'user'))).toEqual([['Else?'], ['Else?']])
   })
 
-  test('into which something is said has it once', async () => {
+  test('has an injected text once', async () => {
     const { run, sent } = scene([
       { decisions: ['inject'], beforeTurn: () => inject('A line.') },
       { decisions: ['inject'], beforeTurn: () => inject('A rule.', 'system') },
@@ -266,7 +266,7 @@ describe.each(ways)('a turn: %s', (_, streams) => {
     expect(texts(sent[1], 'system')).toEqual(['Be main.\n\nA rule.'])
   })
 
-  test('whose answer is not good enough has another', async () => {
+  test('is repeated if its answer is not accepted', async () => {
     const judged: string[] = []
     const { run, sent } = scene([
       {
@@ -284,7 +284,7 @@ describe.each(ways)('a turn: %s', (_, streams) => {
 })
 
 describe.each(ways)('a request: %s', (_, streams) => {
-  test('that is blocked is not made', async () => {
+  test('is not sent if blocked', async () => {
     const { run, sent } = scene([{ beforeModel: () => block('Too dear.') }])
     expect((await run(streams)).text).toBe('Too dear.')
     expect(sent).toEqual([])
@@ -308,7 +308,7 @@ describe.each(ways)('a request: %s', (_, streams) => {
     })
   })
 
-  test('whose answer is blocked calls no tool', async () => {
+  test('calls no tool if its answer is blocked', async () => {
     const { run, ran } = scene([
       { afterModel: ({ toolCalls }) => (toolCalls.length > 0 ? block('No tools.') : undefined) },
     ])
@@ -316,13 +316,13 @@ describe.each(ways)('a request: %s', (_, streams) => {
     expect(ran).toEqual([])
   })
 
-  test('whose answer is rewritten has another text, and keeps its calls', async () => {
+  test('has another text if its answer is rewritten, and keeps its calls', async () => {
     const { run, ran } = scene([{ decisions: ['rewrite'], afterModel: ({ text }) => rewrite(`${text}!`) }])
     expect((await run(streams)).text).toBe('All done.!')
     expect(ran).toHaveLength(1)
   })
 
-  test('says what it took', async () => {
+  test('has its usage', async () => {
     const took: unknown[] = []
     await scene([{ afterModel: ({ usage }) => void took.push(usage) }]).run(streams)
     expect(took).toEqual([
@@ -331,7 +331,7 @@ describe.each(ways)('a request: %s', (_, streams) => {
     ])
   })
 
-  test('that fails is made again where a hook wants it, and fails where none does', async () => {
+  test('is repeated if it fails and a hook wants it, and fails otherwise', async () => {
     const fails = () => fakeModel((_, ordinal) => (ordinal === 1 ? new TypeError('on fire') : { text: 'ok' }))
     const [wanted, left] = [fails(), fails()]
     const hook = {
@@ -371,7 +371,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     },
   )
 
-  test('is asked where hooks may pass, and a line says so', async () => {
+  test('is checked if hooks may pass, with a line', async () => {
     const { run, lines } = named([
       { onFailure: 'pass', beforeModel: () => block('Too dear.'), afterModel: () => undefined },
     ])
@@ -381,7 +381,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     expect(lines[0]).toMatch(/hooks cannot be asked in beforeModel, afterModel .* counts as pass; /)
   })
 
-  test('is nothing to say where no hook is asked about models', async () => {
+  test('causes no line if no hook is asked about models', async () => {
     const { run, lines } = named([{ beforeTool: () => block('Not here.') }])
     expect((await run(streams)).text).toBe('From the other.')
     expect(lines).toEqual([])
@@ -401,7 +401,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
   })
 })
 
-test('a model that the call itself gives by its name is looked at: the SDK says which it is', async () => {
+test('is checked for a model that the call itself names: the SDK reports which it is', async () => {
   const { model, sent } = fakeModel(() => ({ text: 'ok' }))
   gateway.models = { mine: model }
   const { run, lines } = scene([{ beforeModel: () => block('Too dear.') }], { model: 'mine' })
@@ -409,7 +409,7 @@ test('a model that the call itself gives by its name is looked at: the SDK says 
   expect([sent, lines]).toEqual([[], []])
 })
 
-test('an answer goes on as it comes, unless a hook looks at it', async () => {
+test('passes an answer on as it arrives, unless a hook checks it', async () => {
   const plain = await scene([{ beforeModel: () => undefined }]).run(true)
   expect(plain.chunks.filter(({ type }) => type === 'text-delta').map(({ delta }) => delta)).toEqual(['All ', 'done.'])
   const judged = await scene([{ decisions: ['rewrite'], afterModel: () => rewrite('Else.') }]).run(true)
@@ -433,7 +433,7 @@ describe('a result', () => {
     expect(twice.ran).toHaveLength(2)
   })
 
-  test('that is an error is one for the hooks, and stays one', async () => {
+  test('is an error for the hooks if it is one, and stays one', async () => {
     const seen: unknown[] = []
     const tool = {
       execute: () => {
@@ -447,7 +447,7 @@ describe('a result', () => {
     expect(seen).toEqual([['no such file', true]])
   })
 
-  test('that comes in parts is judged when it is whole', async () => {
+  test('is judged when it is whole if it arrives in parts', async () => {
     const seen: unknown[] = []
     async function* execute() {
       yield 'half'
@@ -464,7 +464,7 @@ describe('a result', () => {
   })
 })
 
-test('each call of an agent is a turn of its own', async () => {
+test('makes each call of an agent a turn of its own', async () => {
   const turns = new Set<unknown>()
   const { model } = fakeModel(() => ({ text: 'ok' }))
   const beforeTurn = (_: unknown, { turnId, state }: HookContext) => {
@@ -483,14 +483,14 @@ test('each call of an agent is a turn of its own', async () => {
   expect([...turns].map(turn => String(turn).replace(/\d+/, 'N'))).toEqual(['call-N,', 'call-N,'])
 })
 
-test('a tool that is called past the model is looked at all the same', async () => {
+test('checks a tool that is called without the model, too', async () => {
   const { attached, options, ran } = scene([{ beforeTool: () => block('Not here.') }])
   const { bash } = attached.guard(options).tools
   await expect(Promise.resolve(bash.execute({ command: 'rm x' }))).rejects.toThrow('Not here.')
   expect(ran).toEqual([])
 })
 
-test('a tool of the provider is left as it is, and so is all else where no hook looks', () => {
+test('leaves a tool of the provider unchanged, and all else without a hook for it', () => {
   const search = { type: 'provider', id: 'fake.search' }
   const { attached, options } = scene([{ beforeModel: () => undefined }])
   const guarded = attached.guard({ ...options, tools: { ...options.tools, search } })
@@ -500,7 +500,7 @@ test('a tool of the provider is left as it is, and so is all else where no hook 
 })
 
 describe.each(ways)('a tool that the provider defines, and that runs here: %s', (_, streams) => {
-  test('is run with what the hooks have made of it, and its result is looked at', async () => {
+  test("is run with the hooks' arguments, and its result is checked", async () => {
     const results: unknown[] = []
     const tool = { type: 'provider', id: 'anthropic.bash', isProviderExecuted: false }
     const { run, ran } = scene(
@@ -519,7 +519,7 @@ describe.each(ways)('a tool that the provider defines, and that runs here: %s', 
 test.each([
   ['runs it', { type: 'provider', id: 'anthropic.code_execution', isProviderExecuted: true, execute: () => 'none' }],
   ['does not say who runs it', { type: 'provider', id: 'fake.search' }],
-])('a tool of a provider that %s is left as it is, where hooks look at tools', (_, theirs) => {
+])('is unchanged for a tool of a provider that %s, with hooks for tools', (_, theirs) => {
   const { attached, options } = scene([{ beforeTool: () => undefined, afterTool: () => undefined }])
   const guarded = attached.guard({ ...options, tools: { ...options.tools, theirs } })
   expect(guarded.tools.theirs).toBe(theirs)

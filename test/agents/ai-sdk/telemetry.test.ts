@@ -26,8 +26,8 @@ class CallError extends Error {
   readonly isRetryable = true
 }
 
-describe('what is kept of an event', () => {
-  test('is what is read of it, and neither headers nor options of the provider', () => {
+describe('the copy of an event', () => {
+  test('has the used fields, and neither headers nor options of the provider', () => {
     const secret = { headers: { authorization: 'Bearer abc' }, providerOptions: { key: 'abc' }, tools: {} }
     createTelemetry(OPTIONS).onStart({ callId: 'a', operationId: 'ai.generateText', modelId: 'm', ...secret })
     expect(events).toEqual([
@@ -35,7 +35,7 @@ describe('what is kept of an event', () => {
     ])
   })
 
-  test('of an error is plain data; of retries that were given up, the last one', () => {
+  test('has plain data of an error, and the last one of exhausted retries', () => {
     const telemetry = createTelemetry(OPTIONS)
     const gaveUp = Object.assign(new Error('Failed after 2 attempts'), { lastError: new CallError('on fire') })
     telemetry.onError({ callId: 'a', error: gaveUp })
@@ -47,13 +47,13 @@ describe('what is kept of an event', () => {
     ])
   })
 
-  test('is its own time, where the SDK tells it afterwards', () => {
+  test('has its own time if the SDK reports it afterwards', () => {
     createTelemetry(OPTIONS).onStart({ callId: 'a', timestamp: 1_795_256_100_000 })
     expect(events[0]?.at).toBe(1_795_256_100_000)
   })
 })
 
-describe('nothing is thrown, whatever comes', () => {
+describe('any event, without an exception', () => {
   const proxy = Proxy.revocable({}, {})
   proxy.revoke()
   const throwing = {
@@ -79,7 +79,7 @@ describe('nothing is thrown, whatever comes', () => {
   })
 })
 
-describe('what runs inside', () => {
+describe('nested calls', () => {
   test('is passed on as the very same promise', async () => {
     const telemetry = createTelemetry(OPTIONS)
     const running = Promise.resolve('done')
@@ -87,7 +87,7 @@ describe('what runs inside', () => {
     expect(telemetry.executeTool({ callId: 'a', toolCallId: 't', execute: () => running })).toBe(running)
   })
 
-  test('fails as it fails, and an attempt that fails is told of', async () => {
+  test('fails as without hookspan, and a failed attempt is emitted', async () => {
     const telemetry = createTelemetry(OPTIONS)
     const error = new CallError('on fire')
     const running = telemetry.executeLanguageModelCall({ callId: 'a', execute: () => Promise.reject(error) })
@@ -116,13 +116,13 @@ describe('what runs inside', () => {
   })
 })
 
-test('registered twice, all but the start of a call is told once', () => {
+test('emits all but the start of a call once if registered twice', () => {
   const [one, other] = [createTelemetry(OPTIONS), createTelemetry(OPTIONS)]
   for (const telemetry of [one, other]) telemetry.onStart({ callId: 'a' })
   for (const telemetry of [one, other]) telemetry.onStepStart({ callId: 'a' })
   expect(toldNames()).toEqual(['onStart', 'onStart', 'onStepStart'])
 })
 
-test('a flush comes to its end', async () => {
+test('ends a flush', async () => {
   await expect(createTelemetry(OPTIONS).flush()).resolves.toBeUndefined()
 })

@@ -60,8 +60,8 @@ const TEXT = (text: string): object => ({ type: 'text', text })
 
 freshHostsEachTest()
 
-describe('options', () => {
-  test('keep existing options and are not modified', () => {
+describe('the options', () => {
+  test('keeps existing options unmodified', () => {
     const own: Matcher = { hooks: [] }
     const given = { model: 'm', hooks: { PreToolUse: [own], Notification: [own] } }
     const { options } = new FakeSdk([hook('beforeTool', 'block', () => pass())], given)
@@ -69,7 +69,7 @@ describe('options', () => {
     expect(given.hooks.PreToolUse).toEqual([own])
   })
 
-  test('get one callback for each guarded event and for the end of a turn', () => {
+  test('adds one callback for each guarded event and for the end of a turn', () => {
     const looks = (name: string): AnyHook => ({ name, beforeTool: () => pass() })
     expect(Object.keys(new FakeSdk([looks('a'), looks('b')]).options.hooks ?? {})).toEqual([
       'PreToolUse',
@@ -81,13 +81,13 @@ describe('options', () => {
   test.each([
     [undefined, 90],
     [1000, 36],
-  ])('have the SDK wait for longer than we do: %s ms', (limitMillis, seconds) => {
+  ])('makes the SDK wait for longer than we do: %s ms', (limitMillis, seconds) => {
     const more = limitMillis === undefined ? {} : { limitMillis }
     const { options } = new FakeSdk([hook('beforeTool', 'block', () => pass())], {}, more)
     expect(options.hooks?.['PreToolUse']?.[0]?.timeout).toBe(seconds)
   })
 
-  test('report decisions that the SDK does not support', () => {
+  test('reports decisions that the SDK does not support', () => {
     const { lines } = new FakeSdk([hook('beforeTurn', 'rewrite', () => rewrite('x'))])
     expect(lines).toEqual([
       'hookspan: hook guard cannot rewrite in beforeTurn of claude-agent-sdk: the value stays as it is',
@@ -96,7 +96,7 @@ describe('options', () => {
 })
 
 describe('a tool call', () => {
-  test('without a decision is left to the SDK, without "allow"', async () => {
+  test('is left to the SDK without a decision, without "allow"', async () => {
     expect(await new FakeSdk([hook('beforeTool', 'block', () => pass())]).fire('PreToolUse', TOOL)).toEqual({})
   })
 
@@ -137,7 +137,7 @@ describe('a tool call', () => {
   })
 
   test.each([
-    ['nobody is there', {}, TOOL],
+    ['without a user', {}, TOOL],
     ['the SDK would ask nobody', { canUseTool: () => undefined }, { ...TOOL, permission_mode: 'bypassPermissions' }],
   ])('is denied where %s', async (_, options, input) => {
     expect(await new FakeSdk(ASKS, options).tool(input)).toMatchObject({
@@ -170,7 +170,7 @@ describe('a result', () => {
       'one',
       { status: 'completed', content: [TEXT('two')] },
     ],
-  ])('of %s is seen as text, and keeps its shape', async (_, response, text, expected) => {
+  ])('is seen as text for %s, and keeps its shape', async (_, response, text, expected) => {
     const seen: unknown[] = []
     const sdk = new FakeSdk([
       hook('afterTool', 'rewrite', ((event: { result: unknown }) => {
@@ -182,7 +182,7 @@ describe('a result', () => {
     expect(seen).toEqual([text])
   })
 
-  test('of an unknown shape is passed and rewritten unchanged', async () => {
+  test('is passed and rewritten unchanged if its shape is unknown', async () => {
     const seen: unknown[] = []
     const sdk = new FakeSdk([
       hook('afterTool', 'rewrite', ((event: { result: object }) => {
@@ -253,7 +253,7 @@ describe('a turn', () => {
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   const unreadable = new Proxy({}, { get: () => 7, ownKeys: () => [] })
 
   test.each([

@@ -36,8 +36,8 @@ function names(): string[] {
 const INIT = { type: 'system', subtype: 'init', session_id: 's1' }
 const ANSWER = { type: 'assistant', session_id: 's1', message: {} }
 
-describe('messages', () => {
-  test('are passed on unchanged and emitted', async () => {
+describe('the messages', () => {
+  test('passes them on unchanged and emits them', async () => {
     const seen: unknown[] = []
     for await (const message of traced([INIT, ANSWER])({ prompt: 'go' })) seen.push(message)
     expect(seen[0]).toBe(INIT)
@@ -46,7 +46,7 @@ describe('messages', () => {
     expect(told[0]?.data).toBe(INIT)
   })
 
-  test('are emitted if they are read one by one', async () => {
+  test('emits them if they are read one by one', async () => {
     const query = traced([INIT])({ prompt: 'go' })
     expect(await query.next()).toEqual({ done: false, value: INIT })
     expect(await query.next()).toEqual({ done: true, value: undefined })
@@ -54,7 +54,7 @@ describe('messages', () => {
     expect(names()).toEqual(['msg.system.init', 'iterator.end'])
   })
 
-  test('an error of the SDK is passed on', async () => {
+  test('passes on an error of the SDK', async () => {
     const error = new TypeError('its own')
     const query = traced([INIT], error)({ prompt: 'go' })
     await query.next()
@@ -62,7 +62,7 @@ describe('messages', () => {
     expect(told.at(-1)).toMatchObject({ event: 'iterator.error', data: { name: 'TypeError', aborted: false } })
   })
 
-  test('an error after an abort is marked', async () => {
+  test('marks an error after an abort', async () => {
     const abortController = new AbortController()
     const query = traced([INIT], new Error('aborted'))({ prompt: 'go', options: { abortController } })
     await query.next()
@@ -72,7 +72,7 @@ describe('messages', () => {
     expect(running?.parameters.options?.['abortController']).toBe(abortController)
   })
 
-  test('pieces of a streamed answer are passed on and not emitted', async () => {
+  test('passes on pieces of a streamed answer and does not emit them', async () => {
     const piece = (type: string): object => ({ type: 'stream_event', session_id: 's1', event: { type } })
     const seen: unknown[] = []
     for await (const message of traced([piece('message_start'), piece('content_block_delta')])({ prompt: 'go' }))
@@ -81,7 +81,7 @@ describe('messages', () => {
     expect(names()).toEqual(['msg.stream_event', 'iterator.end'])
   })
 
-  test('leaving the loop ends the query', async () => {
+  test('ends the query when the loop is left', async () => {
     const query = traced([INIT, ANSWER])({ prompt: 'go' })
     for await (const message of query) if (message['type'] === 'system') break
     expect(names()).toEqual(['msg.system.init', 'iterator.return'])
@@ -89,7 +89,7 @@ describe('messages', () => {
     expect(names()).toHaveLength(2)
   })
 
-  test('other values are ignored', async () => {
+  test('ignores other values', async () => {
     const odd = [null, 7, { type: 7 }, {}] as unknown as object[]
     for await (const _ of traced(odd)({ prompt: 'go' }));
     expect(names()).toEqual(['iterator.end'])
@@ -136,7 +136,7 @@ describe('the query', () => {
   })
 })
 
-describe('options', () => {
+describe('the options', () => {
   type Hook = (input: unknown, id: string | undefined, options: unknown) => Promise<unknown>
   type Matchers = Record<string, { matcher?: string; hooks: Hook[] }[]>
 
@@ -151,7 +151,7 @@ describe('options', () => {
     return running?.parameters.options?.['canUseTool'] as (...parameters: unknown[]) => unknown
   }
 
-  test('place tracing hooks after the user’s', async () => {
+  test("places tracing hooks after the user's", async () => {
     const theirs = { matcher: 'Bash', hooks: [(): Promise<unknown> => Promise.resolve({ decision: 'block' })] }
     const own = { PreToolUse: [theirs], WorktreeCreate: [theirs] }
     const hooks = hooksOf({ hooks: own, model: 'claude' })
@@ -162,7 +162,7 @@ describe('options', () => {
     expect(running?.parameters.options).toMatchObject({ model: 'claude' })
   })
 
-  test('return nothing from tracing hooks', async () => {
+  test('returns nothing from tracing hooks', async () => {
     const hooks = hooksOf()
     const input = { session_id: 's1', hook_event_name: 'PreToolUse', tool_use_id: 't1' }
     expect(await hooks['PreToolUse']?.[0]?.hooks[0]?.(input, 't1', {})).toEqual({})
@@ -175,13 +175,13 @@ describe('options', () => {
     }
   })
 
-  test('add no hooks that must act', () => {
+  test('adds no hooks that must act', () => {
     const hooks = hooksOf()
     expect(Object.keys(hooks)).not.toContain('WorktreeCreate')
     expect(hooksOf({ hooks: { Stop: 'garbage' } })['Stop']).toBe('garbage')
   })
 
-  test('add no canUseTool', () => {
+  test('adds no canUseTool', () => {
     traced()({ prompt: 'go', options: {} })
     expect(running?.parameters.options).not.toHaveProperty('canUseTool')
   })
@@ -215,7 +215,7 @@ describe('options', () => {
     expect(ends.map(({ data }) => data)).toEqual([{ toolUseID: 't1' }, { toolUseID: 't1' }])
   })
 
-  test('keep inherited options', () => {
+  test('keeps inherited options', () => {
     class Options {
       readonly own = 1
       get inherited(): string {

@@ -125,7 +125,7 @@ test('reads the rest of an interrupted turn with the next prompt', async () => {
   expect(await hook(open, 'UserPromptSubmit', 60, { prompt_id: 'p2' })).toEqual(['interrupted', 'read'])
 })
 
-test('reports a hook that makes the agent go on', async () => {
+test('reports a hook that makes the agent continue', async () => {
   const open = opened()
   writeFileSync(
     open.path,
@@ -216,7 +216,7 @@ test('infers the request of a tool that only its batch reports', async () => {
   expect(await hook(open, 'PostToolBatch', 20, BATCH)).toEqual(['request', 'read'])
 })
 
-test('finds what a child did of which no hook was received by the result of its call', async () => {
+test('finds the work of a child without hooks by the result of its call', async () => {
   const open = opened()
   const child = join(open.project, 's1', 'subagents', 'agent-a1.jsonl')
   mkdirSync(dirname(child), { recursive: true })
@@ -261,7 +261,7 @@ test('counts the hooks that timed out and never arrived', async () => {
   expect(open.inlet.lostHooks).toBe(2)
 })
 
-test('a receiver that starts after one was killed in a turn draws the tools that ran meanwhile from the transcript', async () => {
+test('draws tools that ran while no receiver did from the transcript, after a kill in a turn', async () => {
   const killed = opened()
   const events: HostEvent[] = []
   const take = async (

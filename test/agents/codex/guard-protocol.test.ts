@@ -128,14 +128,14 @@ test.each([
   ['a result', RESULT, { exitCode: 2, error: 'Closed.' }],
   ['the end of a turn, which would go on', STOP, {}],
   ['the end of a child', CHILD, {}],
-  ['what asks nothing', { ...BASE, hook_event_name: 'PermissionRequest' }, {}],
-  ['what is none', 'hello', {}],
-])('closed: %s', (_, body, answer) => {
+  ['an event that is no question', { ...BASE, hook_event_name: 'PermissionRequest' }, {}],
+  ['a text', 'hello', {}],
+])('has the right reply if closed: %s', (_, body, answer) => {
   expect(codexGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['SessionStart', 'SessionEnd', 'PermissionRequest', 'Interrupt', 'constructor', '', undefined, 7])(
-  'nothing is asked by %s',
+  'asks nothing for %s',
   hook_event_name => {
     const body = { ...TOOL, hook_event_name }
     expect(codexGuardProtocol.requestIn(body)).toBeUndefined()

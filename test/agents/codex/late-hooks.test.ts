@@ -9,7 +9,7 @@ function isLate({ event }: HostEvent): boolean {
   return event === 'PostToolUse'
 }
 
-test.each(fixtures)('$scenario: it draws the same tree without PostToolUse', async ({ events }) => {
+test.each(fixtures)('builds the same tree without PostToolUse: $scenario', async ({ events }) => {
   const { tree } = await replayEvents('codex', events)
   expect(
     (
@@ -21,7 +21,7 @@ test.each(fixtures)('$scenario: it draws the same tree without PostToolUse', asy
   ).toBe(tree)
 })
 
-test.each(fixtures)('$scenario: it draws the same tree if PostToolUse comes last', async ({ events }) => {
+test.each(fixtures)('builds the same tree if PostToolUse comes last: $scenario', async ({ events }) => {
   const { tree } = await replayEvents('codex', events)
   const late = [...events.filter(event => !isLate(event)), ...events.filter(isLate)]
   expect((await replayEvents('codex', late)).tree).toBe(tree)

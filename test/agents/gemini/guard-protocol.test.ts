@@ -126,7 +126,7 @@ test.each([
   [{ llmContent: 'text', error: null }, false],
   [{ llmContent: 'text', error: { message: 'no' } }, true],
   [undefined, false],
-])('whether a tool has failed: %j', (tool_response, isError) => {
+])('detects a failed tool: %j', (tool_response, isError) => {
   expect(geminiGuardProtocol.requestIn({ ...RESULT, tool_response })).toMatchObject({ event: { isError } })
 })
 
@@ -194,14 +194,14 @@ test.each([
   ['a tool', TOOL, { exitCode: 2, error: 'Closed.' }],
   ['a result', RESULT, { exitCode: 2, error: 'Closed.' }],
   ['the end of a turn, which would go on', END, {}],
-  ['what asks nothing', { ...BASE, hook_event_name: 'Notification' }, {}],
-  ['what is none', 'hello', {}],
-])('closed: %s', (_, body, answer) => {
+  ['an event that is no question', { ...BASE, hook_event_name: 'Notification' }, {}],
+  ['a text', 'hello', {}],
+])('has the right reply if closed: %s', (_, body, answer) => {
   expect(geminiGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['SessionStart', 'SessionEnd', 'AfterModel', 'constructor', '', undefined, 7])(
-  'nothing is asked by %s',
+  'asks nothing for %s',
   hook_event_name => {
     const body = { ...TOOL, hook_event_name }
     expect(geminiGuardProtocol.requestIn(body)).toBeUndefined()

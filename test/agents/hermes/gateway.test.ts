@@ -27,7 +27,7 @@ async function treeOf(records: readonly FedRecord[]): Promise<string> {
   return plugin.tree({ attributes: SHOWN })
 }
 
-test.each(['tool', 'parallel', 'denied', 'tools-fail'])('%s: the same tree', async scenario => {
+test.each(['tool', 'parallel', 'denied', 'tools-fail'])('builds the same tree for %s', async scenario => {
   const { plain, told } = turnOf(scenario)
   expect(await treeOf(told)).toBe(await treeOf(plain))
 })

@@ -104,7 +104,7 @@ test.each([
   [{ status: 'error' }, true],
   [{ error_message: 'no' }, true],
   [{ error_message: '' }, false],
-])('whether a tool has failed: %j', (said, isError) => {
+])('detects a failed tool: %j', (said, isError) => {
   const body = record('transform_tool_result', { ...CALL, result: 'x', ...said })
   expect(hermesGuardProtocol.requestIn(body)).toMatchObject({ event: { isError } })
 })
@@ -125,12 +125,12 @@ test.each([
   ['a result', RESULT, { body: { result: '{"error":"Closed."}' } }],
   ['a prompt, which cannot be', PROMPT, {}],
   ['an answer, which the model has given', ANSWER, {}],
-  ['what is none', 'hello', {}],
-])('closed: %s', (_, body, answer) => {
+  ['a text', 'hello', {}],
+])('has the right reply if closed: %s', (_, body, answer) => {
   expect(hermesGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
-test.each(['post_tool_call', 'on_session_end', 'constructor', '', undefined, 7])('nothing is asked by %s', hook => {
+test.each(['post_tool_call', 'on_session_end', 'constructor', '', undefined, 7])('asks nothing for %s', hook => {
   const body = { ...TOOL, hook }
   expect(hermesGuardProtocol.requestIn(body)).toBeUndefined()
   expect(hermesGuardProtocol.reply(body, {} as never)).toEqual({})

@@ -13,7 +13,7 @@ function delivered(body: unknown): HookDelivery {
   return { body, headers: {}, at: AT }
 }
 
-describe('what a real Hermes posts', () => {
+describe('the webhooks of a real Hermes', () => {
   test('is the tree that its plugin in Python saw in the same run', async () => {
     const plugin = recordsOf(join(FIXTURES, 'hermes', 'v022-wh-delegate.jsonl'))
     const sessions = new Set(plugin.map(({ payload }) => (payload as { session_id?: string }).session_id))
@@ -34,7 +34,7 @@ describe('what a real Hermes posts', () => {
     await plugin.shutdown()
   })
 
-  test('and writes to shell hooks', async () => {
+  test('accepts the input of shell hooks, too', async () => {
     const tree = await treeOf(recordsFrom(captured('shell')))
     await expect(tree).toMatchFileSnapshot(join(FIXTURES, 'hermes', 'wire', 'shell.tree.txt'))
     expect(tree).not.toMatch(/parent missing|ambiguous|incomplete/)
@@ -53,36 +53,36 @@ const SCENARIOS = [
   'review',
 ]
 
-describe.each(SCENARIOS)('%s is the same tree', scenario => {
+describe.each(SCENARIOS)('the tree of %s', scenario => {
   const records = recordsOf(join(FIXTURES, 'hermes', `${scenario}.jsonl`))
 
-  test('by webhooks', async () => {
+  test('is the same by webhooks', async () => {
     const deliveries = records.map((record, number) => delivered(webhookBody(record, number)))
     expect(await treeOf(recordsFrom(deliveries))).toBe(await treeOf(records))
   })
 
-  test('by shell hooks', async () => {
+  test('is the same by shell hooks', async () => {
     const deliveries = records.map(record => ({ ...delivered(shellBody(record)), at: record.at ?? AT }))
     expect(await treeOf(recordsFrom(deliveries))).toBe(await treeOf(records))
   })
 })
 
 describe('a body', () => {
-  test('says when the hook fired; without that, it is when it came', () => {
+  test('has the time of the hook; without one, the time of arrival', () => {
     const said = { hook_event_name: 'pre_llm_call', timestamp: '2026-11-22T11:36:00.099568Z' }
     expect(hermes.events(delivered(said))[0]?.at).toBe(Date.UTC(2026, 10, 22, 11, 36, 0, 99))
     expect(hermes.events(delivered({ ...said, timestamp: 'noon' }))[0]?.at).toBe(AT)
     expect(hermes.events(delivered({ hook_event_name: 'pre_llm_call' }))[0]?.at).toBe(AT)
   })
 
-  test('of a delegation names the session of the parent', () => {
+  test('names the session of the parent for a delegation', () => {
     const [event] = hermes.events(
       delivered({ hook_event_name: 'subagent_start', session_id: 's1', extra: { child_session_id: 's2' } }),
     )
     expect(event?.data).toEqual({ parent_session_id: 's1', child_session_id: 's2' })
   })
 
-  test('loses what Python shows of an object, and what is not there', () => {
+  test("drops Python's representation of an object, and absent values", () => {
     const [event] = hermes.events(
       delivered({
         hook_event_name: 'post_api_request',
@@ -96,7 +96,7 @@ describe('a body', () => {
   })
 
   test.each([[null], ['text'], [7], [[]], [[{ hook_event_name: 'pre_llm_call' }]], [{}], [{ hook_event_name: 7 }]])(
-    'that is no hook is no event: %j',
+    'is no event if it is no hook: %j',
     body => {
       expect(hermes.events(delivered(body))).toEqual([])
     },

@@ -17,16 +17,16 @@ function recordsOf(scenario: string): HookRecord[] {
   return lines.map(line => JSON.parse(line) as HookRecord)
 }
 
-test('there are captures of real runs', () => {
+test('has captures of real runs', () => {
   expect(scenarios.length).toBeGreaterThan(10)
 })
 
-test.each(scenarios)('%s: the tree that stands beside it', async scenario => {
+test.each(scenarios)('builds the tree in the file beside it: %s', async scenario => {
   const { tree } = await drawRecords(recordsOf(scenario))
   await expect(`${tree}\n`).toMatchFileSnapshot(join(FOLDER, `${scenario}.tree.txt`))
 })
 
-test.each(scenarios)('%s: one connected trace a turn, everything ended by what the host said', async scenario => {
+test.each(scenarios)('builds one connected trace a turn, with all ends reported by the host: %s', async scenario => {
   const { plugin, leftOpen, tree } = await drawRecords(recordsOf(scenario))
   expect(tree).not.toMatch(/parent missing|ambiguous|retroactive|incomplete:/)
   expect(plugin.stats().hooks).toMatchObject({ ignored: 0, duplicate: 0, error: 0 })
@@ -35,7 +35,7 @@ test.each(scenarios)('%s: one connected trace a turn, everything ended by what t
   expect(leftOpen).toBe(0)
 })
 
-test('a call that a guardrail has refused says nothing of its arguments, which may be why', () => {
+test('has no arguments of a call that a guardrail refused, because they may be the reason', () => {
   const told = recordsOf('guardrail').filter(({ payload }) => 'tool_name' in payload && payload.tool_name === 'shell')
   expect(told.map(({ hook }) => hook)).toEqual(['pre_tool_call', 'post_tool_call'])
   expect(JSON.stringify(told)).not.toContain('rm -rf')

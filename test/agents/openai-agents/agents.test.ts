@@ -13,7 +13,7 @@ async function treeOf(scene: Scene): Promise<string> {
   return tree
 }
 
-test('an agent that runs as a tool is a child of its own, in the same trace', async () => {
+test('makes an agent that runs as a tool a child of its own, in the same trace', async () => {
   const scene = new Scene().trace('t1', 'conversation')
   const { task, agent } = scene.run('t1', 'main')
   scene.model('t1', agent, [RESEARCH])
@@ -42,7 +42,7 @@ test('an agent that runs as a tool is a child of its own, in the same trace', as
   })
 })
 
-test('a child that fails is a failed delegation', async () => {
+test('makes a child that fails a failed delegation', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   scene.model('t1', agent, [RESEARCH])
@@ -64,7 +64,7 @@ test('a child that fails is a failed delegation', async () => {
   `)
 })
 
-test('two children at once keep apart', async () => {
+test('separates two children at once', async () => {
   const other = { id: 'call_2', name: 'translate', args: { input: 'Say it' } }
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
@@ -93,7 +93,7 @@ test('two children at once keep apart', async () => {
   `)
 })
 
-test('an agent that a guardrail asks is a child, too', async () => {
+test('makes an agent that a guardrail asks a child, too', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   const guardrail = scene.start('t1', agent, { type: 'guardrail', name: 'homework', triggered: false })
@@ -111,7 +111,7 @@ test('an agent that a guardrail asks is a child, too', async () => {
   `)
 })
 
-test('a handoff: the other agent goes on in the same turn, and its tokens are the turn’s', async () => {
+test("continues the turn with the other agent after a handoff, and its tokens are the turn's", async () => {
   const transfer = { id: 'call_t', name: 'transfer_to_billing' }
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
@@ -135,7 +135,7 @@ test('a handoff: the other agent goes on in the same turn, and its tokens are th
   expect(root?.attributes).toMatchObject({ 'hermes.turn.tokens.total': 330, 'output.value': 'Refunded.' })
 })
 
-test('without spans for the run, an agent and those that it hands over to are the turn', async () => {
+test('makes an agent and its handoffs the turn without spans for the run', async () => {
   const scene = new Scene().trace('t1')
   const agent = scene.agent('t1', null, 'main')
   scene.model('t1', agent, [{ id: 'call_t', name: 'transfer_to_billing' }])
@@ -160,14 +160,14 @@ test('without spans for the run, an agent and those that it hands over to are th
   `)
 })
 
-test('without spans for the run, one that fails is over, though its trace has no end', async () => {
+test('ends a failed run without spans for it, though its trace has no end', async () => {
   const scene = new Scene().trace('t1')
   const agent = scene.agent('t1', null, 'main')
   scene.failingModel('t1', agent).fail('Error: 500 on fire', agent)
   expect(await treeOf(scene)).toContain('final_status=failed')
 })
 
-test('without spans for the run, a resumed one goes on with the same agent span', async () => {
+test('continues a resumed run without spans for it with the same agent span', async () => {
   const scene = new Scene().trace('t1')
   const agent = scene.agent('t1', null, 'main')
   scene.model('t1', agent, [DELETE]).endTrace('t1').wait(500)

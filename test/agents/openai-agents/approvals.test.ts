@@ -32,7 +32,7 @@ function asked({ id, name, args }: Call): object {
   return { call_id: id, name, arguments: JSON.stringify(args) }
 }
 
-test('granted: the wait is below the turn that asked, the tool in the turn that goes on', async () => {
+test('puts a granted wait below the turn that asked, and the tool into the turn that continues', async () => {
   const scene = interrupted([DELETE, WEATHER], [WEATHER])
   resumed(scene, agent => scene.tool('t1', agent, DELETE))
   const { tree, leftOpen, plugin } = await replay(scene.events)
@@ -56,7 +56,7 @@ test('granted: the wait is below the turn that asked, the tool in the turn that 
   expect(roots[1]?.links).toHaveLength(1)
 })
 
-test('refused: the tool is shown as blocked', async () => {
+test('shows the tool of a refused call as blocked', async () => {
   const scene = interrupted([DELETE])
   resumed(scene, agent => scene.rejectedTool('t1', agent, DELETE))
   const { tree, leftOpen } = await replay(scene.events)
@@ -74,7 +74,7 @@ test('refused: the tool is shown as blocked', async () => {
   `)
 })
 
-test('two of one tool, one granted and one refused', async () => {
+test('distinguishes two calls of one tool, one granted and one refused', async () => {
   const scene = interrupted([DELETE, ERASE])
   resumed(scene, agent => scene.rejectedTool('t1', agent, DELETE).tool('t1', agent, ERASE))
   const { records } = await replay(scene.events)
@@ -87,7 +87,7 @@ test('two of one tool, one granted and one refused', async () => {
   ])
 })
 
-test('with listeners what was asked and decided is known for certain', async () => {
+test('knows questions and decisions for certain with listeners', async () => {
   const scene = interrupted([DELETE])
   scene.events.splice(2, 0, {
     event: 'runner.agent_start',
@@ -102,7 +102,7 @@ test('with listeners what was asked and decided is known for certain', async () 
   expect(tree).toContain('approval.delete_file OK [gen_ai.tool.call.id=call_d, hermes.approval.choice=always]')
 })
 
-test('told before the end of the run it is about: what is left over then is what was asked', async () => {
+test('treats calls left over at the end of the run as the questions, if reported before it', async () => {
   const scene = new Scene().trace('t1', 'conversation')
   const { task, agent } = scene.run('t1', 'main')
   scene.tell('runner.agent_start', { agent: 'main', trace_id: 't1', span_id: agent }).model('t1', agent, [DELETE])
@@ -111,7 +111,7 @@ test('told before the end of the run it is about: what is left over then is what
   expect(records.at(-1)).toMatchObject({ hook: 'pre_approval_request', payload: { tool_call_id: 'call_d' } })
 })
 
-test('a run that was begun in another process: what was decided is shown, without the wait', async () => {
+test('shows the decision of a run that was begun in another process, without the wait', async () => {
   const scene = new Scene().tell(...told('runner.resumed', [{ ...asked(DELETE), choice: 'once' }]))
   resumed(scene, agent => scene.tool('t1', agent, DELETE))
   const { tree, leftOpen, plugin } = await replay(scene.events)
@@ -126,13 +126,13 @@ test('a run that was begun in another process: what was decided is shown, withou
   expect(plugin.spans()[0]?.attributes['session.id']).toBe('conversation')
 })
 
-test('nobody answers: the question stays open, and is marked when the process ends', async () => {
+test('keeps an unanswered question open, and marks it when the process ends', async () => {
   const { tree, leftOpen } = await replay(interrupted([DELETE]).events)
   expect(leftOpen).toBe(1)
   expect(tree).toContain('approval.delete_file UNSET (incomplete: shutdown) (inferred)')
 })
 
-test('in an agent that runs as a tool: the tool has not ended, and goes on with the run', async () => {
+test('keeps the tool open in an agent that runs as a tool, and continues with the run', async () => {
   const scene = new Scene().trace('t1', 'conversation')
   const first = scene.run('t1', 'main')
   scene.model('t1', first.agent, [RESEARCH])

@@ -42,7 +42,7 @@ async function drawn(scene: Scene, open = 0): Promise<string> {
   return tree.replace(/ \[.*?\]$/gm, '')
 }
 
-test('it stands below its tool, whose span begins with it', async () => {
+test('is below its tool, whose span begins with it', async () => {
   const { scene, loop, end } = asking([WEATHER, ROME], (scene, task) => {
     hookRuns(scene, task, WEATHER, 'pass', 'first')
     hookRuns(scene, task, ROME, 'pass', 'second')
@@ -62,7 +62,7 @@ test('it stands below its tool, whose span begins with it', async () => {
   expect(startsOf('tool.').toSorted()).toEqual(startsOf('hook.').toSorted())
 })
 
-test('a call that it blocks is a blocked tool', async () => {
+test('makes a call that it blocks a blocked tool', async () => {
   const { scene, loop, end } = asking([WEATHER], (scene, task) => hookRuns(scene, task, WEATHER, 'block'))
   const tool = scene.startTool('t1', loop, WEATHER)
   scene.end(tool, { output: 'No.' }, { message: 'Kept from running by the hook guard' })
@@ -75,13 +75,13 @@ test('a call that it blocks is a blocked tool', async () => {
   })
 })
 
-test('a call that never runs has no tool: the hook stands below the request', async () => {
+test('is below the request if a call never runs and has no tool', async () => {
   const { scene, end } = asking([WEATHER], (scene, task) => hookRuns(scene, task, WEATHER, 'ask'))
   end()
   expect(await drawn(scene, 1)).toMatch(/^ {4}api\.gpt-5 OK\n {6}hook\.guard OK$/m)
 })
 
-test('the next request does not wait for a call that never runs', async () => {
+test('lets the next request begin without a call that never runs', async () => {
   const { scene, loop, end } = asking([WEATHER], (scene, task) => hookRuns(scene, task, WEATHER))
   const { length } = scene.events
   scene.model('t1', loop, 'Done.')
@@ -93,13 +93,13 @@ test('the next request does not wait for a call that never runs', async () => {
   expect(await drawn(scene)).toMatch(/^ {4}api\.gpt-5 OK\n {6}hook\.guard OK\n {4}api\.gpt-5 OK$/m)
 })
 
-test('it is drawn where the run is unknown, or the process ends', async () => {
+test('has a span if the run is unknown, or the process ends', async () => {
   expect(await drawn(hookRuns(new Scene(), 'elsewhere', WEATHER), 1)).toContain('hook.guard')
   const { scene } = asking([WEATHER], (scene, task) => hookRuns(scene, task, WEATHER))
   expect(await drawn(scene)).toContain('hook.guard')
 })
 
-test('the call id that only a listener reports finds it as well', async () => {
+test('is found by the call id that only a listener reports', async () => {
   const scene = new Scene().trace('t1', 'conversation').tell('runner.agent_start', { agent: 'main', trace_id: 't1' })
   const { task, agent } = scene.run('t1', 'main')
   hookRuns(scene, task, WEATHER)

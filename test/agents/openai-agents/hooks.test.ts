@@ -61,14 +61,14 @@ function results(sent: readonly Sent[]): unknown[] {
 }
 
 describe.each(ways)('a tool: %s', (_, stream) => {
-  test('that is blocked is not run, and the model hears why', async () => {
+  test('is not run if blocked, and the model gets the reason', async () => {
     const { run, ran, sent, runner } = scene([{ beforeTool: () => block('Not here.') }])
     expect((await run(undefined, stream)).finalOutput).toBe('All done.')
     expect([ran, results(sent)]).toEqual([[], ['Not here.']])
     expect(runner.errors).toEqual([{ message: 'Kept from running by the hook h0' }])
   })
 
-  test('whose arguments are rewritten is run with those', async () => {
+  test('is run with rewritten arguments', async () => {
     const { run, ran } = scene([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
     await run(undefined, stream)
     expect(ran).toEqual([{ command: 'ls' }])
@@ -114,7 +114,7 @@ describe.each(ways)('a tool: %s', (_, stream) => {
     ])
   })
 
-  test('whose arguments are no JSON is looked at as they are', async () => {
+  test('is checked with arguments that are no JSON, unchanged', async () => {
     const seen: unknown[] = []
     const answer = (_: Sent, ordinal: number): FakeReply =>
       ordinal === 1 ? { calls: [{ name: 'bash', args: '"rm x"' }] } : { text: 'ok' }
@@ -126,7 +126,7 @@ describe.each(ways)('a tool: %s', (_, stream) => {
   })
 })
 
-test('a tool that wants a person asked still has one asked, unless it is blocked', async () => {
+test('asks the user if it requires so, unless it is blocked', async () => {
   const passed = scene([{ beforeTool: () => undefined }], { needsApproval: true })
   expect((await passed.run()).state.interruptions).toHaveLength(1)
   const blocked = scene([{ beforeTool: () => block('No.') }], { needsApproval: true })
@@ -144,11 +144,11 @@ describe('a call that was begun in another process', () => {
     return other
   }
 
-  test('runs where the person has said yes', async () => {
+  test('runs if the user has granted it', async () => {
     expect((await resumed({ decisions: ['ask'], beforeTool: () => ask('May it?') })).ran).toEqual([{ command: 'rm x' }])
   })
 
-  test('does not run where it would be another than the person has seen', async () => {
+  test('does not run if it differs from the one that the user has seen', async () => {
     const { ran, sent } = await resumed({
       decisions: ['rewrite', 'ask'],
       beforeTool: ({ tool }: { tool: { command: string } }) =>
@@ -163,7 +163,7 @@ describe('a call that was begun in another process', () => {
   })
 })
 
-test('what somebody else has made of the arguments is looked at again', async () => {
+test('is checked again if its arguments were changed elsewhere', async () => {
   const guard = {
     beforeTool: ({ tool }: { tool: { command: string } }) => (tool.command === 'ls' ? undefined : block('No.')),
   }
@@ -177,7 +177,7 @@ test('what somebody else has made of the arguments is looked at again', async ()
 })
 
 describe('agents that work for another', () => {
-  test('a handoff is none of the tools, and who it goes to is looked at', async () => {
+  test('checks the target of a handoff, which is no tool', async () => {
     const { attached, bash, ran } = scene([])
     expect(attached.guardAgent(new FakeAgent('alone'))).toBeInstanceOf(FakeAgent)
     const seen: unknown[] = []
@@ -211,7 +211,7 @@ describe('a hook that fails', () => {
     (['pass', 'block'] as const).map(onFailure => [way, onFailure] as const),
   )
 
-  test.each(cases)('%s, and counts as %s', async (way, onFailure) => {
+  test.each(cases)('has the effect of its mode: %s, and counts as %s', async (way, onFailure) => {
     const { run, ran, lines, sent } = scene([{ beforeTool: broken[way], onFailure, timeLimitMillis: 1 } as object])
     expect((await run()).finalOutput).toBe('All done.')
     expect(ran).toHaveLength(onFailure === 'pass' ? 1 : 0)
@@ -220,7 +220,7 @@ describe('a hook that fails', () => {
   })
 
   test.each(cases)(
-    '%s before a turn, and counts as %s: the run is never rejected by the failure itself',
+    'has the effect of its mode before a turn, which never rejects the run itself: %s, and counts as %s',
     async (way, onFailure) => {
       const { run } = scene([
         { beforeTurn: broken[way], afterTurn: broken[way], onFailure, timeLimitMillis: 1 } as object,
@@ -236,7 +236,7 @@ describe('a hook that fails', () => {
 })
 
 describe('a turn', () => {
-  test('that is blocked asks no model', async () => {
+  test('sends no request if blocked', async () => {
     const { run, sent, agent } = scene([{ beforeTurn: () => block('Not today.') }])
     await expect(run()).rejects.toThrow('{"hook":"h0","reason":"Not today."}')
     expect(sent).toEqual([])
@@ -245,14 +245,14 @@ describe('a turn', () => {
     expect(agent.inputGuardrails).toHaveLength(1)
   })
 
-  test('whose answer is blocked ends with that', async () => {
+  test('ends with its blocked answer', async () => {
     const { run } = scene([{ afterTurn: ({ answer }) => (answer === 'All done.' ? block('Not so.') : undefined) }])
     await expect(run()).rejects.toThrow('Not so.')
   })
 })
 
 describe.each(ways)('a request: %s', (_, stream) => {
-  test('that is blocked is not made', async () => {
+  test('is not sent if blocked', async () => {
     const { run, sent } = scene([{ beforeModel: () => block('Too dear.') }])
     expect(await run(undefined, stream)).toMatchObject({
       finalOutput: 'Too dear.',
@@ -283,7 +283,7 @@ describe.each(ways)('a request: %s', (_, stream) => {
     ])
   })
 
-  test('whose answer is blocked calls no tool', async () => {
+  test('calls no tool if its answer is blocked', async () => {
     const { run, ran } = scene([
       { afterModel: ({ toolCalls }) => (toolCalls.length > 0 ? block('No tools.') : undefined) },
     ])
@@ -291,7 +291,7 @@ describe.each(ways)('a request: %s', (_, stream) => {
     expect(ran).toEqual([])
   })
 
-  test('whose answer is rewritten has another text, and nothing of the old one is seen', async () => {
+  test('has another text if its answer is rewritten, and shows nothing of the old one', async () => {
     const { run, ran } = scene([
       { decisions: ['rewrite'], afterModel: ({ text }) => (text === '' ? undefined : rewrite('Else.')) },
     ])
@@ -299,7 +299,7 @@ describe.each(ways)('a request: %s', (_, stream) => {
     expect(ran).toHaveLength(1)
   })
 
-  test('says what it took', async () => {
+  test('has its usage', async () => {
     const took: unknown[] = []
     await scene([{ afterModel: ({ usage }) => void took.push(usage) }]).run(undefined, stream)
     expect(took).toMatchObject([
@@ -308,7 +308,7 @@ describe.each(ways)('a request: %s', (_, stream) => {
     ])
   })
 
-  test('that fails is made again where a hook wants it, and fails where none does', async () => {
+  test('is repeated if it fails and a hook wants it, and fails otherwise', async () => {
     const answer = (_: Sent, ordinal: number) => (ordinal === 1 ? new TypeError('on fire') : { text: 'ok' })
     const afterModel = ({ error }: { error?: { type?: string } }) => (error?.type === 'TypeError' ? retry() : undefined)
     const wanted = scene([{ decisions: ['retry'], afterModel } as object], { answer })
@@ -316,7 +316,7 @@ describe.each(ways)('a request: %s', (_, stream) => {
     await expect(scene([{ afterModel: () => undefined }], { answer }).run(undefined, stream)).rejects.toThrow('on fire')
   })
 
-  test('whose answer is not good enough has another, three times at most', async () => {
+  test('is repeated if its answer is not accepted, three times at most', async () => {
     const { run, sent } = scene([{ decisions: ['retry'], afterModel: () => retry({ feedback: 'Say more.' }) }], {
       answer: () => ({ text: 'Dry.' }),
     })
@@ -329,11 +329,11 @@ describe.each(ways)('a request: %s', (_, stream) => {
   })
 })
 
-test('an answer goes on as it comes, unless a hook looks at it', async () => {
+test('passes an answer on as it arrives, unless a hook checks it', async () => {
   expect((await scene([{ beforeTool: () => undefined }]).run(undefined, true)).deltas).toEqual(['All ', 'done.'])
 })
 
-test('a result is blocked, rewritten, or had again', async () => {
+test('is blocked, rewritten, or repeated by its result', async () => {
   const blocked = scene([{ afterTool: () => block('Secret.') }])
   await blocked.run()
   expect(results(blocked.sent)).toEqual(['Secret.'])
@@ -345,7 +345,7 @@ test('a result is blocked, rewritten, or had again', async () => {
   expect(twice.ran).toHaveLength(2)
 })
 
-test('a tool that threw is an error, also where the SDK has caught it; a retry is judged by itself', async () => {
+test('is an error if it threw, also if the SDK caught it; a retry is judged by itself', async () => {
   const seen: unknown[] = []
   const provider = {
     name: 'p',
@@ -364,7 +364,7 @@ test('a tool that threw is an error, also where the SDK has caught it; a retry i
   ])
 })
 
-test('the state of a turn is its own', async () => {
+test('has a state of its own for each turn', async () => {
   const states: unknown[] = []
   const beforeTurn = (_: unknown, { state }: { state: Record<string, unknown> }) => {
     states.push({ ...state })
@@ -417,7 +417,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
   const PATCH = { type: 'apply_patch_call', operation }
   const failed = (stderr: string) => ({ output: [{ stdout: '', stderr, outcome: { type: 'exit', exitCode: 1 } }] })
 
-  test('is told to hooks by what it would do, once', async () => {
+  test('is described to hooks by its effect, once', async () => {
     const tools: unknown[] = []
     const asked: unknown[] = []
     const look = {
@@ -436,7 +436,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect([shell.seen, patch.seen]).toEqual([[RM_CALL.action], [operation]])
   })
 
-  test('that is blocked is not run, and the model hears why', async () => {
+  test('is not run if blocked, and the model gets the reason', async () => {
     const guard = { beforeTool: () => block('Not here.') }
     const shell = spoken([guard], { item: RM_CALL, needsApproval: true })
     expect((await shell.run(undefined, stream)).finalOutput).toBe('ok')
@@ -447,7 +447,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect([patch.seen, patch.outputs()]).toEqual([[], [{ status: 'failed', output: 'Not here.' }]])
   })
 
-  test('whose call is rewritten is run with that', async () => {
+  test('is run with a rewritten call', async () => {
     const shell = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls', timeoutMs: 5 }) }], {
       item: RM_CALL,
     })
@@ -459,7 +459,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect(patch.seen).toEqual([to])
   })
 
-  test('is not run where what hooks have made of it cannot be', async () => {
+  test("is not run if the hooks' change of it cannot be applied", async () => {
     const shell = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite({ commands: ['ls'] }) }], {
       item: RM_CALL,
     })
@@ -481,7 +481,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect([plain.seen, paths.at(-1)]).toEqual([[moved.operation], ['a.ts', 'b.ts']])
   })
 
-  test('waits for a person where a hook or the program wants that', async () => {
+  test('waits for the user if a hook or the program requires it', async () => {
     let looks = 0
     const asking = {
       decisions: ['ask'] as const,
@@ -504,7 +504,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     }
   })
 
-  test('that was granted in another process is looked at again', async () => {
+  test('is checked again if it was granted in another process', async () => {
     const asking = spoken([{ decisions: ['ask'], beforeTool: () => ask('May it?') }], { item: RM_CALL })
     const { state } = await asking.run(undefined, stream)
     for (const [hook, ran] of [
@@ -611,7 +611,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
   })
 })
 
-test('a tool that runs here and that hooks cannot be asked about is named, once', async () => {
+test('is reported once if it runs here and hooks cannot be asked about it', async () => {
   const tools = [
     fakeItemTool('computer', { computer: {} }),
     fakeItemTool('telepathy', {}),

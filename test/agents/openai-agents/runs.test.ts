@@ -22,7 +22,7 @@ function basic(scene: Scene, trace: string, group: string): void {
   scene.model(trace, next, 'It is sunny.').endRun(next, agent, task).endTrace(trace, group)
 }
 
-test('a run is a turn; the tool is below the request that asked for it', async () => {
+test('makes a run a turn, with the tool below the request that asked for it', async () => {
   const scene = new Scene()
   basic(scene, 't1', 'conversation')
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -34,7 +34,7 @@ test('a run is a turn; the tool is below the request that asked for it', async (
   `)
 })
 
-test('what the user asked and what came of it is on the root', async () => {
+test("sets the user's message and the result on the root", async () => {
   const scene = new Scene()
   basic(scene, 't1', 'conversation')
   const { plugin } = await replay(scene.events)
@@ -50,7 +50,7 @@ test('what the user asked and what came of it is on the root', async () => {
   })
 })
 
-test('two runs of one conversation are two turns of one session', async () => {
+test('makes two runs of one conversation two turns of one session', async () => {
   const scene = new Scene()
   basic(scene, 't1', 'conversation')
   basic(scene, 't2', 'conversation')
@@ -61,7 +61,7 @@ test('two runs of one conversation are two turns of one session', async () => {
   expect(roots[1]?.links.map(link => link.attributes?.['hermes.link'])).toEqual(['previous_turn'])
 })
 
-test('without a group the trace is the session', async () => {
+test('makes the trace the session without a group', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   scene.model('t1', agent, 'Hello').endRun(agent, task).endTrace('t1')
@@ -86,7 +86,7 @@ test('runs at once in one conversation do not interrupt each other', async () =>
   `)
 })
 
-test('parallel calls of one tool keep their own ids, in whatever order they start', async () => {
+test('keeps the ids of parallel calls of one tool, in whatever order they start', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   const loop = scene.loop('t1', agent)
@@ -111,7 +111,7 @@ test('parallel calls of one tool keep their own ids, in whatever order they star
   expect(Object.fromEntries(results)).toEqual({ call_1: 'sunny', call_2: 'rain' })
 })
 
-test('a tool that throws has failed, and the run goes on', async () => {
+test('fails a tool that throws, and continues the run', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   scene.model('t1', agent, [WEATHER])
@@ -127,7 +127,7 @@ test('a tool that throws has failed, and the run goes on', async () => {
   `)
 })
 
-test('a tool that took too long has not failed', async () => {
+test('does not fail a tool that took too long', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   scene.model('t1', agent, [WEATHER])
@@ -137,7 +137,7 @@ test('a tool that took too long has not failed', async () => {
   expect(await treeOf(scene)).toContain('tool.get_weather OK [gen_ai.tool.call.id=call_1, hermes.tool.outcome=timeout]')
 })
 
-test('a model that fails for good: a failed request, a failed turn, and no end of the trace', async () => {
+test('fails request and turn if a model fails for good, without an end of the trace', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   const loop = scene.loop('t1', agent)
@@ -149,7 +149,7 @@ test('a model that fails for good: a failed request, a failed turn, and no end o
   `)
 })
 
-test('a request that the runner repeats is an attempt of its own', async () => {
+test('makes a request that the runner repeats an attempt of its own', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   const loop = scene.loop('t1', agent)
@@ -172,14 +172,14 @@ test.each([
   ['AbortError: aborted', 'final_status=interrupted, hermes.turn.exit_reason=aborted'],
   ['OutputGuardrailTripwireTriggered: {}', 'final_status=interrupted, hermes.turn.exit_reason=guardrail'],
   ['Error', 'final_status=failed, hermes.turn.exit_reason=error'],
-])('a run that ends with %s', async (error, outcome) => {
+])('ends a run with %s', async (error, outcome) => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   scene.model('t1', agent, 'Hello').fail(error, agent, task)
   expect(await treeOf(scene)).toContain(outcome)
 })
 
-test('a guardrail that trips stops the turn, also where the host may not say why', async () => {
+test('stops the turn at a guardrail that trips, also if the host may not give the reason', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   scene.end(scene.start('t1', agent, { type: 'guardrail', name: 'no_secrets', triggered: false }), { triggered: true })
@@ -189,7 +189,7 @@ test('a guardrail that trips stops the turn, also where the host may not say why
   )
 })
 
-test('spans of the user and of other kinds are nothing, and what is below them finds its place', async () => {
+test('ignores spans of the user and of other kinds, and places their children', async () => {
   const scene = new Scene().trace('t1')
   const outside = scene.start('t1', null, { type: 'custom', name: 'workflow', data: {} })
   const { task, agent } = scene.run('t1', 'main', outside)
@@ -206,7 +206,7 @@ test('spans of the user and of other kinds are nothing, and what is below them f
   `)
 })
 
-test('chat completions: the model is known at the start, the tokens are in the completion', async () => {
+test('knows the model at the start of chat completions, and the tokens from the completion', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   const input = [
@@ -233,7 +233,7 @@ test('chat completions: the model is known at the start, the tokens are in the c
   })
 })
 
-test("a foreign model behind the SDK's adapter is that provider's", async () => {
+test("names the provider of a foreign model behind the SDK's adapter", async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   const config = { provider: 'anthropic.messages', model_impl: 'ai-sdk' }
@@ -253,7 +253,7 @@ test("a foreign model behind the SDK's adapter is that provider's", async () => 
   })
 })
 
-test('a host that may not trace content tells the tokens with the loop around the request: they count once', async () => {
+test('counts tokens once if a host that may not trace content reports them with the loop around the request', async () => {
   const scene = new Scene().trace('t1')
   const { task, agent } = scene.run('t1', 'main')
   const loop = scene.loop('t1', agent)

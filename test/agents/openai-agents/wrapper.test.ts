@@ -62,7 +62,7 @@ const toldNames = () => events.map(({ event }) => event)
 const settled = () => new Promise<void>(resolve => setImmediate(resolve))
 
 describe('the processor', () => {
-  test('reads what the host writes right after the start, and keeps the end out of it', async () => {
+  test('reads data that the host writes right after the start, and excludes the end', async () => {
     const processor = createTraceProcessor(OPTIONS)
     const span = new FakeSpan()
     await processor.onTraceStart(TRACE)
@@ -88,7 +88,7 @@ describe('the processor', () => {
     expect(told?.span_data).toBe(span.spanData)
   })
 
-  test('neither throws nor rejects, whatever it is given', async () => {
+  test('does not throw or reject, whatever it receives', async () => {
     const processor = createTraceProcessor(OPTIONS)
     const broken = new Proxy(
       {},
@@ -107,7 +107,7 @@ describe('the processor', () => {
     await expect(processor.shutdown(10)).resolves.toBeUndefined()
   })
 
-  test('made and registered twice, tells everything once', async () => {
+  test('emits everything once if created and registered twice', async () => {
     const processors = [createTraceProcessor(OPTIONS), createTraceProcessor(OPTIONS)]
     const span = new FakeSpan()
     for (const processor of processors) await processor.onTraceStart(TRACE)
@@ -128,7 +128,7 @@ describe('the runner', () => {
     expect(runner.listenerCount('agent_start')).toBe(1)
   })
 
-  test('is heard in the span in which it speaks', async () => {
+  test('is recorded in the span in which it is emitted', async () => {
     shared[CONTEXT] = { getStore: () => ({ trace: TRACE, span: new FakeSpan() }) }
     const runner = traceRunner(new FakeRunner(), OPTIONS)
     runner.emit('agent_start', {}, AGENT, [{ role: 'user', content: 'Hi' }])
@@ -177,7 +177,7 @@ describe('the runner', () => {
     },
   )
 
-  test('that may not trace content keeps it from us, too', async () => {
+  test('hides content that the host may not trace', async () => {
     const runner = new FakeRunner()
     runner.config['traceIncludeSensitiveData'] = false
     traceRunner(runner, OPTIONS)
@@ -193,7 +193,7 @@ describe('the runner', () => {
     expect(JSON.stringify(events)).not.toMatch(/secret|\/a|Delete it/)
   })
 
-  test('is not hurt by listeners that cannot read what they hear', async () => {
+  test('is not affected by listeners that cannot read their events', async () => {
     const lines = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     shared[CONTEXT] = {
       getStore: () => {
@@ -216,7 +216,7 @@ describe('the runner', () => {
     ['always', { '*': true }],
     ['deny', { call_1: false }],
     [undefined, {}],
-  ])('that goes on says what was decided: %s', async (choice, answers) => {
+  ])('reports the decision when it continues: %s', async (choice, answers) => {
     const runner = traceRunner(new FakeRunner(), OPTIONS)
     const state = new FakeState()
     for (const [call, answer] of Object.entries(answers)) state.answers.set(call, answer)
@@ -235,7 +235,7 @@ describe('the runner', () => {
     ])
   })
 
-  test('that has to stop says for which calls, a streamed one when its stream is over', async () => {
+  test('reports the calls for which it stops, a streamed one when its stream is over', async () => {
     const runner = traceRunner(new FakeRunner(), OPTIONS)
     const result = { state: new FakeState() }
     runner.outcome = async () => result
@@ -255,7 +255,7 @@ describe('the runner', () => {
     expect(toldNames()).toEqual(['runner.interrupted', 'runner.interrupted'])
   })
 
-  test('that fails fails as before', async () => {
+  test('fails as before', async () => {
     const runner = traceRunner(new FakeRunner(), OPTIONS)
     const failure = new Error('500 on fire')
     runner.outcome = async () => {
@@ -268,7 +268,7 @@ describe('the runner', () => {
     await expect(completed).rejects.toBe(failure)
   })
 
-  test('that is no runner is handed back', () => {
+  test('is returned unchanged if it is no runner', () => {
     for (const value of [{}, Object.freeze({ on: () => undefined }), Object.create(null) as object])
       expect(traceRunner(value, OPTIONS)).toBe(value)
   })

@@ -15,7 +15,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('goes on when the host tries again, though each attempt ends with a success', () => {
+  test('continues when the host tries again, though each attempt ends with a success', () => {
     const scene = new Scene().prompted('Try').fails().retries().fails().retries().answers().ends()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -36,7 +36,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('has failed too when nobody says that it is over', () => {
+  test('has failed, too, if its end is never reported', () => {
     const [, , , error, answer, end] = recordsOf(new Scene().prompted('Try').fails().waits(60_000).events)
     expect(error).toMatchObject({ hook: 'api_request_error', payload: { status_code: 500, max_retries: undefined } })
     expect(answer?.payload).not.toHaveProperty('assistant_response', expect.anything())
@@ -45,7 +45,7 @@ describe('a turn', () => {
     expect(end?.at).toBeLessThan((error?.at ?? 0) + 1000)
   })
 
-  test('has failed when its last call has, whatever its end says', () => {
+  test('has failed if its last call has, whatever its end contains', () => {
     expect(treeOf(new Scene().prompted('Try').fails().ends())).toMatch(/^agent ERROR server_error/)
   })
 
@@ -62,7 +62,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('that was stopped has stopped its tools, too', () => {
+  test('stops its tools, too, when stopped', () => {
     expect(treeOf(new Scene().prompted('Wait').calls(exec).toolStarts(exec).aborts())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=interrupted]
         llm.fake-1 OK
@@ -79,7 +79,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('whose beginning was missed is opened by what is done in it', () => {
+  test('is opened by its first event if its beginning was missed', () => {
     const { events } = new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()
     const missed = events.slice(events.findIndex(({ event }) => event === 'model_call_ended'))
     expect(treeOf(missed)).toMatchInlineSnapshot(`
@@ -91,7 +91,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('is not opened again by what comes late', () => {
+  test('is not opened again by late events', () => {
     const { events } = new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()
     expect(recordsOf([...events, ...events])).toEqual(recordsOf(events))
   })
@@ -107,11 +107,11 @@ describe('a turn', () => {
   })
 })
 
-describe('what a host does not tell', () => {
+describe('a host with missing data', () => {
   const story = (scene: Scene): Scene =>
     scene.prompted('Look').fails().retries().calls(exec).tool(exec, 'blocked', 'Tool call blocked because').answers()
 
-  test('the conversation, without the permission: the same tree, and no text of it', () => {
+  test('gives the same tree without the permission for conversations, and no text of them', () => {
     const seen = story(new Scene()).ends()
     const unseen = story(new Scene('s1', { without: ['conversation'] })).ends()
     expect(treeOf(unseen)).toBe(treeOf(seen))
@@ -119,16 +119,16 @@ describe('what a host does not tell', () => {
     expect(JSON.stringify(recordsOf(seen.events))).toMatch(/Look.*Done/)
   })
 
-  test('the life of its runs, before there were agent events: the same tree', () => {
+  test('gives the same tree without the lifecycle of its runs, as before there were agent events', () => {
     expect(treeOf(story(new Scene('s1', { without: ['agent'] })).ends())).toBe(treeOf(story(new Scene()).ends()))
   })
 
-  test('both: the run ends when nothing more comes', () => {
+  test('ends the run without both when nothing more arrives', () => {
     const scene = story(new Scene('s1', { without: ['conversation', 'agent'] }))
     expect(treeOf(scene)).toBe(treeOf(story(new Scene()).ends()))
   })
 
-  test('messages: the tokens of the run are those of its last call', () => {
+  test('has the tokens of the last call as those of the run without messages', () => {
     const scene = new Scene('s1', { without: ['message'] }).prompted('Look').calls(exec).tool(exec).answers().ends()
     const posts = recordsOf(scene.events).filter(({ hook }) => hook === 'post_api_request')
     expect(posts.map(({ payload, correlation }) => [Reflect.get(payload, 'usage')?.total_tokens, correlation])).toEqual(
@@ -174,7 +174,7 @@ describe('a model call', () => {
     expect(treeOf(scene)).toBe(treeOf(new Scene().prompted('Look').answers().ends()))
   })
 
-  test('says by its message why it failed, and by what follows whether it was tried again', () => {
+  test('has the reason of its failure from its message, and the retry from the next events', () => {
     const errors = recordsOf(new Scene().prompted('Try').fails().retries().fails(400).givesUp().events)
       .filter(({ hook }) => hook === 'api_request_error')
       .map(({ payload }) => payload)
@@ -210,7 +210,7 @@ describe('a tool', () => {
     ['completed', 'hi', 'completed'],
     ['failed', 'File not found', 'error'],
     ['blocked', 'not in this house', 'blocked'],
-  ])('that is %s', (status, text, outcome) => {
+  ])('has the outcome of one that is %s', (status, text, outcome) => {
     const scene = new Scene().prompted('Look').calls(exec).tool(exec, status, text).answers().ends()
     expect(treeOf(scene)).toContain(`[hermes.tool.outcome=${outcome}]`)
   })
@@ -219,13 +219,13 @@ describe('a tool', () => {
     [{ status: 'blocked', deniedReason: 'plugin-before-tool-call' }, 'blocked'],
     [{ status: 'failed', timedOut: true }, 'timeout'],
     [{ status: 'failed', exitCode: 3 }, 'error'],
-  ])('is judged by its result where nothing else tells: %j', (details, outcome) => {
+  ])('is mapped by its result without other data: %j', (details, outcome) => {
     const scene = new Scene('s1', { without: ['agent'] }).prompted('Look').calls(exec).toolStarts(exec)
     scene.toolEnds(exec, 'failed', 'no', details).answers().ends()
     expect(treeOf(scene)).toContain(`[hermes.tool.outcome=${outcome}]`)
   })
 
-  test('is not judged by a file that it read', () => {
+  test('is not mapped by the content of a file that it read', () => {
     const scene = new Scene()
       .prompted('Look')
       .calls(exec)
@@ -248,7 +248,7 @@ describe('a tool', () => {
     `)
   })
 
-  test('that is called by another tool belongs to the same call', () => {
+  test('is one call if another tool calls it', () => {
     const inner: Call = { id: 'inner', name: 'sessions_list' }
     const outer: Call = { id: 'call_1', name: 'tool_call' }
     const scene = new Scene().prompted('Look').calls(outer).toolStarts(outer).toolStarts(inner, 'call_1')
@@ -263,13 +263,13 @@ describe('a tool', () => {
     `)
   })
 
-  test('of which only the result was kept ends with the next call', () => {
+  test('ends with the next call if only its result was recorded', () => {
     const { events } = new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()
     const fewer = events.filter(({ event }) => event !== 'after_tool_call')
     expect(treeOf(fewer)).toBe(treeOf(events))
   })
 
-  test('that somebody is asked about', () => {
+  test('is approved by the user', () => {
     const asked = { kind: 'exec', title: 'Command approval requested', toolCallId: 'call_1', command: 'rm -rf /' }
     const scene = new Scene().prompted('Delete').calls(exec).toolStarts(exec)
     scene
@@ -289,7 +289,7 @@ describe('a tool', () => {
   })
 })
 
-test('an event of another name is none that we know', () => {
+test('ignores an event of another name', () => {
   const machine = createOpenClawMachine()
   expect(machine.accept({ event: 'before_something_new', at: 1 })).toBeUndefined()
   expect(machine.accept({ event: 'message_sent', at: 1 })).toEqual([])

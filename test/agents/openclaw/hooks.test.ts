@@ -59,19 +59,19 @@ function scene(hooks: readonly Omit<AnyHook, 'name'>[], api: Partial<OpenClawCon
 }
 
 describe('a tool', () => {
-  test('that is blocked', async () => {
+  test('is blocked', async () => {
     const { host } = scene([{ beforeTool: () => block('Not here.', { detail: 'for the person' }) }])
     expect(await host.call('before_tool_call', RM)).toEqual({ block: true, blockReason: 'Not here.' })
   })
 
-  test('with other arguments, which the host may change', async () => {
+  test('has other arguments, which the host may change', async () => {
     const { host } = scene([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
     const answer = (await host.call('before_tool_call', RM)) as { params: object }
     expect(answer).toEqual({ params: { command: 'ls' } })
     expect(Object.isFrozen(answer.params)).toBe(false)
   })
 
-  test('whose result is looked at is shown as it ran, and not as the one of the same id in another session', async () => {
+  test('has its result checked as it ran, and not as the one of the same id in another session', async () => {
     const seen: unknown[] = []
     const { host } = scene([
       {
@@ -91,7 +91,7 @@ describe('a tool', () => {
     ])
   })
 
-  test('that a person is asked about, as it would run', async () => {
+  test('has the user asked about the call as it would run', async () => {
     const { host } = scene([
       { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
       { decisions: ['ask'], beforeTool: ({ tool }) => ask(`May it ${tool.command}? ${'x'.repeat(1000)}`) },
@@ -107,7 +107,7 @@ describe('a tool', () => {
     })
   })
 
-  test('that passes is answered with nothing: a yes would be more than that', async () => {
+  test('is answered with nothing if it passes: allowing would be more than that', async () => {
     const { host } = scene([{ beforeTool: () => undefined }])
     expect(await host.call('before_tool_call', RM)).toBeUndefined()
   })
@@ -140,7 +140,7 @@ describe('a hook that fails', () => {
     (['pass', 'block'] as const).map(onFailure => [way, onFailure] as const),
   )
 
-  test.each(cases)('%s, and counts as %s', async (way, onFailure) => {
+  test.each(cases)('has the effect of its mode: %s, and counts as %s', async (way, onFailure) => {
     const { host, lines } = scene([
       { beforeTool: broken[way], beforeTurn: broken[way], onFailure, timeLimitMillis: 1 } as object,
     ])
@@ -155,7 +155,7 @@ describe('a hook that fails', () => {
 })
 
 describe('a turn', () => {
-  test('that is blocked: the person reads why', async () => {
+  test('shows the user the reason if blocked', async () => {
     const { host } = scene([{ beforeTurn: () => block('Not today.', { detail: 'the rule of the house' }) }])
     expect(await host.call('before_prompt_build', { prompt: 'p', messages: [] })).toBeUndefined()
     expect(await host.call('before_agent_run', { prompt: 'p', messages: [] })).toEqual({
@@ -165,7 +165,7 @@ describe('a turn', () => {
     })
   })
 
-  test('into which something is said: asked once, said each time that the prompt is built', async () => {
+  test('has an injected text: asked once, added each time that the prompt is built', async () => {
     let asked = 0
     const { host } = scene([
       {
@@ -187,7 +187,7 @@ describe('a turn', () => {
     expect(asked).toBe(2)
   })
 
-  test('that is sent on, three times at most', async () => {
+  test('continues by a retry, three times at most', async () => {
     const { host } = scene([{ decisions: ['retry'], afterTurn: () => retry({ feedback: 'Look once more.' }) }])
     const answers: unknown[] = []
     for (let times = 0; times < 5; times++)
@@ -200,7 +200,7 @@ describe('a turn', () => {
     expect(answers).toEqual([revise(1), revise(2), revise(3), undefined, undefined])
   })
 
-  test('has a state that goes when the host says that the run is over', async () => {
+  test('has a state that is dropped when the host reports the end of the run', async () => {
     const states: unknown[] = []
     const beforeTool = (_: unknown, { state }: { state: Record<string, unknown> }) => {
       states.push({ ...state })
@@ -234,7 +234,7 @@ describe('a result', () => {
     expect(host.persisted(event)).toMatchObject({ content: [{ text: 'clean' }, picture] })
   })
 
-  test('is out of reach for who does not answer at once, which is said when the hooks are attached', () => {
+  test('is out of reach for an asynchronous guard, which is reported when the hooks are attached', () => {
     const { host, lines } = scene([
       { decisions: ['rewrite'], onFailure: 'pass', afterTool: async () => rewrite('clean') },
     ])
@@ -248,10 +248,10 @@ describe('a result', () => {
   })
 })
 
-describe('what is asked for', () => {
+describe('the registered hooks', () => {
   const all = { beforeTool: () => undefined, beforeTurn: () => undefined }
 
-  test('is what a hook looks at, and no more', () => {
+  test('includes only those that a guard uses', () => {
     expect([...scene([{ beforeTool: () => undefined }]).host.handlers.keys()]).toEqual(['before_tool_call'])
     expect([...scene([{ beforeTurn: () => undefined }]).host.handlers.keys()]).toEqual([
       'before_prompt_build',
@@ -263,7 +263,7 @@ describe('what is asked for', () => {
     expect(scene([all], { registrationMode: 'setup-only' }).host.handlers.size).toBe(0)
   })
 
-  test('is nothing of the conversation where that is not allowed, and one line', () => {
+  test('excludes the conversation without the permission, with one line', () => {
     const config = { plugins: { entries: { guards: { enabled: true } } } }
     const { host, lines } = scene([all], { config })
     expect([...host.handlers.keys()]).toEqual(['before_tool_call'])

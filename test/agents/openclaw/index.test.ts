@@ -93,7 +93,7 @@ describe('the plugin', () => {
     expect(new FakeHost().load('full', { config: { plugins: {} } }).hooks).not.toContain('llm_input')
   })
 
-  test('hears an agent event once, however often it was loaded', () => {
+  test('receives an agent event once, however often it was loaded', () => {
     const host = new FakeHost().load('full').load('discovery').load('discovery')
     const event = { runId: 'r1', stream: 'lifecycle', data: { phase: 'start' }, sessionKey: 'k1' }
     host.emits(event)
@@ -102,13 +102,13 @@ describe('the plugin', () => {
     expect(told[0]).toMatchObject({ event: 'AGENT_EVENT', data: { runId: 'r1', sessionKey: 'k1' } })
   })
 
-  test('hears a hook once, also when it was loaded twice for it', () => {
+  test('receives a hook once, also when it was loaded twice for it', () => {
     const host = new FakeHost().load('full').load('full')
     host.calls('model_call_started', { runId: 'r1', callId: 'c1' })
     expect(told).toHaveLength(1)
   })
 
-  test('does not take what a run says all the time', () => {
+  test("skips a run's frequent events", () => {
     const host = new FakeHost().load('full')
     host.emits({ runId: 'r1', stream: 'assistant', data: { delta: 'a' } })
     host.emits({ runId: 'r1', stream: 'tool', data: { phase: 'update', partialResult: {} } })
@@ -121,17 +121,17 @@ describe('the plugin', () => {
     expect(told[0]?.data).toMatchObject({ prompt: 'Look', tools: ['read'] })
   })
 
-  test('lets go of the host when it is disposed of', () => {
+  test('releases the host when it is disposed of', () => {
     const host = new FakeHost().load('full')
     for (const dispose of host.disposers) dispose()
     expect(host.listeners.size).toBe(0)
   })
 })
 
-describe('nothing of it hurts the host', () => {
+describe('the host', () => {
   const hostile = new Proxy({}, { get: () => raise(), has: () => raise(), ownKeys: () => raise() })
 
-  test('whatever comes, no handler throws, and none but the last gives anything', async () => {
+  test('sees no handler throw, and only the last return anything, at any event', async () => {
     const host = new FakeHost().load('full', { runtime: {} })
     for (const event of [hostile, undefined, null, 'text', 7, []]) {
       for (const { hook, handler } of host.handlers) {
@@ -142,7 +142,7 @@ describe('nothing of it hurts the host', () => {
     }
   })
 
-  test('nor does a listener', () => {
+  test('sees no listener throw', () => {
     const host = new FakeHost().load('full')
     host.emits(hostile)
     host.emits(undefined as unknown as OpenClawAgentEvent)

@@ -29,14 +29,14 @@ describe('a child agent', () => {
     expect(stop).toMatchObject({ at: work.now, payload: { child_session_id: child, child_status: 'ok' } })
   })
 
-  test('that fails is an error, and has an end when nobody hears of it', () => {
+  test('is an error if it fails, and ends if it is never reported', () => {
     const scene = new Scene().prompted('Ask').calls(spawn).toolStarts(spawn).spawns(child)
     expect(treeOf(scene.hearsOf(child, 'error'))).toContain('subagent.main ERROR')
     const silent = new Scene().prompted('Ask').calls(spawn).toolStarts(spawn).spawns(child).answers().ends()
     expect(played(silent.events).stats().spansOpen).toBe(0)
   })
 
-  test('that nobody was working for is no delegation, and knows where it came from', () => {
+  test('is no delegation without a parent, and has its origin', () => {
     const asked = new Scene().spawns(child)
     const work = new Scene('another-id', { key: child, at: asked.now }).prompted('Look').answers().ends()
     const records = recordsOf([...asked.events, ...work.events])
@@ -44,7 +44,7 @@ describe('a child agent', () => {
     expect(records.map(({ hook }) => hook)).not.toContain('subagent_start')
   })
 
-  test('one of two is told by its label', () => {
+  test('is one of two by its label', () => {
     const second = { ...spawn, id: 'call_2', args: { task: 'Read the news', label: 'news' } }
     const scene = new Scene().prompted('Ask').calls(spawn, second).toolStarts(spawn).toolStarts(second)
     const start = recordsOf(scene.spawns(child, 'news').events).find(({ hook }) => hook === 'subagent_start')
@@ -75,17 +75,17 @@ describe('a session', () => {
     })
   })
 
-  test('in which nothing ran is not worth a word', () => {
+  test('is not recorded if nothing ran in it', () => {
     expect(recordsOf(new Scene().closes('deleted').events)).toEqual([])
   })
 
-  test('goes on under another id after a compaction', () => {
+  test('continues under another id after a compaction', () => {
     const scene = new Scene().prompted('Look').calls(exec).tool(exec)
     scene.closes('compaction', { nextSessionId: 's2' }).answers().ends()
     expect(treeOf(scene)).toBe(treeOf(new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()))
   })
 
-  test('that is compacted shows that as a side call', () => {
+  test('has a compaction as a side call', () => {
     const place = { sessionKey: 'agent:main:s1', sessionId: 's1' }
     const scene = new Scene().prompted('Look').answers()
     scene.says('before_compaction', { messageCount: 40, tokenCount: 90_000 }, place)

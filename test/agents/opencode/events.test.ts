@@ -8,10 +8,10 @@ async function treeOf({ events }: { readonly events: readonly HostEvent[] }): Pr
   return `\n${tree.replaceAll(/gen_ai\.usage[^ ]* /g, '')}\n`
 }
 
-describe('permissions', () => {
+describe('a permission', () => {
   const asking = (): Scene => new Scene().prompt('s', 'u1', 'list').step('s', 'u1', 'a1').runs('s', 'a1', 'c1')
 
-  test('given once', async () => {
+  test('is granted once', async () => {
     const scene = asking().asked('s', 'p1', 'c1').replied('s', 'p1', 'once').ran('s', 'a1', 'c1')
     scene.finished('s', 'u1', 'a1', 'tool-calls').answers('s', 'u1', 'a2', 'Done.').idle('s')
     expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -26,7 +26,7 @@ describe('permissions', () => {
     `)
   })
 
-  test('given for ever, in the words of older versions', async () => {
+  test('is granted for ever, in the words of older versions', async () => {
     const scene = asking()
       .bus('permission.updated', { id: 'p1', type: 'bash', sessionID: 's', callID: 'c1', title: 'ls', metadata: {} })
       .bus('permission.replied', { sessionID: 's', permissionID: 'p1', response: 'always' })
@@ -44,7 +44,7 @@ describe('permissions', () => {
     `)
   })
 
-  test('refused: the tool is blocked, and the run was interrupted, because nobody answers it', async () => {
+  test('blocks the tool when refused, and interrupts the run, because the user does not answer it', async () => {
     const scene = asking().asked('s', 'p1', 'c1').replied('s', 'p1', 'reject')
     scene.tool('s', 'a1', 'c1', { status: 'error', error: 'The user rejected permission to use this tool call.' })
     expect(await treeOf(scene.finished('s', 'u1', 'a1', 'tool-calls').idle('s'))).toMatchInlineSnapshot(`
@@ -58,7 +58,7 @@ describe('permissions', () => {
     `)
   })
 
-  test('refused for a call whose id an earlier step has used', async () => {
+  test('is refused for a call whose id an earlier step has used', async () => {
     const scene = asking().ran('s', 'a1', 'c1').finished('s', 'u1', 'a1', 'tool-calls')
     scene.step('s', 'u1', 'a2').runs('s', 'a2', 'c1').asked('s', 'p2', 'c1').replied('s', 'p2', 'reject')
     scene.tool('s', 'a2', 'c1', { status: 'error', error: 'refused' }).finished('s', 'u1', 'a2', 'tool-calls').idle('s')
@@ -75,7 +75,7 @@ describe('permissions', () => {
     `)
   })
 
-  test('asked for before the tool is told to run', async () => {
+  test('is requested before the tool is reported as running', async () => {
     const scene = new Scene().prompt('s', 'u1', 'list').step('s', 'u1', 'a1')
     scene.tool('s', 'a1', 'c1', { status: 'pending', input: {} }).asked('s', 'p1', 'c1')
     scene.tool('s', 'a1', 'c1', { status: 'running', input: {} }).replied('s', 'p1', 'once').ran('s', 'a1', 'c1')
@@ -92,7 +92,7 @@ describe('permissions', () => {
     `)
   })
 
-  test('for nothing in particular: that the model repeats itself', async () => {
+  test('is requested without a call: the model repeats itself', async () => {
     const scene = new Scene().prompt('s', 'u1', 'list').step('s', 'u1', 'a1')
     scene.bus('permission.asked', { id: 'p1', sessionID: 's', permission: 'doom_loop', patterns: ['bash'] })
     scene.replied('s', 'p1', 'once').text('s', 'a1', 'Stuck.').finished('s', 'u1', 'a1').idle('s')
@@ -106,7 +106,7 @@ describe('permissions', () => {
     `)
   })
 
-  test('that a rule forbids: nobody is asked', async () => {
+  test('is refused by a rule without a question', async () => {
     const error = 'The user has specified a rule which prevents you from using this specific tool call.'
     const scene = asking().tool('s', 'a1', 'c1', { status: 'error', error })
     scene.finished('s', 'u1', 'a1', 'tool-calls').answers('s', 'u1', 'a2', 'I may not.').idle('s')
@@ -121,7 +121,7 @@ describe('permissions', () => {
     `)
   })
 
-  test('that are never answered, because the run is stopped', async () => {
+  test('is never answered, because the run is stopped', async () => {
     const scene = asking().asked('s', 'p1', 'c1')
     scene.bus('session.error', { sessionID: 's', error: { name: 'MessageAbortedError', data: { message: 'Aborted' } } })
     scene.idle('s')
@@ -139,8 +139,8 @@ describe('permissions', () => {
   })
 })
 
-describe('tools', () => {
-  test('that fail, one of two at a time', async () => {
+describe('a tool', () => {
+  test('fails, one of two at a time', async () => {
     const scene = new Scene()
       .prompt('s', 'u1', 'both')
       .step('s', 'u1', 'a1')
@@ -160,7 +160,7 @@ describe('tools', () => {
     `)
   })
 
-  test('whose call was no good, and never ran', async () => {
+  test('never runs if its call is invalid', async () => {
     const scene = new Scene().prompt('s', 'u1', 'go').step('s', 'u1', 'a1')
     scene.tool('s', 'a1', 'c1', { status: 'pending', input: {} })
     scene.tool('s', 'a1', 'c1', { status: 'error', input: {}, error: 'the arguments do not fit' })
@@ -176,7 +176,7 @@ describe('tools', () => {
     `)
   })
 
-  test('with the same call id in two steps', async () => {
+  test('has the same call id in two steps', async () => {
     const scene = new Scene().prompt('s', 'u1', 'twice')
     for (const step of ['a1', 'a2']) {
       scene.step('s', 'u1', step).runs('s', step, 'c0').ran('s', step, 'c0').finished('s', 'u1', step, 'tool-calls')
@@ -194,7 +194,7 @@ describe('tools', () => {
     `)
   })
 
-  test('that read a file with a status in it', async () => {
+  test('reads a file with a status in it', async () => {
     const scene = new Scene().prompt('s', 'u1', 'read').step('s', 'u1', 'a1').runs('s', 'a1', 'c1', 'read')
     scene.ran('s', 'a1', 'c1', 'read', '{"status": "error", "error": "not mine"}')
     scene.finished('s', 'u1', 'a1', 'tool-calls').answers('s', 'u1', 'a2', 'Read.').idle('s')
@@ -209,7 +209,7 @@ describe('tools', () => {
     `)
   })
 
-  test('that the user runs: no model is asked', async () => {
+  test('is run by the user without a model', async () => {
     const scene = new Scene().bus('message.updated', { sessionID: 's', info: { id: 'u1', role: 'user' } }).busy('s')
     scene.assistant('s', 'u1', 'a1').tool('s', 'a1', 'c1', { status: 'running', input: { command: 'ls' } })
     scene
@@ -225,7 +225,7 @@ describe('tools', () => {
     `)
   })
 
-  test('of an earlier turn, told again because their results are pruned, say nothing', async () => {
+  test('changes nothing if it is of an earlier turn, reported again because its results are pruned', async () => {
     const scene = new Scene().prompt('s', 'u1', 'one').step('s', 'u1', 'a1').runs('s', 'a1', 'c1').ran('s', 'a1', 'c1')
     scene.finished('s', 'u1', 'a1', 'tool-calls').answers('s', 'u1', 'a2', 'One.').idle('s')
     scene.prompt('s', 'u2', 'two').ran('s', 'a1', 'c1').answers('s', 'u2', 'a3', 'Two.').ran('s', 'a1', 'c1').idle('s')
@@ -244,7 +244,7 @@ describe('tools', () => {
     `)
   })
 
-  test('that are cut off, because the run is stopped: some say that they completed', async () => {
+  test('is cut off, because the run is stopped: some report success', async () => {
     const scene = new Scene()
       .prompt('s', 'u1', 'sleep')
       .step('s', 'u1', 'a1')
@@ -265,7 +265,7 @@ describe('tools', () => {
     `)
   })
 
-  test('that ask the user something, which is dismissed', async () => {
+  test('asks the user a question, which is dismissed', async () => {
     const scene = new Scene().prompt('s', 'u1', 'ask me').step('s', 'u1', 'a1').runs('s', 'a1', 'c1', 'question')
     scene.bus('question.asked', { id: 'q1', sessionID: 's', questions: [], tool: { messageID: 'a1', callID: 'c1' } })
     scene.bus('question.rejected', { sessionID: 's', requestID: 'q1' })
@@ -281,14 +281,14 @@ describe('tools', () => {
   })
 })
 
-describe('model requests', () => {
+describe('a model request', () => {
   const retry = (attempt: number) => ({
     sessionID: 's',
     status: { type: 'retry', attempt, message: 'on fire', next: 1 },
   })
   const failure = { name: 'APIError', data: { message: 'on fire', statusCode: 500, isRetryable: true } }
 
-  test('that fail twice, and then succeed', async () => {
+  test('fails twice, and then succeeds', async () => {
     const scene = new Scene().prompt('s', 'u1', 'try').step('s', 'u1', 'a1').bus('session.status', retry(1))
     scene.busy('s').params('s', 'u1').bus('session.status', retry(2)).busy('s').params('s', 'u1')
     expect(await treeOf(scene.text('s', 'a1', 'Yes.').finished('s', 'u1', 'a1').idle('s'))).toMatchInlineSnapshot(`
@@ -302,7 +302,7 @@ describe('model requests', () => {
     `)
   })
 
-  test('the hooks of the next prompt overtake what the bus still has to say of the one before', async () => {
+  test('is kept apart when the hooks of the next prompt overtake the bus events of the previous one', async () => {
     const scene = new Scene().prompt('s', 'u1', 'one').answers('s', 'u1', 'a1', 'First.')
     scene.tell('chat.message', { sessionID: 's' }, { message: { id: 'u2', role: 'user', sessionID: 's' }, parts: [] })
     scene.params('s', 'u2').idle('s').busy('s').assistant('s', 'u2', 'a2').text('s', 'a2', 'Second.')
@@ -319,7 +319,7 @@ describe('model requests', () => {
     `)
   })
 
-  test('that fail until opencode gives up: idle comes twice, and before the message is closed', async () => {
+  test('fails until opencode gives up: idle comes twice, and before the message is closed', async () => {
     const scene = new Scene().prompt('s', 'u1', 'try').step('s', 'u1', 'a1').bus('session.status', retry(1))
     scene.busy('s').params('s', 'u1').bus('session.error', { sessionID: 's', error: failure }).idle('s')
     scene.assistant('s', 'u1', 'a1', { error: failure, time: { created: 1, completed: 2 } }).idle('s')
@@ -333,7 +333,7 @@ describe('model requests', () => {
     `)
   })
 
-  test('that are cut off in the middle: what was said then is no part of the answer', async () => {
+  test('is cut off in the middle, and its text is no part of the answer', async () => {
     const scene = new Scene().prompt('s', 'u1', 'try').step('s', 'u1', 'a1')
     scene.part('s', 'a1', { id: 'x1', type: 'text', text: 'I was abou' }).bus('session.status', retry(1))
     scene.busy('s').params('s', 'u1').part('s', 'a1', { id: 'x2', type: 'text', text: 'The answer.' })
@@ -342,7 +342,7 @@ describe('model requests', () => {
     expect(root?.attributes['output.value']).toBe('The answer.')
   })
 
-  test('for a model that does not exist', async () => {
+  test('fails for a model that does not exist', async () => {
     const scene = new Scene().prompt('s', 'u1', 'hello')
     const error = { name: 'UnknownError', data: { message: 'Model not found: fake/none.' } }
     expect(await treeOf(scene.bus('session.error', { sessionID: 's', error }).idle('s'))).toMatchInlineSnapshot(`
@@ -353,7 +353,7 @@ describe('model requests', () => {
     `)
   })
 
-  test('whose end was not told', async () => {
+  test('ends without a reported end', async () => {
     const scene = new Scene().prompt('s', 'u1', 'go').step('s', 'u1', 'a1').text('s', 'a1', 'First')
     expect(await treeOf(scene.answers('s', 'u1', 'a2', 'Second.').idle('s'))).toMatchInlineSnapshot(`
       "
@@ -365,7 +365,7 @@ describe('model requests', () => {
     `)
   })
 
-  test('for a title, which comes after the turn', async () => {
+  test('is for a title, which arrives after the turn', async () => {
     const scene = new Scene().created('s').prompt('s', 'u1', 'go').params('s', 'u1', 'title')
     expect(await treeOf(scene.answers('s', 'u1', 'a1', 'Gone.').idle('s').titled('s', 'Going'))).toMatchInlineSnapshot(`
       "
@@ -377,7 +377,7 @@ describe('model requests', () => {
     `)
   })
 
-  test('for a title that never comes', async () => {
+  test('is for a title that never arrives', async () => {
     const scene = new Scene().created('s').prompt('s', 'u1', 'go').params('s', 'u1', 'title')
     scene.answers('s', 'u1', 'a1', 'Gone.').idle('s').tell('dispose', {})
     expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -390,7 +390,7 @@ describe('model requests', () => {
     `)
   })
 
-  test('for a compaction in the middle of a turn, which goes on after it', async () => {
+  test('is for a compaction in the middle of a turn, which continues after it', async () => {
     const scene = new Scene().prompt('s', 'u1', 'long').answers('s', 'u1', 'a1', 'Too much.')
     scene.bus('message.updated', { sessionID: 's', info: { id: 'u2', role: 'user' } })
     scene.assistant('s', 'u2', 'a2', { mode: 'compaction', summary: true }).params('s', 'u2', 'compaction')
@@ -408,7 +408,7 @@ describe('model requests', () => {
   })
 })
 
-describe('sessions', () => {
+describe('a session', () => {
   const child = (scene: Scene): Scene =>
     scene
       .prompt('s', 'u1', 'delegate')
@@ -422,7 +422,7 @@ describe('sessions', () => {
     metadata: { sessionId: 'k' },
   }
 
-  test('of a child that outlives its tool and the turn', async () => {
+  test('is that of a child that outlives its tool and the turn', async () => {
     const scene = child(new Scene())
       .tool('s', 'a1', 'c1', joined, 'task')
       .prompt('k', 'v1', 'look')
@@ -444,7 +444,7 @@ describe('sessions', () => {
     `)
   })
 
-  test('of a child that begins before its tool says so', async () => {
+  test('is that of a child that begins before its tool reports it', async () => {
     const scene = child(new Scene()).prompt('k', 'v1', 'look').tool('s', 'a1', 'c1', joined, 'task')
     scene.answers('k', 'v1', 'b1', 'Found.').idle('k').ran('s', 'a1', 'c1', 'task')
     scene.finished('s', 'u1', 'a1', 'tool-calls').answers('s', 'u1', 'a2', 'Done.').idle('s')
@@ -463,7 +463,7 @@ describe('sessions', () => {
     `)
   })
 
-  test('of a child that is given a second task', async () => {
+  test('is that of a child with a second task', async () => {
     const scene = child(new Scene()).tool('s', 'a1', 'c1', joined, 'task')
     scene.prompt('k', 'v1', 'look').answers('k', 'v1', 'b1', 'Found.').idle('k').ran('s', 'a1', 'c1', 'task')
     scene.finished('s', 'u1', 'a1', 'tool-calls').step('s', 'u1', 'a2').runs('s', 'a2', 'c2', 'task')
@@ -494,7 +494,7 @@ describe('sessions', () => {
     `)
   })
 
-  test('of a child that fails to begin', async () => {
+  test('is that of a child that fails to begin', async () => {
     const scene = child(new Scene()).tool('s', 'a1', 'c1', joined, 'task')
     scene.tool('s', 'a1', 'c1', { status: 'error', error: 'no such agent' }, 'task')
     scene.finished('s', 'u1', 'a1', 'tool-calls').answers('s', 'u1', 'a2', 'No.').idle('s')
@@ -510,7 +510,7 @@ describe('sessions', () => {
     `)
   })
 
-  test('two at once', async () => {
+  test('runs beside another', async () => {
     const scene = new Scene().prompt('s', 'u1', 'left').prompt('t', 'v1', 'right').step('s', 'u1', 'a1')
     scene.step('t', 'v1', 'b1').runs('s', 'a1', 'c1').runs('t', 'b1', 'c1').ran('t', 'b1', 'c1').ran('s', 'a1', 'c1')
     scene.finished('s', 'u1', 'a1', 'tool-calls').finished('t', 'v1', 'b1', 'tool-calls')
@@ -532,7 +532,7 @@ describe('sessions', () => {
     `)
   })
 
-  test('with a second prompt while the first is at work', async () => {
+  test('has a second prompt while the first is running', async () => {
     const scene = new Scene()
       .prompt('s', 'u1', 'one')
       .step('s', 'u1', 'a1')
@@ -552,14 +552,14 @@ describe('sessions', () => {
     `)
   })
 
-  test('with something said that wants no answer, and then a prompt', async () => {
+  test('has a message that needs no answer, and then a prompt', async () => {
     const scene = new Scene().said('s', 'u1', 'by the way').later(60_000).prompt('s', 'u2', 'hello')
     const { plugin, tree } = await replayEvents('opencode', scene.answers('s', 'u2', 'a1', 'Hello.').idle('s').events)
     expect(tree.match(/^agent/gm)).toHaveLength(1)
     expect(plugin.spans().find(span => span.name === 'agent')?.attributes['input.value']).toBe('by the way\n\nhello')
   })
 
-  test('that were there before us', async () => {
+  test("is older than hookspan's start", async () => {
     const scene = new Scene().assistant('s', 'u0', 'a0', { time: { created: 1, completed: 2 }, finish: 'stop' })
     scene
       .assistant('s', 'u1', 'a1')
@@ -576,7 +576,7 @@ describe('sessions', () => {
     `)
   })
 
-  test('that are deleted, or closed, in the middle of a turn', async () => {
+  test('is deleted, or closed, in the middle of a turn', async () => {
     const scene = new Scene()
       .prompt('s', 'u1', 'one')
       .step('s', 'u1', 'a1')
@@ -597,16 +597,16 @@ describe('sessions', () => {
   })
 })
 
-describe('names', () => {
+describe('an event name', () => {
   test.each(['event.session.next.step.started', 'event.file.edited', 'tool.execute.before', 'chat.headers'])(
-    '%s is known, and says nothing new',
+    'is known and changes nothing: %s',
     async event => {
       const { plugin } = await replayEvents('opencode', [{ event, at: 1_795_000_000_000, data: { sessionID: 's' } }])
       expect(plugin.stats().hooks).toEqual({ ok: 0, ignored: 0, duplicate: 0, error: 0 })
     },
   )
 
-  test('one that is new is counted', async () => {
+  test('is counted if it is new', async () => {
     const { plugin } = await replayEvents('opencode', [{ event: 'event.session.dreamt', data: { sessionID: 's' } }])
     expect(plugin.stats().hooks.ignored).toBe(1)
   })

@@ -59,15 +59,15 @@ const TEXT = (text: string, more: object = {}): Record<string, unknown> => ({ ty
 
 freshHostsEachTest()
 
-describe('what is listened to', () => {
-  test('is what a hook looks at, and the end of a turn', async () => {
+describe('the registered hooks', () => {
+  test('includes those that a guard uses, and the end of a turn', async () => {
     expect(await new FakeOpencode(hook('beforeTool', 'block', () => pass())).names()).toEqual([
       'tool.execute.before',
       'event',
     ])
   })
 
-  test('what opencode cannot do is one line, however many directories it opens', async () => {
+  test('reports unsupported decisions in one line, however many directories it opens', async () => {
     const lines: string[] = []
     const plugin = attachHooks(createHooks([hook('beforeTool', 'ask', () => pass())]), {
       report: line => lines.push(line),
@@ -90,7 +90,7 @@ describe('a tool', () => {
     expect(await opencode.tool({ command: 'rm x' })).toBe('No.')
   })
 
-  test('is blocked where a person would be asked', async () => {
+  test('is blocked if the user would have to be asked', async () => {
     expect(await new FakeOpencode(hook('beforeTool', 'ask', () => ask('May it?'))).tool({})).toBe(
       'The hook guard wants to ask the user, which is not possible here: May it?',
     )
@@ -112,7 +112,7 @@ describe('a result', () => {
     ['of a tool of its own', { output: 'one' }, 'one', { output: 'two' }],
     ['of an MCP server', { content: [TEXT('one')] }, 'one', { content: [TEXT('two')] }],
     ['with more than text', { content: CONTENT }, CONTENT, { content: [TEXT('two'), CONTENT[1]] }],
-  ])('%s is seen, and changed where it is', async (_, output, result, expected) => {
+  ])('is seen, and changed in place: %s', async (_, output, result, expected) => {
     const seen: unknown[] = []
     const opencode = new FakeOpencode(
       hook('afterTool', 'rewrite', ((event: { result: unknown }) => {
@@ -142,7 +142,7 @@ describe('a result', () => {
 })
 
 describe('a prompt', () => {
-  test('is what the person has typed, and another one in its place', async () => {
+  test('is the text that the user has typed, and may be replaced', async () => {
     const seen: unknown[] = []
     const opencode = new FakeOpencode(
       hook('beforeTurn', 'rewrite', ((event: { prompt: string }) => {
@@ -161,7 +161,7 @@ describe('a prompt', () => {
     { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
   ]
 
-  test('has more said with it, in every request of its turn', async () => {
+  test('has an injected text in every request of its turn', async () => {
     const opencode = new FakeOpencode(...SAYS)
     const { parts } = await opencode.trigger('chat.message', {}, { parts: [TEXT('Hi')] })
     expect(parts).toEqual([TEXT('Hi\n\nIt is Monday.')])
@@ -172,7 +172,7 @@ describe('a prompt', () => {
     expect(await opencode.system()).toEqual(['Be kind.'])
   })
 
-  test('without a text has it said in the system prompt', async () => {
+  test('is injected into the system prompt if it has no text', async () => {
     const opencode = new FakeOpencode(...SAYS)
     await opencode.trigger('chat.message', {}, { parts: [{ type: 'file' }] })
     expect(await opencode.system()).toEqual(['Be kind.', 'In Latin.', 'It is Monday.'])
@@ -210,7 +210,7 @@ describe('a request', () => {
     ])
   })
 
-  test('has more said in it, and the next one has not', async () => {
+  test('has an injected text, and the next one does not', async () => {
     const opencode = new FakeOpencode(
       { name: 'a', decisions: ['inject'], beforeModel: () => inject('In Latin.', 'system') },
       { name: 'b', decisions: ['inject'], beforeModel: () => inject('It is Monday.') },
@@ -222,7 +222,7 @@ describe('a request', () => {
   })
 })
 
-test('an answer has another text', async () => {
+test('has another answer text', async () => {
   const opencode = new FakeOpencode(hook('afterModel', 'rewrite', () => rewrite('Fine.')))
   expect(await opencode.trigger('experimental.text.complete', {}, { text: 'Well.' })).toEqual({ text: 'Fine.' })
 })
@@ -239,13 +239,13 @@ describe('a turn', () => {
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   const CLOSED = 'The hook guard failed to check this, and is set to block on failure.'
 
   test.each([
     ['pass', { command: 'ls' }],
     ['block', CLOSED],
-  ] as const)('counts as %s, and its error is not what the model gets', async (onFailure, expected) => {
+  ] as const)('counts as %s, and its error is hidden from the model', async (onFailure, expected) => {
     const throws = (): never => {
       throw new Error('of no concern to the model')
     }
@@ -253,7 +253,7 @@ describe('what fails', () => {
     expect(await opencode.tool({ command: 'ls' })).toEqual(expected)
   })
 
-  test('in reading what opencode hands over is closed where that can be, and never makes an error of a finished tool', async () => {
+  test("closes if possible when reading opencode's data fails, and never makes an error of a finished tool", async () => {
     const phases = Object.fromEntries(Object.keys(ABLE).map(phase => [phase, () => pass()]))
     const opencode = new FakeOpencode({ name: 'guard', onFailure: 'block', ...phases } as AnyHook)
     const broken = Object.defineProperty({}, 'directory', { get: () => 7 })

@@ -31,11 +31,11 @@ const variablesFor = async (hooks: Hooks, input: object): Promise<{ TRACEPARENT?
   return output.env
 }
 
-test('there is one export, because opencode calls every one', () => {
+test('has one export, because opencode calls every one', () => {
   expect(Object.keys(entry)).toEqual(['HookspanPlugin'])
 })
 
-test('no hook is registered in which an error would cost a tool', async () => {
+test('registers no hook in which an error would cost a tool', async () => {
   expect(Object.keys(await started()).toSorted()).toEqual([
     'chat.headers',
     'chat.message',
@@ -46,7 +46,7 @@ test('no hook is registered in which an error would cost a tool', async () => {
   ])
 })
 
-test('what is told is what the captures hold', async () => {
+test('emits the content of the captures', async () => {
   const told: unknown[] = []
   ;(globalThis as Shared)[TAP] = (_host: string, event: object) => told.push({ ...event, at: 0 })
   const scene = atWork()
@@ -86,7 +86,7 @@ describe('the trace context', () => {
   })
 })
 
-test('nothing that opencode may give breaks a hook', async () => {
+test('survives any value from opencode in a hook', async () => {
   const hooks = await started()
   const frozen = Object.freeze({})
   for (const strange of [undefined, null, 0, 'x', [], frozen, { headers: frozen, env: frozen, sessionID: 's' }]) {
@@ -96,7 +96,7 @@ test('nothing that opencode may give breaks a hook', async () => {
   }
 })
 
-describe('lines for the person', () => {
+describe('lines for the user', () => {
   const wrong = { local_log: false, preview_max_chars: 'soon' }
   const clientThat = (log: (options: unknown) => unknown) => ({ directory: '/project', client: { app: { log } } })
 
@@ -104,7 +104,7 @@ describe('lines for the person', () => {
     delete (globalThis as { Bun?: unknown }).Bun
   })
 
-  test('go to the log of opencode, where that draws on the terminal', async () => {
+  test("writes to opencode's log if that draws on the terminal", async () => {
     ;(globalThis as { Bun?: unknown }).Bun = { isMainThread: false }
     const logged: unknown[] = []
     await entry.HookspanPlugin(
@@ -118,7 +118,7 @@ describe('lines for the person', () => {
     expect(logged).toEqual([{ body: { service: 'hookspan', level: 'warn', message } }])
   })
 
-  test.each([undefined, { isMainThread: true }])('go nowhere near it else', async bun => {
+  test.each([undefined, { isMainThread: true }])('writes nowhere near it otherwise', async bun => {
     ;(globalThis as { Bun?: unknown }).Bun = bun
     const logged: unknown[] = []
     await entry.HookspanPlugin(

@@ -51,8 +51,8 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe('nothing of ours can hurt Pi', () => {
-  test('every handler gives nothing back, whatever it is called with', () => {
+describe('the safety of Pi', () => {
+  test('returns nothing from every handler, whatever its arguments', () => {
     const pi = piWith()
     for (const name of pi.handlers.keys()) {
       for (const data of [{}, { message: null, toolCallId: 7, headers: 'none' }]) {
@@ -61,7 +61,7 @@ describe('nothing of ours can hurt Pi', () => {
     }
   })
 
-  test('no handler throws, not even when Pi has let go of the session that it is called for', () => {
+  test('throws from no handler, not even after Pi has released its session', () => {
     const pi = piWith()
     const stale = new Proxy({}, { get: () => raise() })
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
@@ -69,19 +69,19 @@ describe('nothing of ours can hurt Pi', () => {
     write.mockRestore()
   })
 
-  test('no handler is registered that must answer, or that makes Pi copy the conversation', () => {
+  test('registers no handler that must answer, or that makes Pi copy the conversation', () => {
     const costly = ['project_trust', 'context', 'context_with_system', 'turn_end', 'agent_before_settle', 'input']
     expect([...piWith().handlers.keys()].filter(name => costly.includes(name))).toEqual([])
   })
 
-  test('Pi waits for us only where it ends: the last turn has to be out then', async () => {
+  test('makes Pi wait only at its end: the last turn has to be sent then', async () => {
     const pi = piWith()
     expect(pi.emit('session_shutdown', { reason: 'new' })).toBeUndefined()
     await expect(pi.emit('session_shutdown', { reason: 'quit' })).resolves.toBeUndefined()
   })
 })
 
-describe('what the machine is told', () => {
+describe('the events for the machine', () => {
   test('is plain data: the event, and where Pi was', () => {
     const seen = tapped()
     piWith({}, { signal: AbortSignal.abort() }).emit('agent_start')
@@ -111,8 +111,8 @@ describe('what the machine is told', () => {
   })
 })
 
-describe('lines for the person', () => {
-  test('are shown by Pi where it draws on the terminal', () => {
+describe('lines for the user', () => {
+  test('shows them through Pi if that draws on the terminal', () => {
     const notify = vi.fn()
     const pi = piWith({ sample_rate: 7 }, { hasUI: true, ui: { notify } })
     pi.emit('session_start', { reason: 'startup' })
@@ -133,7 +133,7 @@ describe('the trace context', () => {
     expect(headers).toEqual({ accept: '*/*', traceparent: TRACEPARENT })
   })
 
-  test('does not where somebody has given one, outside of a turn, or when it is switched off', () => {
+  test('is not set if one exists, outside of a turn, or when it is switched off', () => {
     const given = { TraceParent: 'theirs' }
     inTurn().emit('before_provider_headers', { headers: given })
     expect(given).toEqual({ TraceParent: 'theirs' })
@@ -153,7 +153,7 @@ describe('the trace context', () => {
     pi.emit('tool_execution_end', { toolCallId, toolName: 'bash' })
   const inherited = (): string | undefined => process.env['TRACEPARENT']
 
-  test('is inherited by what a tool starts: its own, or that of the turn while several run', () => {
+  test("is inherited by a tool's processes: its own, or that of the turn while several run", () => {
     const pi = inTurn()
     start(pi, 'a')
     const first = inherited()
@@ -166,7 +166,7 @@ describe('the trace context', () => {
     expect(new Set([first, both, second]).size).toBe(3)
   })
 
-  test('gives way to what was there before', () => {
+  test('restores the previous value', () => {
     vi.stubEnv('TRACEPARENT', 'theirs')
     const pi = inTurn()
     start(pi, 'a')
@@ -191,7 +191,7 @@ describe('the trace context', () => {
   })
 })
 
-test('the module itself is an extension', () => {
+test('is an extension as a module', () => {
   vi.stubEnv('HOOKSPAN_LOCAL_LOG', 'false')
   const pi = new FakePi()
   hookspan(pi)

@@ -71,8 +71,8 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('what is listened to', () => {
-  test('is what a hook looks at, with one handler for an event, however many hooks there are', () => {
+describe('the registered hooks', () => {
+  test('has one handler for an event that a guard uses, however many hooks there are', () => {
     const looks = (name: string): AnyHook => ({ name, beforeTool: () => pass() })
     const pi = new FakePi().with([looks('one'), looks('two')])
     expect([...pi.handlers].map(([event, { length }]) => `${event} ${length}`)).toEqual([
@@ -82,7 +82,7 @@ describe('what is listened to', () => {
     ])
   })
 
-  test('what Pi cannot do is a line when the hooks are attached', () => {
+  test('reports unsupported decisions in a line when attached', () => {
     const pi = new FakePi().with([defineHook({ name: 'late', decisions: ['block'], afterTurn: () => block('no') })])
     expect(pi.lines).toEqual(['hookspan: hook late cannot block in afterTurn of pi: the operation continues'])
   })
@@ -97,21 +97,21 @@ describe('a prompt', () => {
     expect(await pi.emit('input', { text: 'Hi' })).toEqual(expected)
   })
 
-  test('is not sent, and the person is told on standard error', async () => {
+  test('is not sent, and the user is informed on standard error', async () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const pi = new FakePi().with([hook('beforeTurn', 'block', () => block('No.', { detail: 'rule 7' }))])
     expect(await pi.emit('input', { text: 'Hi' })).toEqual({ action: 'handled' })
     expect(write.mock.calls).toEqual([['hookspan: pi: A hook has blocked this prompt: No. (rule 7)\n']])
   })
 
-  test('is not sent, and the person is told where Pi draws', async () => {
+  test('is not sent, and the user is informed where Pi draws', async () => {
     const notify = vi.fn()
     const pi = new FakePi({ hasUI: true, ui: { notify } }).with([hook('beforeTurn', 'block', () => block('No.'))])
     await pi.emit('input', { text: 'Hi' })
     expect(notify.mock.calls).toEqual([['A hook has blocked this prompt: No.', 'warning']])
   })
 
-  test('has more said with it, behind the system prompt that is there, and once', async () => {
+  test('has an injected text after the existing system prompt, once', async () => {
     const hooks: AnyHook[] = [
       { name: 'a', decisions: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
       { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
@@ -125,7 +125,7 @@ describe('a prompt', () => {
     expect(await pi.emit('before_agent_start', { systemPrompt: 'Be kind.' })).toEqual({})
   })
 
-  test('that waits while the agent works has it said in itself, and is no new turn', async () => {
+  test('has an injected text in itself if it waits while the agent works, and is no new turn', async () => {
     const states: unknown[] = []
     const pi = new FakePi().with([
       {
@@ -182,7 +182,7 @@ describe('a tool call', () => {
       async (): Promise<boolean> => Promise.reject(new Error('no terminal')),
       'The hook guard had a person asked, who has not agreed.',
     ],
-  ] as const)('is asked about as it would run, and the person %s', async (_, confirm, expected) => {
+  ] as const)('is asked about as it would run, and the user %s', async (_, confirm, expected) => {
     const asked = vi.fn(confirm)
     const rewrites: AnyHook = { name: 'r', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) }
     const pi = withPerson(asked).with([ASKS, rewrites])
@@ -190,7 +190,7 @@ describe('a tool call', () => {
     expect(asked.mock.calls[0]?.slice(0, 2)).toEqual(['May it?', 'two'])
   })
 
-  test('is shown in full, or says that it is not', async () => {
+  test('is shown in full, or marked as shortened', async () => {
     const confirm = vi.fn(async () => true)
     const pi = withPerson(confirm).with([ASKS])
     await pi.tool({ path: 'a.txt', text: 'x' }, 'write')
@@ -201,7 +201,7 @@ describe('a tool call', () => {
     ])
   })
 
-  test('is blocked where there is nobody to be asked', async () => {
+  test('is blocked without a user', async () => {
     const pi = new FakePi({ ui: { confirm: async () => true } }).with([ASKS])
     expect(await pi.tool({ command: 'x' })).toBe(
       'The hook guard wants to ask the user, which is not possible here: May it?',
@@ -272,7 +272,7 @@ describe('a request', () => {
     expect(answer.messages[0]).toBe(MESSAGES[0])
   })
 
-  test('has more said in it', async () => {
+  test('has an injected text', async () => {
     const pi = new FakePi().with([hook('beforeModel', 'inject', () => inject('It is Monday.', 'system'))])
     const answer = (await pi.emit('context', { messages: MESSAGES })) as { messages: unknown[] }
     expect(answer.messages).toEqual([
@@ -287,7 +287,7 @@ describe('an answer', () => {
   const usage = { input: 100, cacheRead: 20, output: 7, cost: { total: 0.25 } }
   const message = { role: 'assistant', content: [TEXT('Well.'), CALL], stopReason: 'toolUse', model: 'm', usage }
 
-  test('is seen with its calls, what it took, and its error', async () => {
+  test('is seen with its calls, its usage, and its error', async () => {
     const seen = vi.fn()
     const pi = new FakePi().with([{ name: 'guard', afterModel: event => void seen(event) }])
     await pi.emit('message_end', { message })
@@ -308,7 +308,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('says something else', async () => {
+  test('has another text', async () => {
     const pi = new FakePi().with([hook('afterModel', 'rewrite', () => rewrite('Fine.'))])
     expect(await pi.emit('message_end', { message })).toEqual({
       message: { ...message, content: [TEXT('Fine.'), CALL] },
@@ -332,7 +332,7 @@ describe('the end of a turn', () => {
   }
   const AGAIN = hook('afterTurn', 'retry', () => retry({ feedback: 'Not yet.' }))
 
-  test('is put off three times at most, behind what others have said', async () => {
+  test('is repeated three times at most, after the texts of others', async () => {
     const attempts: unknown[] = []
     const again = hook('afterTurn', 'retry', ((event: { attempt: number; answer: string }) => {
       attempts.push([event.attempt, event.answer])
@@ -361,15 +361,15 @@ describe('the end of a turn', () => {
   })
 
   test.each([
-    ['where another extension has it go on', { continue: true }],
-    ['where the person has stopped it', { outcome: 'aborted' }],
+    ['if another extension continues it', { continue: true }],
+    ['if the user has stopped it', { outcome: 'aborted' }],
   ])('is not asked about %s', async (_, more) => {
     const pi = new FakePi().with([AGAIN])
     expect(await pi.emit('agent_before_settle', { context, ...more })).toBeUndefined()
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   const CLOSED = 'The hook guard failed to check this, and is set to block on failure.'
   const never = () => pass()
   const broken = new Proxy(
@@ -384,7 +384,7 @@ describe('what fails', () => {
   test.each([
     ['pass', undefined],
     ['block', { block: true, reason: CLOSED }],
-  ] as const)('in reading what Pi hands over counts as %s', async (onFailure, expected) => {
+  ] as const)("counts as %s a failure to read Pi's data", async (onFailure, expected) => {
     const pi = new FakePi().with([{ name: 'guard', onFailure, beforeTool: never }])
     pi.context = broken
     expect(await pi.emit('tool_call', { toolCallId: 'c1', toolName: 'bash', input: {} })).toEqual(expected)
@@ -407,7 +407,7 @@ describe('what fails', () => {
   })
 })
 
-test('a prompt that is blocked is a turn of its own in the trace, and is over', async () => {
+test('makes a blocked prompt an ended turn of its own in the trace', async () => {
   vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   const pi = new FakePi().with([hook('beforeTurn', 'block', () => block('No.'))])
   const emitted: unknown[] = []

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { bash, recordsOf, Scene, treeOf } from './scene.ts'
 
 describe('a model request', () => {
-  test('begins with its headers and has what was sent', () => {
+  test('begins with its headers and has the data that were sent', () => {
     const scene = new Scene().prompted('Hi').answers()
     const headersAt = scene.events.find(({ event }) => event === 'before_provider_headers')?.at
     const start = recordsOf(scene.events).find(({ hook }) => hook === 'pre_api_request')
@@ -12,7 +12,7 @@ describe('a model request', () => {
     })
   })
 
-  test('of a model client that does not tell what it sends is seen by its headers and its answer', () => {
+  test('is seen by its headers and its answer if a model client does not report its request', () => {
     const scene = new Scene().prompted('Hi').answers()
     const [headers] = scene.events.filter(({ event }) => event === 'before_provider_headers')
     const silent = scene.events.filter(({ event }) => event !== 'before_provider_request')
@@ -20,7 +20,7 @@ describe('a model request', () => {
     expect(starts).toEqual([expect.objectContaining({ at: headers?.at })])
   })
 
-  test('keeps its id when it is tried again, and says which attempt it is', () => {
+  test('keeps its id when it is repeated, with the number of the attempt', () => {
     const scene = new Scene()
       .prompted('Try')
       .fails()
@@ -38,7 +38,7 @@ describe('a model request', () => {
     expect(starts.map(({ payload }) => Reflect.get(payload, 'retry_count'))).toEqual([0, 1, 2, 0])
   })
 
-  test('has its first chunk when the first content comes, not when the answer is announced', () => {
+  test('has its first chunk when the first content arrives, not when the answer is announced', () => {
     const scene = new Scene()
       .prompted('Hi')
       .asksModel()
@@ -71,7 +71,7 @@ describe('a model request', () => {
     ['429: {"code":"insufficient_quota"}', 429, false],
     ['fetch failed', undefined, true],
     ['Stream ended, nobody knows why', undefined, undefined],
-  ])('that failed with %j: status %s, retryable %s', (message, statusCode, retryable) => {
+  ])('is mapped from the error %j to status %s, retryable %s', (message, statusCode, retryable) => {
     const end = recordsOf(new Scene().prompted('Hi').fails(message).events).find(
       ({ hook }) => hook === 'api_request_error',
     )
@@ -80,7 +80,7 @@ describe('a model request', () => {
     expect(Reflect.get(end?.payload ?? {}, 'retryable')).toBe(retryable)
   })
 
-  test('that only keeps a cache warm is none of the loop', () => {
+  test('is excluded from the loop if it only keeps a cache warm', () => {
     const warm = new Scene()
       .prompted('Wait')
       .calls(bash)
@@ -95,8 +95,8 @@ describe('a model request', () => {
   })
 })
 
-describe('a run that a person stops', () => {
-  test('while the model is asked', () => {
+describe('a run that the user stops', () => {
+  test('ends during a request', () => {
     const aborted = { content: [], stopReason: 'aborted', errorMessage: 'Request was aborted' }
     expect(treeOf(new Scene().prompted('Go').asksModel().modelSays(aborted).settles())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=interrupted]
@@ -105,7 +105,7 @@ describe('a run that a person stops', () => {
     `)
   })
 
-  test('while a tool runs: the answer that Pi makes up then is no request', () => {
+  test("ends during a tool: Pi's synthetic answer is no request", () => {
     const scene = new Scene()
       .prompted('Go')
       .calls(bash)
@@ -121,7 +121,7 @@ describe('a run that a person stops', () => {
     `)
   })
 
-  test('while it waits for the next attempt', () => {
+  test('ends while it waits for the next attempt', () => {
     const scene = new Scene().prompted('Go').fails().settles({ aborted: true })
     expect(treeOf(scene)).toContain('agent OK [hermes.turn.final_status=interrupted]')
   })

@@ -25,12 +25,12 @@ describe('a tool', () => {
       (scene: Scene) => scene.toolStarts(bash).toolEnds(bash, 'half\n\nCommand aborted', true, { aborted: true }),
       'cancelled',
     ],
-  ])('that %s', (_what, ends, outcome) => {
+  ])('is recorded if it %s', (_what, ends, outcome) => {
     const scene = ends(new Scene().prompted('Look').calls(bash))
     expect(treeOf(scene.answers().settles())).toContain(`[hermes.tool.outcome=${outcome}]`)
   })
 
-  test('that reads a file which speaks of errors has not failed', () => {
+  test('has not failed if it reads a file that mentions errors', () => {
     const scene = new Scene()
       .prompted('Look')
       .calls(bash)
@@ -59,7 +59,7 @@ describe('a tool', () => {
     `)
   })
 
-  test('whose end was lost ends with the message that has its result', () => {
+  test('ends with the message that has its result if its end was lost', () => {
     const message = {
       role: 'toolResult',
       toolCallId: 'call_1',
@@ -70,7 +70,7 @@ describe('a tool', () => {
     expect(treeOf(scene.answers().settles())).toContain('tool.bash OK [hermes.tool.outcome=completed]')
   })
 
-  test('named subagent delegates, unless it is refused', () => {
+  test('delegates if it is named subagent, unless it is refused', () => {
     const delegate: Call = { id: 'call_1', name: 'subagent' }
     const begin = (): Scene =>
       new Scene().prompted('Send').calls(delegate).toolStarts(delegate, { agent: 'scout', task: 'Go' })
@@ -94,7 +94,7 @@ describe('a question about a tool', () => {
   const asked = (scene: Scene): Scene => scene.says('ui_prompt_start', { kind: 'confirm', title: 'Run it?' })
   const begin = (): Scene => asked(new Scene().prompted('Look').calls(bash).toolStarts(bash)).waits(1000)
 
-  test('was answered as the tool tells, at the time at which the prompt went away', () => {
+  test('has the answer that the tool reports, at the time at which the prompt closed', () => {
     const scene = begin().says('ui_prompt_end', { kind: 'confirm' })
     const goneAt = scene.events.at(-1)?.at
     scene.waits(500).toolRan(bash).answers().settles()
@@ -110,7 +110,7 @@ describe('a question about a tool', () => {
     expect(response).toMatchObject({ at: goneAt, correlation: 'inferred', payload: { choice: 'once' } })
   })
 
-  test('was refused when the tool did not run, also when the end of the prompt is told after that', () => {
+  test('was refused if the tool did not run, also if the end of the prompt is reported later', () => {
     const scene = begin().toolEnds(bash, 'no', true).says('ui_prompt_end', { kind: 'confirm' }).answers().settles()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -128,7 +128,7 @@ describe('a question about a tool', () => {
     expect(treeOf(scene)).toMatch(/tool\.read .*\n +approval\.read/)
   })
 
-  test('whose end is never told ends with the turn, without an answer', () => {
+  test('ends with the turn, without an answer, if its end is never reported', () => {
     expect(treeOf(begin().settles())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
         llm.fake-1 OK
@@ -141,7 +141,7 @@ describe('a question about a tool', () => {
   test.each([
     ['outside of a tool', 'confirm', asked(new Scene().prompted('Look'))],
     ['for a text', 'input', new Scene().prompted('Look').toolStarts(bash).says('ui_prompt_start', { kind: 'input' })],
-  ])('%s is no approval', (_where, kind, scene) => {
+  ])('is no approval for %s', (_where, kind, scene) => {
     expect(treeOf(scene.says('ui_prompt_end', { kind }).settles())).not.toContain('approval')
   })
 })

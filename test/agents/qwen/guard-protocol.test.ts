@@ -46,7 +46,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     { decision: 'ask', reason: 'Really?' },
     specific('PreToolUse', { permissionDecision: 'ask', permissionDecisionReason: 'Really?' }),
   ],
-  ['what it does not read is not said', PRE, { ...rewritten({ command: 'ls' }), ...injected('a line') }, {}],
+  ['no fields that it ignores', PRE, { ...rewritten({ command: 'ls' }), ...injected('a line') }, {}],
   ['a line is injected beside a result', POST, injected('x'), specific('PostToolUse', { additionalContext: 'x' })],
   ['a result stays as it is', POST, { ...blocked, ...rewritten('***') }, {}],
   ['a turn ends', STOP, {}, {}],
@@ -71,8 +71,8 @@ test.each<[string, object, HookReply]>([
     PRE,
     specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: 'Nobody.' }),
   ],
-  ['what has happened has happened', POST, {}],
+  ['a finished tool continues', POST, {}],
   ['a turn ends', STOP, {}],
-])('closed, %s', (_, body, reply) => {
+])('has the right reply if closed: %s', (_, body, reply) => {
   expect(qwenGuards.failClosedReply(body, 'Nobody.')).toStrictEqual(reply)
 })

@@ -14,7 +14,7 @@ const REQUIRED = HTTP_TYPES.flatMap(type => {
   return Object.keys(options).flatMap(key => (options[key]?.required ? [[type, key] as const] : []))
 })
 
-test.each(REQUIRED)('%s says that %s is missing', (type, key) => {
+test.each(REQUIRED)('reports for %s that %s is missing', (type, key) => {
   const { [key]: _left, ...options }: Record<string, string> = VENDORS[type].options
   const planned = planBackend(backend(type, 'http://127.0.0.1:1', { options }))
   expect(!planned.ok && planned.problem).toContain(`backend ${type} is off: ${key} is missing. Set ${key}`)
@@ -42,7 +42,7 @@ test('reports an endpoint that is not a URL', () => {
   )
 })
 
-describe('where a trace can be looked at and asked for', () => {
+describe("the address of a trace's page and API", () => {
   const id = '0af7651916cd43dd8448eb211c80319c'
 
   test.each([

@@ -13,19 +13,19 @@ test.each([
   ['https://host.test/v1/traces?tenant=a', 'https://host.test/v1/traces?tenant=a'],
   ['https://host.test/v1', 'https://host.test/v1/v1/traces'],
   ['HTTP://HOST.test:80', 'http://host.test/v1/traces'],
-])('traces for %s go to %s', (endpoint, url) => {
+])('sends traces for %s to %s', (endpoint, url) => {
   expect(signalUrl(endpoint, 'traces')).toBe(url)
 })
 
 test.each([
   ['http://127.0.0.1:4318', 'http://127.0.0.1:4318/v1/metrics'],
   ['http://127.0.0.1:4318/v1/traces', 'http://127.0.0.1:4318/v1/metrics'],
-])('metrics for %s go to %s', (endpoint, url) => {
+])('sends metrics for %s to %s', (endpoint, url) => {
   expect(signalUrl(endpoint, 'metrics')).toBe(url)
 })
 
 test.each(['localhost:4318', '127.0.0.1:4318', 'grpc://host:4317', '', 'http://', 'file:///etc/passwd'])(
-  '%o is no endpoint',
+  'rejects %o as an endpoint',
   endpoint => {
     expect(signalUrl(endpoint, 'traces')).toBeUndefined()
   },
@@ -36,7 +36,7 @@ test.each([
   ['http://host.test/v1/metrics', 'http://host.test/v1/metrics'],
   ['http://host.test', 'http://host.test/'],
   ['localhost:4318', undefined],
-])('as it is, %s goes to %s', (endpoint, url) => {
+])('sends as is from %s to %s', (endpoint, url) => {
   expect(exactUrl(endpoint)).toBe(url)
 })
 

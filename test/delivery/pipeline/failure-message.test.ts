@@ -38,7 +38,7 @@ test.each([
     { kind: 'file', code: 'EACCES', path: '/a/b' },
     'it may not be written (EACCES). Make it writable or choose another path;',
   ],
-] as const)('%o reads: %s', (failure, expected) => {
+] as const)('formats %o as: %s', (failure, expected) => {
   const line = describeFailure(facts, 'traces', failure)
   expect(line).toContain(expected)
   expect(line).not.toMatch(/pw|abc|\n/)

@@ -2,7 +2,7 @@ import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@o
 import { afterEach, expect, test, vi } from 'vitest'
 import { OtlpSender, type OtlpTarget } from '../../../src/delivery/pipeline/otlp-sender.ts'
 import { OtlpSpanSink } from '../../../src/delivery/pipeline/otlp-sinks.ts'
-import { createResource, createTracerProvider } from '../../../src/delivery/pipeline/providers.ts'
+import { createResource, createSdkTracerProvider } from '../../../src/delivery/pipeline/providers.ts'
 import { SpanLine } from '../../../src/delivery/trace-log/span-line.ts'
 import type { OtlpSink, SinkBehaviour } from '../../support/otlp-sink.ts'
 import { backend, countPoint, openPipeline, pipelineSettings, recordSpans, startSink } from './pipeline-fixture.ts'
@@ -32,7 +32,7 @@ function openFor(server: OtlpSink, target: Partial<OtlpTarget> = {}): OtlpSpanSi
 function lineOf(name: string): SpanLine {
   const settings = pipelineSettings()
   const memory = new InMemorySpanExporter()
-  const provider = createTracerProvider({
+  const provider = createSdkTracerProvider({
     settings,
     resource: createResource(settings, {}),
     spanProcessors: [new SimpleSpanProcessor(memory)],
@@ -88,10 +88,10 @@ test('never sends a request that was aborted before it was made, nor confuses it
 })
 
 const TROUBLES: readonly (readonly [string, SinkBehaviour])[] = [
-  ['that never come', { kind: 'hanging' }],
-  ['that are cut off', { kind: 'reset' }],
-  ['that are too long', { kind: 'ok', body: 'x'.repeat(5_000_000) }],
-  ['that ask for patience', { kind: 'status', status: 503, headers: { 'retry-after': '60' } }],
+  ['never arriving', { kind: 'hanging' }],
+  ['cut off', { kind: 'reset' }],
+  ['too long', { kind: 'ok', body: 'x'.repeat(5_000_000) }],
+  ['with a Retry-After', { kind: 'status', status: 503, headers: { 'retry-after': '60' } }],
 ]
 
 test.each(TROUBLES)(`delivers later spans after ${MANY} answers %s`, async (_what, behaviour) => {

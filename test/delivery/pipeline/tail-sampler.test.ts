@@ -72,7 +72,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.1', '1.0'])
   })
 
-  test('that is not kept waits for its open spans, which may be kept', () => {
+  test('waits for its open spans if it is not kept, because they may be', () => {
     const { begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end({ ...ROOT, reason: 'none' })
@@ -81,7 +81,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.0', '1.1'])
   })
 
-  test('that is not kept is dropped with its late spans', () => {
+  test('is dropped with its late spans if it is not kept', () => {
     const { begin, end, sent } = watched()
     begin(ROOT)
     end({ ...ROOT, reason: 'none' })
@@ -90,7 +90,7 @@ describe('a trace', () => {
     expect(sent).toEqual([])
   })
 
-  test('without a decision is sent when no span is open', () => {
+  test('is sent without a decision when no span is open', () => {
     const { begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end(CHILD)
@@ -99,7 +99,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.1', '1.0'])
   })
 
-  test('of several turns is sampled turn by turn', () => {
+  test('is sampled turn by turn if it has several', () => {
     const { begin, end, sent } = watched()
     for (const [span, reason] of ['none', 'error', 'none'].entries()) {
       begin({ trace: 1, span })
@@ -108,7 +108,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.1'])
   })
 
-  test('that is not sampled is ignored', () => {
+  test('is ignored if it is not sampled', () => {
     const { holder, sent } = watched()
     const span = spanOf(ROOT)
     const unsampled = { ...span, spanContext: () => ({ ...span.spanContext(), traceFlags: 0 }) } as typeof span
@@ -133,7 +133,7 @@ describe('a trace', () => {
     expect(sent).toEqual([])
   })
 
-  test('goes at that end when another turn in it is open, which nobody has judged', () => {
+  test('is sent at that end while another, undecided turn in it is open', () => {
     const { holder, begin, end, sent } = watched()
     holder.decideEarly = () => 'none'
     begin(ROOT, CHILD)
@@ -143,7 +143,7 @@ describe('a trace', () => {
   })
 })
 
-describe('what a process reads again of one before it that had no log', () => {
+describe('spans that a process reads again of a predecessor without a log', () => {
   /** As the holder is where it does: `isReading` until all has been read. */
   function readingAgain() {
     const reading = { isReading: true }
@@ -159,7 +159,7 @@ describe('what a process reads again of one before it that had no log', () => {
   test.each([
     ['none', []],
     ['error', ['1.1', '1.2', '1.0']],
-  ])('is judged with what comes after it: %s', (reason, expected) => {
+  ])('is decided with later spans: %s', (reason, expected) => {
     const { sent, holder, reading, end } = readingAgain()
     end(CHILD)
     reading.isReading = false
@@ -169,7 +169,7 @@ describe('what a process reads again of one before it that had no log', () => {
     expect(sent).toEqual(expected)
   })
 
-  test('was sent when it was judged, and what goes on in it is sent', () => {
+  test('was sent at its decision, and later spans are sent', () => {
     const { sent, reading, end } = readingAgain()
     end(CHILD)
     end({ ...ROOT, reason: 'error' })
@@ -178,7 +178,7 @@ describe('what a process reads again of one before it that had no log', () => {
     expect(sent).toEqual(['1.2'])
   })
 
-  test('was let go when it was judged, and with it what goes on', () => {
+  test('was dropped at its decision, as are later spans', () => {
     const { sent, reading, end } = readingAgain()
     end({ ...ROOT, reason: 'none' })
     end(CHILD)
@@ -206,7 +206,7 @@ describe('tracestate', () => {
     ['rate', 'acme=1,ot=rv:6e6d1a75832a2f', 'ot=th:8;rv:6e6d1a75832a2f,acme=1'],
     ['error', 'ot=th:c', 'ot=th:c'],
     ['rate', 'ot=th:4;rv:1', 'ot=th:8;rv:1'],
-  ])('of a trace that is kept for %s, where a caller has said %j', (reason, told, expected) => {
+  ])('is set for a trace kept for %s, with %j from the caller', (reason, told, expected) => {
     const { holder, states } = watched(PLENTY, '80000000000000')
     holder.onStart(spanOf(ROOT))
     holder.onEnd(spanOf({ ...ROOT, reason }, state(told)))
@@ -214,11 +214,11 @@ describe('tracestate', () => {
   })
 })
 
-describe('when there is no room', () => {
+describe('a full buffer', () => {
   const fill = (trace: number, spans: number): Told[] => Array.from({ length: spans }, (_, span) => ({ trace, span }))
   const ONE = estimatedBytes(spanOf(ROOT))
 
-  test('the largest trace is judged by what is known of it, and what follows goes its way', () => {
+  test('decides the largest trace by its known state, and treats its later spans alike', () => {
     const { holder, begin, end, sent } = watched(4 * ONE)
     const asked: string[] = []
     holder.decideEarly = traceId => {
@@ -233,14 +233,14 @@ describe('when there is no room', () => {
     expect(sent.length).toBe(5)
   })
 
-  test('one that nobody can judge is sent', () => {
+  test('sends a trace without any decision', () => {
     const { begin, end, sent } = watched(2 * ONE)
     begin(...fill(1, 4))
     end(...fill(1, 3))
     expect(sent).toEqual(['1.0', '1.1', '1.2'])
   })
 
-  test('one whose turn is over and not worth it is let go, though a child agent is at work', () => {
+  test('drops a trace whose ended turn is not kept, though a child agent is running', () => {
     const { begin, end, sent } = watched(3 * ONE)
     begin(...fill(1, 6))
     end({ trace: 1, span: 0, reason: 'none' }, ...fill(1, 5).slice(1))
@@ -249,7 +249,7 @@ describe('when there is no room', () => {
     expect(sent).toEqual([])
   })
 
-  test('so is what comes late to one that was let go', () => {
+  test('drops late spans of a dropped trace', () => {
     const { begin, end, sent } = watched(2 * ONE)
     begin(ROOT)
     end({ ...ROOT, reason: 'none' })
@@ -258,7 +258,7 @@ describe('when there is no room', () => {
     expect(sent).toEqual([])
   })
 
-  test('a turn that is worth it takes back that its trace is not: what comes from then on goes', () => {
+  test('sends the later spans of a dropped trace once a turn of it is kept', () => {
     const { holder, begin, end, sent } = watched(2 * ONE)
     holder.decideEarly = () => 'none'
     begin(...fill(1, 6))
@@ -269,7 +269,7 @@ describe('when there is no room', () => {
   })
 })
 
-test('whatever the order, a trace is sent whole and once, or not at all', () => {
+test('sends a trace whole and once, or not at all, in any order', () => {
   const traces = fc.array(
     fc.record({
       spans: fc.integer({ min: 1, max: 5 }),

@@ -47,8 +47,8 @@ const QUIET: PluginOptions = { prometheus: false }
 /** For those who wait in vain. */
 const QUICK: PluginOptions = { ...QUIET, force_flush_wait_ms: 50 }
 
-describe('processors', () => {
-  test('see our spans, and are flushed and shut down with the pipeline', async () => {
+describe('a processor', () => {
+  test('receives our spans, and is flushed and shut down with the pipeline', async () => {
     const exporter = new InMemorySpanExporter()
     const own = new SimpleSpanProcessor(exporter)
     const [flush, shutdown] = [vi.spyOn(own, 'forceFlush'), vi.spyOn(own, 'shutdown')]
@@ -63,7 +63,7 @@ describe('processors', () => {
     expect(lines).toEqual([])
   })
 
-  test('see no secret', async () => {
+  test('receives no secret', async () => {
     const own = processor()
     const { plugin } = scratchPlugin({ ...QUIET, spanProcessors: [own] })
     plugin.emit('pre_llm_call', { session_id: 's1', user_message: 'with ghp_example0000000000example0000000000' })
@@ -72,7 +72,7 @@ describe('processors', () => {
     expect(JSON.stringify(own.ended.map(({ attributes }) => attributes))).not.toContain('ghp_')
   })
 
-  test('that throw lose no span and do not affect the others', async () => {
+  test('loses no span and does not affect the others if it throws', async () => {
     const own = processor()
     const bad = processor({ onStart: boom, onEnd: boom, forceFlush: boom, shutdown: boom })
     const { plugin, lines } = scratchPlugin({ ...QUIET, spanProcessors: [bad, own] })
@@ -85,7 +85,7 @@ describe('processors', () => {
     expect(lines.sort()).toEqual(['forceFlush', 'onEnd', 'onStart', 'shutdown'].map(line))
   })
 
-  test('that reject or never settle delay a flush by at most force_flush_wait_ms', async () => {
+  test('delays a flush by at most force_flush_wait_ms if it rejects or never settles', async () => {
     const rejecting = processor({ forceFlush: () => Promise.reject(new Error('no')), shutdown: never })
     const hanging = processor({ forceFlush: never, shutdown: () => Promise.reject(new Error('no')) })
     const { plugin, lines } = scratchPlugin({ ...QUICK, spanProcessors: [rejecting, hanging] })
@@ -103,8 +103,8 @@ describe('processors', () => {
   })
 })
 
-describe('metric readers', () => {
-  test('collect our metrics, and are flushed and shut down with the pipeline', async () => {
+describe('a metric reader', () => {
+  test('collects our metrics, and is flushed and shut down with the pipeline', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
     const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
     const { plugin, lines } = scratchPlugin({ ...QUIET, metricReaders: [reader] })
@@ -122,7 +122,7 @@ describe('metric readers', () => {
     expect(lines).toEqual([])
   })
 
-  test('that throw or never settle affect nothing else', async () => {
+  test('affects nothing else if it throws or never settles', async () => {
     const good = new ManualReader()
     const methods = { forceFlush: never, shutdown: boom, selectAggregation: boom, selectAggregationTemporality: boom }
     const bad = Object.assign(new ManualReader(), methods, { setMetricProducer: boom, selectCardinalityLimit: boom })
@@ -140,7 +140,7 @@ describe('metric readers', () => {
   })
 })
 
-describe('what cannot be used is one line', () => {
+describe('an unusable extension', () => {
   test.each<[string, object, string]>([
     ['no list', { spanProcessors: processor() }, 'spanProcessors: expected a list; nothing is added'],
     [
@@ -154,14 +154,14 @@ describe('what cannot be used is one line', () => {
       'metricReaders[0]: expected an object with the methods setMetricProducer, collect; it is left out',
     ],
     ['no function', { enrich: { a: 1 } }, 'enrich: expected a function; nothing is added to the spans'],
-  ])('%s', async (_, options, line) => {
+  ])('is reported in one line: %s', async (_, options, line) => {
     const { plugin, lines } = scratchPlugin({ ...QUIET, ...options })
     await tellTurn(plugin)
     expect(lines).toEqual([line])
     expect(plugin.stats().hooks.ok).toBe(5)
   })
 
-  test('where providers are handed in, which have processors and readers of their own', () => {
+  test('is reported in one line if providers are passed in, which have processors and readers of their own', () => {
     const handedIn = { tracerProvider: trace.getTracerProvider(), meterProvider: metricsApi.getMeterProvider() }
     const { lines } = scratchPlugin({ ...handedIn, spanProcessors: [processor()], metricReaders: [new ManualReader()] })
     expect(lines).toEqual([

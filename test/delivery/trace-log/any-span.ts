@@ -84,7 +84,7 @@ const anyTime = fc.oneof(
 )
 
 /** What is done to a span between its start and its end. */
-interface SpanPlan {
+export interface SpanPlan {
   readonly tracer: 0 | 1 | 2
   readonly name: string
   readonly kind: SpanKind
@@ -112,6 +112,8 @@ function planOf(text: fc.Arbitrary<string>, number: fc.Arbitrary<number>): fc.Ar
     endAt: anyTime,
   })
 }
+
+export const anyPlans: fc.Arbitrary<SpanPlan[]> = fc.array(planOf(anyText, anyNumber), { minLength: 1, maxLength: 4 })
 
 /** Spans that the SDK itself recorded, of two resources and three scopes. */
 function recorded(plans: readonly SpanPlan[], resource: Attributes, isOver = true): ReadableSpan[] {

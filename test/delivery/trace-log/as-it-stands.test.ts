@@ -35,8 +35,8 @@ function resourceSpans(texts: readonly string[]): unknown[] {
   return texts.flatMap(text => (JSON.parse(text) as { resourceSpans: unknown[] }).resourceSpans)
 }
 
-describe('the line of the log is what a backend of http/json gets', () => {
-  test('live', async () => {
+describe('the line of the log is sent as is to a backend of http/json', () => {
+  test('sends it live', async () => {
     const directory = await scratchDirectory()
     const server = await startSink()
     const backends = [backend('otlp', server.url, { protocol: 'http/json', metrics: false })]
@@ -47,7 +47,7 @@ describe('the line of the log is what a backend of http/json gets', () => {
     expect(server.spanNames).toEqual(['one', 'two'])
   })
 
-  test('after an outage, without being read', async () => {
+  test('sends it after an outage, without parsing', async () => {
     const directory = await scratchDirectory()
     const read = vi.spyOn(LineParser.prototype, 'read')
     const server = await startSink({ kind: 'status', status: 401 })
@@ -67,7 +67,7 @@ describe('the line of the log is what a backend of http/json gets', () => {
   })
 })
 
-test('protobuf is made once for all backends that want it', async () => {
+test('builds protobuf once for all backends that use it', async () => {
   const [one, two] = [await startSink(), await startSink()]
   const protobuf = { protocol: 'http/protobuf', metrics: false } as const
   const backends = [
@@ -97,11 +97,11 @@ async function left(lines: readonly string[]) {
   return directory
 }
 
-describe('a line that only looks whole costs that line', () => {
+describe('a line that only looks whole', () => {
   test.each([
     ['among others', [good('a'), good('b'), damaged, good('c')], 6],
     ['alone', [damaged], 0],
-  ])('%s, and is told of', async (_, lines, recovered) => {
+  ])('costs that line and is reported: %s', async (_, lines, recovered) => {
     const server = await startSink()
     server.refuseBadJson = true
     const said = new Lines()
@@ -117,7 +117,7 @@ describe('a line that only looks whole costs that line', () => {
     expect(said.said).toEqual([expect.stringContaining('damaged lines of')])
   })
 
-  test('for a backend of protobuf, which never sees it', async () => {
+  test('costs that line for a backend of protobuf, which never receives it', async () => {
     const server = await startSink()
     const said = new Lines()
     const backends = [backend('otlp', server.url, { protocol: 'http/protobuf', metrics: false })]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeServer, names, openScene, status } from './spooled-queue.ts'
 
-test('a host that is busy for seconds is not taken for a disk that hangs', async () => {
+test('does not mistake a host that is busy for seconds for a disk that hangs', async () => {
   const scene = openScene({ jaeger: new FakeServer(status(503)) }, { batch: { maxQueueSize: 64 } })
   scene.record('first')
   // Until the write is under way in another thread.

@@ -31,7 +31,7 @@ function nested(depth: number): string {
   return '{"arrayValue":{"values":['.repeat(depth) + ']}}'.repeat(depth)
 }
 
-test('what the damaged lines are made of is sound', () => {
+test('builds damaged lines from a sound one', () => {
   expect(new LineParser().read(lineWith(SPAN)).kind).toBe('spans')
   expect(new LineParser().read(withValue({ stringValue: SECRET })).kind).toBe('spans')
   expect(new LineParser().read(withValue({})).kind).toBe('spans')
@@ -109,7 +109,7 @@ describe('a line is damaged by', () => {
   })
 })
 
-test('a key of the prototype changes no prototype', () => {
+test('changes no prototype by a key of the prototype', () => {
   const line = lineWith(SPAN).replace('"kind"', '"__proto__":{"polluted":true},"kind"')
   const read = new LineParser().read(line)
   expect('spans' in read && read.spans).toHaveLength(2)
@@ -129,7 +129,7 @@ function replaced(value: unknown, place: number, by: unknown): unknown {
   return walk(value)
 }
 
-describe('whatever a line is', () => {
+describe('any line', () => {
   const odd = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom(null, -1, 1e300, '', '-1', '9'.repeat(30), [[]], { stringValue: 1 }, { intValue: '7' }),

@@ -144,7 +144,7 @@ test('counts spans of a removed file as lost', async () => {
 })
 
 describe('a file system that is gone (a stale handle)', () => {
-  test('is a failure like others: nothing is rejected, and delivery goes on', async () => {
+  test('is a failure like others: nothing is rejected, and delivery continues', async () => {
     const server = new FakeServer()
     const scene = sceneOf(server)
     scene.record('one')
@@ -161,7 +161,7 @@ describe('a file system that is gone (a stale handle)', () => {
     expect(server.taken.sort()).toEqual(['one', 'three', 'two'])
   })
 
-  test('does not throw at whoever ends a span', async () => {
+  test('does not throw in the code that ends a span', async () => {
     const server = new FakeServer()
     const scene = sceneOf(server, { batch: { maxQueueSize: 4, maxExportBatchSize: 4 } })
     scene.record('one')
@@ -173,7 +173,7 @@ describe('a file system that is gone (a stale handle)', () => {
   })
 })
 
-test('an open span that cannot be written down costs its note, not the log', async () => {
+test('loses the note of an open span that cannot be written, not the log', async () => {
   const server = new FakeServer()
   const scene = sceneOf(server)
   const tracer = new BasicTracerProvider({ spanProcessors: [scene.store.traceLog] }).getTracer('test')
@@ -210,8 +210,8 @@ async function givenUp(failing: (code: string) => () => void, meanwhile: (scene:
   return scene
 }
 
-describe('a write that comes back after it was given up', () => {
-  test('does not spoil what was written in its place', async () => {
+describe('a write that returns after it was given up', () => {
+  test('does not damage later data in its place', async () => {
     const scene = await givenUp(once, ({ record, store }) => {
       record('a')
       store.traceLog.flushSync()
@@ -222,7 +222,7 @@ describe('a write that comes back after it was given up', () => {
     expect(storedNames(scene.directory)).toEqual(expect.arrayContaining(['first', 'a']))
   })
 
-  test('is taken out again: what was in it counts as lost', async () => {
+  test('is removed again: its content counts as lost', async () => {
     const scene = await givenUp(always, () => undefined)
     await scene.close()
     expect(scene.queue.counts()).toMatchObject({ dropped: 1 })
@@ -234,7 +234,7 @@ describe('a write that comes back after it was given up', () => {
   })
 })
 
-test('a segment is not let go while the next one does not say what is open', async () => {
+test('keeps a segment until the next one notes the open spans', async () => {
   const scene = sceneOf(new FakeServer(), { maxBytes: 1 << 20, batch: { maxExportBatchSize: 8 } })
   const open = names(12, 'open').map(name => scene.start(name))
   await scene.flush()
@@ -274,7 +274,7 @@ function copyOfState(directory: string): string {
   return state
 }
 
-test('a checkpoint that changes hands while the log is pruned keeps its segment', async () => {
+test('keeps a segment if its checkpoint changes owners while the log is pruned', async () => {
   const state = scratch()
   const segment = '1000-7'
   mkdirSync(join(state, 'traces'))
@@ -299,7 +299,7 @@ test('a checkpoint that changes hands while the log is pruned keeps its segment'
   expect(readdirSync(join(state, 'traces'))).toEqual([`${segment}.jsonl`])
 })
 
-test('spans that are in memory only when the process ends at once count as lost', async () => {
+test('counts spans as lost that are only in memory when the process ends at once', async () => {
   const directory = scratch()
   const localLog = { directory, maxBytes: 1 << 28, maxAgeHours: 1000, flushMillis: 1000 }
   const pipeline = openPipeline({ backends: [backend('jaeger', DEAD_URL)], localLog })

@@ -28,8 +28,8 @@ async function printed(spans: readonly ReadableSpan[]): Promise<string> {
   return lines.join('')
 }
 
-describe('spans that are read back', () => {
-  test('are the same to both serializers of OpenTelemetry', () => {
+describe('a span that is read back', () => {
+  test('is the same to both serializers of OpenTelemetry', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         const read = reread(spans)
@@ -40,7 +40,7 @@ describe('spans that are read back', () => {
     )
   })
 
-  test('are the same to our own, and once more', () => {
+  test('is the same to our own, and once more', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         expect(lineOf(reread(reread(spans)))).toBe(lineOf(spans))
@@ -48,7 +48,7 @@ describe('spans that are read back', () => {
     )
   })
 
-  test('are the same to the console', async () => {
+  test('is the same to the console', async () => {
     await fc.assert(
       fc.asyncProperty(anySpans, async spans => {
         // In the order of a line, which is by resource and scope.
@@ -59,7 +59,7 @@ describe('spans that are read back', () => {
     )
   })
 
-  test('have ended, and lasted as long', () => {
+  test('has ended, and has its duration', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         for (const read of reread(spans)) {
@@ -70,7 +70,7 @@ describe('spans that are read back', () => {
     )
   })
 
-  test('of different lines share their resource and scope', () => {
+  test('shares resource and scope with spans of other lines', () => {
     const parser = new LineParser()
     const [first, second] = [spanWith(), spanWith()].map(span => reread([span], parser)[0] as ReadableSpan)
     expect(first?.resource).toBe(second?.resource)
@@ -78,7 +78,7 @@ describe('spans that are read back', () => {
     expect(first?.resource.attributes).toEqual({ 'service.name': 'test' })
   })
 
-  test('keep apart what differs in its schema only', () => {
+  test('is kept apart from spans whose schema alone differs', () => {
     const parser = new LineParser()
     const schemas = [undefined, 'https://schemas.test/1', 'https://schemas.test/2']
     const read = schemas.map(schemaUrl => {
@@ -93,18 +93,18 @@ describe('spans that are read back', () => {
     expect(read.map(span => span?.resource.schemaUrl)).toEqual(schemas)
   })
 
-  test('keep the flags of their trace', () => {
+  test('keeps the flags of its trace', () => {
     const context = spanWith().spanContext()
     const [read] = reread([spanWith({ spanContext: () => ({ ...context, traceFlags: 3 }) })])
     expect(read?.spanContext().traceFlags).toBe(3)
   })
 
-  test('last no time where they end before they start', () => {
+  test('has no duration if it ends before it starts', () => {
     const [read] = reread([spanWith({ startTime: [1_795_256_100, 5], endTime: [1_795_256_100, 4] })])
     expect(read).toMatchObject({ duration: [0, 0], endTime: [1_795_256_100, 4] })
   })
 
-  test('do not share without bound', () => {
+  test('shares within bounds', () => {
     const parser = new LineParser()
     const read = (name: string): unknown =>
       reread([spanWith({ instrumentationScope: { name } })], parser)[0]?.instrumentationScope
@@ -150,13 +150,13 @@ describe('the header', () => {
     )
   })
 
-  test('names the version, the marks, and to whom the segment is owed', () => {
+  test('names the version, the marks, and the backends of the segment', () => {
     expect(JSON.parse(headerJson(MARKS, new Map([['jaeger', 'there']])))).toEqual({
       'hookspan.segment': { version: 1, marks: MARKS, backends: { jaeger: 'there' } },
     })
   })
 
-  test('of a later version may say more, or less', () => {
+  test('may have more or fewer fields in a later version', () => {
     const later = { 'hookspan.segment': { version: 2, codec: 'none', marks: { spanKind: 'x.kind', colour: 'red' } } }
     expect(new LineParser().read(JSON.stringify(later))).toEqual({
       kind: 'header',
@@ -173,7 +173,7 @@ test.each([
   ['white space', ' \t\r'],
   ['an object that says nothing', '{}'],
   ['metrics', '{"resourceMetrics":[]}'],
-])('%s is another line', (_, text) => {
+])('is another line than %s', (_, text) => {
   expect(new LineParser().read(text)).toEqual({ kind: 'other' })
 })
 
@@ -206,11 +206,11 @@ describe('a span of a killed process', () => {
     ['before its start', 1_795_256_100_000],
     ['at no time', Number.NaN],
     ['at the end of time', Number.POSITIVE_INFINITY],
-  ])('%s ends when it starts', (_, endAt) => {
+  ])('ends when it starts: %s', (_, endAt) => {
     expect(endedSpan(open, endAt, {})).toMatchObject({ endTime: open.startTime, duration: [0, 0] })
   })
 
-  test('is like any other when it comes from a note', () => {
+  test('is like any other if it is from a note', () => {
     fc.assert(
       fc.property(openSpans, fc.integer({ min: 0, max: 4e12 }), (spans, endAt) => {
         const ended = spansIn(new LineParser().read(noteOf(spans))).map(span => endedSpan(span, endAt, { z: '' }))

@@ -42,7 +42,7 @@ describe('a loss', () => {
     expect(await readLosses(state, 1005)).toEqual([])
   })
 
-  test('makes a private file, and none comes before it', async () => {
+  test('creates a private file, and none before it', async () => {
     const state = stateDirectory()
     const log = new LossLog(state)
     for (const none of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) log.note('jaeger', none, 'queue full')
@@ -64,7 +64,7 @@ describe('a loss', () => {
     ])
   })
 
-  test('of endless reasons is counted all the same', async () => {
+  test('is counted even with endless reasons', async () => {
     const state = stateDirectory()
     const log = new LossLog(state)
     for (let number = 0; number < 10_000; number++) log.note('jaeger', 1, `reason ${number}`)
@@ -74,7 +74,7 @@ describe('a loss', () => {
   })
 })
 
-test('a loss that waits to be written holds no process', () => {
+test('keeps no process alive while it waits to be written', () => {
   const held = (): number => process.getActiveResourcesInfo().filter(resource => resource === 'Timeout').length
   const before = held()
   const log = new LossLog(stateDirectory())
@@ -83,7 +83,7 @@ test('a loss that waits to be written holds no process', () => {
   log.save()
 })
 
-describe('in the background', () => {
+describe('writing in the background', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -92,7 +92,7 @@ describe('in the background', () => {
     vi.useRealTimers()
   })
 
-  test('a burst is written once it is over, later ones at most every 5 s', () => {
+  test('writes a burst once it is over, and later ones at most every 5 s', () => {
     const state = stateDirectory()
     const log = new LossLog(state)
     log.note('jaeger', 1, 'queue full')
@@ -114,7 +114,7 @@ describe('in the background', () => {
     expect(linesOf(state)).toHaveLength(3)
   })
 
-  test('what cannot be written is kept until it can', async () => {
+  test('keeps a loss until it can be written', async () => {
     const state = stateDirectory()
     writeFileSync(state, 'in the way')
     const log = new LossLog(state)
@@ -188,7 +188,7 @@ describe('the file', () => {
   })
 })
 
-describe('of several processes', () => {
+describe('the counts of several processes', () => {
   let built: BuiltCheckpoint
 
   beforeAll(async () => {
@@ -197,7 +197,7 @@ describe('of several processes', () => {
 
   afterAll(() => built.remove())
 
-  test('no loss is missing', async () => {
+  test('loses no loss', async () => {
     const state = stateDirectory()
     mkdirSync(dirname(state), { recursive: true })
     await built.runTogether(

@@ -45,31 +45,31 @@ describe('a token', () => {
     '11111111_22222222_33333333-100-5000-1',
     '11111111_22222222_3333333g-100-5000',
     '../../1111_22222222_33333333-100-5000',
-  ])('%j is none', token => {
+  ])('rejects %j', token => {
     expect(parseOwner(token)).toBeUndefined()
   })
 })
 
-describe('who lives', () => {
-  test('this process lives, whatever the heartbeat', () => {
+describe('the liveness of an owner', () => {
+  test('is true for this process, whatever the heartbeat', () => {
     expect(isAlive(SELF, 0, NOW, machine({ runs: false }))).toBe(true)
     expect(isAlive(thisOwner(), 0, Date.now())).toBe(true)
   })
 
-  test('an owner without a running process is dead', () => {
+  test('is false without a running process', () => {
     expect(isAlive(OTHER, NOW, NOW, machine({ runs: false }))).toBe(false)
   })
 
-  test('an owner whose pid was reused is dead', () => {
+  test('is false if the pid was reused', () => {
     expect(isAlive(OTHER, NOW, NOW, machine({ birth: '6001' }))).toBe(false)
     expect(isAlive({ ...SELF, birth: '1' }, NOW, NOW, machine({ birth: SELF.birth }))).toBe(false)
   })
 
-  test('the process with the same place, pid and birth, whatever the heartbeat', () => {
+  test('is true for the process with the same place, pid and birth, whatever the heartbeat', () => {
     expect(isAlive(OTHER, 0, NOW, machine())).toBe(true)
   })
 
-  test('an owner before a restart of the host is dead', () => {
+  test('is false before a restart of the host', () => {
     expect(isAlive({ ...OTHER, place: '11111111_99999999_33333333' }, NOW, NOW, machine())).toBe(false)
     expect(isAlive({ ...OTHER, place: '11111111_99999999_44444444' }, NOW, NOW, machine())).toBe(false)
   })
@@ -81,7 +81,7 @@ describe('who lives', () => {
     ['a host whose boot is not known', '11111111_0_33333333', SELF],
     ['a host, where our boot is not known', OTHER.place, { ...SELF, place: '11111111_0_33333333' }],
     ['a host without a name', '0_88888888_33333333', { ...SELF, place: '0_22222222_33333333' }],
-  ])('the owner in %s as long as its heart beats', (_, place, self) => {
+  ])('is true in %s as long as its heart beats', (_, place, self) => {
     const probes = machine({ self, runs: false })
     expect(isAlive({ ...OTHER, place }, FRESH, NOW, probes)).toBe(true)
     expect(isAlive({ ...OTHER, place }, STALE, NOW, probes)).toBe(false)
@@ -91,13 +91,13 @@ describe('who lives', () => {
     ['of the owner', { ...OTHER, birth: '0' }, OTHER.birth],
     ['of the process', OTHER, '0'],
     ['of both', { ...OTHER, birth: '0' }, '0'],
-  ])('where a process has the pid and the birth %s is not known, its heartbeat tells', (_, owner, birth) => {
+  ])('follows the heartbeat if it is unknown whether a process has the pid and the birth %s', (_, owner, birth) => {
     expect(isAlive(owner, FRESH, NOW, machine({ birth }))).toBe(true)
     expect(isAlive(owner, STALE, NOW, machine({ birth }))).toBe(false)
     expect(isAlive(owner, FRESH, NOW, machine({ birth, runs: false }))).toBe(false)
   })
 
-  test('a clock that runs ahead does not keep an owner alive for ever', () => {
+  test('ends for an owner whose clock runs ahead, too', () => {
     const far = { ...OTHER, place: '99999999_88888888_33333333' }
     expect(isAlive(far, NOW + 60 * MINUTE_MILLIS, NOW, machine())).toBe(true)
     expect(isAlive(far, NOW + 48 * 60 * MINUTE_MILLIS, NOW, machine())).toBe(false)
@@ -121,7 +121,7 @@ describe('real processes', () => {
 
   const WAITING = 'console.log("here"); setInterval(() => {}, 1000)'
 
-  test('a child lives until it is killed', async () => {
+  test('finds a child alive until it is killed', async () => {
     const { child } = await start(process.execPath, '-e', WAITING)
     const pid = child.pid ?? 0
     const owner = { ...thisOwner(), pid, birth: systemProbes.birthOf(pid) }
@@ -131,7 +131,7 @@ describe('real processes', () => {
     expect(isAlive(owner, Date.now(), Date.now())).toBe(false)
   })
 
-  test('a process of another user runs', () => {
+  test('finds a process of another user running', () => {
     const denied = Object.assign(new Error('not permitted'), { code: 'EPERM' })
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
       throw denied
@@ -145,18 +145,18 @@ describe('real processes', () => {
     }
   })
 
-  test('the birth of a process that there is not is unknown', () => {
+  test('finds no birth of a process that does not exist', () => {
     expect(systemProbes.birthOf(2 ** 31 - 1)).toBe('0')
   })
 
-  test.runIf(IS_LINUX)('the name of a program does not hide its birth', async () => {
+  test.runIf(IS_LINUX)('finds the birth of a program with any name', async () => {
     const { child } = await start(process.execPath, '-e', `process.title = 'a) Z 1 (2 3'; ${WAITING}`)
     const born = BigInt(systemProbes.birthOf(child.pid ?? 0))
     expect(born).toBeGreaterThanOrEqual(BigInt(thisOwner().birth))
     expect(systemProbes.isRunning(child.pid ?? 0)).toBe(true)
   })
 
-  test.runIf(IS_LINUX)('a zombie is dead, although its pid is taken', async () => {
+  test.runIf(IS_LINUX)('finds a zombie dead, although its pid is taken', async () => {
     // The shell becomes a program that never asks after the child it has got.
     const { child, line } = await start('sh', '-c', 'sleep 60 & echo $!; exec sleep 60')
     const pid = Number(line)
@@ -168,7 +168,7 @@ describe('real processes', () => {
     expect(process.kill(pid, 0)).toBe(true)
   })
 
-  test.runIf(IS_LINUX)('our own place and birth are known', () => {
+  test.runIf(IS_LINUX)('finds our own place and birth', () => {
     expect(thisOwner().place.split('_')).not.toContain('0')
     expect(thisOwner()).toMatchObject({ pid: process.pid, birth: systemProbes.birthOf(process.pid) })
     expect(Number(thisOwner().birth)).toBeGreaterThan(0)

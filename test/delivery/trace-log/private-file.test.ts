@@ -48,7 +48,7 @@ async function delivered(directory: string): Promise<{ taken: readonly string[];
 }
 
 describe('a directory that others may write to', () => {
-  test.each(['', 'traces', 'spool'])('is tightened, and one line says so: %j', async inner => {
+  test.each(['', 'traces', 'spool'])('is tightened, with one line: %j', async inner => {
     const scene = openScene({})
     const place = join(scene.directory, inner)
     mkdirSync(place, { recursive: true })
@@ -60,7 +60,7 @@ describe('a directory that others may write to', () => {
     expect(readdirSync(join(scene.directory, 'traces'))).toHaveLength(1)
   })
 
-  test('is tightened before what is in it is sent', async () => {
+  test('is tightened before its content is sent', async () => {
     const directory = await leftBehind()
     chmodSync(directory, 0o770)
     expect(await delivered(directory)).toMatchObject({
@@ -93,7 +93,7 @@ describe('a directory that others may write to', () => {
     await scene.close()
   })
 
-  test('that only others may read stays as it is', async () => {
+  test('stays as it is if others may only read it', async () => {
     const scene = openScene({})
     chmodSync(scene.directory, 0o755)
     scene.record('one')
@@ -113,7 +113,7 @@ describe('a directory that others may write to', () => {
 })
 
 describe('a symbolic link', () => {
-  test('in the place of the list of losses is not followed', async () => {
+  test('is not followed in the place of the list of losses', async () => {
     const directory = scratch()
     const other = join(scratch(), 'mine')
     writeFileSync(other, '')
@@ -130,7 +130,7 @@ describe('a symbolic link', () => {
     expect(await readLosses(directory, 0)).toMatchObject([{ backend: 'jaeger', spans: 3 }])
   })
 
-  test.each(['link', 'pipe'])('or a pipe in the place of a segment is not adopted: %s', async what => {
+  test.each(['link', 'pipe'])('is not adopted as a segment, nor is a pipe: %s', async what => {
     const directory = await leftBehind()
     const [name = ''] = readdirSync(join(directory, 'traces'))
     const path = join(directory, 'traces', name)
@@ -156,7 +156,7 @@ describe('a symbolic link', () => {
     expect(() => SegmentFile.open(directory)).toThrow()
   })
 
-  test('in the place of the debug log is not followed', async () => {
+  test('is not followed in the place of the debug log', async () => {
     const home = scratch()
     const other = join(home, 'mine')
     mkdirSync(join(home, '.local/state/hookspan'), { recursive: true, mode: 0o700 })
@@ -167,16 +167,16 @@ describe('a symbolic link', () => {
   })
 })
 
-test('a segment of another user is not adopted', () => {
+test('is not adopted if it is a segment of another user', () => {
   const path = join(scratch(), 'segment')
   writeFileSync(path, '')
   asSomebodyElse(path)
   expect(() => SegmentFile.open(path)).toThrow(expect.objectContaining({ code: 'ENOTPRIVATE' }))
 })
 
-describe('a place where no directory can be made', () => {
+describe('a path where no directory can be created', () => {
   test.each(['/proc/hookspan-nowhere/state', '/dev/fd/hookspan-nowhere/state', '/dev/null/state'])(
-    '%s: one line and its cost, no hang, and the agent goes on',
+    'costs one line and its content, no hang, and the agent continues: %s',
     async place => {
       const ended = await runHost(
         `for (const debug of [false, true]) {
@@ -198,7 +198,7 @@ describe('a place where no directory can be made', () => {
     },
   )
 
-  test('makes what is missing above it, for its owner alone', () => {
+  test('creates missing directories above it, for its owner alone', () => {
     const path = join(scratch(), 'a', 'b', 'c')
     makePrivateDirectory(path)
     makePrivateDirectory(path)

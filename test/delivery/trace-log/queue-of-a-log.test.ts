@@ -19,7 +19,7 @@ function sceneOf(server: SpanSink, options?: Parameters<typeof openScene>[1]) {
   return { ...scene, queue }
 }
 
-describe('what is pruned while it is on its way', () => {
+describe('spans pruned during their export', () => {
   /** Much more than the log holds, while nobody takes it. */
   async function overflown(server: FakeServer) {
     const scene = sceneOf(server, { maxBytes: 200_000 })
@@ -56,7 +56,7 @@ describe('what is pruned while it is on its way', () => {
   })
 })
 
-describe('an answer that comes after the deadline', () => {
+describe('an answer that arrives after the deadline', () => {
   /** Says only when it is cut off what it thinks of the spans. */
   class LateServer implements SpanSink {
     requests = 0
@@ -78,23 +78,26 @@ describe('an answer that comes after the deadline', () => {
     }
   }
 
-  test.each([413, 400])('%d: the spans stay in the log, because there is no time to find out which', async code => {
-    const server = new LateServer({ failure: { kind: 'status', status: code } })
-    const scene = sceneOf(server)
-    scene.record(...names(code === 413 ? 10 : 1))
-    await scene.store.traceLog.forceFlush()
-    void scene.queue.forceFlush()
-    await until(() => server.requests > 0)
-    await scene.store.traceLog.shutdown()
-    await scene.queue.abandon()
-    scene.store.release()
-    expect(scene.queue.counts()).toMatchObject({ dropped: 0, spooled: code === 413 ? 10 : 1 })
-    // Nor is the server asked anything more.
-    expect(server.requests).toBe(1)
-  })
+  test.each([413, 400])(
+    'keeps the spans in the log, because there is no time to find the rejected ones: %d',
+    async code => {
+      const server = new LateServer({ failure: { kind: 'status', status: code } })
+      const scene = sceneOf(server)
+      scene.record(...names(code === 413 ? 10 : 1))
+      await scene.store.traceLog.forceFlush()
+      void scene.queue.forceFlush()
+      await until(() => server.requests > 0)
+      await scene.store.traceLog.shutdown()
+      await scene.queue.abandon()
+      scene.store.release()
+      expect(scene.queue.counts()).toMatchObject({ dropped: 0, spooled: code === 413 ? 10 : 1 })
+      // Nor is the server asked anything more.
+      expect(server.requests).toBe(1)
+    },
+  )
 })
 
-test('a server that worked and then answers 500 to everything, empty requests as well, costs no span', async () => {
+test('costs no span of a server that worked and then answers 500 to everything, also to empty requests', async () => {
   const server = new FakeServer()
   const scene = sceneOf(server, { pauseScale: 0.000_01 })
   scene.record('first')
@@ -109,7 +112,7 @@ test('a server that worked and then answers 500 to everything, empty requests as
   expect(server.taken.toSorted()).toEqual(['first', ...names(4)])
 })
 
-test('a server that comes to its senses between a span and the empty request costs no span', async () => {
+test('costs no span of a server that recovers between a span and the empty request', async () => {
   const server = new FakeServer()
   const scene = sceneOf(server, { pauseScale: 0.000_01 })
   let isWell = false
@@ -123,7 +126,7 @@ test('a server that comes to its senses between a span and the empty request cos
   expect(server.taken).toEqual(['alone'])
 })
 
-test('a server that takes one half and then answers 500 to everything costs no span', async () => {
+test('costs no span of a server that accepts one half and then answers 500 to everything', async () => {
   const server = new FakeServer()
   const scene = sceneOf(server, { pauseScale: 0.000_01 })
   server.answer = spans => {
@@ -138,7 +141,7 @@ test('a server that takes one half and then answers 500 to everything costs no s
   expect(server.taken.toSorted()).toEqual(names(4))
 })
 
-test('a segment with many damaged lines is complained of once', async () => {
+test('reports a segment with many damaged lines once', async () => {
   const directory = scratch()
   mkdirSync(join(directory, 'traces'))
   const good = `${lineOf(Array.from({ length: 100 }, () => spanWith()))}\n`
@@ -158,7 +161,7 @@ test('a segment with many damaged lines is complained of once', async () => {
   expect(lines.said).toHaveLength(1)
 })
 
-test('a cursor beyond the end of a file that a machine lost the end of does not hide what is appended', async () => {
+test('finds appended lines behind a cursor beyond the end of a file that a machine truncated', async () => {
   const directory = scratch()
   const first = sceneOf(new FakeServer(), { directory })
   const open = first.start('open')
@@ -194,7 +197,7 @@ test('a cursor beyond the end of a file that a machine lost the end of does not 
   expect(server.taken).toEqual(['open'])
 })
 
-test('what ends after everything was given up is counted', async () => {
+test('counts spans that end after everything was given up', async () => {
   const scene = sceneOf(new FakeServer(down))
   scene.record('one')
   await scene.queue.abandon()
@@ -204,7 +207,7 @@ test('what ends after everything was given up is counted', async () => {
   expect(scene.queue.counts()).toMatchObject({ delivered: 0, queued: 0, spooled: 1 })
 })
 
-test('an open span that is noted is no backlog', async () => {
+test('treats a noted open span as no backlog', async () => {
   const scene = sceneOf(new FakeServer())
   scene.record('one')
   await scene.flush()
@@ -215,7 +218,7 @@ test('an open span that is noted is no backlog', async () => {
   await scene.close()
 })
 
-test('an outage is looked at again within a minute, whatever it was answered with', async () => {
+test('probes an outage within a minute, whatever the answers were', async () => {
   const failed = vi.spyOn(BackOff.prototype, 'failed')
   const server = new FakeServer(status(500))
   const scene = sceneOf(server, { pauseScale: 0.000_01 })

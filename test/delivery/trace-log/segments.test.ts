@@ -3,7 +3,7 @@ import { Checkpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
 import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
 import { scratch } from './spooled-queue.ts'
 
-test('a checkpoint of the same name, of another thread of this process, is gone out of the way of', () => {
+test('avoids a checkpoint of the same name, of another thread of this process', () => {
   const state = scratch()
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
   try {

@@ -35,7 +35,7 @@ function otlpValue(value: unknown): unknown {
 }
 
 describe('the JSON of a request', () => {
-  test('says what the serializer of OpenTelemetry says', () => {
+  test("equals the output of OpenTelemetry's serializer", () => {
     fc.assert(
       fc.property(plainSpans, spans => {
         expect(JSON.parse(lineOf(spans))).toStrictEqual(JSON.parse(officialJson(spans)))
@@ -44,7 +44,7 @@ describe('the JSON of a request', () => {
     )
   })
 
-  test('is one line, and text that UTF-8 can hold, whatever is in the spans', () => {
+  test('is one line of valid UTF-8, whatever is in the spans', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         const line = lineOf(spans)
@@ -56,7 +56,7 @@ describe('the JSON of a request', () => {
     )
   })
 
-  test('of the same spans is the same the second time', () => {
+  test('is the same the second time', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         expect(lineOf(spans)).toBe(lineOf(spans))
@@ -64,7 +64,7 @@ describe('the JSON of a request', () => {
     )
   })
 
-  test('of no spans holds none', () => {
+  test('has no spans for none', () => {
     expect(lineOf([])).toBe('{"resourceSpans":[]}')
   })
 
@@ -88,7 +88,7 @@ describe('the JSON of a span', () => {
     ['less than 64 bits', -(2 ** 63), { doubleValue: -(2 ** 63) }],
     ['almost 64 bits', 2 ** 62, { intValue: 2 ** 62 }],
     ['nothing', null, {}],
-    ['what has no value in OTLP', 5n, {}],
+    ['a value without a form in OTLP', 5n, {}],
     ['bytes', new Uint8Array([1, 255]), { bytesValue: 'Af8=' }],
     [
       'an object',
@@ -101,7 +101,7 @@ describe('the JSON of a span', () => {
     expect(otlpValue(value)).toEqual(otlp)
   })
 
-  test('of a value without an end has one', () => {
+  test('has an end for a value without one', () => {
     const endless: unknown[] = []
     endless.push(endless)
     expect(() => otlpValue(endless)).not.toThrow()
@@ -126,17 +126,17 @@ describe('the JSON of a span', () => {
     ['before the epoch', [-5, 0], '0'],
     ['no number', [Number.NaN, Number.NaN], '0'],
     ['microseconds taken for milliseconds', [1.8e12, 0], '18446744073709551615'],
-  ])('a time %s', (_, time, text) => {
+  ])('has the right time: %s', (_, time, text) => {
     expect(parsed(spanWith({ startTime: time })).startTimeUnixNano).toBe(text)
   })
 
-  test('without a kind has the one that says so', () => {
+  test('has an explicit kind if it has none', () => {
     expect(parsed(spanWith({ kind: undefined as never })).kind).toBe(0)
   })
 })
 
 describe('the note of open spans', () => {
-  test('holds them where nobody looks for spans that have ended', () => {
+  test('has them where readers of ended spans do not look', () => {
     fc.assert(
       fc.property(openSpans, spans => {
         const note = JSON.parse(noteOf(spans)) as Record<string, unknown>

@@ -29,7 +29,7 @@ test('writes the protobuf of OpenTelemetry, byte for byte', () => {
   )
 })
 
-test('lengths of texts, and of what they stand in, that take one byte more', () => {
+test('encodes texts, and messages around them, whose length takes one byte more', () => {
   for (const length of [0, 1, 39, 40, 41, 100, 120, 126, 127, 128, 129, 16_250, 16_383, 16_384, 2_097_151, 2_097_152]) {
     for (const character of ['a', 'é', '中']) {
       const spans = of(character.repeat(length))
@@ -38,14 +38,14 @@ test('lengths of texts, and of what they stand in, that take one byte more', () 
   }
 })
 
-test('whole numbers that take one byte more, and negative ones', () => {
+test('encodes whole numbers that take one byte more, and negative ones', () => {
   const powers = Array.from({ length: 64 }, (_, power) => 2 ** power)
   for (const value of powers.flatMap(power => [power, power - 1, -power, 1 - power])) {
     expect(hex(of(value)), String(value)).toBe(officialProtobuf(of(value)))
   }
 })
 
-test('what only resources have: bytes, values of values, nothing', () => {
+test('encodes values that only resources have: bytes, values of values, nothing', () => {
   const values = { bytes: Uint8Array.of(1, 2, 255), many: new Uint8Array(300), nested: { a: [1, { b: 'c' }], d: null } }
   const spans = but({ resource: resourceFromAttributes(values as never) })
   expect(hex(spans)).toBe(officialProtobuf(spans))

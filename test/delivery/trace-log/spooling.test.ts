@@ -10,7 +10,7 @@ function sceneOf(server: FakeServer, options?: SceneOptions) {
   return { ...scene, queue: queue! }
 }
 
-describe('what a backend does not take', () => {
+describe('spans that a backend rejects', () => {
   test('stays in the log and is sent later, once and in order', async () => {
     const server = new FakeServer(down)
     const scene = sceneOf(server)
@@ -28,7 +28,7 @@ describe('what a backend does not take', () => {
     expect(scene.spool()).toEqual([])
   })
 
-  test('is sent a second time if the answer comes after the time limit, and counts as retried, not as lost', async () => {
+  test('is sent a second time if the answer arrives after the time limit, and counts as retried, not as lost', async () => {
     const arrived: string[] = []
     const server = new FakeServer(spans => {
       arrived.push(...spans)
@@ -101,7 +101,7 @@ describe('what a backend does not take', () => {
 })
 
 describe('ten thousand spans in one tick', () => {
-  test('are delivered, all of them, in order', async () => {
+  test('delivers all of them, in order', async () => {
     const server = new FakeServer()
     const scene = sceneOf(server)
     scene.record(...names(10_000))
@@ -111,7 +111,7 @@ describe('ten thousand spans in one tick', () => {
     expect(Math.max(...server.requests.map(spans => spans.length))).toBeLessThanOrEqual(128)
   })
 
-  test('are all kept if no backend accepts them', async () => {
+  test('keeps all of them if no backend accepts them', async () => {
     const server = new FakeServer(down)
     const first = sceneOf(server)
     first.record(...names(10_000))
@@ -126,8 +126,8 @@ describe('ten thousand spans in one tick', () => {
   })
 })
 
-describe('spans that are refused', () => {
-  test('are found, and the others arrive', async () => {
+describe('rejected spans', () => {
+  test('finds them, and delivers the others', async () => {
     const server = new FakeServer(spans => (spans.includes('span 77') ? status(400)(spans) : { lost: 0 }))
     const scene = sceneOf(server)
     scene.record(...names(200))
@@ -137,7 +137,7 @@ describe('spans that are refused', () => {
     expect(scene.lines.said).toEqual([expect.stringMatching(/answered 400 to single spans, which are dropped/)])
   })
 
-  test('are found even if they come first and alone', async () => {
+  test('finds them even if they are first and alone', async () => {
     const server = new FakeServer(spans => (spans.includes('poison') ? status(400)(spans) : { lost: 0 }))
     const scene = sceneOf(server)
     scene.record('poison')
@@ -148,7 +148,7 @@ describe('spans that are refused', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 1 })
   })
 
-  test('are kept when the server refuses everything', async () => {
+  test('keeps them when the server rejects everything', async () => {
     const server = new FakeServer(status(400))
     const scene = sceneOf(server)
     scene.record(...names(200))
@@ -158,7 +158,7 @@ describe('spans that are refused', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 0, dropped: 0, spooled: 200 })
   })
 
-  test('because they are too many at once go in smaller requests', async () => {
+  test('sends smaller requests if they are too many at once', async () => {
     const server = new FakeServer(spans => (spans.length > 20 ? status(413)(spans) : { lost: 0 }))
     const scene = sceneOf(server)
     scene.record(...names(100))
@@ -166,7 +166,7 @@ describe('spans that are refused', () => {
     expect(server.taken).toEqual(names(100))
   })
 
-  test('because one of them is too large cost that one', async () => {
+  test('loses only the one that is too large', async () => {
     const server = new FakeServer(spans => (spans.includes('span 3') ? status(413)(spans) : { lost: 0 }))
     const scene = sceneOf(server)
     scene.record(...names(10))
@@ -174,7 +174,7 @@ describe('spans that are refused', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 9, dropped: 1 })
   })
 
-  test('of a request that was taken are not sent again', async () => {
+  test('does not send accepted spans of a request again', async () => {
     const server = new FakeServer(() => ({ lost: 2, failure: { kind: 'rejected' } }))
     const scene = sceneOf(server)
     scene.record(...names(10))
@@ -183,7 +183,7 @@ describe('spans that are refused', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 8, dropped: 2 })
   })
 
-  test('and a server that fails on some of them only: they are given up in the end', async () => {
+  test('drops them in the end if a server fails on some of them only', async () => {
     const server = new FakeServer(spans => (spans.includes('span 5') ? status(500)(spans) : { lost: 0 }))
     const scene = sceneOf(server, { pauseScale: 0.0001 })
     scene.record(...names(10))
@@ -194,7 +194,7 @@ describe('spans that are refused', () => {
   })
 })
 
-test('a backend gets what was pruned for it counted, not delivered', async () => {
+test('counts spans as dropped, not delivered, if they were pruned', async () => {
   const server = new FakeServer(down)
   const scene = sceneOf(server, { maxBytes: 200_000 })
   for (let round = 0; round < 30; round++) {

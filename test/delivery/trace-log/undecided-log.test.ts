@@ -74,8 +74,8 @@ async function pruned(directory: string) {
   return { losses, counts, said: scene.lines.said, left: readdirSync(join(directory, 'traces')) }
 }
 
-describe('removed to make room', () => {
-  test('it is counted, for each backend that it was held for, and said', async () => {
+describe('a buffered segment removed to make room', () => {
+  test('is counted for each backend that it was buffered for, and reported', async () => {
     const directory = scratch()
     segment(directory, { lines: TRACES })
     const { losses, counts, said, left } = await pruned(directory)
@@ -90,7 +90,7 @@ describe('removed to make room', () => {
     )
   })
 
-  test('not what is in the log of what is kept', async () => {
+  test('does not count spans that are in the log of kept traces', async () => {
     const directory = scratch()
     segment(directory, { lines: TRACES })
     segment(join(directory, 'kept'), { lines: [line({ trace: 1, span: 2 })], heldBy: '', open: false })
@@ -98,17 +98,17 @@ describe('removed to make room', () => {
   })
 
   test.each([
-    ['what was judged', { open: false }],
-    ['what was let go', { lines: [TRACES[1] ?? ''] }],
-  ])('not %s', async (_what, more) => {
+    ['in a decided segment', { open: false }],
+    ['of a dropped trace', { lines: [TRACES[1] ?? ''] }],
+  ])('does not count spans %s', async (_what, more) => {
     const directory = scratch()
     segment(directory, { lines: TRACES, ...more })
     expect(await pruned(directory)).toMatchObject({ left: [], losses: [], said: [] })
   })
 })
 
-describe('what is there of it', () => {
-  test('by the backends that it is held for', async () => {
+describe('the segments of the log', () => {
+  test('lists them by the backends that they are buffered for', async () => {
     const directory = scratch()
     segment(directory, { lines: TRACES, segment: '2000-7' })
     segment(directory, { lines: TRACES })
@@ -120,9 +120,9 @@ describe('what is there of it', () => {
 
   test.each([
     ['of a process that lives', { open: false }, thisOwner()],
-    ['that was judged', { open: false }, undefined],
-    ['that is owed', { heldBy: '' }, undefined],
-  ])('none %s', async (_what, more, owner) => {
+    ['in a decided segment', { open: false }, undefined],
+    ['in a segment pending for backends', { heldBy: '' }, undefined],
+  ])('lists none %s', async (_what, more, owner) => {
     const directory = scratch()
     segment(directory, { lines: TRACES, ...more })
     if (owner) leave(directory, { segment: SEGMENT, owner, text: '{"open":true,"delivered":{}}' })

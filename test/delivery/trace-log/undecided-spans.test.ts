@@ -70,17 +70,17 @@ async function heldBack(path: string, isContinuedHere: (key: string) => boolean 
 const ROOT = (reason: string): Readonly<Record<string, string>> => ({ [REASON]: reason })
 const CRASHED = { [MARKS.incomplete]: 'crashed' }
 
-test('what is kept, and what nobody has judged; not what was let go', async () => {
+test('returns kept and undecided spans, and no dropped ones', async () => {
   const path = segment(1, PID, line(['1.1'], ['1.2', ROOT('error')]), line(['2.1'], ['2.2', ROOT('none')], ['3.1']))
   expect(await heldBack(path)).toEqual(['1.1', '1.2', '3.1'])
 })
 
-test('a trace whose turn is not worth it, in which something was still open, had not been judged', async () => {
+test('returns a trace as undecided whose turn is not kept but had an open span', async () => {
   const path = segment(1, PID, line(['1.1', ROOT('none')], ['1.2', CRASHED]), line(['2.1', ROOT('none')]))
   expect(await heldBack(path)).toEqual(['1.1', '1.2'])
 })
 
-test('of a trace with several turns the one that was open, and those that are kept', async () => {
+test('returns the open one of several turns of a trace, and the kept ones', async () => {
   const path = segment(
     1,
     PID,
@@ -90,14 +90,14 @@ test('of a trace with several turns the one that was open, and those that are ke
   expect(await heldBack(path)).toEqual(['1.3', '1.4', '1.6', '1.7'])
 })
 
-test('turns of one millisecond, and those that begin as another ends, are told apart by the order of their ends', async () => {
+test('distinguishes turns of one millisecond, and adjacent ones, by the order of their ends', async () => {
   const kept = line(['1.1', {}, 0, 5], ['1.2', ROOT('error'), 0, 5])
   const short = line(['1.3', {}, 6, 6], ['1.4', {}, 6, 6], ['1.5', ROOT('none'), 6, 6])
   const next = line(['1.6', {}, 9, 9], ['1.7', ROOT('none'), 8, 9], ['1.8', ROOT('slow'), 9, 12])
   expect(await heldBack(segment(1, PID, kept, short, next))).toEqual(['1.1', '1.2', '1.8'])
 })
 
-test('what no turn is judged with is left out between turns that are, and nowhere else', async () => {
+test('omits spans of no turn between turns, and nowhere else', async () => {
   const [late, early] = [['1.2', {}, 11, 12] as const, ['1.3', {}, 13, 14] as const]
   const between = (before: string, after: string): string =>
     line(['1.1', ROOT(before), 0, 10], late, early, ['1.4', ROOT(after), 15, 20])
@@ -107,12 +107,12 @@ test('what no turn is judged with is left out between turns that are, and nowher
   expect(await heldBack(segment(1, PID, line(early, ['1.4', ROOT('none'), 15, 20], ['1.5', {}, 21, 22])))).toEqual([])
 })
 
-test('what was open beside a turn that is over was waiting to be judged with it', async () => {
+test('returns spans open beside an ended turn, because they would have been decided with it', async () => {
   const turns = [['1.1', ROOT('none'), 0, 10] as const, ['1.2', ROOT('none'), 20, 30] as const]
   expect(await heldBack(segment(1, PID, line(...turns, ['1.3', CRASHED, 25, 40])))).toEqual(['1.2', '1.3'])
 })
 
-test('of a trace that was being sent, what is missing', async () => {
+test('returns the missing spans of a trace that was being sent', async () => {
   const path = segment(1, PID, line(['1.1'], ['1.2']), line(['1.3', ROOT('cost')]))
   kept(line(['1.1'], ['9.9']))
   expect(await heldBack(path)).toEqual(['1.2', '1.3'])
@@ -120,7 +120,7 @@ test('of a trace that was being sent, what is missing', async () => {
   expect(await heldBack(path)).toEqual([])
 })
 
-test('from earlier segments of the same process, too, and judged by later ones; of other processes nothing', async () => {
+test('includes earlier segments of the same process, decided by later ones, and none of other processes', async () => {
   segment(1, PID, line(['1.1'], ['2.1'], ['8.1']))
   segment(1, OTHER_PID, line(['1.8']))
   const path = segment(2, PID, line(['1.2'], ['2.2']))
@@ -128,32 +128,32 @@ test('from earlier segments of the same process, too, and judged by later ones; 
   expect(await heldBack(path)).toEqual(['1.1', '1.2'])
 })
 
-test('of a turn that went on in another process, what ended in the one before, which may have judged it, too', async () => {
+test('includes spans that ended in the previous process of a continued turn, which may have decided them, too', async () => {
   continued(1, PID, line(['1.1'], ['2.1', ROOT('none')], ['3.1', ROOT('error')], ['8.1']))
   const path = continued(2, OTHER_PID, line(['1.2', CRASHED], ['2.2'], ['3.2']))
   kept(line(['3.1']))
   expect(await heldBack(path)).toEqual(['1.1', '1.2', '3.2'])
 })
 
-test('what the next process has judged is not given for the one before', async () => {
+test('excludes spans of the previous process that the next one has decided', async () => {
   const path = continued(1, PID, line(['1.1'], ['2.1'], ['3.1']))
   continued(2, OTHER_PID, line(['1.2', ROOT('none')], ['2.2', ROOT('error')], ['3.2']))
   expect(await heldBack(path)).toEqual(['2.1', '3.1'])
 })
 
-test('nothing of a process before that sent all of it, or whose turns nobody goes on with', async () => {
+test('excludes a previous process that sent all spans, or whose turns no process continues', async () => {
   begunWith(headerJson(MARKS, new Map(), 1000), 1, PID, [line(['1.1'])])
   segment(1, PID + 2, line(['1.3']))
   expect(await heldBack(continued(2, OTHER_PID, line(['1.2'])))).toEqual(['1.2'])
 })
 
-test('not what another process has gone on with', async () => {
+test('excludes spans of turns that another process has continued', async () => {
   const path = segment(1, PID, line(['1.1'], ['1.2']), line(['2.1']))
   const { traceId, spanId } = ids('1.2')
   expect(await heldBack(path, key => key === `${traceId}${spanId}`)).toEqual(['2.1'])
 })
 
-test('a log of what is kept that is not there holds nothing', async () => {
+test('treats a missing log of kept traces as empty', async () => {
   rmSync(join(directory, 'kept'), { recursive: true })
   expect(await heldBack(segment(1, PID, line(['1.1'])))).toEqual(['1.1'])
 })

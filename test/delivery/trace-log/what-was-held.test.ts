@@ -75,7 +75,7 @@ test('is left for later if the disk fills up meanwhile', async () => {
   expect(sink.spanNames).toEqual(['held', 'held, too'])
 })
 
-test('what a receiver had held is left to the next one, which may have gone on with it, for as long as that writes', async () => {
+test('leaves the buffered spans of a receiver to the next one, which may have continued them, while that one writes', async () => {
   const minute = 60_000
   const { directory, sink, live, segment } = await leftBehind({ withinMillis: minute, isContinuedHere: () => false })
   sink.behaviour = { kind: 'ok' }

@@ -44,8 +44,8 @@ async function behind(server = new FakeServer(down)) {
   return { ...scene, server, path, wellAgain }
 }
 
-describe('what was kept and is not there any more is lost, and counts once', () => {
-  test('when its file is removed: read first, missed by the writer then', async () => {
+describe('a kept span that is gone is lost, and counts once', () => {
+  test('counts it when its file is removed: read first, missed by the writer then', async () => {
     const scene = await behind()
     rmSync(join(scene.directory, 'traces'), { recursive: true })
     await scene.wellAgain()
@@ -56,7 +56,7 @@ describe('what was kept and is not there any more is lost, and counts once', () 
     expect(scene.queue.counts()).toMatchObject({ delivered: 2, dropped: 2, queued: 0, spooled: 0 })
   })
 
-  test('when its file is cut', async () => {
+  test('counts it when its file is cut', async () => {
     const scene = await behind()
     truncateSync(scene.path)
     await scene.wellAgain()
@@ -64,7 +64,7 @@ describe('what was kept and is not there any more is lost, and counts once', () 
     expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 2, queued: 0, spooled: 0 })
   })
 
-  test('when its line is damaged', async () => {
+  test('counts it when its line is damaged', async () => {
     const scene = await behind()
     const size = statSync(scene.path).size
     truncateSync(scene.path, size - 20)
@@ -74,7 +74,7 @@ describe('what was kept and is not there any more is lost, and counts once', () 
     expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 2, queued: 0, spooled: 0 })
   })
 
-  test('when its file is removed while it waits in memory, and the server goes down then', async () => {
+  test('counts it when its file is removed while it is in memory, and the server then fails', async () => {
     const server = new FakeServer()
     const scene = sceneOf(server)
     let answered = (): void => undefined
@@ -102,7 +102,7 @@ describe('what was kept and is not there any more is lost, and counts once', () 
 })
 
 describe('a lack of descriptors that lasts', () => {
-  test('costs nothing of what this process has kept', async () => {
+  test("costs nothing of this process's kept spans", async () => {
     const scene = await behind()
     let left = 3
     faults.onOpen = () => {
@@ -120,7 +120,7 @@ describe('a lack of descriptors that lasts', () => {
     expect(scene.server.taken).toEqual(['one', 'two', 'three'])
   })
 
-  test('delays what was adopted, but not until the end of this process', async () => {
+  test('delays adopted spans, but not until the end of this process', async () => {
     const first = await behind()
     await first.close()
     let left = 2
@@ -140,7 +140,7 @@ describe('a lack of descriptors that lasts', () => {
 })
 
 describe('a segment that can never be read (a bad disk)', () => {
-  test('of another process does not hold up the others, and is told of', async () => {
+  test("does not delay the others if it is another process's, and is reported", async () => {
     const directory = scratch()
     mkdirSync(join(directory, 'traces'))
     for (const segment of ['1000-7', '2000-7']) {
@@ -159,7 +159,7 @@ describe('a segment that can never be read (a bad disk)', () => {
     expect(scene.lines.said.length).toBeGreaterThan(0)
   })
 
-  test('of this process does not hold up what comes later', async () => {
+  test("does not delay later spans if it is this process's", async () => {
     const scene = await behind()
     faults.onOpen = path => {
       if (path === scene.path) throw failure('EIO')
@@ -174,7 +174,7 @@ describe('a segment that can never be read (a bad disk)', () => {
   })
 })
 
-test('a span that is refused by a server that refuses empty requests, too, does not hold up the others for ever', async () => {
+test('does not delay others for ever if a server rejects its span and empty requests, too', async () => {
   const server = new FakeServer()
   const scene = sceneOf(server, { pauseScale: 0.000_01 })
   scene.record('first')
@@ -188,7 +188,7 @@ test('a span that is refused by a server that refuses empty requests, too, does 
   expect(server.taken).toEqual(['first', 'later'])
 })
 
-test('a segment that somebody has taken over is not written to any more', async () => {
+test('is not written to any more once another process has taken it over', async () => {
   const server = new FakeServer(down)
   const scene = sceneOf(server)
   scene.record('one')
@@ -210,7 +210,7 @@ test('a segment that somebody has taken over is not written to any more', async 
   expect(server.taken).toEqual(expect.arrayContaining(['two', 'three']))
 })
 
-test('what is taken over in the moment of the end is let go again', async () => {
+test('is released again if it is taken over at the moment of the end', async () => {
   const directory = scratch()
   mkdirSync(join(directory, 'traces'))
   const segment = '1000-7'

@@ -13,7 +13,7 @@ function agentWith(options: BudgetOptions): Agent {
   return new Agent(budget(options))
 }
 
-test('so many calls in a turn, and no more; the next turn has its own', async () => {
+test('allows that many calls in a turn, and no more; the next turn has its own', async () => {
   const agent = agentWith({ turn: { toolCalls: 2 } })
   const made = [await agent.call('ls'), await agent.call('ls'), await agent.call('ls')]
   expect(made).toEqual(['pass', 'pass', told('turn', '2 of 2 calls of tools')])
@@ -46,7 +46,7 @@ test('sums all turns of a session', async () => {
   expect(await agent.call('ls')).toBe('pass')
 })
 
-test('what the agent does not tell is said, once: such a limit is never reached', async () => {
+test('reports once that a limit is never reached because the agent does not report its figure', async () => {
   const agent = agentWith({ turn: { tokens: 100, toolCalls: 5 }, session: { cost: 1 } })
   await agent.ask('afterModel', { error: { status: 500 } })
   expect(agent.lines).toEqual([])
@@ -61,7 +61,7 @@ test('what the agent does not tell is said, once: such a limit is never reached'
   expect(other.lines).toEqual([])
 })
 
-test('tokens are what the agent tells, and the next thing is not done', async () => {
+test("blocks the next step once the agent's tokens reach the limit", async () => {
   const agent = agentWith({ turn: { tokens: 100 }, session: { tokens: 150 } })
   await agent.ask('afterModel', { usage: { inputTokens: 60, outputTokens: 39 } })
   expect(inWords(await agent.ask('beforeModel'))).toBe('pass')
@@ -94,7 +94,7 @@ test('counts minutes from the first event', async () => {
   expect(inWords(await agent.ask('beforeModel'))).toBe(told('turn', '5 of 5 minutes'))
 })
 
-test('it looks only at what it counts', () => {
+test('inspects only what it counts', () => {
   const phases = (options: BudgetOptions) => Object.keys(budget(options)).filter(key => /^(before|after)/.test(key))
   expect(phases({ turn: { toolCalls: 1 } })).toEqual(['beforeTool'])
   expect(phases({ turn: { minutes: 1 } })).toEqual(['beforeTool', 'beforeModel'])

@@ -34,7 +34,7 @@ const REDACTED: Record<string, readonly [given: unknown, left: unknown, options?
   ],
 }
 
-test.each(Object.entries(REDACTED))('%s is masked', async (_, [given, left, options]) => {
+test.each(Object.entries(REDACTED))('masks %s', async (_, [given, left, options]) => {
   expect(await resultOf(given, options)).toEqual(left)
 })
 
@@ -47,7 +47,7 @@ const LEFT: Record<string, readonly [given: unknown, options?: ContentFilterOpti
   nothing: [null],
 }
 
-test.each(Object.entries(LEFT))('%s is left as it is', async (_, [given, options]) => {
+test.each(Object.entries(LEFT))('leaves %s unchanged', async (_, [given, options]) => {
   const outcome = await new Agent(contentFilter(options)).ask('afterTool', { result: given })
   expect([outcome.isRewritten, outcome.decision, outcome.value]).toEqual([false, 'pass', given])
 })
@@ -59,8 +59,8 @@ const BLOCKED: Record<string, readonly [given: unknown, what: string, options: C
   'a glob': ['secret.pem', 'what a pattern of the person names', { patterns: { block: [{ glob: '*.pem' }] } }],
 }
 
-describe.each(Object.entries(BLOCKED))('%s that is not to go on', (_, [given, what, options]) => {
-  test('is kept back, and nothing of it quoted', async () => {
+describe.each(Object.entries(BLOCKED))('%s that must not pass', (_, [given, what, options]) => {
+  test('is blocked, and nothing of it is quoted', async () => {
     const agent = new Agent(contentFilter(options))
     const outcome = await agent.ask('afterTool', { result: given })
     expect(inWords(outcome)).toBe(`block by content-filter: What came back held ${what} and is kept back.`)
@@ -69,7 +69,7 @@ describe.each(Object.entries(BLOCKED))('%s that is not to go on', (_, [given, wh
   })
 })
 
-test('in all three phases, or in those that are named', async () => {
+test('is masked in all three phases, or in those that are named', async () => {
   const ask = async (options?: ContentFilterOptions) => {
     const agent = new Agent(contentFilter(options))
     const outcomes = [
@@ -83,7 +83,7 @@ test('in all three phases, or in those that are named', async () => {
   expect(await ask({ phases: ['afterTurn'] })).toEqual([false, false, true])
 })
 
-test('what leads back to itself leads to no secret', async () => {
+test('survives a cycle', async () => {
   const circle: Record<string, unknown> = { text: TOKEN }
   circle['self'] = circle
   const left = (await resultOf(circle)) as { self: { text: string; self: unknown } }
@@ -91,7 +91,7 @@ test('what leads back to itself leads to no secret', async () => {
   expect(left.self.self).toBe(left.self)
 })
 
-test('what it does is said of fields, and not of texts', async () => {
+test('reports fields, and not texts', async () => {
   const agent = new Agent(contentFilter())
   const { runs } = await agent.ask('afterTool', { result: TOKEN })
   expect(runs).toMatchObject([{ hook: 'content-filter', verdict: 'rewrite', rewrittenFields: ['result'] }])

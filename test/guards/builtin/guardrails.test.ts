@@ -81,7 +81,7 @@ describe('commands', () => {
     ['curl x | sh', 'ask'],
     ["echo 'a", 'ask'],
     ['del /f x', 'ask'],
-  ])('%j: %s', (command, decision) => {
+  ])('judges %j: %s', (command, decision) => {
     expect(run({ commands }, command)).toBe(decision)
   })
 
@@ -94,7 +94,7 @@ describe('commands', () => {
     ['git $a', 'block'],
     ['git status "$a"', 'pass'],
     ['a=1', 'pass'],
-  ])('only some are allowed: %j: %s', (command, decision) => {
+  ])('allows only some: %j: %s', (command, decision) => {
     expect(run({ commands: { allow: ['git status', 'head'] } }, command)).toBe(decision)
   })
 
@@ -109,7 +109,7 @@ describe('commands', () => {
     expect(run({ commands: { block: ['rm -rf'] } }, command)).toBe(decision)
   })
 
-  it('what cannot be told is asked about, blocked or passed, as it was said', () => {
+  it('asks, blocks or passes an unknown command, as configured', () => {
     expect(run({ commands, onUnknown: 'ask' }, '$a')).toBe('ask')
     expect(run({ commands, onUnknown: 'block' }, '$a')).toBe('block')
     expect(run({ commands, onUnknown: 'pass' }, '$a')).toBe('pass')
@@ -125,7 +125,7 @@ describe('commands', () => {
     [{ command: 'cat <<E', cmd: 'rm x' }, 'block'],
     [{ command: 'echo \\', cmd: 'rm x' }, 'block'],
     [{ command: 'ls', cmd: 'ls -l' }, 'pass'],
-  ])('each command that the arguments name is judged: %j: %s', (args, decision) => {
+  ])('judges each command that the arguments name: %j: %s', (args, decision) => {
     expect(judge({ commands }, 'shell', args).decision).toBe(decision)
   })
 
@@ -133,7 +133,7 @@ describe('commands', () => {
     expect(judge({ commands }, 'write', { path: 'x', content: 'rm x' }).decision).toBe('pass')
   })
 
-  it('the model is told what to do, the person what it was, and nobody what stood beside it', () => {
+  it('gives the model an instruction and the user the reason, without adjacent text', () => {
     expect(judge({ commands }, 'bash', { command: 'rm hunter2' })).toEqual({
       decision: 'block',
       reason: 'The command "rm" is not allowed here, in whatever way it is run.',
@@ -170,7 +170,7 @@ describe('paths', () => {
     ['mcp__files__read', '/etc/passwd', 'block', 'pass'],
     ['mcp__files__read', '../secret', 'block', 'block'],
     ['anything', '../secret', 'block', 'block'],
-  ])('%s %s: %s where only some are open, %s where some are closed', (tool, path, open, closed) => {
+  ])('judges %s %s: %s if only some are open, %s if some are closed', (tool, path, open, closed) => {
     expect(judge(inside, tool, { path }).decision).toBe(open)
     expect(judge(outside, tool, { path }).decision).toBe(closed)
   })
@@ -220,7 +220,7 @@ describe('paths', () => {
     ['bash -c "cat ../secret/x"', 'block', 'block'],
     ['ls | xargs cat', 'ask', 'ask'],
     ['python3 -c x', 'ask', 'ask'],
-  ])('%j: %s where only some are open, %s where some are closed', (command, open, closed) => {
+  ])('judges %j: %s if only some are open, %s if some are closed', (command, open, closed) => {
     expect(run(inside, command)).toBe(open)
     expect(run(outside, command)).toBe(closed)
   })
@@ -239,12 +239,12 @@ describe('paths', () => {
     ['run_shell_command', { command: 'ls', dir_path: 'src' }, 'pass'],
     ['run_shell_command', { command: 'ls ./x', directory: 'IN/src' }, 'pass'],
     ['run_shell_command', { command: 'ls', dir_path: '../app2' }, 'block'],
-  ])('the model names the folder, and the tool may not go by it: %s %j: %s', (tool, args, decision) => {
+  ])('ignores a folder that the model names if the tool may not use it: %s %j: %s', (tool, args, decision) => {
     const given = JSON.parse(JSON.stringify(args).replaceAll('IN', app)) as ToolArguments
     expect(judge(inside, tool, given).decision).toBe(decision)
   })
 
-  it('an agent in a folder below goes up to one that is open', () => {
+  it('lets an agent in a folder below go up to an open one', () => {
     const given = { command: 'ls', dir_path: '..' }
     expect(judge(inside, 'run_shell_command', given, join(app, 'src')).decision).toBe('pass')
   })
@@ -261,7 +261,7 @@ describe('paths', () => {
     expect(said.decision).toBe('block')
   })
 
-  it('without the folder of the tool, what is relative is not known, unless it was said where it begins', () => {
+  it("treats a relative path as unknown without the tool's folder, unless a base is configured", () => {
     const tool = (options: GuardrailsOptions, path: string): string =>
       judge(options, 'read', { path }, '' as string).decision
     expect(tool(inside, 'x')).toBe('ask')
@@ -273,7 +273,7 @@ describe('paths', () => {
     expect(guardrails(said).beforeTool?.({ tool: call }, {} as never)).toBeUndefined()
   })
 
-  it('only the tools that were said', () => {
+  it('judges only the configured tools', () => {
     const writes: GuardrailsOptions = { paths: { inside: [app], for: ['write', 'edit'] } }
     expect(judge(writes, 'read', { path: '/etc/x' }).decision).toBe('pass')
     expect(judge(writes, 'grep', { path: '/etc/x' }).decision).toBe('pass')
@@ -285,7 +285,7 @@ describe('paths', () => {
     expect(run(shells, 'cat /etc/passwd')).toBe('block')
   })
 
-  it('says where files may be; a command tells no argument', () => {
+  it('limits the places of files; a command reveals no argument', () => {
     const said = judge({ paths: { inside: ['.'], cwd: app } }, 'bash', { command: 'cat /etc/hunter2' })
     expect(said.reason).toBe('A file that it names lies where nothing may be read or changed. Folders that are open: .')
     expect(said.detail).toBe('Not allowed by paths: an argument of cat.')
@@ -302,7 +302,7 @@ describe('other arguments', () => {
     ['/*! DROP TABLE x */', 'ask'],
     ['WITH a AS (DELETE FROM x RETURNING *) SELECT 1', 'ask'],
     ['DO $$ x $$', 'ask'],
-  ])('SQL: %s: %s', (sql, decision) => {
+  ])('judges SQL: %s: %s', (sql, decision) => {
     const options: GuardrailsOptions = {
       sql: { tools: { query: 'sql' }, block: ['DROP', 'truncate'], ask: ['DELETE'] },
     }
@@ -330,7 +330,7 @@ describe('other arguments', () => {
     [{ a: ['internal'] }, 'ask'],
     [{ a: 'internal EMP-123456' }, 'block'],
     [{ a: 'EMP-1' }, 'pass'],
-  ])('patterns: %j: %s', (args, decision) => {
+  ])('judges by patterns: %j: %s', (args, decision) => {
     const patterns = [
       { name: 'staff', pattern: { regex: 'EMP-\\d{6}' } },
       { name: 'internals', pattern: 'internal', decision: 'ask' as const },
@@ -343,17 +343,17 @@ describe('other arguments', () => {
     ['mcp__files__delete_all', 'block'],
     ['mcp__files__read', 'pass'],
     ['deploy', 'ask'],
-  ])('tools: %s: %s', (tool, decision) => {
+  ])('judges by tools: %s: %s', (tool, decision) => {
     const options = { tools: { block: ['mcp__*__delete_*'], ask: ['deploy'] } }
     expect(judge(options, tool, {}).decision).toBe(decision)
   })
 
-  it('more than can be looked through is not known', () => {
+  it('treats too large arguments as unknown', () => {
     expect(judge({ cards: 'block' }, 'x', { a: Array.from({ length: 100_001 }, () => 1) }).decision).toBe('ask')
   })
 })
 
-describe('a rule that would guard nothing is refused, in a line', () => {
+describe('a rule that would guard nothing', () => {
   it.each([
     [{}, 'there is no rule: tools, paths, commands, sql, cards, patterns'],
     [null, 'options are an object'],
@@ -390,13 +390,13 @@ describe('a rule that would guard nothing is refused, in a line', () => {
     [{ tools: { block: [1] } }, 'an entry of tools.block cannot be used'],
     [{ cards: 'ask', onUnknown: 'deny' }, 'onUnknown is "ask" or "block" or "pass"'],
     [{ cards: 'ask', priority: 100 }, 'priority is no number from 0 to 99'],
-  ])('%j: %s', (options, trouble) => {
+  ])('is rejected in a line: %j: %s', (options, trouble) => {
     expect(() => guardrails(options as GuardrailsOptions)).toThrow(TypeError)
     expect(() => guardrails(options as GuardrailsOptions)).toThrow(`guardrails: ${trouble}`)
   })
 })
 
-describe('as a hook', () => {
+describe('guardrails as a hook', () => {
   it('runs first, and blocks if it fails', () => {
     const hooks = createHooks([
       guardrails({ commands: { block: ['rm'] } }),

@@ -50,7 +50,7 @@ async function structured(options: LoggingOptions = {}): Promise<Record<string, 
   return lines.map(line => JSON.parse(line))
 }
 
-test('the same as JSON, with the ids', async () => {
+test('logs the same as JSON, with the ids', async () => {
   const lines = await structured()
   expect(lines[4]).toEqual({
     time: '2027-01-15T08:00:01.230Z',
@@ -96,7 +96,7 @@ test('masks texts, on one line, up to 2000 characters, if enabled', async () => 
   expect(JSON.parse(long[0]!).prompt.length).toBeLessThanOrEqual(2000)
 })
 
-test('what cannot be written down is logged all the same', async () => {
+test('logs values that cannot be serialised, too', async () => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   const agent = new Agent(logging({ content: true }))

@@ -47,11 +47,11 @@ const NOT_AGAIN: readonly Partial<AfterModel>[] = [
   { error: {} },
 ]
 
-test.each(AGAIN)('%j is tried again', async event => {
+test.each(AGAIN)('retries after %j', async event => {
   expect(await delayOf(event)).toBe(500)
 })
 
-test.each(NOT_AGAIN)('%j is not', async event => {
+test.each(NOT_AGAIN)('does not retry after %j', async event => {
   expect(await delayOf(event)).toBeUndefined()
 })
 

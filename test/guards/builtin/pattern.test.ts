@@ -13,18 +13,18 @@ function reason(config: unknown): string {
   return compiled.ok ? '' : compiled.reason
 }
 
-describe('a fixed text is found as it stands', () => {
+describe('a fixed text', () => {
   it.each([
     ['a.b', 'xa.by', true],
     ['a.b', 'acb', false],
     ['*', 'a*b', true],
     ['*', 'ab', false],
-  ])('%j in %j: %j', (pattern, text, expected) => {
+  ])('matches literally: %j in %j: %j', (pattern, text, expected) => {
     expect(matches(pattern, text)).toBe(expected)
   })
 })
 
-describe('a glob fits all of a text', () => {
+describe('a glob', () => {
   it.each([
     ['a', 'a', true],
     ['a', 'ab', false],
@@ -52,11 +52,11 @@ describe('a glob fits all of a text', () => {
     ['a\\*', 'ab', false],
     ['[a]', '[a]', true],
     ['***', 'a/b', true],
-  ])('%j, %j: %j', (glob, text, expected) => {
+  ])('matches the whole text: %j, %j: %j', (glob, text, expected) => {
     expect(matches({ glob }, text)).toBe(expected)
   })
 
-  it('agrees with a regular expression that says the same', () => {
+  it('agrees with an equivalent regular expression', () => {
     const parts = fc.array(fc.constantFrom('a', 'b', '/', '*', '?', '**'), { maxLength: 8 })
     const texts = fc.array(fc.constantFrom('a', 'b', '/'), { maxLength: 8 })
     fc.assert(
@@ -73,7 +73,7 @@ describe('a glob fits all of a text', () => {
   })
 })
 
-describe('regular expressions that are linear', () => {
+describe('a regular expression', () => {
   it.each([
     ['rm\\s+-rf', 'x rm   -rf y', true],
     ['^rm\\b', 'xrm', false],
@@ -86,13 +86,13 @@ describe('regular expressions that are linear', () => {
     ['(?<=a )\\d+', 'a 1', true],
     ['[A-Za-z]{1,64}@example\\.com', 'a@example.com', true],
     ['x(?:,\\d+)*;', 'x,1,2;', true],
-  ])('%j, %j: %j', (regex, text, expected) => {
+  ])('matches in linear time: %j, %j: %j', (regex, text, expected) => {
     expect(matches({ regex }, text)).toBe(expected)
     expect(matches({ regex }, text), 'and again').toBe(expected)
   })
 })
 
-describe('what cannot be used is refused, in a line', () => {
+describe('an unusable pattern', () => {
   it.each([
     ['', 'it is empty'],
     [{ glob: '' }, 'it is empty'],
@@ -115,7 +115,7 @@ describe('what cannot be used is refused, in a line', () => {
     [{ regex: '(a)\\1x' }, 'it can take very long on a long text'],
     [{ other: 'x' }, 'it is neither a text, nor { glob }, nor { regex }'],
     [{ glob: 1 }, 'it is neither'],
-  ])('%j: %s', (config, why) => {
+  ])('is rejected in a line: %j: %s', (config, why) => {
     expect(reason(config)).toContain(why)
     expect(reason(config)).not.toContain('\n')
   })
@@ -132,7 +132,7 @@ test.each([
   [{ glob: '*a*a*a*a*a*b' }, 'a'],
   [{ glob: '**/a/**/a/**/b' }, 'a/'],
   ['aaaaaaab', 'a'],
-] as const)('%j is tried on a long text of %j', (config, seed) => {
+] as const)('is tried on a long text: %j on %j', (config, seed) => {
   const text = seed.repeat(Math.floor(400_000 / seed.length))
   expect(matches(config, text)).toBe(seed === 'sk-')
 })

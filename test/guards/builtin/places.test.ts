@@ -27,7 +27,7 @@ function place(path: string): string | undefined {
   return found?.startsWith(root) ? found.slice(root.length) || '/.' : found
 }
 
-describe('the one path by which a file is known', () => {
+describe('the canonical path of a file', () => {
   it.each([
     ['x', '/app/x'],
     ['./src/../x', '/app/x'],
@@ -71,11 +71,11 @@ describe('the one path by which a file is known', () => {
     ['/', '/'],
     ['cafe\u0301', '/app/caf\u00e9'],
     ['x'.repeat(300), `/app/${'x'.repeat(300)}`],
-  ])('%j', (path, expected) => {
+  ])('is the same for %j', (path, expected) => {
     expect(place(path)).toBe(expected)
   })
 
-  it('a file URL of this machine', () => {
+  it('is that of a file URL of this machine', () => {
     expect(place(`file://${at('app/near')}/key`)).toBe('/secret/key')
   })
 
@@ -107,7 +107,7 @@ describe('the one path by which a file is known', () => {
     ['C:x', undefined],
     ['file:///C:/a/b', 'C:\\a\\b'],
     ['~\\x', 'C:\\Users\\me\\x'],
-  ])('on Windows: %j', (path, expected) => {
+  ])('is found on Windows: %j', (path, expected) => {
     const options = { home: 'C:\\Users\\me', platform: 'win32', files: drive } as const
     expect(canonicalPath(path, 'C:\\app', options)).toBe(expected)
   })
@@ -124,7 +124,7 @@ describe('inside', () => {
     ['/app', '/', true],
     ['/APP/x', '/app', false],
     ['/app/cafe\u0301/x', '/app/caf\u00e9', true],
-  ])('%j in %j: %j', (path, folder, expected) => {
+  ])('decides for %j in %j: %j', (path, folder, expected) => {
     expect(isInside(path, folder, 'linux')).toBe(expected)
   })
 
@@ -134,7 +134,7 @@ describe('inside', () => {
     ['C:\\App\\x', 'c:\\app', 'win32', true],
     ['C:\\App2', 'c:\\app', 'win32', false],
     ['C:\\x', 'c:\\', 'win32', true],
-  ] as const)('%j in %j on %s: %j', (path, folder, platform, expected) => {
+  ] as const)('decides for %j in %j on %s: %j', (path, folder, platform, expected) => {
     expect(isInside(path, folder, platform)).toBe(expected)
   })
 })

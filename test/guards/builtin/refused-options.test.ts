@@ -66,7 +66,7 @@ const REFUSED: readonly (readonly [make: (options?: any) => unknown, options: un
   ],
 ]
 
-test.each(REFUSED)('%o of %j', (make, options, line) => {
+test.each(REFUSED)('rejects %o of %j', (make, options, line) => {
   expect(() => make(options)).toThrow(new TypeError(line))
 })
 
@@ -91,7 +91,7 @@ test('accepts a name, a priority and a failure policy in all', () => {
   for (const hook of made) expect(hook).toMatchObject(told)
 })
 
-test('what guards is closed when it fails, what looks is not, unless somebody says so', () => {
+test('closes guards and opens observers at a failure by default', () => {
   const made = [
     logging(),
     structuredLogging(),

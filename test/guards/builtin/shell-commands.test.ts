@@ -15,7 +15,7 @@ function line({ name, args, redirects }: ShellCommand): string {
   return [name, ...args.map(arg => arg ?? '?'), ...files].join(' ')
 }
 
-describe('commands that are seen, all of them', () => {
+describe('a line of commands', () => {
   it.each([
     ['ls', 'ls'],
     ['', ''],
@@ -53,12 +53,12 @@ describe('commands that are seen, all of them', () => {
     ['# rm x\nls # rm y', 'ls'],
     ['ls\r\nrm x\r\n', 'ls | rm x'],
     ['a\n\nb', 'a | b'],
-  ])('%j', (text, commands) => {
+  ])('has all commands of %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 })
 
-describe('words as the program gets them', () => {
+describe('a command', () => {
   it.each([
     ["r''m -rf x", 'rm -rf x'],
     ['r""m x', 'rm x'],
@@ -80,7 +80,7 @@ describe('words as the program gets them', () => {
     ['rm -- "-rf"', 'rm -- -rf'],
     ['dd if=/dev/zero of=x', 'dd if=/dev/zero of=x'],
     ['X=1 Y=2 rm x', 'rm x'],
-  ])('%j', (text, commands) => {
+  ])('has the words that the program gets: %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 })
@@ -88,11 +88,11 @@ describe('words as the program gets them', () => {
 test.each([
   ['rm *.ts "$HOME"/*/x ~/[ab]', ['*.ts', '~/*/x', '~/*']],
   ['rm $x/* {a,b}* "*" +(a)', []],
-])('patterns of file names, of %j', (text, globs) => {
+])('has patterns of file names in %j', (text, globs) => {
   expect(readCommands(text).commands[0]?.globs).toEqual(globs)
 })
 
-describe('what is data stays data', () => {
+describe('data', () => {
   it.each([
     ['cat <<E\nrm x\nE', 'cat'],
     ["cat <<'E'\n$(rm x)\nE", 'cat'],
@@ -104,12 +104,12 @@ describe('what is data stays data', () => {
     ["printf '`%s`' x", 'printf `%s` x'],
     ['grep "rm|sh" x', 'grep rm|sh x'],
     ['echo a;echo b#c', 'echo a | echo b#c'],
-  ])('%j', (text, commands) => {
+  ])('stays data in %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 })
 
-describe('files that are written and read', () => {
+describe('the list of written and read files', () => {
   it.each([
     ['echo x > a', 'echo x > a'],
     ['echo x >>"$HOME/a" 2>&1', 'echo x >> ~/a'],
@@ -125,12 +125,12 @@ describe('files that are written and read', () => {
     ['cat < <(a) 2>/dev/null', 'cat > /dev/null | a'],
     ['a 2>&- <&3 >&2', 'a'],
     ['exec 3<>/dev/tcp/h/80', 'exec <> /dev/tcp/h/80'],
-  ])('%j', (text, commands) => {
+  ])('includes those of %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 })
 
-describe('programs that run others', () => {
+describe('a program that runs another', () => {
   it.each([
     ['env rm x', 'env rm x | rm x'],
     ['env -i -u A B=c D= rm x', 'env -i -u A B=c D= rm x | rm x'],
@@ -211,7 +211,7 @@ describe('programs that run others', () => {
     ["rsync -e 'rm x' a b", 'rsync -e rm x a b | rm x'],
     ["PAGER='rm x' git log", 'git log | rm x'],
     ["env GIT_EDITOR='rm x' git commit", 'env GIT_EDITOR=rm x git commit | git commit | rm x'],
-  ])('%j', (text, commands) => {
+  ])('is found in %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 })
@@ -312,10 +312,10 @@ const UNKNOWN: Readonly<Record<ShellDoubt, readonly string[]>> = {
   ],
 }
 
-describe('what may be more than what is seen', () => {
+describe('a line that may run more than it shows', () => {
   const cases = Object.entries(UNKNOWN).flatMap(([why, texts]) => texts.map(text => [text.slice(0, 60), why, text]))
 
-  it.each(cases)('%j: %s', (_, why, text) => {
+  it.each(cases)('is unknown: %j: %s', (_, why, text) => {
     expect(readCommands(text)).toMatchObject({ isUnknown: true, why })
   })
 
@@ -328,18 +328,18 @@ describe('what may be more than what is seen', () => {
     ['ssh -p 22 host "rm x; ls"', 'ssh -p 22 host rm x; ls | rm x | ls'],
     ['find $x -exec rm {} \\;', 'find ? -exec rm {} ; | rm ?'],
     ['$a > x', ' > x'],
-  ])('what is seen is told nevertheless: %j', (text, commands) => {
+  ])('has its visible commands all the same: %j', (text, commands) => {
     expect(shown(text).replace(/(?: \| )?\([^)]*\)$/, '')).toBe(commands)
     expect(readCommands(text).isUnknown).toBe(true)
   })
 
-  it('says nothing of the text', () => {
+  it('reveals nothing of the text', () => {
     expect(readCommands('$password "hunter2').why).not.toContain('hunter2')
   })
 })
 
 /** Each line removes `k` or `x` with `rm`; what a shell makes of it, and what is said when that is not known. */
-describe('a command that is not seen is at least doubted', () => {
+describe('a command that is not visible', () => {
   it.each([
     'eval -- rm k',
     'command eval -- rm k',
@@ -388,7 +388,7 @@ describe('a command that is not seen is at least doubted', () => {
     'BASH_CMDS[ls]=/bin/rm; ls k',
     "declare 'BASH_CMDS[ls]=/bin/rm'; ls k",
     "read 'BASH_CMDS[ls]' < a; ls k",
-  ])('%j', text => {
+  ])('is at least unknown: %j', text => {
     const { commands, isUnknown } = readCommands(text)
     expect(isUnknown || commands.some(({ name }) => name === 'rm')).toBe(true)
   })
@@ -404,7 +404,7 @@ describe('a command that is not seen is at least doubted', () => {
     ['npm --prefix a exec rm x', 'npm --prefix a exec rm x | rm x'],
     ['pnpm --filter a exec rm x', 'pnpm --filter a exec rm x | rm x'],
     ['uv --directory a run rm x', 'uv --directory a run rm x | rm x'],
-  ])('and seen where it can be: %j', (text, commands) => {
+  ])('is found if possible: %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 
@@ -437,12 +437,12 @@ describe('a command that is not seen is at least doubted', () => {
     ["for x in 'a[0]' b; do echo $x; done", 'echo ?'],
     ["printf 'HOME=%s' a", 'printf HOME=%s a'],
     ['set -euo pipefail; ls', 'set -euo pipefail | ls'],
-  ])('what is harmless beside it stays known: %j', (text, commands) => {
+  ])('leaves a harmless neighbour known: %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 })
 
-describe('everyday commands are known', () => {
+describe('an everyday command', () => {
   it.each([
     ...[
       'npm test',
@@ -490,12 +490,12 @@ describe('everyday commands are known', () => {
       'printf "%s\\n" "a`b`" | cat'.replace('`b`', ''),
       'timeout 60 npm t',
     ],
-  ])('%j', text => {
+  ])('is known: %j', text => {
     expect(readCommands(text)).toMatchObject({ isUnknown: false })
   })
 })
 
-describe('hostile texts end, and are unknown or read', () => {
+describe('a hostile text', () => {
   const SEEDS = [
     ...[
       '(',
@@ -522,7 +522,7 @@ describe('hostile texts end, and are unknown or read', () => {
     ...['bash -c ', "bash -c 'x' ", 'nice ', '-', '--a ', 'sed e ', 'awk | '],
   ]
 
-  test.each(SEEDS)('%j, again and again', seed => {
+  test.each(SEEDS)('terminates, as unknown or parsed: %j, repeated', seed => {
     const text = `rm x;${seed.repeat(Math.floor(65_000 / seed.length))}`
     expect(readCommands(text)).toHaveProperty('isUnknown')
     expect(readCommands(text + text)).toEqual({ commands: [], isUnknown: true, why: 'it is too long' })

@@ -7,7 +7,7 @@ function shown(sql: string): string {
     .join(' ')
 }
 
-describe('what each statement does', () => {
+describe('the effect of a statement', () => {
   it.each([
     ['', ''],
     [' ;; \n ; ', ''],
@@ -32,12 +32,12 @@ describe('what each statement does', () => {
     ['WITH RECURSIVE a AS (SELECT 1) SELECT * FROM a', 'SELECT'],
     ['WITH a AS (DELETE FROM x RETURNING *) SELECT * FROM a', 'DELETE SELECT'],
     ['WITH a AS MATERIALIZED (SELECT (1)) INSERT INTO x TABLE a', 'INSERT'],
-  ])('%j: %s', (sql, verbs) => {
+  ])('is known: %j: %s', (sql, verbs) => {
     expect(shown(sql)).toBe(verbs)
   })
 })
 
-describe('what is quoted or commented out does nothing', () => {
+describe('quoted or commented text', () => {
   it.each([
     ["SELECT '; DROP TABLE x'", 'SELECT'],
     ["SELECT 'it''s; DROP TABLE x'", 'SELECT'],
@@ -56,12 +56,12 @@ describe('what is quoted or commented out does nothing', () => {
     ["SELECT 1 /* ; DROP ' TABLE x */ ; DELETE FROM x", 'SELECT DELETE'],
     ['SELECT /*+ hint */ 1', 'SELECT'],
     ['SELECT 1 / 2 * 3 - 4', 'SELECT'],
-  ])('%j: %s', (sql, verbs) => {
+  ])('has no effect: %j: %s', (sql, verbs) => {
     expect(shown(sql)).toBe(verbs)
   })
 })
 
-describe('what one database runs and another does not', () => {
+describe('syntax that differs between databases', () => {
   it.each([
     ["SELECT 'a", 'SELECT?'],
     ['SELECT "a; DROP TABLE x', 'SELECT?'],
@@ -100,16 +100,16 @@ describe('what one database runs and another does not', () => {
     ["'a'", '?'],
     ['WITH a AS (SELECT 1)', '?'],
     ['SELECT 1\0; DROP TABLE x', 'SELECT? DROP'],
-  ])('%j: %s', (sql, verbs) => {
+  ])('counts with every reading: %j: %s', (sql, verbs) => {
     expect(shown(sql)).toBe(verbs)
   })
 })
 
-describe('hostile texts are read to their end', () => {
+describe('a hostile text', () => {
   it.each([
     ...["'", '"', '`', '[', '(', '/*', '*/', '--', '#', '$', '$a', '$$', ';', "'\\", '\\', "''", '--\n', '#;\n', 'a '],
     ...['WITH a AS (', 'q', "q'", 'SELECT ', '\u00e4', '[;]', '/* */', '@', '/*!', "\\'", '1'],
-  ])('%j, hundreds of thousands of it', seed => {
+  ])('is read to its end: %j, hundreds of thousands of it', seed => {
     const text = seed.repeat(Math.floor(300_000 / seed.length))
     const closed = `${text}\n*/ ' " \` ] $$ ; \n;`
     expect(statementsOf(`DROP TABLE x;${text}`)[0]).toEqual({ verb: 'DROP', isUnknown: false })

@@ -17,7 +17,7 @@ const SAID: readonly (readonly [judgement: unknown, words: string])[] = [
   ['proceed', CLOSED],
 ]
 
-test.each(SAID)('a judge that says %j: %s', async (judgement, words) => {
+test.each(SAID)("converts a judge's answer %j: %s", async (judgement, words) => {
   const judges = [() => judgement as Judgement, async () => judgement as Judgement]
   for (const judge of judges) expect(await new Agent(steering({ judge })).call('bash')).toBe(words)
 })
@@ -46,7 +46,7 @@ test('judges only the named kinds, as they would run', async () => {
   expect(judged).toEqual(['ls', false])
 })
 
-test('the person reads what the judge said for the person', async () => {
+test("shows the user the judge's text for the user", async () => {
   const agent = new Agent(steering({ judge: () => ({ verdict: 'guide', reason: 'No.', detail: 'rule 7' }) }))
   expect((await agent.ask('beforeTool')).detail).toBe('rule 7')
 })

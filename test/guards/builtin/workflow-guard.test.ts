@@ -46,7 +46,7 @@ const CALLS: readonly (readonly [name: string, args: object, made: boolean])[] =
   ['edit', { path: 5 }, false],
 ]
 
-test.each(CALLS)('no plan: %s %j', async (name, args, isMade) => {
+test.each(CALLS)('decides without a plan: %s %j', async (name, args, isMade) => {
   const agent = new Agent(workflowGuard(OPTIONS))
   const words = await agent.call(name, { ...args })
   expect(words).toBe(
@@ -56,7 +56,7 @@ test.each(CALLS)('no plan: %s %j', async (name, args, isMade) => {
   )
 })
 
-test('with a plan everything may be, and it is asked about where it is', async () => {
+test('allows everything with a plan, and asks for it in the right place', async () => {
   const asked: string[] = []
   const exists = async (path: string): Promise<boolean> => asked.push(path) > 0
   const agent = new Agent(workflowGuard({ ...OPTIONS, exists }))
@@ -64,14 +64,14 @@ test('with a plan everything may be, and it is asked about where it is', async (
   expect(asked).toEqual(['/srv/app/plans/active/plan.md', '/srv/app/plans/active/plan.md'])
 })
 
-test('who cannot say whether there is a plan says no', async () => {
+test('blocks if it cannot find out whether there is a plan', async () => {
   const exists = (): boolean => {
     throw new Error('no disk')
   }
   expect(await new Agent(workflowGuard({ ...OPTIONS, exists })).call('edit', { path: 'a' })).toMatch(/^block/)
 })
 
-test('other kinds and tools wait for it where they are named', async () => {
+test('waits for a plan with other kinds and tools if configured', async () => {
   const agent = new Agent(workflowGuard({ ...OPTIONS, blockedKinds: ['shell'], blockedTools: ['mcp__files__move'] }))
   const call = async (name: string, args: Record<string, unknown> = {}) => (await agent.call(name, args)).split(' ')[0]
   expect(await call('bash', { command: 'ls' })).toBe('block')
@@ -79,7 +79,7 @@ test('other kinds and tools wait for it where they are named', async () => {
   expect(await call('edit', { path: 'src/a' })).toBe('pass')
 })
 
-test('a shell says neither where the project is nor which file it writes', async () => {
+test('cannot find the project or the written file in a shell', async () => {
   const asked: string[] = []
   const exists = (path: string): boolean => asked.push(path) === 0
   const guard = workflowGuard({ planPath: PLAN, allowedPaths: ['handoff'], blockedKinds: ['shell'], exists })

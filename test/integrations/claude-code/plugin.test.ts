@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { claudeCode } from '../../../src/cli/init/claude-code.ts'
+import { claudeCode } from '../../../src/cli/init/http-hosts.ts'
 import { InitScene } from '../../cli/init-scene.ts'
 import { afterwards } from '../../support/afterwards.ts'
 
@@ -24,7 +24,7 @@ function ways(hooks: Readonly<Record<string, readonly { readonly hooks: readonly
   )
 }
 
-test('the plugin has the hooks that init writes for a receiver that has never run', () => {
+test('has the hooks that init writes for a receiver that has never run', () => {
   const scene = new InitScene()
   afterwards(() => scene.remove())
   const { content } = claudeCode.print({
@@ -37,7 +37,7 @@ test('the plugin has the hooks that init writes for a receiver that has never ru
   expect(ways(read('integrations/claude-code/hooks/hooks.json').hooks)).toEqual(ways(JSON.parse(content).hooks))
 })
 
-test('its token comes from the environment, and stands nowhere in it', () => {
+test('reads its token from the environment, and does not contain it', () => {
   for (const groups of Object.values(read('integrations/claude-code/hooks/hooks.json').hooks)) {
     for (const hook of (groups as { hooks: Hook[] }[]).flatMap(group => group.hooks)) {
       if (hook.type === 'http') {
@@ -50,7 +50,7 @@ test('its token comes from the environment, and stands nowhere in it', () => {
   }
 })
 
-test('the plugin has the version of the package', () => {
+test('has the version of the package', () => {
   expect(read('integrations/claude-code/.claude-plugin/plugin.json')).toMatchObject({
     name: 'hookspan',
     version: read('package.json').version,

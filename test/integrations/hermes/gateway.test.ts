@@ -44,7 +44,7 @@ function recorded(records: readonly Told[]): ReturnType<typeof createTestPlugin>
   return plugin
 }
 
-test('are those that its manifest names, whatever comes behind the colon', () => {
+test('registers the hooks of its manifest, with any suffix', () => {
   const manifest = readFileSync(join(SHIM, 'gateway', 'HOOK.yaml'), 'utf8')
   expect(manifest).toContain('events: ["gateway:startup", "session:*", "agent:*", "command:*"]')
 })
@@ -53,7 +53,7 @@ describePython('hooks of the gateway', () => {
   const START = { session_id: 's1', platform: 'telegram', sender_id: 'u1', metadata: { chat_type: 'dm' } }
   const END = { session_id: 's1', platform: 'telegram' }
 
-  test('tell who writes and when it is over, in order with those of the plugin', async () => {
+  test("emits sender and end of a turn, in order with the plugin's hooks", async () => {
     const records = await told('start("s1")\nfire("pre_llm_call", session_id="s1")\nend("s1")')
     expect(brief(records)).toEqual([
       ['on_session_start', START],
@@ -63,7 +63,7 @@ describePython('hooks of the gateway', () => {
     expect(new Set(records.map(({ delivery_id }) => delivery_id.split('-')[0])).size).toBe(1)
   })
 
-  test('tell of iterations and of a compaction, under the name that the session had', async () => {
+  test("emits iterations and a compaction, under the session's previous name", async () => {
     const records = await told(`
 start("s1")
 gateway("agent:step", platform="telegram", user_id="u1", session_id="s1", iteration=2, tool_names=["terminal"],
@@ -85,7 +85,7 @@ gateway("session:compress", platform="telegram", session_id="s1", old_session_id
     ])
   })
 
-  test('tell a command by its name, as an event of the turn that is open of whoever gave it', async () => {
+  test("emits a command by its name, as an event of the user's open turn", async () => {
     const records = await told('start("s1")\nstart("s2", "u2")\ncommand("stop", "secret")\nend("s1")')
     expect(records.map(({ hook, payload }) => [hook, payload['name']])).toContainEqual([
       'on_turn_event',
@@ -104,7 +104,7 @@ gateway("session:compress", platform="telegram", session_id="s1", old_session_id
     ])
   })
 
-  test('that no turn can hold are counted under their own names, and nothing is drawn of them', async () => {
+  test('counts hooks outside of turns under their own names, without spans', async () => {
     const records = await told(`
 gateway("gateway:startup", platforms=["telegram"])
 gateway("session:start", platform="telegram", user_id="u1", session_id="s1", session_key="agent:main:telegram")
@@ -120,7 +120,7 @@ gateway("session:reset", platform="telegram", user_id="u1", session_key="agent:m
     expect(plugin.spans()).toEqual([])
   })
 
-  test('do not guess where a command belongs: of two turns of one person, or when it is over, to none', async () => {
+  test('does not guess the turn of a command: none, if the user has two or it is over', async () => {
     const records = await told(`
 start("s1")
 start("s2")
@@ -140,7 +140,7 @@ command("help", user_id=None)
     ])
   })
 
-  test('go the way of the plugin as soon as that is loaded', async () => {
+  test("uses the plugin's queue as soon as that is loaded", async () => {
     const records = await told(`
 plugin = sys.modules.pop("shim.receiver")
 gateway("gateway:startup", platforms=[])
@@ -154,7 +154,7 @@ fire("pre_llm_call", session_id="s1")
     expect(together).not.toContain(alone)
   })
 
-  test('do no harm, whatever is in them', async () => {
+  test('harms nothing, with any data', async () => {
     const records = await told(`
 for context in ({}, {"session_id": 7}, {"session_id": object()}):
     for event in ("agent:start", "agent:step", "agent:end", "session:compress", "command:x", "agent:new", None):

@@ -22,7 +22,7 @@ async function asked(answer: (record: Told) => object | undefined, scenario = TO
 }
 
 describePython('hooks that act in Hermes', () => {
-  test('nothing is asked, and nothing is registered for it, where nobody has wanted it', async () => {
+  test('asks and registers nothing unless configured', async () => {
     const scene = new ShimScene()
     await scene.listen('takes it', {}, () => ({ action: 'block', message: 'No.' }))
     const play = 'print(len(context.middleware))\nfire("pre_tool_call", tool_name="terminal", args={})\ndrained()'
@@ -31,7 +31,7 @@ describePython('hooks that act in Hermes', () => {
     expect(scene.requests.map(({ headers }) => headers['x-hookspan-decide'])).toEqual([undefined, undefined])
   })
 
-  test('a tool is asked about once, with all that is said of it, and told with that', async () => {
+  test('asks about a tool once, with all of its data, and records that', async () => {
     const { scene, said } = await asked(() => undefined)
     expect(said).toEqual([{ command: 'rm x' }, null])
     expect(scene.posted().map(({ hook, payload }) => ({ hook, payload }))).toEqual([
@@ -61,11 +61,11 @@ describePython('hooks that act in Hermes', () => {
       [{ command: 'ls' }, { action: 'approve', message: 'Really?', args: { command: 'ls' } }],
     ],
     ['something else', { nonsense: 1 }, [{ command: 'rm x' }, null]],
-  ])('%s is what Hermes is told', async (_, answer, said) => {
+  ])('returns %s to Hermes', async (_, answer, said) => {
     expect((await asked(() => answer)).said).toEqual(said)
   })
 
-  test('what somebody has changed since it was judged is asked about again', async () => {
+  test('asks again about data that changed since', async () => {
     const play = `
 ask("tool_request", ${CALL})
 print(json.dumps(ask("pre_tool_call", tool_name="terminal", args={"command": "rm -rf /"}, tool_call_id="c1")))
@@ -78,7 +78,7 @@ print(json.dumps(ask("pre_tool_call", tool_name="terminal", args={"command": "rm
     expect(scene.posted()).toHaveLength(2)
   })
 
-  test('a line beside the prompt, another result and another answer', async () => {
+  test('returns a line beside the prompt, another result and another answer', async () => {
     const play = `
 print(json.dumps([
     ask("pre_llm_call", session_id="s1", user_message="hi", conversation_history=[{"secret": 1}]),
@@ -98,26 +98,26 @@ print(json.dumps([
     expect(String(result?.payload['result'])).toHaveLength(800_000)
   })
 
-  test('what was told before comes before what is asked', async () => {
+  test('delivers earlier events before a question', async () => {
     const play = `fire("post_api_request", session_id="s1")\n${TOOL}`
     const { scene } = await asked(() => undefined, play)
     expect(scene.posted().map(({ hook }) => hook)).toEqual(['post_api_request', 'pre_tool_call'])
   })
 
-  describe('where nobody answers', () => {
+  describe('without an answer', () => {
     const THEN = `
 print(json.dumps([ask("pre_tool_call", ${CALL}), ask("transform_tool_result", result="x"), ask("pre_llm_call")]))
 drained()
 `
     const silent = ['nobody is there', 'hangs', 'refuses'] as const
 
-    test.each(silent)('open: Hermes goes on (%s)', async behaviour => {
+    test.each(silent)('continues if open (%s)', async behaviour => {
       const scene = new ShimScene()
       if (behaviour !== 'nobody is there') await scene.listen(behaviour)
       expect(JSON.parse(await scene.play(THEN, { env: OPEN, isImpatient: true }))).toEqual([null, null, null])
     })
 
-    test.each(silent)('closed: no tool runs, and no result is seen (%s)', async behaviour => {
+    test.each(silent)('runs no tool and shows no result if closed (%s)', async behaviour => {
       const scene = new ShimScene()
       if (behaviour !== 'nobody is there') await scene.listen(behaviour)
       expect(JSON.parse(await scene.play(THEN, { env: CLOSED, isImpatient: true }))).toEqual([
@@ -127,14 +127,14 @@ drained()
       ])
     })
 
-    test('what was asked is told all the same', async () => {
+    test('records the question all the same', async () => {
       const scene = new ShimScene()
       await scene.play(THEN, { env: CLOSED })
       const hooks = scene.spooled().map(({ body }) => body.hook)
       expect(hooks.toSorted()).toEqual(['pre_llm_call', 'pre_tool_call', 'transform_tool_result'])
     })
 
-    test('closed: what cannot be said as JSON is not run', async () => {
+    test('blocks if closed a tool whose data are no JSON', async () => {
       const play = 'print(json.dumps(ask("pre_tool_call", tool_name="terminal", args={"command": {1, 2}})))'
       expect((await asked(() => undefined, play, CLOSED)).said).toEqual({ action: 'block', message: REASON })
       expect((await asked(() => undefined, play, OPEN)).said).toBeNull()
@@ -145,7 +145,7 @@ drained()
     ['open', 'open\n', 'open'],
     ['closed', 'closed\n', 'closed'],
     ['a word that nobody knows: it was meant to guard', 'clsed', 'closed'],
-  ])('the file beside its configuration says it: %s', async (_, text, failing) => {
+  ])('reads the file beside its configuration: %s', async (_, text, failing) => {
     const scene = new ShimScene()
     await scene.listen()
     const hermes = join(scene.home, '.hermes')
@@ -156,7 +156,7 @@ drained()
     expect(scene.requests.map(({ headers }) => headers['x-hookspan-decide'])).toEqual([failing, failing])
   })
 
-  test('a file that may not be read was meant to guard, too', async () => {
+  test('closes for a file that may not be read', async () => {
     const scene = new ShimScene()
     await scene.listen()
     mkdirSync(join(scene.home, '.hermes'))

@@ -20,14 +20,14 @@ const PLACES: readonly Readonly<Record<string, string>>[] = [
 ]
 
 describePython('the place of the receiver, spelled in Python as in TypeScript', () => {
-  test.each(PLACES)('%j', async env => {
+  test.each(PLACES)('finds the receiver for %j', async env => {
     const scene = new ShimScene()
     const { directory, spool } = receiverFiles(env, scene.home)
     const said = await scene.play('print(json.dumps([shim.receiver.PLACE, shim.receiver.SPOOL]))', { env })
     expect(JSON.parse(said)).toEqual([directory, spool])
   })
 
-  test('what the receiver says of itself is read', async () => {
+  test("reads the receiver's address file", async () => {
     const scene = new ShimScene()
     const place = receiverFiles({ XDG_STATE_HOME: `${scene.home}/state` }, scene.home)
     createReceiverFolders(place, () => undefined)
@@ -40,7 +40,7 @@ print(json.dumps([read(f"{place}/token"), json.loads(read(shim.receiver.ADDRESS)
     expect(JSON.parse(said)).toEqual([token, address])
   })
 
-  test('what is left to the receiver is found: an event, what was dropped, that a receiver was started', async () => {
+  test('leaves files for the receiver: an event, the dropped count, its start', async () => {
     const scene = new ShimScene()
     const place = receiverFiles({ XDG_STATE_HOME: `${scene.home}/state` }, scene.home)
     const limits = await scene.play(`

@@ -27,7 +27,7 @@ drained()
 
 const python = (name: string): string => readFileSync(join(SHIM, name), 'utf8')
 
-test('it is small, and of the standard library alone', () => {
+test('is small, and of the standard library alone', () => {
   const files = readdirSync(SHIM).filter(name => name.endsWith('.py'))
   expect(files.sort()).toEqual(['__init__.py', 'guards.py', 'receiver.py'])
   const imported = files.flatMap(name =>
@@ -39,14 +39,14 @@ test('it is small, and of the standard library alone', () => {
   expect(files.reduce((lines, name) => lines + python(name).split('\n').length, 0)).toBeLessThanOrEqual(370)
 })
 
-test('it says which version it is', () => {
+test('has its version', () => {
   expect(python('plugin.yaml')).toContain(`\nversion: ${packageJson.version}\n`)
   expect(python('pyproject.toml')).toContain(`\nversion = "${packageJson.version}"\n`)
   expect(python('receiver.py')).toContain(`\nVERSION, HOST = "${packageJson.version}", "hermes"\n`)
 })
 
 describePython('the hooks of Hermes', () => {
-  test('all that say something are heard, those of a later version too', async () => {
+  test('registers all observing hooks, those of a later version too', async () => {
     const unheard = /UNHEARD = """([^"]+)"""/.exec(python('__init__.py'))?.[1]?.split(/\s+/) ?? []
     expect(unheard.length).toBeGreaterThan(5)
     expect(unheard.filter(name => !isIgnoredHook(name))).toEqual([])
@@ -55,7 +55,7 @@ describePython('the hooks of Hermes', () => {
     expect(JSON.parse(heard)).toEqual([...HOOK_NAMES, 'on_something_new'].toSorted())
   })
 
-  test('are not heard where nothing can come of them: a result is offered behind the end of its tool in 0.19', async () => {
+  test('skips hooks without use: a result is offered after the end of its tool in 0.19', async () => {
     const hooks = HOOK_NAMES.filter(name => !name.endsWith('_auxiliary_call'))
     const play = 'print(json.dumps("transform_tool_result" in context.hooks))'
     expect(JSON.parse(await new ShimScene().play(play, { hooks }))).toBe(false)
@@ -63,7 +63,7 @@ describePython('the hooks of Hermes', () => {
     expect(JSON.parse(await new ShimScene().play(play))).toBe(true)
   })
 
-  test('arrive in order, as records with the time and an id of their own', async () => {
+  test('delivers records in order, with the time and an id of their own', async () => {
     const scene = new ShimScene()
     await scene.listen()
     const before = Date.now()
@@ -90,7 +90,7 @@ describePython('the hooks of Hermes', () => {
     expect(scene.spooled()).toEqual([])
   })
 
-  test('of the last moment arrive, too', async () => {
+  test('delivers records of the last moment, too', async () => {
     const scene = new ShimScene()
     await scene.listen()
     await scene.play('fire("on_session_start", session_id="s1")')
@@ -99,7 +99,7 @@ describePython('the hooks of Hermes', () => {
     expect(new Set(known.map(({ hook }) => hook))).toEqual(new Set(['on_session_start', 'on_session_end']))
   })
 
-  test('of a fork arrive, too', async () => {
+  test('delivers records of a fork, too', async () => {
     const scene = new ShimScene()
     await scene.listen()
     await scene.play(`
@@ -146,7 +146,7 @@ describePython('where no receiver takes them', () => {
     },
   }
 
-  test.each(Object.entries(HOSTILE))('because %s: a file for each, and a receiver is started', async (_, hostile) => {
+  test.each(Object.entries(HOSTILE))('writes a file for each and starts a receiver, because %s', async (_, hostile) => {
     const scene = new ShimScene()
     await hostile(scene)
     await scene.play(FIRES_TWO, { isImpatient: true })
@@ -166,7 +166,7 @@ describePython('where no receiver takes them', () => {
     expect(scene.started()).toBe('serve --detach\n')
   })
 
-  test('a receiver that was started a moment ago is not started again, unless it has died since', async () => {
+  test('does not start a receiver twice within a moment, unless it has died since', async () => {
     const scene = new ShimScene()
     scene.announce({ socket: scene.socket })
     const at = (name: string, seconds: number): void =>
@@ -182,7 +182,7 @@ describePython('where no receiver takes them', () => {
   })
 
   // It would look as if it had been started a moment ago, and were not to be when it has really died.
-  test('a receiver that is left alone after a failure is not taken for dead: it may have come up', async () => {
+  test('retries a receiver after a failure, because it may have started', async () => {
     const scene = new ShimScene()
     scene.announce({ socket: scene.socket })
     const times = await scene.play(`
@@ -198,7 +198,7 @@ print(json.dumps([tried_at, os.stat(f"{place}/starting").st_mtime]))`)
     expect(after).toBe(before)
   })
 
-  test('what finds no room is counted', async () => {
+  test('counts records without room', async () => {
     const scene = new ShimScene()
     mkdirSync(scene.spool, { recursive: true, mode: 0o700 })
     writeFileSync(join(scene.spool, 'full.json'), '')
@@ -209,7 +209,7 @@ print(json.dumps([tried_at, os.stat(f"{place}/starting").st_mtime]))`)
     expect(dropped.reduce((sum, line) => sum + Number(line), 0)).toBe(3)
   })
 
-  test('a queue that is full counts what it does not take, and what it has is bounded', async () => {
+  test('counts records beyond a full queue, which is limited', async () => {
     const scene = new ShimScene()
     const counted = await scene.play(`
 sender = shim.receiver.sender()
@@ -223,7 +223,7 @@ os._exit(0)
     expect(counted).toBe('5000 4\n')
   })
 
-  test('a place that others could write to is theirs no more', async () => {
+  test('restricts a folder that others could write to', async () => {
     const scene = new ShimScene()
     mkdirSync(scene.spool, { recursive: true })
     for (const place of [scene.receiver, scene.spool]) chmodSync(place, 0o777)
@@ -232,7 +232,7 @@ os._exit(0)
     for (const place of [scene.receiver, scene.spool]) expect(statSync(place).mode & 0o777).toBe(0o700)
   })
 
-  test('a place that cannot be used costs the records, and nothing else', async () => {
+  test('loses only the records if a folder is unusable', async () => {
     const scene = new ShimScene()
     mkdirSync(join(scene.home, 'state', 'hookspan'), { recursive: true })
     writeFileSync(join(scene.home, 'state', 'hookspan', 'receiver'), 'a file')
@@ -250,7 +250,7 @@ describePython('payloads', () => {
     return scene.posted()[1]?.payload
   }
 
-  test('whatever is in them, they arrive as what JSON can say', async () => {
+  test('delivers any data as JSON can express it', async () => {
     const scene = new ShimScene()
     await scene.listen()
     await scene.play(`
@@ -304,7 +304,7 @@ drained()
     "model": "m", "temperature": 0.3, "stop": ["a"], "messages": [{"content": "secret"}], "instructions": "s" * 201,
     "tools": [{"name": "t"}, {"name": "u"}], "metadata": {"a": 1}}}`
 
-  test('come without conversations, prompts and bodies of requests', async () => {
+  test('omits conversations, prompts and bodies of requests', async () => {
     expect(await told(REQUEST)).toEqual({
       session_id: 's1',
       user_message: 'Hello',
@@ -332,15 +332,15 @@ drained()
     request: { body: { messages: [{ content: 'secret' }], tools: [{ name: 't' }, { name: 'u' }] } },
   }
 
-  test('come whole where content is captured in full: as the environment says', async () => {
+  test('delivers them with full capture by the environment', async () => {
     expect(await told(REQUEST, { HOOKSPAN_CONTENT_CAPTURE: 'full' })).toMatchObject(WHOLE)
   })
 
-  test('come whole where content is captured in full: as the receiver says', async () => {
+  test('delivers them with full capture by the receiver', async () => {
     expect(await told(REQUEST, {}, { content_capture: 'full' })).toMatchObject(WHOLE)
   })
 
-  test('are what they were when the hook fired', async () => {
+  test('copies data at the time of the hook', async () => {
     const scene = new ShimScene()
     await scene.listen()
     await scene.play(`

@@ -7,7 +7,7 @@ import { describePython, played, SHIM, ShimScene } from './scene.ts'
 
 const python = (name: string): string => readFileSync(join(SHIM, name), 'utf8')
 
-test('it is small, and of the standard library alone', () => {
+test('is small, and of the standard library alone', () => {
   const files = readdirSync(SHIM).filter(name => name.endsWith('.py'))
   // Not the example in the description of the whole.
   const code = files.map(name => python(name).split('"""').toSpliced(1, 1).join(''))
@@ -21,7 +21,7 @@ test('it is small, and of the standard library alone', () => {
   for (const name of files) expect(python(name).split('\n').length, name).toBeLessThanOrEqual(250)
 })
 
-test('the way to the receiver is one text, whichever agent it is for', () => {
+test('shares the text of its path to the receiver with the other agent', () => {
   const folders = readdirSync(join(REPOSITORY, 'integrations'))
   const texts = folders.flatMap(folder => {
     const path = join(REPOSITORY, 'integrations', folder)
@@ -70,7 +70,7 @@ await agent.end()
     })
   })
 
-  test('says when its iterations began, and how sure it was', async () => {
+  test('has the start of its iterations, and the confidence', async () => {
     const { records } = await played(`
 agent = Agent(hook, hook)
 await agent.begin()
@@ -90,7 +90,7 @@ await agent.end()
     ])
   })
 
-  test('at once with another, of one hook, is told apart from it', async () => {
+  test('is distinguished from another that runs at once, of one hook', async () => {
     const { records } = await played(`
 first, second = Agent(hook, thread="a"), Agent(hook, thread="b")
 weather = call("get_weather", "a", city="Rome")
@@ -115,7 +115,7 @@ for agent in (second, first):
     expect(ends.map(({ payload }) => payload['result'])).toEqual(ends.map(({ payload }) => payload['session_id']))
   })
 
-  test('at once with another of its conversation gets a session of its own', async () => {
+  test('gets a session of its own beside another of its conversation', async () => {
     const told = await played(`
 for run in ("r1", "r2"):
     agent = Agent(hook, thread="t1")
@@ -131,7 +131,7 @@ await first.end()
     )
   })
 
-  test('whose prompt a later hook refuses has failed, though no hook tells its end', async () => {
+  test('has failed if a later hook refuses its prompt, though no hook reports its end', async () => {
     const { records } = await played(`
 class Strict:
     name = "strict"
@@ -152,7 +152,7 @@ task.exception()
     expect(JSON.stringify(records)).not.toContain('the secret')
   })
 
-  test('that guardrails let through is tagged with what they did, and not with what they found', async () => {
+  test("is tagged with the guardrails' actions, and not with their findings", async () => {
     const { records } = await played(`
 class Guard:
     async def on_before_invocation(self, prompt, state):
@@ -168,7 +168,7 @@ await agent.end()
     expect(JSON.stringify(records)).not.toContain('a@example.org')
   })
 
-  test('in the handler of an exception has not failed with that', async () => {
+  test('has not failed with an exception in whose handler it runs', async () => {
     const told = await played(`
 agent = Agent(hook)
 try:
@@ -181,7 +181,7 @@ except KeyError:
     expect(brief(told, 'completed', 'failed').at(-1)).toEqual(['on_session_end', true, false])
   })
 
-  test('that is left by whoever reads it was interrupted, and its request with it', async () => {
+  test('is interrupted if its reader leaves it, as is its request', async () => {
     const { records } = await played(`
 agent = Agent(hook, thread="t1")
 await agent.begin()
@@ -198,7 +198,7 @@ except asyncio.CancelledError:
     `)
   })
 
-  test('of an event that does not name its run is found all the same', async () => {
+  test('is found for an event that does not name its run', async () => {
     const told = await played(`
 agent = Agent(hook)
 await agent.begin()
@@ -224,7 +224,7 @@ await agent.end()
 describePython('tools', () => {
   const ENDS = ['tool_call_id', 'status', 'result'] as const
 
-  test('are told apart by their ids, and the first of two alike comes first', async () => {
+  test('is distinguished by its id, and the first of two alike comes first', async () => {
     const { records } = await played(`
 agent = Agent(hook)
 await agent.begin()
@@ -245,7 +245,7 @@ await agent.end()
     ])
   })
 
-  test('of a batch end when they did: at once, few at once, and one after the other', async () => {
+  test('ends at its own time in a batch: at once, few at once, and one after the other', async () => {
     const { printed, records } = await played(`
 for how, most in (("concurrent", 10), ("concurrent", 2), ("sequential", 10)):
     agent = Agent(hook)
@@ -282,7 +282,7 @@ for how, most in (("concurrent", 10), ("concurrent", 2), ("sequential", 10)):
     ])
   })
 
-  test('that a hook cancels were blocked, also by one that comes after ours', async () => {
+  test('is blocked if a hook cancels it, also one after ours', async () => {
     const told = await played(`
 class Policy:
     async def on_before_tool_call(self, event):
@@ -299,7 +299,7 @@ await agent.end()
     expect(brief(told, ...ENDS)).toContainEqual(['post_tool_call', 'a', 'blocked', 'Not without a ticket'])
   })
 
-  test('that a hook refuses by raising were blocked, and the run failed by that hook', async () => {
+  test('is blocked if a hook refuses it by raising, and that hook fails the run', async () => {
     const told = await played(`
 class Guard:
     name = "guard"
@@ -329,7 +329,7 @@ for hooks in ((Guard(), hook), (hook, Guard())):
     expect(JSON.stringify(told.records)).not.toContain('hidden')
   })
 
-  test('say what hooks have left of their arguments, wherever ours stands among them', async () => {
+  test('has the arguments after all hooks, at any position of ours among them', async () => {
     const { records } = await played(`
 class Redacts:
     async def on_before_tool_call(self, event):
@@ -352,7 +352,7 @@ for hooks in ((Redacts(), hook), (hook, Redacts())):
     expect(JSON.stringify(records)).not.toContain('example.org')
   })
 
-  test('that a hook has run again are two', async () => {
+  test('is two if a hook runs it again', async () => {
     const { records } = await played(`
 class Again:
     async def on_after_tool_call(self, event):
@@ -376,7 +376,7 @@ await agent.end()
     `)
   })
 
-  test('whose result a hook replaces say what the model reads, and that it is another', async () => {
+  test('has the result that the model reads, marked as replaced, if a hook replaces it', async () => {
     const { records } = await played(`
 class Filter:
     async def on_after_tool_call(self, event):
@@ -398,7 +398,7 @@ await agent.end()
     expect(JSON.stringify(plugin.spans())).not.toContain('a@example.org')
   })
 
-  test('that run nothing, because the same has run, are cached', async () => {
+  test('is cached if it runs nothing, because the same has run', async () => {
     const told = await played(`
 agent = Agent(hook)
 await agent.begin()
@@ -413,7 +413,7 @@ await agent.end()
 })
 
 describePython('requests', () => {
-  test('count the cache as a part of the input, wherever their model counts it', async () => {
+  test('counts the cache as a part of the input, wherever the model counts it', async () => {
     const told = await played(`
 counts = (
     {"prompt_tokens": 120, "completion_tokens": 17, "cached_tokens": 20, "cache_write_tokens": 5},
@@ -440,7 +440,7 @@ await agent.end()
     ])
   })
 
-  test('that the loop makes again are attempts, when they were', async () => {
+  test('has an attempt for each repetition by the loop, at its time', async () => {
     const { records } = await played(`
 from datetime import datetime, timezone
 agent = Agent(hook)
@@ -470,7 +470,7 @@ print(began * 1000)
     expect([since(failed), since(second)]).toEqual([1, 3])
   })
 
-  test('whose answer a hook does not take are made again', async () => {
+  test('is repeated if a hook rejects its answer', async () => {
     const { records } = await played(`
 class Again:
     async def on_after_model_call(self, event):
@@ -489,7 +489,7 @@ await agent.end()
     `)
   })
 
-  test('say what was said only where content is captured in full', async () => {
+  test('has texts only with full capture', async () => {
     const SAYS = `
 agent = Agent(hook)
 await agent.begin()
@@ -509,7 +509,7 @@ await agent.end()
 })
 
 describePython('a hook', () => {
-  test('raises nothing, changes nothing and gives the state on, whatever it is told', async () => {
+  test('raises nothing, changes nothing and passes the state on, with any arguments', async () => {
     const { printed } = await played(`
 class Broken:
     def __getattr__(self, name):
@@ -538,7 +538,7 @@ print("well")
     expect(printed).toBe('well')
   })
 
-  test('that is there twice, or beside another of us, tells once', async () => {
+  test('emits once if it is there twice, or beside another of us', async () => {
     const told = await played(`
 agent = Agent(hook, hook, shim.create_hook())
 await agent.begin()
@@ -556,7 +556,7 @@ await agent.end()
     ])
   })
 
-  test('that is not enabled is there and does nothing', async () => {
+  test('does nothing if it is not enabled', async () => {
     const { records, printed } = await played(`
 off = shim.create_hook(enabled=False)
 agent = Agent(off)
@@ -569,7 +569,7 @@ print(off.name == hook.name, off.priority == hook.priority, isinstance(hook, typ
     expect(printed).toBe('True True True')
   })
 
-  test('keeps no run of which the end never comes for ever', async () => {
+  test('drops a run that never ends after a time', async () => {
     const { printed } = await played(`
 sys.modules["hookspan_locus.runs"].MOST = 3
 for number in range(5):

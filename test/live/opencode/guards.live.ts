@@ -170,7 +170,7 @@ scenes.scene('afterTool', 'inject', 'the model gets a line behind the result', a
 })
 
 describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
-  test.each(['pass', 'block'] as const)('and counts as %s', async onFailure => {
+  test.each(['pass', 'block'] as const)('counts as %s', async onFailure => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])
     else expect(lived.results.join()).toContain('The hook broken failed to check this, and is set to block on failure.')

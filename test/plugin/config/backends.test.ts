@@ -17,13 +17,13 @@ function one(backend: object, env: Record<string, string> = {}): BackendConfig |
   return backends([backend], env).list[0]
 }
 
-test('all types of the specification are known', () => {
+test('includes all types of the specification', () => {
   const names =
     'otlp jaeger tempo phoenix langfuse signoz uptrace openobserve honeycomb lgtm weave langsmith datadog mlflow elastic'
   expect(BACKEND_TYPES).toEqual([...names.split(' '), 'file', 'console'])
 })
 
-test.each(BACKEND_TYPES)('%s: its own fields, and which of them are secrets, are those of the pipeline', type => {
+test.each(BACKEND_TYPES)("has the pipeline's fields and secrets: %s", type => {
   const { options = {} } = BACKENDS[type] ?? {}
   expect([...ownFields(type)].sort()).toEqual(Object.keys(options).sort())
   expect(ownFields(type).filter(field => !isShownField(field))).toEqual(
@@ -31,11 +31,11 @@ test.each(BACKEND_TYPES)('%s: its own fields, and which of them are secrets, are
   )
 })
 
-test('the pipeline has no type that cannot be configured', () => {
+test('includes every type of the pipeline', () => {
   expect(Object.keys(BACKENDS).filter(type => !isBackendType(type))).toEqual([])
 })
 
-test('every field of a backend, from a file', () => {
+test('reads every field of a backend from a file', () => {
   const yaml = `backends:
   - type: OTLP
     name: collector.eu_1
@@ -78,7 +78,7 @@ test('every field of a backend, from a file', () => {
   ])
 })
 
-test('in short: a type, a type and an address, an address', () => {
+test('accepts short forms: a type, a type and an address, an address', () => {
   const texts = ['console', 'file=/tmp/a=b.jsonl', 'phoenix=http://127.0.0.1:6006', 'http://h:4318/?a=b']
   const expected = [
     { type: 'console', name: 'console', headers: {}, options: {} },
@@ -91,7 +91,7 @@ test('in short: a type, a type and an address, an address', () => {
   expect(resolved({ env: { HOOKSPAN_BACKENDS: ` ${texts.join(' , ')},` } }).config.backends).toEqual(expected)
 })
 
-test('names are unique, also where case does not count, and safe as file names', () => {
+test('makes names unique regardless of case, and safe as file names', () => {
   const names = (...list: object[]) =>
     backends(list.map(backend => ({ type: 'otlp', ...backend }))).list.map(b => b.name)
   expect(names({}, {}, {})).toEqual(['otlp', 'otlp-2', 'otlp-3'])
@@ -103,7 +103,7 @@ test('names are unique, also where case does not count, and safe as file names',
   }
 })
 
-test('a type that nobody knows leaves its backend out, alone', () => {
+test('omits only the backend of an unknown type', () => {
   const { list, lines } = backends([{ type: 'phenix' }, { type: 'zzz' }, {}, 5, 'console', { type: 'x'.repeat(30) }])
   expect(list.map(backend => backend.type)).toEqual(['console'])
   const all = BACKEND_TYPES.join(', ')
@@ -129,14 +129,14 @@ test.each([
   ['http://u:p@ho st', 'one whose host or port is invalid'],
   ['a-secret://x', 'other text'],
   [5, '5'],
-])('an endpoint %j leaves its backend out: there is no address to guess', (endpoint, got) => {
+])('omits a backend with the endpoint %j: there is no address to guess', (endpoint, got) => {
   expect(backends([{ type: 'otlp', endpoint }])).toEqual({
     list: [],
     lines: [`[0].endpoint: expected an http:// or https:// URL, got ${got}; leaving this backend out`],
   })
 })
 
-test('an endpoint or base_url whose variable is not set leaves its backend out, too', () => {
+test('omits a backend with an endpoint or base_url whose variable is not set', () => {
   const { list, lines } = backends([
     { type: 'otlp', endpoint_env: 'COLLECTOR_URL' },
     { type: 'langfuse', base_url_env: 'LANGFUSE_URL' },
@@ -151,7 +151,7 @@ test('an endpoint or base_url whose variable is not set leaves its backend out, 
   ])
 })
 
-test('credentials in an address become a header that an explicit one replaces', () => {
+test('converts credentials in an address to a header that an explicit one replaces', () => {
   const endpoint = 'https://us%40er:p%3Aw@h.example/otlp?x=1'
   const authorization = `Basic ${Buffer.from('us@er:p:w').toString('base64')}`
   expect(one({ type: 'otlp', endpoint })).toMatchObject({
@@ -167,13 +167,13 @@ test('credentials in an address become a header that an explicit one replaces', 
   })
 })
 
-test('port 4317 is doubted, and used', () => {
+test('warns about port 4317, and uses it', () => {
   const { list, lines } = backends([{ type: 'otlp', endpoint: 'http://h:4317' }])
   expect(list[0]?.endpoint).toBe('http://h:4317')
   expect(lines).toEqual(['[0].endpoint: port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318'])
 })
 
-test('<x>_env names the variable that holds <x>', () => {
+test('reads <x> from the variable that <x>_env names', () => {
   const env = { PUBLIC: 'pk', SECRET: 'sk', HEADERS: 'a=b%20c,d=e', MILLIS: '50' }
   expect(
     one(
@@ -195,7 +195,7 @@ test('<x>_env names the variable that holds <x>', () => {
   })
 })
 
-test("it reads a vendor's usual variables for fields that are absent", () => {
+test("reads a vendor's usual variables for absent fields", () => {
   const env = {
     LANGFUSE_PUBLIC_KEY: 'pk-lf-env',
     LANGFUSE_SECRET_KEY: 'sk-lf-env',
@@ -225,7 +225,7 @@ test("it reads a vendor's usual variables for fields that are absent", () => {
   expect(one({ type: 'jaeger' }, env)?.options).toEqual({})
 })
 
-test('a variable that is not set costs its field; with both, the variable is used if it can be', () => {
+test('loses the field of an unset variable; with both, uses the variable if possible', () => {
   const { list, lines } = backends(
     [
       { type: 'phoenix', api_key_env: 'PHOENIX_KEY' },
@@ -244,7 +244,7 @@ test('a variable that is not set costs its field; with both, the variable is use
   ])
 })
 
-test('a field that cannot be used is left to the type', () => {
+test('leaves an unusable field to the type', () => {
   const { list, lines } = backends([
     {
       type: 'otlp',
@@ -267,7 +267,7 @@ test('a field that cannot be used is left to the type', () => {
   ])
 })
 
-test('a field that the type does not have is named, and kept for a type that learns it', () => {
+test('reports a field that the type does not have, and keeps it for a later type', () => {
   const { list, lines } = backends([{ type: 'phoenix', api_kee: 'x', dataset: 'y', endpiont: 'z' }])
   expect(lines).toEqual([
     '[0].api_kee: phoenix has no such field; did you mean api_key?',
@@ -277,7 +277,7 @@ test('a field that the type does not have is named, and kept for a type that lea
   expect(list[0]?.options).toEqual({ api_kee: 'x', dataset: 'y', endpiont: 'z' })
 })
 
-test('headers that HTTP does not allow are left out, one by one', () => {
+test('omits invalid HTTP headers one by one', () => {
   const headers = { good: 'yes', 'bad name': 'x', bad: 'a\r\nb', list: [1], number: 7, absent: undefined }
   const { list, lines } = backends([
     { type: 'otlp', headers },
@@ -292,7 +292,7 @@ test('headers that HTTP does not allow are left out, one by one', () => {
   ])
 })
 
-test('an empty list is a decision: nothing else is asked', () => {
+test('treats an empty list as a decision: no other source is read', () => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://h:4318' }
   expect(resolved({ yaml: 'backends: []', env }).config.backends).toEqual([])
   expect(resolved({ yaml: 'backends: [console]', env, code: { backends: [] } }).config.backends).toEqual([])

@@ -98,7 +98,7 @@ describe.each(KEY_NAMES)('%s', key => {
   const using = USING[key] ?? (empty ? 'none' : String(closed ?? preset))
 
   test.each(wrongValues(key))(
-    '$from $value: one line, and the default, or what is safe',
+    'reports $from $value in one line, and uses the default, or a safe value',
     ({ from, value, expected, got }) => {
       const resolution = resolved({
         ...(from === 'file' ? { yaml: `# two\n# lines\n${key}: ${value}` } : {}),
@@ -115,13 +115,13 @@ describe.each(KEY_NAMES)('%s', key => {
   )
 })
 
-test('the line has exactly the form that the specification gives', () => {
+test('reports in exactly the form of the specification', () => {
   expect(messages(resolved({ yaml: '\n\n\n\n\n\nroot_span_ttl_ms: soon' }))).toEqual([
     'config: root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 7); using 600000',
   ])
 })
 
-test('the next lower source that has a good value counts, and the line says so', () => {
+test('uses the next lower source with a valid value, and reports it', () => {
   const resolution = resolved({ yaml: 'metrics_interval_ms: 5', env: { HOOKSPAN_METRICS_INTERVAL_MS: 'soon' } })
   expect(resolution.config.metrics_interval_ms).toBe(5)
   expect(resolution.sources.get('metrics_interval_ms')).toEqual({ from: 'file', detail: 'config.yaml line 1' })
@@ -130,24 +130,24 @@ test('the next lower source that has a good value counts, and the line says so',
   ])
 })
 
-test('a bad value that a higher source replaces is reported all the same', () => {
+test('reports a bad value even if a higher source replaces it', () => {
   expect(messages(resolved({ yaml: 'log_flush_ms: soon', code: { log_flush_ms: 7 } }))).toEqual([
     'config: log_flush_ms: expected a number ≥ 0, got "soon" (config.yaml line 1); using 7',
   ])
 })
 
-test('a duration that a timer would take for one millisecond is refused', () => {
+test('rejects a duration that a timer would treat as one millisecond', () => {
   expect(messages(resolved({ code: { metrics_interval_ms: 1e12 } }))).toEqual([
     'config: metrics_interval_ms: expected a number ≤ 2147483647, got 1000000000000 (options in code); using 60000',
   ])
 })
 
-test.each([1.5, 2 ** 53, '1e400'])('%s is no whole number', value => {
+test.each([1.5, 2 ** 53, '1e400'])('rejects %s as a whole number', value => {
   const { config } = resolved({ code: { preview_max_chars: value as number } })
   expect(config.preview_max_chars).toBe(1200)
 })
 
-test('an element that cannot be used is left out, alone', () => {
+test('omits only the unusable element', () => {
   const resolution = resolved({
     yaml: 'conventions: [own, gen_aii]\nresource_attributes:\n  a: x\n  b: [1]',
     code: { redact_patterns: ['a', 5, 'b'] as string[] },
@@ -162,7 +162,7 @@ test('an element that cannot be used is left out, alone', () => {
   ])
 })
 
-test('a list of which nothing can be used is a bad value', () => {
+test('rejects a list without a usable element', () => {
   const resolution = resolved({ env: { HOOKSPAN_CONVENTIONS: 'mine' } })
   expect(resolution.config.conventions).toEqual(['own', 'gen_ai', 'openinference'])
   expect(messages(resolution).at(-1)).toBe(
@@ -170,7 +170,7 @@ test('a list of which nothing can be used is a bad value', () => {
   )
 })
 
-test('unknown keys are named, with the nearest known one', () => {
+test('reports unknown keys, with the nearest known one', () => {
   const resolution = resolved({
     yaml: 'sampel_rate: 1\nzzzzzz: 2\n__proto__:\n  enabled: false',
     code: { sampleRate: 1 } as object,
@@ -185,14 +185,14 @@ test('unknown keys are named, with the nearest known one', () => {
   expect(({} as { enabled?: boolean }).enabled).toBeUndefined()
 })
 
-test('a key that has got another name is told by it', () => {
+test('reports a renamed key with its new name', () => {
   expect(messages(resolved({ yaml: 'delegation: nest', env: { HOOKSPAN_DELEGATION: 'nest' } }))).toEqual([
     'config: delegation: there is no such key (config.yaml line 1); did you mean parent?',
     'config: HOOKSPAN_DELEGATION: there is no such variable (environment); did you mean HOOKSPAN_PARENT?',
   ])
 })
 
-test('variables of ours that look like a slip are named, others are left alone', () => {
+test('reports our variables that look misspelt, and no others', () => {
   const env = { HOOKSPAN_SAMPLERATE: '1', HOOKSPAN_TOKEN: 'x', HOOKSPAN_CONFIG: '/dev/null', OTHER_DEBUGG: '1' }
   expect(messages(resolved({ env }))).toEqual([
     'config: HOOKSPAN_SAMPLERATE: there is no such variable (environment); did you mean HOOKSPAN_SAMPLE_RATE?',

@@ -11,15 +11,15 @@ async function generated(): Promise<string> {
 
 const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
 
-test('docs/configuration.md is what the tables say', async () => {
+test('is the content of the tables', async () => {
   expect(page).toBe(await generated())
 })
 
-test('it has a row for every key', () => {
+test('has a row for every key', () => {
   expect(KEY_NAMES.filter(key => !page.includes(`\n| \`${key}\` | `))).toEqual([])
 })
 
-test('its example is a configuration without a fault', () => {
+test('has a valid configuration as its example', () => {
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(page) ?? []
   const resolution = resolved({ yaml, env: { COLLECTOR_TOKEN: 'x' } })
   expect(messages(resolution)).toEqual([])

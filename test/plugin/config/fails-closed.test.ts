@@ -24,7 +24,7 @@ test.each<[string, Input, string]>([
   ["OpenTelemetry's variable", { yaml: OPEN, env: { [OTEL]: 'flase' } }, `got "flase" (${OTEL})`],
   ['an option', { yaml: OPEN, code: { content_capture: 'none' as 'off' } }, 'got "none" (options in code)'],
   ['an option of another type', { code: { content_capture: true as never } }, 'got true (options in code)'],
-])('%s that says nothing usable', (_, input, told) => {
+])('closes at an unusable value, %s', (_, input, told) => {
   const resolution = resolved(input)
   expect(resolution.config.content_capture).toBe('off')
   expect(messages(resolution)).toHaveLength(1)
@@ -49,7 +49,7 @@ test.each<[string, Input, string]>([
     { code: { capture_message_content: false } as UserConfig },
     'capture_message_content, which is no key',
   ],
-])('a slip in the name of the key, %s', (_, input, told) => {
+])('closes at a misspelt key, %s', (_, input, told) => {
   const resolution = resolved(input)
   expect(resolution.config.content_capture).toBe('off')
   expect(messages(resolution)).toHaveLength(1)
@@ -57,7 +57,7 @@ test.each<[string, Input, string]>([
   expect(messages(resolution)[0]).toMatch(/; using off$/)
 })
 
-test('such a name beside the key itself is a warning, and the key counts', () => {
+test('warns about a misspelt key beside the key itself, and uses the key', () => {
   const resolution = resolved({ yaml: 'content_capture: full\ncontent_captrue: off' })
   expect(resolution.config.content_capture).toBe('full')
   expect(messages(resolution)).toEqual([
@@ -65,7 +65,7 @@ test('such a name beside the key itself is a warning, and the key counts', () =>
   ])
 })
 
-test('a higher source that says it right wins, as ever, and the line says what is used', () => {
+test('uses a valid higher source as ever, and the line names the value', () => {
   const resolution = resolved({ yaml: 'content_capture: non', code: { content_capture: 'full' } })
   expect(resolution.config.content_capture).toBe('full')
   expect(messages(resolution)[0]).toMatch(/got "non" \(config.yaml line 1\); using full$/)
@@ -76,7 +76,7 @@ test.each<[string, unknown]>([
   ['file', 'no'],
   ['environment', '0'],
   ['code', false],
-])('from %s, %s means off, without a word', (from, value) => {
+])('reads as off without a line, from %s: %s', (from, value) => {
   const resolution = resolved({
     ...(from === 'file' ? { yaml: `content_capture: ${value}` } : {}),
     ...(from === 'environment' ? { env: { HOOKSPAN_CONTENT_CAPTURE: String(value) } } : {}),
@@ -85,7 +85,7 @@ test.each<[string, unknown]>([
   expect([resolution.config.content_capture, messages(resolution)]).toEqual(['off', []])
 })
 
-test('the other keys of privacy close, too, whatever a lower source says', () => {
+test('closes the other keys of privacy, too, whatever a lower source contains', () => {
   const yaml = 'redact: false\ncapture_sender_id: true\ncapture_conversation_history: true'
   const env = {
     HOOKSPAN_REDACT: 'flase',
@@ -99,28 +99,28 @@ test('the other keys of privacy close, too, whatever a lower source says', () =>
   })
 })
 
-describe('a file that cannot be used', () => {
+describe('an unusable file', () => {
   const parsed = 'no file is read, and no content is captured'
 
-  test('may have said off', () => {
+  test('may have contained off', () => {
     const resolution = resolved({ yaml: 'content_capture: off\n\tdebug: true' })
     expect(resolution.config.content_capture).toBe('off')
     expect(resolution.sources.get('content_capture')).toEqual({ from: 'file', detail: 'a file that cannot be used' })
     expect(messages(resolution)).toEqual([expect.stringMatching(new RegExp(`line 2, column 1\\); ${parsed}$`))])
   })
 
-  test('does not count where a higher source says it', () => {
+  test('does not count if a higher source sets it', () => {
     const resolution = resolved({ yaml: '- x', env: { HOOKSPAN_CONTENT_CAPTURE: 'full' } })
     expect(resolution.config.content_capture).toBe('full')
     expect(messages(resolution)).toEqual([expect.stringMatching(/; no file is read$/)])
   })
 
-  test('and one that is named, and not there', () => {
+  test('closes if it is named and missing', () => {
     const { config } = resolveConfig({ env: { HOOKSPAN_CONFIG: '/nowhere/config.yaml' }, home: scratchHome() })
     expect(config.content_capture).toBe('off')
   })
 
-  test('because the system cannot read it', () => {
+  test('closes if the system cannot read it', () => {
     const home = scratchHome()
     const directory = join(home, '.config/hookspan')
     mkdirSync(directory, { recursive: true })
@@ -133,7 +133,7 @@ describe('a file that cannot be used', () => {
     ])
   })
 
-  test('where the system knows that there is none, nothing is closed', () => {
+  test('closes nothing if the system knows that there is none', () => {
     const home = scratchHome()
     put(home, '.config', 'a file in the place of a directory')
     const resolution = resolveConfig({ env: { XDG_CONFIG_HOME: join(home, 'nowhere') }, home })

@@ -14,7 +14,7 @@ function serviceName(env: Record<string, string>, home: string): string {
   return resolveConfig({ env, home }).config.service_name
 }
 
-test('the parser is loaded when there is a file, and not before', () => {
+test('loads the parser only if there is a file', () => {
   const { cache } = createRequire(import.meta.url)
   const loaded = (): string[] => Object.keys(cache).filter(path => /node_modules\/yaml\//.test(path))
   for (const path of loaded()) delete cache[path]
@@ -24,7 +24,7 @@ test('the parser is loaded when there is a file, and not before', () => {
   expect(loaded()).not.toEqual([])
 })
 
-test('a file in the working directory is never read', () => {
+test('never reads a file in the working directory', () => {
   const repository = scratchHome()
   for (const name of [
     'config.yaml',
@@ -48,7 +48,7 @@ test('a file in the working directory is never read', () => {
   expect(serviceName({}, '')).toBe('hookspan')
 })
 
-test('HOOKSPAN_CONFIG must be absolute; where it cannot be read, no other file is', () => {
+test('requires an absolute HOOKSPAN_CONFIG, and reads no other file if that one is unreadable', () => {
   const home = homeWith('service_name: other')
   const fault = (path: string) => {
     const { config, problems } = resolveConfig({ env: { HOOKSPAN_CONFIG: path }, home })
@@ -68,7 +68,7 @@ test('HOOKSPAN_CONFIG must be absolute; where it cannot be read, no other file i
   expect(fault('/dev/null')).toEqual([])
 })
 
-test('HOOKSPAN_CONFIG, XDG_CONFIG_HOME, ~/.config, in this order', () => {
+test('reads HOOKSPAN_CONFIG, XDG_CONFIG_HOME, ~/.config, in this order', () => {
   const home = homeWith('service_name: home')
   put(home, 'xdg/hookspan/config.yml', 'service_name: xdg')
   put(home, 'mine.json', '{"service_name": "mine"}')
@@ -79,7 +79,7 @@ test('HOOKSPAN_CONFIG, XDG_CONFIG_HOME, ~/.config, in this order', () => {
   expect(serviceName({}, home)).toBe('home')
 })
 
-test('where two files lie side by side, the one that is not read is named', () => {
+test('reports the unread one of two files side by side', () => {
   const home = homeWith('service_name: first')
   put(home, '.config/hookspan/config.json', '{"service_name": "second"}')
   const resolution = resolveConfig({ env: {}, home })
@@ -89,14 +89,14 @@ test('where two files lie side by side, the one that is not read is named', () =
   ])
 })
 
-test('relative XDG directories are invalid and count as not set', () => {
+test('treats relative XDG directories as not set', () => {
   expect(stateDirectory({ XDG_STATE_HOME: '/s' }, '/h')).toBe('/s/hookspan')
   expect(stateDirectory({ XDG_STATE_HOME: 's' }, '/h')).toBe('/h/.local/state/hookspan')
   expect(stateDirectory({}, '/h')).toBe('/h/.local/state/hookspan')
   expect(configFiles({ XDG_CONFIG_HOME: 'c' }, '/h')[0]).toBe('/h/.config/hookspan/config.yaml')
 })
 
-test('JSON, with tabs, is read with its lines', () => {
+test('reads JSON, with tabs, with its lines', () => {
   const home = scratchHome()
   put(home, '.config/hookspan/config.json', '{\n\t"debug": true,\n\t"log_flush_ms": "soon"\n}')
   const resolution = resolveConfig({ env: {}, home })
@@ -114,7 +114,7 @@ test.each([
   ['- debug', 'expected a mapping of keys to values (line 1, column 1)'],
   ['debug', 'expected a mapping of keys to values (line 1, column 1)'],
   [`backends: ${'['.repeat(20_000)}`, expect.stringMatching(/^(it is nested too deeply|it is not valid YAML)/)],
-])('%j disables itself, and the capture of content', (yaml, fault) => {
+])('is disabled by %j, as is the capture of content', (yaml, fault) => {
   const home = homeWith(yaml)
   const resolution = resolveConfig({ env: { HOOKSPAN_SPAN_NAMES: 'semconv' }, home })
   expect(resolution.config.debug).toBe(false)
@@ -131,17 +131,17 @@ test.each([
   ).toEqual(fault)
 })
 
-test.each(['', '# nothing\n', '---\n', '{}', 'null'])('%j is an empty configuration', yaml => {
+test.each(['', '# nothing\n', '---\n', '{}', 'null'])('reads %j as an empty configuration', yaml => {
   expect(resolved({ yaml }).problems).toEqual([])
 })
 
-test('a file of more than 1 MiB is not read', () => {
+test('does not read a file of more than 1 MiB', () => {
   expect(messages(resolved({ yaml: `# ${'x'.repeat(1_048_576)}` }))[0]).toMatch(
     /it is larger than 1 MiB; no file is read, and no content is captured$/,
   )
 })
 
-test('a directory in the place of the file is reported', () => {
+test('reports a directory in the place of the file', () => {
   const home = scratchHome()
   mkdirSync(join(home, '.config/hookspan/config.yaml'), { recursive: true })
   expect(messages(resolveConfig({ env: {}, home }))[0]).toMatch(
@@ -149,7 +149,7 @@ test('a directory in the place of the file is reported', () => {
   )
 })
 
-test('variables in strings', () => {
+test('replaces variables in strings', () => {
   const env = { A: 'one', EMPTY: '' }
   const text = (yaml: string) =>
     resolved({ yaml: `resource_attributes: {x: '${yaml}'}`, env }).config.resource_attributes['x']
@@ -163,7 +163,7 @@ test('variables in strings', () => {
   expect(resolved({ env: { HOOKSPAN_SERVICE_NAME: '${A}', A: 'x' } }).config.service_name).toBe('${A}')
 })
 
-test('a variable that is not set is named with its key, and the next lower source counts', () => {
+test('reports an unset variable with its key, and uses the next lower source', () => {
   const resolution = resolved({
     yaml: 'debug: true\nservice_name: a-${STAGE}\nresource_attributes:\n  a: ${B C}\n  b: x',
   })
@@ -187,7 +187,7 @@ test('anchors are read, cycles and bombs end', () => {
   expect(resolved({ yaml: bomb.join('\n') }).problems).toHaveLength(9)
 })
 
-test('a file that others can read is no place for secrets, one that others can write no place at all', () => {
+test('accepts no secrets from a file that others can read, and nothing from one that others can write', () => {
   const lines = (yaml: string, mode: number) => {
     const home = homeWith(yaml, mode)
     return messages(resolveConfig({ env: { K: 'x' }, home })).map(line => line.replace(/^.*config\.yaml: /, ''))

@@ -12,7 +12,7 @@ const YAML = `hooks:
     budget: {isolate: true, tokens: 5000, rate: 1.5, version: 1.10, api_key: k7k7k7k7, allow: [build, "7"]}
 `
 
-test('all fields out of a file; a text that is a number, true or false is meant as one', () => {
+test('reads all fields from a file; converts a text that is a number, true or false', () => {
   const resolution = resolved({ yaml: YAML })
   expect(messages(resolution)).toEqual([])
   const { hooks } = resolution.config
@@ -28,7 +28,7 @@ test.each([
   ['off', { ...HOOKS_DEFAULT, enabled: false }],
   ['true', HOOKS_DEFAULT],
   ['/srv/hooks', { ...HOOKS_DEFAULT, global_dir: '/srv/hooks' }],
-])('in short: %s', (text, hooks) => {
+])('accepts the short form: %s', (text, hooks) => {
   expect(resolved({ env: { HOOKSPAN_HOOKS: text } }).config.hooks).toEqual(hooks)
 })
 
@@ -54,13 +54,13 @@ test.each([
     '{project_locl: true}',
     'hooks.project_locl: there is no such field (config.yaml line 1); did you mean project_local?',
   ],
-])('%s: one line, and nothing of it is in force', (text, line) => {
+])('rejects %s in one line, and uses nothing of it', (text, line) => {
   const resolution = resolved({ yaml: `hooks: ${text}` })
   expect(messages(resolution)).toEqual([`config: ${line}`])
   expect(resolution.config.hooks).toEqual(HOOKS_DEFAULT)
 })
 
-test('what a file is handed is never shown', () => {
+test('never shows the values of a file', () => {
   const shown = (yaml?: string) =>
     showConfig(resolved(yaml === undefined ? {} : { yaml })).find(({ key }) => key === 'hooks')?.value
   expect(shown()).toBe('the usual folder')
@@ -68,7 +68,7 @@ test('what a file is handed is never shown', () => {
   expect(shown(YAML)).toMatch(/^global_dir=\/.*\/mine project_local=true time_limit_ms=500 options=\{budget: <set>\}$/)
 })
 
-test('the usual folder is beside the configuration file, and nowhere without a home directory', () => {
+test('finds the usual folder beside the configuration file, and nowhere without a home directory', () => {
   expect(hooksDirectory({}, '/home/a')).toBe('/home/a/.config/hookspan/hooks')
   expect(hooksDirectory({ XDG_CONFIG_HOME: '/x' }, '/home/a')).toBe('/x/hookspan/hooks')
   expect(hooksDirectory({}, '')).toBeUndefined()

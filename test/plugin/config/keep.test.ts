@@ -40,7 +40,7 @@ test.each([
   expect(shown(resolution)).toBe(text)
 })
 
-test('off unless it is asked for', () => {
+test('is off by default', () => {
   expect(resolved({}).config.keep).toBeUndefined()
   expect(shown(resolved({}))).toBe('off')
 })
@@ -51,13 +51,13 @@ test.each([
   ['{cost_over: -1}', 'keep.cost_over: expected a number ≥ 0, got "-1" (config.yaml line 1); leaving it out'],
   ['{tools: {a: b}}', 'keep.tools: expected a list, got a mapping (config.yaml line 1); leaving it out'],
   ['{slower: 5}', 'keep.slower: there is no such field (config.yaml line 1)'],
-])('%s: one line, and the rest counts', (text, line) => {
+])('reports %s in one line, and uses the rest', (text, line) => {
   const resolution = resolved({ yaml: `keep: ${text}` })
   expect(messages(resolution)).toEqual([expect.stringContaining(`config: ${line}`)])
   expect(resolution.config.keep).toEqual(KEEP_DEFAULT)
 })
 
-test('what the page shows is a configuration without a fault', () => {
+test("accepts the page's example without a fault", () => {
   const page = readFileSync(new URL('../../../docs/sampling.md', import.meta.url), 'utf8')
   const yaml = /^```yaml\n(keep:[\s\S]*?)^```/m.exec(page)?.[1] ?? ''
   const resolution = resolved({ yaml })

@@ -4,7 +4,7 @@ import { resolveConfig } from '../../../src/plugin/config/resolve.ts'
 import type { BackendConfig, ResolvedConfig, UserConfig } from '../../../src/plugin/config/types.ts'
 import { resolved, scratchHome } from './scratch-home.ts'
 
-test('without any configuration every key has the default that the specification gives', () => {
+test("has the specification's default for every key without any configuration", () => {
   const { config, problems, sources } = resolved({})
   expect(problems).toEqual([])
   expect(config).toEqual({
@@ -55,13 +55,13 @@ test('has at most 40 keys', () => {
   expect(KEY_NAMES.length).toBeLessThanOrEqual(40)
 })
 
-test.each(KEY_NAMES)('%s: its row is one line of description, and it has a variable', key => {
+test.each(KEY_NAMES)('has one line of description and a variable: %s', key => {
   expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/)
   expect(KEY_ROWS[key].about).toMatch(/^[^\n]{4,120}[^.\n]$/)
   expect(variableOf(key)).toBe(`HOOKSPAN_${key.toUpperCase()}`)
 })
 
-test('the host gives its name to the service and the agent; Hermes runs as hermes-agent', () => {
+test('names service and agent after the host; Hermes runs as hermes-agent', () => {
   const names = (hostName?: string) => {
     const { config } = resolveConfig({ env: {}, home: scratchHome(), hostName })
     return [config.service_name, config.agent_name]
@@ -72,12 +72,12 @@ test('the host gives its name to the service and the agent; Hermes runs as herme
   expect(resolved({ hostName: 'pi', env: { HOOKSPAN_SERVICE_NAME: 'mine' } }).config.service_name).toBe('mine')
 })
 
-test('the resolved configuration is frozen', () => {
+test('freezes the resolved configuration', () => {
   const { config } = resolved({})
   expect(Object.isFrozen(config) && Object.isFrozen(config.conventions)).toBe(true)
 })
 
-test('a batch larger than its queue is cut to it, with a line where somebody asked for it', () => {
+test('cuts a batch larger than its queue, with a line if it was configured', () => {
   const small = resolved({ env: { HOOKSPAN_SPAN_BATCH_MAX_QUEUE_SIZE: '100' } })
   expect([small.config.span_batch_max_export_batch_size, small.problems]).toEqual([100, []])
   const large = resolved({ code: { span_batch_max_export_batch_size: 5000 } })
@@ -87,7 +87,7 @@ test('a batch larger than its queue is cut to it, with a line where somebody ask
   expect(large.problems).toEqual([{ level: 'warning', key: 'span_batch_max_export_batch_size', message }])
 })
 
-test('the types say what the rows say', () => {
+test('has the types of the rows', () => {
   expectTypeOf<ResolvedConfig['enabled']>().toEqualTypeOf<boolean>()
   expectTypeOf<ResolvedConfig['sample_rate']>().toEqualTypeOf<number | undefined>()
   expectTypeOf<ResolvedConfig['preview_max_chars']>().toEqualTypeOf<number>()

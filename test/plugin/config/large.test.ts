@@ -33,14 +33,14 @@ const LARGE: [string, string, string][] = [
   ],
 ]
 
-test.each(sample(LARGE, 3))(`%s, ${SAMPLED}`, (_, yaml, fault) => {
+test.each(sample(LARGE, 3))(`survives %s, ${SAMPLED}`, (_, yaml, fault) => {
   const lines = said(yaml)
   expect(lines).toHaveLength(1)
   expect(lines[0]).toMatch(/^config: config\.yaml: .*; no file is read, and no content is captured$/)
   expect(lines[0]).toContain(fault)
 })
 
-test('a hundred aliases are followed, those inside of them, too, and a bomb of them ends', () => {
+test('resolves a hundred aliases, nested ones too, and terminates at a bomb of them', () => {
   const level = (index: number): string =>
     `k${index}: &k${index} [${many(9, () => (index > 0 ? `*k${index - 1}` : 'x'), ',')}]`
   const yaml = `debug: true\n${many(9, level)}`
@@ -53,7 +53,7 @@ test('a hundred aliases are followed, those inside of them, too, and a bomb of t
   ])
 })
 
-test('of thousands of unknown keys fifty are named, the others counted; an error among them is not lost', () => {
+test('reports fifty of thousands of unknown keys, counts the others, and keeps an error among them', () => {
   const lines = said(`${many(2000, index => `sample_rat${index}: 1`)}\nlog_flush_ms: soon`)
   expect(lines.filter(line => line.includes('there is no such key'))).toHaveLength(50)
   expect(lines).toContain('config: and 1950 more warnings')
@@ -61,7 +61,7 @@ test('of thousands of unknown keys fifty are named, the others counted; an error
   expect(lines).toHaveLength(52)
 })
 
-test('of more than 32 backends the first are used', () => {
+test('uses the first of more than 32 backends', () => {
   for (const yaml of [
     `backends:\n${many(2000, () => '  - {type: phoenix}')}`,
     `backends: ${many(2000, () => 'phoenix', ',')}`,
@@ -73,13 +73,13 @@ test('of more than 32 backends the first are used', () => {
   }
 })
 
-test('keys that are there twice are still refused, wherever they are', () => {
+test('rejects duplicate keys anywhere', () => {
   expect(said('backends:\n  - type: phoenix\n    type: jaeger')).toEqual([
     'config: config.yaml: the same key is there twice (line 3, column 5); no file is read, and no content is captured',
   ])
 })
 
-test('own patterns have a limit together, and are told of in some lines', () => {
+test('limits own patterns in total, and reports in a few lines', () => {
   const long = `EMP-${'x'.repeat(1900)}`
   const tooMany = createTestPlugin({ redact_patterns: Array.from({ length: 30 }, () => long) })
   expect(tooMany.reported).toEqual([

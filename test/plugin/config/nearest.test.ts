@@ -16,6 +16,6 @@ test.each([
   ['', undefined],
   ['headers', undefined],
   [`debug${'x'.repeat(100_000)}`, undefined],
-])('%s → %s', (unknown, meant) => {
+])('suggests for %s: %s', (unknown, meant) => {
   expect(nearestName(unknown, KNOWN)).toBe(meant)
 })

@@ -18,12 +18,12 @@ function isSound(resolution: ReturnType<typeof resolveConfig>): boolean {
   return valid && resolution.problems.every(({ key, message }) => !/[\u0000-\u001f]/.test(key + message))
 }
 
-test('any value for any key, in code', () => {
+test('accepts any value for any key, in code', () => {
   const code = fc.dictionary(fc.oneof(fc.constantFrom(...KEY_NAMES), fc.string()), fc.anything({ withBigInt: true }))
   fc.assert(fc.property(code, given => isSound(resolveConfig({ ...NOWHERE, code: given as object }))))
 })
 
-test('any backends', () => {
+test('accepts any backends', () => {
   const field = fc.oneof(
     fc.constantFrom('type', 'name', 'endpoint', 'headers', 'api_key_env', 'base_url', 'traces'),
     fc.string(),
@@ -33,7 +33,7 @@ test('any backends', () => {
   fc.assert(fc.property(backends, given => isSound(resolveConfig({ ...NOWHERE, code: { backends: given } as object }))))
 })
 
-test('any environment', () => {
+test('accepts any environment', () => {
   const names = KEY_NAMES.map(key => `HOOKSPAN_${key.toUpperCase()}`)
   const otel = [
     'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -45,7 +45,7 @@ test('any environment', () => {
   fc.assert(fc.property(env, given => isSound(resolveConfig({ home: '/nowhere', env: given }))))
 })
 
-test('any file', () => {
+test('accepts any file', () => {
   const home = scratchHome()
   const lines = fc.array(
     fc.oneof(
@@ -104,7 +104,7 @@ test.each([
   { env: 5 },
   { home: 5, env: {} },
   { hostName: {}, env: {} },
-])('resolveConfig(%#)', input => {
+])('accepts any argument: resolveConfig(%#)', input => {
   expect(isSound(resolveConfig(input as ConfigInput))).toBe(true)
 })
 
@@ -113,7 +113,7 @@ test.each([
   [[], 'expected a mapping of keys, got a list'],
   [new Map(), 'expected a mapping of keys, got an object of a class'],
   [throwing, 'expected a mapping of keys, got an object that cannot be read'],
-])('options %# are no mapping', (code, text) => {
+])('rejects options %# as no mapping', (code, text) => {
   const { problems } = resolved({ code: code as object })
   expect(problems.map(({ message }) => message)).toEqual([`config: options: ${text} (options in code)`])
 })
@@ -137,7 +137,7 @@ test('cycles, getters that throw, endless lists', () => {
   ])
 })
 
-test('an option that changes afterwards changes nothing', () => {
+test('ignores a later change of an option', () => {
   const tags = { a: 'b' }
   const { config } = resolved({ code: { resource_attributes: tags } })
   tags.a = 'changed'

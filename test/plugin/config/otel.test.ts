@@ -50,20 +50,20 @@ function capture(word: string, mode: string): [KeyName, Variables, unknown, stri
   return ['content_capture', { [name]: word }, mode, name]
 }
 
-test.each(CASES)('%s from %j', (key, env, value, variable) => {
+test.each(CASES)('reads %s from %j', (key, env, value, variable) => {
   const resolution = resolved({ env })
   expect(messages(resolution)).toEqual([])
   expect(resolution.config[key]).toEqual(value)
   expect(resolution.sources.get(key)).toEqual({ from: 'environment', detail: variable })
 })
 
-test('every key that names such a variable has a case above, or in the next part', () => {
+test('has a case above, or in the next part, for every key with such a variable', () => {
   const tested = new Set([...CASES.map(([key]) => key), 'backends'])
   const missing = KEY_NAMES.filter(key => KEY_ROWS[key].otel && !tested.has(key))
   expect(missing).toEqual([])
 })
 
-test('the file loses to them, HOOKSPAN_<KEY> and code win', () => {
+test('prefers them to the file, and HOOKSPAN_<KEY> and code to them', () => {
   const env = { OTEL_SERVICE_NAME: 'otel' }
   expect(resolved({ yaml: 'service_name: file', env }).config.service_name).toBe('otel')
   expect(resolved({ env: { ...env, HOOKSPAN_SERVICE_NAME: 'own' } }).config.service_name).toBe('own')
@@ -71,7 +71,7 @@ test('the file loses to them, HOOKSPAN_<KEY> and code win', () => {
   expect(resolved({ env: { OTEL_SDK_DISABLED: 'true', HOOKSPAN_ENABLED: '1' } }).config.enabled).toBe(true)
 })
 
-test('the length limit caps and never raises', () => {
+test('lowers the length limit and never raises it', () => {
   const limit = { OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '500' }
   const yaml = 'content_max_chars: 100\npreview_max_chars: 900'
   expect(resolved({ yaml, env: limit }).config).toMatchObject({ content_max_chars: 100, preview_max_chars: 500 })
@@ -79,12 +79,12 @@ test('the length limit caps and never raises', () => {
   expect(config.preview_max_chars).toBe(800)
 })
 
-test('the name of the service is no resource attribute beside itself', () => {
+test('excludes the service name from the other resource attributes', () => {
   const env = { OTEL_SERVICE_NAME: 'right', OTEL_RESOURCE_ATTRIBUTES: 'service.name=wrong,a=b' }
   expect(resolved({ env }).config).toMatchObject({ service_name: 'right', resource_attributes: { a: 'b' } })
 })
 
-test('one bad pair costs nothing but itself', () => {
+test('loses only a bad pair', () => {
   const resolution = resolved({ env: { OTEL_RESOURCE_ATTRIBUTES: 'a=1,broken,b=%zz,=x,c=3,' } })
   expect(resolution.config.resource_attributes).toEqual({ a: '1', c: '3' })
   const line = (entry: number) =>
@@ -114,7 +114,7 @@ test.each([
     { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_PORT: 'x' },
     'prometheus: expected a whole number from 0 to 65535, got "x" (OTEL_EXPORTER_PROMETHEUS_PORT); using none',
   ],
-])('%j: a warning, because the variable is for everybody', (env, line) => {
+])('warns about %j, because the variable is for every program', (env, line) => {
   expect(resolved({ env }).problems).toEqual([
     { level: 'warning', key: line.slice(0, line.indexOf(':')), message: `config: ${line}` },
   ])
@@ -128,7 +128,7 @@ describe('backends from the environment', () => {
   }
   const otlp = { type: 'otlp', name: 'otlp', headers: {}, traces: true, metrics: true, logs: false, options: {} }
 
-  test('an endpoint makes one backend', () => {
+  test('creates one backend from an endpoint', () => {
     expect(backends({ [URL_]: 'http://h:4318' })).toEqual({
       list: [{ ...otlp, endpoint: 'http://h:4318' }],
       source: { from: 'environment', detail: URL_ },
@@ -136,14 +136,14 @@ describe('backends from the environment', () => {
     })
   })
 
-  test('nothing is sent where somebody configured backends', () => {
+  test('sends nothing if backends are configured', () => {
     expect(backends({ [URL_]: 'http://h:4318' }, 'backends: [jaeger]').list.map(backend => backend.type)).toEqual([
       'jaeger',
     ])
     expect(backends({ [URL_]: 'not a URL' }, 'backends: [jaeger]').lines).toEqual([])
   })
 
-  test('everything that belongs to it', () => {
+  test('reads everything that belongs to the endpoint', () => {
     const { list, lines } = backends({
       [URL_]: 'https://h',
       OTEL_EXPORTER_OTLP_HEADERS: 'a=b%3D,Tenant=x,oops',
@@ -174,7 +174,7 @@ describe('backends from the environment', () => {
     ])
   })
 
-  test('a signal with a client certificate of its own is a backend of its own', () => {
+  test('creates a separate backend for a signal with a client certificate of its own', () => {
     const list = backends({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'https://h',
       OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: '/client.pem',
@@ -188,7 +188,7 @@ describe('backends from the environment', () => {
     ])
   })
 
-  test('a signal with an address of its own goes there, one without any goes nowhere', () => {
+  test('sends a signal with an address of its own there, and one without any nowhere', () => {
     const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t/v1/traces' }
     const metrics = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://t/v1/metrics/' }
     const logs = { OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://l' }
@@ -203,7 +203,7 @@ describe('backends from the environment', () => {
     expect(backends(metrics).list).toEqual([{ ...otlp, traces: false, logs: false, endpoint: 'http://t/v1/metrics/' }])
   })
 
-  test('an address of one signal whose path is its own is used as it is', () => {
+  test('uses an address of one signal with a path of its own as is', () => {
     const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t/ingest' }
     const metrics = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://t/ingest/' }
     const exact = { ...otlp, logs: false, endpoint: 'http://t/ingest', exact_endpoint: true }
@@ -219,7 +219,7 @@ describe('backends from the environment', () => {
     expect(backends({ ...traces, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://t/ingest' }).list).toEqual([exact])
   })
 
-  test('where metrics travel differently they have a backend of their own, with the headers of both', () => {
+  test('creates a separate backend for metrics with other settings, with the headers of both', () => {
     const { list, lines } = backends({
       [URL_]: 'http://h',
       OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=1',
@@ -235,7 +235,7 @@ describe('backends from the environment', () => {
     ])
   })
 
-  test('none switches a signal off, console adds a backend, otlp alone is one at its default address', () => {
+  test('switches a signal off by none, adds a backend by console, and uses the default address by otlp alone', () => {
     const types = (env: Variables) =>
       backends(env).list.map(({ type, traces, metrics, logs }) => [type, traces, metrics, logs])
     const endpoint = { [URL_]: 'http://h' }
@@ -257,7 +257,7 @@ describe('backends from the environment', () => {
     })
   })
 
-  test('an exporter that we do not have is named, and nothing takes its place', () => {
+  test('reports an unsupported exporter, without a replacement', () => {
     expect(backends({ [URL_]: 'http://h', OTEL_TRACES_EXPORTER: 'zipkin', OTEL_METRICS_EXPORTER: 'none' })).toEqual({
       list: [],
       source: { from: 'default' },
@@ -265,7 +265,7 @@ describe('backends from the environment', () => {
     })
   })
 
-  test('an address that is none leaves the backend out, as a warning', () => {
+  test('omits a backend with an invalid address, as a warning', () => {
     const { problems, config } = resolved({ env: { [URL_]: 'localhost:4318' } })
     expect(config.backends).toEqual([])
     expect(problems).toEqual([

@@ -54,7 +54,7 @@ describe.each(KEY_NAMES)('%s', key => {
     return [resolution.config[key], resolution.sources.get(key)]
   }
 
-  test('file, environment, code: the later one wins, and its source is known', () => {
+  test('prefers environment to file and code to both, and knows the source', () => {
     const ofFile = { from: 'file', detail: 'config.yaml line 2' }
     const ofEnvironment = { from: 'environment', detail: variableOf(key) }
     expect(look({ yaml })).toEqual([file?.value, ofFile])
@@ -72,7 +72,7 @@ describe.each(KEY_NAMES)('%s', key => {
     ])
   })
 
-  test('a blank value is none', () => {
+  test('treats a blank value as absent', () => {
     expect(look({ yaml, env: { [variableOf(key)]: '  ' }, code: { [key]: undefined } })[0]).toEqual(file?.value)
     for (const blank of ['', '~', 'null', '""']) {
       expect(look({ yaml: `${key}: ${blank}` })[1]).toEqual({ from: 'default' })
@@ -89,13 +89,13 @@ test('maps are put together entry by entry', () => {
   expect(config.resource_attributes).toEqual({ a: 'file', b: 'env', c: 'code' })
 })
 
-test('what a file writes as a number stays the text that it is where text is wanted', () => {
+test('keeps a number of a file as text if text is expected', () => {
   const { config } = resolved({ yaml: 'service_name: 1.10\nresource_attributes: {version: 0x1F, flag: true}' })
   expect(config.service_name).toBe('1.10')
   expect(config.resource_attributes).toEqual({ version: '0x1F', flag: 'true' })
 })
 
-test('patterns hold commas, so in a variable they are separated by line breaks', () => {
+test('separates patterns in a variable by line breaks, because they contain commas', () => {
   const { config } = resolved({ env: { HOOKSPAN_REDACT_PATTERNS: 'a{1,3}\nb' } })
   expect(config.redact_patterns).toEqual(['a{1,3}', 'b'])
 })
@@ -110,7 +110,7 @@ test.each([
   expect(resolved({ env: { HOOKSPAN_PROMETHEUS: text } }).config.prometheus).toEqual(address)
 })
 
-test('prometheus as a mapping fills in what is missing and names what nobody reads', () => {
+test('fills in missing keys of a prometheus mapping and reports unknown ones', () => {
   const resolution = resolved({ yaml: 'prometheus:\n  host: 0.0.0.0\n  prot: 9' })
   expect(resolution.config.prometheus).toEqual({ host: '0.0.0.0', port: 9464 })
   expect(messages(resolution)).toEqual([
@@ -118,7 +118,7 @@ test('prometheus as a mapping fills in what is missing and names what nobody rea
   ])
 })
 
-test('off is a word where one of the words is off, also as a boolean', () => {
+test('reads off as a word if one of the words is off, also as a boolean', () => {
   expect(resolved({ yaml: 'content_capture: off' }).config.content_capture).toBe('off')
   expect(resolved({ code: { content_capture: false } as unknown as UserConfig }).config.content_capture).toBe('off')
 })

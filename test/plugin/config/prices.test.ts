@@ -26,7 +26,7 @@ test('models in their order, each with its rates, or those of the list', () => {
   expect(showConfig(resolution).find(({ key }) => key === 'prices')?.value).toBe('3 of your own, then the list')
 })
 
-test('off unless it is asked for', () => {
+test('is off by default', () => {
   expect(resolved({}).config.prices).toBeUndefined()
   expect(showConfig(resolved({})).find(({ key }) => key === 'prices')?.value).toBe('off')
 })
@@ -40,7 +40,7 @@ test.each([
     'prices.mine.output: expected a number ≥ 0, got "-1" (config.yaml line 1); leaving it out',
     'prices.mine: a price needs both input and output (config.yaml line 1); leaving it out',
   ],
-])('%s: lines, and nothing of it is in force', (text, ...lines) => {
+])('rejects %s in lines, and uses nothing of it', (text, ...lines) => {
   const resolution = resolved({ yaml: `prices: ${text}` })
   expect(messages(resolution)).toEqual(lines.map(line => `config: ${line}`))
   expect(resolution.config.prices).toEqual({ own: [] })
@@ -56,7 +56,7 @@ test.each([
     '{mine: {input: 1, output: 2, service_tiers: batch}}',
     'prices.mine.service_tiers: expected a mapping of tiers to numbers, got "batch" (config.yaml line 1); leaving it out',
   ],
-])('%s: one line, and the rest counts', (text, line) => {
+])('reports %s in one line, and uses the rest', (text, line) => {
   const resolution = resolved({ yaml: `prices: ${text}` })
   expect(messages(resolution)).toEqual([expect.stringContaining(`config: ${line}`)])
   expect(resolution.config.prices?.own).toMatchObject([{ model: 'mine', rates: { input: 1, output: 2 } }])

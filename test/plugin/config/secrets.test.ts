@@ -52,13 +52,13 @@ function everythingSaid(input: ConfigInput): string {
 
 const home = '/nowhere'
 
-test('what stands in front of the = of a backend is shown only where it is a word', () => {
+test('shows the text before the = of a backend only if it is a word', () => {
   const said = (backend: string): string => everythingSaid({ code: { backends: [backend] }, env: {}, home })
   expect(said('\\aaaaaaa7aa=aaaaaaaaaaaaaaaaaaaa')).not.toContain('aaaaaaa7aa')
   expect(said('jager2=http://h')).toContain('jager2')
 })
 
-test('no secret in code is ever in a problem or in what is shown', () => {
+test('hides every secret of code in problems and values', () => {
   fc.assert(
     fc.property(secrets, secret => {
       const code = {
@@ -78,7 +78,7 @@ test('no secret in code is ever in a problem or in what is shown', () => {
   )
 })
 
-test('no secret in the environment is', () => {
+test('hides every secret of the environment', () => {
   const names = ['HEADERS', 'TRACES_HEADERS', 'METRICS_HEADERS', 'ENDPOINT'].map(name => `OTEL_EXPORTER_OTLP_${name}`)
   fc.assert(
     fc.property(secrets, secret => {
@@ -100,7 +100,7 @@ test('no secret in the environment is', () => {
   )
 })
 
-test('no secret in a file is, whether the file can be parsed or not', () => {
+test('hides every secret of a file, parsed or not', () => {
   const scratch = scratchHome()
   fc.assert(
     fc.property(secrets, fc.nat({ max: 2000 }), (secret, cut) => {
@@ -117,7 +117,7 @@ test('no secret in a file is, whether the file can be parsed or not', () => {
   )
 })
 
-test('what is hidden is still seen to be set', () => {
+test('shows that a hidden value is set', () => {
   const shown = showConfig(
     resolved({
       code: {
@@ -148,7 +148,7 @@ test('what is hidden is still seen to be set', () => {
   ])
 })
 
-test('every key is shown with its value and where that came from', () => {
+test('shows every key with its value and source', () => {
   const shown = showConfig(
     resolved({
       yaml: 'log_flush_ms: 5\nresource_attributes: {a: b}',

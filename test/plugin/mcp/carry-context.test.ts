@@ -43,15 +43,15 @@ describe('a request', () => {
     ['with arguments', call, { ...call.params, _meta: { traceparent: TRACEPARENT } }],
     ['without any', { jsonrpc: '2.0', id: 'x', method: 'ping' }, { _meta: { traceparent: TRACEPARENT } }],
     [
-      'that has other things in _meta',
+      'with other fields in _meta',
       { jsonrpc: '2.0', id: 0, method: 'tools/list', params: { _meta: { progressToken: 7 } } },
       { _meta: { progressToken: 7, traceparent: TRACEPARENT } },
     ],
-  ])('%s gets the context, in a copy', async (_, message, params) => {
+  ])('gets the context, in a copy: %s', async (_, message, params) => {
     expect(await sent(message, told)).toEqual({ ...message, params })
   })
 
-  test('with a context of its own keeps it', async () => {
+  test('keeps a context of its own', async () => {
     const message = { ...call, params: { ...call.params, _meta: { traceparent: OTHER } } }
     expect(await sent(message, told)).toBe(message)
   })
@@ -73,7 +73,7 @@ test.each([
   ['an error', { jsonrpc: '2.0', id: 1, error: { code: -1, message: '' } }],
   ['nothing', undefined],
   ['text', 'tools/call'],
-])('%s is left alone', async (_, message) => {
+])('is unchanged for %s', async (_, message) => {
   expect(await sent(message, told)).toBe(message)
 })
 
@@ -87,11 +87,11 @@ test.each([
       throw new Error('ours')
     },
   ],
-])('who finds %s sends the message as it is', async (_, traceparent) => {
+])('is sent unchanged if reading the context finds %s', async (_, traceparent) => {
   expect(await sent(call, { traceparent })).toBe(call)
 })
 
-test('of several messages each is judged by itself', async () => {
+test('is decided separately for each of several messages', async () => {
   const answer = { jsonrpc: '2.0', id: 9, result: {} }
   expect(await sent([call, answer], told)).toEqual([
     { ...call, params: { ...call.params, _meta: { traceparent: TRACEPARENT } } },
@@ -99,7 +99,7 @@ test('of several messages each is judged by itself', async () => {
   ])
 })
 
-test('the transport stays the same, and is wrapped once; its options and its errors are its own', async () => {
+test('keeps the transport, wrapped once; its options and its errors are its own', async () => {
   const transport = new Transport()
   let asked = 0
   const traceparent = (): string => {

@@ -109,7 +109,7 @@ describe('a call', () => {
     ['an invalid _meta', 'not-valid', over({ traceparent: HEADER }), 'c', []],
     ['an invalid header', META, over({ traceparent: ['x'] }), 'b', []],
     ['two invalid ones', 7, over({ traceparent: 'x' }), undefined, []],
-  ])('named by %s', async (_, traceparent, extra, parent, links) => {
+  ])('is named by %s', async (_, traceparent, extra, parent, links) => {
     const { telemetry, call } = await serving()
     await call({ _meta: { traceparent } }, extra)
     const span = telemetry.span('tools/call add')
@@ -117,7 +117,7 @@ describe('a call', () => {
     expect(span.links.map(link => link.context.spanId[0])).toEqual(links)
   })
 
-  test('below an HTTP server that is traced is below that, unless _meta names another', async () => {
+  test('is below a traced HTTP server, unless _meta names another parent', async () => {
     const { telemetry, call } = await serving()
     const extra = over({ traceparent: HEADER })
     const http = await telemetry.within('POST /mcp', async span => {
@@ -135,7 +135,7 @@ describe('a call', () => {
 
   const initialized = { jsonrpc: '2.0', id: 0, result: { protocolVersion: '2025-06-18', serverInfo: { name: 'shop' } } }
 
-  test('it has the protocol version of the answer to initialize', async () => {
+  test('has the protocol version of the answer to initialize', async () => {
     const { telemetry, transport, call } = await serving()
     await call({ name: 'before' })
     await transport.send(initialized)
@@ -148,7 +148,7 @@ describe('a call', () => {
     expect(versions).toEqual([undefined, '2025-06-18', undefined])
   })
 
-  test('it has the protocol version and the transport of its HTTP request', async () => {
+  test('has the protocol version and the transport of its HTTP request', async () => {
     const { telemetry, call } = await serving()
     await call({}, over({ 'mcp-protocol-version': '2025-11-25' }))
     expect(telemetry.span('tools/call add').attributes).toMatchObject({
@@ -157,7 +157,7 @@ describe('a call', () => {
     })
   })
 
-  test('it has the transport of stdio', async () => {
+  test('has the transport of stdio', async () => {
     const telemetry = hostTelemetry()
     const transport = Object.assign(new Transport(), { _stdin: {}, _stdout: {} })
     await traceMcpServer(new Server(() => ({})), { tracer: telemetry.tracer }).connect(transport)
@@ -166,7 +166,7 @@ describe('a call', () => {
     expect(telemetry.span('tools/call add').attributes['network.transport']).toBe('pipe')
   })
 
-  test('is what is active in its tool', async () => {
+  test('is active in its tool', async () => {
     let inner: string | undefined
     const { telemetry, call } = await serving(() => {
       inner = trace.getSpanContext(context.active())?.spanId
@@ -185,7 +185,7 @@ describe('a call', () => {
       },
       { 'error.type': '-32602' },
     ],
-  ])('%s has an error, and none of its words', async (_, handler, failure) => {
+  ])('has an error for %s, and none of its words', async (_, handler, failure) => {
     const { telemetry, call } = await serving(handler)
     await call()
     const { attributes, status, events } = telemetry.span('tools/call add')
@@ -204,7 +204,7 @@ describe('a call', () => {
     [`sk-ant-api03-${'Ab3'.repeat(31)}`, false],
     [undefined, false],
     [{ name: 'add' }, false],
-  ])('of the tool %j is named by it: %s', async (name, isNamed) => {
+  ])('is named by the tool %j: %s', async (name, isNamed) => {
     const { telemetry, call } = await serving()
     await call({ name })
     const [span] = telemetry.ended()
@@ -213,7 +213,7 @@ describe('a call', () => {
   })
 })
 
-test('what is no call has no span, and is answered', async () => {
+test('has no span if it is no call, and is answered', async () => {
   const { telemetry, transport } = await serving()
   for (const message of [
     { jsonrpc: '2.0', id: 5, method: 'tools/list', params: {} },
@@ -225,7 +225,7 @@ test('what is no call has no span, and is answered', async () => {
   expect(transport.sent).toEqual([{ jsonrpc: '2.0', id: 5, result: {} }])
 })
 
-test('a call that is cancelled ends without an error, one whose connection closes with one', async () => {
+test('ends without an error when cancelled, and with one when the connection closes', async () => {
   const { telemetry, transport, call } = await serving(() => undefined)
   await call({ name: 'first' })
   await call({ name: 'second' })
@@ -239,7 +239,7 @@ test('a call that is cancelled ends without an error, one whose connection close
   })
 })
 
-test('a tracer that throws costs nothing', async () => {
+test('loses nothing if a tracer throws', async () => {
   hostTelemetry()
   const broken = {
     startSpan: () => {
@@ -255,7 +255,7 @@ test('a tracer that throws costs nothing', async () => {
   expect(transport.sent).toEqual([{ jsonrpc: '2.0', id: 1, result: { content: [] } }])
 })
 
-test('no more than a thousand calls are open', async () => {
+test('is one of at most a thousand open calls', async () => {
   const { telemetry, transport } = await serving(() => undefined)
   for (let id = 1; id <= 1001; id++)
     transport.onmessage?.({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'add' } })

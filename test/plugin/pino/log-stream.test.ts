@@ -13,7 +13,7 @@ import { scratchHome } from '../scratch-plugin.ts'
 
 const TURN = { session_id: 's1', turn_id: 't1' }
 
-test('a line stands beside the turn that is open, with its severity, its time and its fields', () => {
+test('adds a line to the open turn, with its severity, time and fields', () => {
   const plugin = createTestPlugin()
   plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
   const logger = pino({ level: 'trace', base: { app: 'agent' } }, logStream(plugin))
@@ -27,7 +27,7 @@ test('a line stands beside the turn that is open, with its severity, its time an
   expect(plugin.spans().map(({ spanId }) => spanId)).toContain(line?.span?.spanId)
 })
 
-test('an error is its type and its message; no stack, no process id, no host name', () => {
+test('records type and message of an error; no stack, no process id, no host name', () => {
   const plugin = createTestPlugin()
   const logger = pino(logStream(plugin))
   logger.error(new TypeError('no such shard'), 'it failed')
@@ -42,13 +42,13 @@ test.each([
   ['warn', 'WARN'],
   ['error', 'ERROR'],
   ['fatal', 'FATAL'],
-] as const)('%s is %s', (level, severity) => {
+] as const)('maps %s to %s', (level, severity) => {
   const plugin = createTestPlugin()
   pino({ level: 'trace' }, logStream(plugin))[level]('x')
   expect(plugin.logs().map(each => each.severity)).toEqual([severity])
 })
 
-test('a level that is written as its name is that level; one that nobody knows, or that is not there, is none above others', () => {
+test('reads a level written as its name; an unknown or absent one has no severity above others', () => {
   const plugin = createTestPlugin()
   const named = pino({ formatters: { level: level => ({ level }) } }, logStream(plugin))
   named.info('one')
@@ -58,7 +58,7 @@ test('a level that is written as its name is that level; one that nobody knows, 
   expect(plugin.logs().map(each => each.severity)).toEqual(['INFO', 'ERROR', 'INFO', 'INFO'])
 })
 
-test('what is no line of pino is passed over, and lines may come in pieces', () => {
+test('skips lines not from pino, and accepts lines in pieces', () => {
   const plugin = createTestPlugin()
   const stream = logStream(plugin)
   for (const piece of ['not json\n[1]\n{"level":30,"m', 'sg":"whole"}\n{"level":30,', '"msg":"last"}'])
@@ -79,7 +79,7 @@ async function startSink(): Promise<OtlpSink> {
   return sink
 }
 
-test('what a thread of pino’s own is given is sent before its stream is closed', async () => {
+test("sends all lines of pino's own thread before its stream is closed", async () => {
   const sink = await startSink()
   // In a process of its own: a plugin reads all of its environment.
   const env = { PATH: process.env['PATH'], HOME: scratchHome() }
@@ -94,7 +94,7 @@ test('what a thread of pino’s own is given is sent before its stream is closed
   expect(pathsIn(sink)).toEqual(['/v1/logs'])
 })
 
-test('in a thread of pino’s own it is sent, and that thread serves and sends nothing else', async () => {
+test("sends from pino's own thread, which serves and sends nothing else", async () => {
   const sink = await startSink()
   const prometheus = { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_PORT: String(await freePort()) }
   const env = { PATH: process.env['PATH'], HOME: scratchHome(), ...prometheus }

@@ -39,7 +39,7 @@ const tokens = fc.integer({ min: 0, max: 400_000 })
 describe.each(MODELS.map(([provider, model, listed = provider]) => ({ provider, model, listed })))(
   '$provider $model',
   ({ provider, model, listed }) => {
-    test('costs what the package says, whatever is used of it', () => {
+    test('has the costs of the package, for any usage', () => {
       const found = listedPrices(provider, model, AT)
       expect(found).toBeDefined()
       fc.assert(
@@ -79,18 +79,18 @@ test.each([
   ['nobody', 'gpt-5'],
   ['openai', ''],
   ['', ''],
-])('%s %j is none that it knows, however it begins', (provider, model) => {
+])('does not match %s %j, whatever its beginning', (provider, model) => {
   expect(listedPrices(provider, model, AT)).toBeUndefined()
 })
 
-test('prices are those of the time of the request', () => {
+test('has the prices of the time of the request', () => {
   const inputOf = (at: number): unknown => listedPrices('openai', 'o3', at)?.prices.input
   expect(inputOf(Date.UTC(2025, 4, 1))).toBe(10)
   expect(inputOf(AT)).toBe(2)
   expect(listedPrices('openai', 'o3', Number.NaN)).toBeUndefined()
 })
 
-test('its name says which version is installed', () => {
+test('has the installed version in its name', () => {
   const require = createRequire(import.meta.url)
   const manifest = readFileSync(require.resolve('@pydantic/genai-prices').replace(/dist\/.*/, 'package.json'), 'utf8')
   expect(PRICE_LIST).toContain(`genai-prices ${(JSON.parse(manifest) as { version: string }).version} (2026-`)

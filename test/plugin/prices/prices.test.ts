@@ -37,7 +37,7 @@ function pricing(...prices: OwnPrice[]) {
   return { lines, ask, dollars: (given: Partial<PricedRequest> = {}) => ask(request(given))?.dollars }
 }
 
-test('the list knows it: which model and which prices were taken stands beside the figure', () => {
+test('sets the model and the prices of the list beside the figure', () => {
   const { ask, lines } = pricing()
   const prices = expect.stringMatching(/^genai-prices \d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)$/)
   expect(ask(request())).toEqual({ dollars: 3.5, source: 'list', pricedAs: undefined, prices })
@@ -52,7 +52,7 @@ test.each([
   [{ baseUrl: 'http://192.168.1.20:8000' }, 'gpt-4o of openai'],
   [{ baseUrl: 'http://[fd00::1]/v1' }, 'gpt-4o of openai'],
   [{ baseUrl: 'http://vllm/v1' }, 'gpt-4o of openai'],
-])('no figure and one line, however often it is asked: %j', (given, who) => {
+])('sets no figure, with one line however often it is asked: %j', (given, who) => {
   const { dollars, lines } = pricing()
   for (let turn = 0; turn < 3; turn++) expect(dollars(given)).toBeUndefined()
   expect(lines).toEqual([
@@ -60,7 +60,7 @@ test.each([
   ])
 })
 
-test("a server of the provider, or of a stranger, is none of one's own", () => {
+test("excludes servers of the provider and of others from the user's own", () => {
   const { dollars } = pricing()
   for (const baseUrl of ['https://api.openai.com/v1', 'https://8.8.8.8/v1', 'not an address']) {
     expect(dollars({ baseUrl })).toBe(3.5)
@@ -80,11 +80,11 @@ test.each([
   ['azure/gpt-4o', false],
   ['gpt-4o*o', false],
   ['*mini', false],
-])("a price of one's own for %s", (pattern, isMeant) => {
+])('accepts an own price for %s', (pattern, isMeant) => {
   expect(pricing(own(pattern, { input: 1, output: 1 })).dollars()).toBe(isMeant ? 1.1 : 3.5)
 })
 
-test("the first that means a model counts; a model of one's own may cost nothing", () => {
+test('uses the first match for a model; an own model may cost nothing', () => {
   const { ask, dollars, lines } = pricing(own('ollama/*', FREE), own('*', { input: 2, output: 20 }))
   expect(ask(request({ provider: 'ollama', model: 'qwen3', baseUrl: 'http://localhost:11434' }))).toEqual({
     dollars: 0,
@@ -96,7 +96,7 @@ test("the first that means a model counts; a model of one's own may cost nothing
   expect(lines).toEqual([])
 })
 
-test('a tier of service is billed as it was said; where nobody said it, there is no figure', () => {
+test('prices an explicit service tier, and sets no figure without its factor', () => {
   const { dollars, lines } = pricing(own('openai/*', undefined, { batch: 0.5 }))
   expect(['default', 'Standard', 'auto'].map(serviceTier => dollars({ serviceTier }))).toEqual([3.5, 3.5, 3.5])
   expect(dollars({ serviceTier: 'BATCH' })).toBe(1.75)
@@ -114,7 +114,7 @@ test.each([
   expect(pricing().dollars({ usage: { ...USAGE, ...odd } })).toBeUndefined()
 })
 
-test('a price that changes by the hour is asked for again', () => {
+test('reads a price that changes by the hour again', () => {
   const { ask } = pricing()
   const at = (hour: number) =>
     ask(request({ provider: 'deepseek', model: 'deepseek-chat', at: Date.UTC(2025, 3, 1, hour) }))
@@ -122,7 +122,7 @@ test('a price that changes by the hour is asked for again', () => {
   expect(at(12)).toEqual(at(13))
 })
 
-test('of a router over hundreds of models a person reads twenty lines', () => {
+test('reports twenty lines for a router over hundreds of models', () => {
   const { dollars, lines } = pricing()
   for (let model = 0; model < 300; model++) expect(dollars({ model: `mine-${model}` })).toBeUndefined()
   expect(lines).toHaveLength(20)

@@ -88,7 +88,7 @@ function attributesOf(answer: unknown, mode: 'full' | 'preview'): Record<string,
   return hooks.spans()[0]?.attributes ?? {}
 }
 
-test.each(Object.entries(ANSWERS))('an answer of %s is understood', (_, answer) => {
+test.each(Object.entries(ANSWERS))('reads an answer of %s', (_, answer) => {
   const attributes = attributesOf(answer, 'full')
   expect(attributes).toMatchObject({
     'gen_ai.response.id': 'a1',
@@ -108,7 +108,7 @@ test.each(Object.entries(ANSWERS))('an answer of %s is understood', (_, answer) 
   expect(JSON.stringify(attributesOf(answer, 'preview'))).not.toContain('Let me look')
 })
 
-test('of Ollama, the message, why it ended, and its counts', () => {
+test('reads the message, finish reason and counts of Ollama', () => {
   const answer = {
     model: 'm-1',
     message: { role: 'assistant', content: 'Hi.' },
@@ -125,12 +125,12 @@ test('of Ollama, the message, why it ended, and its counts', () => {
   })
 })
 
-test('a text is the message', () => {
+test('reads a text as the message', () => {
   expect(attributesOf('Hi.', 'full')).toMatchObject({ 'output.value': 'Hi.' })
 })
 
 test.each([undefined, null, 7, [], {}, { choices: [] }, { usage: 'much', choices: 3, id: 4 }, new Response('unread')])(
-  'what is no answer, such as %j, says nothing',
+  'reads nothing from a value that is no answer, such as %j',
   answer => {
     const names = Object.keys(attributesOf(answer, 'full'))
     const read = names.filter(name => /response|usage|output/.test(name))
@@ -139,7 +139,7 @@ test.each([undefined, null, 7, [], {}, { choices: [] }, { usage: 'much', choices
   },
 )
 
-test('a secret in an answer is masked as everywhere', () => {
+test('masks a secret in an answer like everywhere', () => {
   const key = `sk-proj-${'a1B2'.repeat(10)}`
   expect(JSON.stringify(attributesOf(`the key is ${key}`, 'full'))).not.toContain(key)
 })

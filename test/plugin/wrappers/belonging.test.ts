@@ -3,7 +3,7 @@ import { trace } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { createTestPlugin } from '../../../src/testing.ts'
 
-test('what belongs to a turn is on everything below it, children included', async () => {
+test('sets turn metadata on everything below the turn, including children', async () => {
   const hooks = createTestPlugin()
   await hooks.turn({ user_id: 'u1', tags: ['beta'], metadata: { plan: 'pro' } }, async turn => {
     await turn.tool('t', {}, async (_, tool) => tool.subagent({}, async child => child.request({}, async () => 'x')))
@@ -13,7 +13,7 @@ test('what belongs to a turn is on everything below it, children included', asyn
   expect(spans.map(span => span.attributes['user.id'])).toEqual(spans.map(() => 'u1'))
 })
 
-test('spans of yours stand below the tool whose ids they name', () => {
+test('puts your spans below the tool whose ids they name', () => {
   const hooks = createTestPlugin({ propagate_context: true })
   const context = hooks.turn({}, turn => turn.tool('t', {}, (_, tool) => hooks.context(tool.ids)))
   expect(trace.getSpanContext(context)?.spanId).toBe(hooks.spans()[0]?.spanId)

@@ -5,7 +5,7 @@ import { expectSoundSpans } from '../../support/trace-invariants.ts'
 import { answering, later, MODEL, named } from './pretend.ts'
 
 describe('a request', () => {
-  test('that fails is failed, and one with the same id is its retry', async () => {
+  test('has failed if it throws, and one with the same id is its retry', async () => {
     const hooks = createTestPlugin()
     const down = Object.assign(new Error('overloaded'), { status: 529, name: 'APIError' })
     await hooks.turn(MODEL, async turn => {
@@ -34,7 +34,7 @@ describe('a request', () => {
     )
   })
 
-  test('whose error is caught does not fail the turn', async () => {
+  test('does not fail the turn if its error is caught', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       await turn.request({}, async () => Promise.reject(new Error('down'))).catch(() => undefined)
@@ -43,7 +43,7 @@ describe('a request', () => {
     expect(hooks.tree()).toBe('agent OK\n  llm OK\n    api.error ERROR Error')
   })
 
-  test('says more with `end`, also that it failed', async () => {
+  test('has more data by `end`, also a failure', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       await turn.request({}, async request => {
@@ -67,7 +67,7 @@ describe('a request', () => {
     })
   })
 
-  test('that is made in a tool does not ask for the tools of the turn', async () => {
+  test('does not own the tools of the turn if made in a tool', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       await turn.request({ model: 'big' }, async () => '')
@@ -93,8 +93,8 @@ describe('a request', () => {
   })
 })
 
-describe('tools', () => {
-  test('that run side by side stand below the request that asked for them', async () => {
+describe('a tool', () => {
+  test('is below the request that asked for it if several run in parallel', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       await turn.request({ model: 'm' }, async () => '')
@@ -119,7 +119,7 @@ describe('tools', () => {
     )
   })
 
-  test('stand below another request where they say so', async () => {
+  test('is below another request if it names one', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       const first = await turn.request({ model: 'a' }, async request => request.ids)
@@ -133,7 +133,7 @@ describe('tools', () => {
     ['AbortError', 'OK', 'cancelled'],
     ['TimeoutError', 'OK', 'timeout'],
     ['RangeError', 'ERROR RangeError', 'error'],
-  ])('that throw a %s', (name, status, outcome) => {
+  ])('has the outcome of its exception, %s', (name, status, outcome) => {
     const hooks = createTestPlugin()
     hooks.turn({}, turn => {
       expect(() =>
@@ -147,7 +147,7 @@ describe('tools', () => {
     )
   })
 
-  test('have a trace context that their ids name', () => {
+  test('has a trace context that its ids name', () => {
     const hooks = createTestPlugin({ propagate_context: true })
     let inTool: string | undefined
     let inTurn: string | undefined
@@ -174,7 +174,7 @@ describe('an approval', () => {
     ['Denied', 'deny', false],
     ['later', 'later', false],
     [undefined, undefined, false],
-  ])('of %j is %s', (answer, choice, granted) => {
+  ])('maps %j to %s', (answer, choice, granted) => {
     const hooks = createTestPlugin()
     hooks.turn({}, turn => turn.approval({ command: 'rm -r build' }, () => answer))
     const { attributes } = hooks.spans()[0]!
@@ -186,7 +186,7 @@ describe('an approval', () => {
     ['TimeoutError', 'timeout'],
     ['AbortError', 'cancelled'],
     ['Error', 'error'],
-  ])('that throws a %s is a %s', (name, choice) => {
+  ])('maps a thrown %s to %s', (name, choice) => {
     const hooks = createTestPlugin()
     hooks.turn({}, turn => {
       expect(() =>
@@ -198,7 +198,7 @@ describe('an approval', () => {
     expect(hooks.spans()[0]?.attributes['hermes.approval.choice']).toBe(choice)
   })
 
-  test('stands below the tool that waits, and beside another that is asked for at once', async () => {
+  test('is below the tool that waits, and beside a simultaneous one', async () => {
     const hooks = createTestPlugin()
     const [a, b] = [later<boolean>(), later<boolean>()]
     await hooks.turn({}, async turn => {
@@ -292,7 +292,7 @@ describe('a child agent', () => {
   test.each([
     [new RangeError('lost'), 'subagent.c ERROR failed', 'agent ERROR failed'],
     [named('AbortError'), 'subagent.c OK', 'agent OK'],
-  ])('that throws %s', async (error, subagent, root) => {
+  ])('ends if it throws %s', async (error, subagent, root) => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       await expect(turn.subagent({ child_role: 'c' }, async () => Promise.reject(error))).rejects.toBe(error)

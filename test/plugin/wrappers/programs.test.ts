@@ -6,7 +6,7 @@ import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans } from '.
 import { turnProgram } from './programs.ts'
 import { drawnOf, ProgramRun, textOf } from './run-program.ts'
 
-test('whatever an agent does with the wrappers, its tree is the one of its calls', async () => {
+test("builds the tree of an agent's calls, whatever it does with the wrappers", async () => {
   await assertHolds(
     turnProgram(3),
     async program => {

@@ -37,7 +37,7 @@ function revokedProxy(): object {
   return proxy
 }
 
-describe('what is returned', () => {
+describe('a returned value', () => {
   class Answer extends Promise<object> {
     withResponse(): string {
       return 'the response'
@@ -135,7 +135,7 @@ describe('what is returned', () => {
     expect([runs, asked]).toEqual([0, []])
   })
 
-  test('that runs only when it is awaited ends what it is of when it is', async () => {
+  test('ends the span when awaited if it runs only then', async () => {
     const hooks = createTestPlugin()
     class Lazy extends Promise<string> {
       // biome-ignore lint/suspicious/noThenProperty: promises of some libraries are like that
@@ -149,7 +149,7 @@ describe('what is returned', () => {
     })
   })
 
-  test('may be a rejection that nobody handles: it stays one', async () => {
+  test('may be an unhandled rejection: it stays one', async () => {
     const hooks = createTestPlugin()
     const error = new Error('nobody listens')
     const unhandled: unknown[] = []
@@ -167,7 +167,7 @@ describe('what is returned', () => {
     expect(unhandled).toEqual([error])
   })
 
-  test('of an error, the stack still says who awaited it', async () => {
+  test("shows in an error's stack who awaited it", async () => {
     const hooks = createTestPlugin()
     async function innermost(): Promise<never> {
       await null

@@ -8,7 +8,7 @@ describe('a stream', () => {
     yield { choices: [], usage: { prompt_tokens: 11, completion_tokens: 2 } }
   }
 
-  test('that is given back ends the request when it has been read', async () => {
+  test('ends the request when it has been read, if it is returned', async () => {
     const hooks = createTestPlugin()
     const given = chunks()
     await hooks.turn({}, async turn => {
@@ -33,7 +33,7 @@ describe('a stream', () => {
     })
   })
 
-  test('is read as it would be without us, whatever its methods throw', async () => {
+  test('is read as without us, even if its methods throw', async () => {
     const error = new Error('not to be read')
     const hostile = (next: () => unknown): AsyncIterable<unknown> => ({
       [Symbol.asyncIterator]: () => ({
@@ -79,7 +79,7 @@ describe('a stream', () => {
     ])
   })
 
-  test('counts what is used in its first and in its last chunk', async () => {
+  test('sums the usage of its first and its last chunk', async () => {
     const hooks = createTestPlugin()
     async function* events(): AsyncGenerator<object> {
       yield { type: 'message_start', message: { model: 'c', usage: { input_tokens: 30, output_tokens: 1 } } }
@@ -95,7 +95,7 @@ describe('a stream', () => {
     })
   })
 
-  test('that breaks off fails the request, with the same error', async () => {
+  test('fails the request if it breaks off, with the same error', async () => {
     const hooks = createTestPlugin()
     const error = new Error('connection lost')
     // biome-ignore lint/correctness/useYield: it breaks off before
@@ -111,7 +111,7 @@ describe('a stream', () => {
     expect(hooks.tree()).toBe('agent OK\n  llm OK\n    api.m ERROR Error')
   })
 
-  test('that its reader leaves is closed, as it would be', async () => {
+  test('is closed if its reader leaves, as without hookspan', async () => {
     const hooks = createTestPlugin()
     let isClosed = false
     async function* endless(): AsyncGenerator<number> {
@@ -143,7 +143,7 @@ describe('a stream', () => {
     )
   })
 
-  test('that nobody reads with `for await` ends when that is said, or else with the turn', async () => {
+  test('ends when reported, or else with the turn, if it is not read by `for await`', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       turn.request({ model: 'said' }, request => {

@@ -31,7 +31,7 @@ describe('a turn', () => {
     expect(hooks.reported).toEqual([])
   })
 
-  test('says its message, its answer and what it used', async () => {
+  test('has its message, its answer and its usage', async () => {
     const hooks = createTestPlugin({ content_capture: 'full' })
     await hooks.turn({ ...MODEL, user_message: 'Hello?', agent_name: 'greeter' }, turn =>
       turn
@@ -55,7 +55,7 @@ describe('a turn', () => {
     })
   })
 
-  test('says another answer than what it returns with `end`', () => {
+  test('has another answer than the returned one by `end`', () => {
     const hooks = createTestPlugin()
     const result = hooks.turn({}, turn => {
       turn.end({ assistant_response: 'forty-two', turn_exit_reason: 'done' })
@@ -74,14 +74,14 @@ describe('a turn', () => {
     [{ interrupted: true }, 'interrupted', 'agent OK\n  llm UNSET (incomplete: turn_ended)'],
     [{ completed: false }, 'incomplete', 'agent ERROR incomplete\n  llm UNSET (incomplete: turn_ended)'],
     [{}, 'completed', 'agent OK\n  llm OK'],
-  ])('that says %j is %s', (ending, status, tree) => {
+  ])('converts %j to %s', (ending, status, tree) => {
     const hooks = createTestPlugin()
     hooks.turn({}, turn => turn.end(ending))
     expect(hooks.spans().at(-1)?.attributes['hermes.turn.final_status']).toBe(status)
     expect(hooks.tree()).toBe(tree)
   })
 
-  test('makes its ids, and takes those that it is given', () => {
+  test('generates its ids, or uses given ones', () => {
     const hooks = createTestPlugin()
     const made = [hooks.turn({}, turn => turn.ids), hooks.turn({}, turn => turn.ids)]
     expect(new Set(made.flatMap(ids => [ids.session_id, ids.turn_id])).size).toBe(4)
@@ -90,7 +90,7 @@ describe('a turn', () => {
     expect(hooks.spans().at(-1)?.attributes).toMatchObject({ 'hermes.session.id': 's1', 'hermes.turn.id': 't1' })
   })
 
-  test('of the same session links to the one before', () => {
+  test('links to the previous one of the same session', () => {
     const hooks = createTestPlugin()
     hooks.turn({ session_id: 's1' }, () => 'one')
     hooks.turn({ session_id: 's1' }, () => 'two')
@@ -98,7 +98,7 @@ describe('a turn', () => {
     expect(second?.links.map(({ spanId }) => spanId)).toEqual([first?.spanId])
   })
 
-  test('of the same session ends one that still runs as interrupted, and disturbs nothing of it', async () => {
+  test('interrupts a running one of the same session, without affecting its work', async () => {
     const hooks = createTestPlugin()
     const gate = later<string>()
     const first = hooks.turn({ session_id: 's1' }, async () => gate.promise)
@@ -120,7 +120,7 @@ describe('a turn', () => {
     ).toEqual(['00f067aa0ba902b7'])
   })
 
-  test('that runs beside another of another session does not meet it', async () => {
+  test('is separate from one in another session beside it', async () => {
     const hooks = createTestPlugin()
     const [a, b] = [later(), later()]
     const turns = [a, b].map((gate, at) =>
@@ -137,7 +137,7 @@ describe('a turn', () => {
   })
 })
 
-describe('what is thrown', () => {
+describe('an exception', () => {
   test.each([
     [
       'synchronously',
@@ -147,7 +147,7 @@ describe('what is thrown', () => {
     ],
     ['by a promise', (error: unknown) => Promise.reject(error)],
   ])(
-    '%s reaches the caller as the same object, and fails what is open',
+    'reaches the caller as the same object, and fails the open spans: %s',
     async (_, fail: (error: unknown) => unknown) => {
       const hooks = createTestPlugin()
       const error = new RangeError('too far')
@@ -165,7 +165,7 @@ describe('what is thrown', () => {
     ['request', (turn: TurnHandle, fail: () => never) => turn.request({}, fail)],
     ['approval', (turn: TurnHandle, fail: () => never) => turn.approval({}, fail)],
     ['subagent', (turn: TurnHandle, fail: () => never) => turn.subagent({}, fail)],
-  ])('by a sync %s is thrown synchronously', (_, call) => {
+  ])('is thrown synchronously by a sync %s', (_, call) => {
     const hooks = createTestPlugin()
     const error = 'no Error at all'
     const fail = (): never => {
@@ -183,7 +183,7 @@ describe('what is thrown', () => {
     expect(hooks.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })
 
-  test('an AbortError interrupts the turn', async () => {
+  test('interrupts the turn if it is an AbortError', async () => {
     const hooks = createTestPlugin()
     const aborted = AbortSignal.abort()
     await expect(hooks.turn({}, async () => aborted.throwIfAborted())).rejects.toBe(aborted.reason)
@@ -191,7 +191,7 @@ describe('what is thrown', () => {
     expect(hooks.spans().at(-1)?.attributes['hermes.turn.final_status']).toBe('interrupted')
   })
 
-  test('says its type by the most telling name that it has', () => {
+  test('has the most specific of its names as its type', () => {
     class NoAnswer extends Error {}
     const errors = [
       new TypeError('x'),
@@ -219,7 +219,7 @@ describe('what is thrown', () => {
     expect(types).toEqual(['TypeError', 'NoAnswer', 'ENOENT', 'rate_limit_error', 'Error', 'tool_error', 'tool_error'])
   })
 
-  test('by a turn whose tools still run: they are ended with it, and their own ends come late', async () => {
+  test('ends tools still running with the turn, and their own ends are late', async () => {
     const hooks = createTestPlugin()
     const slow = later<string>()
     let running: Promise<string> | undefined
@@ -242,8 +242,8 @@ describe('what is thrown', () => {
   })
 })
 
-describe('what is forgotten', () => {
-  test('a tool that is not waited for ends with the turn, and its end is no trouble', async () => {
+describe('unfinished work', () => {
+  test('ends a tool that is not awaited with the turn, and ignores its end', async () => {
     const hooks = createTestPlugin()
     const slow = later<string>()
     let running: Promise<string> | undefined
@@ -256,14 +256,14 @@ describe('what is forgotten', () => {
     expect(hooks.tree()).toBe('agent OK\n  llm OK\n    tool.slow UNSET (incomplete: turn_ended)')
   })
 
-  test('what begins after the end of the turn is in its trace', async () => {
+  test("is in the trace of the turn if it begins after the turn's end", async () => {
     const hooks = createTestPlugin()
     const turn = hooks.turn({}, turn => turn)
     await turn.request({ model: 'late' }, async () => 'hello')
     expect(hooks.tree()).toBe('agent OK\n  llm OK\n  api.late OK')
   })
 
-  test('a second end changes nothing', () => {
+  test('changes nothing at a second end', () => {
     const hooks = createTestPlugin()
     hooks.turn({}, turn => {
       turn.tool('t', {}, (_, tool) => {
@@ -285,7 +285,7 @@ describe('what is forgotten', () => {
   })
 })
 
-test('a plugin that is switched off runs all of it, and gives back the same', async () => {
+test('runs entirely in a disabled plugin, and returns the same', async () => {
   const { createPlugin } = await import('../../../src/index.ts')
   const hooks = createPlugin({ enabled: false })
   const error = new Error('thrown on')

@@ -9,7 +9,7 @@ class Answer extends Promise<string> {
   }
 }
 
-test('a result has the type that its function gives it', () => {
+test('gives a result the type of its function', () => {
   const { turn: run }: { turn: RunTurn } = createTestPlugin()
   run({}, turn => {
     expectTypeOf(turn).toEqualTypeOf<TurnHandle>()
@@ -27,7 +27,7 @@ test('a result has the type that its function gives it', () => {
   expectTypeOf(run({}, async () => 'x')).toEqualTypeOf<Promise<string>>()
 })
 
-test('what is misspelt, or not theirs to say, does not compile', () => {
+test('rejects misspelt or foreign fields at compile time', () => {
   const { turn: run } = createTestPlugin()
   // @ts-expect-error: session_id
   run({ sesion_id: 's1' }, () => undefined)

@@ -18,7 +18,7 @@ function answer(status: string, body = '', headers: readonly string[] = []): str
 }
 
 describe('a receiver that decides', () => {
-  test('is asked for it, and what it says is printed', async () => {
+  test('is requested, and its output is printed', async () => {
     const scene = new Scene()
     const requests = await scene.listen(answer('200 OK', DENIAL))
     const ended = await scene.fire({ args: ['codex', '--decide'], input: EVENT, isPatient: true })
@@ -27,7 +27,7 @@ describe('a receiver that decides', () => {
     expect(scene.spooled()).toEqual([])
   })
 
-  test('says how the command ends, and what a person is told', async () => {
+  test("sets the exit code of the command, and the user's message", async () => {
     const scene = new Scene()
     const error = Buffer.from('Nö:\nnot that.').toString('base64url')
     const requests = await scene.listen(
@@ -46,7 +46,7 @@ describe('a receiver that decides', () => {
     expect(await scene.fire({ args, input: EVENT, isPatient: true })).toEqual(QUIET)
   })
 
-  test('is not asked by one who waits for nothing, whatever it says', async () => {
+  test('is not requested by an agent that waits for nothing', async () => {
     const scene = new Scene()
     const requests = await scene.listen(answer('200 OK', DENIAL, ['x-hookspan-exit: 2']))
     expect(await scene.fire({ args: ['codex'], input: EVENT, isPatient: true })).toEqual(QUIET)
@@ -54,7 +54,7 @@ describe('a receiver that decides', () => {
   })
 })
 
-describe('where nobody decides', () => {
+describe('without a decision', () => {
   const HOSTILE: Record<string, (scene: Scene) => unknown> = {
     'there is no receiver': () => undefined,
     'it does not know the token': scene => scene.listen(answer('401 Unauthorized')),
@@ -63,16 +63,19 @@ describe('where nobody decides', () => {
     'it has died': scene => scene.listenAndDie(),
   }
 
-  test.each(Object.entries(HOSTILE))('because %s: it is as it was set up, and nothing is lost', async (_, hostile) => {
-    const scene = new Scene()
-    await hostile(scene)
-    expect(await scene.fire({ args: ['codex', '--decide'], input: EVENT })).toEqual(QUIET)
-    expect(await scene.fire({ args: ['codex', '--closed', 'exit2'], input: EVENT })).toEqual(CLOSED)
-    expect(scene.spooled().map(({ path }) => path)).toEqual(['/codex', '/codex'])
-    await until(() => scene.started() !== '')
-  })
+  test.each(Object.entries(HOSTILE))(
+    "keeps the agent's own behaviour, and loses nothing, because %s",
+    async (_, hostile) => {
+      const scene = new Scene()
+      await hostile(scene)
+      expect(await scene.fire({ args: ['codex', '--decide'], input: EVENT })).toEqual(QUIET)
+      expect(await scene.fire({ args: ['codex', '--closed', 'exit2'], input: EVENT })).toEqual(CLOSED)
+      expect(scene.spooled().map(({ path }) => path)).toEqual(['/codex', '/codex'])
+      await until(() => scene.started() !== '')
+    },
+  )
 
-  test('what is agreed may be words, too', async () => {
+  test('accepts words as the agreed answer', async () => {
     const args = ['hermes', '--closed', '{"action":"block"}']
     expect(await new Scene().fire({ args, input: EVENT })).toEqual({ ...QUIET, printed: '{"action":"block"}' })
   })
@@ -80,8 +83,8 @@ describe('where nobody decides', () => {
   test.each([
     ['of no name', [''], EVENT],
     ['of a strange name', ['../../x'], EVENT],
-    ['that says nothing', ['codex'], ''],
-  ])('an agent %s is closed, too', async (_, [host = ''], input) => {
+    ['without output', ['codex'], ''],
+  ])('closes an agent %s, too', async (_, [host = ''], input) => {
     expect(await new Scene().fire({ args: [host, '--closed', 'exit2'], input })).toEqual(CLOSED)
   })
 })
@@ -94,13 +97,13 @@ test.each<[readonly string[], string | undefined, number, boolean]>([
   [['--closed', 'exitt2'], 'closed', 2, false],
   [['--closed'], 'closed', 2, false],
 ])(
-  '%j: waits for a decision (%s), else ends with %d; waits for a receiver: %s',
+  'waits with %j for a decision (%s), else ends with %d; waits for a receiver: %s',
   (options, failurePolicy, code, waits) => {
     expect(parseForwardOptions(options)).toMatchObject({ failurePolicy, fallback: { code }, waits })
   },
 )
 
-test('completes an answer when all its bytes are there, in whatever pieces', () => {
+test('completes an answer when all its bytes have arrived, in any pieces', () => {
   const text = Buffer.from(answer('200 OK', DENIAL)).toString('latin1')
   for (let end = 0; end < text.length; end++) expect(isComplete(text.slice(0, end))).toBe(false)
   expect(isComplete(text)).toBe(true)
@@ -109,11 +112,11 @@ test('completes an answer when all its bytes are there, in whatever pieces', () 
   expect(parseAnswer('SSH-2.0-OpenSSH_9.2\r\n\r\n')).toBeUndefined()
 })
 
-describe('one who waits for a receiver', () => {
+describe('a client that waits for a receiver', () => {
   const placeIn = (scene: Scene): ReturnType<typeof receiverPlace> =>
     receiverPlace(join(scene.home, 'state', 'hookspan'))
 
-  test('goes on when it listens', async () => {
+  test('continues when it listens', async () => {
     const scene = new Scene()
     let isUp = false
     const waiting = waitUntilUp(placeIn(scene), 45_000).then(() => expect(isUp).toBe(true))
@@ -123,7 +126,7 @@ describe('one who waits for a receiver', () => {
     await waiting
   })
 
-  test('and when it does not come', async () => {
+  test('continues when none appears', async () => {
     await waitUntilUp(placeIn(new Scene()), 1)
   })
 

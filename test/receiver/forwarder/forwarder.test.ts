@@ -19,7 +19,7 @@ function parsed(request: string | undefined): { head: string; body: string } {
   return { head, body }
 }
 
-test('it is one file, which needs nothing but Node', () => {
+test('is one file, which needs only Node', () => {
   const text = readFileSync(join(REPOSITORY, 'dist', 'hook.cjs'), 'utf8')
   const imported = [...text.matchAll(/(?:require|import)\("([^"]+)"/g)].map(([, name]) => name)
   expect(imported.filter(name => !name?.startsWith('node:'))).toEqual([])
@@ -27,7 +27,7 @@ test('it is one file, which needs nothing but Node', () => {
 })
 
 describe('a receiver that listens', () => {
-  test('gets what the agent said, when, and under an id', async () => {
+  test("gets the agent's data and time, under an id", async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     const before = Date.now()
@@ -59,7 +59,7 @@ describe('a receiver that listens', () => {
     expect(parsed(requests[0]).body === input).toBe(true)
   })
 
-  test('gets nothing of the environment but the span that the agent was started in', async () => {
+  test('gets nothing of the environment but the span that started the agent', async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     await scene.fire({ input: EVENT, isPatient: true, env: { TRACEPARENT, ANTHROPIC_API_KEY: 'sk-very-secret' } })
@@ -70,9 +70,9 @@ describe('a receiver that listens', () => {
   })
 })
 
-describe('where no receiver takes it', () => {
+describe('without a receiver', () => {
   test.each(Object.entries(HOSTILE))(
-    'because %s: a file in the spool, and a receiver is started',
+    'writes a file to the spool and starts a receiver, because %s',
     async (_, hostile) => {
       const scene = new Scene()
       await hostile(scene)
@@ -149,15 +149,15 @@ describe('where no receiver takes it', () => {
     expect(scene.spooled()).toHaveLength(1)
   })
 
-  test('what is no JSON is kept as it was written', async () => {
+  test('keeps input that is no JSON as it was written', async () => {
     const scene = new Scene()
     await scene.fire({ args: ['hermes'], input: '{"extra": {"n": NaN}}' })
     expect(scene.spooled()).toMatchObject([{ path: '/hermes', body: '{"extra": {"n": NaN}}' }])
   })
 })
 
-describe('a spool that is full', () => {
-  test('of bytes: the event is counted as dropped', async () => {
+describe('a full spool', () => {
+  test('counts the event as dropped if it is full of bytes', async () => {
     const scene = new Scene()
     mkdirSync(scene.spool, { recursive: true, mode: 0o700 })
     writeFileSync(join(scene.spool, '1795405471108-1-00000000.json'), '')
@@ -168,7 +168,7 @@ describe('a spool that is full', () => {
     expect(scene.read('spool/dropped')).toBe('1\n1\n')
   })
 
-  test('of files: the event is counted as dropped', async () => {
+  test('counts the event as dropped if it is full of files', async () => {
     const scene = new Scene()
     mkdirSync(scene.spool, { recursive: true, mode: 0o700 })
     for (let file = 0; file < 10_000; file++) writeFileSync(join(scene.spool, `${file}.json`), '')
@@ -178,7 +178,7 @@ describe('a spool that is full', () => {
   })
 })
 
-describe('what the agent gives it', () => {
+describe("the agent's input", () => {
   test('reads too large input to its end, and counts it as dropped', async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
@@ -202,13 +202,13 @@ describe('what the agent gives it', () => {
     expect(names(scene.receiver)).toEqual([])
   })
 
-  test('what it says before it falls silent, with the pipe open, is what it says', async () => {
+  test('is everything before it falls silent with the pipe open', async () => {
     const input = new PassThrough()
     input.write(EVENT)
     expect(String(await readInput(input, 1))).toBe(EVENT)
   })
 
-  test.each([[[]], [['../../etc']], [['--host']], [['Claude Code']]])('no host is no event: %j', async args => {
+  test.each([[[]], [['../../etc']], [['--host']], [['Claude Code']]])('is no event without a host: %j', async args => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     expect(await scene.fire({ args, input: EVENT })).toEqual(QUIET)

@@ -25,7 +25,7 @@ function fire(scene: Scene): Promise<unknown> {
   return run([HOOK, 'hermes'], { input: BODY, env: { HOME: scene.home, ...scene.env } })
 }
 
-test('an event that is sent', async () => {
+test('accepts an event that is sent', async () => {
   const scene = new Scene()
   isStarting(scene)
   await scene.start({ endpoints: RECEIVER_ENDPOINTS })
@@ -34,7 +34,7 @@ test('an event that is sent', async () => {
   expect(scene.recorder.told[0]).toMatchObject({ host: 'hermes', event: EVENT })
 })
 
-test('an event that finds no receiver', async () => {
+test('finds a spooled event', async () => {
   const scene = new Scene()
   isStarting(scene)
   await fire(scene)
@@ -46,7 +46,7 @@ test('an event that finds no receiver', async () => {
 })
 
 describePython('hooks of Hermes', () => {
-  test('that are sent, and that find no receiver', async () => {
+  test('accepts sent events and finds spooled ones', async () => {
     const [scene, hermes] = [new Scene(), new ShimScene()]
     const play = (session: string): Promise<string> =>
       hermes.play(`fire("pre_llm_call", session_id="${session}")`, { env: scene.env, isImpatient: true })
@@ -68,7 +68,7 @@ test.each([
   [{}, undefined],
   [{ HOOKSPAN_CONTENT_CAPTURE: 'full' }, 'full'],
   [{ HOOKSPAN_CAPTURE_CONVERSATION_HISTORY: 'true' }, 'full'],
-])('a receiver says whether conversations are wanted: %j', async (env, wanted) => {
+])('announces whether conversations are recorded: %j', async (env, wanted) => {
   const scene = new Scene()
   await scene.start({ endpoints: RECEIVER_ENDPOINTS, env: { ...scene.env, ...env } })
   const address = JSON.parse(readFileSync(join(scene.place.directory, 'address.json'), 'utf8')) as object

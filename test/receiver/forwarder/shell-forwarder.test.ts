@@ -18,7 +18,7 @@ async function sentTo(scene: Scene, requests: readonly string[]): Promise<string
   return request
 }
 
-test('it sends the input as it is, with the token, an id and its version', async () => {
+test('sends the input as it is, with the token, an id and its version', async () => {
   const scene = new Scene()
   const requests = await scene.listen(TAKEN)
   expect(await scene.fireShell({ input: EVENT })).toEqual(QUIET)
@@ -30,7 +30,7 @@ test('it sends the input as it is, with the token, an id and its version', async
   expect(request.endsWith(EVENT)).toBe(true)
 })
 
-test('it sends no other header from the environment than a valid traceparent, and reads no .curlrc', async () => {
+test('sends no other header from the environment than a valid traceparent, and reads no .curlrc', async () => {
   const scene = new Scene()
   const requests = await scene.listen(TAKEN)
   writeFileSync(join(scene.home, '.curlrc'), 'header = "x-evil: 1"\n')
@@ -43,8 +43,8 @@ test('it sends no other header from the environment than a valid traceparent, an
   expect(all).not.toContain('evil')
 })
 
-describe('a receiver that takes nothing', () => {
-  test.each(Object.entries(HOSTILE))('because %s: it spools the event and starts a receiver', async (_, hostile) => {
+describe('a receiver that accepts nothing', () => {
+  test.each(Object.entries(HOSTILE))('is replaced after spooling the event, because %s', async (_, hostile) => {
     const scene = new Scene()
     await hostile(scene)
     expect(await scene.fireShell({ input: EVENT, env: { TRACEPARENT } })).toEqual(QUIET)
@@ -53,7 +53,7 @@ describe('a receiver that takes nothing', () => {
     await until(() => scene.started() !== '')
   })
 
-  test('it spools the event under the id that the receiver has seen', async () => {
+  test('spools the event under the id that the receiver has seen', async () => {
     const scene = new Scene()
     const requests = await scene.listen('HTTP/1.1 500 Internal Server Error\r\n\r\n')
     await scene.fireShell({ input: EVENT })
@@ -61,7 +61,7 @@ describe('a receiver that takes nothing', () => {
   })
 })
 
-test('it leaves the event to Node if there is no curl, and a token behind a link unread', async () => {
+test('leaves the event to Node without curl, and does not read a token behind a link', async () => {
   const scene = new Scene()
   const requests = await scene.listen(TAKEN)
   await scene.fireShell({ input: EVENT, env: { PATH: '/nowhere' } })
@@ -74,7 +74,7 @@ test('it leaves the event to Node if there is no curl, and a token behind a link
   expect(requests).toEqual([])
 })
 
-test('it says nothing where it gets no input', async () => {
+test('prints nothing without input', async () => {
   const scene = new Scene()
   expect(await scene.fireShell()).toEqual(QUIET)
   expect(names(scene.spool)).toEqual([])

@@ -55,7 +55,7 @@ async function suffer(scene: Scene, tally: Tally): Promise<string> {
   return `answers: ${answersOf(one)}; and ${answersOf(other)}`
 }
 
-test('a minute of trouble', async () => {
+test('survives a minute of trouble', async () => {
   const tally = new Tally()
   let figures = ''
   await tally.run(
@@ -85,7 +85,7 @@ async function beRejected(scene: Scene, protocol: 'http/json' | 'http/protobuf',
   tally.addCounted(scene, host, sink)
 }
 
-test('rejected in part', async () => {
+test('survives partial rejection', async () => {
   const tally = new Tally()
   await inParallel(['http/json', 'http/protobuf'] as const, 1, protocol =>
     tally.run(

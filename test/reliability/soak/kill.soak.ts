@@ -55,7 +55,7 @@ async function playOut(scene: Scene, seed: number, tally: Tally): Promise<void> 
   tally.problems.push(...[...scene.files('spool'), ...scene.files('kept/spool')].map(path => `still owed: ${path}`))
 }
 
-test('killed at any moment', async () => {
+test('survives kills at any moment', async () => {
   const tally = new Tally()
   const startedAt = performance.now()
   await inParallel([...Array(RUNS).keys()], AT_ONCE, async seed => {

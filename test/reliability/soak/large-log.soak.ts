@@ -62,7 +62,7 @@ async function replay(scene: Scene, protocol: (typeof PROTOCOLS)[number], tally:
   return `${protocol}: ${mebi(bytes)} in ${seconds.toFixed(0)} s, ${mebi(more)} more RSS than when idle`
 }
 
-test('a large log', async () => {
+test('handles a large log', async () => {
   const tally = new Tally()
   const figures: string[] = []
   await inParallel(PROTOCOLS, 1, protocol =>

@@ -85,7 +85,7 @@ async function inherited(scene: Scene, sink: ChaosSinkProcess, told: number): Pr
   return all() - told
 }
 
-test('a long outage', async () => {
+test('survives a long outage', async () => {
   const tally = new Tally()
   let figures = ''
   await tally.run(

@@ -25,7 +25,7 @@ async function inherit(scene: Scene, round: number, tally: Tally): Promise<void>
   tally.problems.push(...scene.files('spool').map(path => `still owed: ${path}`))
 }
 
-test('three writers, four heirs', async () => {
+test('handles three writers and four successors', async () => {
   const tally = new Tally()
   await inParallel([...Array(ROUNDS).keys()], 1, round =>
     tally.run(

@@ -58,7 +58,7 @@ function turn({
   return { traceId, hasFailed, totals, durationMillis: millis }
 }
 
-describe('the first rule that says so is the reason', () => {
+describe('the first matching rule is the reason', () => {
   test.each<[string, Came, string]>([
     ['nothing happened', {}, 'none'],
     ['it failed', { hasFailed: true }, 'error'],
@@ -93,7 +93,7 @@ describe('the first rule that says so is the reason', () => {
     expect(samplingReason(NONE, turn(came))).toBe(came.signs?.tool === true ? 'tool' : 'none')
   })
 
-  test('whether waiting for a person counts as slow is a rule of its own', () => {
+  test('counts waits for the user as slow only by a rule of its own', () => {
     const waiting = turn({ millis: 5000, signs: { waits: [[0, 5000]] } })
     expect(samplingReason({ ...NONE, slowerThanMillis: 0, waitsCount: true }, waiting)).toBe('slow')
     expect(samplingReason({ ...NONE, slowerThanMillis: 0 }, waiting)).toBe('none')
@@ -109,7 +109,7 @@ describe('a share, by the trace id alone', () => {
     [0.1, 'e6666666666666'],
     [2 ** -56, 'ffffffffffffff'],
     [0, undefined],
-  ])('%d', (rate, threshold) => {
+  ])('keeps the trace: %d', (rate, threshold) => {
     expect(thresholdOf(rate)).toBe(threshold)
   })
 
@@ -121,11 +121,11 @@ describe('a share, by the trace id alone', () => {
     ['00000000000000000080000000000000', true],
     ['000000000000000000ffffffffffffff', true],
     ['00000000000000000000000000000000', false],
-  ])('half of them: %s %s', (traceId, isChosen) => {
+  ])('keeps half of them: %s %s', (traceId, isChosen) => {
     expect(chosen(0.5, traceId)).toBe(isChosen)
   })
 
-  test('all at 1, none at 0, and whoever has a higher rate has the traces of the lower one, too', () => {
+  test('keeps all at 1 and none at 0, and at a higher rate all traces of a lower one', () => {
     const traceIds = fc.array(fc.constantFrom(...'0123456789abcdef'), { minLength: 32, maxLength: 32 })
     const rates = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }))
     fc.assert(
@@ -146,7 +146,7 @@ describe('waiting', () => {
     { maxLength: 12 },
   )
 
-  test('what is waited for at once counts once, in whichever order it is told, and whoever of the family waits', () => {
+  test('counts overlapping waits once, in any order of reports, of any turn of the family', () => {
     fc.assert(
       fc.property(waits, waits, (own, childs) => {
         const [parent, child] = [noSigns(), noSigns()]
@@ -162,7 +162,7 @@ describe('waiting', () => {
     )
   })
 
-  test('is bounded, and what is beyond the bound makes a turn look slower', () => {
+  test('is bounded, and a turn looks slower beyond the bound', () => {
     const signs = noSigns()
     for (let at = 0; at < 2000; at += 2) addWait(signs, at, at + 1)
     expect(signs.waits.length).toBe(256)

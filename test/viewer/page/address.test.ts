@@ -25,13 +25,13 @@ test.each<[string, PageAddress]>([
   ['/numbers', { view: 'numbers', since: '7d' }],
   ['/numbers?since=all', { view: 'numbers', since: 'all' }],
   ['/compare?a=1&b=2', { view: 'compare', a: '1', b: '2' }],
-])('%s is a place, and the place is that address', (href, place) => {
+])('parses %s, and formats it as the same address', (href, place) => {
   const [path = '', search = ''] = href.split('?')
   expect(addressOf(path, search)).toEqual(place)
   expect(hrefOf(place)).toBe(href)
 })
 
-test.each(['/nothing', '/turns/a/b', '/numbers/x', '/sessions/a/b'])('%s is no place', path => {
+test.each(['/nothing', '/turns/a/b', '/numbers/x', '/sessions/a/b'])('rejects %s', path => {
   expect(addressOf(path, '')).toEqual({ view: 'nowhere' })
 })
 
@@ -39,7 +39,7 @@ test('keeps text that is not encoded as an address unchanged', () => {
   expect(addressOf('/sessions/100%', '')).toEqual({ view: 'session', id: '100%' })
 })
 
-test('an address stays one that can be sent', () => {
+test('keeps an address short enough to send', () => {
   const closed = Array.from({ length: 5_000 }, (_, index) => index.toString(16).padStart(16, '0'))
   expect(hrefOf({ view: 'turn', traceId: 'x', look: { closed } }).length).toBeLessThan(1_000)
 })

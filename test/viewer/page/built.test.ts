@@ -9,13 +9,13 @@ import { REPOSITORY } from '../../cli/program.ts'
 const FOLDER = join(REPOSITORY, 'dist', 'page')
 const texts = readdirSync(FOLDER).map(name => ({ name, text: readFileSync(join(FOLDER, name), 'utf8') }))
 
-test('the page is at most 150 KB as it is packed, and what is loaded at once a third of that', () => {
+test('has at most 150 KB packed, and a third of that at first', () => {
   const packed = (files: typeof texts): number => files.reduce((sum, { text }) => sum + gzipSync(text).length, 0)
   expect(packed(texts)).toBeLessThan(150_000)
   expect(packed(texts.filter(({ name }) => !name.startsWith('part-')))).toBeLessThan(50_000)
 })
 
-test('nothing in it is from elsewhere', () => {
+test('contains nothing from elsewhere', () => {
   const names = texts
     .filter(({ name }) => name !== 'licenses.txt')
     .flatMap(({ text }) => text.match(/https?:\/\/[\w.-]+/g) ?? [])
@@ -23,20 +23,20 @@ test('nothing in it is from elsewhere', () => {
   expect([...new Set(names)].filter(name => name !== 'http://www.w3.org')).toEqual([])
 })
 
-test('its markup has no script and no style of its own', () => {
+test('has no script and no style of its own in its markup', () => {
   const index = texts.find(({ name }) => name === 'index.html')?.text ?? ''
   expect(index).toMatch(/<script type="module" src="\/page\.js"><\/script>/)
   expect(index).not.toMatch(/<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/)
 })
 
-test('says whose work is in it', () => {
+test('has the licences of its contents', () => {
   const licenses = texts.find(({ name }) => name === 'licenses.txt')?.text ?? ''
   for (const name of ['preact', '@preact/signals', 'uplot'] as const) {
     expect(licenses).toContain(`${name} ${packageJson.devDependencies[name]}\n`)
   }
 })
 
-test('every file that a browser asks for has a type', () => {
+test('has a type for every file that a browser requests', () => {
   const served = readPageFiles(FOLDER)
   expect([...served.keys()].sort()).toEqual(
     texts

@@ -51,12 +51,12 @@ const CHILD = begins(
 )
 const GRANDCHILD = viewOf('g', 'session turn 22-29')
 
-test('a turn that nothing is put in stays as it is', () => {
+test('leaves a turn without children unchanged', () => {
   expect(insertChildTraces(PARENT, new Map())).toBe(PARENT)
 })
 
 describe('turns of child sessions', () => {
-  test('stand below the spans that have begun them, and what is behind them moves down', () => {
+  test('places them below the spans that have begun them, and moves later rows down', () => {
     const view = insertChildTraces(PARENT, new Map([['c', CHILD]]))
     expect(text(view)).toBe(`turn < -1
   delegate < 0
@@ -69,7 +69,7 @@ describe('turns of child sessions', () => {
     expect(view.lastAt).toBe(150)
   })
 
-  test('of child sessions of these', () => {
+  test('places child sessions of these, too', () => {
     const view = insertChildTraces(
       PARENT,
       new Map([
@@ -86,7 +86,7 @@ describe('turns of child sessions', () => {
   after < 0`)
   })
 
-  test('stand there once, also when they claim to have begun each other', () => {
+  test('places each once, also if they claim to have begun each other', () => {
     const one = begins(viewOf('one', 'session a 0-1'), 'a', 'two', 'one')
     const two = begins(viewOf('two', 'session b 0-1'), 'b', 'one', 'two')
     const view = insertChildTraces(
@@ -101,7 +101,7 @@ describe('turns of child sessions', () => {
   })
 })
 
-test('a row has the trace and span that it shows, whatever the ids contain', () => {
+test('has the trace and span of each row, whatever the ids contain', () => {
   const odd = viewOf('p', 'session </a> 0-1')
   const view = insertChildTraces(begins(odd, '</a>', 'c'), new Map([['c', CHILD]]))
   expect(view.rows.map(row => originOf(row, view))).toEqual([

@@ -31,11 +31,11 @@ test.each([
   ['all', undefined],
   ['', undefined],
   ['1y', undefined],
-])('%s is an age', (text, millis) => {
+])('formats %s as an age', (text, millis) => {
   expect(ageMillis(text)).toBe(millis)
 })
 
-test('lines are whole, however their pieces came', () => {
+test('returns whole lines, however their pieces arrive', () => {
   const lines = new TextLineSplitter()
   expect(lines.splitChunk('{"a":')).toEqual([])
   expect(lines.splitChunk('1}\n\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}'])
@@ -94,6 +94,6 @@ test.each([
   ['a\u2028b', 'a⟨U+2028⟩b'],
   ['<b>&amp;</b> 日本語 é 👍', '<b>&amp;</b> 日本語 é 👍'],
   [`o${'\u0301'.repeat(50)}`, `o${'\u0301'.repeat(4)}`],
-])('%j hides nothing', (text, expected) => {
+])('masks nothing in %j', (text, expected) => {
   expect(visibleText(text)).toBe(expected)
 })

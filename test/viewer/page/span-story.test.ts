@@ -35,8 +35,8 @@ function told(span: SpanDetail): string[] {
   ]
 }
 
-describe('a span is described for people', () => {
-  test('a control hook, and a tool that it has stopped', () => {
+describe('the description of a span', () => {
+  test('explains a guard, and a tool that it has blocked', () => {
     const hook = detail({
       'hermes.hook.name': 'no-rm',
       'hermes.hook.phase': 'before_tool',
@@ -60,7 +60,7 @@ describe('a span is described for people', () => {
     expect(told(tool)).toEqual(['# Tool', 'Outcome: blocked', 'Blocked by: no-rm'])
   })
 
-  test('a request', () => {
+  test('explains a request', () => {
     const span = detail({
       'gen_ai.request.model': 'qwen3',
       'llm.model_name': 'qwen3',
@@ -87,7 +87,7 @@ describe('a span is described for people', () => {
     ])
   })
 
-  test('a tool in another namespace, with repeated content shown once', () => {
+  test('explains a tool in another namespace, with repeated content shown once', () => {
     const span = detail(
       {
         'acme.tool.command': 'cat .env',
@@ -115,13 +115,13 @@ describe('a span is described for people', () => {
     ])
   })
 
-  test('names of properties are no attributes', () => {
+  test('does not treat names of properties as attributes', () => {
     expect(told(detail({}))).toEqual([])
   })
 })
 
-describe('messages', () => {
-  test('with parts, as we write them', () => {
+describe('the list of messages', () => {
+  test('reads parts, as we write them', () => {
     const text = JSON.stringify([
       { role: 'user', parts: [{ type: 'text', content: 'Why?' }] },
       { role: 'assistant', parts: [{ type: 'tool_call', id: '1', name: 'terminal', arguments: { command: 'ls' } }] },
@@ -134,7 +134,7 @@ describe('messages', () => {
     ])
   })
 
-  test('with content and calls, as others do', () => {
+  test('reads content and calls, as others do', () => {
     const text = JSON.stringify([
       { role: 'system', content: 'Be brief.' },
       {
@@ -158,9 +158,12 @@ describe('messages', () => {
     ])
   })
 
-  test.each(['', 'hello', '[]', '[1]', '{"role":"user"}', '[{"role":1}]', '[{"role":"user"'])('%j are none', text => {
-    expect(messagesIn(text)).toBeUndefined()
-  })
+  test.each(['', 'hello', '[]', '[1]', '{"role":"user"}', '[{"role":1}]', '[{"role":"user"'])(
+    'is empty for %j',
+    text => {
+      expect(messagesIn(text)).toBeUndefined()
+    },
+  )
 })
 
 test.each([
@@ -170,7 +173,7 @@ test.each([
   ['"x"', undefined],
   ['null', undefined],
   ['{"a":', undefined],
-])('%j as JSON', (text, expected) => {
+])('shows %j as JSON', (text, expected) => {
   expect(jsonIn(text)).toEqual(expected)
 })
 

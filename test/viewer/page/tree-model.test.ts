@@ -40,11 +40,11 @@ function text(rows: readonly VisibleRow[]): string {
     .join('\n')
 }
 
-test('the end of what is below each row', () => {
+test("finds the end of each row's descendants", () => {
   expect(subtreeEnds(TURN)).toEqual([8, 8, 7, 4, 5, 7, 7, 8])
 })
 
-test('all rows, each with its place among its siblings', () => {
+test('lists all rows, each with its place among its siblings', () => {
   expect(text(shown())).toBe(`v turn 1/1
   v loop 1/1
     v first 1/2
@@ -55,14 +55,14 @@ test('all rows, each with its place among its siblings', () => {
     - second 2/2`)
 })
 
-test('nothing is shown below what is closed', () => {
+test('shows nothing below a closed row', () => {
   expect(text(shown({ closed: new Set(['first']) }))).toBe(`v turn 1/1
   v loop 1/1
     > first 1/2 hides 4
     - second 2/2`)
 })
 
-test('all of many spans are closed, but those that were opened again', () => {
+test('closes all of many spans, except for reopened ones', () => {
   const rows = rowsOf(
     [
       'session turn 0-9',
@@ -75,7 +75,7 @@ test('all of many spans are closed, but those that were opened again', () => {
   expect([...closedIds(rows, { closed: ['t1'] })]).toEqual(['t1'])
 })
 
-test('one fold is opened, and the others stay folded', () => {
+test('opens one fold, and keeps the others folded', () => {
   const folds = [FOLD, { ...FOLD, rows: [5, 7] }]
   const view = { rows: TURN, folds } as unknown as TraceView
   expect(closedFolds(view, {})).toEqual(folds)
@@ -83,7 +83,7 @@ test('one fold is opened, and the others stay folded', () => {
   expect(closedFolds(view, { isUnfolded: true })).toEqual([])
 })
 
-test('what must be seen is not hidden by what is closed above it', () => {
+test('hides no required row below a closed one', () => {
   expect(text(shown({ closed: new Set(['loop', 'first', 'read3']), wanted: new Set(['read3']) }))).toBe(`v turn 1/1
   v loop 1/1
     v first 1/2
@@ -93,8 +93,8 @@ test('what must be seen is not hidden by what is closed above it', () => {
     - second 2/2`)
 })
 
-describe('repeats', () => {
-  test('are one row, and count as one among their siblings', () => {
+describe('a repeat', () => {
+  test('is one row, and counts as one among its siblings', () => {
     expect(text(shown({ folds: FOLDS }))).toBe(`v turn 1/1
   v loop 1/1
     v first 1/2
@@ -104,12 +104,12 @@ describe('repeats', () => {
     - second 2/2`)
   })
 
-  test('are not folded over what must be seen', () => {
+  test('does not fold over a required row', () => {
     expect(text(shown({ folds: FOLDS, wanted: new Set(['read2']) }))).toBe(text(shown()))
   })
 })
 
-describe('keys', () => {
+describe('a key', () => {
   const press = (key: string, active: string, look: Partial<TreeLook> = {}) =>
     treeMove({ key, pageRows: 3 }, shown(look), active)
 
@@ -127,11 +127,11 @@ describe('keys', () => {
     ['ArrowLeft', 'ask', 'read3'],
     ['ArrowLeft', 'second', 'loop'],
     ['ArrowDown', 'not there', 'turn'],
-  ])('%s on %s goes to %s', (key, active, to) => {
+  ])('moves: %s on %s to %s', (key, active, to) => {
     expect(press(key, active)).toEqual({ do: 'go', id: to })
   })
 
-  test('open what is closed, and close what is open', () => {
+  test('opens a closed row, and closes an open one', () => {
     const look = { closed: new Set(['first']) }
     expect(press('ArrowRight', 'first', look)).toEqual({ do: 'open', id: 'first' })
     expect(press('ArrowLeft', 'first', look)).toEqual({ do: 'go', id: 'loop' })
@@ -157,7 +157,7 @@ describe('keys', () => {
   })
 })
 
-describe('the rows that are there', () => {
+describe('the rendered rows', () => {
   test.each([
     [
       { top: 0, height: 280, rowHeight: 28 },
@@ -171,11 +171,11 @@ describe('the rows that are there', () => {
       { top: 139_720, height: 280, rowHeight: 28 },
       { from: 4_978, to: 5_000 },
     ],
-  ])('of five thousand at %j', (scroll, expected) => {
+  ])('has those of five thousand at %j', (scroll, expected) => {
     expect(windowOf(5_000, scroll)).toEqual(expected)
   })
 
-  test('of few, scrolled further than there is', () => {
+  test('has those of few, scrolled beyond the end', () => {
     expect(windowOf(3, { top: 9_000, height: 280, rowHeight: 28 })).toEqual({ from: 3, to: 3 })
   })
 })

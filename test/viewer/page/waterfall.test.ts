@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { foldRanges, parallelGroups, retryWaits, ticksOf } from '../../../src/viewer/page/waterfall.ts'
 import { rowsOf } from './rows.ts'
 
-describe('side by side', () => {
-  test('are siblings whose times overlap, in a chain', () => {
+describe('parallel spans', () => {
+  test('includes siblings whose times overlap, in a chain', () => {
     const rows = rowsOf(`
       api asks 0-10
         tool a 10-30
@@ -19,7 +19,7 @@ describe('side by side', () => {
     ])
   })
 
-  test('are not what touches, nor requests, nor roots', () => {
+  test('excludes touching spans, requests and roots', () => {
     const rows = rowsOf(`
       api asks 0-10
         tool a 10-30
@@ -30,7 +30,7 @@ describe('side by side', () => {
     expect(parallelGroups(rows, 100)).toEqual([])
   })
 
-  test('what is open lasts until now', () => {
+  test('extends open spans until now', () => {
     const rows = rowsOf(`
       api asks 0-10
         tool a 10-…
@@ -47,7 +47,7 @@ describe('the bars of a fold', () => {
     longestMillis: 0,
   })
 
-  test('cover the times of all its calls, and nothing between them', () => {
+  test('covers the times of all its calls, and nothing between them', () => {
     const rows = rowsOf(`
       tool a 10-20
       tool b 20-30
@@ -62,7 +62,7 @@ describe('the bars of a fold', () => {
     ])
   })
 
-  test('are few, however many calls there are', () => {
+  test('has few, however many calls there are', () => {
     const rows = rowsOf(
       Array.from({ length: 5_000 }, (_, index) => `tool t${index} ${index * 10}-${index * 10 + 4}`).join('\n'),
     )
@@ -72,7 +72,7 @@ describe('the bars of a fold', () => {
   })
 })
 
-test('between two attempts there is a wait', () => {
+test('shows the wait between two attempts', () => {
   const rows = rowsOf(`
     llm loop 0-100
       api one 1-10!
@@ -95,7 +95,7 @@ test.each([
   [1_500_000, '0 5 m 10 m 15 m 20 m'],
   [9_000_000, '0 30 m 1 h 1 h 30 m 2 h'],
   [400_000_000, '0 20 h 40 h 60 h 80 h 100 h'],
-])('round times for %d ms', (millis, expected) => {
+])('has round times for %d ms', (millis, expected) => {
   expect(
     ticksOf(millis, 6)
       .map(({ text }) => text)

@@ -16,7 +16,7 @@ const DATA_PATHS = PATHS.filter(path => path.startsWith('/api/'))
 
 const AUTHORIZED = `Authorization: Bearer ${TOKEN}`
 
-describe.each(PATHS)('%s is not answered', path => {
+describe.each(PATHS)('%s is protected', path => {
   test.each<[string, (port: number) => readonly string[]]>([
     ['a name that leads here from elsewhere', port => [`Host: evil.example:${port}`]],
     ['a name that begins like ours', port => [`Host: 127.0.0.1.evil.example:${port}`]],
@@ -29,7 +29,7 @@ describe.each(PATHS)('%s is not answered', path => {
     ['no Host', () => []],
     ['two Hosts, ours first', port => [`Host: 127.0.0.1:${port}`, 'Host: evil.example']],
     ['two Hosts, both ours', port => [`Host: 127.0.0.1:${port}`, `Host: 127.0.0.1:${port}`]],
-  ])('to %s', async (_, headers) => {
+  ])('rejects %s', async (_, headers) => {
     const { port } = await serve()
     const answer = await request(port, `GET ${path} HTTP/1.1`, [...headers(port), AUTHORIZED])
     expect(answer.status).toBe(403)
@@ -44,14 +44,14 @@ describe.each(PATHS)('%s is not answered', path => {
     ['our own page by another name', 'Origin: http://localhost:PORT', 403],
     ['another site', 'Sec-Fetch-Site: cross-site', 403],
     ['another port of this machine', 'Sec-Fetch-Site: same-site', 403],
-  ])('to %s', async (_, header, status) => {
+  ])('rejects a request from %s', async (_, header, status) => {
     const { port } = await serve()
     const answer = await ask(port, path, [header.replace('PORT', String(port))])
     expect(answer.status).toBe(status)
     expectHarmless(answer.headers)
   })
 
-  test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])('to %s', async method => {
+  test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])('rejects the method %s', async method => {
     const { port } = await serve()
     const answer = await request(port, `${method} ${path} HTTP/1.1`, [`Host: 127.0.0.1:${port}`, AUTHORIZED])
     expect(answer.status).toBe(405)
@@ -59,7 +59,7 @@ describe.each(PATHS)('%s is not answered', path => {
   })
 })
 
-describe.each(DATA_PATHS)('%s is not told', path => {
+describe.each(DATA_PATHS)('%s requires the token', path => {
   test.each<[string, readonly string[]]>([
     ['without a token', []],
     ['with another one', [`Authorization: Bearer ${'x'.repeat(TOKEN.length)}`]],
@@ -73,7 +73,7 @@ describe.each(DATA_PATHS)('%s is not told', path => {
     expectHarmless(answer.headers)
   })
 
-  test('when somebody types it', async () => {
+  test('rejects an address that the user types', async () => {
     const { port } = await serve()
     expect((await ask(port, path, ['Sec-Fetch-Site: none'])).status).toBe(403)
   })
@@ -95,7 +95,7 @@ function expectHarmless(headers: Readonly<Record<string, string>>): void {
   expect(Object.keys(headers).filter(name => /^access-control|^set-cookie$/.test(name))).toEqual([])
 }
 
-test('the page is answered by each of our names, without a token: it knows nothing', async () => {
+test('serves the page under each of our names, without a token: it has no data', async () => {
   const { port } = await serve()
   for (const name of ['127.0.0.1', 'localhost', '[::1]']) {
     const answer = await request(port, 'GET /turns/abc HTTP/1.1', [`Host: ${name}:${port}`, 'Sec-Fetch-Site: none'])
@@ -104,7 +104,7 @@ test('the page is answered by each of our names, without a token: it knows nothi
   }
 })
 
-test('data are answered to our own page', async () => {
+test('serves data to our own page', async () => {
   const { port } = await serve()
   const answer = await ask(port, '/api/status', [`Origin: http://127.0.0.1:${port}`, 'Sec-Fetch-Site: same-origin'])
   expect(answer.status).toBe(200)
@@ -122,21 +122,21 @@ test.each([
   ['another machine', 'GET //evil.example/api/status HTTP/1.1'],
   ['a text that never ends', `GET /api/sessions?text=${'x'.repeat(4_200)} HTTP/1.1`],
   ['a time that is none', 'GET /api/numbers?since=1e999 HTTP/1.1'],
-])('%s leads nowhere', async (_, line) => {
+])('finds nothing at %s', async (_, line) => {
   const { port } = await serve()
   const answer = await request(port, line, [`Host: 127.0.0.1:${port}`, AUTHORIZED])
   expect([400, 404]).toContain(answer.status)
   expectHarmless(answer.headers)
 })
 
-test('what is no HTTP is no reason to stop', async () => {
+test('survives input that is no HTTP', async () => {
   const { port } = await serve()
   expect(await sendRaw(port, 'hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
   expect(await sendRaw(port, `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 400 /)
   expect((await ask(port, '/api/status')).status).toBe(200)
 })
 
-test('it listens at one address', async () => {
+test('listens at one address', async () => {
   const { port } = await serve()
   // Another one of this machine's own: who listens on all addresses would answer there, too.
   await expect(sendRaw(port, 'GET / HTTP/1.1\r\n\r\n', '127.0.0.2')).rejects.toThrow(
@@ -144,13 +144,13 @@ test('it listens at one address', async () => {
   )
 })
 
-test('questions that are asked wrongly take the place of none', async () => {
+test('lets invalid requests occupy no place', async () => {
   const { port } = await serve({ limits: { questions: 1 } })
   for (let time = 0; time < 3; time++) expect((await ask(port, '/api/numbers?since=x')).status).toBe(400)
   expect((await ask(port, '/api/status')).status).toBe(200)
 })
 
-test('so many questions at once, and no more', async () => {
+test('limits concurrent requests', async () => {
   const { port } = await serve({ limits: { streams: 0, questions: 0 } })
   expect((await ask(port, '/api/status')).status).toBe(503)
   expect((await ask(port, '/api/live')).status).toBe(503)

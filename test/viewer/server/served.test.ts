@@ -76,7 +76,7 @@ describe('a turn', () => {
     expect(view.rows.map(({ parent }) => parent)).toEqual([-1, 0, 1, 1, 3, 4, 3, 3, 7, 8, 9, 10, 1])
   })
 
-  test('has what it waited for, and sums for what is hidden', async () => {
+  test('has the spans that it waited for, and sums for hidden ones', async () => {
     const { port } = await serve({ source: sample })
     const { rows, path, startAt } = await data<TraceView>(port, `/api/traces/${TRACE_ID}`)
     const sections = path.map(({ row, part, ...section }) => {
@@ -130,7 +130,7 @@ describe('a turn', () => {
     expect(folds).toEqual([{ rows: [1, 2, 3, 4, 5, 6, 7], totalMillis: 21, longestMillis: 6 }])
   })
 
-  test('that is open says so, span by span', async () => {
+  test('is marked as open if it is, span by span', async () => {
     const source = await sourceOf(exportLine(...SAMPLE_TURN.slice(0, 3)), noteLine(...SAMPLE_TURN.slice(3)))
     const { port } = await serve({ source })
     const view = await data<TraceView>(port, `/api/traces/${TRACE_ID}`)
@@ -158,7 +158,7 @@ describe('a turn', () => {
     expect(view).toMatchObject({ previous: '0a'.padStart(32, '0'), next: '0c'.padStart(32, '0') })
   })
 
-  test('says which spans have begun turns of other sessions', async () => {
+  test('names the spans that have begun turns of other sessions', async () => {
     const span = (
       id: string,
       trace: string,
@@ -195,7 +195,7 @@ describe('a turn', () => {
   })
 
   test.each(['/api/traces/none', `/api/traces/${TRACE_ID}/spans/none`, '/api/sessions/none'])(
-    '%s is not there',
+    'does not exist for %s',
     async path => {
       const { port } = await serve({ source: sample })
       expect(await ask(port, path)).toMatchObject({
@@ -216,7 +216,7 @@ describe('a span', () => {
     attributes: { 'gen_ai.tool.call.result': LONG, __proto__x: 'x', constructor: 'y', list: ['a', 'b'] },
   }
 
-  test('comes with its long values cut, and the rest when it is asked for', async () => {
+  test('has truncated long values, and the rest on request', async () => {
     const { port } = await serve({ source: await sourceOf(exportLine(span)) })
     const path = `/api/traces/${TRACE_ID}/spans/01`
     const { attributes } = await data<SpanDetail>(port, path)
@@ -234,7 +234,7 @@ describe('a span', () => {
   })
 })
 
-test('sessions, by what is asked of them, in pages', async () => {
+test('lists sessions by filters, in pages', async () => {
   const turn = (number: number, session: string, agent: string): SpanNote => ({
     id: `0${number}`,
     trace: String(number).padStart(32, '0'),
@@ -265,7 +265,7 @@ test('sessions, by what is asked of them, in pages', async () => {
   expect([session.turnCount, ...turns.map(({ title }) => title)]).toEqual([2, 'question1', 'question3'])
 })
 
-test('numbers of the time that is asked for', async () => {
+test('has numbers of the requested time', async () => {
   const { port } = await serve({ source: sample })
   const { tools, turns } = await data<UsageNumbers>(port, '/api/numbers')
   expect(tools.map(({ callCount }) => callCount)).toEqual([3])
@@ -273,7 +273,7 @@ test('numbers of the time that is asked for', async () => {
   expect((await data<UsageNumbers>(port, `/api/numbers?since=${TURN_AT + 200_000_000}`)).tools).toEqual([])
 })
 
-describe('side by side', () => {
+describe('a comparison', () => {
   const other = SAMPLE_TURN.filter(({ name }) => name !== 'tool.read_file').map(note => ({
     ...note,
     id: `f${note.id.slice(1)}`,
@@ -281,7 +281,7 @@ describe('side by side', () => {
     trace: 'f'.repeat(32),
   }))
 
-  test('two turns: what both did, and what one did alone', async () => {
+  test('shows common and separate steps of two turns', async () => {
     const { port } = await serve({ source: await sourceOf(exportLine(...SAMPLE_TURN), exportLine(...other)) })
     const {
       a,
@@ -297,15 +297,15 @@ describe('side by side', () => {
     expect(rows[firstDifference]?.b).toBeUndefined()
   })
 
-  test('what is not there', async () => {
+  test('reports missing turns', async () => {
     const { port } = await serve({ source: sample })
     expect((await ask(port, `/api/compare?a=${TRACE_ID}&b=none`)).status).toBe(404)
     expect((await ask(port, '/api/compare')).status).toBe(404)
   })
 })
 
-describe('what is handed on', () => {
-  test('is looked at before, and comes with the commands that do what a page may not', async () => {
+describe('an export', () => {
+  test('is shown before, with the commands that do what a page may not', async () => {
     const { port } = await serve({ source: sample })
     const { lines, commands } = await data<Shared>(port, `/api/export?of=${TRACE_ID}`)
     expect(lines[0]).toMatch(/^13 spans, /)
@@ -356,7 +356,7 @@ describe('live', () => {
     return { lines, end: () => ending.abort() }
   }
 
-  test('a span is there when it begins, and gone when it has ended', async () => {
+  test('shows a span when it begins, and removes it when it has ended', async () => {
     const source = await sourceOf(exportLine(SAMPLE_TURN[0] as SpanNote))
     const { port } = await serve({ source })
     const { lines, end } = await listen(port)
@@ -379,7 +379,7 @@ describe('live', () => {
     end()
   })
 
-  test('a page that goes is told nothing more, and costs nothing', async () => {
+  test('sends nothing more to a page that left, at no cost', async () => {
     const { port, close } = await serve({ source: sample, limits: { streams: 1 } })
     const first = await listen(port)
     expect((await ask(port, '/api/live')).status).toBe(503)

@@ -7,7 +7,7 @@ function turn(trace: string, session: string, from: number): SpanNote {
   return { id: '1', trace, name: 'agent', from, to: from + 10, attributes }
 }
 
-test('the traces of a session that a span has begun are its children, those of the same trace are not', async () => {
+test('finds the traces of a session that a span has begun as its children, except those of the same trace', async () => {
   const scene = new LogScene()
   const delegation = (id: string, child: string): SpanNote => ({
     id,
@@ -30,7 +30,7 @@ test('the traces of a session that a span has begun are its children, those of t
   expect(await opened.children("'; DROP TABLE span; --")).toEqual([])
 })
 
-test('a trace that says by which span of another one it was begun is a child of that', async () => {
+test('finds a trace as a child that names a span of another one as its origin', async () => {
   const scene = new LogScene()
   const link = (traceId: string, spanId: string, kind: string): unknown => ({
     traceId,

@@ -24,7 +24,7 @@ function scene(): LogScene {
   return made
 }
 
-test('it is the user’s alone', async () => {
+test('is readable for the user alone', async () => {
   const log = scene()
   await log.indexed()
   const path = log.snapshot
@@ -33,7 +33,7 @@ test('it is the user’s alone', async () => {
   expect(statSync(dirname(dirname(path))).mode & 0o777).toBe(0o700)
 })
 
-test('it is kept, and not made again', async () => {
+test('is kept, and not built again', async () => {
   const log = scene()
   await log.indexed()
   const opened = log.open()
@@ -48,7 +48,7 @@ test.each<readonly [string, (path: string) => void]>([
   ['something else', path => writeFileSync(path, 'no snapshot, but long enough to be taken for one'.repeat(100))],
   ['full of zeros', path => writeFileSync(path, Buffer.alloc(statSync(path).size))],
   ['damaged in its middle', damage],
-])('one that is %s is made again', async (_, spoil) => {
+])('is built again if it is %s', async (_, spoil) => {
   const log = scene()
   await log.indexed()
   spoil(log.snapshot)
@@ -61,7 +61,7 @@ test.each<readonly [string, (path: string) => void]>([
   expect(await opened.trace(TRACE_ID)).toHaveLength(SAMPLE_TURN.length)
 })
 
-test('one of another version is made again', async () => {
+test('is built again if it is of another version', async () => {
   const log = scene()
   await log.indexed()
   const [, ...rest] = readFileSync(log.snapshot, 'utf8').split('\n')
@@ -73,7 +73,7 @@ test('one of another version is made again', async () => {
   expect(await opened.turns()).toHaveProperty('size', 1)
 })
 
-test('a process that was killed while it indexed has changed nothing', async () => {
+test('is unchanged after a process that was killed while indexing', async () => {
   const log = new LogScene()
   const filler = 'word '.repeat(4_000)
   const fill = (from: number): void => {
@@ -97,7 +97,7 @@ test('a process that was killed while it indexed has changed nothing', async () 
   expect(await log.contents()).toEqual(await fresh.contents())
 })
 
-test('a step that ends early loses nothing and repeats nothing', async () => {
+test('loses and repeats nothing if a step ends early', async () => {
   const log = scene()
   let pauses = 0
   const opened = log.open(async () => {
@@ -110,7 +110,7 @@ test('a step that ends early loses nothing and repeats nothing', async () => {
   expect(opened.status()).toMatchObject({ traceCount: 1, spanCount: SAMPLE_TURN.length })
 })
 
-test('two processes at once give the same answers', async () => {
+test('gives the same answers in two processes at once', async () => {
   const log = scene()
   const [first, second] = [log.open(), log.open()]
   for (const index of [first, second]) await index.catchUp()
@@ -122,7 +122,7 @@ test('two processes at once give the same answers', async () => {
   expect(await log.open().catchUp()).toEqual([])
 })
 
-test('where the index cannot be kept, it answers and says so', async () => {
+test('answers if it cannot be stored, and reports that', async () => {
   const log = scene()
   writeFileSync(join(log.stateDirectory, 'index'), 'in the way')
   const opened = log.open()
@@ -132,7 +132,7 @@ test('where the index cannot be kept, it answers and says so', async () => {
   expect(await opened.turns()).toHaveProperty('size', 1)
 })
 
-test('of a file of somebody’s nothing is kept', async () => {
+test("stores nothing of a user's file", async () => {
   const log = scene()
   const opened = await log.openSubject({ kind: 'file', path: log.path('1-1.jsonl') })
   await opened.catchUp()
@@ -141,7 +141,7 @@ test('of a file of somebody’s nothing is kept', async () => {
   expect(readdirSync(log.stateDirectory)).toEqual(['traces'])
 })
 
-test('a link in the log is not followed', async () => {
+test('does not follow a link in the log', async () => {
   const log = scene()
   const secret = join(dirname(log.stateDirectory), 'secret.txt')
   writeFileSync(secret, `${exportLine({ id: '1', trace: 'secret', name: 'x', from: 0, to: 1 })}\n`)
@@ -151,7 +151,7 @@ test('a link in the log is not followed', async () => {
   expect([...(await opened.turns()).keys()]).toEqual([TRACE_ID])
 })
 
-test('no log is an empty one', async () => {
+test('is empty without a log', async () => {
   const log = new LogScene()
   rmSync(log.traces, { recursive: true })
   const opened = log.open()

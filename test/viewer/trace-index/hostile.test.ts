@@ -145,7 +145,7 @@ test.each(Object.entries(LINES))('%s', async (_, lines) => {
   expect(await opened.numbers()).toMatchObject({ days: [], models: [], tools: [], turns: [] })
 })
 
-test('a text of a span is bounded in what is kept of it', async () => {
+test("limits the stored part of a span's text", async () => {
   const scene = new LogScene()
   const note = { traceId: 'l', attributes: attributes({ 'gen_ai.agent.name': text('a'.repeat(300_000)) }) }
   scene.lines('1-1.jsonl', rawLine(note))

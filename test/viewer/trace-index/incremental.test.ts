@@ -43,7 +43,7 @@ async function fromNothing(scene: LogScene, names: readonly string[]): Promise<u
   return other.contents()
 }
 
-test('a span that was noted as running ends', async () => {
+test('ends a span that was noted as running', async () => {
   const scene = new LogScene()
   const opened = scene.open()
   scene.lines('1-1.jsonl', noteLine(turn('t1', 0), request('t1', 'a', 10)))
@@ -61,7 +61,7 @@ test('a span that was noted as running ends', async () => {
   expect(await scene.contents()).toEqual(await fromNothing(scene, ['1-1.jsonl']))
 })
 
-test('a line that is written in parts counts when it is whole, or when the file ends with it', async () => {
+test('counts a line written in parts when it is whole, or when the file ends with it', async () => {
   const scene = new LogScene()
   const opened = scene.open()
   const line = exportLine(turn('t1', 0))
@@ -75,7 +75,7 @@ test('a line that is written in parts counts when it is whole, or when the file 
   expect(opened.status()).toMatchObject({ traceCount: 2, spanCount: 2 })
 })
 
-test('a segment that is removed takes with it what stood there alone', async () => {
+test('removes data of a removed segment that it had alone', async () => {
   const scene = new LogScene()
   scene.lines('1-1.jsonl', exportLine(turn('t1', 0, 'gone'), request('t2', 'a', 510, 'old')), noteLine(turn('t2', 500)))
   scene.lines('2-1.jsonl', exportLine(turn('t2', 500), request('t2', 'b', 520)))
@@ -92,7 +92,7 @@ test('a segment that is removed takes with it what stood there alone', async () 
   expect(await scene.contents()).toEqual(await fromNothing(scene, ['2-1.jsonl']))
 })
 
-test.each(['shorter', 'another'])('a file that is %s than it was is read again', async how => {
+test.each(['shorter', 'another'])('reads a file again that is %s than before', async how => {
   const scene = new LogScene()
   scene.lines('1-1.jsonl', exportLine(turn('t1', 0)), exportLine(turn('t2', 50)))
   await scene.indexed()
@@ -106,7 +106,7 @@ test.each(['shorter', 'another'])('a file that is %s than it was is read again',
   expect(await scene.contents()).toEqual(await fromNothing(scene, ['1-1.jsonl']))
 })
 
-test('large files are read from their ends, the newest first, and nothing is lost or there twice', async () => {
+test('reads large files from their ends, the newest first, without loss or repetition', async () => {
   const scene = new LogScene()
   const filler = 'x'.repeat(20_000)
   for (const name of ['1-1.jsonl', '2-1.jsonl']) {
@@ -129,7 +129,7 @@ test('large files are read from their ends, the newest first, and nothing is los
   expect((await opened.numbers()).models).toMatchObject([{ requestCount: 240, tokens: { input: 2400, output: 720 } }])
 })
 
-test('what was written while nobody looked stands behind what is newer, and what is written now does not', async () => {
+test('puts older unread data behind newer ones, and new data in front', async () => {
   const scene = new LogScene()
   const filler = 'x'.repeat(600_000)
   const fill = (name: string, trace: string, count: number): void => {
@@ -153,7 +153,7 @@ test('what was written while nobody looked stands behind what is newer, and what
   expect((await opened.turns()).size).toBe(15)
 })
 
-test('it makes no difference in which pieces a log is written, looked at, closed and opened', async () => {
+test('gives the same result in any pieces of writing, reading, closing and opening', async () => {
   const ids = ['a', 'b', 'c', 'd']
   const notes = fc.record({
     trace: fc.constantFrom('t1', 't2', 't3'),
@@ -197,7 +197,48 @@ test('it makes no difference in which pieces a log is written, looked at, closed
   )
 })
 
-test('nothing of a session is left out or counted twice when its turns come one by one', async () => {
+test('excludes a segment that is replaced by one of the same length from the next snapshot', async () => {
+  const scene = new LogScene()
+  const opened = scene.open()
+  scene.lines('1-1.jsonl', noteLine(turn('t1', 0)))
+  await opened.catchUp()
+  scene.remove('1-1.jsonl')
+  opened.close()
+  scene.lines('2-1.jsonl', noteLine(turn('t1', 0)))
+  await scene.indexed()
+  expect(await scene.contents()).toEqual(await fromNothing(scene, ['2-1.jsonl']))
+})
+
+test('keeps lines of an open turn if one of its segments is removed while the index is closed', async () => {
+  const scene = new LogScene()
+  scene.lines('1-1.jsonl', noteLine(turn('t1', 0)))
+  scene.lines('2-1.jsonl', noteLine(request('t1', 'a', 10)))
+  await scene.indexed()
+  scene.remove('1-1.jsonl')
+  await scene.indexed()
+  expect(await scene.contents()).toEqual(await fromNothing(scene, ['2-1.jsonl']))
+})
+
+test.each(['open', 'ended'])('does not read the lines of a growing %s turn again at each step', async state => {
+  const scene = new LogScene()
+  const opened = scene.open()
+  const line = state === 'open' ? noteLine : exportLine
+  const grow = async (id: string, from: number): Promise<void> => {
+    scene.lines('1-1.jsonl', line(request('t1', id, from)))
+    await opened.catchUp()
+  }
+  await grow('a', 10)
+  await grow('b', 20)
+  // From here on, the first lines cannot be read.
+  scene.replace('1-1.jsonl', readFileSync(scene.path('1-1.jsonl'), 'utf8').replaceAll(/[^\n]/g, ' '))
+  await grow('c', 30)
+  scene.lines('2-1.jsonl', exportLine(turn('t1', 0)))
+  await opened.catchUp()
+  await grow('d', 40)
+  expect((await opened.turns()).get('t1')).toMatchObject({ spanCount: 5, tokens: { input: 40 } })
+})
+
+test('omits and repeats nothing of a session whose turns arrive one by one', async () => {
   const scene = new LogScene()
   const opened = scene.open()
   for (let n = 0; n < 5; n++) {
@@ -208,7 +249,7 @@ test('nothing of a session is left out or counted twice when its turns come one 
   }
 })
 
-test('a turn that is spread over segments is one', async () => {
+test('combines a turn that is spread over segments', async () => {
   const scene = new LogScene()
   for (const [n, note] of SAMPLE_TURN.entries()) scene.lines(`${n + 1}-1.jsonl`, exportLine(note))
   const opened = scene.open()

@@ -63,7 +63,7 @@ async function opened(): Promise<Opened> {
   return index
 }
 
-test('are by day and model', async () => {
+test('groups by day and model', async () => {
   const { days, turns, agents } = await (await opened()).numbers()
   const rows = days.map(row => [
     row.day,
@@ -86,7 +86,7 @@ test('are by day and model', async () => {
   expect(agents).toEqual(['other', 'toy'])
 })
 
-test('say how long it took, to within a tenth, without what a person took', async () => {
+test('measures durations to within a tenth, without waits for the user', async () => {
   const { models, tools } = await (await opened()).numbers()
   const big = models.find(({ model }) => model === 'big')?.latency
   expectNear(big?.p50, 1_000)

@@ -51,7 +51,7 @@ async function opened(scene: LogScene): Promise<Opened> {
   return index
 }
 
-test('an open turn is called by what its loop was asked: its root says so at its end', async () => {
+test("names an open turn by its loop's prompt, because its root has one only at its end", async () => {
   const scene = new LogScene()
   const { attributes: _, ...told } = ROOT
   const root = { ...told, attributes: own('session') }
@@ -62,7 +62,7 @@ test('an open turn is called by what its loop was asked: its root says so at its
   expect(index.openTraces).toMatchObject([{ title: 'Is anybody there?' }])
 })
 
-test('what is noted by a process that lives is open, with what it is at', async () => {
+test('shows spans noted by a live process as open, with the current step', async () => {
   const scene = new LogScene()
   scene.lines(FILE, noteLine(ROOT, TOOL), exportLine({ ...TOOL, id: '4', from: 100, to: 400 }))
   leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
@@ -86,7 +86,7 @@ test('what is noted by a process that lives is open, with what it is at', async 
   ])
 })
 
-test('a turn is called by its question, also where its root stands in a line of more than 1 MiB', async () => {
+test('names a turn by its prompt, also if its root is in a line of more than 1 MiB', async () => {
   const scene = new LogScene()
   const big = { ...TOOL, to: 600, attributes: own('tool', { 'gen_ai.tool.call.result': 'x'.repeat(1_200_000) }) }
   scene.lines(FILE, exportLine({ ...ROOT, to: 900 }, big))
@@ -94,7 +94,7 @@ test('a turn is called by its question, also where its root stands in a line of 
   expect((await index.sessions()).rows).toMatchObject([{ title: 'Ship it' }])
 })
 
-test('a turn waits for the user as long as a question is open, whatever runs beside it', async () => {
+test('waits for the user as long as a question is open, whatever runs beside it', async () => {
   const scene = new LogScene()
   leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
   scene.lines(FILE, noteLine(ROOT, TOOL, APPROVAL))
@@ -115,7 +115,7 @@ test('a turn waits for the user as long as a question is open, whatever runs bes
   expect((await index.numbers()).tools[0]?.latency.p99).toBeLessThan(1_000)
 })
 
-test('a guardian model that decides is not the user', async () => {
+test('does not treat a guardian model as the user', async () => {
   const scene = new LogScene()
   const guardian = { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }
   scene.lines(FILE, noteLine(ROOT, TOOL, guardian))
@@ -143,7 +143,7 @@ test.each<[string, OpenState, readonly SpanNote[]]>([
     'running',
     [ROOT, { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }],
   ],
-])('the page and the terminal give %s the state %s', async (_, state, notes) => {
+])('gives %s the state %s on the page and in the terminal', async (_, state, notes) => {
   const now = TURN_AT + 2_000
   const scene = new LogScene()
   scene.lines(FILE, noteLine(...notes))
@@ -156,7 +156,7 @@ test.each<[string, OpenState, readonly SpanNote[]]>([
   ]).toEqual([state, state])
 })
 
-test('a turn is open, and its process not said to be gone, before anyone has looked for its owner', async () => {
+test('shows a turn as open, and its process not as exited, before its owner was checked', async () => {
   const scene = new LogScene()
   scene.lines(FILE, noteLine(ROOT, TOOL))
   leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
@@ -174,7 +174,7 @@ test.each([
   ['dead', () => ({ owner: deadOwner(), segment: SEGMENT })],
   ['free', () => ({ segment: SEGMENT })],
   ['of another segment', () => ({ owner: thisOwner(), segment: '1001-1' })],
-])('what was noted by a process that is %s has no owner', async (_, leftover) => {
+])('finds no owner for spans noted by a process that is %s', async (_, leftover) => {
   const scene = new LogScene()
   scene.lines(FILE, noteLine(ROOT, TOOL))
   leave(scene.stateDirectory, leftover())
@@ -183,7 +183,7 @@ test.each([
   expect((await index.sessions()).rows).toMatchObject([{ state: 'owner-dead', isWaitingForPerson: false }])
 })
 
-test('the end of its owner is seen without a line in the log', async () => {
+test('notices the end of the owner without a line in the log', async () => {
   const scene = new LogScene()
   scene.lines(FILE, noteLine(ROOT))
   const path = leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
@@ -195,7 +195,7 @@ test('the end of its owner is seen without a line in the log', async () => {
   expect(index.index.openTraces).toMatchObject([{ state: 'owner-dead' }])
 })
 
-test('what is noted again in a later segment is whose that is', async () => {
+test('assigns spans noted again in a later segment to that owner', async () => {
   const scene = new LogScene()
   scene.lines(FILE, noteLine(ROOT, TOOL))
   leave(scene.stateDirectory, { owner: deadOwner(), segment: SEGMENT })
@@ -204,7 +204,7 @@ test('what is noted again in a later segment is whose that is', async () => {
   expect((await opened(scene)).index.openTraces).toMatchObject([{ state: 'open' }])
 })
 
-test('in a file of somebody’s nobody says who is dead', async () => {
+test("shows no process as exited in a user's file", async () => {
   const scene = new LogScene()
   scene.lines(FILE, noteLine(ROOT))
   const index = await scene.openSubject({ kind: 'file', path: scene.path(FILE) })

@@ -66,19 +66,19 @@ const FOUND: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 // One index for all of them: it costs more than what is asked of it.
-test(`each of ${FOUND.length} searches finds what has it`, async () => {
+test(`finds all matches of each of ${FOUND.length} searches`, async () => {
   const index = await opened()
   const found: [string, readonly string[]][] = []
   for (const [text] of FOUND) found.push([text, (await index.found({ text })).toSorted()])
   expect(found).toEqual(FOUND)
 })
 
-test('nothing to search for leaves nothing out', async () => {
+test('omits nothing without a search text', async () => {
   const index = await opened()
   expect(await index.found({ text: ' \n ' })).toHaveLength(Object.keys(TEXTS).length + 1)
 })
 
-test('a filter holds for what is found, by the index and by reading', async () => {
+test('applies a filter to matches, by the index and by reading', async () => {
   const index = await opened()
   for (const text of ['readme', 'eadm', '日本']) {
     const [session] = await index.found({ text })
@@ -88,7 +88,7 @@ test('a filter holds for what is found, by the index and by reading', async () =
   }
 })
 
-test('an excerpt says where, and can be printed', async () => {
+test('has printable excerpts that show the place', async () => {
   const index = await opened()
   const excerptOf = async (text: string): Promise<string | undefined> =>
     (await index.sessions({ text })).rows[0]?.match?.excerpt
@@ -99,7 +99,7 @@ test('an excerpt says where, and can be printed', async () => {
   for (const character of ['\u001b', '\u202e', '\u202c']) expect(shown).not.toContain(character)
 })
 
-test('a word that is everywhere is searched from the newest back, and it is said how far', async () => {
+test('searches a frequent word from the newest back, and reports how far', async () => {
   const scene = new LogScene()
   const many = Array.from({ length: 600 }, (_, n): SpanNote => {
     return { id: '1', trace: `new${n}`, name: 'needle', from: 5_000, to: 5_001 }
@@ -112,7 +112,7 @@ test('a word that is everywhere is searched from the newest back, and it is said
   expect(await index.sessions({ text: 'needle', untilAt: TURN_AT + 4_999 })).toMatchObject({ rows: [{ id: 'old' }] })
 })
 
-test('words are found with and without accents, at their beginning, and in no name of a field', async () => {
+test('finds words with and without accents, at their beginning, and in no name of a field', async () => {
   const scene = new LogScene()
   const texts = { fields: 'plain', accents: 'déjà vu', marks: 'de\u0301ja\u0300 lu', start: 'restart\nstart' }
   for (const [session, text] of Object.entries(texts))
@@ -126,7 +126,36 @@ test('words are found with and without accents, at their beginning, and in no na
   expect(await index.found({ text: 'vu' })).toEqual(['accents'])
 })
 
-test('the newest that has it is shown', async () => {
+test('finds texts beyond ASCII in files that escape them, as in files that do not', async () => {
+  const scene = new LogScene()
+  const texts = {
+    accent: 'un café noir',
+    mark: 'un cafe\u0301 noir',
+    upper: 'CAFÉ',
+    emoji: 'shipped 🚀',
+    script: 'ファイル検索',
+  }
+  const escaped = (line: string): string =>
+    line.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  for (const [session, text] of Object.entries(texts)) {
+    scene.lines('1-1.jsonl', exportLine(turn(`${session}1`, session, text)))
+    scene.lines('2-1.jsonl', escaped(exportLine(turn(`${session}2`, `${session} escaped`, text))))
+  }
+  const index = scene.open()
+  await index.catchUp()
+  for (const [text, ...sessions] of [
+    ['cafe', 'accent', 'mark', 'upper'],
+    ['Café', 'accent', 'mark', 'upper'],
+    ['afé', 'accent', 'upper'],
+    ['🚀', 'emoji'],
+    ['検索', 'script'],
+  ] as const) {
+    const expected = sessions.flatMap(session => [session, `${session} escaped`])
+    expect((await index.found({ text })).toSorted(), text).toEqual(expected.toSorted())
+  }
+})
+
+test('shows the newest match', async () => {
   const scene = new LogScene()
   for (const trace of ['a', 'b', 'c']) scene.lines('1-1.jsonl', exportLine(turn(trace, 's', `needle of ${trace}`)))
   scene.lines('1-1.jsonl', exportLine(turn('d', 's', 'nothing')))
@@ -137,7 +166,7 @@ test('the newest that has it is shown', async () => {
   ])
 })
 
-test('what is searched for is bounded', () => {
+test('limits the search text', () => {
   expect(SearchText.parse('word '.repeat(1_000))?.words).toBeUndefined()
   expect(SearchText.parse(' ')).toBeUndefined()
 })

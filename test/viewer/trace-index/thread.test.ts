@@ -26,7 +26,7 @@ function isAllIn(source: TraceSource): boolean {
   return bytes > 0 && bytes === indexedBytes
 }
 
-test('answers, and follows what is written', async () => {
+test('answers, and follows new lines', async () => {
   const scene = new LogScene()
   scene.lines('1-1.jsonl', exportLine(...SAMPLE_TURN))
   const source = await opened(scene)
@@ -51,7 +51,7 @@ test('answers, and follows what is written', async () => {
   expect(await changes.next()).toEqual({ done: true, value: undefined })
 })
 
-test('when it is closed, whoever waits is told so', async () => {
+test('informs waiting callers when it is closed', async () => {
   const scene = new LogScene()
   const source = await opened(scene)
   const changes = source.changes()
@@ -63,20 +63,20 @@ test('when it is closed, whoever waits is told so', async () => {
   await source.close()
 })
 
-test('where there can be no index, it says so', async () => {
+test('reports if there can be no index', async () => {
   const subject = { kind: 'log', stateDirectory: new LogScene().stateDirectory } as const
   const thread = new URL('no-such-thread.js', THREAD)
   await expect(openSource({ subject, thread })).rejects.toThrow('no-such-thread.js')
 })
 
-test('a question that fails is an error of that question', async () => {
+test('rejects only the question that fails', async () => {
   const scene = new LogScene()
   const source = await opened(scene)
   await expect(source.sessions({ text: 7 as unknown as string })).rejects.toThrow()
   expect((await source.sessions({})).rows).toEqual([])
 })
 
-test('a process that uses it says nothing, ends by itself, and leaves no lock', async () => {
+test('ends a process that uses it by itself, silently, and leaves no lock', async () => {
   const scene = new LogScene()
   scene.lines('1-1.jsonl', exportLine(...SAMPLE_TURN))
   const script = join(dirname(scene.stateDirectory), 'script.mjs')

@@ -1,0 +1,110 @@
+import type { DelegatedTask } from './delegation.ts'
+import type { TimedEvent } from './event-machine.ts'
+import { LimitedMap } from './limited-map.ts'
+import type { Records } from './records.ts'
+import { RequestCounter } from './requests.ts'
+import { HostTurn, type TurnResult } from './turn.ts'
+
+const IDS_LIMIT = 10_000
+
+/** A session of an agent, with the loops of its turns and of its child agents. */
+export class AgentSession {
+  readonly records: Records
+  readonly id: string
+  readonly platform: string
+  provider: string | undefined
+  /** The model of the last answer, or the agent's initial model. */
+  model: string | undefined
+  isAnnounced = false
+  /** A hook that is processed after the agent's files have been read. */
+  bufferedHook: TimedEvent | undefined
+  readonly #emittedIds = new LimitedMap<string, true>(IDS_LIMIT)
+
+  constructor(records: Records, id: string, platform: string, provider?: string) {
+    this.records = records
+    this.id = id
+    this.platform = platform
+    this.provider = provider
+  }
+
+  takeBufferedHook(): TimedEvent | undefined {
+    const { bufferedHook } = this
+    this.bufferedHook = undefined
+    return bufferedHook
+  }
+
+  /** Returns true for an id that was not emitted yet: files are read again when a receiver starts. */
+  isNew(id: string): boolean {
+    if (this.#emittedIds.has(id)) return false
+    this.#emittedIds.set(id, true)
+    return true
+  }
+}
+
+export interface LoopIds {
+  /** The child agent whose loop it is; undefined for a turn of the session. */
+  readonly agentId?: string | undefined
+  readonly turnId: string
+}
+
+export interface LoopEnd {
+  readonly outcome: TurnResult
+  readonly reason?: string | undefined
+  readonly text?: unknown
+}
+
+/** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. Times are epoch ms. */
+export class AgentLoop<Session extends AgentSession = AgentSession> extends HostTurn {
+  readonly session: Session
+  readonly agentId: string | undefined
+  readonly startAt: number
+  lastAt: number
+  model: string | undefined
+  /** Undefined once emitted. */
+  prompt: { readonly at: number; readonly text: unknown; readonly traceparent?: string | undefined } | undefined
+  readonly requests: RequestCounter = new RequestCounter(this)
+  /** The task of a child agent, as seen by the delegating agent. */
+  task: DelegatedTask | undefined
+  hasEnded = false
+
+  constructor(session: Session, { agentId, turnId }: LoopIds, at: number, text?: unknown) {
+    super(session.records, agentId ?? session.id, turnId)
+    this.session = session
+    this.agentId = agentId
+    this.startAt = at
+    this.lastAt = at
+    this.model = session.model
+    this.prompt = { at, text }
+  }
+
+  /** Emits the start of the loop once. @param model the model, if it is newly known */
+  emitPrompt(model?: string): void {
+    this.model = model ?? this.model
+    if (this.prompt === undefined) return
+    const { at, text, traceparent } = this.prompt
+    const { provider, platform } = this.session
+    this.prompt = undefined
+    this.emit('pre_llm_call', at, { user_message: text, model: this.model, provider, platform, traceparent })
+  }
+
+  /** Emits the start of the session with its first turn. */
+  announceSession(traceparent?: string): void {
+    const { session, model, startAt } = this
+    if (session.isAnnounced) return
+    session.isAnnounced = true
+    const { provider, platform } = session
+    this.emit('on_session_start', startAt, { model, provider, platform, traceparent })
+  }
+
+  announceChild(role: string | undefined, parent_session_id: unknown): void {
+    const { provider, platform } = this.session
+    this.emit('on_session_start', this.startAt, { agent_name: role, provider, platform, parent_session_id })
+  }
+
+  /** Emits the answer and the end, for a loop whose requests and calls have ended. @param summary the result of a child's task */
+  emitLoopEnd(at: number, { outcome, reason = outcome, text }: LoopEnd, summary: unknown = text): void {
+    this.emitAnswer(at, text, this.model)
+    this.emitEnd(at, { outcome, reason, model: this.model, platform: this.session.platform })
+    this.task?.emitEnd(at, { status: outcome, summary })
+  }
+}

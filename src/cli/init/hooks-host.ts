@@ -1,0 +1,251 @@
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import {
+  createReceiverFolders,
+  ensureToken,
+  lastPort,
+  readToken,
+  receiverFiles,
+  rememberPort,
+} from '../../receiver/receiver-files.ts'
+import { type Guards, guardsOfCommand, isCommandFor } from './hook-command.ts'
+import { about, editJson, exactUndo, FRESH, type JsonChange, planEdit, readConfig, valueAt } from './json-config.ts'
+import { packageFile } from './package-folder.ts'
+import type { HostSetup, InitContext, Plan } from './plan.ts'
+import { folderFrom } from './plugin-file.ts'
+
+/** The first port to try for a receiver that has never run. Below the ephemeral ports of operating systems. */
+const FIRST_PORT = 27_640
+const PORTS = 20
+const PRIVATE = 'The file contains the token of the receiver on this machine, so only your user can read it now.'
+
+export interface ReceiverAccess {
+  readonly port: number
+  readonly token: string
+  readonly guards: Guards
+  readonly folder: string
+  readonly pidFile: string
+}
+
+/** An agent that reads its hooks from a JSON file in its own folder: `{hooks: {<event>: [<entry>]}}`. */
+export interface HooksHost {
+  readonly name: string
+  readonly title: string
+  readonly folder: string
+  /** The variable that names another folder. */
+  readonly variable?: string
+  /** The part of the folder that is below the one named by the variable. */
+  readonly below?: string
+  readonly file: string
+  /** The file holds nothing but hooks: it may be blank, and empty folders are removed with it. */
+  readonly isHooksFile?: true
+  /** The agent posts its hooks itself, so the file contains address and token. */
+  readonly isByHttp?: true
+  readonly canGuard?: true
+  /** The next steps of the user. Default: to start the agent again. */
+  readonly notes?: readonly string[]
+  readonly head?: readonly JsonChange[]
+  /** The entries by event. An entry is a hook, or a group of hooks: `{hooks: [<hook>]}`. */
+  entriesOf(receiver: ReceiverAccess): ReadonlyMap<string, readonly object[]>
+  /** Default: it runs our command. */
+  isOurs?(hook: object): boolean
+  /** Default: from the options of our command. */
+  guardsOf?(hook: object): Guards
+  /** @throws Error in one line if the agent would run none of the hooks */
+  check?(root: unknown, receiver: ReceiverAccess): void
+}
+
+export function hooksHost(host: HooksHost): HostSetup {
+  return {
+    title: host.title,
+    canGuard: host.canGuard === true,
+    folder: surroundings => folderOf(host, surroundings),
+    enable: surroundings => enable(host, surroundings),
+    undo: surroundings => undo(host, surroundings),
+    print: surroundings => print(host, surroundings),
+  }
+}
+
+async function enable(host: HooksHost, surroundings: InitContext): Promise<Plan> {
+  const config = await readConfig(fileOf(host, surroundings), host.isHooksFile)
+  const { title, notes } = host
+  const guards = guardsFor(host, surroundings, config.value)
+  const receiver = receiverOf(host, surroundings, await portFor(host, surroundings, config.value), guards)
+  const changes = about(config, root => enabling(host, root, receiver))
+  const forUser = [...(notes ?? []), ...aboutGuards(title, guards)]
+  const unchanged = {
+    why: `${title} sends its hooks to hookspan already`,
+    ...(notes !== undefined && { notes: forUser }),
+  }
+  if (!host.isByHttp) return planEdit(config, changes, unchanged, { notes: [...forUser, ...restart(host)] })
+  const listens = `The receiver listens at 127.0.0.1:${receiver.port}.`
+  return planEdit(config, changes, unchanged, {
+    isPrivate: true,
+    prepare: () => settle(surroundings, receiver),
+    notes: [listens, ...forUser, PRIVATE, ...restart(host)],
+  })
+}
+
+async function undo(host: HooksHost, surroundings: InitContext): Promise<Plan> {
+  const config = await readConfig(fileOf(host, surroundings), host.isHooksFile)
+  const changes = about(config, root => hookChanges(host, root, new Map()))
+  const unchanged = { why: `${host.title} does not send its hooks to hookspan` }
+  if (changes.length === 0) return planEdit(config, changes, unchanged, { notes: [] })
+  const receiver = receiverOf(
+    host,
+    surroundings,
+    portIn(host, config.value) ?? FIRST_PORT,
+    guardsIn(host, config.value),
+  )
+  const folders = host.isHooksFile ? [dirname(config.file), folderOf(host, surroundings)] : []
+  const restored = await exactUndo(config, root => enabling(host, root, receiver), folders)
+  return planEdit(config, changes, unchanged, { notes: restart(host), ...restored })
+}
+
+function print(host: HooksHost, surroundings: InitContext): ReturnType<HostSetup['print']> {
+  const place = host.isByHttp && placeFor(surroundings)
+  const [token, port] = place ? [readToken(place), lastPort(place)] : ['']
+  const guards = guardsFor(host, surroundings, {})
+  const receiver = { ...receiverOf(host, surroundings, port ?? FIRST_PORT, guards), token: token ?? '<token>' }
+  const none = token === undefined ? '; the receiver has no token yet: npx hookspan serve --detach makes one' : ''
+  return {
+    file: fileOf(host, surroundings),
+    content: editJson(FRESH, enabling(host, {}, receiver)),
+    note: [`to be merged into that file${none}`, ...(host.notes ?? [])].join('. '),
+  }
+}
+
+/** Stores port and token for the receiver before the settings refer to them. */
+function settle(surroundings: InitContext, { token, port }: ReceiverAccess): void {
+  const place = placeFor(surroundings)
+  createReceiverFolders(place, () => undefined)
+  if (ensureToken(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
+    throw new Error('the receiver has another port or token by now; run this again')
+  }
+  if (lastPort(place) === undefined) rememberPort(place, port)
+}
+
+/** Without an explicit choice, the existing setting is kept. */
+function guardsFor(host: HooksHost, { guards }: InitContext, root: unknown): Guards {
+  if (!host.canGuard || guards === 'off') return undefined
+  return guards ?? guardsIn(host, root)
+}
+
+function receiverOf(host: HooksHost, surroundings: InitContext, port: number, guards: Guards): ReceiverAccess {
+  const { folder, freshToken } = surroundings
+  packageFile(folder, 'dist', 'hook.cjs')
+  if (!host.isByHttp) return { port, token: '', folder, pidFile: '', guards }
+  const place = placeFor(surroundings)
+  return { port, token: readToken(place) ?? freshToken, folder, pidFile: place.pid, guards }
+}
+
+/** The port of the receiver, which is stable; for one that has never run, a free port. */
+async function portFor(host: HooksHost, surroundings: InitContext, root: unknown): Promise<number> {
+  if (!host.isByHttp) return FIRST_PORT
+  return lastPort(placeFor(surroundings)) ?? portIn(host, root) ?? surroundings.freshPort()
+}
+
+/** @throws Error in one line if there is none */
+export async function freePort(): Promise<number> {
+  for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++) if (await isFree(port)) return port
+  throw new Error(
+    `no port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1} is free; npx hookspan serve --detach --port N`,
+  )
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  return new Promise(resolve => {
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+function placeFor({ env, home }: InitContext): ReturnType<typeof receiverFiles> {
+  return receiverFiles(env, home)
+}
+
+function restart({ title, notes }: HooksHost): string[] {
+  return notes === undefined ? [`A ${title} that runs has read its hooks already: start it again.`] : []
+}
+
+function fileOf(host: HooksHost, surroundings: InitContext): string {
+  return join(folderOf(host, surroundings), host.file)
+}
+
+/** @throws Error if there is no home directory */
+function folderOf({ variable = '', below, folder }: HooksHost, surroundings: InitContext): string {
+  const { env, home } = surroundings
+  const own = env[variable]?.trim() ?? ''
+  const named = below === undefined || own === '' ? own : join(own, below)
+  return folderFrom(named, join(home, folder), surroundings)
+}
+
+export function aboutGuards(title: string, guards: Guards): string[] {
+  if (guards === undefined) return []
+  const waits = `${title} waits up to a second for the decision of guards (docs/receiver.md).`
+  if (guards === 'open') return [`${waits} If the receiver does not answer, it continues.`]
+  return [`${waits} If the receiver does not answer, it blocks tools and prompts.`]
+}
+
+/** The changes that enable all hooks; empty if nothing is missing. @throws Error in one line */
+function enabling(host: HooksHost, root: unknown, receiver: ReceiverAccess): JsonChange[] {
+  host.check?.(root, receiver)
+  const head = (host.head ?? []).filter(({ path }) => valueAt(root, path) === undefined)
+  return [...head, ...hookChanges(host, root, host.entriesOf(receiver))]
+}
+
+function portIn(host: HooksHost, root: unknown): number | undefined {
+  const urls = ourHooks(host, root).map(hook => valueAt(hook, ['url']))
+  const url = urls.find(each => typeof each === 'string')
+  return url === undefined ? undefined : Number(new URL(url).port)
+}
+
+function guardsIn(host: HooksHost, root: unknown): Guards {
+  const { guardsOf = (hook: object) => guardsOfCommand(valueAt(hook, ['command'])) } = host
+  const said = ourHooks(host, root).map(guardsOf)
+  return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
+}
+
+function ourHooks(host: HooksHost, root: unknown): object[] {
+  const hooks = valueAt(root, ['hooks'])
+  const entries = isObject(hooks) ? Object.values(hooks).flat() : []
+  const all = entries.flatMap(entry => [entry, valueAt(entry, ['hooks'])].flat())
+  return all.filter(hook => isOurs(host, hook))
+}
+
+function isOurs({ name, isOurs: isOurHook }: HooksHost, hook: unknown): hook is object {
+  if (!isObject(hook)) return false
+  return isOurHook?.(hook) ?? ['command', 'bash'].some(key => isCommandFor(name, valueAt(hook, [key])))
+}
+
+/** Changes by event. Our entries keep the position of the first of them; the user's are kept. @throws Error in one line */
+function hookChanges(host: HooksHost, root: unknown, wanted: ReadonlyMap<string, readonly object[]>): JsonChange[] {
+  const hooks = valueAt(root, ['hooks']) ?? {}
+  if (!isObject(hooks)) throw new Error(`hooks there is no object; ${host.title} reads nothing of it`)
+  return [...new Set([...wanted.keys(), ...Object.keys(hooks)])].flatMap(event => {
+    const path = ['hooks', event]
+    const list = valueAt(root, path) ?? []
+    if (!Array.isArray(list)) throw new Error(`hooks.${event} there is no list; ${host.title} reads nothing of it`)
+    const rest = list.map(entry => withoutOurs(entry, host))
+    const own = list.findIndex((entry, index) => rest[index] !== entry)
+    const at = own < 0 ? list.length : own + 1
+    const others = [rest.slice(0, at), rest.slice(at)].map(each => each.filter(entry => entry !== undefined))
+    const after = [...(others[0] ?? []), ...(wanted.get(event) ?? []), ...(others[1] ?? [])]
+    if (JSON.stringify(after) === JSON.stringify(list)) return []
+    return [{ path, value: after.length === 0 ? undefined : after }]
+  })
+}
+
+/** The user may have added hooks to our group. Undefined if nothing is left of the entry. */
+function withoutOurs(entry: unknown, host: HooksHost): unknown {
+  const hooks = valueAt(entry, ['hooks'])
+  if (!Array.isArray(hooks)) return isOurs(host, entry) ? undefined : entry
+  const others = hooks.filter(hook => !isOurs(host, hook))
+  if (others.length === hooks.length) return entry
+  return others.length === 0 ? undefined : { ...(entry as object), hooks: others }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,261 @@
+import type {
+  Attributes,
+  AttributeValue,
+  Exception,
+  HrTime,
+  Link,
+  Span,
+  SpanContext,
+  SpanKind,
+  SpanStatus,
+  TimeInput,
+} from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { type AttributeKey, cachedKey, createKey } from './attribute-key.ts'
+
+type TimedEvent = ReadableSpan['events'][number]
+
+const UNSET = 0
+const OK = 1
+const ERROR = 2
+const NANOS_PER_MILLI = 1e6
+const NANOS_PER_SECOND = 1e9
+
+/** What all spans of a tracer share. */
+export interface SpanSettings {
+  readonly resource: ReadableSpan['resource']
+  readonly scope: ReadableSpan['instrumentationScope']
+  readonly attributeCountLimit: number
+  /** Maximum number of events, of links, and of the attributes of each. */
+  readonly partCountLimit: number
+  onEnd(span: RecordedSpan): void
+}
+
+export interface SpanStart {
+  readonly name: string
+  readonly kind: SpanKind
+  readonly context: SpanContext
+  readonly parent: SpanContext | undefined
+  readonly startTime: TimeInput | undefined
+}
+
+/**
+ * A span that follows the rules of the SDK's and is cheaper: attributes are two arrays, from which JSON and protobuf are
+ * written. No field is private, because `TailSampler` derives spans from it.
+ */
+export class RecordedSpan implements Span, ReadableSpan {
+  readonly kind: SpanKind
+  readonly startTime: HrTime
+  endTime: HrTime = [0, 0]
+  duration: HrTime = [-1, -1]
+  ended = false
+  name: string
+  status: SpanStatus = { code: UNSET }
+  readonly parentSpanContext?: SpanContext
+  readonly keys: AttributeKey[] = []
+  readonly values: AttributeValue[] = []
+  readonly events: TimedEvent[] = []
+  readonly links: Link[] = []
+  droppedAttributesCount = 0
+  droppedEventsCount = 0
+  droppedLinksCount = 0
+  readonly context: SpanContext
+  readonly settings: SpanSettings
+  readonly hasGivenStart: boolean
+  readonly createdAt: number
+
+  constructor(settings: SpanSettings, { name, kind, context, parent, startTime }: SpanStart) {
+    this.settings = settings
+    this.name = name
+    this.kind = kind
+    this.context = context
+    if (parent !== undefined) this.parentSpanContext = parent
+    this.hasGivenStart = startTime !== undefined && startTime !== null
+    this.createdAt = this.hasGivenStart ? 0 : performance.now()
+    this.startTime = this.timeOf(startTime ?? Date.now())
+  }
+
+  get resource(): ReadableSpan['resource'] {
+    return this.settings.resource
+  }
+
+  get instrumentationScope(): ReadableSpan['instrumentationScope'] {
+    return this.settings.scope
+  }
+
+  /** A new object on each call. */
+  get attributes(): Attributes {
+    return Object.fromEntries(this.keys.map(({ name }, at) => [name, this.values[at]]))
+  }
+
+  spanContext(): SpanContext {
+    return this.context
+  }
+
+  isRecording(): boolean {
+    return !this.ended
+  }
+
+  setAttribute(name: string, value: AttributeValue): this {
+    if (this.ended || value === undefined || value === null || name === '' || !isAttributeValue(value)) return this
+    this.putAttribute(name, Array.isArray(value) ? value.slice() : value)
+    return this
+  }
+
+  setAttributes(attributes: Attributes): this {
+    for (const name of Object.keys(attributes)) this.setAttribute(name, attributes[name] as AttributeValue)
+    return this
+  }
+
+  /** Sets attributes whose values are valid. */
+  setAttributeLists(names: readonly string[], values: readonly AttributeValue[]): void {
+    if (this.ended) return
+    for (let at = 0; at < names.length; at++) this.putAttribute(names[at] as string, values[at] as AttributeValue)
+  }
+
+  putAttribute(name: string, value: AttributeValue): void {
+    const { keys, values } = this
+    const cached = cachedKey(name)
+    const key = cached ?? createKey(name)
+    const at = cached ? keys.indexOf(cached) : keys.findIndex(each => each.name === name)
+    if (at >= 0) values[at] = value
+    else if (keys.length >= this.settings.attributeCountLimit) this.droppedAttributesCount++
+    else {
+      keys.push(key)
+      values.push(value)
+    }
+  }
+
+  addEvent(name: string, attributesOrTime?: Attributes | TimeInput, time?: TimeInput): this {
+    if (this.ended) return this
+    if (this.events.length >= this.settings.partCountLimit) {
+      this.events.shift()
+      this.droppedEventsCount++
+    }
+    const isTime = isTimeInput(attributesOrTime)
+    const { attributes, dropped } = this.limited(isTime ? undefined : attributesOrTime)
+    const at = isTime && !isTimeInput(time) ? attributesOrTime : time
+    this.events.push({ name, attributes, time: this.timeOf(at), droppedAttributesCount: dropped })
+    return this
+  }
+
+  addLink({ context, attributes: given }: Link): this {
+    if (this.ended) return this
+    if (this.links.length >= this.settings.partCountLimit) {
+      this.links.shift()
+      this.droppedLinksCount++
+    }
+    const { attributes, dropped } = this.limited(given)
+    this.links.push({
+      context,
+      ...(Object.keys(attributes).length > 0 ? { attributes } : {}),
+      ...(dropped > 0 ? { droppedAttributesCount: dropped } : {}),
+    })
+    return this
+  }
+
+  addLinks(links: Link[]): this {
+    for (const link of links) this.addLink(link)
+    return this
+  }
+
+  setStatus({ code, message }: SpanStatus): this {
+    if (this.ended || code === UNSET || this.status.code === OK) return this
+    this.status = code === ERROR && typeof message === 'string' ? { code, message } : { code }
+    return this
+  }
+
+  updateName(name: string): this {
+    if (!this.ended) this.name = name
+    return this
+  }
+
+  recordException(exception: Exception, time?: TimeInput): void {
+    const attributes: Attributes = {}
+    if (typeof exception === 'string') attributes['exception.message'] = exception
+    else if (exception) {
+      const type = exception.code ? exception.code.toString() : exception.name
+      if (type) attributes['exception.type'] = type
+      if (exception.message) attributes['exception.message'] = exception.message
+      if (exception.stack) attributes['exception.stacktrace'] = exception.stack
+    }
+    if (attributes['exception.type'] || attributes['exception.message']) this.addEvent('exception', attributes, time)
+  }
+
+  end(endTime?: TimeInput): void {
+    if (this.ended) return
+    this.endTime = this.timeOf(endTime)
+    this.duration = durationOf(this.startTime, this.endTime)
+    if (this.duration[0] < 0) {
+      this.endTime = [...this.startTime]
+      this.duration = [0, 0]
+    }
+    this.ended = true
+    this.settings.onEnd(this)
+  }
+
+  /** A small number is a time of `performance.now()`, as in the SDK. */
+  timeOf(time: TimeInput | undefined): HrTime {
+    if (typeof time === 'number') return hrTimeOf(time <= performance.now() ? time + clockOffset() : time)
+    if (time instanceof Date) return hrTimeOf(time.getTime())
+    if (isHrTime(time)) return time
+    if (this.hasGivenStart) return hrTimeOf(Date.now())
+    return sumOf(this.startTime, hrTimeOf(performance.now() - this.createdAt))
+  }
+
+  limited(given: Attributes | undefined): { readonly attributes: Attributes; readonly dropped: number } {
+    const attributes: Attributes = {}
+    let count = 0
+    for (const name of typeof given === 'object' && given !== null ? Object.keys(given) : []) {
+      const value = given?.[name]
+      if (name === '' || !isAttributeValue(value)) continue
+      if (count++ < this.settings.partCountLimit) attributes[name] = Array.isArray(value) ? value.slice() : value
+    }
+    return { attributes, dropped: Math.max(0, count - this.settings.partCountLimit) }
+  }
+}
+
+function isPrimitive(type: string): boolean {
+  return type === 'string' || type === 'number' || type === 'boolean'
+}
+
+/** A list may contain absent elements, and otherwise elements of one type. */
+function isAttributeValue(value: unknown): value is AttributeValue | undefined {
+  if (value === undefined || value === null) return true
+  if (!Array.isArray(value)) return isPrimitive(typeof value)
+  const types = new Set(Array.from(value, element => (element === null ? 'undefined' : typeof element)))
+  types.delete('undefined')
+  return types.size === 0 || (types.size === 1 && [...types].every(isPrimitive))
+}
+
+function isHrTime(time: unknown): time is HrTime {
+  return Array.isArray(time) && time.length === 2 && time.every(part => typeof part === 'number')
+}
+
+function isTimeInput(time: unknown): time is TimeInput {
+  return typeof time === 'number' || time instanceof Date || isHrTime(time)
+}
+
+function clockOffset(): number {
+  return Date.now() - performance.now()
+}
+
+function hrTimeOf(millis: number): HrTime {
+  return [Math.trunc(millis / 1000), Math.round((millis % 1000) * NANOS_PER_MILLI)]
+}
+
+function sumOf([seconds, nanos]: HrTime, [moreSeconds, moreNanos]: HrTime): HrTime {
+  const sum = nanos + moreNanos
+  const carry = sum >= NANOS_PER_SECOND ? 1 : 0
+  return [seconds + moreSeconds + carry, sum - carry * NANOS_PER_SECOND]
+}
+
+function durationOf(start: HrTime, end: HrTime): HrTime {
+  const [seconds, nanos] = [end[0] - start[0], end[1] - start[1]]
+  return nanos < 0 ? [seconds - 1, nanos + NANOS_PER_SECOND] : [seconds, nanos]
+}
+
+export function attributeOf(span: ReadableSpan, name: string): AttributeValue | undefined {
+  if (!(span instanceof RecordedSpan)) return span.attributes[name]
+  return span.values[span.keys.findIndex(key => key.name === name)]
+}
