@@ -32,6 +32,10 @@ export class OtlpSpanSink implements SpanSink {
     }
   }
 
+  prepare(line: SpanLine): void {
+    if (!this.#isJson) void line.protobuf
+  }
+
   close(): Promise<void> {
     return this.#transport.close()
   }

@@ -14,15 +14,18 @@ export interface ReadErrorListener {
 export class Cursor {
   readonly #backend: string
   readonly #listener: ReadErrorListener
+  readonly #prepare: (line: SpanLine) => void
   readonly #segments: LogSegment[] = []
   readonly #failures = new Map<LogSegment, number>()
   #reader: { readonly segment: LogSegment; readonly reader: SegmentReader } | undefined
   /** The lines after those that are being sent, which are read meanwhile. */
   #ahead: { readonly segment: LogSegment; readonly from: number; readonly spans: Promise<ReadSpans> } | undefined
 
-  constructor(backend: string, listener: ReadErrorListener) {
+  /** @param prepare encodes a line that was read ahead */
+  constructor(backend: string, listener: ReadErrorListener, prepare: (line: SpanLine) => void = () => undefined) {
     this.#backend = backend
     this.#listener = listener
+    this.#prepare = prepare
   }
 
   addSegment(segment: LogSegment): void {
@@ -96,7 +99,15 @@ export class Cursor {
     const spans = this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
     this.#ahead = { segment, from, spans }
     // After a failure they are read again.
-    spans.catch(() => undefined)
+    this.#prepareAll(spans).catch(() => undefined)
+  }
+
+  /** Encoding a line takes milliseconds, so the event loop runs in between. */
+  async #prepareAll(spans: Promise<ReadSpans>): Promise<void> {
+    for (const line of (await spans).lines) {
+      await new Promise(setImmediate)
+      this.#prepare(line)
+    }
   }
 
   #failed(segment: LogSegment, error: NodeJS.ErrnoException): void {
