@@ -1,4 +1,4 @@
-import type { AgentEndpoint } from './delivery-queue.ts'
+import type { AgentEndpoint } from './deliveries.ts'
 
 /** Reasons for refusing a request, each with its HTTP status. 0 = no sender is left to answer. */
 export const REFUSALS = {
