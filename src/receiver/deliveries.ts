@@ -1,11 +1,12 @@
 import type { HostEvent } from '../agents/host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../agents/receiver-adapter.ts'
 import { inTime } from '../guards/in-time.ts'
-import type { ReceiverCounts, Refusal } from './counts.ts'
+import type { ReceiverCounts } from './counts.ts'
 import { type EventSpool, SpoolDrain, type SpooledEvent } from './event-spool.ts'
 import type { ReceiverLimits } from './limits.ts'
 import { RecentIds } from './recent-ids.ts'
 import type { Recorder } from './recorder.ts'
+import type { Refusal } from './refusal.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
 
 export interface DeliveryIntakeOptions {
