@@ -2,9 +2,8 @@ import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import type { Lock } from '../delivery/trace-log/index.ts'
-import { lostHooksByAgent, ReceiverCounts, type Refusal } from './counts.ts'
-import { DeliveryIntake } from './delivery-intake.ts'
-import { type AgentEndpoint, type InternalEvent, laneOf } from './delivery-queue.ts'
+import { ReceiverCounts } from './counts.ts'
+import { type AgentEndpoint, DeliveryIntake, type InternalEvent, laneOf } from './deliveries.ts'
 import { EventSpool, spoolProblemLine } from './event-spool.ts'
 import type { DecisionMaker, DecisionTrace, FailurePolicy } from './hook-decisions.ts'
 import type { ReceiverLimits } from './limits.ts'
@@ -18,6 +17,7 @@ import {
   writeAddress,
 } from './receiver-files.ts'
 import type { Recorder } from './recorder.ts'
+import type { Refusal } from './refusal.ts'
 import { type ReceiverRoutes, RequestHandler } from './request-handler.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
 import { type Health, isNewer } from './running-receiver.ts'
@@ -314,4 +314,14 @@ function tellAddress(place: ReceiverFiles, address: Address | undefined): void {
   } catch {
     // The next check tries again.
   }
+}
+
+/** An agent that lost none is absent. */
+function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
+  const lost: Record<string, number> = {}
+  for (const { host, adapter } of endpoints) {
+    const { lostHooks = 0 } = adapter
+    if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
+  }
+  return lost
 }

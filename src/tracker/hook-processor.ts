@@ -391,9 +391,12 @@ export class HookProcessor {
       delegations.noteStopped(host, payload)
       return result
     }
-    this.#lifecycle.endSpan(delegation.open, event)
+    const { open } = delegation
+    const counted = received.isExplicit ? open.turn.history.ended(open.slot) : undefined
+    // True if its first delivery came before the start, and was counted then.
+    this.#lifecycle.endSpan(open, event, counted?.byHost === true && counted.endAt === event.at)
     delegations.stop(delegation, event.at)
-    this.#lifecycle.closeIfEmpty(delegation.open.turn)
+    this.#lifecycle.closeIfEmpty(open.turn)
     return 'ok'
   }
 
@@ -414,7 +417,7 @@ export class HookProcessor {
     if (found.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, found.ended)) return 'duplicate'
     // hookspan ended the span before its host did, so this end is only counted.
     this.#countOnly(definition, turn, true, received)
-    found.history.keepEnded(place, { ...found.ended, byHost: true })
+    found.history.keepEnded(place, { ...found.ended, byHost: true, failed: isFailedEnd(kind, event) })
     return 'ok'
   }
 

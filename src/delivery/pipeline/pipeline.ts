@@ -100,7 +100,10 @@ export function createPipeline(
   const { store, kept } = local ?? {}
   const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const shutdown = new Shutdown({ backends, emitter, meters, extensions, prometheus, waitMillis, giveUp, stores })
+  const shutdown = new Shutdown({
+    ...{ backends, meters, extensions, prometheus, waitMillis, giveUp, stores },
+    emitter: emitter.hasQueues ? emitter : undefined,
+  })
   const direct =
     store === undefined && queues.length > 0
       ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
@@ -132,7 +135,7 @@ export function createPipeline(
       return shutdown.shutdown().finally(() => local?.reportUnstored())
     },
     startLogFlush() {
-      for (const { traceLog: log } of stores) void log.forceFlush()
+      for (const { traceLog: log } of stores) log.startFlush()
     },
     renewNote: span => store?.traceLog.renewNote(span),
     flushLogSync() {

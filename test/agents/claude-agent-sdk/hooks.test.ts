@@ -293,8 +293,8 @@ describe('failures', () => {
 
 test('emits the tool before the decisions about it', async () => {
   const { attachHost } = await import('../../../src/agents/attach.ts')
-  const { createClaudeAgentSdkMachine } = await import('../../../src/agents/claude-agent-sdk/events.ts')
-  const { plugin } = attachHost('claude-agent-sdk', createClaudeAgentSdkMachine, {
+  const { ClaudeAgentSdkMachine } = await import('../../../src/agents/claude-agent-sdk/events.ts')
+  const { plugin } = attachHost('claude-agent-sdk', () => new ClaudeAgentSdkMachine(), {
     local_log: false,
     prometheus: false,
   })

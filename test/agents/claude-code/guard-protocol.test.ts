@@ -138,7 +138,12 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     { decision: 'retry', reason: 'The tests fail.' },
     { body: { decision: 'block', reason: 'The tests fail.' } },
   ],
-  ['a child, too', CHILD_STOP, { decision: 'retry' }, { body: { decision: 'block', reason: 'A hook says so.' } }],
+  [
+    'a child, too',
+    CHILD_STOP,
+    { decision: 'retry' },
+    { body: { decision: 'block', reason: 'A hook has decided so.' } },
+  ],
   ['no answer to an event that is no question', { ...PRE, hook_event_name: 'Notification' }, blocked, {}],
 ])('translates an answer: %s', (_, body, said, reply) => {
   expect(claudeCodeGuards.reply(body, outcome(said))).toStrictEqual(reply)

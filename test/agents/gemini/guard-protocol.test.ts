@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGeminiGuardProtocol, geminiGuardProtocol } from '../../../src/agents/gemini/guard-protocol.ts'
+import { GeminiGuardProtocol, geminiGuardProtocol } from '../../../src/agents/gemini/guard-protocol.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../../src/guards/index.ts'
 import type { AnyVerdict } from '../../../src/guards/verdict.ts'
 import { told } from '../guarded.ts'
@@ -131,7 +131,7 @@ test.each([
 })
 
 test('gives calls the ids that they have in the trace', async () => {
-  const guarding = createGeminiGuardProtocol()
+  const guarding = new GeminiGuardProtocol()
   const scene = new Scene()
   const shell = (command: string): object => ({ tool_name: 'run_shell_command', tool_input: { command } })
   const asked: unknown[] = []
@@ -161,7 +161,7 @@ test('gives calls the ids that they have in the trace', async () => {
 })
 
 test('recognises a call whose input a hook has rewritten', async () => {
-  const guarding = createGeminiGuardProtocol()
+  const guarding = new GeminiGuardProtocol()
   const body = { ...TOOL, tool_input: { command: 'rm x' } }
   const { ids } = guarding.requestIn(body) ?? {}
   const reply = await told(guarding, body, rewrite({ command: 'ls' }))
@@ -171,7 +171,7 @@ test('recognises a call whose input a hook has rewritten', async () => {
 })
 
 test('counts the retries of a turn, which Gemini CLI forgets with the next tool', async () => {
-  const guarding = createGeminiGuardProtocol()
+  const guarding = new GeminiGuardProtocol()
   const again = retry({ feedback: 'More.' })
   const attempt = (): unknown => (guarding.requestIn(END)?.event as { attempt?: number } | undefined)?.attempt
   const attempts: unknown[] = []

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHermesGuardProtocol, hermesGuardProtocol } from '../../../src/agents/hermes/guard-protocol.ts'
+import { HermesGuardProtocol, hermesGuardProtocol } from '../../../src/agents/hermes/guard-protocol.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../../src/guards/index.ts'
 import type { AnyVerdict } from '../../../src/guards/verdict.ts'
 import { told } from '../guarded.ts'
@@ -73,14 +73,14 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
 })
 
 test('uses the ids of the trace, and those of the open turn for an answer', () => {
-  const guarding = createHermesGuardProtocol()
+  const guarding = new HermesGuardProtocol()
   expect(guarding.requestIn(TOOL)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'c1', requestId: 'r1' },
     event: { tool: { name: 'terminal', kind: 'shell', command: 'rm x', id: 'c1' } },
   })
   expect(guarding.requestIn(ANSWER)?.ids).toMatchObject({ sessionId: 's1', turnId: 't1' })
-  expect(createHermesGuardProtocol().requestIn(ANSWER)?.ids.turnId).toBeUndefined()
+  expect(new HermesGuardProtocol().requestIn(ANSWER)?.ids.turnId).toBeUndefined()
 })
 
 test('builds a request from the input of a shell hook', () => {

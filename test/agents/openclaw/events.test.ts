@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createOpenClawMachine } from '../../../src/agents/openclaw/events.ts'
+import { OpenClawMachine } from '../../../src/agents/openclaw/events.ts'
 import { type Call, exec, played, recordsOf, Scene, treeOf } from './scene.ts'
 
 const read: Call = { id: 'call_2', name: 'read' }
@@ -290,7 +290,7 @@ describe('a tool', () => {
 })
 
 test('ignores an event of another name', () => {
-  const machine = createOpenClawMachine()
+  const machine = new OpenClawMachine()
   expect(machine.accept({ event: 'before_something_new', at: 1 })).toBeUndefined()
   expect(machine.accept({ event: 'message_sent', at: 1 })).toEqual([])
   expect(machine.accept({ event: 'AGENT_EVENT', at: 1, data: { stream: 'assistant' } })).toEqual([])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createPiMachine } from '../../../src/agents/pi/events.ts'
+import { PiMachine } from '../../../src/agents/pi/events.ts'
 import { bash, played, recordsOf, Scene, START_AT, treeOf } from './scene.ts'
 
 describe('a turn', () => {
@@ -209,7 +209,7 @@ describe('a conversation that is compacted', () => {
 })
 
 test('counts unknown events, and no known ones without records', () => {
-  const machine = createPiMachine()
+  const machine = new PiMachine()
   expect(machine.accept({ event: 'model_select', context: { sessionId: 's1' } })).toEqual([])
   expect(machine.accept({ event: 'of_next_year', context: { sessionId: 's1' } })).toBeUndefined()
 })
