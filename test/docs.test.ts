@@ -17,7 +17,7 @@ const SOURCES: readonly string[] = readdirSync(join(ROOT, 'src'), { recursive: t
 /** What is made by replaying a few hundred times takes seconds. */
 const SLOW = 120_000
 
-describe('a generated page is current (npm run docs)', () => {
+describe('a generated page (npm run docs)', () => {
   test.each([...GENERATED.keys()])(
     "equals its generator's output: %s",
     path => {

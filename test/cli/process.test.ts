@@ -136,7 +136,7 @@ describe('replay', () => {
     expect(spansIn(out)).toHaveLength(13)
   })
 
-  describe(`to a backend that is not well ends with one line about it, ${SAMPLED}`, () => {
+  describe(`a delivery that fails, in one line, ${SAMPLED}`, () => {
     const ILLS: [string, SinkBehaviour | 'dead', RegExp][] = [
       ['401', { kind: 'status', status: 401 }, /answered 401/],
       ['404', { kind: 'status', status: 404 }, /answered 404/],
@@ -173,7 +173,7 @@ async function hangUpAfterFirst(child: Child): Promise<{ code: number | null; st
   return { code, stderr }
 }
 
-describe(`a reader that has seen enough is no error, ${SAMPLED}`, () => {
+describe(`a reader that closes early, ${SAMPLED}`, () => {
   const COMMANDS: [string, string[]][] = [
     ['demo', ['demo']],
     ['config', ['config']],

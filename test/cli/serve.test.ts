@@ -189,7 +189,7 @@ test('prints the output of the one in the background with --detach', async () =>
   )
 })
 
-describe('wrong use', () => {
+describe('wrong usage', () => {
   test.each<[string, RegExp]>([
     ['--port 70000', /--port takes a number from 0 to 65535, got "70000"/],
     ['--port http', /--port takes a number/],

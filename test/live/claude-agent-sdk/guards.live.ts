@@ -289,7 +289,7 @@ test('blocks a guarded tool of a child agent like any other, below the child', a
   `)
 })
 
-describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
+describe.each(FAILURES)('a guard that $how', ({ body, failure }) => {
   test.each(['pass', 'block'] as const)('counts as %s', async onFailure => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])
