@@ -1,5 +1,3 @@
-import type { AgentEndpoint } from './deliveries.ts'
-
 /** Reasons for refusing a request, each with its HTTP status. 0 = no sender is left to answer. */
 export const REFUSALS = {
   host: 403,
@@ -61,14 +59,4 @@ export class ReceiverCounts {
     const { requests, deliveries, spooled, duplicates, unreadable, dropped, refused } = this
     return { requests, deliveries, spooled, duplicates, unreadable, dropped, refused }
   }
-}
-
-/** An agent that lost none is absent. */
-export function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
-  const lost: Record<string, number> = {}
-  for (const { host, adapter } of endpoints) {
-    const { lostHooks = 0 } = adapter
-    if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
-  }
-  return lost
 }
