@@ -390,9 +390,7 @@ export class HookProcessor {
       return result
     }
     const { open } = delegation
-    const counted = received.isExplicit ? open.turn.history.ended(open.slot) : undefined
-    // True if its first delivery came before the start, and was counted then.
-    this.#lifecycle.endSpan(open, event, counted?.byHost === true && counted.endAt === event.at)
+    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, received))
     delegations.stop(delegation, event.at)
     this.#lifecycle.closeIfEmpty(open.turn)
     return 'ok'
@@ -407,7 +405,7 @@ export class HookProcessor {
     if (key === undefined) return this.#endWithoutStart(definition, key, turn, received)
     const place = slot(kind, key)
     const open = this.#findOpen(turn, place, received)
-    if (open !== undefined) return this.#endOpenSpan(open, event)
+    if (open !== undefined) return this.#endOpenSpan(open, received)
     const found = this.#findEnded(turn, place, isQueued(key), received)
     const isOfEarlierCall = found !== undefined && received.isExplicit && event.at < found.ended.startAt
     if (found === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, event, found.ended)))
@@ -419,17 +417,25 @@ export class HookProcessor {
     return 'ok'
   }
 
-  #endOpenSpan(open: TrackedSpan, event: AnyHookEvent): HookResult {
+  #endOpenSpan(open: TrackedSpan, received: ReceivedHook): HookResult {
+    const { event } = received
     if (open.kind === 'hook') keepDecision(open.turn, event, open.start, this.#attributeOptions)
     noteTransformed(open, event, this.#attributeOptions)
     noteBlockedEnd(open, event)
     if (open.kind === 'api') noteCalls(open.turn, open.slot, event.payload)
     const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, event) : undefined
     if (guarded !== undefined) this.#lifecycle.endSpan(guarded, escalationAt(event.at))
-    this.#lifecycle.endSpan(open, event)
+    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, received))
     this.#lifecycle.closeIfEmpty(open.turn)
     if (open.kind === 'tool') this.#startSkill(open, event)
     return 'ok'
+  }
+
+  /** True if this very end came before the start, and was counted then. */
+  #wasCounted({ turn, kind, slot, attempt }: TrackedSpan, { event, isExplicit }: ReceivedHook): boolean {
+    if (!isExplicit || isQueued(slot.slice(kind.length + 1))) return false
+    const ended = turn.history.ended(slot) ?? turn.session.orphanHistory?.ended(slot)
+    return ended?.byHost === true && ended.endAt === event.at && ended.attempt === attempt
   }
 
   #findOpen(turn: TrackedTurn | undefined, place: string, received: ReceivedHook): TrackedSpan | undefined {
