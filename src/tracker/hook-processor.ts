@@ -339,8 +339,9 @@ export class HookProcessor {
   }
 
   #isEarlier(main: TrackedTurn | undefined, { event, isExplicit }: ReceivedHook): boolean {
-    const root = main?.root
-    return root !== undefined && isExplicit && root.startIsExplicit && event.at < root.startAt
+    // A session start may have opened the turn before its prompt.
+    const begun = main?.innermost('llm') ?? main?.root
+    return begun !== undefined && isExplicit && begun.startIsExplicit && event.at < begun.startAt
   }
 
   /** Interrupts a turn that already has its answer, if the new prompt does not name it. */

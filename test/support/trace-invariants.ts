@@ -19,7 +19,8 @@ function identityOf(span: StoredSpan): string | undefined {
   const kind = kindOf(span)
   const own: Record<string, unknown> = {
     llm: span.startAt,
-    api: `${attributes['hermes.api.call_count']} ${attributes['hermes.api.attempt']}`,
+    // Without a number, a failed attempt and the next one are told apart by their status.
+    api: `${attributes['hermes.api.call_count']} ${attributes['hermes.api.attempt'] ?? span.status}`,
     tool: attributes['gen_ai.tool.call.id'],
     subagent: attributes['hermes.subagent.child_session_id'],
     // A tool may ask for more than one thing.

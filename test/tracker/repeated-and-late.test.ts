@@ -498,3 +498,17 @@ test('counts a failure once that comes before its turn and again after its start
   const plugin = told([failed, ...began(), [103, 'pre_api_request', request], failed, ...answered(300)])
   expect((await series(plugin, 'hermes.api.error.count')).map(({ value }) => value)).toEqual([1])
 })
+
+test('interrupts nothing with a late prompt that is older than the prompt of the open turn', () => {
+  const plugin = told([
+    [0, 'on_session_start', { session_id: 's1', model: 'qwen3' }],
+    [20, 'pre_llm_call', { session_id: 's1', turn_id: 't2', model: 'qwen3' }],
+    [10, 'pre_llm_call', { session_id: 's1', turn_id: 't1', model: 'qwen3' }],
+    [30, 'post_llm_call', { session_id: 's1', turn_id: 't2', model: 'qwen3' }],
+    [40, 'on_session_end', { session_id: 's1', turn_id: 't2', completed: true }],
+  ])
+  expect(plugin.tree()).toBe(text`
+    agent OK
+      llm.qwen3 OK
+  `)
+})
