@@ -294,6 +294,7 @@ export class TurnLifecycle {
     addToParent(turn)
     this.#turns.forget(turn)
     this.#registry.removeTurn(turn)
+    this.#registry.rememberLate(turn)
   }
 
   expireByEventTime(at: number): void {

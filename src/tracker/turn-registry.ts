@@ -204,6 +204,14 @@ export class TurnRegistry {
     this.#endedUntil = Math.min(this.#endedUntil, ended.closedAt)
   }
 
+  /** A late turn is remembered as its ended turn is, also under the sessions that it was rotated into since. */
+  rememberLate({ session, turnId, number, sharedWith }: TrackedTurn): void {
+    const name = turnId ?? `#${number}`
+    const ended = this.#ended.get(joint(sessionKey(session.host, session), name))
+    if (ended === undefined) return
+    for (const holder of sharedWith) this.#ended.set(joint(sessionKey(holder.host, holder), name), ended)
+  }
+
   /** An approval may name its turn and no session. */
   #endedNamed(host: string, turnId: string): EndedTurn | undefined {
     const all = [...this.#ended.values()].filter(ended => ended.turnId === turnId && ended.session.host === host)

@@ -512,3 +512,25 @@ test('interrupts nothing with a late prompt that is older than the prompt of the
       llm.qwen3 OK
   `)
 })
+
+test('finds the ended turn of late records whose session id has changed since', () => {
+  const request = { turn_id: 't1', api_request_id: 'r1', model: 'qwen3' }
+  const later = { turn_id: 't1', api_request_id: 'r2', model: 'qwen3', session_id: 's2' }
+  const plugin = told([
+    ...began(),
+    ...answered(100),
+    [200, 'pre_api_request', { ...request, session_id: 's1' }],
+    [210, 'pre_api_request', later],
+    [220, 'post_api_request', { ...request, session_id: 's1' }],
+    [230, 'post_api_request', later],
+    [240, 'pre_api_request', { ...later, api_request_id: 'r3' }],
+    [250, 'post_api_request', { ...later, api_request_id: 'r3' }],
+  ])
+  expect(plugin.tree()).toBe(text`
+    agent OK
+      llm.qwen3 OK
+      api.qwen3 OK
+      api.qwen3 OK
+      api.qwen3 OK
+  `)
+})
