@@ -305,3 +305,13 @@ export function laneOf({ host, adapter }: AgentEndpoint, body: unknown): string 
 function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
+
+/** An agent that lost none is absent. */
+export function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
+  const lost: Record<string, number> = {}
+  for (const { host, adapter } of endpoints) {
+    const { lostHooks = 0 } = adapter
+    if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
+  }
+  return lost
+}

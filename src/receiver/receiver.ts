@@ -3,7 +3,7 @@ import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import type { Lock } from '../delivery/trace-log/index.ts'
 import { ReceiverCounts } from './counts.ts'
-import { type AgentEndpoint, DeliveryIntake, type InternalEvent, laneOf } from './deliveries.ts'
+import { type AgentEndpoint, DeliveryIntake, type InternalEvent, laneOf, lostHooksByAgent } from './deliveries.ts'
 import { EventSpool, spoolProblemLine } from './event-spool.ts'
 import type { DecisionMaker, DecisionTrace, FailurePolicy } from './hook-decisions.ts'
 import type { ReceiverLimits } from './limits.ts'
@@ -314,14 +314,4 @@ function tellAddress(place: ReceiverFiles, address: Address | undefined): void {
   } catch {
     // The next check tries again.
   }
-}
-
-/** An agent that lost none is absent. */
-function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
-  const lost: Record<string, number> = {}
-  for (const { host, adapter } of endpoints) {
-    const { lostHooks = 0 } = adapter
-    if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
-  }
-  return lost
 }

@@ -247,13 +247,13 @@ export class TurnLifecycle {
   /** Turns supposed background work into a regular turn, because a turn hook names it. */
   promote(turn: TrackedTurn): void {
     if (!turn.isBackground || turn.isReview || turn.hasEnded) return
-    const { own } = this.#options.attributeOptions.names
+    const { facts } = this.#options.attributeOptions
     turn.isBackground = false
     this.#background.forget(turn)
     turn.number = turn.session.nextNumber()
     if (turn.session.main === undefined) turn.session.setCurrentTurn(turn)
     turn.setRootAttributes(
-      new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number),
+      new AttributeList().set(facts.sessionKind, literal('session')).set(facts.turnNumber, turn.number),
     )
   }
 
@@ -380,7 +380,7 @@ export class TurnLifecycle {
       earlySampling: turn.earlySampling,
     }
     if (!turn.session.started)
-      turn.setRootAttributes(new AttributeList().set(this.#options.attributeOptions.names.own.sessionSynthesized, true))
+      turn.setRootAttributes(new AttributeList().set(this.#options.attributeOptions.facts.sessionSynthesized, true))
     this.#tracker.endSpan(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
   }
 

@@ -1,12 +1,6 @@
 /** The set `gen_ai_next`: its names against those that were transcribed, what it makes us write, and the page that says so. */
 import { describe, expect, test } from 'vitest'
-import {
-  GEN_AI,
-  GEN_AI_NEXT,
-  GEN_AI_NEXT_METRIC,
-  type GenAiNextNames,
-  type NextMetricKey,
-} from '../../src/contract/semconv/index.ts'
+import { GEN_AI, GEN_AI_NEXT, GEN_AI_NEXT_METRIC, type NextMetricKey } from '../../src/contract/semconv/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
 import { NEXT_INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { feedSteps, type Step, told } from '../support/feed.ts'
@@ -43,7 +37,7 @@ const RECORDED: readonly string[] = [
 const ALL = ['own', 'gen_ai', 'gen_ai_next', 'openinference'] as const
 
 /** The type that each name is written with. */
-const TYPES: { readonly [Key in keyof GenAiNextNames]: AttributeRow['type'] } = {
+const TYPES: { readonly [Key in keyof typeof GEN_AI_NEXT]: AttributeRow['type'] } = {
   requestReasoningLevel: 'string',
   requestPreviousResponseId: 'string',
   usageCacheWrite: 'int',
@@ -56,7 +50,7 @@ function rowOf(name: string): AttributeRow | undefined {
 
 describe('the set of names', () => {
   test.each(Object.entries(GEN_AI_NEXT))('has %s as %s, with the type that we write', (key, name) => {
-    expect(rowOf(name)?.type).toBe(TYPES[key as keyof GenAiNextNames])
+    expect(rowOf(name)?.type).toBe(TYPES[key as keyof typeof GEN_AI_NEXT])
   })
 
   test('excludes those of v1.41, or those on this span', () => {

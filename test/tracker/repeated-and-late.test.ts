@@ -491,3 +491,10 @@ test('counts a delegation once whose repeated end comes before and after a start
   expect((await series(plugin, 'hermes.subagent.count')).map(({ value }) => value)).toEqual([1])
   expect(plugin.stats().spansOpen).toBe(0)
 })
+
+test('counts a failure once that comes before its turn and again after its start', async () => {
+  const request = { ...TURN, api_request_id: 'r1', retry_count: 0 }
+  const failed: Step = [106, 'api_request_error', { ...request, error: { type: 'RateLimit' }, retryable: true }]
+  const plugin = told([failed, ...began(), [103, 'pre_api_request', request], failed, ...answered(300)])
+  expect((await series(plugin, 'hermes.api.error.count')).map(({ value }) => value)).toEqual([1])
+})

@@ -3,7 +3,6 @@ import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelem
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BackendConfig } from '../backends/backend-config.ts'
 import {
-  type Continuation,
   keptDirectory,
   LossLog,
   type RecoveredTrace,
@@ -111,11 +110,11 @@ export function createPipeline(
   const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.traceLog] : direct
   const sampler = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
   const directProcessor = sampler ?? direct[0]
+  const onlyNew = (next: SpanProcessor, known: 'isWritten' | 'isKept'): SpanProcessor =>
+    continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation[known](traceId, spanId)) : next
   const spanProcessors = [
-    ...(store ? [onlyNew(store.traceLog, continuation)] : []),
-    ...(directProcessor
-      ? [store ? onlyUnsent(directProcessor, continuation) : onlyNew(directProcessor, continuation)]
-      : []),
+    ...(store ? [onlyNew(store.traceLog, 'isWritten')] : []),
+    ...(directProcessor ? [onlyNew(directProcessor, store ? 'isKept' : 'isWritten')] : []),
     ...extensions.spanProcessors,
   ]
   // Only processors of ours accept the lighter spans.
@@ -166,14 +165,6 @@ export function createPipeline(
       traceFiles: store?.paths ?? [],
     }),
   }
-}
-
-function onlyNew(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
-  return continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation.isWritten(traceId, spanId)) : next
-}
-
-function onlyUnsent(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
-  return continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation.isKept(traceId, spanId)) : next
 }
 
 /** A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it. */

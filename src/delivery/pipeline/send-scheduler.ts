@@ -70,7 +70,7 @@ export class SendScheduler {
     if (position === undefined && isFull) return false
     if (position !== undefined) {
       log?.own.addSegment(position.segment)
-      const isUnreadable = position.segment.isUnreadableFor(backend)
+      const isUnreadable = position.segment.unreadableFor.has(backend)
       if (isUnreadable) tally.spooled(size)
       else if (isFull || this.#isBehind) this.fallBehind(size)
       if (isUnreadable || this.#isBehind) return true

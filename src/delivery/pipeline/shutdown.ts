@@ -1,11 +1,10 @@
 import type { Store } from '../trace-log/index.ts'
-import { within } from './keep-alive.ts'
 import type { LogEmitter } from './log-emitter.ts'
 import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
-import type { UserExtensions } from './user-extensions.ts'
+import { type UserExtensions, within } from './user-extensions.ts'
 
 const LAST_WORDS_MILLIS = 200
 

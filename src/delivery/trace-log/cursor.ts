@@ -125,7 +125,7 @@ export class Cursor {
     this.#failures.delete(segment)
     this.#listener.unreadable(segment, error)
     if (segment.isRecovered) segment.releaseWhenIdle()
-    else segment.markUnreadable(this.#backend)
+    else segment.unreadableFor.add(this.#backend)
   }
 
   #countMissing(): void {
