@@ -134,15 +134,14 @@ export class StatusArea {
   }
 }
 
-/** Asks the user. @param no printed unless the answer is yes; with the reason and the way out if there is no terminal */
+/** Asks the user. @param no its `text` is printed unless the answer is yes; `unasked`, with the way out, if there is no terminal */
 export async function confirm(
   question: string,
-  no: { readonly command: string; readonly text: string },
+  no: { readonly command: string; readonly text: string; readonly unasked: string },
   io: CommandIo,
 ): Promise<boolean> {
   if (io.stdin.isTTY !== true) {
-    const text = no.text.replace(/^./, first => first.toLowerCase()).replace(/\.$/, '')
-    io.stderr.write(`hookspan ${no.command}: ${text}: no terminal for confirmation; use --yes\n`)
+    io.stderr.write(`hookspan ${no.command}: ${no.unasked}: no terminal for confirmation; use --yes\n`)
     return false
   }
   io.stderr.write(`\n${question} [y/N] `)

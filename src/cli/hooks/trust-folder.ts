@@ -20,7 +20,7 @@ export async function trustFolder(project: string, hasSaidYes: boolean, io: Comm
     return EXIT.ok
   }
   if (before !== undefined) io.stdout.write('It was trusted before, and has changed since.\n')
-  const no = { command: 'hooks', text: 'It is not trusted.' }
+  const no = { command: 'hooks', text: 'It is not trusted.', unasked: 'not trusted' }
   if (!hasSaidYes && !(await confirm(QUESTION, no, io))) return EXIT.failed
   store.trust(found)
   io.stdout.write('Trusted. Any change to its files withdraws the trust.\n')

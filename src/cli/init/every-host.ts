@@ -154,7 +154,8 @@ async function isAllowed(changes: readonly ChangeTask[], options: EveryOptions, 
   }
   if (options.yes) return true
   const question = options.undo ? `Remove hookspan from ${namesOf(changes)}?` : `Set up ${namesOf(changes)}?`
-  return confirm(question, { command: 'init', text: 'Nothing has been written.' }, io)
+  const no = { command: 'init', text: 'Nothing has been written.', unasked: 'nothing has been written' }
+  return confirm(question, no, io)
 }
 
 function namesOf(tasks: readonly Task[]): string {
