@@ -10,9 +10,19 @@ const SOURCE = join(REPOSITORY, 'src')
 const LATE_MODULE = 'plugin/core-and-pipeline.ts'
 /** As `plugin/load-core.ts` names it: relative to a module folder of `src`, `build` or `dist`. */
 const LATE_FILE = '../plugin/core-and-pipeline.cjs'
+/** As core names it. */
+const SDK_FILE = './opentelemetry.cjs'
 /** `load('yaml')`, `load<Yaml>('yaml')` */
 const LOAD_CALL = /\bload(?:<[^()]*>)?\('([^']+)'\)/g
 const PACKAGE_JSON = /\bload<[^()]*>\('..\/..\/package.json'\)/
+
+const WITH_PACKAGES = {
+  packages: 'bundle',
+  format: 'cjs',
+  // The ES modules of a package, of which esbuild leaves out what is not used.
+  mainFields: ['module', 'main'],
+}
+const SQUEEZED = { minifySyntax: true, minifyWhitespace: true, legalComments: 'none', sourcemap: false }
 
 /** Published modules load packages and core through `#load`: Node and bundlers resolve it to files of their own. */
 export const loadedLate = {
@@ -35,29 +45,29 @@ export const withPackageFacts = {
   },
 }
 
-/** In a CommonJS file, `load` is Node's own `require`. */
-const loadedByRequire = {
-  name: 'loaded by require',
+/** `load` becomes literal calls, one for each name, so that esbuild bundles what they load. Each runs when it is reached. */
+const loadedBy = callOf => ({
+  name: 'loaded by literal calls',
   setup({ onLoad }) {
-    onLoad({ filter: /\/load-package\.ts$/ }, () => ({ contents: 'export const load = require', loader: 'ts' }))
+    onLoad({ filter: /\/load-package\.ts$/ }, () => ({
+      contents: `export function load(name) { switch (name) { ${loadedNames()
+        .map(name => `case ${JSON.stringify(name)}: return ${callOf(name)}`)
+        .join('\n')} } }`,
+      resolveDir: REPOSITORY,
+    }))
   },
-}
+})
 
-/** `load` has everything inside: esbuild bundles each `require`, and runs it when it is reached. */
-const loadedFromInside = {
-  name: 'loaded from inside',
-  setup({ onLoad }) {
-    onLoad({ filter: /\/load-package\.ts$/ }, () => {
-      const cases = loadedNames().map(name => {
-        const module = name === LATE_FILE ? `./src/${LATE_MODULE}` : name
-        return `case ${JSON.stringify(name)}: return require(${JSON.stringify(module)})`
-      })
-      return {
-        contents: `export function load(name) { switch (name) { ${cases.join('\n')} } }`,
-        resolveDir: REPOSITORY,
-      }
-    })
-  },
+const requireOf = name => `require(${JSON.stringify(name)})`
+/** Everything is inside. */
+const loadedFromInside = loadedBy(name => requireOf(name === LATE_FILE ? `./src/${LATE_MODULE}` : name))
+/** The SDK is in a file beside core, and the API in core. */
+const loadedFromBeside = loadedBy(name =>
+  isSdk(name) ? `${requireOf(SDK_FILE)}(${JSON.stringify(name)})` : requireOf(name),
+)
+
+function isSdk(name) {
+  return name.startsWith('@opentelemetry/') && name !== '@opentelemetry/api'
 }
 
 /** Files of `build` load core by the name that it has in `dist`. */
@@ -65,17 +75,34 @@ export function writeLateFile(compiled) {
   writeFileSync(join(compiled, 'plugin', LATE_FILE), "module.exports = require('./core-and-pipeline.js')\n")
 }
 
-/** @param published a `require` from it finds the dependencies of the package */
+/**
+ * OpenTelemetry's API is inside of core, and its SDK is one file beside it: as two hundred files of their own they take five times
+ * as long to load, while the agent waits. Copies of the API work together.
+ *
+ * @param published a `require` from it finds the dependencies of the package
+ */
 export async function loadFiles(published, common) {
   const folder = join(published, 'chunks')
   await bundle({
     ...common,
+    ...WITH_PACKAGES,
+    external: [SDK_FILE, LATE_FILE, ...dependencies().filter(name => !name.startsWith('@opentelemetry/'))],
     entryPoints: [`src/${LATE_MODULE}`],
     outfile: join(folder, LATE_FILE),
-    format: 'cjs',
-    plugins: [withPackageFacts, loadedByRequire],
-    // It is given on, and not called by that name.
-    logOverride: { 'indirect-require': 'silent' },
+    plugins: [withPackageFacts, loadedFromBeside],
+  })
+  const cases = loadedNames()
+    .filter(isSdk)
+    .map(name => `case ${JSON.stringify(name)}: return ${requireOf(name)}`)
+  await bundle({
+    ...common,
+    ...WITH_PACKAGES,
+    ...SQUEEZED,
+    stdin: {
+      contents: `module.exports = name => { switch (name) { ${cases.join('\n')} } }`,
+      resolveDir: REPOSITORY,
+    },
+    outfile: join(published, 'plugin', SDK_FILE),
   })
   await bundle({
     ...common,
@@ -94,19 +121,13 @@ export async function loadFiles(published, common) {
 async function bundleForBundlers(folder, common) {
   const { metafile } = await bundle({
     ...common,
-    packages: 'bundle',
+    ...WITH_PACKAGES,
+    ...SQUEEZED,
     stdin: {
       contents: "exports.load = require('./src/delivery/load-package.ts').load",
       resolveDir: REPOSITORY,
     },
     outfile: join(folder, 'load-bundled.js'),
-    format: 'cjs',
-    // The ES modules of a package, of which esbuild leaves out what is not used.
-    mainFields: ['module', 'main'],
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: 'none',
-    sourcemap: false,
     metafile: true,
     plugins: [withPackageFacts, loadedFromInside],
     banner: {
@@ -122,6 +143,10 @@ let exports = module.exports`,
     footer: { js: 'return module.exports.load\n}' },
   })
   writeFileSync(join(folder, 'licenses.txt'), licensesOf(REPOSITORY, Object.keys(metafile.inputs)))
+}
+
+function dependencies() {
+  return Object.keys(JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')).dependencies)
 }
 
 /** The names in the `load` calls of `src`, except for `package.json`. */

@@ -2,7 +2,7 @@
  * Asks real servers for what we have sent to them:
  *
  *     npm run test:backends -- jaeger           one suite; several names, or none for all but those of pictures
- *     npm run test:backends -- jaeger -t 'link' what is no suite goes to vitest
+ *     npm run test:backends -- jaeger -t 'link' other words go to vitest
  *     npm run test:backends -- jaeger --no-build   with the `dist` that is there
  *     npm run test:backends -- --install        only installs the servers
  *

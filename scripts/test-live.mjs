@@ -2,7 +2,7 @@
  * Runs the adapters with the real hosts, against a model server of our own on loopback:
  *
  *     npm run test:live -- pi                   one host; several names, or none for all
- *     npm run test:live -- pi -t 'parallel'     what is no host goes to vitest
+ *     npm run test:live -- pi -t 'parallel'     other words go to vitest
  *     npm run test:live -- pi --no-build        with the `dist` that is there, not with the package built and installed anew
  *     npm run test:live -- pi --unchecked       built in spite of the compiler's errors, while others are at work
  *     npm run test:live -- --install            only installs the hosts

@@ -83,6 +83,7 @@ const MODULES: Record<string, { modules: readonly string[]; packages: readonly s
       'plugin/config',
       'delivery/trace-log',
       'receiver/loopback',
+      'reading',
       'plugin',
       'agents',
       'guards',

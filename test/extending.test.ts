@@ -23,7 +23,7 @@ test('shows a program for each way to extend', () => {
   expect(PROGRAMS).toHaveLength([...PAGE.matchAll(/```js\n/g)].length)
 })
 
-test.each(PROGRAMS)('prints what the page shows:\n$program', ({ program, printed }) => {
+test.each(PROGRAMS)("prints the page's output:\n$program", ({ program, printed }) => {
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: home },

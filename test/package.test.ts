@@ -67,7 +67,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 }
 
 const EXPECTED: readonly RegExp[] = [
-  /^dist\/(.+\.d\.ts|(index|testing|plugin\/(mcp|pino)\/index|cli\/main|trace-index\/index-thread|guards\/((builtin\/)?index|isolated-thread)|agents\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|plugin\/core-and-pipeline)\.cjs(\.map)?)$/,
+  /^dist\/(.+\.d\.ts|(index|testing|plugin\/(mcp|pino)\/index|cli\/main|trace-index\/index-thread|guards\/((builtin\/)?index|isolated-thread)|agents\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|plugin\/(core-and-pipeline|opentelemetry))\.cjs(\.map)?)$/,
   /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
@@ -78,7 +78,7 @@ const EXPECTED: readonly RegExp[] = [
   /^(package\.json|openclaw\.plugin\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
 ]
 
-describe('what is published', () => {
+describe('the published files', () => {
   test('is the program, its recordings and its documentation', () => {
     expect(paths).toEqual(
       expect.arrayContaining([
@@ -273,7 +273,7 @@ describe('installed in a project', () => {
   })
 })
 
-describe('what is depended on', () => {
+describe('the dependencies', () => {
   test('is one version each, to the letter', () => {
     for (const [name, version] of Object.entries({ ...packageJson.dependencies, ...packageJson.devDependencies })) {
       expect(version, name).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
@@ -287,7 +287,7 @@ describe('what is depended on', () => {
     for (const [path, { integrity }] of packages) if (path !== '') expect(integrity, path).toMatch(/^sha512-/)
   })
 
-  test('is locked as package.json says', () => {
+  test('is locked as in package.json', () => {
     const { '': own } = lock.packages
     expect(own).toMatchObject({ version: packageJson.version, dependencies: packageJson.dependencies })
     expect(own.devDependencies).toEqual(packageJson.devDependencies)

@@ -3,6 +3,7 @@ import { writeTo } from '../delivery/terminal.ts'
 import type { TracedPlugin } from '../guards/host-hooks.ts'
 import type { HostHooksOptions } from '../guards/index.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
+import { LimitedMap } from './base/limited-map.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import { HostForwarder } from './host-forwarder.ts'
 
@@ -68,15 +69,18 @@ export interface Attachment {
 class RunningHost {
   readonly plugin: Plugin
   readonly #forwarder: HostForwarder
-  readonly #newest = new Map<string, number>()
+  readonly #newest = new LimitedMap<string, number>(SCOPES_LIMIT)
   readonly #lines = new UserLines()
   #attachments = 0
-  #hasEnded = false
 
   constructor(host: string, machine: HostMachine, options: PluginOptions) {
     this.plugin = createPlugin({ host, logger: { error: this.#lines.log, warn: this.#lines.log }, ...options })
     this.#forwarder = new HostForwarder(host, machine, this.plugin, this.#lines.log)
-    const endRun = (): void => this.#endRun()
+    let hasEnded = false
+    const endRun = (): void => {
+      if (!hasEnded) this.#forwarder.endRun(Date.now())
+      hasEnded = true
+    }
     // Runs before the plugin's own exit listeners, after which the plugin drops every event.
     process.prependOnceListener('beforeExit', endRun)
     process.prependOnceListener('exit', endRun)
@@ -98,12 +102,6 @@ class RunningHost {
     }
   }
 
-  #endRun(): void {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    this.#forwarder.endRun(Date.now())
-  }
-
   handleEarlyEvent(event: HostEvent): void {
     if (!this.#forwarder.isIgnored(event.event)) this.#forwarder.forwardEvent(event)
   }
@@ -111,15 +109,8 @@ class RunningHost {
   #isNewestAttachment(number: number, scope: string): boolean {
     const newest = this.#newest.get(scope) ?? 0
     if (newest > number) return false
-    if (newest < number) this.#setNewest(scope, number)
+    if (newest < number) this.#newest.refresh(scope, number)
     return true
-  }
-
-  #setNewest(scope: string, number: number): void {
-    this.#newest.delete(scope)
-    this.#newest.set(scope, number)
-    const [oldest] = this.#newest.keys()
-    if (this.#newest.size > SCOPES_LIMIT && oldest !== undefined) this.#newest.delete(oldest)
   }
 
   #guarded<Result>(what: string, run: () => Result): Result | undefined {

@@ -28,10 +28,11 @@ function parseRepaired(text: string): unknown {
   }
 }
 
-export function jsonIn(text: string): unknown {
+/** Parses JSON. @param otherwise the result for text that is not JSON */
+export function jsonIn(text: string, otherwise?: unknown): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined
+    return otherwise
   }
 }

@@ -1,29 +1,29 @@
-import { createAiSdkMachine } from './ai-sdk/events.ts'
-import { createClaudeAgentSdkMachine } from './claude-agent-sdk/events.ts'
-import { createClaudeCodeMachine } from './claude-code/events.ts'
-import { createCodexMachine } from './codex/events.ts'
-import { createCopilotMachine } from './copilot/events.ts'
-import { createCursorMachine } from './cursor/events.ts'
-import { createGeminiMachine } from './gemini/events.ts'
+import { AiSdkMachine } from './ai-sdk/events.ts'
+import { ClaudeAgentSdkMachine } from './claude-agent-sdk/events.ts'
+import { ClaudeCodeMachine } from './claude-code/events.ts'
+import { CodexMachine } from './codex/events.ts'
+import { CopilotMachine } from './copilot/events.ts'
+import { CursorMachine } from './cursor/events.ts'
+import { GeminiMachine } from './gemini/events.ts'
 import type { HostMachine } from './host-event.ts'
-import { createOpenAiAgentsMachine } from './openai-agents/events.ts'
-import { createOpenClawMachine } from './openclaw/events.ts'
-import { createOpencodeMachine } from './opencode/events.ts'
-import { createPiMachine } from './pi/events.ts'
-import { createQwenMachine } from './qwen/events.ts'
+import { OpenAiAgentsMachine } from './openai-agents/events.ts'
+import { OpenClawMachine } from './openclaw/events.ts'
+import { OpencodeMachine } from './opencode/events.ts'
+import { PiMachine } from './pi/events.ts'
+import { QwenMachine } from './qwen/events.ts'
 
 /** Hosts with readable raw events, by the name in their hook records. */
 export const MACHINES: Readonly<Record<string, () => HostMachine>> = {
-  pi: createPiMachine,
-  openclaw: createOpenClawMachine,
-  opencode: createOpencodeMachine,
-  'claude-agent-sdk': createClaudeAgentSdkMachine,
-  'claude-code': createClaudeCodeMachine,
-  'openai-agents': createOpenAiAgentsMachine,
-  'ai-sdk': createAiSdkMachine,
-  codex: createCodexMachine,
-  cursor: createCursorMachine,
-  copilot: createCopilotMachine,
-  gemini: createGeminiMachine,
-  qwen: createQwenMachine,
+  pi: () => new PiMachine(),
+  openclaw: () => new OpenClawMachine(),
+  opencode: () => new OpencodeMachine(),
+  'claude-agent-sdk': () => new ClaudeAgentSdkMachine(),
+  'claude-code': () => new ClaudeCodeMachine(),
+  'openai-agents': () => new OpenAiAgentsMachine(),
+  'ai-sdk': () => new AiSdkMachine(),
+  codex: () => new CodexMachine(),
+  cursor: () => new CursorMachine(),
+  copilot: () => new CopilotMachine(),
+  gemini: () => new GeminiMachine(),
+  qwen: () => new QwenMachine(),
 }

@@ -1,16 +1,20 @@
+import { LimitedMap } from './base/limited-map.ts'
+
 /** Bounds the memory used in a host that runs for weeks. */
 const SESSIONS_LIMIT = 1000
 
-/** A machine's state of each session. Over the limit, the least recently used session is dropped. */
+/**
+ * A machine's state of each session. Over the limit, the least recently used session is dropped without ending its spans: the core
+ * ends those still open, so no turn is lost.
+ */
 export class SessionStates<State> {
-  readonly #states = new Map<string, State>()
+  readonly #states: LimitedMap<string, State>
   readonly #create: (id: string) => State
-  readonly #limit: number
   #newest: { readonly id: string; readonly state: State } | undefined
 
   constructor(create: (id: string) => State, limit: number = SESSIONS_LIMIT) {
     this.#create = create
-    this.#limit = limit
+    this.#states = new LimitedMap(limit)
   }
 
   get size(): number {
@@ -20,11 +24,8 @@ export class SessionStates<State> {
   get(id: string): State {
     // Fast path: consecutive events usually belong to the same session.
     if (this.#newest?.id === id) return this.#newest.state
-    const state = this.#states.get(id) ?? this.#create(id)
+    const state = this.#states.recall(id, () => this.#create(id))
     this.#newest = { id, state }
-    this.#states.delete(id)
-    this.#states.set(id, state)
-    if (this.#states.size > this.#limit) this.#dropOldest()
     return state
   }
 
@@ -39,13 +40,5 @@ export class SessionStates<State> {
 
   values(): State[] {
     return [...this.#states.values()]
-  }
-
-  /** Drops a state without ending its spans: the core ends those still open, so no turn is lost. */
-  #dropOldest(): void {
-    for (const id of this.#states.keys()) {
-      this.#states.delete(id)
-      return
-    }
   }
 }

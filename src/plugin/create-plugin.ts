@@ -4,7 +4,6 @@ import type { Context } from '@opentelemetry/api'
 import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { RunningPlugins } from '../contract/running-plugins.ts'
-import { load } from '../delivery/load-package.ts'
 import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { Core } from '../tracker/core.ts'
@@ -330,8 +329,6 @@ function hasProcessors({ spanProcessors }: Extensions): boolean {
 }
 
 function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void> {
-  load('@opentelemetry/api')
-  yield
   const { loadSteps } = loadCore()
   yield
   yield* loadSteps(config, open)

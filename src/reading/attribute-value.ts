@@ -25,13 +25,9 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A record without a prototype, in which `__proto__` and `constructor` are ordinary keys. */
-function emptyRecord<Value>(): Record<string, Value> {
-  return Object.create(null) as Record<string, Value>
-}
-
 export function readAttributes(pairs: unknown, depth = 0): Attributes {
-  const attributes = emptyRecord<AttributeValue>()
+  // Without a prototype, `__proto__` and `constructor` are ordinary keys.
+  const attributes = Object.create(null) as Record<string, AttributeValue>
   if (!Array.isArray(pairs)) return attributes
   for (const pair of pairs as readonly unknown[]) {
     if (isRecord(pair) && typeof pair['key'] === 'string') attributes[pair['key']] = readAnyValue(pair['value'], depth)

@@ -143,7 +143,7 @@ function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): TextSegme
   const step = first.a ?? first.b
   if (step === undefined) return []
   const { a, b, differences } = first
-  const name = segment(toneOf(step), stepLabel({ ...step, hint: '' }))
+  const name = segment(step.isError ? 'error' : TONES[step.kind], stepLabel({ ...step, hint: '' }))
   const times = kind === 'repeats' ? segment('warn', `×${steps.length}`) : segment('dim', hintOf(first))
   const notes = a && b ? differences.map(each => segment('warn', DIFFERENCE_TEXTS[each](a, b))) : []
   const inside = kind === 'step' && (a === undefined || b === undefined) && step.steps.length > 0
@@ -164,10 +164,6 @@ const TONES: { readonly [Kind in TurnStep['kind']]: Tone } = {
   subagent: 'subagent',
   'side call': 'auxiliary',
   other: 'other',
-}
-
-function toneOf({ kind, isError }: TurnStep): Tone {
-  return isError ? 'error' : TONES[kind]
 }
 
 function figureCells({ a, b }: ComparisonRow, { length, tokens }: Columns): TextSegment[] {

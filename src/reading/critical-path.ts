@@ -1,8 +1,8 @@
 import type { DisplayKind } from './segments.ts'
-import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { namespaceOfTree, type SpanAttributes, walkSpans } from './span-attributes.ts'
 import { isApprovalWait } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
+import type { TraceNode, TraceTree } from './trace-forest.ts'
 
 export interface CriticalPathSection {
   readonly span: StoredSpan
@@ -69,8 +69,8 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
   const parts = new Map<TraceNode, PathPart>()
   const holders = new Map<PathPart, PathPart>()
   const roots: PathPart[] = []
-  for (const { node, parent } of walkTree(tree)) {
-    const part = partOf(node.span, namespace)
+  for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
+    const part = partOf(attributes)
     if (parent === undefined) {
       roots.push(part)
       parts.set(node, part)
@@ -89,9 +89,8 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
   return roots
 }
 
-function partOf(span: StoredSpan, namespace: string): PathPart {
+function partOf({ span, kind }: SpanAttributes): PathPart {
   const endAt = Math.max(span.startAt, span.endAt)
-  const kind = displayKind(new SpanAttributes(span, namespace))
   return {
     span,
     kind,
@@ -110,20 +109,17 @@ function partOf(span: StoredSpan, namespace: string): PathPart {
  * Returns undefined if there is none: a child agent that outlives the turn was never waited for.
  */
 function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart | undefined {
+  const isChildAgent = part.kind === 'subagent' || part.kind === 'session'
   let holder = above
   for (let level = 0; level < MAX_LEVELS; level++) {
     const hasRoom = !isLeaf(holder)
-    if (hasRoom && isChildAgent(part) && !isMostlyIn(part, holder)) part.isBackground = true
+    if (hasRoom && isChildAgent && !isMostlyIn(part, holder)) part.isBackground = true
     const next = holders.get(holder)
     if (hasRoom && (part.isBackground ? part.endAt <= holder.endAt : isMostlyIn(part, holder))) return holder
     if (next === undefined) return part.isBackground ? undefined : holder
     holder = next
   }
   return part.isBackground ? undefined : holder
-}
-
-function isChildAgent({ kind }: PathPart): boolean {
-  return kind === 'subagent' || kind === 'session'
 }
 
 /**

@@ -25,10 +25,6 @@ const WIDE: readonly (readonly [number, number])[] = [
   [0x20000, 0x3fffd],
 ]
 
-function isWide(codePoint: number): boolean {
-  return WIDE.some(([first, last]) => codePoint >= first && codePoint <= last)
-}
-
 /** Two regional indicators make one flag of two cells, so each counts as one. */
 function isRegionalIndicator(codePoint: number): boolean {
   return codePoint >= 0x1f1e6 && codePoint <= 0x1f1ff
@@ -39,7 +35,8 @@ function characterWidth(character: string): number {
   if (codePoint < 0x300) return 1
   if (ZERO.test(character)) return 0
   if (isRegionalIndicator(codePoint)) return 1
-  return isWide(codePoint) || EMOJI.test(character) ? 2 : 1
+  const isWide = WIDE.some(([first, last]) => codePoint >= first && codePoint <= last)
+  return isWide || EMOJI.test(character) ? 2 : 1
 }
 
 export function displayWidth(text: string): number {

@@ -1,8 +1,9 @@
 import { parseJson } from './attribute-value.ts'
 import type { DisplayKind } from './segments.ts'
-import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { type SpanAttributes, walkSpans } from './span-attributes.ts'
+import { isRequest } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
+import type { TraceTree } from './trace-forest.ts'
 import { jsonLine } from './tree-json.ts'
 
 const CATEGORY: { readonly [Kind in DisplayKind]?: string } = {
@@ -30,14 +31,11 @@ interface Line {
 }
 
 function* scopesOf(tree: TraceTree): Generator<Line, void> {
-  const namespace = namespaceOfTree(tree)
   const ends: Line[] = []
-  for (const { node, parent } of walkTree(tree)) {
-    const { span } = node
-    const attributes = new SpanAttributes(span, namespace)
-    const kind = displayKind(attributes)
-    const [startMicros, endMicros] = extent(node)
-    const profile = profileOf(kind, attributes)
+  for (const { parent, attributes } of walkSpans(tree)) {
+    const { span, kind } = attributes
+    const [startMicros, endMicros] = extent(span)
+    const profile = profileOf(attributes)
     const common = {
       kind: 'scope',
       atof_version: '0.1',
@@ -54,9 +52,9 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
       scope_category: 'end',
       timestamp: endMicros,
       data: dataOf(attributes, 'output.value'),
-      category_profile: answeredProfile(profile, kind, attributes),
+      category_profile: answeredProfile(profile, attributes),
     }
-    const metadata = metadataOf(span, kind, attributes)
+    const metadata = metadataOf(attributes)
     yield { micros: startMicros, record: { ...common, ...start, metadata } }
     const outcome = {
       status: span.status,
@@ -71,19 +69,20 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
 }
 
 /** The format requires an end after the start, so an instant span lasts one microsecond. */
-function extent({ span }: TraceNode): [number, number] {
+function extent(span: StoredSpan): [number, number] {
   const start = Math.round(span.startAt * 1000)
   return [start, Math.max(start + 1, Math.round(span.endAt * 1000))]
 }
 
-function profileOf(kind: DisplayKind, attributes: SpanAttributes): object | null {
+function profileOf(attributes: SpanAttributes): object | null {
+  const { kind } = attributes
   if (kind === 'tool') return { tool_call_id: attributes.rawText('gen_ai.tool.call.id', 'tool.id') || null }
-  if (kind !== 'api' && kind !== 'auxiliary') return CATEGORY[kind] === undefined ? { subtype: kind } : null
+  if (!isRequest(kind)) return CATEGORY[kind] === undefined ? { subtype: kind } : null
   return { model_name: attributes.rawText('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') || null }
 }
 
-function answeredProfile(profile: object | null, kind: DisplayKind, attributes: SpanAttributes): object | null {
-  if (kind !== 'api' && kind !== 'auxiliary') return profile
+function answeredProfile(profile: object | null, attributes: SpanAttributes): object | null {
+  if (!isRequest(attributes.kind)) return profile
   const usage = {
     prompt_tokens: attributes.number('gen_ai.usage.input_tokens', 'llm.token_count.prompt'),
     completion_tokens: attributes.number('gen_ai.usage.output_tokens', 'llm.token_count.completion'),
@@ -108,7 +107,8 @@ function outcomeOf(attributes: SpanAttributes): object {
   return { outcome: outcome || undefined }
 }
 
-function metadataOf(span: StoredSpan, kind: DisplayKind, attributes: SpanAttributes): object {
+function metadataOf(attributes: SpanAttributes): object {
+  const { span, kind } = attributes
   return {
     kind,
     agent_name: attributes.rawText('gen_ai.agent.name') || undefined,

@@ -1,7 +1,7 @@
 import { displayText } from './display-text.ts'
-import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { walkSpans } from './span-attributes.ts'
 import { costOf, isRequest, tokensOf } from './span-facts.ts'
-import { type TraceTree, walkTree } from './trace-forest.ts'
+import type { TraceTree } from './trace-forest.ts'
 import { isoInstant } from './tree-json.ts'
 
 const COLUMNS = [
@@ -20,12 +20,9 @@ export function* exportCsv(trees: readonly TraceTree[]): Generator<string, void>
 }
 
 function* rowsOf(tree: TraceTree): Generator<Row, void> {
-  const namespace = namespaceOfTree(tree)
-  for (const { node, depth } of walkTree(tree)) {
-    const { span } = node
-    const attributes = new SpanAttributes(span, namespace)
-    const kind = displayKind(attributes)
-    const tokens = isRequest(kind) ? tokensOf(kind, attributes) : undefined
+  for (const { depth, attributes } of walkSpans(tree)) {
+    const { span, kind } = attributes
+    const tokens = isRequest(kind) ? tokensOf(attributes) : undefined
     yield {
       trace_id: displayText(span.traceId),
       span_id: displayText(span.spanId),

@@ -1,12 +1,11 @@
-import { isRecord } from './attribute-value.ts'
-import { LogLineReader, type NumberedLine } from './line-reader.ts'
+import { isRecord, parseJson } from './attribute-value.ts'
+import { readFileLines } from './line-reader.ts'
 import { lineFilter } from './trace-log.ts'
 
 /**
  * The stored OTLP/JSON lines of some traces, without the spans of other traces. Running spans are not included: they are not
  * written yet.
- * @param onRead receives the number of bytes read; an error it throws ends the reading
- * @throws the error of the file system when a file cannot be read
+ * @param onRead as in `readFileLines`
  */
 export async function* exportOtlp(
   paths: readonly string[],
@@ -14,26 +13,16 @@ export async function* exportOtlp(
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<string, void> {
   const mayHold = lineFilter(traceIds)
-  const exported = (line: NumberedLine | undefined): string | undefined =>
-    line !== undefined && 'text' in line && mayHold(line.text) ? keepTraces(line.text, traceIds) : undefined
   for (const path of paths) {
-    const reader = new LogLineReader(path)
-    for await (const line of reader.readLines(onRead)) {
-      const text = exported(line)
+    for await (const line of readFileLines(path, onRead)) {
+      const text = 'text' in line && mayHold(line.text) ? keepTraces(line.text, traceIds) : undefined
       if (text !== undefined) yield text
     }
-    const rest = exported(reader.readRest())
-    if (rest !== undefined) yield rest
   }
 }
 
 function keepTraces(text: string, traceIds: ReadonlySet<string>): string | undefined {
-  let request: unknown
-  try {
-    request = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const request = parseJson(text)
   const resourceSpans = isRecord(request) ? lists(request['resourceSpans'], 'scopeSpans') : []
   const kept = resourceSpans.flatMap(({ own, inner }) => {
     const scopeSpans = inner.flatMap(scope => {

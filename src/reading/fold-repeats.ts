@@ -1,4 +1,4 @@
-import { displayKind, SpanAttributes } from './span-attributes.ts'
+import { SpanAttributes } from './span-attributes.ts'
 import { factsOf } from './span-facts.ts'
 import { addSums, type SubtreeSum } from './subtree-sums.ts'
 import type { TraceNode } from './trace-forest.ts'
@@ -52,7 +52,7 @@ export function foldRepeats(siblings: readonly TraceNode[], options: FoldOptions
 function keyOf(node: TraceNode, { namespace, sums, pointedAt }: FoldOptions): string | undefined {
   const sum = sums.get(node)
   if (sum === undefined || sum.errorCount > 0 || sum.runningCount > 0 || pointedAt?.has(node)) return undefined
-  if (node.orphan || displayKind(new SpanAttributes(node.span, namespace)) !== 'tool') return undefined
+  if (node.orphan || new SpanAttributes(node.span, namespace).kind !== 'tool') return undefined
   const { name, outcome, marks } = factsOf(node, namespace)
   // A mark applies to this call alone and must stay visible.
   return marks.length > 0 ? undefined : JSON.stringify([name, outcome?.text ?? ''])

@@ -2,7 +2,7 @@
 export function humanDuration(millis: number): string {
   if (!Number.isFinite(millis)) return '?'
   if (millis < 0) return `-${humanDuration(-millis)}`
-  if (millis < 9.95) return `${trimZero(millis.toFixed(1))} ms`
+  if (millis < 9.95) return `${millis.toFixed(1).replace(/\.0$/, '')} ms`
   if (millis < 999.5) return `${Math.round(millis)} ms`
   // Rounded to whole milliseconds first: the difference of two large floats is 2449.9998 and must not read shorter than 2450.
   if (millis < 59_950) return `${(Math.round(millis) / 1000).toFixed(1)} s`
@@ -21,10 +21,6 @@ export function humanAge(millis: number): string {
 
 function twoUnits(amount: number, perUnit: number, unit: string, rest: string): string {
   return `${Math.floor(amount / perUnit)} ${unit} ${String(amount % perUnit).padStart(2, '0')} ${rest}`
-}
-
-function trimZero(figure: string): string {
-  return figure.endsWith('.0') ? figure.slice(0, -2) : figure
 }
 
 export function humanCount(count: number): string {

@@ -91,3 +91,19 @@ export class LogLineReader {
     this.#splitter = new LineSplitter(this.#maxBytes)
   }
 }
+
+/**
+ * Reads all lines of a file, including one without a line end.
+ *
+ * @param onRead receives the number of bytes read; an error it throws ends the reading
+ * @throws the error of the file system when the file cannot be read
+ */
+export async function* readFileLines(
+  path: string,
+  onRead?: (bytes: number) => void,
+): AsyncGenerator<NumberedLine, void> {
+  const reader = new LogLineReader(path)
+  yield* reader.readLines(onRead)
+  const rest = reader.readRest()
+  if (rest !== undefined) yield rest
+}

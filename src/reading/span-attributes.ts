@@ -1,7 +1,7 @@
 import { displayText } from './display-text.ts'
 import type { DisplayKind } from './segments.ts'
 import type { StoredSpan } from './stored-span.ts'
-import type { TraceTree } from './trace-forest.ts'
+import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
 export const DEFAULT_NAMESPACE = 'hermes'
 
@@ -9,10 +9,16 @@ export const DEFAULT_NAMESPACE = 'hermes'
 export class SpanAttributes {
   readonly span: StoredSpan
   readonly #namespace: string
+  #kind: DisplayKind | undefined
 
   constructor(span: StoredSpan, namespace: string) {
     this.span = span
     this.#namespace = namespace
+  }
+
+  get kind(): DisplayKind {
+    this.#kind ??= displayKind(this)
+    return this.#kind
   }
 
   text(...names: readonly string[]): string {
@@ -80,6 +86,14 @@ export function namespaceOfTree(tree: TraceTree): string {
   return DEFAULT_NAMESPACE
 }
 
+/** Walks the spans of a tree, outer ones first, with their attributes. */
+export function* walkSpans(
+  tree: TraceTree,
+  namespace: string = namespaceOfTree(tree),
+): Generator<TreeStep & { readonly attributes: SpanAttributes }, void> {
+  for (const step of walkTree(tree)) yield { ...step, attributes: new SpanAttributes(step.node.span, namespace) }
+}
+
 const OWN_KINDS: ReadonlySet<string> = new Set<DisplayKind>([
   'session',
   'llm',
@@ -106,7 +120,7 @@ const FOREIGN_KINDS: ReadonlyMap<string, DisplayKind> = new Map([
   ['execute_tool', 'tool'],
 ])
 
-export function displayKind(attributes: SpanAttributes): DisplayKind {
+function displayKind(attributes: SpanAttributes): DisplayKind {
   const own = attributes.text('.span.kind')
   if (OWN_KINDS.has(own)) return own as DisplayKind
   const operation = FOREIGN_KINDS.get(attributes.text('gen_ai.operation.name'))

@@ -1,7 +1,7 @@
 import { displayText } from './display-text.ts'
 import { humanCount } from './human-figures.ts'
 import { type DisplayKind, segment, type TextSegment, type Tone } from './segments.ts'
-import { displayKind, SpanAttributes } from './span-attributes.ts'
+import { SpanAttributes } from './span-attributes.ts'
 import { outcomeOf } from './span-outcome.ts'
 import type { StoredSpan } from './stored-span.ts'
 import type { TraceNode } from './trace-forest.ts'
@@ -28,16 +28,16 @@ export interface SpanFacts {
 export function factsOf(node: TraceNode, namespace: string): SpanFacts {
   const { span } = node
   const attributes = new SpanAttributes(span, namespace)
-  const kind = displayKind(attributes)
+  const { kind } = attributes
   return {
     kind,
     name: displayText(span.name) || '(no name)',
     attempt: attemptOf(attributes),
-    hint: hintOf(kind, attributes),
+    hint: hintOf(attributes),
     durationMillis: span.endAt - span.startAt,
-    tokens: tokensOf(kind, attributes),
+    tokens: tokensOf(attributes),
     cost: isRequest(kind) ? costOf(attributes) : undefined,
-    outcome: outcomeOf(kind, attributes),
+    outcome: outcomeOf(attributes),
     marks: marksOf(node, attributes),
     isError: span.status === 'error',
   }
@@ -62,8 +62,8 @@ const HINT_NAMES: { readonly [Kind in DisplayKind]: readonly string[] } = {
   other: [],
 }
 
-function hintOf(kind: DisplayKind, attributes: SpanAttributes): string {
-  const { span } = attributes
+function hintOf(attributes: SpanAttributes): string {
+  const { span, kind } = attributes
   const isOfRequest = isRequest(kind)
   if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
   const hint = attributes.text(...HINT_NAMES[kind])
@@ -89,8 +89,8 @@ export function costOf(attributes: SpanAttributes): number | undefined {
 }
 
 /** A session has its turn's totals, under names that backends do not add up a second time. */
-export function tokensOf(kind: DisplayKind, attributes: SpanAttributes): Tokens | undefined {
-  const own = kind === 'session'
+export function tokensOf(attributes: SpanAttributes): Tokens | undefined {
+  const own = attributes.kind === 'session'
   const input = attributes.number(own ? '.turn.tokens.input' : 'gen_ai.usage.input_tokens', 'llm.token_count.prompt')
   const output = attributes.number(
     own ? '.turn.tokens.output' : 'gen_ai.usage.output_tokens',
@@ -102,16 +102,13 @@ export function tokensOf(kind: DisplayKind, attributes: SpanAttributes): Tokens 
 function marksOf(node: TraceNode, attributes: SpanAttributes): TextSegment[] {
   const marks: (readonly [Tone, string])[] = [
     ['warn', prefixed('! ', attributes.text('.span.incomplete'))],
-    ['warn', node.orphan ? orphanText(node) : ''],
+    ['warn', node.orphan && node.awaiting ? '… parent running' : ''],
+    ['warn', node.orphan && !node.awaiting ? '? parent missing' : ''],
     ['dim', node.elsewhere ? '↑ parent elsewhere' : ''],
     ['dim', attributes.isTrue('.span.retroactive') ? '~ retroactive' : ''],
     ['dim', prefixed('? ', attributes.text('.correlation'))],
   ]
   return marks.filter(([, text]) => text !== '').map(([tone, text]) => segment(tone, text))
-}
-
-function orphanText({ awaiting }: TraceNode): string {
-  return awaiting ? '… parent running' : '? parent missing'
 }
 
 function prefixed(prefix: string, text: string): string {
@@ -123,7 +120,7 @@ const GUARDIAN = { choices: new Set(['escalated', 'smart_approve']), surface: 's
 
 export function isApprovalWait(span: StoredSpan, namespace: string): boolean {
   const attributes = new SpanAttributes(span, namespace)
-  if (displayKind(attributes) !== 'approval') return false
+  if (attributes.kind !== 'approval') return false
   if (attributes.text('.approval.surface') === GUARDIAN.surface) return false
   return !GUARDIAN.choices.has(attributes.text('.approval.choice'))
 }

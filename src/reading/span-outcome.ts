@@ -22,11 +22,11 @@ function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[
   return words.map(word => [word, tone] as const)
 }
 
-export function outcomeOf(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
+export function outcomeOf(attributes: SpanAttributes): TextSegment | undefined {
   if (attributes.span.running === true) return segment('warn', 'running')
-  const decided = controlOutcome(kind, attributes)
+  const decided = controlOutcome(attributes)
   if (decided !== undefined) return decided
-  const word = OUTCOMES[kind](attributes)
+  const word = OUTCOMES[attributes.kind](attributes)
   if (attributes.span.status === 'error') return segment('error', errorText(attributes, word))
   return word === '' ? undefined : segment(WORDS.get(word.toLowerCase()) ?? 'dim', word)
 }
@@ -75,9 +75,9 @@ const VERDICTS: ReadonlyMap<string, VerdictWords> = new Map<string, VerdictWords
   ['failed', { tone: 'error', action: 'ran' }],
 ])
 
-export function controlOutcome(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
-  if (kind === 'tool') return blockOf(attributes)
-  return kind === 'hook' ? verdictOf(attributes) : undefined
+export function controlOutcome(attributes: SpanAttributes): TextSegment | undefined {
+  if (attributes.kind === 'tool') return blockOf(attributes)
+  return attributes.kind === 'hook' ? verdictOf(attributes) : undefined
 }
 
 /** A tool with an outcome of its own was not blocked, even if a hook asked for it. */

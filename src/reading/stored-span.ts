@@ -1,5 +1,5 @@
-import { type Attributes, isRecord, readAttributes } from './attribute-value.ts'
-import { LogLineReader, type NumberedLine } from './line-reader.ts'
+import { type Attributes, isRecord, parseJson, readAttributes } from './attribute-value.ts'
+import { type NumberedLine, readFileLines } from './line-reader.ts'
 
 export type { Attributes } from './attribute-value.ts'
 
@@ -111,20 +111,15 @@ function readSpans(request: Record<string, unknown>): StoredSpan[] {
 
 /**
  * Reads a file of OTLP/JSON lines, one line at a time. Unreadable lines are reported and skipped. Lines for whose text
- * `mayMatter` returns false are not parsed. `onRead` receives the number of bytes read; an error it throws ends the reading.
- *
- * @throws the error of the file system when the file cannot be read
+ * `mayMatter` returns false are not parsed. `onRead` is that of `readFileLines`.
  */
 export async function* readTraceFile(
   path: string,
   mayMatter: (line: string) => boolean = () => true,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<TraceFileEntry, void> {
-  const reader = new LogLineReader(path)
-  for await (const line of reader.readLines(onRead))
+  for await (const line of readFileLines(path, onRead))
     if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
-  const rest = reader.readRest()
-  if (rest !== undefined && ('problem' in rest || mayMatter(rest.text))) yield readEntry(rest)
 }
 
 export function readEntry(line: NumberedLine): TraceFileEntry {
@@ -139,12 +134,8 @@ export function readEntry(line: NumberedLine): TraceFileEntry {
 }
 
 function parseObject(line: string): Record<string, unknown> {
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    throw new ExportLineError('not valid JSON')
-  }
+  const value = parseJson(line)
+  if (value === undefined) throw new ExportLineError('not valid JSON')
   if (!isRecord(value)) throw new ExportLineError('not a JSON object')
   return value
 }
@@ -234,7 +225,7 @@ function readEnum<Name extends string>(value: unknown, names: readonly Name[], p
 }
 
 /** Nanoseconds do not fit into a double. They are divided as integers, so that round milliseconds stay round. */
-function readTime(nanos: unknown): number | undefined {
+export function readTime(nanos: unknown): number | undefined {
   const digits = typeof nanos === 'number' && Number.isInteger(nanos) ? BigInt(nanos).toString() : nanos
   if (typeof digits !== 'string' || !/^\d{1,20}$/.test(digits)) return undefined
   const whole = BigInt(digits)

@@ -1,6 +1,6 @@
-import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { type SpanAttributes, walkSpans } from './span-attributes.ts'
 import { costOf, isRequest, tokensOf } from './span-facts.ts'
-import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
+import type { TraceNode, TraceTree } from './trace-forest.ts'
 
 export interface SubtreeSum {
   readonly spanCount: number
@@ -15,10 +15,9 @@ export interface SubtreeSum {
 }
 
 export function subtreeSums(tree: TraceTree): ReadonlyMap<TraceNode, SubtreeSum> {
-  const namespace = namespaceOfTree(tree)
   const sums = new Map<TraceNode, SubtreeSum>()
-  const steps = [...walkTree(tree)]
-  for (const { node } of steps) sums.set(node, ownSum(node, namespace))
+  const steps = [...walkSpans(tree)]
+  for (const { node, attributes } of steps) sums.set(node, ownSum(attributes))
   // Reversed, so that each sum is complete before it is added to the parent's.
   for (const { node, parent } of steps.reverse()) {
     const [whole, part] = [parent && sums.get(parent.node), sums.get(node)]
@@ -27,10 +26,9 @@ export function subtreeSums(tree: TraceTree): ReadonlyMap<TraceNode, SubtreeSum>
   return sums
 }
 
-function ownSum({ span }: TraceNode, namespace: string): SubtreeSum {
-  const attributes = new SpanAttributes(span, namespace)
-  const kind = displayKind(attributes)
-  const tokens = isRequest(kind) ? tokensOf(kind, attributes) : undefined
+function ownSum(attributes: SpanAttributes): SubtreeSum {
+  const { span, kind } = attributes
+  const tokens = isRequest(kind) ? tokensOf(attributes) : undefined
   return {
     spanCount: 1,
     errorCount: span.status === 'error' ? 1 : 0,

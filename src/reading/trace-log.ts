@@ -39,12 +39,7 @@ function noDirectory(error: NodeJS.ErrnoException): string[] {
   throw error
 }
 
-interface DatedFile {
-  readonly path: string
-  readonly at: number
-}
-
-async function modifiedFile(path: string): Promise<DatedFile | undefined> {
+async function modifiedFile(path: string): Promise<{ path: string; at: number } | undefined> {
   const found = await stat(path).catch(() => undefined)
   return found?.isFile() === true ? { path, at: found.mtimeMs } : undefined
 }
@@ -95,7 +90,9 @@ export async function selectTraces(
       }
     }
   }
-  const matching = [...notes].filter(([, note]) => matcher.isMet(note.met) && isSince(note, sinceAt)).sort(byStart)
+  const matching = [...notes]
+    .filter(([, note]) => matcher.isMet(note.met) && isSince(note, sinceAt))
+    .sort(([, a], [, b]) => a.startAt - b.startAt)
   const newest = matching.slice(Math.max(0, matching.length - query.last))
   const older = matching.slice(0, matching.length - newest.length).filter(([, { open }]) => open !== undefined)
   const running = older.sort(([, a], [, b]) => b.endAt - a.endAt).slice(0, MAX_RUNNING)
@@ -129,10 +126,6 @@ function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, 
 /** A span noted as running may end in a later line, so this is known only at the end. */
 function isSince({ endAt, open }: TraceNote, sinceAt: number | undefined): boolean {
   return sinceAt === undefined || endAt >= sinceAt || open !== undefined
-}
-
-function byStart([, a]: readonly [string, TraceNote], [, b]: readonly [string, TraceNote]): number {
-  return a.startAt - b.startAt
 }
 
 function extentOf(notes: Iterable<TraceNote>): Extent | undefined {

@@ -1,9 +1,8 @@
-import type { DisplayKind, TextSegment } from './segments.ts'
-import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { TextSegment } from './segments.ts'
+import { namespaceOfTree, SpanAttributes, walkSpans } from './span-attributes.ts'
 import { costOf, isRequest, type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
-import type { StoredSpan } from './stored-span.ts'
-import { type TraceNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
+import type { TraceNode, TraceTree } from './trace-forest.ts'
 
 export interface TraceSummary {
   readonly agent: string
@@ -35,9 +34,7 @@ export function summarize(tree: TraceTree): TraceSummary {
   const main = mainRoot(tree)
   const isWhole = tree.roots.filter(root => root.elsewhere).length <= 1
   const attributes = main && new SpanAttributes(main.span, namespace)
-  const kind = attributes && displayKind(attributes)
-  const { input, output, subagentTokens, auxiliaryTokens, ...costs } = addRequests(tree, namespace)
-  const runningCount = count(tree, span => span.running === true)
+  const { input, output, subagentTokens, auxiliaryTokens, errorCount, runningCount, ...costs } = sumsOf(tree, namespace)
   return {
     agent: attributes?.text('gen_ai.agent.name', '.host') ?? '',
     sessionId: attributes?.text('session.id', '.session.id', 'gen_ai.conversation.id') ?? '',
@@ -46,13 +43,13 @@ export function summarize(tree: TraceTree): TraceSummary {
     model: attributes?.text('gen_ai.request.model', 'llm.model_name') ?? '',
     startAt: tree.startAt,
     durationMillis: main === undefined || !isWhole ? tree.endAt - tree.startAt : main.span.endAt - main.span.startAt,
-    tokens: input + output > 0 ? { input, output } : attributes && kind && tokensOf(kind, attributes),
+    tokens: input + output > 0 ? { input, output } : attributes && tokensOf(attributes),
     subagentTokens,
     auxiliaryTokens,
     cost: costs.paidCount > 0 ? costs : (costOfRoot(attributes) ?? costs),
-    outcome: isWhole && attributes && kind ? outcomeOf(kind, attributes) : undefined,
+    outcome: isWhole && attributes ? outcomeOf(attributes) : undefined,
     spanCount: tree.spanCount,
-    errorCount: count(tree, span => span.status === 'error'),
+    errorCount,
     runningCount,
     silentMillis: runningCount === 0 ? 0 : tree.endAt - tree.lastAt,
   }
@@ -63,22 +60,18 @@ export function mainRoot(tree: TraceTree): TraceNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }
 
-function count(tree: TraceTree, isCounted: (span: StoredSpan) => boolean): number {
-  let found = 0
-  for (const { node } of walkTree(tree)) if (isCounted(node.span)) found += 1
-  return found
-}
-
-/** Only requests are added up: our outer spans have sums, and other producers repeat usage there. */
-function addRequests(tree: TraceTree, namespace: string) {
-  const sums = { input: 0, output: 0, subagentTokens: 0, auxiliaryTokens: 0, dollars: 0, paidCount: 0, unknownCount: 0 }
-  const subagents = new Set<TreeStep>()
-  for (const step of walkTree(tree)) {
-    const attributes = new SpanAttributes(step.node.span, namespace)
-    const kind = displayKind(attributes)
-    if (isSubagents(step, subagents, kind, attributes)) subagents.add(step)
+/** Only the usage of requests is added up: our outer spans have sums, and other producers repeat usage there. */
+function sumsOf(tree: TraceTree, namespace: string) {
+  const tokenSums = { input: 0, output: 0, subagentTokens: 0, auxiliaryTokens: 0 }
+  const sums = { ...tokenSums, dollars: 0, paidCount: 0, unknownCount: 0, errorCount: 0, runningCount: 0 }
+  const subagents = new Set<TraceNode>()
+  for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
+    const { span, kind } = attributes
+    if (span.status === 'error') sums.errorCount += 1
+    if (span.running === true) sums.runningCount += 1
+    if (parent !== undefined && (subagents.has(parent.node) || isSubagent(attributes))) subagents.add(node)
     if (!isRequest(kind)) continue
-    const tokens = tokensOf(kind, attributes)
+    const tokens = tokensOf(attributes)
     const cost = costOf(attributes)
     if (cost !== undefined) sums.paidCount += 1
     else if (tokens !== undefined) sums.unknownCount += 1
@@ -87,7 +80,7 @@ function addRequests(tree: TraceTree, namespace: string) {
     const { input = 0, output = 0 } = tokens
     sums.input += input
     sums.output += output
-    if (subagents.has(step)) sums.subagentTokens += input + output
+    if (subagents.has(node)) sums.subagentTokens += input + output
     else if (kind === 'auxiliary') sums.auxiliaryTokens += input + output
   }
   return sums
@@ -98,14 +91,6 @@ function costOfRoot(attributes: SpanAttributes | undefined): KnownCost | undefin
   return dollars === undefined ? undefined : { dollars, paidCount: 1, unknownCount: 0 }
 }
 
-function isSubagents(
-  { parent }: TreeStep,
-  subagents: ReadonlySet<TreeStep>,
-  kind: DisplayKind,
-  attributes: SpanAttributes,
-): boolean {
-  if (parent === undefined) return false
-  return (
-    subagents.has(parent) || kind === 'subagent' || (kind === 'session' && attributes.isTrue('.session.is_subagent'))
-  )
+function isSubagent(attributes: SpanAttributes): boolean {
+  return attributes.kind === 'subagent' || (attributes.kind === 'session' && attributes.isTrue('.session.is_subagent'))
 }

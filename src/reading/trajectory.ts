@@ -1,7 +1,6 @@
 import { parseJson } from './attribute-value.ts'
-import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { type SpanAttributes, walkSpans } from './span-attributes.ts'
 import type { TraceNode, TraceTree } from './trace-forest.ts'
-import { walkTree } from './trace-forest.ts'
 
 /** The activity of an agent in a session, in the shape of evaluation and training formats: turns, requests and tool calls. */
 export interface Trajectory {
@@ -50,38 +49,32 @@ export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory
 }
 
 function addTree(sessions: Trajectory[], tree: TraceTree): void {
-  const namespace = namespaceOfTree(tree)
   const places = new Map<TraceNode, TrajectoryPosition>()
-  for (const { node, parent } of walkTree(tree)) {
+  for (const { node, parent, attributes } of walkSpans(tree)) {
     const above = (parent && places.get(parent.node)) ?? NOWHERE
-    places.set(node, positionOf(new SpanAttributes(node.span, namespace), above, sessions))
+    places.set(node, positionOf(attributes, above, sessions))
   }
 }
 
 function positionOf(span: SpanAttributes, above: TrajectoryPosition, sessions: Trajectory[]): TrajectoryPosition {
-  const kind = displayKind(span)
-  if (kind === 'session' || above.turn === undefined) {
+  if (span.kind === 'session' || above.turn === undefined) {
     const turn = turnOf(span)
     // A trace without an agent: its root becomes the turn, so that the spans below it are kept.
     ownerOf(span, above, sessions).turns.push(turn)
     const place = { turn, request: undefined, call: undefined }
-    return kind === 'session' ? place : (positionInTurn(span, kind, place) ?? place)
+    return span.kind === 'session' ? place : (positionInTurn(span, place) ?? place)
   }
-  return positionInTurn(span, kind, above) ?? above
+  return positionInTurn(span, above) ?? above
 }
 
-function positionInTurn(
-  span: SpanAttributes,
-  kind: string,
-  { turn, request }: TrajectoryPosition,
-): TrajectoryPosition | undefined {
+function positionInTurn(span: SpanAttributes, { turn, request }: TrajectoryPosition): TrajectoryPosition | undefined {
   if (turn === undefined) return undefined
-  if (kind === 'api') {
+  if (span.kind === 'api') {
     const begun = { span, failed: span.span.status === 'error', calls: [] }
     turn.requests.push(begun)
     return { turn, request: begun, call: undefined }
   }
-  if (kind !== 'tool') return undefined
+  if (span.kind !== 'tool') return undefined
   const call = callOf(span)
   // Some agents put tools beside the requests. Then the last answer before the tool asked for it.
   const asking = request ?? turn.requests.findLast(({ failed }) => !failed)

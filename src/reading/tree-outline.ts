@@ -1,8 +1,8 @@
 import type { AttributeValue } from './attribute-value.ts'
 import { displayText } from './display-text.ts'
 import { humanDuration } from './human-figures.ts'
-import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
-import { type TraceNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
+import { type SpanAttributes, walkSpans } from './span-attributes.ts'
+import type { TraceNode, TraceTree, TreeStep } from './trace-forest.ts'
 
 /** The content of a trace drawn as text. */
 export interface OutlineOptions {
@@ -29,21 +29,23 @@ const MAX_INDENT = 100
  *     tool.terminal UNSET (incomplete: turn_ended) [hermes.tool.command=ls]
  */
 export function outline(tree: TraceTree, options: OutlineOptions = {}): string {
-  const namespace = options.namespace ?? namespaceOfTree(tree)
-  return Array.from(walkTree(tree), step => indentOf(step) + spanText(step.node, namespace, options)).join('\n')
+  return Array.from(
+    walkSpans(tree, options.namespace),
+    step => indentOf(step) + spanText(step.node, step.attributes, options),
+  ).join('\n')
 }
 
 function indentOf({ depth }: TreeStep): string {
   return depth <= MAX_INDENT ? '  '.repeat(depth) : `${'  '.repeat(MAX_INDENT)}(level ${depth}) `
 }
 
-function spanText(node: TraceNode, namespace: string, options: OutlineOptions): string {
+function spanText(node: TraceNode, attributes: SpanAttributes, options: OutlineOptions): string {
   const { span } = node
   const parts = [
     displayText(span.name),
-    (options.status ?? true) ? statusText(new SpanAttributes(span, namespace)) : '',
+    (options.status ?? true) ? statusText(attributes) : '',
     options.durations === true ? humanDuration(span.endAt - span.startAt) : '',
-    ...flags(node, new SpanAttributes(span, namespace)),
+    ...flags(node, attributes),
     attributesText(node, options.attributes ?? []),
   ]
   return parts.filter(part => part !== '').join(' ')

@@ -1,10 +1,10 @@
 import { argumentLines } from './argument-lines.ts'
 import { displayText } from './display-text.ts'
 import type { DisplayKind, TextSegment } from './segments.ts'
-import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { namespaceOfTree, type SpanAttributes, walkSpans } from './span-attributes.ts'
 import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
+import type { TraceNode, TraceTree } from './trace-forest.ts'
 
 export type StepKind = 'turn' | 'request' | 'tool' | 'subagent' | 'side call' | 'other'
 
@@ -64,10 +64,9 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
   const turns: GrowingStep[] = []
   const all: GrowingStep[] = []
   const within = new Map<TraceNode, GrowingStep>()
-  for (const { node, parent } of walkTree(tree)) {
+  for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
     const outer = parent && within.get(parent.node)
-    const attributes = new SpanAttributes(node.span, namespace)
-    const kind = displayKind(attributes)
+    const { kind } = attributes
     const stepKind = outer === undefined ? 'turn' : STEP_KINDS[kind]
     if (outer !== undefined && stepKind === undefined) {
       within.set(node, outer)
@@ -108,9 +107,8 @@ function addAttempt(step: GrowingStep, node: TraceNode, attributes: SpanAttribut
 }
 
 function addUsage(step: GrowingStep, attributes: SpanAttributes): void {
-  const kind = displayKind(attributes)
-  if (!isRequest(kind)) return
-  const { input = 0, output = 0 } = tokensOf(kind, attributes) ?? {}
+  if (!isRequest(attributes.kind)) return
+  const { input = 0, output = 0 } = tokensOf(attributes) ?? {}
   step.inputTokens += input
   step.outputTokens += output
   step.cost += costOf(attributes) ?? 0

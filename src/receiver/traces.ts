@@ -1,5 +1,7 @@
 import type { TelemetrySpan } from '../agents/receiver-adapter.ts'
 import { elementsOf, numberOf, peek, textOf } from '../contract/foreign.ts'
+import { readAttributes } from '../reading/attribute-value.ts'
+import { readTime } from '../reading/stored-span.ts'
 import { parseBody } from './body.ts'
 import { type MessageFields, readProtobuf } from './protobuf.ts'
 
@@ -30,11 +32,6 @@ const RESOURCE_SPANS: MessageFields = {
 }
 const REQUEST: MessageFields = { 1: ['resourceSpans', RESOURCE_SPANS, true] }
 
-const ATTRIBUTES_LIMIT = 1000
-const ELEMENTS_LIMIT = 100
-/** Digits of nanoseconds below a millisecond. */
-const NANO_DIGITS = 6
-
 export interface Traces {
   readonly spans: readonly TelemetrySpan[]
   readonly others: number
@@ -56,7 +53,7 @@ export function readTraces(
   const spans: TelemetrySpan[] = []
   let others = 0
   for (const group of requests.flatMap(request => all(peek(request, 'resourceSpans')))) {
-    const service = attributesIn(peek(group, 'resource'))['service.name']
+    const service = readAttributes(peek(peek(group, 'resource'), 'attributes'))['service.name']
     for (const scoped of all(peek(group, 'scopeSpans'))) {
       const made = all(peek(scoped, 'spans'))
       const isWanted = [service, peek(peek(scoped, 'scope'), 'name')].some(name => services.includes(name as string))
@@ -80,36 +77,9 @@ function spanOf(span: unknown): TelemetrySpan {
     spanId: textOf(peek(span, 'spanId')),
     parentSpanId: textOf(peek(span, 'parentSpanId')),
     kind: numberOf(peek(span, 'kind')),
-    startAt: millisOf(peek(span, 'startTimeUnixNano')),
-    endAt: millisOf(peek(span, 'endTimeUnixNano')),
+    startAt: readTime(String(peek(span, 'startTimeUnixNano'))),
+    endAt: readTime(String(peek(span, 'endTimeUnixNano'))),
     statusCode: numberOf(peek(peek(span, 'status'), 'code')),
-    attributes: attributesIn(span),
+    attributes: readAttributes(peek(span, 'attributes')),
   }
-}
-
-/** Split in two: as a single number it would not be exact. */
-function millisOf(nanos: unknown): number | undefined {
-  const text = String(nanos)
-  if (!/^\d{1,20}$/.test(text)) return undefined
-  return Number(text.slice(0, -NANO_DIGITS)) + Number(text.slice(-NANO_DIGITS)) / 10 ** NANO_DIGITS
-}
-
-function attributesIn(holder: unknown): Record<string, unknown> {
-  const entries = elementsOf(peek(holder, 'attributes'), ATTRIBUTES_LIMIT).map(attribute => [
-    String(peek(attribute, 'key')),
-    plainOf(peek(attribute, 'value')),
-  ])
-  return Object.fromEntries(entries) as Record<string, unknown>
-}
-
-/** Nested lists and maps are not read: no consumer needs them. */
-function plainOf(value: unknown): unknown {
-  const list = peek(value, 'arrayValue')
-  return list === undefined ? scalarOf(value) : elementsOf(peek(list, 'values'), ELEMENTS_LIMIT).map(scalarOf)
-}
-
-function scalarOf(value: unknown): unknown {
-  // OTLP's JSON encodes integers as strings.
-  const integer = numberOf(peek(value, 'intValue'))
-  return peek(value, 'stringValue') ?? peek(value, 'boolValue') ?? integer ?? numberOf(peek(value, 'doubleValue'))
 }

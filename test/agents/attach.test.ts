@@ -33,7 +33,7 @@ function linesOf(attachment: ReturnType<typeof attachHost>): string[] {
   return lines
 }
 
-describe('an event that says nothing', () => {
+describe('an event without data', () => {
   test('is neither built nor counted as ignored', () => {
     const accept = vi.fn(() => undefined)
     const attachment = attachHost('pi', () => ({ ...createMachine(), accept }), OPTIONS)

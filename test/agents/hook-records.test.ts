@@ -27,7 +27,7 @@ test('dates a record without a time like its delivery', () => {
   expect(recordsOf({ hook: 'on_session_end', payload: {} })).toEqual([{ hook: 'on_session_end', at: AT, payload: {} }])
 })
 
-test('counts what is not a record as ignored', () => {
+test('counts everything but records as ignored', () => {
   const unreadable = { hook: 'unreadable', at: AT }
   expect(recordsOf(['text', null, 7, { payload: {} }])).toEqual([
     unreadable,

@@ -32,7 +32,7 @@ const shell = { tool_name: 'Shell', tool_input: { command: 'ls' }, tool_use_id: 
 
 test.each([
   ['the hook for all tools first', ['preToolUse', 'beforeShellExecution', 'afterShellExecution', 'postToolUse']],
-  ['that of its kind first', ['beforeShellExecution', 'preToolUse', 'afterShellExecution', 'postToolUse']],
+  ['the hook of its kind first', ['beforeShellExecution', 'preToolUse', 'afterShellExecution', 'postToolUse']],
   ['ended by that of its kind last', ['preToolUse', 'beforeShellExecution', 'postToolUse', 'afterShellExecution']],
 ])("merges a call of Cursor's that two kinds of hooks report: %s", async (_, order) => {
   const fields = { ...shell, tool_output: 'ok', command: 'ls', output: 'ok' }

@@ -48,7 +48,7 @@ describe.each(PAGES)('docs/agents/%s.md', page => {
     expect(blocks(text, 'sh')).toContain('npx hookspan tree\n')
   })
 
-  test('has no tree of which nobody knows where it comes from', () => {
+  test('has no tree without a capture', () => {
     expect(blocks(text).filter(body => body.includes('└─'))).toEqual(trees.map(({ body }) => body))
   })
 

@@ -133,7 +133,7 @@ describe('hookspan demo', () => {
     expect(path.gapMillis).toBeLessThan(500)
   })
 
-  test('says in one line each where they are and what to do next', async () => {
+  test('reports in one line each their place and the next step', async () => {
     const { stdout } = await demo()
     expect(stdout.split('\n').slice(-7)).toEqual([
       `Stored in ${storedFiles()[0]}; nothing has left this machine.`,
@@ -146,7 +146,7 @@ describe('hookspan demo', () => {
     ])
   })
 
-  test('does not ask for what has just been done', async () => {
+  test('does not suggest a step that has just been done', async () => {
     const sink = await OtlpSink.start()
     const args = ['--backend', `jaeger=${sink.url}`]
     const { code, stdout } = await demo(args)
@@ -183,7 +183,7 @@ describe('--backend', () => {
     await sink.stop()
   })
 
-  test('takes the place of the configured ones, which get them otherwise', async () => {
+  test('replaces the configured ones, which get them otherwise', async () => {
     const [named, configured] = [await OtlpSink.start(), await OtlpSink.start()]
     const env = { HOOKSPAN_BACKENDS: `jaeger=${configured.url}` }
     await demo(['--backend', `otlp=${named.url}`], { env })
@@ -308,8 +308,8 @@ describe('colours and width', () => {
   test.each<[string, FakeProcess]>([
     ['a narrow terminal', { columns: 60, env: { NO_COLOR: '1' } }],
     ['a pipe with COLUMNS', { env: { COLUMNS: '60' } }],
-    ['a terminal that says it has no columns, with COLUMNS', { columns: 0, env: { NO_COLOR: '1', COLUMNS: '60' } }],
-  ])('%s', async (_what, given) => {
+    ['a terminal that reports no columns, with COLUMNS', { columns: 0, env: { NO_COLOR: '1', COLUMNS: '60' } }],
+  ])('fits %s', async (_what, given) => {
     const { stdout } = await demo([], given)
     const [drawn = ''] = stdout.split('\nStored in')
     expect(Math.max(...drawn.split('\n').map(displayWidth))).toBe(60)

@@ -32,7 +32,7 @@ describe('hookspan', () => {
     expect(await hookspan('echo')).toEqual({ code: 1, stdout: '', stderr: '' })
   })
 
-  test('tells its commands', async () => {
+  test('lists its commands', async () => {
     const { code, stdout } = await hookspan('--help')
     expect(code).toBe(0)
     expect(stdout).toContain('  echo           say it again\n  replay         play\n')
@@ -83,7 +83,7 @@ describe('hookspan', () => {
     expect(await hookspan(...args)).toEqual({ code: 2, stdout: '', stderr: `hookspan: ${message}\n` })
   })
 
-  test('tells an error in one line', async () => {
+  test('reports an error in one line', async () => {
     expect(await hookspan('echo', 'boom')).toEqual({ code: 1, stdout: '', stderr: 'hookspan echo: it broke\n' })
     expect(await hookspan('replay')).toEqual({ code: 1, stdout: '', stderr: 'hookspan replay: not loaded\n' })
   })

@@ -100,7 +100,7 @@ describe('pending and dropped spans', () => {
     ])
   })
 
-  test('losses of the last seven days, with their reason', async () => {
+  test('lists losses of the last seven days, with their reason', async () => {
     putLoss(NOW - 8 * 86_400_000, 1000)
     putLoss(NOW - 3_600_000, 5)
     putLoss(NOW - 7_200_000, 7)
@@ -199,7 +199,7 @@ describe('--json', () => {
 })
 
 describe('on a terminal', () => {
-  test('marks have colours, and progress is taken away again', async () => {
+  test('has colours in its marks, and erases its progress', async () => {
     const dead = await scene.deadUrl()
     const args = ['--backend', `phoenix=${server.url}`, '--backend', `otlp=${dead}`]
     const { stdout, stderr } = await scene.doctor(args, { columns: 100 })

@@ -33,7 +33,7 @@ function allNames(): string[] {
 }
 
 describe('a trace log that can be written', () => {
-  test('is said so, and left as it was: not there', async () => {
+  test('is reported as missing, and left so', async () => {
     const [line = '', ...others] = await traceLog()
     expect(line).toMatch(new RegExp(`^  ok    ${scene.state} can be written; not there yet, [\\d.]+ .B free$`))
     expect(others).toEqual([])
@@ -92,7 +92,7 @@ describe('an unwritable trace log, in one line with a remedy and exit 1', () => 
     ['EACCES', 'permission denied', 'make it writable for the user that the agent runs as'],
     ['EROFS', 'the file system is read-only', 'mount it writable'],
     ['EIO', 'EIO', 'make it writable'],
-  ])('%s', async (code, why, remedy) => {
+  ])('is reported for %s', async (code, why, remedy) => {
     expect(await refused(code)).toEqual([
       {
         level: 'fail',

@@ -140,7 +140,7 @@ describe('a backend with an API', () => {
 })
 
 describe('the probe', () => {
-  test('says what it is, when and from where it was sent, and is the service of no agent', async () => {
+  test('names itself, its time and its origin, and is the service of no agent', async () => {
     const sink = await scene.otlpSink()
     const file = join(scene.home, 'spans.jsonl')
     scene.configure(
@@ -169,7 +169,7 @@ describe('the probe', () => {
     for (const body of metrics) expect(body).toContain('hookspan-doctor')
   })
 
-  test('is not spoken of where nothing has arrived', async () => {
+  test('is not mentioned if nothing has arrived', async () => {
     const { stdout } = await scene.doctor(['--backend', `otlp=${await scene.deadUrl()}`])
     expect(stdout).not.toContain(PROBE_HINT)
   })
@@ -197,7 +197,7 @@ describe('a backend for log events alone', () => {
     expect(sink.requests).toEqual([])
   })
 
-  test('is told from one that is sent nothing', async () => {
+  test('is distinguished from one that is sent nothing', async () => {
     const sink = await scene.otlpSink()
     scene.configure(`backends: [{ type: otlp, endpoint: "${sink.url}", traces: false, metrics: false }]\n`)
     expect(section(await scene.doctor(), 'Backends')).toEqual([
@@ -207,7 +207,7 @@ describe('a backend for log events alone', () => {
 })
 
 describe('a backend without an API', () => {
-  test('takes the span, and a metric', async () => {
+  test('accepts the span, and a metric', async () => {
     const sink = await scene.otlpSink()
     const diagnosis = await scene.doctor(['--backend', `otlp=${sink.url}`])
     expect(diagnosis.code).toBe(0)

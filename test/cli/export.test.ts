@@ -81,7 +81,7 @@ test('writes to standard output without a file, and lists the content beside it'
   expect(stderr).toContain('1 span, 1 text with 62 characters in total')
 })
 
-test('traces that are left out are said, where the rest is said', async () => {
+test('reports omitted traces beside the other lines', async () => {
   const line = '5 older ones are left out; raise the limit with -n'
   const out = join(home, 'three.csv')
   const written = (await exported('-n', '3', '-F', 'csv', '-o', out)).stdout.split('\n')

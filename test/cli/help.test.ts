@@ -73,7 +73,7 @@ test('has every command in docs/commands.md', () => {
   for (const name of NAMES) expect(page).toMatch(new RegExp(`^\\| \`hookspan ${name}[ \`]`, 'm'))
 })
 
-test('defaults and repetition are said by the table', () => {
+test('has defaults and repetition from the table', () => {
   const text = helpText({
     name: 'x',
     about: 'One.\n\n  a list   that stays\n\nTwo.',

@@ -50,13 +50,13 @@ No hooks are loaded.
     })
   })
 
-  test('says that the configuration cannot be read', async () => {
+  test('reports that the configuration cannot be read', async () => {
     const scene = new HooksScene()
     configure(scene, 'hooks: {global_dir: /srv/hooks}\nsample_rate:\t[\n')
     expect((await run(scene, [])).err).toMatch(/^hookspan: config: ~\/\.config\/hookspan\/config\.yaml: .*\n$/)
   })
 
-  test('says what is loaded, from where, in which order', async () => {
+  test('lists loaded hooks with their origin, in their order', async () => {
     const scene = new HooksScene()
     scene.put(scene.globalFolder, { 'a.mjs': blocker('a'), 'b.mjs': TWO })
     scene.put(scene.projectFolder, { 'c.mjs': blocker('c') })
@@ -76,7 +76,7 @@ Lower priority runs first before an action, and last after it. Guards that rewri
     })
   })
 
-  test('says of those of the project who asks them: not the receiver', async () => {
+  test("names the caller of a project's hooks: not the receiver", async () => {
     const scene = new HooksScene()
     configure(scene, 'hooks: {project_local: true}\n')
     scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
@@ -134,7 +134,7 @@ describe('trust', () => {
     return made
   }
 
-  test('shows what it is about, and asks', async () => {
+  test('shows its content, and asks', async () => {
     const here = scene()
     const no = await run(here, ['trust'], 'n\n')
     expect(no.code).toBe(1)
@@ -154,7 +154,7 @@ describe('trust', () => {
     })
   })
 
-  test('asks nobody where there is no terminal, unless --yes has said it', async () => {
+  test('asks nothing without a terminal, unless --yes is set', async () => {
     const here = scene()
     const err = 'hookspan hooks: not trusted: no terminal for confirmation; use --yes\n'
     expect(await run(here, ['trust'])).toMatchObject({ code: 1, err })
@@ -180,7 +180,7 @@ describe('trust', () => {
     expect(await run(here, [])).toMatchObject({ code: 1 })
   })
 
-  test('says where it is not loaded all the same', async () => {
+  test('reports where it is not loaded all the same', async () => {
     const here = scene()
     configure(here, '')
     expect((await run(here, ['trust', '-y'])).out).toMatch(/It is not loaded yet: set hooks\.project_local .*\.\n$/)
@@ -227,7 +227,7 @@ async function tried(files: Readonly<Record<string, string>>, recording: string,
 }
 
 describe('a trial over a recording', () => {
-  test('asks what the recording has got, and says what it has not', async () => {
+  test("asks about the recording's events, and reports what it lacks", async () => {
     const recording = recorded([
       ['pre_llm_call', { user_message: [{ type: 'text', text: 'Clean up' }] }],
       ['pre_api_request', { model: 'm', request_messages: [{ role: 'developer', content: 'Be brief' }] }],
@@ -271,7 +271,7 @@ Skipped, because the recording lacks a field: beforeTurn: no prompt 1, beforeToo
 `)
   })
 
-  test('keeps the state of a turn, and counts what passes and what fails', async () => {
+  test('keeps the state of a turn, and counts passes and failures', async () => {
     const text = `export const hooks = [
       { name: 'second', beforeTool: (_, { state }) => ((state.calls = (state.calls ?? 0) + 1) > 1 ? { decision: 'block', reason: 'Call ' + state.calls } : undefined) },
       { name: 'broken', beforeTool() { throw new Error('no luck') } },
@@ -307,7 +307,7 @@ Runs: beforeTool 3
     expect(out).toMatch(/^ {2}none +ask \d+$/m)
   })
 
-  test('hands a file the options that it would get: one of a project none that are meant for a file of yours', async () => {
+  test("passes a file the options that it would get: no options of a user's file to one of a project", async () => {
     const scene = new HooksScene()
     const told = "export default options => ({ name: 'o ' + Object.keys(options), beforeTool() {} })\n"
     const other = join(scene.home, 'other')

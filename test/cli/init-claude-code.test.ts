@@ -82,7 +82,7 @@ describe('hookspan init claude-code', () => {
     expect(scene.read(`${STATE}/port`)).not.toBe('27640\n')
   })
 
-  test('shows what it writes, but not the token', async () => {
+  test('shows its changes, but not the token', async () => {
     hasRun()
     const { stdout } = await scene.init(['claude-code'])
     expect(stdout).toContain('+               "x-hookspan-token": "***"\n')
@@ -135,7 +135,7 @@ describe('hookspan init claude-code', () => {
     expect(hooksOf('SessionStart')).toMatchObject([{ args: [join(folder, 'dist', 'hook.cjs'), 'claude-code', '--up'] }])
   })
 
-  test('takes its own hooks out again, and no other', async () => {
+  test('removes its own hooks, and no other', async () => {
     hasRun()
     scene.put(FILE, json(USED))
     await scene.init(['claude-code'])

@@ -40,7 +40,7 @@ function listed(stdout: string): string[] {
 }
 
 describe('hookspan init without a host', () => {
-  test('sets up what is here after one yes: a list, what changes, a question, what was done', async () => {
+  test('sets up the found agents after one confirmation: a list, the changes, a question, the result', async () => {
     const start = several()
     const { code, stdout, stderr } = await scene.init([], { ...start, typed: 'y\n' })
     expect(code).toBe(0)
@@ -113,7 +113,7 @@ describe('hookspan init without a host', () => {
     expect(done.stdout.startsWith(dry.stdout)).toBe(true)
   })
 
-  test('agrees with all of them on one port, though what was free is busy in the next moment', async () => {
+  test('agrees with all of them on one port, though a free one may be in use in the next moment', async () => {
     const listen = vi.spyOn(Server.prototype, 'listen')
     listen.mockImplementation(function (this: Server, ...of) {
       if (listen.mock.calls.length > 1) setImmediate(() => this.emit('error', new Error('busy')))
@@ -138,7 +138,7 @@ describe('hookspan init without a host', () => {
     expect(stdout).not.toContain('[y/N]')
   })
 
-  test('leaves alone what it cannot change, and does the others', async () => {
+  test('leaves alone an agent that it cannot change, and does the others', async () => {
     const start = several()
     scene.put('.gemini/settings.json', '{ "a": ')
     scene.put('.openclaw/openclaw.json', JSON5_TEXT)
@@ -246,7 +246,7 @@ describe('hookspan init without a host', () => {
 })
 
 describe('hookspan init --undo without a host', () => {
-  test('takes back what was set up, byte by byte, also of an agent that is gone', async () => {
+  test('reverts its changes byte by byte, also of an agent that was removed', async () => {
     const start = several()
     scene.put('.openclaw/openclaw.json', JSON5_TEXT)
     const before = names()
@@ -278,7 +278,7 @@ describe('hookspan init --undo without a host', () => {
     })
   })
 
-  test('says of which it cannot know', async () => {
+  test('reports agents without certainty', async () => {
     await scene.init(['pi'])
     scene.put('.gemini/settings.json', '{ "a": ')
     const { code, stdout, stderr } = await scene.init(['--undo', '--yes'])

@@ -37,7 +37,7 @@ function commandOf(agent: string): string {
 }
 
 describe('hookspan init gemini', () => {
-  test('has a program run for each hook that says something, and none for each chunk of an answer', async () => {
+  test('runs a program for each useful hook, and none for each chunk of an answer', async () => {
     const { code, stderr } = await scene.init(['gemini'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const hook = { type: 'command', name: 'hookspan', command: commandOf('gemini'), timeout: 5000 }
@@ -77,7 +77,7 @@ describe('hookspan init gemini', () => {
     expect(Object.keys(hooksOf('other/.gemini/settings.json'))).toHaveLength(7)
   })
 
-  test('says so where Gemini CLI runs no hooks', async () => {
+  test('reports that Gemini CLI runs no hooks', async () => {
     scene.put(GEMINI, json({ hooksConfig: { enabled: false } }))
     expect((await scene.init(['gemini'])).stderr).toContain('hooksConfig.enabled is false there')
   })
@@ -104,7 +104,7 @@ describe('hookspan init qwen', () => {
     expect(scene.mode(QWEN)).toBe('600')
   })
 
-  test('says so where Qwen Code runs no hooks, or sends none there', async () => {
+  test('reports that Qwen Code runs no hooks, or sends none there', async () => {
     hasRun()
     scene.put(QWEN, json({ disableAllHooks: true }))
     expect((await scene.init(['qwen'])).stderr).toContain('disableAllHooks is true there')
@@ -119,7 +119,7 @@ describe.each([
   ['gemini', GEMINI],
   ['qwen', QWEN],
 ])('hookspan init %s', (agent, file) => {
-  test('leaves what is not its own, and finds nothing to do the second time', async () => {
+  test('leaves foreign entries, and has nothing to do the second time', async () => {
     hasRun()
     scene.put(file, json(USED))
     await scene.init([agent])

@@ -96,7 +96,7 @@ test.each<[Host, 'open' | 'closed', readonly string[]]>([
 })
 
 describe.each(['claude-code', 'qwen'] as const)('%s', host => {
-  test('is told what it does without a receiver', async () => {
+  test('has a mode for the case without a receiver', async () => {
     const [open, closed] = [
       await scene.init([host, '--guards', 'open']),
       await scene.init([host, '--guards', 'closed']),
@@ -105,7 +105,7 @@ describe.each(['claude-code', 'qwen'] as const)('%s', host => {
     expect(closed.stdout).toContain('If the receiver does not answer, it blocks tools and prompts.')
   })
 
-  test('stays as it was set up, until somebody says otherwise', async () => {
+  test('stays as it was set up, until changed', async () => {
     await scene.init([host])
     const unguarded = scene.read(FILES[host])
     await scene.init([host, '--guards', 'closed'])
@@ -118,14 +118,14 @@ describe.each(['claude-code', 'qwen'] as const)('%s', host => {
     expect(scene.read(FILES[host])).toBe(unguarded)
   })
 
-  test('is as it was before, when hookspan is taken out', async () => {
+  test('is as before when hookspan is removed', async () => {
     scene.put(FILES[host], '{ "mine": 1 }\n')
     await scene.init([host, '--guards', 'closed'])
     await scene.init([host, '--undo'])
     expect(scene.read(FILES[host])).toBe('{ "mine": 1 }\n')
   })
 
-  test('prints what it would write', async () => {
+  test('prints its changes', async () => {
     const { stdout } = await scene.init([host, '--guards', 'open', '--print'])
     expect(stdout).toContain('"x-hookspan-decide": "open"')
     expect((await scene.init([host, '--print'])).stdout).not.toContain('x-hookspan-decide')

@@ -42,7 +42,7 @@ function hasRun(): void {
 }
 
 describe('hookspan init hermes', () => {
-  test('adds one line to the configuration and links to the plugin, and keeps what was there', async () => {
+  test('adds one line to the configuration and links to the plugin, and keeps the rest', async () => {
     scene.put(FILE, USED)
     const { code, stdout, stderr } = await scene.init(['hermes'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -63,7 +63,7 @@ describe('hookspan init hermes', () => {
     expect(stdout).toBe(`Nothing to do: Hermes loads hookspan already (${scene.path(FILE)}).\n`)
   })
 
-  test('takes it out again, byte by byte', async () => {
+  test('removes it again, byte by byte', async () => {
     scene.put(FILE, USED)
     await scene.init(['hermes'])
     const { stdout } = await scene.init(['hermes', '--undo'])
@@ -73,7 +73,7 @@ describe('hookspan init hermes', () => {
     expect((await scene.init(['hermes', '--undo'])).stdout).toContain('Nothing to do: Hermes does not load hookspan')
   })
 
-  test('takes out its own line alone when something else has changed since', async () => {
+  test('removes its own line alone when something else has changed since', async () => {
     scene.put(FILE, USED)
     await scene.init(['hermes'])
     scene.put(FILE, `${scene.read(FILE)}later: 1\n`)
@@ -82,7 +82,7 @@ describe('hookspan init hermes', () => {
     expect(isLinked()).toBe(false)
   })
 
-  test('writes a configuration where there is none, and takes it away again', async () => {
+  test('writes a missing configuration, and removes it again', async () => {
     const { stdout } = await scene.init(['hermes'])
     expect(parse(scene.read(FILE))).toEqual({ plugins: { enabled: ['hookspan'] } })
     expect(stdout).toContain('did not exist before. Is Hermes installed, for this user?')
@@ -108,7 +108,7 @@ describe('hookspan init hermes', () => {
     expect(stdout.startsWith(`${scene.path(LINK)} -> ${shim(folder)}\n`)).toBe(true)
   })
 
-  test('leaves a copy that somebody has made of the plugin, and anything else that is there', async () => {
+  test("leaves a user's copy of the plugin, and any other file", async () => {
     scene.put(FILE, USED)
     scene.put(`${GATEWAY}/HOOK.yaml`, 'name: hookspan\n')
     scene.put(`${LINK}/plugin.yaml`, 'name: hookspan\n')
@@ -120,13 +120,13 @@ describe('hookspan init hermes', () => {
     expect(stderr).toContain(`${scene.path(LINK)} is not what hookspan put there; it stays as it is`)
   })
 
-  test('enables what was disabled', async () => {
+  test('enables a disabled plugin', async () => {
     scene.put(FILE, 'plugins:\n  disabled: [hookspan, other]\n')
     await scene.init(['hermes'])
     expect(parse(scene.read(FILE))).toEqual({ plugins: { disabled: ['other'], enabled: ['hookspan'] } })
   })
 
-  test('shows what it would do, and does nothing', async () => {
+  test('shows its changes, and makes none', async () => {
     scene.put(FILE, USED)
     const { stdout, stderr } = await scene.init(['hermes', '--dry-run'])
     expect(stdout).toContain('+     - hookspan\n')
@@ -138,7 +138,7 @@ describe('hookspan init hermes', () => {
     expect(printed.stderr).toContain(`${scene.path(LINK)} has to be a link to ${shim()}`)
   })
 
-  test('leaves to the person what it cannot change', async () => {
+  test('leaves to the user what it cannot change', async () => {
     scene.put(FILE, 'list: &some [a]\nplugins:\n  enabled: *some\n')
     const { code, stdout, stderr } = await scene.init(['hermes'])
     expect(code).toBe(1)
@@ -178,7 +178,7 @@ describe('hookspan init hermes --webhook', () => {
     expect(scene.read(FILE)).toBe(USED)
   })
 
-  test('has Hermes sign with a secret of its own, in files that nobody else can read, until it is taken out', async () => {
+  test('makes Hermes sign with a secret of its own, in private files, until it is removed', async () => {
     hasRun()
     scene.put(FILE, 'hooks: {outbound: [{name: mine, url: "http://localhost/x"}]}\n', 0o644)
     const { stdout } = await scene.init(['hermes', '--webhook'])
@@ -195,7 +195,7 @@ describe('hookspan init hermes --webhook', () => {
     expect(scene.read(FILE)).toBe('hooks: {outbound: [{name: mine, url: "http://localhost/x"}]}\n')
   })
 
-  test('takes the secret that there is, and writes none where nothing is to be written', async () => {
+  test('uses the existing secret, and writes none in a dry run', async () => {
     hasRun()
     const printed = await scene.init(['hermes', '--webhook', '--print'])
     expect(parse(printed.stdout)).toMatchObject({ hooks: { outbound: [{ secret: '<secret>' }] } })
@@ -221,7 +221,7 @@ describe('hookspan init hermes --webhook', () => {
     expect((await scene.init(['hermes', '--undo'])).code).toBe(0)
   })
 
-  test('takes the place of the plugin, and the plugin that of the webhook: by both, each hook would be told twice', async () => {
+  test('replaces the plugin, and the plugin the webhook: with both, each hook would be reported twice', async () => {
     hasRun()
     scene.put(FILE, USED)
     await scene.init(['hermes'])
@@ -249,7 +249,7 @@ describe('hookspan init hermes --webhook', () => {
     ])
   })
 
-  test('wants a receiver that has run', async () => {
+  test('requires a receiver that has run', async () => {
     const { code, stderr } = await scene.init(['hermes', '--webhook'])
     expect(code).toBe(1)
     expect(stderr).toContain('npx hookspan serve --detach')
@@ -266,7 +266,7 @@ describe('hookspan init hermes --webhook', () => {
 describe('hookspan init hermes --guards', () => {
   const GUARDS = '.hermes/hookspan-guards'
 
-  test('says beside the configuration what the plugin shall do where nobody answers', async () => {
+  test("writes the plugin's mode without a receiver beside the configuration", async () => {
     scene.put(FILE, USED)
     const { code, stdout } = await scene.init(['hermes', '--guards', 'closed'])
     expect({ code, said: scene.read(GUARDS), mode: scene.mode(GUARDS) }).toEqual({
@@ -291,7 +291,7 @@ describe('hookspan init hermes --guards', () => {
     expect([scene.read(FILE), scene.names().includes(GUARDS)]).toEqual([USED, false])
   })
 
-  test('is for the plugin: nobody waits for what a webhook is answered', async () => {
+  test("is for the plugin: Hermes does not wait for a webhook's answer", async () => {
     const { code, stderr } = await scene.init(['hermes', '--webhook', '--guards', 'open'])
     expect(code).toBe(2)
     expect(stderr).toContain('--guards needs the plugin')

@@ -40,7 +40,7 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
   const ours = (folder = scene.folder): string =>
     ['/bin/sh', join(folder, 'dist', 'hook.sh'), process.execPath, host].join(' ')
 
-  test('has each hook start the forwarder, and says what is to be done next; a second time there is nothing to do', async () => {
+  test('makes each hook start the forwarder, and reports the next step; a second time there is nothing to do', async () => {
     const { code, stdout } = await scene.init([host])
     expect(code).toBe(0)
     expect(stdout).toMatch(next)

@@ -86,7 +86,7 @@ describe('an edit', () => {
     expect(editJson(edited, [{ path: ['x', 'y'] }])).toBe(text)
   })
 
-  test('takes out a member, and leaves the comments of others', () => {
+  test('removes a member, and leaves foreign comments', () => {
     const text = '{\n  // of a\n  "a": [1, 2, 3], // end\n  // of b\n  "b": 2\n}\n'
     expect(editJson(text, [{ path: ['b'] }])).toBe('{\n  // of a\n  "a": [1, 2, 3] // end\n  // of b\n}\n')
     expect(editJson(text, [{ path: ['a', 1] }])).toBe(text.replace('2, 3', '3'))
@@ -117,7 +117,7 @@ describe('a difference', () => {
     )
   })
 
-  test('shows what is near, and hides secrets', () => {
+  test('shows the neighbourhood, and hides secrets', () => {
     const before = [
       '1',
       '2',

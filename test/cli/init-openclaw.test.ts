@@ -28,7 +28,7 @@ const USED = {
 }
 
 describe('hookspan init openclaw', () => {
-  test('writes a configuration where there is none, and takes it away again', async () => {
+  test('writes a missing configuration, and removes it again', async () => {
     const { code, stdout, stderr } = await scene.init(['openclaw'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(scene.read(FILE)).toBe(json({ plugins: { load: { paths: [scene.folder] }, entries: { hookspan: ENTRY } } }))
@@ -39,7 +39,7 @@ describe('hookspan init openclaw', () => {
     expect(scene.names()).toEqual([])
   })
 
-  test('adds to what is there, and keeps what it was', async () => {
+  test('adds to an existing one, and keeps the rest', async () => {
     scene.put(FILE, json(USED))
     const { code, stdout } = await scene.init(['openclaw'])
     expect(code).toBe(0)
@@ -253,7 +253,7 @@ describe('hookspan init openclaw', () => {
     expect(found).toEqual(['c.json', 'd.json', 'other/.openclaw/openclaw.json', 'state/openclaw.json'])
   })
 
-  test('says in one line that it cannot write', async () => {
+  test('reports in one line that it cannot write', async () => {
     scene.put('.openclaw', '')
     const { code, stderr } = await scene.init(['openclaw'])
     expect(code).toBe(1)
@@ -264,7 +264,7 @@ describe('hookspan init openclaw', () => {
 describe('hookspan init openclaw --undo', () => {
   const undo = (...args: string[]) => scene.init(['openclaw', '--undo', ...args])
 
-  test('takes only our part out of what has changed since', async () => {
+  test('removes only our part of a file that has changed since', async () => {
     scene.put(FILE, json({ ...USED, plugins: { ...USED.plugins, allow: ['voice'] } }))
     await scene.init(['openclaw'])
     const later = config()
@@ -295,7 +295,7 @@ describe('hookspan init openclaw --undo', () => {
     expect(scene.read(FILE)).toBe(json({ a: 1, b: 2 }))
   })
 
-  test('leaves what the user has added to our entry', async () => {
+  test("leaves the user's additions to our entry", async () => {
     scene.put(FILE, json({ plugins: { entries: { hookspan: { ...ENTRY, config: { x: 1 } } } } }))
     await undo()
     expect(config()).toEqual({ plugins: { entries: { hookspan: { config: { x: 1 } } } } })

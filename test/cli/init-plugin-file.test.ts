@@ -29,7 +29,7 @@ function content(host: string, folder = scene.folder): string {
 }
 
 describe.each(HOSTS)('hookspan init %s', (host, file) => {
-  test('writes the file that the host looks for, and says what it did', async () => {
+  test('writes the file that the host looks for, and reports it', async () => {
     const { code, stdout, stderr } = await scene.init([host])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(scene.read(file)).toBe(content(host))
@@ -115,7 +115,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([file])
   })
 
-  test('takes away what another copy has written', async () => {
+  test('removes the file of another copy', async () => {
     await scene.init([host], { folder: scene.install('gone/hookspan') })
     expect((await scene.init([host, '--undo'])).code).toBe(0)
     expect(existsSync(scene.path(file))).toBe(false)
@@ -134,7 +134,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect((await scene.init([host])).stdout).toMatch(/^Nothing to do: a file of your own loads hookspan already /)
   })
 
-  test('writes through a symbolic link, and takes it away', async () => {
+  test('writes through a symbolic link, and removes it', async () => {
     const target = scene.put('dotfiles/hookspan.js', content(host, '/old'), 0o640)
     mkdirSync(dirname(scene.path(file)), { recursive: true })
     symlinkSync(target, scene.path(file))
@@ -147,7 +147,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(existsSync(target)).toBe(false)
   })
 
-  test('says in one line that it could not write', async () => {
+  test('reports in one line that it could not write', async () => {
     scene.put(file.split('/')[0] as string, 'a file, where a folder has to be')
     const { code, stderr } = await scene.init([host])
     expect(code).toBe(1)

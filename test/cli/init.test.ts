@@ -134,9 +134,9 @@ describe('hookspan init', () => {
   })
 })
 
-describe('what is written', () => {
+describe('the written lines', () => {
   test.each(['pi', 'opencode', 'claude-agent-sdk', 'openai-agents', 'ai-sdk'])(
-    'names what our module for %s exports',
+    'names the exports of our module for %s',
     async host => {
       const { stdout } = await scene.init([host, '--print'])
       const [, exported = ''] = /port \{ (\w+) \} from '.*hookspan\/.*'/.exec(stdout) ?? []

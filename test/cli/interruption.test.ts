@@ -103,7 +103,7 @@ describe('Ctrl-C in a replay', () => {
     expect(io.written.stderr).toMatch(/^Interrupted: 2 records → /)
   })
 
-  test('is told from a SIGTERM', async () => {
+  test('is distinguished from a SIGTERM', async () => {
     const io = interruptedAtLook(10, 'SIGTERM')
     expect(await replay(['-', '--out', scratch.path('o')], endless(asLines(records), io))).toBe(143)
   })

@@ -28,7 +28,7 @@ describe('standard input', () => {
     ['with a bare NaN', LINES.replace('"input_tokens":10', '"input_tokens":NaN,"x":-Infinity,"y":[NaN , Infinity]')],
     ['with a line separator of Unicode in a text', LINES.replace('question 0', 'question\u2028 0')],
     ['with bytes that are no UTF-8', Buffer.from(LINES.replace('question 0', 'question \u00ff'), 'latin1')],
-  ])('%s', async (_what, text) => {
+  ])('is read: %s', async (_what, text) => {
     expect(await namesOf(text)).toEqual(NAMES)
   })
 
@@ -47,7 +47,7 @@ describe('standard input', () => {
     })
   })
 
-  test('has the times at which it arrives, where the records say none', async () => {
+  test('has the times of arrival for records without a time', async () => {
     let at = START_AT
     const now = (): number => {
       at += 1000
@@ -83,7 +83,7 @@ describe('a head line', () => {
     return new Set(spans.filter(span => span.name === 'agent').map(span => span.attributes['hermes.host']))
   }
 
-  test('names the host of what follows, also where files were put together', async () => {
+  test('names the host of the next lines, also in concatenated files', async () => {
     expect(await hosts(head('pi') + LINES + head('opencode') + LINES)).toEqual(new Set(['pi', 'opencode']))
   })
 
@@ -112,7 +112,7 @@ describe('a line that is no record', () => {
     ['{"fixture": "hermes"}', 'it has no "hook"'],
   ]
 
-  test.each(MALFORMED)('%s', async (line, problem) => {
+  test.each(MALFORMED)('is reported: %s', async (line, problem) => {
     const [first = '', ...others] = LINES.split('\n')
     const file = scratch.put('in.jsonl', [first, line, ...others].join('\n'))
     const out = scratch.path('o.jsonl')
@@ -126,7 +126,7 @@ describe('a line that is no record', () => {
     expect(spansIn(out)).toHaveLength(5)
   })
 
-  test('is told without what it says', async () => {
+  test('is reported without its content', async () => {
     const { stderr } = await scratch.replay(['-'], {
       stdin: ['sk-secret and so on\n{"hook": "x", secret}\n"secret"\n'],
     })

@@ -44,7 +44,7 @@ const DRAWN = `\
 `
 
 describe('without --out', () => {
-  test('draws the trace, and says where it is stored', async () => {
+  test('draws the trace, and names the file', async () => {
     const { code, stdout, stderr } = await scratch.replay([TURN])
     expect(code).toBe(0)
     expect(stdout).toBe(DRAWN)
@@ -155,7 +155,7 @@ describe('--out', () => {
     for (const other of written.slice(1)) expect(other === written[0]).toBe(true)
   })
 
-  test('is what the file holds, not what surrounds this process', async () => {
+  test('depends on the file, not on the environment', async () => {
     const bare = await scratch.spansOf([TURN])
     const env = { TRACEPARENT: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', HOOKSPAN_SAMPLE_RATE: '0' }
     expect(await scratch.spansOf([TURN], { env })).toEqual(bare)
@@ -177,14 +177,14 @@ describe('--out', () => {
     await sink.stop()
   })
 
-  test('replaces what was there, and says what it wrote', async () => {
+  test('replaces the previous content, and reports it', async () => {
     const out = scratch.put('o.jsonl', 'old\n')
     const { stdout, stderr } = await scratch.replay([TURN, '--out', out])
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: `28 records → 13 spans; written to ${out}\n` })
     expect(spansIn(out)).toHaveLength(13)
   })
 
-  test('takes several files in one go', async () => {
+  test('accepts several files in one go', async () => {
     const spans = await scratch.spansOf([TURN, SESSION])
     expect(spans).toHaveLength(13 + 28)
     expect(new Set(spans.map(span => span.attributes['hermes.host']))).toEqual(new Set(['hermes', 'demo', undefined]))
@@ -271,7 +271,7 @@ describe('unread fields', () => {
     { hook: 'post_tool_call', payload: { session_id: 's1', tool_name: 'ls', tool_call_id: 'c1', duration_ms: [] } },
   ])
 
-  test('is said, counted, and with --strict a failure', async () => {
+  test('is reported, counted, and with --strict a failure', async () => {
     const file = scratch.put('slips.jsonl', SLIPS)
     const lax = await scratch.replay([file])
     expect(lax.code).toBe(0)

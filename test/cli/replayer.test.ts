@@ -95,7 +95,7 @@ describe('a replay that is faster than a backend', () => {
     expect(look).toHaveBeenCalledOnce()
   })
 
-  test('gives up one that takes nothing, for good, and still waits for the others', async () => {
+  test('gives up one that accepts nothing, for good, and still waits for the others', async () => {
     let alive = 9000
     onPause = () => {
       alive -= 1

@@ -46,10 +46,10 @@ function tree(): string {
 
 describe('a program', () => {
   test.each([
-    ['that does well', ['true'], 0, 'agent OK\n  tool.true OK'],
-    ['that fails', ['sh', '-c', 'exit 3'], 3, 'agent ERROR failed\n  tool.sh ERROR exit_3'],
-    ['that is not there', ['no-such-program'], 127, 'agent ERROR failed\n  tool.no-such-program ERROR ENOENT'],
-    ['that cannot be run', ['/'], 126, 'agent ERROR failed\n  tool.unknown ERROR EACCES'],
+    ['succeeding', ['true'], 0, 'agent OK\n  tool.true OK'],
+    ['failing', ['sh', '-c', 'exit 3'], 3, 'agent ERROR failed\n  tool.sh ERROR exit_3'],
+    ['missing', ['no-such-program'], 127, 'agent ERROR failed\n  tool.no-such-program ERROR ENOENT'],
+    ['not executable', ['/'], 126, 'agent ERROR failed\n  tool.unknown ERROR EACCES'],
   ])('ends like the program alone: %s', async (_, words, code, drawn) => {
     expect((await run(words)).code).toBe(code)
     expect(tree()).toBe(drawn)
@@ -65,7 +65,7 @@ describe('a program', () => {
     ['SIGTERM', 'TERM'],
     ['SIGHUP', 'HUP'],
     ['SIGINT', 'INT'],
-  ] as const)('gets %s, and says how it ends', async (signal, name) => {
+  ] as const)("gets %s, and reports the program's end", async (signal, name) => {
     const waiting = `trap 'echo heard; exit 7' ${name}; echo up; while :; do sleep 0.02; done`
     const child = program.spawn(['run', '--', 'sh', '-c', waiting])
     let said = ''

@@ -67,7 +67,7 @@ const toSink = (): string[] => ['--backend', `jaeger=${sink.url}`]
 const arrived = (): string[] => sink.spanNames.flatMap(name => /^llm\.(.+)/.exec(name)?.[1] ?? []).sort()
 
 describe('send --all', () => {
-  test('sends what was recorded before any backend was named, once', async () => {
+  test('sends traces from before any backend was configured, once', async () => {
     await record(['a', 'b'])
     await record(['c'])
     const first = await send('--all', ...toSink())
@@ -119,7 +119,7 @@ describe('send --all', () => {
     expect(arrived()).toEqual(['a'])
   })
 
-  test('goes on where it stopped when the backend did not take everything', async () => {
+  test('continues where it stopped when the backend did not accept everything', async () => {
     await record(['a'])
     await record(['b'])
     await record(['c'])
@@ -212,7 +212,7 @@ describe('send --since', () => {
     expect(arrived()).toEqual(['new', 'old'])
   })
 
-  test('says so when none did', async () => {
+  test('reports it when none did', async () => {
     await record(turns)
     const { code, stdout } = await send('--since', '10m', ...toSink())
     expect({ code, spans: sink.spanNames }).toEqual({ code: 0, spans: [] })
@@ -233,7 +233,7 @@ describe('send --since', () => {
 })
 
 describe('send FILE', () => {
-  test('sends what is in it, as often as it is asked, with the ids of the file', async () => {
+  test("sends the file's traces as often as it is run, with the ids of the file", async () => {
     await record(['a', 'b'])
     const [name = ''] = listed('traces')
     const file = join(home, 'elsewhere.jsonl')
@@ -299,7 +299,7 @@ describe('send TRACE_ID', () => {
     return span?.traceId ?? ''
   }
 
-  test('sends a trace that was held back, and nothing else, as often as it is asked', async () => {
+  test('sends a dropped trace, and nothing else, as often as it is run', async () => {
     await record(['a', 'b'], held())
     expect(arrived()).toEqual([])
     const all = await send('--all', ...toSink())
@@ -317,7 +317,7 @@ describe('send TRACE_ID', () => {
     expect(listed('spool')).toEqual([])
   })
 
-  test('says what there is where it names none', async () => {
+  test('lists the candidates if it names none', async () => {
     await record(['a'], held())
     const { code, stderr } = await send('0000', ...toSink())
     expect({ code, stderr }).toEqual({

@@ -51,7 +51,7 @@ const spool = (): string[] => readdirSync(join(state(), 'spool'))
 const KEEP = { HOOKSPAN_KEEP: 'true' }
 
 describe('hookspan send', () => {
-  test('delivers what is kept, and nothing is left', async () => {
+  test('delivers the backlog, and nothing is left', async () => {
     await recordTurn(`jaeger=${dead}`)
     expect(spool()).toHaveLength(1)
     const sent = await send([], `jaeger=${sink.url}`)
@@ -62,7 +62,7 @@ describe('hookspan send', () => {
     expect(sink.spanNames).toHaveLength(2)
   })
 
-  test('delivers what an agent that was killed had held, and counts it', async () => {
+  test('delivers the spans of a killed agent, and counts them', async () => {
     const backends = `jaeger=${sink.url}`
     await recordTurn(backends, KEEP)
     leaveHeld(state(), 'held', 'held, too')
@@ -75,7 +75,7 @@ describe('hookspan send', () => {
     expect(stdout).toMatch(/^jaeger got 2 spans that were pending\n/)
   })
 
-  test('fails when a backend still does not take it, and says why', async () => {
+  test('fails when a backend still rejects them, with the reason', async () => {
     await recordTurn(`jaeger=${dead}`)
     const { code, stdout, stderr } = await send([], `jaeger=${dead}`)
     expect(code).toBe(1)
@@ -107,7 +107,7 @@ describe('hookspan send', () => {
     expect(asMeant.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are pending\n$/)
   })
 
-  test('says so when there is nothing to do', async () => {
+  test('reports that there is nothing to do', async () => {
     const nothing = 'no backend is configured, and nothing is pending\n'
     expect(await send([])).toEqual({ code: 0, stdout: nothing, stderr: '' })
   })

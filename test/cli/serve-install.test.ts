@@ -37,7 +37,7 @@ const START = ['systemctl --user daemon-reload', 'systemctl --user enable --now 
 const END = ['systemctl --user disable --now hookspan.service', 'systemctl --user daemon-reload']
 
 describe('systemd', () => {
-  test('shows what it writes, writes it, starts it; a second time there is nothing to do', async () => {
+  test('shows its file, writes it, starts it; a second time there is nothing to do', async () => {
     const scene = new Scene()
     const { code, stdout, stderr } = await scene.serve('--install --idle-exit 2h')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -64,7 +64,7 @@ describe('systemd', () => {
     expect(scene.ran).toHaveLength(ran)
   })
 
-  test('takes it back', async () => {
+  test('reverts it', async () => {
     const scene = new Scene()
     await scene.serve('--install')
     scene.ran.length = 0
@@ -100,7 +100,7 @@ describe('systemd', () => {
     expect(existsSync(scene.unit)).toBe(false)
   })
 
-  test('has the directories of this shell, and says which variables it will not have', async () => {
+  test('has the directories of this shell, and names the variables that it lacks', async () => {
     const scene = new Scene()
     const state = join(scene.home, 'my state')
     const env = { XDG_STATE_HOME: state, HOOKSPAN_BACKENDS: 'secret', OTEL_SERVICE_NAME: 'mine', OTHER: 'x' }

@@ -92,14 +92,14 @@ async function agents(): Promise<void> {
 }
 
 describe('hookspan top', () => {
-  test('tells in a pipe once what is open, what hangs first and what nobody runs last', async () => {
+  test('lists open turns once in a pipe, hanging ones first and abandoned ones last', async () => {
     await agents()
     const { code, stdout, stderr } = await top([])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(blocks(section(read('docs/view.md'), 'hookspan top'), 'text')).toEqual([stdout])
   })
 
-  test('is told to programs as a line for each turn', async () => {
+  test('prints a line for each turn as JSON', async () => {
     await agents()
     const turns = (await top(['--json'], { columns: 80 })).stdout
       .trimEnd()
@@ -129,7 +129,7 @@ describe('hookspan top', () => {
     })
   })
 
-  test('says so when nothing is open', async () => {
+  test('reports that nothing is open', async () => {
     expect(await top([])).toEqual({ code: 0, stdout: 'No open turns.\n', stderr: '' })
     const ended = turnOf('pi', 'aaaa0005', 0)
     await write('5-1', thisOwner(), noteLine(ended), exportLine(ended))
@@ -137,7 +137,7 @@ describe('hookspan top', () => {
     expect((await top(['--json'])).stdout).toBe('')
   })
 
-  test('reads no segment in which nothing is open, but those in which what is open began', async () => {
+  test('reads only segments with open spans, and those in which these began', async () => {
     const turn = turnOf('pi', 'aaaa0006', 1_000)
     const request = partOf(turn, 'f1', 'api.m', 1_100, {
       'gen_ai.usage.input_tokens': 7,

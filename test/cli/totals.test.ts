@@ -112,12 +112,12 @@ describe.each(['demo', 'replay', 'tree'] as const)('the output of hookspan %s', 
     expect(said(footer)).toEqual(expected(mainTurns()))
   })
 
-  test('says in the header of each what it used', () => {
+  test('has the usage in the header of each', () => {
     const headers = linesWith(shown[command], /^ {2}completed · .* spans · /)
     expect(headers.map(said)).toEqual(mainTurns().map(turn => expected([turn])))
   })
 
-  test('has in the rows of a turn what it used itself', () => {
+  test('has its own usage in the rows of a turn', () => {
     const rows = linesWith(shown[command], /^[ │├└─]*agent {2}/)
     const own = traces.flatMap(({ spans }) =>
       spans.filter(span => kindOf(span) === 'session').map(span => tokensOfTurn(totals, turnOf(span)).own),
@@ -128,7 +128,7 @@ describe.each(['demo', 'replay', 'tree'] as const)('the output of hookspan %s', 
     }
   })
 
-  test('has in the rows of requests and side calls what adds up to the header', () => {
+  test('has rows of requests and side calls that add up to the header', () => {
     const rows = linesWith(shown[command], /^[ │├└─]*(api|aux)\..* → /)
     const sums = rows.map(row => /(\d[\d ]*) → (\d+(?: \d{3})*)/.exec(row.replace(/ {2,}/g, '  ')))
     const all = sums.reduce(

@@ -65,7 +65,7 @@ test('may be one that is running', async () => {
   expect(stdout).toContain('  duration  1 m 00 s so far\n')
 })
 
-test('is looked for in a file, which may come first or last', async () => {
+test('is searched in a file, which may be the first or last argument', async () => {
   const path = join(home, 't.jsonl')
   await writeFile(path, turn('dd112233445566778899aabbccddeeff', 's9'))
   for (const args of [

@@ -80,13 +80,13 @@ describe('hookspan tree', () => {
     expect(roots((await tree(['--last', '1'])).stdout)).toEqual(['agent6'])
   })
 
-  test('looks where XDG_STATE_HOME says', async () => {
+  test('reads the log below XDG_STATE_HOME', async () => {
     await write(join('elsewhere', 'hookspan', 'traces', 'a.jsonl'), exportLine(turn(1)))
     const env = { XDG_STATE_HOME: join(home, 'elsewhere') }
     expect(roots((await tree([], { env })).stdout)).toEqual(['agent1'])
   })
 
-  test('takes a directory', async () => {
+  test('accepts a directory', async () => {
     await write(join('d', 'a.jsonl'), exportLine(turn(1)))
     expect(roots((await tree([join(home, 'd')])).stdout)).toEqual(['agent1'])
   })
@@ -101,7 +101,7 @@ describe('hookspan tree', () => {
     )
   })
 
-  test('takes several conditions, and says what it looked through when nothing has all of them', async () => {
+  test('accepts several conditions, and reports the searched traces if none has all of them', async () => {
     const used = { ...turn(2), attributes: { ...turn(2).attributes, 'gen_ai.tool.name': 'ls' } }
     const failed = { ...used, ...turn(3), status: 2 as const, attributes: used.attributes }
     const path = await write('t.jsonl', exportLine(turn(1)), exportLine(used), exportLine(failed))
@@ -124,7 +124,7 @@ describe('hookspan tree', () => {
     expect(JSON.parse(one.stdout).trace_id).toBe('trace3')
   })
 
-  test('says how many it has left out when nobody said how many to draw', async () => {
+  test('reports the number of omitted traces without a limit on the command line', async () => {
     const path = await write('t.jsonl', ...[1, 2, 3, 4, 5, 6].map(number => exportLine(turn(number))))
     expect((await tree([path])).stdout).toContain('  the last 5 of 6; show more with -n N\n')
     expect((await tree([path, '-n', '5'])).stdout).not.toContain('the last')
@@ -132,7 +132,7 @@ describe('hookspan tree', () => {
     expect((await tree([path, '--json'])).stdout.trim().split('\n')).toHaveLength(5)
   })
 
-  test('says which older ones are still running', async () => {
+  test('reports older ones that are still running', async () => {
     const path = await write('t.jsonl', noteLine(turn(1)), exportLine(turn(2)), exportLine(turn(3)))
     const { stdout } = await tree([path, '-n', '1'], { now: () => TURN_AT + 65_000 })
     expect(roots(stdout)).toEqual(['agent3'])
@@ -155,7 +155,7 @@ describe('hookspan tree', () => {
     expect((await tree([path, '-n', '1'], { now })).stderr).toBe('')
   })
 
-  test('says where it looked and what to do when there is nothing', async () => {
+  test('reports the searched log and the next step when there is nothing', async () => {
     const { code, stdout } = await tree([])
     expect(code).toBe(0)
     expect(stdout).toBe(
@@ -163,7 +163,7 @@ describe('hookspan tree', () => {
     )
   })
 
-  test('passes over lines that it cannot read, and says so in one line', async () => {
+  test('skips lines that it cannot read, and reports that in one line', async () => {
     const path = await write('t.jsonl', exportLine(turn(1)), 'nonsense', '[]')
     const { code, stdout, stderr } = await tree([path])
     expect(code).toBe(0)
@@ -192,7 +192,7 @@ describe('hookspan tree', () => {
     expect(stderr.split('\n')[0]).toBe(`hookspan tree: ${message}`)
   })
 
-  test('tells its use', async () => {
+  test('explains its use', async () => {
     const { code, stdout } = await tree(['--help'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^Usage: hookspan tree \[FILE\][\s\S]*--follow/)
@@ -227,7 +227,7 @@ describe('--json', () => {
     ])
   })
 
-  test('holds nothing that acts on a terminal, and loses nothing', async () => {
+  test('has nothing that acts on a terminal, and loses nothing', async () => {
     const name = '\x1b[31m\u202e\u009b\u{e0041}x'
     const path = await write('t.jsonl', exportLine({ ...turn(1), name }))
     const { stdout } = await tree([path, '--json'])
@@ -275,7 +275,7 @@ describe('colours and width', () => {
 const FOR_LONG = 45_000
 
 describe('--follow', () => {
-  test('draws what there is, then each trace as its root ends, until interrupted', async () => {
+  test('draws existing traces, then each one as its root ends, until interrupted', async () => {
     await write(join(LOG, 'a.jsonl'), ...[1, 2].map(number => exportLine(turn(number))))
     const io = fakeIo({ home })
     const running = run(['--follow', '--last', '1'], io)

@@ -72,7 +72,7 @@ test('shows the address of the first at a second call', async () => {
   })
 })
 
-test('shows a file that somebody was sent', async () => {
+test('shows a file from another user', async () => {
   const path = fileOf(exportLine(...SAMPLE_TURN))
   const { url } = await view(path)
   const answer = await asked(url, `/api/traces/${TRACE_ID}`)
@@ -80,18 +80,23 @@ test('shows a file that somebody was sent', async () => {
   expect(((await answer.json()) as { rows: unknown[] }).rows).toHaveLength(SAMPLE_TURN.length)
 })
 
-describe('says in one line', () => {
+describe('a failure in one line', () => {
   test.each<[string, () => readonly string[], number, RegExp]>([
-    ['that there is no such file', () => ['none.jsonl'], 1, /^hookspan view: there is no file none\.jsonl\n$/],
-    ['that a hexadecimal word is no file, either', () => ['abc'], 1, /^hookspan view: there is no file abc\n$/],
+    ['for a missing file', () => ['none.jsonl'], 1, /^hookspan view: there is no file none\.jsonl\n$/],
+    ['for a hexadecimal word that is no file', () => ['abc'], 1, /^hookspan view: there is no file abc\n$/],
     [
-      'that a file holds no traces',
+      'for a file without traces',
       () => [fileOf('hello')],
       1,
       /^hookspan view: there are no traces in \S+: it is text, no JSON\n$/,
     ],
-    ['what a port is', () => ['--port', 'x'], 2, /^hookspan view: --port takes a number from 0 to 65535, got "x"\n/],
-  ])('%s', async (_, args, code, message) => {
+    [
+      'for an invalid port',
+      () => ['--port', 'x'],
+      2,
+      /^hookspan view: --port takes a number from 0 to 65535, got "x"\n/,
+    ],
+  ])('is reported %s', async (_, args, code, message) => {
     const given = await program.run(['view', ...args()])
     expect(given).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })

@@ -51,7 +51,7 @@ describe.each(Object.entries(TEXTS))('%s', (_, [before, after]) => {
     expect(listAt(after, PATH)).toContain('hookspan')
   })
 
-  test('says what it said before when that is gone', () => {
+  test('restores the previous content when that is gone', () => {
     const again = removeItems(after, PATH, isOurs)
     expect(listAt(again, PATH)).toEqual(listAt(before, PATH))
     const root = (text: string): object => ({ ...(parse(text) as object), plugins: undefined })

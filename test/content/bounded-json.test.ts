@@ -62,14 +62,14 @@ describe('JSON of a value', () => {
     )
   })
 
-  it('ends a cut text with an ellipsis and closes what is open', () => {
+  it('ends a cut text with an ellipsis and closes open brackets', () => {
     expect(boundedJson({ a: [{ command: 'git log --oneline' }] }, 30, keepAll)).toEqual({
       text: '{"a":[{"command":"git l..."}]}',
       truncated: true,
     })
   })
 
-  it('drops what does not fit as a whole', () => {
+  it('drops a value whole if it does not fit', () => {
     expect(boundedJson([1, 22, 333, 4444], 12, keepAll)).toEqual({ text: '[1,22,333]', truncated: true })
     expect(boundedJson({ a: 1, bcdefgh: 2 }, 12, keepAll)).toEqual({ text: '{"a":1}', truncated: true })
     expect(boundedJson(12345, 3, keepAll)).toEqual({ text: '""', truncated: true })
@@ -106,7 +106,7 @@ describe('forms', () => {
     ['toJSON', { toJSON: () => ({ a: 1 }) }, { a: 1 }],
     ['lone surrogates', 'a\ud800b', 'a\ufffdb'],
     ['inherited properties', Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true } }), { own: 1 }],
-  ])('%s', (_, value, expected) => {
+  ])('writes %s', (_, value, expected) => {
     expect(jsonOf(value)).toEqual(expected)
   })
 
@@ -154,7 +154,7 @@ describe('forms', () => {
 })
 
 describe('secrets', () => {
-  it('masks what stands under a secret name, whatever it is', () => {
+  it('masks any value under a secret name', () => {
     const value = { password: 1234, token: ['a'], auth: { user: 'b' }, apiKey: 12n, max_tokens: 5, session_id: 's' }
     expect(jsonOf(value)).toEqual({
       password: '[REDACTED]',

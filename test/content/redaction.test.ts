@@ -73,7 +73,7 @@ describe('innocent look-alikes', () => {
     expect(redact(inner)).toBe(inner)
   })
 
-  it.each(INNOCENTS.map(text => [text]))('leaves %j alone wherever an agent meets it', text => {
+  it.each(INNOCENTS.map(text => [text]))('leaves %j alone in any input of an agent', text => {
     // What ends with a sign would be given a value by what stands behind it.
     const places = /[:=|：＝]\s*$/.test(text) ? PLACEMENTS.filter(({ what }) => /JSON|argument/.test(what)) : PLACEMENTS
     for (const { what, place } of places) {
@@ -143,7 +143,7 @@ describe('JSON', () => {
 })
 
 describe('own patterns', () => {
-  it('masks what they match', () => {
+  it('masks their matches', () => {
     const own = createRedactor({ enabled: true, patterns: [/EMP-\d{6}/gu, /case \w+/gu] })
     expect(own('EMP-123456 and EMP-1 in case alpha, password=x')).toBe(
       '[REDACTED] and EMP-1 in [REDACTED], password=[REDACTED]',

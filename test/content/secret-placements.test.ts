@@ -5,7 +5,7 @@ import { alnum } from './made-up-tokens.ts'
 import { SECRETS } from './redaction-corpus.ts'
 import { allThatIsSaid, leakOf, MODES, PLACEMENTS, placed } from './secret-placements.ts'
 
-describe(`no secret is shown, ${SAMPLED}`, () => {
+describe(`the search for secrets, ${SAMPLED}`, () => {
   it('covers as many shapes in as many places as promised', () => {
     expect(new Set(SECRETS.map(({ what }) => what)).size).toBeGreaterThanOrEqual(250)
     expect(SECRETS).toHaveLength(new Set(SECRETS.map(({ what }) => what)).size)
@@ -24,7 +24,7 @@ describe(`no secret is shown, ${SAMPLED}`, () => {
   }
 })
 
-describe(`a header that holds credentials, ${SAMPLED}`, () => {
+describe(`a header with credentials, ${SAMPLED}`, () => {
   it.each(sample(HEADER_FORMS, 1))('is masked in $what, whatever its scheme', ({ before, after }) => {
     for (const name of HEADER_NAMES) {
       for (const { scheme, key } of SCHEMES) {
@@ -37,7 +37,7 @@ describe(`a header that holds credentials, ${SAMPLED}`, () => {
     }
   })
 
-  it.each(sample(HEADER_FORMS, 2))('is masked in $what, when it holds a key', ({ before, after }) => {
+  it.each(sample(HEADER_FORMS, 2))('is masked in $what, if it contains a key', ({ before, after }) => {
     for (const name of KEY_HEADERS) {
       const key = alnum(28, 3)
       for (const placement of PLACEMENTS) {

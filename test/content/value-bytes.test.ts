@@ -43,7 +43,7 @@ test('keeps JSON valid when it is cut by its bytes', () => {
 
 test.each([
   ['new lines', 'a\n'],
-  ['what JSON writes in six', '\u0001a'],
+  ['a character that JSON writes in six', '\u0001a'],
   ['Japanese', '日本語"'],
 ])('limits every attribute of a turn, also texts converted to JSON: %s', (_what, letters) => {
   const text = letters.repeat(LIMIT)

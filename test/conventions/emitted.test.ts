@@ -43,7 +43,7 @@ test.each(SETTINGS)(
   },
 )
 
-describe('what was linted', () => {
+describe('the linted data', () => {
   test('has every instrument', () => {
     expect([...metrics].sort()).toEqual(
       Object.values(METRIC)

@@ -293,7 +293,7 @@ const throws = (): never => {
 test.each([
   ['a plugin that cannot be had', { plugin: throws }],
   ['a plugin that throws', { plugin: () => ({ emitUntyped: throws, traceparent: throws }) }],
-  ['nobody who could be told', { report: throws }],
+  ['a failing reporter', { report: throws }],
 ])('changes no decision: %s', async (_, broken) => {
   const seen: unknown[] = []
   const hooks: AnyHook[] = [
@@ -406,7 +406,7 @@ test.each(IMPOSSIBLE)('attaches %j to %j', (hook, able, lines) => {
   expect(said).toEqual(lines.map(line => `hookspan: ${line}`))
 })
 
-test('says of a provider and an extension only what they decide in each phase', () => {
+test('lists for a provider and an extension only their decisions in each phase', () => {
   const able: Capabilities = {
     beforeTurn: ['block'],
     beforeModel: ['inject'],

@@ -148,7 +148,7 @@ test.each([
   ['no arguments', undefined],
   ['null', null],
   ['a text', 'ls'],
-  ['what refuses', refusing],
+  ['a refusing object', refusing],
 ])('survives %s from an agent', (_, args) => {
   const call = toolCallOf({ name: 'bash', arguments: args as never })
   expect(call).toMatchObject({ kind: 'shell', command: undefined, paths: [] })

@@ -45,7 +45,7 @@ export class GuardScenes {
 
   scene<P extends Phase>(phase: P, decision: Decision, title: string, run: () => Promise<void>): void {
     this.#covered.add(`${phase} ${decision}`)
-    test(`guard: ${phase}, ${decision}: ${title}`, run)
+    test(`guards in ${phase} by ${decision}: ${title}`, run)
   }
 
   /** Behind all scenes. */
@@ -53,7 +53,7 @@ export class GuardScenes {
     const claimed = Object.entries(this.#able).flatMap(([phase, decisions]) =>
       decisions.map(each => `${phase} ${each}`),
     )
-    test('guards: each decision of the table has a scene, and no other has', () => {
+    test("has a scene for each decision of the guards' table, and no other", () => {
       expect([...this.#covered].toSorted()).toEqual(claimed.toSorted())
     })
   }

@@ -7,7 +7,7 @@ function shell(script: string, timeoutMillis = 20_000): HostProcess {
   return new HostProcess('/bin/sh', ['-c', script], { cwd: tmpdir(), env, timeoutMillis })
 }
 
-test('is talked to, and says how it ended', async () => {
+test('exchanges data, and reports its end', async () => {
   const host = shell('echo ready; read x; echo "got $x"; read y; echo "then $y" >&2; exit 3')
   await host.sees('ready')
   host.write('one\n')
@@ -15,7 +15,7 @@ test('is talked to, and says how it ended', async () => {
   expect(await host.end('two\n')).toEqual({ code: 3, stdout: 'ready\ngot one\n', stderr: 'then two\n' })
 })
 
-test('knows nothing of our environment', async () => {
+test('hides our environment', async () => {
   const { stdout } = await shell('env').end()
   // These a shell makes itself.
   const told = stdout
@@ -25,20 +25,20 @@ test('knows nothing of our environment', async () => {
   expect(told.toSorted()).toEqual(['MINE=yes', 'PATH=/usr/bin:/bin'])
 })
 
-test('what it has started ends with it', async () => {
+test('ends with the processes that it has started', async () => {
   // Its pipes are those of the sleeper, too: they are closed when that has gone.
   expect(await shell('sleep 600 & echo started').end()).toMatchObject({ code: 0, stdout: 'started\n' })
 })
 
-test('is killed when it takes too long, with all that it has started', async () => {
+test('is killed when it takes too long, with all processes that it has started', async () => {
   await expect(shell('sleep 600 & sleep 600', 50).end()).rejects.toThrow('was still running after 50 ms')
 })
 
-test('waiting for what it never says fails when it ends', async () => {
+test('fails when a wait for an output ends without it', async () => {
   await expect(shell('echo no').sees('yes')).rejects.toThrow(/without having said yes[\s\S]*no/)
 })
 
-test('a program that is not there', async () => {
+test('reports a program that does not exist', async () => {
   const host = new HostProcess('/nowhere', [], { cwd: tmpdir(), env: {} })
   await expect(host.end()).rejects.toThrow('ENOENT')
 })

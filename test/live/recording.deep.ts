@@ -11,7 +11,7 @@ function recorded(data: unknown): unknown {
   return (JSON.parse(line) as { data: unknown }).data
 }
 
-test('paths of this machine are not told', () => {
+test('removes paths of this machine', () => {
   vi.stubEnv('HOME', '/home/somebody')
   vi.stubEnv('HOOKSPAN_LIVE_DIR', '/cache/live/host@1.0.0')
   vi.stubEnv('HOOKSPAN_LIVE_HOOKSPAN', '/scratch/installed/node_modules/hookspan')
@@ -37,14 +37,14 @@ test('paths of this machine are not told', () => {
   })
 })
 
-test('the model server has a name, not a port', () => {
+test('names the model server, without a port', () => {
   expect(recorded(['http://127.0.0.1:40123/v1', 'http://localhost:1/'])).toEqual([
     'http://fake-model.local/v1',
     'http://fake-model.local/',
   ])
 })
 
-test('of a long text the beginning is kept', () => {
+test('keeps the beginning of a long text', () => {
   expect(recorded({ short: 'a'.repeat(400), long: `500: boom ${'b'.repeat(1000)}` })).toEqual({
     short: 'a'.repeat(400),
     long: `500: boom ${'b'.repeat(190)} <omitted 810>`,

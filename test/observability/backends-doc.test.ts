@@ -62,7 +62,7 @@ describe.each(entries)('the example for $type', entry => {
     expect(planned).toMatchObject({ ok: true, warnings: [] })
   })
 
-  test('uses no key that nobody reads, and keeps secrets in variables', () => {
+  test('uses only known keys, and keeps secrets in variables', () => {
     const row = backendRow(entry.type)
     for (const key of Object.keys(entry).filter(field => !(field in BACKEND_FIELDS))) {
       const option = row?.options[key.replace(/_env$/, '')]

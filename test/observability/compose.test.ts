@@ -41,12 +41,12 @@ describe.each(services)('service %s', (name, service) => {
     }
   })
 
-  test('belongs to a profile and comes back after a crash', () => {
+  test('belongs to a profile and restarts after a crash', () => {
     expect(service.profiles.length).toBeGreaterThan(0)
     expect(service.restart).toBe('unless-stopped')
   })
 
-  test('has a health check that its image can run, or says why not', () => {
+  test('has a health check that its image can run, or the reason for none', () => {
     const command = CAN_ASK[imageKey(service)]
     if (command === undefined) {
       const block = text('docker-compose.yml').split(`\n  ${name}:\n`)[1]?.split('\n\n')[0] ?? ''
@@ -72,7 +72,7 @@ describe.each(services)('service %s', (name, service) => {
     }
   })
 
-  test('waits for nobody: what it sends to may come later, and another profile may lack it', () => {
+  test('waits for no other service: a target may start later, and another profile may lack it', () => {
     expect(service.depends_on).toBeUndefined()
   })
 })

@@ -56,7 +56,7 @@ describe.each(rules)('alert $alert', ({ expr, labels, annotations }) => {
     expectExpression(expr)
   })
 
-  test('says how bad it is and what happened', () => {
+  test('has a severity and a description', () => {
     expect(['warning', 'critical']).toContain(labels['severity'])
     expect(annotations['summary']).toMatch(/\{\{/)
   })

@@ -55,18 +55,18 @@ describe.each(BACKEND_TYPES)('%s', type => {
     ).toEqual(namesOf(type, option => option.secret === true).sort())
   })
 
-  test('takes every option from the configuration', () => {
+  test('reads every option from the configuration', () => {
     const plan = planned(type, ownFields(type))
     const values = Object.fromEntries(ownFields(type).map(name => [name, VALUES[name] ?? `value of ${name}`]))
     expect(plan).toMatchObject({ ok: true, plan: { options: values } })
   })
 
-  test('needs nothing but what is required', () => {
+  test('requires only the required options', () => {
     expect(planned(type, required)).toMatchObject({ ok: true })
   })
 
   for (const missing of required) {
-    test(`says that ${missing} is missing, which the configuration can set`, () => {
+    test(`reports that ${missing} is missing, which the configuration can set`, () => {
       const names = required.filter(name => name !== missing)
       expect(planned(type, names)).toMatchObject({ ok: false, problem: expect.stringContaining(`Set ${missing}`) })
       expect(ownFields(type)).toContain(missing)

@@ -128,7 +128,7 @@ function treeOf(spans: readonly StoredSpan[]): string[] {
 describe.each([esbuildAs('cjs'), esbuildAs('esm'), esbuildAs('esm', true), withRollup, bun('--compile')])(
   'a host bundled by "$name"',
   bundler => {
-    test('is traced with what its configuration file says, also if it exits at once', async () => {
+    test('is traced as its configuration file says, also if it exits at once', async () => {
       const sink = await OtlpSink.start()
       const config = `backends:\n  - { type: otlp, endpoint: ${sink.url}/v1/traces, protocol: http/protobuf }\n`
       const { home, start } = await bundled(bundler, 'host', config)

@@ -53,7 +53,7 @@ describe("the host's active span", () => {
     expect(place(rootOf(plugin))).toEqual({ below: undefined, linked: [] })
   })
 
-  test('is not looked at when nobody has said anything', () => {
+  test('is not read by default', () => {
     const host = hostTelemetry()
     const plugin = createTestPlugin()
     host.within('POST /chat', () => tell(plugin))
@@ -92,7 +92,7 @@ describe("the host's active span", () => {
     expect(rootsOf(plugin).map(place)).toEqual(Array(2).fill({ below: undefined, linked: [] }))
   })
 
-  test('cannot be asked for: the turn is recorded all the same', () => {
+  test('may be unreadable: the turn is recorded all the same', () => {
     const fail = (): never => {
       throw new Error('no context today')
     }

@@ -25,7 +25,7 @@ function ended(plugin: Plugin): void {
 const spanIn = (held: Context): string | undefined => trace.getSpanContext(held)?.spanId
 
 describe("a span of the user's", () => {
-  test('stands below the tool that made it, in its trace, wherever each is recorded', () => {
+  test('is below the tool that made it, in its trace, wherever each is recorded', () => {
     const host = hostTelemetry()
     const plugin = createTestPlugin()
     began(plugin)
@@ -86,7 +86,7 @@ describe("a span of the user's", () => {
 })
 
 describe('the context', () => {
-  test('is that of the tool that is named, else of what is innermost in the turn', () => {
+  test('is that of the named tool, else of the innermost span of the turn', () => {
     const plugin = createTestPlugin()
     began(plugin)
     const loop = spanIn(plugin.context(IDS))
@@ -98,7 +98,7 @@ describe('the context', () => {
     )
   })
 
-  test('is the one given with the span in it, and keeps what else it holds', () => {
+  test('is the given one with the span in it, and keeps its other values', () => {
     const plugin = createTestPlugin()
     began(plugin)
     const base = ROOT_CONTEXT.setValue(KEY, 'kept')
@@ -146,7 +146,7 @@ describe('the context', () => {
     })
   })
 
-  test('is not a matter of `propagate_context`, which is about what is sent', () => {
+  test('ignores `propagate_context`, which is about outgoing data', () => {
     const plugin = createTestPlugin({ propagate_context: false })
     began(plugin)
     expect(spanIn(plugin.context(TOOL))).toBeDefined()

@@ -174,7 +174,7 @@ describe('the end of the process', () => {
     expect(spans.map(({ names }) => names())).toEqual([['agent'], ['agent']])
   })
 
-  test('signals are left alone, unless the host asks', async () => {
+  test('handles no signals, unless the host asks', async () => {
     const count = (): number[] => [process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')]
     const before = count()
     scratchPlugin({ local_log: false })
@@ -187,7 +187,7 @@ describe('the end of the process', () => {
 })
 
 describe('a plugin that is shut down', () => {
-  test('has ended what was open, once, however often it is told', async () => {
+  test('has ended its open spans, once, however often it is called', async () => {
     const { tracerProvider, names } = recorded()
     const { plugin } = scratchPlugin({ tracerProvider })
     plugin.on('pre_llm_call', { session_id: 's1', turn_id: 't1', model: 'qwen3' })
@@ -197,7 +197,7 @@ describe('a plugin that is shut down', () => {
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })
 
-  test('takes nothing more, counts it, and throws at nobody', async () => {
+  test('accepts nothing more, counts it, and does not throw', async () => {
     const { tracerProvider, names } = recorded()
     const { plugin } = scratchPlugin({ tracerProvider })
     await plugin.shutdown()

@@ -69,7 +69,7 @@ describe('a plugin that was created', () => {
     expect(after.every((count, turn) => turn === 0 || count - (after[turn - 1] ?? 0) <= 1)).toBe(true)
   })
 
-  test('keeps what it is told meanwhile, in order', async () => {
+  test('keeps records meanwhile, in order', async () => {
     const { queue, done } = watched([nothing, nothing])
     for (const hook of ['first', 'second']) queue.handleHook(hook, {}, undefined)
     expect(done).toEqual([])
@@ -77,7 +77,7 @@ describe('a plugin that was created', () => {
     expect(done).toEqual(['load', 'open', 'first', 'second', 'load'])
   })
 
-  test('loads the rest in one go when what it was told has waited for as long as a kill may cost', async () => {
+  test('loads the rest at once when records have waited for as long as a kill may cost', async () => {
     let at = 1_800_000_000_000
     const { queue, done } = watched([nothing, nothing, nothing], true, () => at)
     queue.handleHook('first', {}, undefined)
@@ -92,21 +92,23 @@ describe('a plugin that was created', () => {
     ['stats', queue => queue.stats()],
     ['a flush', queue => queue.flush()],
     ['a trace context', queue => queue.traceparent({ session_id: 's' }, '')],
-    ['what cannot be copied', queue => queue.handleHook('second', { value: new Map() }, undefined)],
-  ])('waits for no piece when %s is asked for', (_, ask) => {
+    ['a record that cannot be copied', queue => queue.handleHook('second', { value: new Map() }, undefined)],
+  ])('does not wait for later modules when a caller requests %s', (_, ask) => {
     const { queue, done } = watched([nothing, nothing])
     queue.handleHook('first', {}, undefined)
     ask(queue)
     expect(done.slice(0, 2)).toEqual(['open', 'first'])
   })
 
-  test('opens in the call when a session ends', () => {
+  test('opens in the call when a session ends whose host waits', () => {
     const { queue, done } = watched([nothing, nothing])
-    void queue.handleHook('on_session_end', {}, undefined)
+    const ended = queue.handleHook('on_session_end', {}, undefined)
+    expect(done).toEqual([])
+    void ended?.then()
     expect(done).toEqual(['open', 'on_session_end'])
   })
 
-  test('is opened and saved in the hook when the event loop has been held for log_flush_ms', async () => {
+  test('is opened and saved in the hook when the event loop was blocked for log_flush_ms', async () => {
     let at = 1_800_000_000_000
     const { queue, done } = watched([nothing, nothing], true, () => at)
     for (const hook of ['first', 'second', 'third']) {
@@ -123,7 +125,7 @@ describe('a plugin that was created', () => {
     expect(done.filter(each => each === 'save')).toHaveLength(1)
   })
 
-  test('saves what could not be copied as well', () => {
+  test('saves records that could not be copied as well', () => {
     let at = 1_800_000_000_000
     const { queue, done } = watched([nothing, nothing], true, () => at)
     queue.handleHook('first', { value: new Map() }, undefined)
@@ -132,7 +134,7 @@ describe('a plugin that was created', () => {
     expect(done).toEqual(['open', 'first', 'second', 'save'])
   })
 
-  test('tries again what could not be loaded, when it opens', async () => {
+  test('loads again when it opens after a failed load', async () => {
     const { queue, done } = watched([boom, nothing])
     while (!done.includes('open')) await turnOfLoop()
     expect(done).toEqual(['load', 'open'])
@@ -145,13 +147,13 @@ describe('a plugin that was created', () => {
     expect(queue.stats()).toEqual(NO_STATS)
     expect(queue.traceparent({ session_id: 's' }, '')).toBeUndefined()
     expect(queue.context({ session_id: 's' }, '', ROOT_CONTEXT)).toBe(ROOT_CONTEXT)
-    expect(queue.handleHook('on_session_end', {}, undefined)).toBeUndefined()
+    await expect(queue.handleHook('on_session_end', {}, undefined)).resolves.toBeUndefined()
     await expect(queue.flush()).resolves.toBeUndefined()
     queue.endAll()
     expect(done).toEqual(['open'])
   })
 
-  test('is untouched until it is told something, or is ready', () => {
+  test('is untouched until it receives a record, or is ready', () => {
     const { queue } = watched([nothing])
     expect(queue.isUnused).toBe(true)
     queue.handleHook('first', {}, undefined)
@@ -189,7 +191,7 @@ test.each<[string, (queue: RecordQueue) => unknown]>([
 
 describe('in a process of its own', () => {
   const LOADED = `import { createRequire } from 'node:module'
-    const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter(path => path.includes('/sdk-'))
+    const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter(path => /core-and-pipeline|opentelemetry/.test(path))
     const plugin = createPlugin({ backends: ['jaeger=http://127.0.0.1:1'] })`
 
   test.concurrent('loads no SDK to create a plugin and to emit, but soon afterwards', async () => {

@@ -54,9 +54,9 @@ function registered(context: object, options: PluginOptions = QUIET): Plugin {
 describe('register, shut down, register', () => {
   test.each<[string, (plugin: Plugin) => unknown]>([
     ['shut down', plugin => plugin.shutdown()],
-    ['that is shutting down', plugin => void plugin.shutdown()],
+    ['during its shutdown', plugin => void plugin.shutdown()],
     ['disposed of', plugin => plugin[Symbol.asyncDispose]()],
-    ['that ended with what seemed the end of the process', () => endOfProcess()],
+    ['ended by a presumed exit of the process', () => endOfProcess()],
   ])('creates one live plugin after a plugin %s, and each hook reaches it once', async (_how, end) => {
     const { context, fire, subscribed } = firing()
     const first = registered(context)
@@ -105,7 +105,7 @@ function endOfProcess(): void {
 }
 
 describe('a host without hooks', () => {
-  test('gets a plugin that is switched off; nothing is opened, and a line says why', () => {
+  test('gets a disabled plugin; nothing is opened, and a line has the reason', () => {
     const listeners = (): number[] => ['beforeExit', 'exit', 'SIGINT'].map(name => process.listenerCount(name))
     const before = listeners()
     const timers = vi.spyOn(globalThis, 'setInterval')
@@ -123,7 +123,7 @@ describe('a host without hooks', () => {
 })
 
 describe('a host that does not accept every hook', () => {
-  test('is not spoken of to the person, but to who debugs', async () => {
+  test('is reported only with debugging on', async () => {
     const { context } = firing(name => name !== 'on_session_reset')
     await registered(context, { ...QUIET, debug: true }).shutdown()
     expect(lines).toEqual([])
@@ -141,7 +141,7 @@ describe('a host that does not accept every hook', () => {
 })
 
 describe('`await using`', () => {
-  test('shuts down: what is open is ended', async () => {
+  test('shuts down: its open spans are ended', async () => {
     const { tracerProvider, names } = recorded()
     {
       await using plugin = scratchPlugin({ tracerProvider }).plugin

@@ -123,7 +123,7 @@ describe('a logger that fails', () => {
     ['a function', () => undefined],
     ['a name', 'console'],
     ['without warn', { error: fails }],
-    ['that cannot be looked at', new Proxy({}, { get: fails })],
+    ['unreadable', new Proxy({}, { get: fails })],
   ])('is reported in one line on stderr if unusable (%s), and the others follow there', async (_, logger) => {
     expect(await onStderr({ ...WRONG, logger })).toEqual([
       'hookspan: logger: expected an object with the methods error and warn; lines go to stderr\n',

@@ -134,7 +134,7 @@ test('reports a type that accepts none', () => {
 })
 
 describe('a backend that accepts no logs for now', () => {
-  test('has no say in the spans, and what it never takes is counted and said at the end', async () => {
+  test('does not affect the spans, and its dropped events are counted and reported at the end', async () => {
     const traces = await sinkThat()
     const down = await OtlpSink.start()
     const { url } = down

@@ -29,7 +29,7 @@ describe('redact', () => {
     expect(plugin.reported).toEqual([])
   })
 
-  test('cannot take back what is masked without it', () => {
+  test('cannot restore text that is masked without it', () => {
     const seen: string[] = []
     const plugin = createTestPlugin({
       content_capture: 'full',
@@ -59,7 +59,7 @@ describe('redact', () => {
       },
       'redact: it returned a promise',
     ],
-  ])('withholds the text when it %s, and says so once', async (_, redact, line) => {
+  ])('withholds the text when it %s, and is reported once', async (_, redact, line) => {
     const plugin = createTestPlugin({ content_capture: 'full', redact: redact as () => string })
     tell(plugin, { to: 'Anna' })
     await new Promise(setImmediate)

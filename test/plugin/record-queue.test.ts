@@ -114,7 +114,7 @@ describe('a later change of a payload by the host', () => {
     records.filter(({ hook, payload }) => HOOK_PLAN[hook as HookName]?.phase !== 'end' || partsOf(payload) < 400),
   )
 
-  test.each(sample(MODES, 2))(`changes nothing of whatever is told (%o), ${SAMPLED}`, async mode => {
+  test.each(sample(MODES, 2))(`changes nothing of any records (%o), ${SAMPLED}`, async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     const changesNothing = fc.asyncProperty(kept, records => expectSame(records, mode))
     await fc.assert(changesNothing, { numRuns: RUNS, seed: SEED })
@@ -187,7 +187,7 @@ describe('the deferred work', () => {
     vi.restoreAllMocks()
   })
 
-  test('is done when the event loop turns, in order, and nobody has to ask', async () => {
+  test('is done when the event loop turns, in order, without a request', async () => {
     vi.spyOn(performance, 'now').mockReturnValue(0)
     const { plugin, drawn } = watched()
     tell(plugin, 0, 5)
@@ -196,7 +196,7 @@ describe('the deferred work', () => {
     expect(drawn).toEqual(results(0, 5))
   })
 
-  test('holds the event loop for two milliseconds at a time', async () => {
+  test('blocks the event loop for two milliseconds at a time', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT })
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => clock)
@@ -212,7 +212,7 @@ describe('the deferred work', () => {
     expect(turns.filter((done, n) => done !== turns[n - 1])).toEqual([2, 4, 5])
   })
 
-  test('is not put off any more when the loop was held for long', async () => {
+  test('is not postponed any more when the loop was blocked for long', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT })
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => clock)
@@ -228,14 +228,14 @@ describe('the deferred work', () => {
     expect(drawn).toEqual(results(0, 10))
   })
 
-  test('is done by whoever tells more than may wait, the oldest first', () => {
+  test('is done by a call beyond the limit, the oldest first', () => {
     const { plugin, drawn } = watched()
     tell(plugin, 0, 1000)
     expect(drawn).toEqual(results(0, drawn.length))
     expect(drawn.length).toBeGreaterThanOrEqual(1000 - 128)
   })
 
-  test('is done at once where what waits is large', () => {
+  test('is done at once if the pending records are large', () => {
     const { plugin, drawn } = watched()
     tell(plugin, 0, 1, 'x'.repeat(5 * 1024 * 1024))
     expect(drawn).toEqual(results(0, 1))
@@ -356,7 +356,18 @@ describe('the end of a session', () => {
 
   const ids = { session_id: 's', turn_id: 't' }
 
-  test('is flushed in the call, after what waits before it: the process may be ended right behind it', async () => {
+  test('is processed like any other record if its host does not wait for it', async () => {
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    plugin.emit('pre_llm_call', ids)
+    void plugin.emit('on_session_end', { ...ids, completed: true })
+    expect(flush).not.toHaveBeenCalled()
+    await turnOfLoop()
+    expect(flush).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
+
+  test('is flushed at once, after pending records, if its host waits for it', async () => {
     // Each look at the clock is a slice's end.
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))
@@ -364,12 +375,13 @@ describe('the end of a session', () => {
     const plugin = createLivePlugin({}, { flush })
     plugin.emit('pre_llm_call', ids)
     for (let n = 0; n < 20; n++) plugin.emit('pre_tool_call', { ...ids, tool_call_id: `c${n}`, tool_name: 'ls' })
-    void plugin.emit('on_session_end', { ...ids, completed: true })
+    const flushed = plugin.emit('on_session_end', { ...ids, completed: true })?.then()
     expect(flush).toHaveBeenCalledOnce()
+    await flushed
     await plugin.shutdown()
   })
 
-  test('asks for no flush within a second of the last one, but where its host waits for it', async () => {
+  test('asks for no flush within a second of the last one unless its host waits for it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     const flush = vi.fn(() => Promise.resolve())
     const save = vi.fn()
@@ -381,6 +393,7 @@ describe('the end of a session', () => {
     for (const id of ['a', 'b', 'c']) {
       void turn(id)
     }
+    await turnOfLoop()
     expect(flush).toHaveBeenCalledOnce()
     expect(save).toHaveBeenCalledTimes(2)
     await turn('d')
@@ -388,7 +401,7 @@ describe('the end of a session', () => {
     await plugin.shutdown()
   })
 
-  test('gives something to wait for, which is over when it is flushed', async () => {
+  test('returns a promise that resolves when it is flushed', async () => {
     let flushed = (): void => undefined
     const plugin = createLivePlugin({}, { flush: () => new Promise<void>(resolve => (flushed = resolve)) })
     const over = vi.fn()

@@ -107,14 +107,14 @@ test('is not asked again if it rejects a hook later, by a promise', async () => 
   expect(rejections).toEqual([])
 })
 
-describe('a context that is none', () => {
+describe('an invalid context', () => {
   test.each([
     ['nothing', undefined],
     ['an object without either', {}],
     ['an object where they are no functions', { registerHook: 'yes', register_hook: 1 }],
     ['a list', []],
     ['text', 'registerHook'],
-  ])('is one line, and a plugin that takes everything: %s', (_what, context) => {
+  ])('is reported in one line, with a plugin that accepts everything: %s', (_what, context) => {
     const plugin = registered(context)
     expect(said).toHaveLength(1)
     expect(said[0]).toMatch(/^hookspan: .*register_hook.*\n$/)

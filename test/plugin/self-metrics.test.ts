@@ -141,7 +141,7 @@ describe('a process that does one thing and ends', () => {
     expect(lastExported(metrics)).toMatchObject({ 'store delivered': 3, 'store dropped': 0 })
   })
 
-  test.each(['flush', 'shutdown'] as const)('sends its metrics although its spans are not taken, at %s', async how => {
+  test.each(['flush', 'shutdown'] as const)('sends its metrics although its spans are rejected, at %s', async how => {
     const [traces, metrics] = [await sink({ kind: 'hanging' }), await sink()]
     const plugin = tellingItself(traces, metrics, 1500)
     await plugin[how]()

@@ -32,7 +32,7 @@ describe('a plugin in a worker thread', () => {
   test.each([
     ['has nothing left to do', '', 0],
     ['calls process.exit', 'process.exit(3)', 3],
-  ])('saves what is open when the thread %s', async (_how, ending, code) => {
+  ])('saves open spans when the thread %s', async (_how, ending, code) => {
     const home = scratchHome()
     expect(await threadIn(home, ending)).toEqual([code])
     const spans = await stored(home)

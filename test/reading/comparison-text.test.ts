@@ -8,7 +8,7 @@ import fc from '../support/fast-check.ts'
 import { type Step, text, told, turn, used } from './turn-notes.ts'
 
 describe('the text', () => {
-  test('counts what is alike, and calls of one tool that one side alone made', () => {
+  test('counts equal steps, and calls of one tool that one side alone made', () => {
     const many = (count: number, name: string): Step[] =>
       Array.from({ length: count }, (_, index) => [`tool.${name}`, told({ path: `${name}${index}` })])
     const a = turn('aaaa', [...many(9, 'read'), ...many(6, 'grep'), ['tool.end']])

@@ -5,10 +5,11 @@ import { controlOutcome } from '../../src/reading/span-outcome.ts'
 import { storedSpans } from './sample-turn.ts'
 
 function toldOf(kind: DisplayKind, own: Readonly<Record<string, string>>): string {
-  const attributes = Object.fromEntries(Object.entries(own).map(([name, value]) => [`hermes.${name}`, value]))
+  const named = Object.entries({ 'span.kind': kind, ...own }).map(([name, value]) => [`hermes.${name}`, value])
+  const attributes = Object.fromEntries(named)
   const [span] = storedSpans({ id: '1', name: 'x', from: 0, to: 1, attributes })
   if (span === undefined) throw new Error('no span')
-  const said = controlOutcome(kind, new SpanAttributes(span, 'hermes'))
+  const said = controlOutcome(new SpanAttributes(span, 'hermes'))
   return said === undefined ? 'nothing' : `${said.tone} ${said.text}`
 }
 

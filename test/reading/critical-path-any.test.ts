@@ -8,7 +8,7 @@ import { times } from '../support/sample.ts'
 import { type Kind, note, treeOf } from './kind-notes.ts'
 import { storedSpans, TURN_AT } from './sample-turn.ts'
 
-describe('of many spans', () => {
+describe('the path of many spans', () => {
   const COUNT = times(6_000, 30_000)
   const [TEMPLATE] = storedSpans(note('s', '', 'tool', 0, 0))
   type Place = readonly [parent: string, kind: Kind, from: number, to: number]
@@ -30,7 +30,7 @@ describe('of many spans', () => {
     ['behind one another', () => flat(index => ['tool', index, index + 1])],
     ['all at once', () => flat(index => ['tool', 0, COUNT - index])],
     ['of no length', () => flat(() => ['tool', 5, 5])],
-    ['that nobody knows, at once', () => flat(index => ['other', index, COUNT])],
+    ['unknown spans at once', () => flat(index => ['other', index, COUNT])],
     [
       'requests and what they asked for',
       () =>
@@ -75,7 +75,7 @@ describe('arbitrary spans', () => {
       given.map(({ kind, parent, from, length }, index) => note(`s${index}`, `s${parent}`, kind, from, from + length)),
     )
 
-  test('sections follow one another without overlap, inside of the root, and cover it', () => {
+  test('has consecutive sections, inside of the root, that cover it', () => {
     const root = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 40 }))
     fc.assert(
       fc.property(spans, root, (notes, [from, length]) => {

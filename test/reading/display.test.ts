@@ -20,7 +20,7 @@ describe('displayText', () => {
     ['surrogates without a partner', 'a\ud800b\udc00', 'ab'],
     ['code points that XML forbids', 'a\uffff\ufffeb', 'ab'],
     ['piled marks', `e${'\u0301'.repeat(50)}`, `e${'\u0301'.repeat(4)}`],
-  ])('takes out %s', (_, text, expected) => {
+  ])('removes %s', (_, text, expected) => {
     expect(displayText(text)).toBe(expected)
   })
 
@@ -42,18 +42,18 @@ describe('displayText', () => {
     ['several joiners', 'می\u200c\u200cخ', 'میخ'],
     ['variation selectors that carry a text', 'a\ufe01\ufe02 👍\ufe0f\u{e0142}\u{e0143}', 'a 👍\ufe0f'],
     ['fillers and other characters that are drawn as nothing', 'a\u3164b\u034fc\u115f', 'abc'],
-  ])('takes out %s', (_, text, expected) => {
+  ])('removes %s', (_, text, expected) => {
     expect(displayText(text)).toBe(expected)
     expect(visibleText(text)).not.toMatch(/\p{Default_Ignorable_Code_Point}{2}|\u200c|\u200d|\u3164|\u034f|\u115f/u)
   })
 
-  test('keeps the columns of a terminal: an emoji there is made of its parts', () => {
+  test('keeps the columns of a terminal: an emoji there consists of its parts', () => {
     const line = paintLine([segment('plain', displayText('👩\u200d👧 ❤\ufe0f می\u200cخ'))], false)
     expect(line).toBe('👩👧 ❤ می\u200cخ')
     expect(displayWidth(line)).toBe(displayWidth('👩\u200d👧 ❤\ufe0f می\u200cخ'))
   })
 
-  test('leaves nothing that acts on a terminal, whatever came in', () => {
+  test('leaves nothing that acts on a terminal, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), text => {
         expect(displayText(text)).not.toMatch(/(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Cs}]/u)

@@ -54,13 +54,13 @@ describe('a page', () => {
     expect(style).not.toMatch(/url\(|@import|expression/i)
   })
 
-  test('is made of these elements and attributes: no script, no address, no style of an element', () => {
+  test('consists of these elements and attributes: no script, no address, no style of an element', () => {
     const { elements, attributes } = marks(page(...SAMPLE_TURN))
     expect([...elements].sort().join(' ')).toBe(ELEMENTS)
     expect([...attributes].sort().join(' ')).toBe(ATTRIBUTES)
   })
 
-  test('has what was asked, what was done, and all that is stored of it', () => {
+  test('has question, work, and all stored data', () => {
     const html = page(...SAMPLE_TURN)
     expect(html).toContain('<span class="tool">tool.terminal</span>')
     expect(html).toContain('<dt>hermes.tool.command</dt><dd><pre>rm -rf ./build</pre></dd>')
@@ -82,7 +82,7 @@ describe('a page', () => {
     ),
   )
 
-  test('stays what it is, whatever the spans say', () => {
+  test('stays a page, whatever the spans contain', () => {
     const note = fc.record({
       id: hostile.filter(id => /[^0]/.test(id)),
       name: hostile,
@@ -109,7 +109,7 @@ describe('a page', () => {
     )
   })
 
-  test('shows what cannot be seen by its number', () => {
+  test('shows an invisible character by its number', () => {
     expect(escapeHtml('a\u202eb\u200bc\u0007\u001b[31m<&">')).toBe(
       'a\\u{202e}b\\u{200b}c\\u{7}\\u{1b}[31m&lt;&amp;&quot;&gt;',
     )

@@ -56,9 +56,9 @@ describe('adjacent calls of one tool', () => {
   })
 
   test.each<[string, readonly SpanNote[]]>([
-    ['that has failed', [tool('c', 'read', { status: 2 })]],
+    ['failed', [tool('c', 'read', { status: 2 })]],
     ['in which something has', [tool('c', 'read'), { ...tool('z', 'inner', { status: 2 }), parent: 'c' }]],
-    ['that must be known for itself', [tool('c', 'read', { attributes: { 'hermes.span.incomplete': 'turn_ended' } })]],
+    ['with a mark of its own', [tool('c', 'read', { attributes: { 'hermes.span.incomplete': 'turn_ended' } })]],
   ])('shows a call separately: %s', (_, notes) => {
     expect(rowsOf(treeOf(...reads('ab'), ...notes, ...reads('defgh')))).toEqual([
       'tool.read a',

@@ -44,7 +44,7 @@ describe('a turn whose caller is elsewhere', () => {
     expect(root).not.toHaveProperty('parent_missing')
   })
 
-  test('is the one that the head of the drawing is about, whatever else lacks a parent', () => {
+  test("is that of the drawing's head, whatever else lacks a parent", () => {
     const lost: SpanNote = { id: 'x', parent: 'gone', name: 'tool', from: 0, to: 99 }
     expect(summarize(treeOf(lost, turn('1', 20)))).toMatchObject({ sessionId: 's', turnNumber: 1, durationMillis: 10 })
   })

@@ -51,7 +51,7 @@ function openTurn(trace: string, from = 0): TraceTree {
 
 const look = { width: 80, color: false, maxLines: 8 }
 
-describe('a tree of what is running', () => {
+describe('a tree of running spans', () => {
   test('is drawn up to now with the time since the last activity', () => {
     const text = renderTree(openTurn('a1b2c3d4e5f6'), { width: 80, now: TURN_AT + 245_000 })
     expect(`\n${text}\n`).toBe(`
@@ -66,7 +66,7 @@ describe('a tree of what is running', () => {
 `)
   })
 
-  test('has no silence while things go on, nor once all has ended', () => {
+  test('has no silence while there are records, nor once all has ended', () => {
     expect(renderTree(openTurn('a1'), { now: TURN_AT + 9_000 })).not.toContain('silent')
     const [ended] = buildForest(spansOf(exportLine(...SAMPLE_TURN)))
     expect(renderTree(ended as TraceTree, { now: TURN_AT + 9_000_000 })).toBe(renderTree(ended as TraceTree))
@@ -78,12 +78,12 @@ describe('a tree of what is running', () => {
     expect(renderTotals(trees)).toContain('2 traces · 3.2 s · ')
   })
 
-  test('does not go back behind what is known, whatever the clock says', () => {
+  test('does not go back behind the last known time, whatever the clock shows', () => {
     expect(renderTree(openTurn('a1'), { now: 0 })).toBe(renderTree(openTurn('a1')))
   })
 })
 
-describe('what is running, in a few lines', () => {
+describe('running spans, in a few lines', () => {
   test('shows open time, silent time and the spans in progress', () => {
     const lines = renderOpenTurns([openTurn('a1b2c3d4e5f6')], { ...look, now: TURN_AT + 245_900 })
     expect(`\n${lines.join('\n')}\n`).toBe(`

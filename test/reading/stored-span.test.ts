@@ -123,7 +123,7 @@ describe('a line of OTLP/JSON', () => {
   })
 
   test.each(['{}', '{"resourceMetrics":[{}]}', '{"resourceSpans":[]}', '{"resourceSpans":[{"scopeSpans":[{}]}]}'])(
-    'holds no spans: %s',
+    'has no spans: %s',
     text => {
       expect(readExportLine(text)).toEqual([])
     },
@@ -186,7 +186,7 @@ describe('a file of such lines', () => {
     ])
   })
 
-  test('goes on where it stopped when the file grows, and starts over when it was cut', async () => {
+  test('continues where it stopped when the file grows, and starts over when it was truncated', async () => {
     const path = await written('growing.jsonl', 'one\ntw')
     const reader = new LogLineReader(path)
     expect(await collect(reader.readLines())).toEqual([{ line: 1, text: 'one' }])
@@ -203,7 +203,7 @@ describe('a file of such lines', () => {
     await expect(collect(readTraceFile(join(directory, 'none')))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('holds the sample', async () => {
+  test('contains the sample', async () => {
     const path = await written('sample.jsonl', SAMPLE_TURN.map(note => exportLine(note)).join('\n'))
     expect(await collect(readTraceFile(path))).toHaveLength(SAMPLE_TURN.length)
   })

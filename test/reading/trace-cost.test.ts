@@ -52,7 +52,7 @@ test('is not counted again where an outer span repeats it', () => {
   expect(text.match(/\$/g)).toHaveLength(4)
 })
 
-test('says of how many requests it is, where others used tokens and do not say', () => {
+test('has its number of requests, if others used tokens at unknown cost', () => {
   const { '000000000000000c': _of, ...some } = COSTS
   expect(renderTree(turn(some), { width: 160 })).toContain(' · $0.0130 for 2 of 3 requests · ')
   expect(renderTotals([turn(some), turn({})], { width: 160 })).toContain(' · $0.0130 for 2 of 6 requests · ')
@@ -82,7 +82,7 @@ test('is never made up', () => {
   expect(renderTree(turn({ '0000000000000004': -1 }), { width: 160 })).not.toContain('$')
 })
 
-test('gives way to the names in a narrow window', () => {
+test('yields to the names in a narrow window', () => {
   const text = renderTree(turn(COSTS), { width: 44 })
   expect(text.split('\n').slice(2).join('\n')).not.toContain('$')
 })

@@ -62,7 +62,7 @@ describe('a filter', () => {
     ['the beginning of sessions', { sessionId: 's-7f3' }, ['aa1', 'b3']],
     ['a session', { sessionId: 's-7f3b' }, ['b3']],
     ['the beginning of ids, in whatever case', { traceId: 'AA' }, ['aa1', 'aa2']],
-    ['what ended since', { sinceAt: TURN_AT + 1_010 }, ['aa2', 'b3']],
+    ['traces that ended since', { sinceAt: TURN_AT + 1_010 }, ['aa2', 'b3']],
     ['several, each of some span', { model: 'qwen', tool: 'term', sessionId: 's-7f3b' }, ['b3']],
     ['several that no trace has all of', { model: 'qwen', hasError: true }, []],
   ])('finds %s', async (_, filter, expected) => {
@@ -74,21 +74,21 @@ describe('a filter', () => {
     expect(ids({ trees: await follower.poll() })).toEqual(expected)
   })
 
-  test('gives the newest of those that pass, and counts the others', async () => {
+  test('returns the newest matches, and counts the others', async () => {
     const selection = await selectTraces(await log(...LINES), { last: 1, traceId: 'aa' })
     expect(ids(selection)).toEqual(['aa2'])
     expect(selection).toMatchObject({ matchCount: 2, extent: { startAt: TURN_AT, endAt: TURN_AT + 2_010 } })
   })
 
-  test('knows nothing of extents where there are no traces', async () => {
+  test('has no extents without traces', async () => {
     expect((await selectTraces(await log(), { last: 9 })).extent).toBeUndefined()
   })
 })
 
-describe('what is running', () => {
+describe('a running trace', () => {
   const old = [noteLine(root('old', 0)), exportLine(child('old', 1, {}))]
 
-  test('is found when nothing of it has ended', async () => {
+  test('is found if none of its spans has ended', async () => {
     const [tree] = (await selectTraces(await log(noteLine(root('t', 0))), { last: 5 })).trees
     expect(tree).toMatchObject({ traceId: 't', isRunning: true, spanCount: 1 })
   })
@@ -99,7 +99,7 @@ describe('what is running', () => {
     expect(ids({ trees: selection.running })).toEqual(['old'])
   })
 
-  test('is no longer when its end has come', async () => {
+  test('is not found when its end has arrived', async () => {
     const selection = await selectTraces(await log(...old, exportLine(root('old', 0)), ...LINES), { last: 1 })
     expect(selection.running).toEqual([])
   })

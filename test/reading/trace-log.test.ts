@@ -62,7 +62,7 @@ describe('a selection', () => {
     expect(shapes((await selectTraces(paths, { last: 5 }, removeFirst)).trees)).toEqual(['t2:1'])
   })
 
-  test('has the newest traces, whole, across files and wherever their spans stand', async () => {
+  test('has the newest traces, whole, across files and positions', async () => {
     await append('a.jsonl', exportLine(child('t3', 31)), exportLine(root('t1', 10)), exportLine(root('t2', 20)))
     await append('b.jsonl', exportLine(root('t3', 30)), exportLine(child('t2', 21)), exportLine(child('t1', 11)))
     const selection = await selectTraces([path('a.jsonl'), path('b.jsonl')], { last: 2 })
@@ -94,7 +94,7 @@ describe('a follower', () => {
     return new TraceFollower(() => listSegments(directory), query)
   }
 
-  test('hands a trace out once its root has ended, in whatever file', async () => {
+  test('returns a trace once its root has ended, in any file', async () => {
     const follower = follow({ last: 5 })
     expect(await follower.poll()).toEqual([])
     await append('a.jsonl', exportLine(child('t1', 11)))
@@ -104,7 +104,7 @@ describe('a follower', () => {
     expect(await follower.poll()).toEqual([])
   })
 
-  test('hands a trace out again when what was missing in it has come', async () => {
+  test('returns a trace again when a missing part has arrived', async () => {
     const follower = follow({ last: 5 })
     const drawn = async (): Promise<string[]> => (await follower.poll()).map(tree => outline(tree))
     const late = { ...child('t1', 11, 'g'), parent: 'c' }
@@ -118,7 +118,7 @@ describe('a follower', () => {
     expect(await drawn()).toEqual([])
   })
 
-  test('goes by what has ended, whatever was noted, and in whatever order', async () => {
+  test('depends on ended spans, not on notes or their order', async () => {
     const note = (...spans: readonly SpanNote[]): string =>
       `{"hookspan.open":${exportLine(...spans.map(span => ({ ...span, to: 0 })))}}`
     const follower = follow({ last: 5 })
@@ -137,7 +137,7 @@ describe('a follower', () => {
     expect(shapes(await follower.poll())).toEqual(['t1:1'])
   })
 
-  test('starts with the last ones of what there is, and then gives all', async () => {
+  test('starts with the last ones of the log, and then returns all', async () => {
     await append('a.jsonl', ...['t1', 't2', 't3'].map((trace, index) => exportLine(root(trace, index * 100))))
     const follower = follow({ last: 1 })
     expect(shapes(await follower.poll())).toEqual(['t3:1'])
@@ -150,7 +150,7 @@ describe('a follower', () => {
     expect(shapes(await follow({ last: 5, sessionId: 'mine' }).poll())).toEqual(['t1:1'])
   })
 
-  test('passes over what it cannot read, and files that go', async () => {
+  test('skips unreadable lines, and files that disappear', async () => {
     const follower = new TraceFollower(async () => [path('gone.jsonl'), ...(await listSegments(directory))], {
       last: 5,
     })

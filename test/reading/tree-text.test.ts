@@ -96,7 +96,7 @@ describe('the tree in the terminal', () => {
     ],
     ['a denial', { 'hermes.span.kind': 'approval', 'hermes.approval.choice': 'deny' }, {}, 'deny'],
     [
-      'an approval that nobody gave',
+      'an unanswered approval',
       { 'hermes.span.kind': 'approval', 'hermes.approval.choice': 'deny', 'hermes.approval.timed_out': true },
       {},
       'timed out',
@@ -112,7 +112,7 @@ describe('the tree in the terminal', () => {
       'completed  ~ retroactive',
     ],
     ['weak ids', { 'hermes.correlation': 'inferred' }, {}, '? inferred'],
-  ])('tells %s', (_, attributes, more, ending) => {
+  ])('shows %s', (_, attributes, more, ending) => {
     expect(lineOf(attributes, more)).toBe(`x  20 ms  ${ending}`)
   })
 

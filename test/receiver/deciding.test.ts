@@ -157,7 +157,7 @@ test.each([
 })
 
 describe('a client that waits for no answer', () => {
-  test('gets none, and the person one line', async () => {
+  test('gets none, and the user one line', async () => {
     const scene = new GuardedScene()
     const receiver = await scene.guarded({ hooks: [noRm] })
     for (let turn = 0; turn < 2; turn++) expect(await scene.asks(receiver, TOOL, null)).toMatchObject(NOTHING)
@@ -167,7 +167,7 @@ describe('a client that waits for no answer', () => {
     expect(scene.recorder.names).toEqual(['PreToolUse', 'PreToolUse'])
   })
 
-  test('is not told of for a prompt, which comes a second time', async () => {
+  test('is not recorded for a prompt, which is sent a second time', async () => {
     const scene = new GuardedScene()
     const quiet = defineHook({ name: 'quiet', beforeTurn: () => block('No.') })
     const receiver = await scene.guarded({ hooks: [quiet] })
@@ -197,7 +197,7 @@ test.each<[string, object, Asked, number]>([
 })
 
 test.each<[string, Partial<StartReceiverOptions>]>([
-  ['nobody loads them', { loadHooks: undefined }],
+  ['no loader', { loadHooks: undefined }],
   ['there are none', { loadHooks: () => Promise.resolve(undefined) }],
 ])('has no answer without hooks, even with closed guards: %s', async (_, options) => {
   const scene = new GuardedScene()
@@ -341,7 +341,7 @@ describe('an agent with an unreadable question', () => {
   const trace = { recordEvent: () => undefined, traceparent: () => undefined }
   const about = { host: 'odd', told: 'odd', lane: 'odd', body: TOOL }
 
-  test('is told what was agreed, and the person one line', async () => {
+  test('gets the agreed answer, and the user one line', async () => {
     const lines: string[] = []
     const say = (line: string): void => void lines.push(line)
     const hooks = createHooks([noRm])

@@ -105,7 +105,7 @@ describe('one receiver of a user', () => {
     }
   })
 
-  test('takes in who stands before the socket when it leaves, and waits for no answer', async () => {
+  test('accepts clients that wait at the socket when it leaves, and waits for no answer', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     const { socket, port } = receiver.address
@@ -150,7 +150,7 @@ describe('one receiver of a user', () => {
     ['older', { version: '0.9.0' }],
     ['of no version', { version: 7 }],
     ['of nothing', undefined],
-  ])('hands over to nobody who is %s', async (_, body) => {
+  ])('hands over to no process that is %s', async (_, body) => {
     const scene = new Scene()
     const receiver = await scene.start()
     const answer = await scene.ask(receiver, '/v1/replace', { body: body && JSON.stringify(body) })
@@ -193,7 +193,7 @@ describe('one receiver of a user', () => {
 })
 
 describe('the end', () => {
-  test('works off what has come, and lays open turns by for the next one', async () => {
+  test('processes received requests, and leaves open turns to the next one', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     scene.recorder.openTurns = 1
@@ -204,7 +204,7 @@ describe('the end', () => {
     expect(existsSync(receiver.address.socket ?? '')).toBe(false)
   })
 
-  test('is asked for by /v1/stop', async () => {
+  test('is stopped by /v1/stop', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     expect((await scene.ask(receiver, '/v1/stop')).status).toBe(200)

@@ -25,7 +25,7 @@ function spool(scene: Scene, number: number, id: string): void {
   writeFileSync(file, JSON.stringify({ path: '/echo', at, id, body: { event: id } }), { mode: 0o600 })
 }
 
-test('keeps what was answered while its session waited for its files', async () => {
+test('keeps acknowledged requests while their session waited for its files', async () => {
   const scene = new Scene()
   let find: (found: HostEvent[]) => void = () => undefined
   const files = new Promise<HostEvent[]>(resolve => {
@@ -46,7 +46,7 @@ test('keeps what was answered while its session waited for its files', async () 
   find([])
 })
 
-test('keeps what was answered while the spool of last time was read, behind the spool', async () => {
+test('keeps acknowledged requests while the previous spool was read, after the spool', async () => {
   const scene = new Scene()
   scene.recorder.written = new Promise(() => undefined)
   for (let number = 0; number < 300; number++) spool(scene, number, `spooled ${number}`)
@@ -59,7 +59,7 @@ test('keeps what was answered while the spool of last time was read, behind the 
   await until(() => next.recorder.names.includes('sent'))
 })
 
-test('keeps what was answered and not journalled yet', async () => {
+test('keeps acknowledged requests that were not journalled yet', async () => {
   const scene = new Scene()
   let write: () => void = () => undefined
   scene.recorder.written = new Promise(resolve => {

@@ -51,7 +51,7 @@ test('keeps a request until it is settled', () => {
   expect(written()).toBe('')
 })
 
-test('reads the files behind one that cannot be read', () => {
+test('reads the files after an unreadable one', () => {
   opened().appendRequest(request('a'))
   mkdirSync(join(folder, 'requests-00000000'))
   expect(recovered()).toEqual([request('a')])
@@ -133,8 +133,8 @@ describe('a file that is not whole', () => {
   })
 })
 
-describe('what cannot be written', () => {
-  test('is said once, and costs nothing else', () => {
+describe('an unwritable journal', () => {
+  test('is reported once, and costs nothing else', () => {
     mkdirSync(join(folder, '..'), { recursive: true })
     writeFileSync(folder, 'a file')
     const journal = opened()

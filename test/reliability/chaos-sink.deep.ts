@@ -164,7 +164,7 @@ test('repeats its chance', async () => {
   expect(chaosSchedule(5, 20_000).at(-1)?.behaviour).toEqual({ kind: 'ok' })
 })
 
-test('says what came when the wait is over', async () => {
+test('reports received data when the wait is over', async () => {
   const sink = await sinkThat({ kind: 'status', status: 503 })
   await post(sink.url, requestOf(['one']))
   const waited = sink.until(() => false, 'a miracle', 20)

@@ -16,7 +16,7 @@ test('keeps what every run draws, and nothing that depends on the clock', () => 
   )
 })
 
-test('tells another tree from it', () => {
+test('distinguishes it from another tree', () => {
   expect(shapeOf(DRAWN.replace('tool.terminal', 'tool.read'))).not.toBe(shapeOf(DRAWN))
   expect(shapeOf(DRAWN.replace('once', 'deny'))).not.toBe(shapeOf(DRAWN))
   expect(shapeOf(DRAWN.replace('     └─ approval', '  └─ approval'))).not.toBe(shapeOf(DRAWN))

@@ -166,7 +166,7 @@ describe('an answer at its token limit', () => {
     expect(data.at(-2)?.choices[0].finish_reason).toBe('length')
   })
 
-  test('responses', async () => {
+  test('is marked in responses', async () => {
     const server = await serve(reply)
     expect(await ask(server, 'responses', asking('responses', 'hi'))).toMatchObject({
       status: 'incomplete',
@@ -184,7 +184,7 @@ describe('an answer at its token limit', () => {
 })
 
 describe.each(APIS)('%s', api => {
-  test('says something where the script says nothing', async () => {
+  test('sends a default text if the script has none', async () => {
     const server = await serve(() => undefined)
     expect(JSON.stringify(await ask(server, api, asking(api, 'hi')))).toContain('Hello from the model.')
   })
@@ -231,7 +231,7 @@ describe.each(APIS)('%s', api => {
     expect(order.slice(0, 2)).toEqual(['headers', 'idle'])
   })
 
-  test('keeps what was asked, with its headers', async () => {
+  test('keeps the request, with its headers', async () => {
     const server = await serve(() => ({}))
     const tools = [{ name: 'read' }, { type: 'function', function: { name: 'exec' } }]
     await post(server, api, { ...asking(api, 'hi'), tools }, { traceparent: '00-aa-bb-01' })
@@ -249,7 +249,7 @@ describe.each(APIS)('%s', api => {
 })
 
 describe('other cases', () => {
-  test('models, counts of tokens, and what is not there', async () => {
+  test('serves models, counts of tokens, and unknown paths', async () => {
     const server = await serve(() => ({}))
     const models = (await (await fetch(`${server.url}/v1/models`)).json()) as Json
     expect(models.data[0]).toMatchObject({ id: 'fake-1', object: 'model' })

@@ -420,7 +420,7 @@ describe('the success of a retry whose start was not reported', () => {
     expect(await tokens([...failing, post(400, said), post(400, said)])).toEqual([110, 2, 'completed', '100'])
   })
 
-  test('is a span where it says how long it took, from the end of the failure at the earliest', () => {
+  test('is a span if it has a duration, from the end of the failure at the earliest', () => {
     const plugin = told([
       ...began(),
       ...failing,
@@ -498,7 +498,7 @@ describe('an end, its late start, and the same end again', () => {
   )
 })
 
-describe('the end of a retry that comes before its start, while the attempt before it is open', () => {
+describe('the end of a retry that arrives before its start, while the previous attempt is open', () => {
   const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
   const first: Step = [100, 'pre_api_request', { ...request, retry_count: 0 }]
   const start: Step = [300, 'pre_api_request', { ...request, retry_count: 1 }]

@@ -47,13 +47,13 @@ test.each([
   ['a tool takes too long', used(100, {}, { status: 'timeout' }), []],
   ['a request is retried', [...failing(30, RETRIED), ...asked(60)], ['50 WARN hermes.request.retried']],
   ['an approval is denied', approval('deny'), ['190 INFO hermes.approval.denied']],
-  ['nobody answers in time', approval('timeout'), ['190 WARN hermes.approval.timed_out']],
+  ['an approval times out', approval('timeout'), ['190 WARN hermes.approval.timed_out']],
   ['an approval is given', approval('once'), []],
   ['a guardian passes it on', approval('escalated', { surface: 'smart' }), []],
   ['a question is answered', approval('blue', { kind: 'clarify' }), []],
   ['a guard blocks', judged({ verdict: 'block', action: 'blocked' }), ['115 WARN hermes.hook.blocked']],
   ['a guard lets pass', judged({ verdict: 'allow', action: 'none' }), []],
-])('%s', (_what, steps, events) => {
+])('emits the right events if %s', (_what, steps, events) => {
   expect(
     inTurn(...(steps as Step[]))
       .logs()

@@ -50,7 +50,7 @@ describe('turn metadata', () => {
     ['the start of its session', [session(SAID), prompt({}), ...WORK]],
     ['its prompt', [session({}), prompt(SAID), ...WORK]],
     ['both', [session({ tags: ['beta'], user_id: 'u-1' }), prompt({ ...SAID, tags: ['nightly'] }), ...WORK]],
-    ['a prompt whose session nobody announced', [prompt(SAID), ...WORK]],
+    ['a prompt of an unannounced session', [prompt(SAID), ...WORK]],
     ['a session start that comes after its prompt', [prompt({}), session(SAID, 30), ...WORK]],
   ])('is set by %s, on everything that begins after it, and on the root', (_, steps) => {
     for (const span of spansOf(told(steps))) {
@@ -144,7 +144,7 @@ describe('conventions', () => {
   })
 
   test.each<[string, PluginOptions]>([
-    ['that asks for its names', { conventions: ['langfuse'] }],
+    ['with its names configured', { conventions: ['langfuse'] }],
     ['as a backend', { backends: [{ type: 'langfuse', public_key: 'a', secret_key: 'b' }] }],
   ])("includes Langfuse's own names, %s", (_, options) => {
     expect(read(options)).toMatchObject({
@@ -173,7 +173,7 @@ describe('any turn metadata', () => {
   const root = (said: object, options: PluginOptions = {}): StoredSpan['attributes'] =>
     only(told([session(said), ...WORK], options), 'agent').attributes
 
-  test('is masked: texts, names, and what stands under the name of a secret', () => {
+  test('is masked: texts, names, and values under the name of a secret', () => {
     const written = root({
       tags: [`is ${KEY}`],
       user_id: KEY,
@@ -190,7 +190,7 @@ describe('any turn metadata', () => {
     })
   })
 
-  test('cannot take the place of what is ours, and a line says so', () => {
+  test('cannot replace our attributes, and a line reports it', () => {
     const ours = {
       'gen_ai.request.model': 'forged',
       'hermes.turn.tokens.total': 1,
@@ -213,7 +213,7 @@ describe('any turn metadata', () => {
     )
   })
 
-  test('is bounded in number and in size, and a line says so once', () => {
+  test('is bounded in number and in size, and a line reports it once', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`k${at}`, at]))
     const tags = Array.from({ length: 500 }, (_, at) => `t${at}`)
     const plugin = told([
@@ -269,7 +269,7 @@ describe('any turn metadata', () => {
     expect({}).not.toHaveProperty('polluted')
   })
 
-  test('is, with content switched off, only what looks like identifiers, and no user', () => {
+  test('is limited to identifiers, without a user, with content switched off', () => {
     const said = {
       ...SAID,
       tags: ['beta', 'a sentence of somebody'],

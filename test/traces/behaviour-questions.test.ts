@@ -24,7 +24,7 @@ const ESCALATED: Step[] = [
 ]
 
 describe('an approval that a guardian model passes on', () => {
-  test('has escalated, its side call hangs below it, and the person is asked beside it', () => {
+  test('has escalated, with its side call below it, and the user is asked beside it', () => {
     expect(told(ESCALATED).tree(SHOWN)).toBe(text`
       agent OK 5.4 s
         llm.qwen3 OK 5.4 s
@@ -35,7 +35,7 @@ describe('an approval that a guardian model passes on', () => {
     `)
   })
 
-  test('is one approval, and it is the person who was waited for, once', async () => {
+  test('is one approval, and counts the wait for the user once', async () => {
     const plugin = told(ESCALATED)
     expect(attributes(plugin, 'agent')).toMatchObject({
       'hermes.turn.approval_count': 1,
@@ -47,7 +47,7 @@ describe('an approval that a guardian model passes on', () => {
     ])
   })
 
-  test('is not taken for a repeat when time stands still', () => {
+  test('is no repeat if the clock stands still', () => {
     const still: Step[] = ESCALATED.map(([at, ...step]) => (at > 100 && at < 5190 ? [110, ...step] : [at, ...step]))
     expect(all(told(still), 'approval.rm').map(span => span.attributes['hermes.approval.choice'])).toEqual([
       'escalated',

@@ -101,7 +101,7 @@ describe('a session that ends', () => {
     expect(await seriesText(plugin, 'hermes.sessions')).toEqual([`kind=session final_status=${finalStatus} → 1`])
   })
 
-  test('ends the turn that it has taken over from the session before it', () => {
+  test('ends the turn that it has continued from the session before it', () => {
     const plugin = told([
       ...began(),
       ...asked(100, { session_id: 's1-compressed' }),
@@ -168,7 +168,7 @@ describe('the trigger of the session', () => {
 })
 
 describe('the root', () => {
-  test('says who runs, where and for whom', () => {
+  test('has the agent, the place and the user', () => {
     const start = { session_id: 's1', platform: 'telegram', profile: 'work', agent_name: 'scout', model: 'first' }
     const plugin = told(
       [
@@ -223,7 +223,7 @@ describe('a traceparent', () => {
     expect(told(began()).traceparent({ ...TURN, turn_id: 't9' })).toBeUndefined()
   })
 
-  test('is not handed out when the user does not want it', () => {
+  test('is not returned if the user disables it', () => {
     expect(told(began(), { propagate_context: false }).traceparent(TURN)).toBeUndefined()
   })
 
@@ -239,14 +239,14 @@ describe('a traceparent', () => {
     })
   })
 
-  test('is only asked for: a turn that has no id yet does not take this one', () => {
+  test('only reads: a turn without an id does not get this one', () => {
     const plugin = told(began().slice(0, 1))
     plugin.traceparent({ session_id: 's1', turn_id: 'guess' })
     feedSteps(plugin, [...began().slice(1), ...answered(100)])
     expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
   })
 
-  test('says that the trace is not sampled', () => {
+  test('has the flag of an unsampled trace', () => {
     expect(told(began(), { sample_rate: 0 }).traceparent(TURN)).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
   })
 })

@@ -60,7 +60,7 @@ describe('a turn that has its answer', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('completed')
   })
 
-  test('is what its host says of it', () => {
+  test("has its host's word", () => {
     const plugin = told([...sixHooks(0, TURN), [400, 'on_session_end', { ...TURN, interrupted: true }]])
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('interrupted')
   })
@@ -145,11 +145,11 @@ describe('the answer', () => {
     return count
   }
 
-  test('is flushed where the host has told of no session', async () => {
+  test('is flushed if the host has reported no session', async () => {
     expect(await flushesOf(...sixHooks(0, TURN))).toBe(1)
   })
 
-  test('is not where the host tells of sessions, for it will tell the end', async () => {
+  test('is not flushed if the host reports sessions, because it will report the end', async () => {
     expect(await flushesOf([0, 'on_session_start', { session_id: 's1' }], ...sixHooks(0, TURN))).toBe(0)
   })
 })

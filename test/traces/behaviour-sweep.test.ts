@@ -69,7 +69,7 @@ describe('a silent turn', () => {
     expect(await seriesText(plugin, 'hookspan.spans.incomplete')).toEqual(['reason=orphaned → 2'])
   })
 
-  test('is judged alone: the turn whose record sets off the sweep, and others that live, stay', () => {
+  test('is ended alone: the turn whose record causes the sweep, and other live ones, stay', () => {
     const plugin = told([
       ...began(),
       [300_000, 'pre_llm_call', { session_id: 's2', turn_id: 'u1', model: 'small' }],
@@ -187,7 +187,7 @@ describe('a turn that was ended for its silence', () => {
   const SILENT = [...began(), ...asked(100), stranger(4 * TTL)]
   const AGAIN = 4 * TTL + 1000
 
-  test('goes on under its own id: what follows is a part of it', () => {
+  test('continues under its own id: later records are a part of it', () => {
     const plugin = told([
       ...SILENT,
       ...used(AGAIN),
@@ -207,7 +207,7 @@ describe('a turn that was ended for its silence', () => {
   test.each<[string, Step]>([
     ['its prompt', [AGAIN, 'pre_llm_call', { ...TURN, model: 'qwen3', user_message: 'hello' }]],
     ['the start of its session', [AGAIN, 'on_session_start', { ...TURN, model: 'qwen3' }]],
-  ])('is not begun a second time when %s comes again', (_what, step) => {
+  ])('is not begun a second time when %s arrives again', (_what, step) => {
     const plugin = told([...SILENT, step, ...used(AGAIN + 100), ...answered(AGAIN + 300)])
     expect(roots(plugin)).toHaveLength(1)
     expect(plugin.tree()).toContain('tool.terminal OK')
@@ -241,7 +241,7 @@ describe('a sign of life', () => {
     expect(plugin.stats().turnsOpen).toBe(2)
   })
 
-  test('is not what another turn of the same session does', () => {
+  test('does not include another turn of the same session', () => {
     const plugin = told([
       ...QUIET,
       ...asked(500_000, { turn_id: 'review' }),

@@ -21,7 +21,7 @@ describe('a record whose task is a session', () => {
     expect(plugin.stats().turnsOpen).toBe(1)
   })
 
-  test('belongs to that turn also if it comes when the turn is over', () => {
+  test('belongs to that turn also if it arrives after the turn', () => {
     const plugin = told([...began(), ...answered(500), ...call(210, { task_id: 's1' })])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -41,14 +41,14 @@ describe('a record whose task is a session', () => {
     ])
   })
 
-  test('belongs to the turn that it names, whatever session its task is', () => {
+  test('belongs to the turn that it names, in any session', () => {
     const steps = childTurn(120, 'other', 'o1')
     const tool = call(140, { task_id: 's1', turn_id: 'o1' })
     const plugin = told([...began(), ...[...steps, ...tool].sort(([one], [two]) => one - two), ...answered(500)])
     expect(plugin.tree()).toContain('llm.small OK\n    api.small OK\n      tool.terminal OK')
   })
 
-  test.each(['s2', ''])('is what it was if no such session is known: %j', task_id => {
+  test.each(['s2', ''])('is unchanged if no such session is known: %j', task_id => {
     const plugin = told([...began(), ...call(210, { ...TURN, task_id }), ...answered(500)])
     expect(plugin.tree()).toContain('llm.qwen3 OK\n    tool.terminal OK')
   })

@@ -138,7 +138,7 @@ describe('on the root', () => {
   })
 })
 
-describe('in the metrics', () => {
+describe('the parts in the metrics', () => {
   test('distinguishes the parts by a label, like the root', async () => {
     const grandchild = [...childTurn(300, 'G', 'gt1', USAGE), stopped(420, 'G')]
     const plugin = told([

@@ -13,7 +13,7 @@ const completed = (at: number, ids: object): Step[] => [
   [at + 10, 'on_session_end', { ...ids, completed: true }],
 ]
 
-describe('in Hermes, the prompt of another turn', () => {
+describe('the prompt of another turn in Hermes', () => {
   const atOnce = (...steps: Step[]): string =>
     told(
       [prompt(0, TURN), ...steps, ...completed(20_000, TURN), ...completed(21_000, TURN2)].sort(([a], [b]) => a - b),
@@ -34,7 +34,7 @@ describe('in Hermes, the prompt of another turn', () => {
     `)
   })
 
-  test('leaves a turn running whose first request is still to come', () => {
+  test('leaves a turn running whose first request is still missing', () => {
     expect(atOnce(prompt(300, TURN2), ...asked(400))).toContain('agent OK 20.0 s [hermes.turn.final_status=completed')
   })
 

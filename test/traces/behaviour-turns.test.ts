@@ -5,7 +5,7 @@ import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, only, TURN, text, used } from './scenes.ts'
 
 describe('a turn that began without an id', () => {
-  test('takes the first one that its session brings, on the root too', () => {
+  test('gets the first one of its session, on the root too', () => {
     const plugin = told([...began(), ...asked(100), ...answered(300)])
     expect(plugin.tree({ attributes: ['hermes.turn.id'] })).toBe(text`
       agent OK [hermes.turn.id=t1]
@@ -14,7 +14,7 @@ describe('a turn that began without an id', () => {
     `)
   })
 
-  test('takes it from any record, the end too', () => {
+  test('gets it from any record, the end too', () => {
     const plugin = told([
       [0, 'on_session_start', { session_id: 's1' }],
       [100, 'on_session_end', { ...TURN, completed: true }],
@@ -23,7 +23,7 @@ describe('a turn that began without an id', () => {
     expect(plugin.stats().turnsOpen).toBe(0)
   })
 
-  test('does not take that of the turn before it from a late record', () => {
+  test('does not get that of the previous turn from a late record', () => {
     const next = { turn_id: 't2', model: 'next' }
     const plugin = told([
       ...began(),

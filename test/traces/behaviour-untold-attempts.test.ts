@@ -49,7 +49,7 @@ describe('an answer with a higher number than the attempt that is open', () => {
     `)
   })
 
-  test('leaves nothing below the first, also where it says no duration', () => {
+  test('leaves nothing below the first, also without a duration', () => {
     const approval = { ...TURN, pattern_key: 'p' }
     const plugin = told([
       ...began(),
@@ -83,7 +83,7 @@ describe('an answer with a higher number than the attempt that is open', () => {
     ['while the first is open', [answer, ...answered(900)]],
     ['after the end of the first', [error(600, { retry_count: 0 }), answer, ...answered(900)]],
     ['after the turn', [...answered(900), answer]],
-  ])('counts once, when it comes again %s', async (_when, rest) => {
+  ])('counts once, when it is repeated %s', async (_when, rest) => {
     expect(await tokens([...began(), first, answer, ...rest])).toEqual([110, '100'])
   })
 
@@ -97,11 +97,11 @@ describe('a host that numbers every attempt 0', () => {
   const zero = { retry_count: 0 }
   const failedTwice = [pre(100, zero), error(200, zero), pre(300, zero), error(400, zero)]
 
-  test('is believed the success of the third, of which it tells no start', async () => {
+  test('has the success of a third attempt counted without its start', async () => {
     expect(await tokens([...began(), ...failedTwice, post(600, zero), ...answered(900)])).toEqual([110, '100'])
   })
 
-  test('is believed the success that comes after its turn', async () => {
+  test('has a success counted that arrives after its turn', async () => {
     const late = [...began(), ...failedTwice.slice(0, 3), ...answered(500), post(400, zero)]
     expect((await tokens(late))[1]).toBe('100')
   })

@@ -11,7 +11,7 @@ function filled(
   return map
 }
 
-test('holds what fits', () => {
+test('keeps values up to its limit', () => {
   const map = filled(3, 'abc')
   expect([...map.values()]).toEqual([0, 1, 2])
   expect(map.get('b')).toBe(1)

@@ -29,7 +29,7 @@ describe('an unknown hook', () => {
     expect(plugin.stats().hooks.ignored).toBe(2)
   })
 
-  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('%s is ignored and not reported', hook => {
+  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('is not reported for %s, which is ignored', hook => {
     const plugin = told(hook, IDS)
     expect([plugin.reported, plugin.stats().unread.hooks, plugin.stats().hooks.ignored]).toEqual([[], 0, 2])
   })
@@ -162,7 +162,7 @@ test('has exactly the fields of the interfaces in its table', () => {
   }
 })
 
-describe('nothing is reported about records of real agents', () => {
+describe('the lint of records of real agents', () => {
   const root = new URL('../../', import.meta.url).pathname
   const captures = ['fixtures', 'test/fixtures'].flatMap(directory =>
     readdirSync(root + directory, { recursive: true, encoding: 'utf8' })

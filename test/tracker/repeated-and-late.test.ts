@@ -337,7 +337,7 @@ describe('a repeated first attempt of a request', () => {
 })
 
 describe('tools without an id', () => {
-  test('stay two calls if made within one millisecond', async () => {
+  test('creates two spans for two calls within one millisecond', async () => {
     const call = { tool_call_id: undefined }
     const [[at, , start = {}], [, , end = {}]] = used(100, call) as [Step, Step]
     const twice: Step[] = [
@@ -377,7 +377,7 @@ describe('an end that arrives before its turn', () => {
     ['again after its start', [end, start, end]],
     ['again when its turn has begun otherwise', [end, ...used(50), end, start, end]],
     ['again after its turn', [end, start, ...answered(400), end]],
-  ])('counts in the turn that its start opens, and once when it comes %s', async (_when, steps) => {
+  ])('counts in the turn that its start opens, and once when repeated %s', async (_when, steps) => {
     const plugin = told([...steps, ...answered(400)])
     expect(all(plugin, 'api.qwen3')).toHaveLength(1)
     expect(attributes(plugin, 'agent')).toMatchObject({
@@ -430,7 +430,7 @@ describe('a start that is repeated after the end of a later attempt', () => {
   })
 })
 
-test('a start without a time is late if a later attempt has ended: it opens no span', () => {
+test('is late without a time if a later attempt has ended: it opens no span', () => {
   const plugin = createTestPlugin({ host: 'agent' })
   const request = { ...TURN, api_request_id: 'r2', api_call_count: 2, model: 'qwen3' }
   const failed = { ...request, error: { type: 'RateLimit' }, retryable: true }
@@ -454,11 +454,12 @@ test('a start without a time is late if a later attempt has ended: it opens no s
   `)
 })
 
-test('a prompt without a time is late if the turn that it names has ended without one: it begins no second turn', async () => {
+test('begins no second turn as a late prompt without a time if the turn that it names has ended without one', async () => {
   const plugin = createTestPlugin({ host: 'agent' })
   plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
   plugin.emit('pre_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' })
   plugin.emit('post_api_request', { ...TURN, api_request_id: 'r1' })
+  plugin.emit('post_llm_call', TURN)
   plugin.emit('on_session_end', { ...TURN, completed: true })
   plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
   await plugin.shutdown()
@@ -467,4 +468,33 @@ test('a prompt without a time is late if the turn that it names has ended withou
       api.qwen3 OK
       llm.qwen3 UNSET (incomplete: shutdown)
   `)
+})
+
+test('counts a success that follows a late error: it is of a later attempt, also without a number', async () => {
+  const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
+  const plugin = told([
+    ...began(),
+    [100, 'pre_api_request', request],
+    ...answered(200),
+    [110, 'api_request_error', { ...request, error: { type: 'RateLimit' }, retryable: true }],
+    [120, 'post_api_request', { ...request, usage: { prompt_tokens: 7, output_tokens: 1 } }],
+  ])
+  expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([7])
+})
+
+test('counts a delegation once whose repeated end comes before and after a start without a time', async () => {
+  const plugin = createTestPlugin({ host: 'agent' })
+  const child = { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: 'c1', tool_call_id: 'k1' }
+  feedSteps(plugin, [...began(), ...answered(150), [200, 'subagent_stop', { ...child, child_status: 'ok' }]])
+  plugin.emit('subagent_start', child)
+  feedSteps(plugin, [[200, 'subagent_stop', { ...child, child_status: 'ok' }]])
+  expect((await series(plugin, 'hermes.subagent.count')).map(({ value }) => value)).toEqual([1])
+  expect(plugin.stats().spansOpen).toBe(0)
+})
+
+test('counts a failure once that comes before its turn and again after its start', async () => {
+  const request = { ...TURN, api_request_id: 'r1', retry_count: 0 }
+  const failed: Step = [106, 'api_request_error', { ...request, error: { type: 'RateLimit' }, retryable: true }]
+  const plugin = told([failed, ...began(), [103, 'pre_api_request', request], failed, ...answered(300)])
+  expect((await series(plugin, 'hermes.api.error.count')).map(({ value }) => value)).toEqual([1])
 })

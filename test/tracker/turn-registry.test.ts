@@ -68,7 +68,7 @@ describe('the turn of a record', () => {
 })
 
 describe('a turn that was opened without an id', () => {
-  test('takes the first id of its session, and records it once', () => {
+  test('gets the first id of its session, and records it once', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
@@ -79,7 +79,7 @@ describe('a turn that was opened without an id', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBeUndefined()
   })
 
-  test('does not take the id of an ended turn', () => {
+  test('does not get the id of an ended turn', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
     const next = open('s1')
@@ -88,7 +88,7 @@ describe('a turn that was opened without an id', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(next)
   })
 
-  test('takes none from a look-up', () => {
+  test('gets none from a look-up', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
     expect(registry.find(HOST, ids({ sessionId: 's1', turnId: 'guess' }))).toBeUndefined()

@@ -6,7 +6,7 @@ import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { ControlHookName } from '../base/tool-hooks.ts'
 import type { TurnResult } from '../base/turn.ts'
-import type { HostMachine, LoosePayload } from '../host-event.ts'
+import type { LoosePayload } from '../host-event.ts'
 import { CallApprovals, decisionsOf, emitPendingRequests, type UserDecision } from './approvals.ts'
 import { isAborted, isStreamLeft, type PlainError, plainError } from './failure.ts'
 import { modelToolCallOf, partsOf, promptOf, tokensOf } from './messages.ts'
@@ -22,11 +22,7 @@ const TURNS: ReadonlySet<string> = new Set(['ai.generateText', 'ai.streamText', 
 /** Events that repeat others, and the extra lines of captures. */
 const QUIET = ['onStepFinish', 'onEmbedStart', 'onEmbedEnd', 'onRerankStart', 'onRerankEnd', 'RESULT', 'THROWN']
 
-export function createAiSdkMachine(): HostMachine {
-  return new AiSdkMachine()
-}
-
-class AiSdkMachine extends EventMachine {
+export class AiSdkMachine extends EventMachine {
   readonly #calls = new LimitedMap<string, AiSdkCall>(OPEN_LIMIT)
   readonly #sideCalls = new LimitedMap<string, ModelRequest>(OPEN_LIMIT)
   readonly #turns = new LimitedMap<string, AiSdkCall>(OPEN_LIMIT)

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek, textOf } from '../../contract/foreign.ts'
 import { toolCallOf } from '../../guards/index.ts'
+import { namedArguments } from '../base/guard-text.ts'
 import { plainError } from './failure.ts'
-import { argumentsOf, type GuardedCall } from './guarded-tools.ts'
+import type { GuardedCall } from './guarded-tools.ts'
 import {
   type AnswerContent,
   type AnswerFormat,
@@ -136,7 +137,7 @@ class GuardedRequests {
   }
 
   #event({ text, calls, error, usage }: AnswerContent, attempt: number) {
-    const toolCalls = calls.map(({ id, name, input }) => toolCallOf({ id, name, arguments: argumentsOf(input) }))
+    const toolCalls = calls.map(({ id, name, input }) => toolCallOf({ id, name, arguments: namedArguments(input) }))
     const failure = error === undefined ? undefined : errorOf(error)
     return { model: this.#model, text, toolCalls, attempt, usage, error: failure }
   }

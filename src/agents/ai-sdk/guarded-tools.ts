@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek } from '../../contract/foreign.ts'
-import { changedFields } from '../../guards/chain.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
+import { isSameCall, namedArguments, signalIn } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainError } from './failure.ts'
 import { type RequestedCall, requestedCallOf } from './model-content.ts'
@@ -66,7 +66,7 @@ export class GuardedCall {
 
   async checkToolCall({ name, input, id }: SdkToolCall, signal?: AbortSignal): Promise<CheckedCall> {
     const toolCallId = id ?? this.#claimCallId(name, input)
-    const tool = toolCallOf({ name, arguments: argumentsOf(input), id: toolCallId })
+    const tool = toolCallOf({ name, arguments: namedArguments(input), id: toolCallId })
     const outcome = await this.hooks.run('beforeTool', this.idsOf(toolCallId), { tool }, signal)
     const isChanged = outcome.isRewritten && outcome.decision !== 'block'
     const judged = { outcome, input: isChanged ? inputOf(plainCopy(outcome.value), input) : input }
@@ -83,7 +83,7 @@ export class GuardedCall {
     const known = isObject(input) ? this.#checkedByInput.get(input) : undefined
     if (known !== undefined || id === undefined) return known
     const decided = this.#checkedById.get(id)
-    if (decided === undefined || !isSame(decided.input, input)) return undefined
+    if (decided === undefined || !isSameCall(namedArguments(decided.input), namedArguments(input))) return undefined
     if (isObject(input)) this.#checkedByInput.set(input, decided)
     return decided
   }
@@ -91,7 +91,7 @@ export class GuardedCall {
   /** Finds the call's id by its input, or by name alone: the tool's schema may have transformed the input. */
   #claimCallId(name: string, input: unknown): string | undefined {
     const named = this.#uncheckedCalls.filter(call => call.name === name)
-    const call = named.find(each => isSame(each.input, input)) ?? named[0]
+    const call = named.find(each => isSameCall(namedArguments(each.input), namedArguments(input))) ?? named[0]
     if (call !== undefined) this.#uncheckedCalls = this.#uncheckedCalls.filter(each => each !== call)
     return call?.id
   }
@@ -101,17 +101,8 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Guards read fields, so other input becomes one: `5` -> `{ input: 5 }`. */
-export function argumentsOf(input: unknown): ToolArguments {
-  return isObject(input) && !Array.isArray(input) ? (input as ToolArguments) : { input }
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return changedFields('beforeTool', argumentsOf(one), argumentsOf(other)).length === 0
-}
-
 function inputOf(args: ToolArguments, original: unknown): unknown {
-  return argumentsOf(original) === original ? args : args['input']
+  return namedArguments(original) === original ? args : args['input']
 }
 
 function callsIn(messages: unknown): readonly RequestedCall[] {
@@ -220,7 +211,7 @@ type Run = (input: unknown, options: unknown) => unknown
 
 /** The tool was reached without a model's call, where the user cannot be asked. */
 async function runUnchecked(call: GuardedCall, called: SdkToolCall, options: unknown, run: Run): Promise<unknown> {
-  const { outcome, input } = await call.checkToolCall(called, signalOf(options))
+  const { outcome, input } = await call.checkToolCall(called, signalIn(options, 'abortSignal'))
   if (outcome.decision === 'block') throw new Error(outcome.reason)
   if (outcome.decision === 'ask')
     throw new Error(`A person has to be asked first, which is not possible here: ${outcome.reason}`)
@@ -266,8 +257,8 @@ async function runAfterTool(
   run: () => unknown,
 ): Promise<unknown> {
   if (!call.hooks.handles('afterTool')) return first
-  const tool = toolCallOf({ name, arguments: argumentsOf(input), id })
-  const signal = signalOf(options)
+  const tool = toolCallOf({ name, arguments: namedArguments(input), id })
+  const signal = signalIn(options, 'abortSignal')
   for (let attempt = 0, running = first; ; attempt++) {
     const { result, error, isError } = await settled(running)
     const event = { tool, result: isError ? plainError(error).message : result, isError, attempt }
@@ -304,9 +295,4 @@ async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
 
 function isIterable(result: unknown): result is AsyncIterable<unknown> {
   return typeof result === 'object' && result !== null && Symbol.asyncIterator in result
-}
-
-function signalOf(options: unknown): AbortSignal | undefined {
-  const signal = peek(options, 'abortSignal')
-  return signal instanceof AbortSignal ? signal : undefined
 }

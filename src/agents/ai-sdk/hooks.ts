@@ -7,6 +7,8 @@ import { failClosedReason } from '../../guards/chain.ts'
 import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
 import { type Capabilities, type ControlHooks, type HookInfo, HostHooks, type Phase } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
+import { listOf } from '../base/content-text.ts'
+import { injectedTexts } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
 import { type CallToolOptions, GuardedCall, guardedTools } from './guarded-tools.ts'
@@ -153,7 +155,7 @@ async function guardedStep(call: GuardedCall, models: StepModels, given: unknown
 
 /** Runs the beforeTurn hooks if the call begins with a user message. */
 async function runBeforeTurn(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
-  const all = isArray(messages) ? (messages as readonly PromptMessage[]) : []
+  const all = listOf<PromptMessage>(messages)
   const prompt = all.at(-1)
   if (prompt?.['role'] !== 'user' || !call.hooks.handles('beforeTurn')) return {}
   const outcome = await call.hooks.run('beforeTurn', call.ids, { prompt: textOfMessage(prompt) })
@@ -162,7 +164,7 @@ async function runBeforeTurn(call: GuardedCall, messages: unknown, instructions:
     return {}
   }
   const said = outcome.isRewritten ? [...all.slice(0, -1), withText(prompt, outcome.value)] : all
-  const system = outcome.injected.filter(({ role }) => role === 'system').map(({ text }) => text)
+  const system = injectedTexts('system', outcome.injected)
   const user = outcome.injected.filter(({ role }) => role === 'user')
   return {
     ...(outcome.isRewritten || user.length > 0 ? { messages: injectTexts(said, user) } : {}),

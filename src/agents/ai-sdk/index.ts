@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { idOf, numberOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
-import { createAiSdkMachine } from './events.ts'
+import { AiSdkMachine } from './events.ts'
 import { plainError } from './failure.ts'
 import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS } from './types.ts'
 
@@ -35,11 +35,11 @@ function callers(): Callers {
  * registerTelemetry(createTelemetry())
  */
 export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
-  const attachment = attachHost(HOST, createAiSdkMachine, options)
+  const attachment = attachHost(HOST, () => new AiSdkMachine(), options)
   const caller = callers()
   const listeners = Object.entries(EVENT_FIELDS).map(([name, names]) => {
     const fields = names.split(/\s+/)
-    return [name, (event: unknown) => receiveEvent(attachment, { name, fields }, event, caller.getStore())]
+    return [name, (event: unknown) => receiveEvent(attachment, name, fields, event, caller.getStore())]
   })
   return {
     ...(Object.fromEntries(listeners) as Record<AiSdkEvent, (event: unknown) => void>),
@@ -55,14 +55,10 @@ export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
   }
 }
 
-interface EventFields {
-  readonly name: string
-  readonly fields: readonly string[]
-}
-
 function receiveEvent(
   attachment: Attachment,
-  { name, fields }: EventFields,
+  name: string,
+  fields: readonly string[],
   event: unknown,
   caller: Caller | undefined,
 ): void {

@@ -1,17 +1,15 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage, ModelUsage } from '../../guards/index.ts'
+import { listOf } from '../base/content-text.ts'
+import { injectedTexts } from '../base/guard-text.ts'
 import { modelUsage, usageOf } from '../base/usage.ts'
+import { jsonIn } from '../event-json.ts'
 
 export type PromptMessage = Readonly<Record<string, unknown>>
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
 type MessagePart = Readonly<Record<string, unknown>>
-
-/** All parts: a guard must see the whole message. */
-function partsOf(content: unknown): readonly unknown[] {
-  return isArray(content) ? content : []
-}
 
 function isText(part: unknown): boolean {
   return peek(part, 'type') === 'text'
@@ -26,7 +24,7 @@ export function messagesOf(prompt: readonly PromptMessage[]): ModelMessage[] {
 
 export function textOfMessage({ role, content }: PromptMessage): string {
   if (typeof content === 'string') return content
-  return partsOf(content)
+  return listOf(content)
     .flatMap(part => (role === 'tool' ? (resultText(part) ?? []) : isText(part) ? String(peek(part, 'text')) : []))
     .join('\n')
 }
@@ -52,7 +50,7 @@ function resultText(part: unknown): string | undefined {
   const value = peek(output, 'value') ?? peek(output, 'reason')
   if (typeof value === 'string') return value
   if (peek(output, 'type') !== 'content') return JSON.stringify(value ?? null)
-  return partsOf(value)
+  return listOf(value)
     .filter(isText)
     .map(each => String(peek(each, 'text')))
     .join('\n')
@@ -69,8 +67,8 @@ export function rewritePrompt(prompt: readonly PromptMessage[], texts: readonly 
  * Appends user text as a message. System text joins the one system message, because not every model accepts several.
  */
 export function injectTexts(prompt: readonly PromptMessage[], injections: readonly Injection[]): PromptMessage[] {
-  const system = injections.filter(({ role }) => role === 'system').map(({ text }) => text)
-  const user = injections.filter(({ role }) => role === 'user').map(({ text }) => userMessage(text))
+  const system = injectedTexts('system', injections)
+  const user = injectedTexts('user', injections).map(userMessage)
   const said = [...prompt, ...user]
   if (system.length === 0) return said
   const [first, ...others] = said
@@ -159,17 +157,9 @@ export function requestedCallOf(part: unknown): RequestedCall | undefined {
   if (peek(part, 'type') !== 'tool-call' || id === undefined || name === undefined) return undefined
   // The provider has run it already.
   if (peek(part, 'providerExecuted') === true) return undefined
-  return { id, name, input: parseInput(peek(part, 'input')) }
-}
-
-/** Models send JSON text; the SDK's messages have the parsed value. */
-function parseInput(input: unknown): unknown {
-  if (typeof input !== 'string') return input
-  try {
-    return JSON.parse(input)
-  } catch {
-    return input.trim() === '' ? {} : input
-  }
+  const input = peek(part, 'input')
+  // Models send JSON text; the SDK's messages have the parsed value.
+  return { id, name, input: typeof input === 'string' ? jsonIn(input, input.trim() === '' ? {} : input) : input }
 }
 
 export function wholeFormat(version: unknown): AnswerFormat<WholeAnswer> {
@@ -191,10 +181,6 @@ const TEXT_ID = 'hookspan'
 const TEXTS: ReadonlySet<unknown> = new Set(['text-start', 'text-delta', 'text-end'])
 const STARTS: ReadonlySet<unknown> = new Set(['stream-start', 'response-metadata'])
 
-function isTextChunk({ type }: AnswerPart): boolean {
-  return TEXTS.has(type)
-}
-
 export function streamFormat(version: unknown): AnswerFormat<BufferedAnswer> {
   return {
     contentOf({ chunks }) {
@@ -205,7 +191,7 @@ export function streamFormat(version: unknown): AnswerFormat<BufferedAnswer> {
     },
     withText(held, text, alone) {
       const { chunks } = held
-      if (!alone) return { ...held, chunks: replaceParts(chunks, isTextChunk, textChunks(text)) }
+      if (!alone) return { ...held, chunks: replaceParts(chunks, ({ type }) => TEXTS.has(type), textChunks(text)) }
       const last = chunks.find(({ type }) => type === 'finish')
       const end = last === undefined ? [] : [{ ...last, finishReason: stopReason(last['finishReason']) }]
       return { ...held, chunks: [...chunks.filter(({ type }) => STARTS.has(type)), ...textChunks(text), ...end] }

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, opendir, realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 
 const MAX_PATH = 4096
@@ -8,6 +9,18 @@ export interface AgentFolders {
   readonly folders: readonly string[]
   /** The user id of the owner; undefined on systems without such ids. */
   readonly uid: number | undefined
+}
+
+/**
+ * Returns the folders of an agent: those that variables of the environment name, and one in the user's home.
+ *
+ * @param name the path of the agent's folder in the home
+ * @param part the path of the agent's folder in the one that a variable names
+ */
+export function agentFolders(variables: readonly string[], name: string, part = ''): AgentFolders {
+  const own = variables.map(variable => process.env[variable]?.trim() ?? '').filter(folder => isAbsolute(folder))
+  const folders = [...own.map(folder => join(folder, part)), join(homedir(), name)]
+  return { folders: folders.map(folder => normalize(folder)), uid: process.getuid?.() }
 }
 
 /**

@@ -21,6 +21,21 @@ export class AppendedLineReader {
     this.#maxLineBytes = limits.maxLineBytes ?? MAX_LINE_BYTES
   }
 
+  /** Like `readNewLines`, for a file to close. @returns false if there is no file */
+  async readFrom(
+    opening: Promise<FileHandle | undefined>,
+    onLine: (line: string) => void,
+    restart: () => void = () => undefined,
+  ): Promise<boolean> {
+    const file = await opening
+    try {
+      if (file !== undefined) await this.readNewLines(file, onLine, restart)
+    } finally {
+      await file?.close()
+    }
+    return file !== undefined
+  }
+
   /** @param restart called if the file was replaced or truncated, or if a part of it was skipped */
   async readNewLines(file: FileHandle, onLine: (line: string) => void, restart: () => void): Promise<void> {
     const { size, ino } = await file.stat()

@@ -40,3 +40,8 @@ export class Approval<Of extends RecordScope = RecordScope> {
     return payload
   }
 }
+
+/** The user's choice, for an agent that reports only the status of the tool. */
+export function inferredChoice(status: string | undefined): 'deny' | 'cancelled' | 'once' {
+  return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
+}

@@ -8,8 +8,14 @@ import type { ToolArguments } from '../../guards/index.ts'
  */
 export function wholeText(content: unknown): string {
   if (typeof content === 'string') return content
-  if (!isArray(content)) return ''
-  return content.flatMap(part => (isText(part) ? [part.text] : [])).join('\n')
+  return listOf(content)
+    .flatMap(part => (isText(part) ? [part.text] : []))
+    .join('\n')
+}
+
+/** The list, with elements of an unchecked type; an empty one if the value is no list. */
+export function listOf<Element = unknown>(value: unknown): readonly Element[] {
+  return isArray(value) ? (value as readonly Element[]) : []
 }
 
 export function isAllText(content: unknown): boolean {
@@ -21,7 +27,7 @@ export function isAllText(content: unknown): boolean {
  * unchanged.
  */
 export function withText(content: unknown, text: string): unknown[] {
-  const parts = isArray(content) ? content : []
+  const parts = listOf(content)
   const first = parts.findIndex(isText)
   const rest = parts.filter((part, at) => at === first || !isText(part))
   const said = (part: unknown): unknown => (isText(part) ? { ...part, text } : part)

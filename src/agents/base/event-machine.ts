@@ -1,4 +1,4 @@
-import { numberOf } from '../../contract/foreign.ts'
+import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 import { Records } from './records.ts'
@@ -15,6 +15,14 @@ export function eventHandlers(
   quiet: Iterable<string> = [],
 ): EventHandlers {
   return new Map([...Array.from(quiet, name => [name, IGNORE_EVENT] as const), ...Object.entries(readings)])
+}
+
+/** Returns one entry for each name, for a table of handlers. */
+export function handlersByName<Handler = EventHandler>(
+  names: Iterable<string>,
+  handlerOf: (name: string) => Handler,
+): Record<string, Handler> {
+  return Object.fromEntries(Array.from(names, name => [name, handlerOf(name)]))
 }
 
 /**
@@ -58,4 +66,10 @@ const DAY_MILLIS = 86_400_000
 export function plausibleTime(said: unknown, at: number): number {
   const time = numberOf(said)
   return time !== undefined && time <= at && time > at - DAY_MILLIS ? time : at
+}
+
+/** Returns the time in the `timestamp` field, ISO 8601, of a hook or a line of a file. */
+export function timestampOf(value: unknown): number | undefined {
+  const at = Date.parse(textOf(peek(value, 'timestamp')) ?? '')
+  return Number.isNaN(at) ? undefined : at
 }

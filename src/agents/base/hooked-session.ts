@@ -56,7 +56,8 @@ export class HookedTurn extends AgentLoop<HookedSession> {
    * gets one, computed from the duration.
    */
   endTool(at: number, called: ReportedCall, end: ReportedCallEnd): void {
-    const call = this.#open(called) ?? this.#unseen(at - (end.durationMillis ?? 0), called)
+    if (this.#open(called) === undefined) this.startTool(at - (end.durationMillis ?? 0), called)
+    const call = this.#open(called)
     if (call === undefined) return
     const facts: LoosePayload<'post_tool_call'> = {
       status: end.status,
@@ -83,11 +84,6 @@ export class HookedTurn extends AgentLoop<HookedSession> {
     if (id !== undefined) return this.toolCalls.get(id)
     const key = toolKey(name, args)
     return [...this.toolCalls.values()].find(call => call.key === key && call.state === 'running')
-  }
-
-  #unseen(at: number, called: ReportedCall): HookedCall | undefined {
-    this.startTool(at, called)
-    return this.#open(called)
   }
 
   endTurn(at: number, outcome: TurnResult, reason: string = outcome): void {

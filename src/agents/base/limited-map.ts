@@ -9,11 +9,20 @@ export class LimitedMap<Key, Value> extends Map<Key, Value> {
 
   override set(key: Key, value: Value): this {
     super.set(key, value)
-    if (this.size <= this.#limit) return this
-    for (const oldest of this.keys()) {
-      this.delete(oldest)
-      return this
-    }
+    if (this.size > this.#limit) this.delete(this.keys().next().value as Key)
     return this
+  }
+
+  /** Sets an entry as the newest one. */
+  refresh(key: Key, value: Value): void {
+    this.delete(key)
+    this.set(key, value)
+  }
+
+  /** Returns the entry, which becomes the newest one, and creates it if there is none. */
+  recall(key: Key, create: () => Value): Value {
+    const value = this.get(key) ?? create()
+    this.refresh(key, value)
+    return value
   }
 }

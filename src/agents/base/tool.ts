@@ -39,9 +39,8 @@ export class Tool<Of extends RecordScope = RecordScope> {
   emitStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'
-    const { records, sessionId: session_id, turnId: turn_id } = this.turn
-    const facts = { session_id, turn_id, tool_call_id: this.id, api_request_id: this.requestId }
-    records.addRecord('pre_tool_call', this.startAt, { ...facts, tool_name: this.name, args: this.args }, correlation)
+    const facts = { tool_call_id: this.id, api_request_id: this.requestId, tool_name: this.name, args: this.args }
+    this.turn.emit('pre_tool_call', this.startAt, facts, correlation)
   }
 
   /** Emits the end once; later calls do nothing. @param facts a new object, which is modified */

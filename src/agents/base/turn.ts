@@ -12,15 +12,11 @@ export interface HostTurnEnd {
 /** One turn: a user's prompt and all work for it, or the work of a child agent. */
 export class HostTurn extends RecordScope {
   emitAnswer(at: number, answer: unknown, model?: unknown): void {
-    const { sessionId: session_id, turnId: turn_id } = this
-    this.records.addRecord('post_llm_call', at, { session_id, turn_id, assistant_response: answer, model })
+    this.emit('post_llm_call', at, { assistant_response: answer, model })
   }
 
   emitEnd(at: number, { outcome, reason, model, platform }: HostTurnEnd): void {
-    const { sessionId: session_id, turnId: turn_id } = this
-    this.records.addRecord('on_session_end', at, {
-      session_id,
-      turn_id,
+    this.emit('on_session_end', at, {
       completed: outcome === 'completed',
       interrupted: outcome === 'interrupted',
       failed: outcome === 'failed',

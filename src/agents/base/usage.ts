@@ -47,6 +47,14 @@ export function usageOf(
     : usage(prompt, output, cacheRead, cacheWrite, reasoning, count(counts.cacheWriteLong))
 }
 
+/** The names that an agent gives to its counts. */
+export type CountNames = { readonly [Count in keyof ReportedCounts]: string }
+
+export function readUsage(usage: unknown, names: CountNames, rules?: CountRules): UsageCounts | undefined {
+  const counts = Object.entries(names).map(([count, name]) => [count, peek(usage, name)])
+  return usageOf(Object.fromEntries(counts) as ReportedCounts, rules)
+}
+
 /** Usage of Anthropic's messages, whose input count excludes the cache. Returns undefined if there are no counts. */
 export function anthropicUsage(usage: unknown): UsageCounts | undefined {
   const counts = {

@@ -25,7 +25,10 @@ export class SdkApprovals {
     const query = idOf(peek(moment.context, 'query'))
     const [call, ...others] = this.#sessions.findCalls(id, query)
     if (call !== undefined && others.length === 0) emitApproval(call, moment)
-    else this.#buffer(`${query} ${id}`, moment)
+    else {
+      const early = this.#early.recall(`${query} ${id}`, () => [])
+      if (early.length < EARLY_LIMIT) early.push(moment)
+    }
   }
 
   emitBuffered(call: ClaudeCall, { context }: TimedEvent): void {
@@ -34,12 +37,6 @@ export class SdkApprovals {
     const early = this.#early.get(key) ?? []
     this.#early.delete(key)
     for (const moment of early) emitApproval(call, moment)
-  }
-
-  #buffer(key: string, moment: TimedEvent): void {
-    const known = this.#early.get(key)
-    if (known === undefined) this.#early.set(key, [moment])
-    else if (known.length < EARLY_LIMIT) known.push(moment)
   }
 }
 

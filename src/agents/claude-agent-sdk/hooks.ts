@@ -5,7 +5,7 @@
  * blocked. Several callbacks run at once, and the last rewrite wins.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isArray, peek } from '../../contract/foreign.ts'
+import { peek } from '../../contract/foreign.ts'
 import {
   type Capabilities,
   type ControlHooks,
@@ -16,6 +16,8 @@ import {
 } from '../../guards/index.ts'
 import type { EventOf } from '../../guards/phases.ts'
 import { forwardEarly, runningPlugin } from '../attach.ts'
+import { listOf } from '../base/content-text.ts'
+import { signalIn } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { hasKnownShape, resultInShape } from '../base/tool-response.ts'
 import { failClosedReply, idsIn, replyTo, requestIn } from '../claude-code/guard-protocol.ts'
@@ -64,8 +66,7 @@ export function attachHooks<Options extends object>(
   const own = peek(options, 'hooks') ?? {}
   const merged: Record<string, unknown> = {}
   for (const [event, callback] of new SdkGuards(hostHooks, hasUser).callbacks()) {
-    const before = peek(own, event)
-    merged[event] = [...(isArray(before) ? before : []), { hooks: [callback], timeout }]
+    merged[event] = [...listOf(peek(own, event)), { hooks: [callback], timeout }]
   }
   return changed(options, { hooks: changed(own, merged) })
 }
@@ -109,7 +110,7 @@ class SdkGuards {
       const decide: Callback = async (input, _, options) =>
         (await this.#hooks.guard(
           phase,
-          () => this.#decide(input, signalOf(options)),
+          () => this.#decide(input, signalIn(options)),
           reason => blocked(event, input, reason),
         )) ?? NOTHING
       if (this.#hooks.handles(phase)) found.set(event, decide)
@@ -158,11 +159,6 @@ class SdkGuards {
     this.#turns.delete(ids.sessionId ?? '')
     return NOTHING
   }
-}
-
-function signalOf(options: unknown): AbortSignal | undefined {
-  const signal = peek(options, 'signal')
-  return signal instanceof AbortSignal ? signal : undefined
 }
 
 function blocked(event: string, input: unknown, reason: string): HookOutput {

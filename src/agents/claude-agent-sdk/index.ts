@@ -9,7 +9,7 @@
 import { idOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { attachHost } from '../attach.ts'
-import { createClaudeAgentSdkMachine } from './events.ts'
+import { ClaudeAgentSdkMachine } from './events.ts'
 import { observedQuery } from './observed-query.ts'
 import { type EmitEvent, tracedParameters } from './query-options.ts'
 
@@ -26,7 +26,7 @@ export type QueryFunction = (...parameters: never[]) => object
  * @param options options of hookspan; only those of the first call in a process apply
  */
 export function traceQuery<Query extends QueryFunction>(query: Query, options: PluginOptions = {}): Query {
-  const attachment = attachHost('claude-agent-sdk', createClaudeAgentSdkMachine, options)
+  const attachment = attachHost('claude-agent-sdk', () => new ClaudeAgentSdkMachine(), options)
   const traced = (...[parameters, ...rest]: unknown[]): object => {
     const id = globalThis.crypto.randomUUID()
     const emit: EmitEvent = (event, data, toolUseId) => {
@@ -37,11 +37,8 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
     }
     const seen = attachment.catchErrors(() => tracedParameters(parameters, emit)) ?? parameters
     const running = Reflect.apply(query, undefined, [seen, ...rest] as never[])
-    return attachment.catchErrors(() => observedQuery(running, emit, () => isAborted(parameters))) ?? running
+    const signal = peek(peek(peek(parameters, 'options'), 'abortController'), 'signal')
+    return attachment.catchErrors(() => observedQuery(running, emit, () => peek(signal, 'aborted') === true)) ?? running
   }
   return traced as unknown as Query
-}
-
-function isAborted(parameters: unknown): boolean {
-  return peek(peek(peek(peek(parameters, 'options'), 'abortController'), 'signal'), 'aborted') === true
 }

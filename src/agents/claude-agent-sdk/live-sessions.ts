@@ -24,7 +24,7 @@ export class LiveSessions {
     if (id === undefined || (this.#ended.has(id) && !mayReopen)) return undefined
     this.#ended.delete(id)
     const query = idOf(peek(event.context, 'query'))
-    if (query !== undefined) this.#idsOf(query).add(id)
+    if (query !== undefined) this.#queries.recall(query, () => new Set()).add(id)
     return this.#sessions.get(id)
   }
 
@@ -57,13 +57,5 @@ export class LiveSessions {
   #ofQuery(query: string): SdkSession[] {
     const ids = [...(this.#queries.get(query) ?? [])]
     return ids.flatMap(id => this.#sessions.find(id) ?? [])
-  }
-
-  #idsOf(query: string): Set<string> {
-    const known = this.#queries.get(query)
-    if (known !== undefined) return known
-    const ids = new Set<string>()
-    this.#queries.set(query, ids)
-    return ids
   }
 }

@@ -1,14 +1,11 @@
 import { isArray, peek } from '../../contract/foreign.ts'
+import { pickFields } from '../base/fields.ts'
 
 type HookCallback = (
   input: unknown,
   toolUseId: string | undefined,
   options: unknown,
 ) => Promise<Readonly<Record<string, never>>>
-
-interface HookMatcher {
-  readonly hooks: readonly HookCallback[]
-}
 
 type CanUseTool = (toolName: string, input: unknown, details: unknown) => unknown
 
@@ -40,6 +37,8 @@ const TRACED_HOOKS = [
   'PostCompact',
 ] as const
 
+const CALL_DETAILS = ['toolUseID', 'agentID', 'requestId', 'title', 'description']
+
 /** Returns the argument of `query()` with tracing hooks after the user's own. The user's objects are not modified. */
 export function tracedParameters(parameters: unknown, emit: EmitEvent): unknown {
   if (typeof parameters !== 'object' || parameters === null) return parameters
@@ -65,7 +64,7 @@ function tracedHooks(hooks: QueryOptions['hooks'], emit: EmitEvent): object {
   return changed(hooks ?? {}, merged)
 }
 
-function tracingHook(event: string, emit: EmitEvent): HookMatcher {
+function tracingHook(event: string, emit: EmitEvent): object {
   const callback: HookCallback = (input, toolUseId) => {
     emit(`hook.${event}`, input, toolUseId)
     return Promise.resolve({})
@@ -77,15 +76,7 @@ function tracedCanUseTool(canUseTool: CanUseTool, emit: EmitEvent): CanUseTool {
   return function (this: unknown, ...parameters): unknown {
     const [name, input, details] = parameters
     const toolUseID = peek(details, 'toolUseID')
-    emit('canUseTool', {
-      n: name,
-      i: input,
-      toolUseID,
-      agentID: peek(details, 'agentID'),
-      requestId: peek(details, 'requestId'),
-      title: peek(details, 'title'),
-      description: peek(details, 'description'),
-    })
+    emit('canUseTool', { n: name, i: input, ...pickFields(details, CALL_DETAILS) })
     const answered = (r: unknown): void => emit('canUseTool.end', { toolUseID, r })
     const failed = (): void => emit('canUseTool.end', { toolUseID })
     let answer: unknown

@@ -1,4 +1,5 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { timestampOf } from '../base/event-machine.ts'
 import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts } from '../base/usage.ts'
 import { responseMessage } from '../claude-code/requests.ts'
 import type { LoosePayload } from '../host-event.ts'
@@ -15,9 +16,8 @@ export function handleAssistantMessage(loop: SdkLoop, at: number, data: unknown)
   if (id !== undefined && loop.emittedIds.includes(id)) return
   const blocks = elementsOf(peek(message, 'content'), BLOCKS_LIMIT)
   const model = textOf(peek(message, 'model'))
-  const saidAt = Date.parse(textOf(peek(data, 'timestamp')) ?? '')
-  const endAt = saidAt <= at ? saidAt : at
-  const attempt = bindAttempt(loop, endAt, { id, model, blocks })
+  const endAt = Math.min(at, timestampOf(data) ?? at)
+  const attempt = bindAttempt(loop, endAt, id, model, blocks)
   attempt.endAt = Math.max(attempt.endAt ?? attempt.startAt, endAt)
   attempt.content.push(...blocks)
   attempt.stopReason = textOf(peek(message, 'stop_reason')) ?? attempt.stopReason
@@ -35,17 +35,17 @@ function noteCall(loop: SdkLoop, attempt: SdkAttempt, block: unknown): void {
   call.args ??= peek(block, 'input')
 }
 
-interface AnswerBlocks {
-  readonly id: string | undefined
-  readonly model: string | undefined
-  readonly blocks: readonly unknown[]
-}
-
 /**
  * Finds the attempt that a message answers. If the application reads slowly, hooks overtake messages, so a tool that ran first
  * may have opened the attempt.
  */
-function bindAttempt(loop: SdkLoop, at: number, { id, model, blocks }: AnswerBlocks): SdkAttempt {
+function bindAttempt(
+  loop: SdkLoop,
+  at: number,
+  id: string | undefined,
+  model: string | undefined,
+  blocks: readonly unknown[],
+): SdkAttempt {
   const last = loop.attempts.at(-1)
   if (last !== undefined && isAnswered(last) && (id === undefined ? loop.askedAt === undefined : last.messageId === id))
     return last

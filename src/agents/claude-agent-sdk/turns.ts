@@ -1,7 +1,7 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { LoopEnd } from '../base/agent-loop.ts'
 import { ModelRequest } from '../base/requests.ts'
-import type { TurnResult } from '../base/turn.ts'
-import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts, usageOf } from '../base/usage.ts'
+import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, readUsage, type UsageCounts } from '../base/usage.ts'
 import { beginCompaction, openTurn } from '../claude-code/turns.ts'
 import { endRemainingCalls } from './calls.ts'
 import { endChild } from './children.ts'
@@ -9,6 +9,13 @@ import { countTokens, endAttempts, larger } from './requests.ts'
 import { PROVIDER, type SdkLoop, type SdkSession } from './session.ts'
 
 const DENIALS_LIMIT = 1000
+const COUNTS = {
+  input: 'inputTokens',
+  output: 'outputTokens',
+  cacheRead: 'cacheReadInputTokens',
+  cacheWrite: 'cacheCreationInputTokens',
+  reasoning: 'thinkingTokens',
+}
 
 export function openPendingTurn(session: SdkSession): void {
   const { prompt } = session
@@ -19,16 +26,9 @@ export function openPendingTurn(session: SdkSession): void {
 
 /** Starts a turn, whose prompt is emitted even if the model is unknown. */
 export function startTurn(session: SdkSession, at: number, promptId: string | undefined, text?: unknown): SdkLoop {
-  const loop = openTurn(session, at, { promptId, text }) as SdkLoop
+  const loop = openTurn(session, at, promptId, text) as SdkLoop
   loop.emitPrompt()
   return loop
-}
-
-interface SdkTurnEnd {
-  readonly at: number
-  readonly outcome: TurnResult
-  readonly reason: string | undefined
-  readonly result?: unknown
 }
 
 /** Handles `result`: the end of the turn, with its usage. Some failed turns have the subtype `success`, too. */
@@ -44,19 +44,19 @@ export function handleResult(session: SdkSession, at: number, data: unknown): vo
   const isInterrupted = loop.isInterrupted || (reason?.startsWith('aborted') ?? false)
   const hasFailed = peek(data, 'is_error') === true || (textOf(peek(data, 'subtype')) ?? 'success') !== 'success'
   const outcome = isInterrupted ? 'interrupted' : hasFailed ? 'failed' : 'completed'
-  endTurn(loop, { at, outcome, reason, result: data })
+  endTurn(loop, at, { outcome, reason }, data)
 }
 
 /** Ends a turn without a result. The outcome depends on whether the agent had stopped by itself. */
 export function endWithoutResult({ main }: SdkSession, at: number, reason: string | undefined): void {
   if (main === undefined) return
   const { stopped, failure } = main
-  if (failure !== undefined) endTurn(main, { at: main.lastAt, outcome: 'failed', reason: failure })
-  else if (stopped !== undefined) endTurn(main, { at: stopped.at, outcome: 'completed', reason: 'stop' })
-  else endTurn(main, { at, outcome: reason === 'error' ? 'failed' : 'interrupted', reason })
+  if (failure !== undefined) endTurn(main, main.lastAt, { outcome: 'failed', reason: failure })
+  else if (stopped !== undefined) endTurn(main, stopped.at, { outcome: 'completed', reason: 'stop' })
+  else endTurn(main, at, { outcome: reason === 'error' ? 'failed' : 'interrupted', reason })
 }
 
-function endTurn(loop: SdkLoop, { at, outcome, reason, result }: SdkTurnEnd): void {
+function endTurn(loop: SdkLoop, at: number, { outcome, reason }: LoopEnd, result?: unknown): void {
   const { session } = loop
   loop.hasEnded = true
   session.main = undefined
@@ -146,18 +146,7 @@ export function emitCompaction(session: SdkSession, at: number): void {
 function tokensOfModels(byModel: unknown): UsageCounts | undefined {
   if (typeof byModel !== 'object' || byModel === null) return undefined
   return Object.values(byModel).reduce<UsageCounts>(
-    (all, usage) => combineUsage(all, tokensOfModel(usage), plus),
+    (all, usage) => combineUsage(all, readUsage(usage, COUNTS, { cacheIsOutside: true }) ?? NO_USAGE, plus),
     NO_USAGE,
   )
-}
-
-function tokensOfModel(usage: unknown): UsageCounts {
-  const counts = {
-    input: peek(usage, 'inputTokens'),
-    output: peek(usage, 'outputTokens'),
-    cacheRead: peek(usage, 'cacheReadInputTokens'),
-    cacheWrite: peek(usage, 'cacheCreationInputTokens'),
-    reasoning: peek(usage, 'thinkingTokens'),
-  }
-  return usageOf(counts, { cacheIsOutside: true }) ?? NO_USAGE
 }

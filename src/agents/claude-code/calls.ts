@@ -98,7 +98,7 @@ export function handleFoundResult(loop: ClaudeLoop, data: unknown): ClaudeCall |
   const response = peek(data, 'response')
   const status = statusOf(data, response)
   const startedAt = numberOf(peek(data, 'started_at'))
-  const isRun = hasRun(status, response)
+  const isRun = status !== 'blocked' && !isImpossible(response)
   if (call.state === 'asked') call.startAt = startedAt ?? (isRun ? call.startAt : at)
   const message = status === 'error' ? textOf(response) : undefined
   const isInferred = isRun && startedAt === undefined
@@ -110,10 +110,6 @@ function statusOf(data: unknown, response: unknown): CallEnd['status'] {
   const denial = peek(data, 'denial')
   if (denial !== undefined) return STOPPED.has(denial) ? 'cancelled' : 'blocked'
   return peek(data, 'is_error') === true || isImpossible(response) ? 'error' : 'completed'
-}
-
-function hasRun(status: CallEnd['status'], response: unknown): boolean {
-  return status !== 'blocked' && !isImpossible(response)
 }
 
 function isImpossible(response: unknown): boolean {

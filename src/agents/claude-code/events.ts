@@ -1,7 +1,12 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
+import {
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  handlersByName,
+  type TimedEvent,
+} from '../base/event-machine.ts'
 import { anthropicUsage } from '../base/usage.ts'
-import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import {
   handleFoundResult,
@@ -100,12 +105,12 @@ const TURN_HOOKS: ReadonlySet<string> = new Set([
  * Translates Claude Code's hooks and transcripts. Hooks fire at once and lack requests; transcripts have requests and lag. Hooks
  * of `READS_FIRST` are buffered until the transcripts have been read.
  */
-class ClaudeCodeMachine extends EventMachine {
+export class ClaudeCodeMachine extends EventMachine {
   readonly #dialect: Dialect
   readonly #sessions = new SessionStates(id => new ClaudeSession(this.records, id, this.#dialect))
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
+      ...handlersByName(Object.keys(HOOKS), () => moment => this.#hook(moment)),
       'transcript:agent': ({ data }) => this.#found(data, session => linkAgent(session, data)),
       'transcript:prompt': ({ data }) =>
         this.#found(data, session => {
@@ -123,7 +128,7 @@ class ClaudeCodeMachine extends EventMachine {
     QUIET_HOOKS,
   )
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect = CLAUDE_CODE) {
     super()
     this.#dialect = dialect
   }
@@ -206,7 +211,3 @@ function take(session: ClaudeSession, { event, at, data, context }: TimedEvent):
 }
 
 const CLAUDE_CODE: Dialect = { platform: 'claude-code', provider: 'anthropic', usageOf: anthropicUsage }
-
-export function createClaudeCodeMachine(dialect: Dialect = CLAUDE_CODE): HostMachine {
-  return new ClaudeCodeMachine(dialect)
-}

@@ -1,39 +1,41 @@
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import type { Capabilities, HookIds, Outcome, Phase } from '../../guards/index.ts'
-import { type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
+import { hookOf, injectedText, reasonOf, textField, toolIn } from '../base/guard-text.ts'
 import { resultInShape, resultText } from '../base/tool-response.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
 const NOTHING: HookReply = {}
-const NO_REASON = 'A hook says so.'
 
-function eventIn(body: unknown): string | undefined {
-  return textOf(peek(body, 'hook_event_name'))
+/** The fields in which agents with this protocol differ. */
+export interface GuardDialect {
+  readonly ids?: HookIds
+  readonly callId?: string | undefined
+  readonly result?: unknown
+  /** Default true: a tool without a name is not guarded. */
+  readonly needsName?: boolean
 }
 
 /** Converts a hook to a guard request. Its ids match those of the agent's machine. */
-export function requestIn(
-  body: unknown,
-  callId: string | undefined = idOf(peek(body, 'tool_use_id')),
-): GuardRequest | undefined {
-  const ids = idsIn(body)
-  switch (eventIn(body)) {
+export function requestIn(body: unknown, dialect: GuardDialect = {}): GuardRequest | undefined {
+  const { ids = idsIn(body), callId, needsName = true } = dialect
+  const event = hookOf(body)
+  switch (event) {
     case 'UserPromptSubmit':
-      return { phase: 'beforeTurn', ids, event: { prompt: textIn(body, 'prompt') } }
-    case 'PreToolUse': {
-      const tool = toolIn(body, callId)
-      return tool && { phase: 'beforeTool', ids: { ...ids, toolCallId: tool.id }, event: { tool } }
-    }
+      return { phase: 'beforeTurn', ids, event: { prompt: textField(body, 'prompt') } }
+    case 'PreToolUse':
     case 'PostToolUse': {
       const tool = toolIn(body, callId)
-      const event = { result: resultText(peek(body, 'tool_response')), isError: false, attempt: 0 }
-      return tool && { phase: 'afterTool', ids: { ...ids, toolCallId: tool.id }, event: { tool, ...event } }
+      if (needsName && tool.name === '') return undefined
+      const idsOfTool = { ...ids, toolCallId: tool.id }
+      if (event === 'PreToolUse') return { phase: 'beforeTool', ids: idsOfTool, event: { tool } }
+      const result = 'result' in dialect ? dialect.result : resultText(peek(body, 'tool_response'))
+      return { phase: 'afterTool', ids: idsOfTool, event: { tool, result, isError: false, attempt: 0 } }
     }
     case 'Stop':
     case 'SubagentStop': {
       const attempt = peek(body, 'stop_hook_active') === true ? 1 : 0
-      return { phase: 'afterTurn', ids, event: { answer: textIn(body, 'last_assistant_message'), attempt } }
+      return { phase: 'afterTurn', ids, event: { answer: textField(body, 'last_assistant_message'), attempt } }
     }
     default:
       return undefined
@@ -47,23 +49,11 @@ export function idsIn(body: unknown): HookIds {
   return { sessionId: idOf(peek(body, 'session_id')), turnId: idOf(peek(body, 'prompt_id')) }
 }
 
-function toolIn(body: unknown, id: string | undefined): ToolCall | undefined {
-  const name = textOf(peek(body, 'tool_name'))
-  const input = peek(body, 'tool_input')
-  if (name === undefined) return undefined
-  const args = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
-  return toolCallOf({ name, arguments: args, id, cwd: textOf(peek(body, 'cwd')) })
-}
-
-function textIn(body: unknown, key: string): string {
-  return textOf(peek(body, key)) ?? ''
-}
-
-function refusal(reason = NO_REASON): HookReply {
+function refusal(reason: string): HookReply {
   return { body: { decision: 'block', reason } }
 }
 
-function denial(permissionDecisionReason = NO_REASON): HookReply {
+function denial(permissionDecisionReason: string): HookReply {
   return specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason })
 }
 
@@ -75,19 +65,19 @@ function specific(hookEventName: string, output: Readonly<Record<string, unknown
 
 /** Builds the response to a hook. Injected text for any role is added beside the user's message. */
 export function replyTo(body: unknown, outcome: Outcome<Phase>, capabilities: Capabilities): HookReply {
-  const { decision, reason, injected } = outcome
-  const event = eventIn(body)
+  const { decision } = outcome
+  const event = hookOf(body)
   const isRewritten = (phase: 'beforeTool' | 'afterTool'): boolean =>
     outcome.isRewritten && capabilities[phase]?.includes('rewrite') === true
-  const additionalContext = injected.length === 0 ? undefined : injected.map(({ text }) => text).join('\n\n')
+  const additionalContext = injectedText(outcome)
   switch (event) {
     case 'UserPromptSubmit':
-      return decision === 'block' ? refusal(reason) : specific(event, { additionalContext })
+      return decision === 'block' ? refusal(reasonOf(outcome)) : specific(event, { additionalContext })
     case 'PreToolUse':
-      if (decision === 'block') return denial(reason)
+      if (decision === 'block') return denial(reasonOf(outcome))
       return specific(event, {
         // Never "allow": without an explicit decision, the user's own permission rules apply to the rewritten input.
-        ...(decision === 'ask' ? { permissionDecision: 'ask', permissionDecisionReason: reason } : {}),
+        ...(decision === 'ask' ? { permissionDecision: 'ask', permissionDecisionReason: outcome.reason } : {}),
         updatedInput: isRewritten('beforeTool') ? plainCopy(outcome.value) : undefined,
         additionalContext: capabilities.beforeTool?.includes('inject') === true ? additionalContext : undefined,
       })
@@ -98,7 +88,7 @@ export function replyTo(body: unknown, outcome: Outcome<Phase>, capabilities: Ca
     }
     case 'Stop':
     case 'SubagentStop':
-      return decision === 'retry' ? refusal(reason) : NOTHING
+      return decision === 'retry' ? refusal(reasonOf(outcome)) : NOTHING
     default:
       return NOTHING
   }
@@ -106,7 +96,7 @@ export function replyTo(body: unknown, outcome: Outcome<Phase>, capabilities: Ca
 
 /** Only hooks before a turn or tool can fail closed; later ones cannot undo what happened. */
 export function failClosedReply(body: unknown, reason: string): HookReply {
-  switch (eventIn(body)) {
+  switch (hookOf(body)) {
     case 'UserPromptSubmit':
       return refusal(reason)
     case 'PreToolUse':
@@ -123,10 +113,11 @@ export function claudeGuardProtocol(
 ): GuardProtocol {
   return {
     capabilities,
-    requestIn: body => (idsIn(body).sessionId === undefined ? undefined : requestIn(body, callIdOf?.(body))),
+    requestIn: body =>
+      idsIn(body).sessionId === undefined ? undefined : requestIn(body, { callId: callIdOf?.(body) }),
     reply: (body, outcome) => replyTo(body, outcome, capabilities),
     failClosedReply,
-    isEndOfTurn: body => ['Stop', 'SubagentStop'].includes(eventIn(body) ?? ''),
+    isEndOfTurn: body => ['Stop', 'SubagentStop'].includes(hookOf(body)),
   }
 }
 

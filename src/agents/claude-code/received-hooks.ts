@@ -1,7 +1,7 @@
 import { idOf, peek } from '../../contract/foreign.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { CancelledHook } from './transcript.ts'
-import type { FindingOwner } from './types.ts'
 
 const HOOKS_LIMIT = 20_000
 const SUSPECTS_LIMIT = 1000

@@ -1,28 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { AgentFolders } from '../base/agent-file.ts'
+import { type AgentFolders, agentFolders } from '../base/agent-file.ts'
+import type { FindingOwner, FindingsEnd } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { ReceivedHooks } from './received-hooks.ts'
 import type { ClaudeTranscript } from './transcript.ts'
-import {
-  ABSENT_PATIENCE_MILLIS,
-  agentFile,
-  claudeFolders,
-  LOOK_MILLIS,
-  openFile,
-  TranscriptFile,
-} from './transcript-file.ts'
-import {
-  type FindingOwner,
-  READS_FIRST,
-  READS_IF_UNKNOWN,
-  type TranscriptAgent,
-  type TranscriptRead,
-  type TranscriptRequest,
-  type TranscriptToolResult,
-} from './types.ts'
+import { ABSENT_PATIENCE_MILLIS, agentFile, LOOK_MILLIS, openFile, TranscriptFile } from './transcript-file.ts'
+import { READS_FIRST, READS_IF_UNKNOWN, type TranscriptToolResult } from './types.ts'
 
 const FILES_LIMIT = 200
 const PROMPTS_LIMIT = 1000
@@ -39,7 +25,7 @@ interface ReadTrigger {
   readonly transcript: string
 }
 
-class ClaudeCodeAdapter implements ReceiverAdapter {
+export class ClaudeCodeAdapter implements ReceiverAdapter {
   readonly #environment: AdapterEnvironment
   readonly #files = new LimitedMap<string, TranscriptFile>(FILES_LIMIT)
   /**
@@ -181,18 +167,15 @@ class ClaudeCodeAdapter implements ReceiverAdapter {
     const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.jsonl')
     if (agent_id === undefined || path === undefined || this.#linkedAgents.has(agent_id)) return []
     this.#linkedAgents.set(agent_id, true)
-    const join: TranscriptAgent = { session_id, agent_id, tool_use_id }
     const file = this.#fileOf(path, { session_id, agent_id })
     await file.readRest(this.#environment)
     this.#hooks.addTimedOut(file.lines.drainCancelledHooks(), file.owner, at)
-    return [{ event: 'transcript:agent', data: join }, ...this.#childFindings(file.lines.drain())]
+    const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
+    return [join, ...this.#childFindings(file.lines.drain())]
   }
 
   #fileOf(path: string, owner: FindingOwner): TranscriptFile {
-    const known = this.#files.get(path) ?? new TranscriptFile(path, owner)
-    this.#files.delete(path)
-    this.#files.set(path, known)
-    return known
+    return this.#files.recall(path, () => new TranscriptFile(path, owner))
   }
 
   async #findAgentCall(
@@ -204,9 +187,8 @@ class ClaudeCodeAdapter implements ReceiverAdapter {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       const tool_use_id = await readAgentCall(path, this.#environment.place)
       if (tool_use_id !== undefined) {
-        const found: TranscriptAgent = { session_id, agent_id, tool_use_id }
         this.#linkedAgents.set(agent_id, true)
-        return [{ event: 'transcript:agent', data: found }]
+        return [{ event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }]
       }
       if (waited >= patience) return []
       await this.#environment.wait(LOOK_MILLIS)
@@ -229,7 +211,7 @@ function promptOf({ data }: HostEvent): string | undefined {
 
 /** A request that is not yet in the transcript; its tool call proves that it exists. */
 function guessedRequest({ lines }: TranscriptFile, { data, owner }: ReadTrigger): HostEvent {
-  const found: TranscriptRequest = {
+  const found = {
     ...owner,
     prompt_id: idOf(peek(data, 'prompt_id')),
     started_at: lines.askedAt === 0 ? undefined : lines.askedAt,
@@ -238,7 +220,7 @@ function guessedRequest({ lines }: TranscriptFile, { data, owner }: ReadTrigger)
   return { event: 'transcript:request', data: found }
 }
 
-function readEnd(data: TranscriptRead): HostEvent {
+function readEnd(data: FindingsEnd): HostEvent {
   return { event: READ_END, data }
 }
 
@@ -269,8 +251,7 @@ async function readAgentCall(path: string, place: AgentFolders): Promise<string 
   }
 }
 
-export function createClaudeCodeAdapter(environment: AdapterEnvironment): ReceiverAdapter {
-  return new ClaudeCodeAdapter(environment)
-}
-
-export const claudeCode: ReceiverAdapter = createClaudeCodeAdapter({ place: claudeFolders(process.env), wait: sleep })
+export const claudeCode: ReceiverAdapter = new ClaudeCodeAdapter({
+  place: agentFolders(['CLAUDE_CONFIG_DIR'], '.claude'),
+  wait: sleep,
+})

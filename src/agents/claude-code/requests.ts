@@ -1,6 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import type { ClaudeLoop, ClaudeSession } from './session.ts'
+import type { ClaudeLoop } from './session.ts'
 
 const BLOCKS_LIMIT = 1000
 
@@ -37,7 +37,12 @@ export function handleResponse(loop: ClaudeLoop, data: unknown): void {
   const request = openRequest(loop, sentAt(loop, data, endAt), data)
   const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
-  for (const call of calls) noteCall(session, { call, requestId: request.id, at: endAt })
+  for (const call of calls) {
+    const callId = idOf(peek(call, 'id'))
+    if (callId === undefined || session.calls.has(callId)) continue
+    const [name, args] = [peek(call, 'name'), peek(call, 'input')]
+    session.requestedCalls.set(callId, { requestId: request.id, name, args, at: endAt })
+  }
   loop.requests.failures = 0
   closeRequest(loop, endAt)
   const facts = {
@@ -63,18 +68,6 @@ function closeRequest(loop: ClaudeLoop, at: number): void {
 /** Clamps the start: a request is sent after its loop began and before its answer. */
 function sentAt(loop: ClaudeLoop, data: unknown, endAt: number): number {
   return Math.min(endAt, Math.max(loop.startAt, numberOf(peek(data, 'started_at')) ?? endAt))
-}
-
-interface RequestingBlock {
-  readonly call: unknown
-  readonly requestId: string
-  readonly at: number
-}
-
-function noteCall({ requestedCalls, calls }: ClaudeSession, { call, requestId, at }: RequestingBlock): void {
-  const id = idOf(peek(call, 'id'))
-  if (id === undefined || calls.has(id)) return
-  requestedCalls.set(id, { requestId, name: peek(call, 'name'), args: peek(call, 'input'), at })
 }
 
 export function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {

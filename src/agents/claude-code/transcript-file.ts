@@ -1,20 +1,13 @@
 import type { FileHandle } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { isAbsolute, join, normalize } from 'node:path'
+import { join } from 'node:path'
 import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
 import { ClaudeTranscript } from './transcript.ts'
-import type { FindingOwner } from './types.ts'
 
 /** The format of Claude Code's agent ids. In a path, it cannot leave the folder. */
 const AGENT_ID = /^[\w-]{1,128}$/
-
-export function claudeFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
-  const own = env['CLAUDE_CONFIG_DIR']?.trim() ?? ''
-  const folders = [join(homedir(), '.claude'), ...(isAbsolute(own) ? [own] : [])]
-  return { folders: folders.map(folder => normalize(folder)), uid: process.getuid?.() }
-}
 
 /**
  * Returns the path of a child agent's transcript, in a folder beside that of its session. Returns undefined if the id is invalid.
@@ -88,18 +81,12 @@ export class TranscriptFile {
     this.lines.advance(Number.POSITIVE_INFINITY, false)
   }
 
-  async #read(place: AgentFolders): Promise<boolean> {
-    const file = await openFile(this.#path, place)
-    if (file === undefined) return false
-    try {
-      await this.#reader.readNewLines(
-        file,
-        line => this.lines.addLine(line),
-        () => this.lines.restart(),
-      )
-      return true
-    } finally {
-      await file.close()
-    }
+  #read(place: AgentFolders): Promise<boolean> {
+    const { lines } = this
+    return this.#reader.readFrom(
+      openFile(this.#path, place),
+      line => lines.addLine(line),
+      () => lines.restart(),
+    )
   }
 }

@@ -1,18 +1,11 @@
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { timestampOf } from '../base/event-machine.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type {
-  FindingOwner,
-  TranscriptFailure,
-  TranscriptInterruption,
-  TranscriptPrompt,
-  TranscriptRequest,
-  TranscriptResponse,
-  TranscriptStop,
-  TranscriptToolResult,
-} from './types.ts'
+import type { TranscriptOwner, TranscriptResponse, TranscriptToolResult } from './types.ts'
 
 const BLOCKS_LIMIT = 1000
 const SENT_LIMIT = 1000
@@ -119,8 +112,8 @@ export class ClaudeTranscript {
   addLine(text: string): void {
     if (!RELEVANT.some(type => text.includes(type))) return
     const line = jsonIn(text)
-    const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
-    if (Number.isNaN(at)) return
+    const at = timestampOf(line)
+    if (at === undefined) return
     this.#ahead.push({ at, line })
     if (this.#ahead.length > AHEAD_LIMIT) this.#processNext()
   }
@@ -167,10 +160,8 @@ export class ClaudeTranscript {
     }
     this.#promptId = promptId ?? this.#promptId
     const prompt = isOther ? textOf(contentOf(line)) : undefined
-    if (prompt !== undefined && peek(line, 'isMeta') !== true) {
-      const found: TranscriptPrompt = { ...this.#ids(), at, prompt }
-      this.#emit('transcript:prompt', at, found)
-    }
+    if (prompt !== undefined && peek(line, 'isMeta') !== true)
+      this.#emit('transcript:prompt', at, { ...this.#ids(), at, prompt })
     if (startsWith(line, INTERRUPTED)) this.#handleInterruption(line, at)
     else if (isFeedback(line)) this.goesOn = true
     for (const block of elementsOf(contentOf(line), BLOCKS_LIMIT)) this.#handleResult(line, block, at)
@@ -197,8 +188,7 @@ export class ClaudeTranscript {
     const line_id = idOf(peek(line, 'uuid')) ?? `${at}`
     const { at: started_at, model } = this.#unanswered ?? {}
     this.#unanswered = undefined
-    const found: TranscriptInterruption = { ...this.#ids(), line_id, at, started_at, model }
-    this.#emit('transcript:interrupted', at, found)
+    this.#emit('transcript:interrupted', at, { ...this.#ids(), line_id, at, started_at, model })
   }
 
   #handleAssistant(line: unknown, at: number): void {
@@ -249,8 +239,7 @@ export class ClaudeTranscript {
     this.isStopped = true
     if (this.goesOn) return
     this.#emitAnswer()
-    const found: TranscriptStop = { ...this.#ids(), at, last_assistant_message: this.lastText }
-    this.#emit('transcript:stopped', at, found)
+    this.#emit('transcript:stopped', at, { ...this.#ids(), at, last_assistant_message: this.lastText })
   }
 
   /** Handles a failed attempt that is retried (`api_error`), or the last one, which Claude Code words itself. */
@@ -259,7 +248,7 @@ export class ClaudeTranscript {
     const isLast = peek(line, 'type') === 'assistant'
     const error = peek(line, 'error')
     const text = isLast ? firstText(contentOf(line)) : textOf(peek(error, 'formatted'))
-    const found: TranscriptFailure = {
+    const found = {
       ...this.#ids(),
       status: peek(line, 'apiErrorStatus') ?? peek(error, 'status'),
       error: isLast ? error : errorKind(Number(peek(error, 'status'))),
@@ -304,11 +293,10 @@ export class ClaudeTranscript {
   #emitRequest(): void {
     const { at, model } = this.#unanswered ?? { at: this.#answer?.started_at, model: this.#answer?.model }
     if (at === undefined) return
-    const found: TranscriptRequest = { ...this.#ids(this.#answer?.prompt_id), started_at: at, model }
-    this.#emit('transcript:request', at, found)
+    this.#emit('transcript:request', at, { ...this.#ids(this.#answer?.prompt_id), started_at: at, model })
   }
 
-  #ids(promptId: string | undefined = this.#promptId): FindingOwner {
+  #ids(promptId: string | undefined = this.#promptId): TranscriptOwner {
     return { ...this.#owner, prompt_id: promptId }
   }
 

@@ -26,22 +26,17 @@ export function handlePrompt(session: ClaudeSession, at: number, data: unknown):
   const { main } = session
   // Background agents that end together share one request to the model.
   if (main?.isNotified === true && main.isUntouched && isNotification(text)) main.promptIds.add(id)
-  else openTurn(session, at, { promptId: id, text })
+  else openTurn(session, at, id, text)
 }
 
 export function handleFoundPrompt(session: ClaudeSession, data: unknown): void {
   const promptId = idOf(peek(data, 'prompt_id'))
   const at = numberOf(peek(data, 'at'))
   if (promptId === undefined || at === undefined || turnOf(session, promptId) !== undefined) return
-  openTurn(session, at, { promptId, text: peek(data, 'prompt') })
+  openTurn(session, at, promptId, peek(data, 'prompt'))
 }
 
-interface Opening {
-  readonly promptId: string | undefined
-  readonly text?: unknown
-}
-
-export function openTurn(session: ClaudeSession, at: number, { promptId, text }: Opening): ClaudeLoop {
+export function openTurn(session: ClaudeSession, at: number, promptId: string | undefined, text?: unknown): ClaudeLoop {
   const { main } = session
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.turns += 1
@@ -62,7 +57,7 @@ export function turnOf({ main, previous }: ClaudeSession, promptId: string | und
 }
 
 export function turnFor(session: ClaudeSession, at: number, promptId: string | undefined): ClaudeLoop {
-  return turnOf(session, promptId) ?? openTurn(session, at, { promptId })
+  return turnOf(session, promptId) ?? openTurn(session, at, promptId)
 }
 
 export function handleStop(session: ClaudeSession, at: number, data: unknown): void {

@@ -5,35 +5,33 @@
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload, with the session in `session_id`. `context` is
  *   `{traceparent}` if the process was started inside a span.
- * - `transcript:…`: findings of `receiver-adapter.ts` in the session's files, see below. `data` has the `session_id`, and the
- *   `agent_id` for a child agent. They follow the hook that triggered the read. That hook is processed after them, so that a request precedes
- *   the tools it asked for.
+ * - `transcript:…`: findings of `receiver-adapter.ts` in the session's files. They follow the hook that triggered the read. That
+ *   hook is processed after them, so that a request precedes the tools it asked for.
  *
- * Times in `data` are epoch milliseconds, from the transcript.
+ * All findings have `session_id`, `agent_id` for a child agent, and `prompt_id`. Times are epoch milliseconds, from the
+ * transcript.
+ *
+ * - `transcript:prompt` {at, prompt}: the beginning of a turn whose hook was not received, for example before the receiver
+ *   started.
+ * - `transcript:request` {started_at, start_is_guessed, model}: a request without an answer. Its tools may already run: answers
+ *   are written when they are complete. `started_at` is absent if no time was recorded since the turn began.
+ * - `transcript:response`, `transcript:result`: see below.
+ * - `transcript:failure` {line_id, started_at, at, model, status, error, message, retry_in_ms, max_retries}: `retry_in_ms` is
+ *   absent if the attempt is not retried.
+ * - `transcript:interrupted` {line_id, at, started_at, model}: the user has stopped the turn, which no hook reports.
+ * - `transcript:stopped` {at, last_assistant_message}: the end of the turn, in case its hook was not received.
+ * - `transcript:agent` {agent_id, tool_use_id}: the tool call that a child agent belongs to.
+ * - `transcript:read` {goes_on}: the end of the findings.
  */
 
-export interface FindingOwner {
-  readonly session_id: string
-  readonly agent_id?: string | undefined
+import type { FindingOwner } from '../base/findings.ts'
+
+export interface TranscriptOwner extends FindingOwner {
   readonly prompt_id?: string | undefined
 }
 
-/** `transcript:prompt`: the beginning of a turn whose hook was not received, for example before the receiver started. */
-export interface TranscriptPrompt extends FindingOwner {
-  readonly at: number
-  readonly prompt: unknown
-}
-
-/** `transcript:request`: a request without an answer. Its tools may already run: answers are written when they are complete. */
-export interface TranscriptRequest extends FindingOwner {
-  /** Undefined if no time was recorded since the turn began. */
-  readonly started_at?: number | undefined
-  readonly start_is_guessed?: boolean | undefined
-  readonly model?: unknown
-}
-
 /** `transcript:response`: one complete answer of the model, merged from all its lines. */
-export interface TranscriptResponse extends FindingOwner {
+export interface TranscriptResponse extends TranscriptOwner {
   readonly message_id: string
   readonly model?: unknown
   readonly stop_reason?: unknown
@@ -47,42 +45,8 @@ export interface TranscriptResponse extends FindingOwner {
   readonly ended_at: number
 }
 
-export interface TranscriptFailure extends FindingOwner {
-  readonly line_id: string
-  readonly started_at?: number | undefined
-  readonly at: number
-  readonly model?: unknown
-  readonly status?: unknown
-  readonly error?: unknown
-  readonly message?: unknown
-  /** Undefined if the attempt is not retried. */
-  readonly retry_in_ms?: unknown
-  readonly max_retries?: unknown
-}
-
-/** `transcript:interrupted`: the user has stopped the turn, which no hook reports. */
-export interface TranscriptInterruption extends FindingOwner {
-  readonly line_id: string
-  readonly at: number
-  readonly started_at?: number | undefined
-  readonly model?: unknown
-}
-
-/** `transcript:stopped`: the end of the turn, in case its hook was not received. */
-export interface TranscriptStop extends FindingOwner {
-  readonly at: number
-  readonly last_assistant_message?: unknown
-}
-
-/** `transcript:agent`: the tool call that a child agent belongs to. */
-export interface TranscriptAgent {
-  readonly session_id: string
-  readonly agent_id: string
-  readonly tool_use_id: string
-}
-
 /** `transcript:result`: the result of a tool call whose end no hook has reported. */
-export interface TranscriptToolResult extends FindingOwner {
+export interface TranscriptToolResult extends TranscriptOwner {
   readonly tool_use_id: string
   readonly at: number
   /** When the start hook was fired, if it timed out. */
@@ -91,13 +55,6 @@ export interface TranscriptToolResult extends FindingOwner {
   /** `permission-rule`, `user-rejected`, `automode-…`, `interrupted`, `cancelled`; undefined if the tool was not denied. */
   readonly denial?: unknown
   readonly response: unknown
-}
-
-/** `transcript:read`: the end of the findings. */
-export interface TranscriptRead {
-  readonly session_id: string
-  /** A hook of another program made the agent go on after a stop. */
-  readonly goes_on?: boolean | undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { inferredChoice } from '../base/approval.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import { recordChildStart } from './children.ts'
 import type { CodexCall, CodexLoop } from './session.ts'
@@ -44,7 +45,7 @@ interface CallEnd {
 function endCall(call: CodexCall, at: number, { status, result, exitCode }: CallEnd): void {
   if (call.state === 'ended') return
   startCall(call, call.startAt)
-  call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), choiceOf(status), 'inferred')
+  call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), inferredChoice(status), 'inferred')
   const text = textOf(result)
   call.emitEnd(at, {
     // Wrapped so that the core does not read a status from data that the tool returned.
@@ -52,11 +53,6 @@ function endCall(call: CodexCall, at: number, { status, result, exitCode }: Call
     status,
     error_message: status !== 'error' ? undefined : exitCode === undefined ? text : `exit code ${exitCode}`,
   })
-}
-
-/** Derives the user's choice, which Codex does not report, from the tool's status. */
-function choiceOf(status: Status | undefined): string {
-  return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
 }
 
 export function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {

@@ -1,6 +1,11 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
-import type { HostMachine } from '../host-event.ts'
+import {
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  handlersByName,
+  type TimedEvent,
+} from '../base/event-machine.ts'
 import { SessionStates } from '../session-states.ts'
 import { handleItem, handleOutput, handlePermissionRequest, handleToolEnd, handleToolStart } from './calls.ts'
 import { handleAnswer, handleCall, handleFailure } from './requests.ts'
@@ -52,10 +57,10 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
  * Translates Codex's hooks and rollouts. Hooks contain neither requests nor the status of tools. Hooks of `READS_FIRST` are
  * buffered until the rollout has been read.
  */
-class CodexMachine extends EventMachine {
+export class CodexMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new CodexSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers({
-    ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#handleHook(moment)])),
+    ...handlersByName(Object.keys(HOOKS), () => moment => this.#handleHook(moment)),
     'rollout:call': this.#findingHandler(handleCall),
     'rollout:answer': this.#findingHandler(handleAnswer),
     'rollout:failure': this.#findingHandler(handleFailure),
@@ -109,8 +114,4 @@ function loopOfBufferedHook(session: CodexSession, turnId: string): CodexLoop | 
 function releaseHook(session: CodexSession, goesOn = false): void {
   const hook = session.takeBufferedHook()
   if (hook !== undefined && !goesOn) HOOKS[hook.event]?.(session, hook.at, hook.data)
-}
-
-export function createCodexMachine(): HostMachine {
-  return new CodexMachine()
 }

@@ -1,14 +1,14 @@
-import { homedir } from 'node:os'
-import { isAbsolute, join, normalize } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
+import { type AgentFolders, agentFolders, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import { listOf } from '../base/content-text.ts'
+import type { FindingOwner, FindingsEnd } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { type PendingFinding, RolloutLines } from './rollout-lines.ts'
-import { READS_FIRST, type RolloutItem, type RolloutRead } from './types.ts'
+import { READS_FIRST } from './types.ts'
 
 /** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
 const PATIENCE_MILLIS = 500
@@ -25,7 +25,7 @@ interface ReadTrigger {
   readonly agentId: string | undefined
 }
 
-class CodexAdapter implements ReceiverAdapter {
+export class CodexAdapter implements ReceiverAdapter {
   readonly #environment: AdapterEnvironment
   readonly #rollouts = new LimitedMap<string, RolloutFile>(FILES_LIMIT)
 
@@ -46,7 +46,8 @@ class CodexAdapter implements ReceiverAdapter {
     // The end of a child names both files.
     const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
     if (path === undefined || !ROLLOUT.test(path)) return [readEnd({ session_id })]
-    const rollout = this.#rolloutOf(path, { session_id, agent_id: trigger.agentId })
+    const owner = { session_id, agent_id: trigger.agentId }
+    const rollout = this.#rollouts.recall(path, () => new RolloutFile(path, owner))
     await this.#read([rollout], trigger)
     const goesOn = hasContinued(rollout.lines, trigger)
     const found = rollout.lines.findings.drainFindings(
@@ -63,13 +64,6 @@ class CodexAdapter implements ReceiverAdapter {
     return parents.flatMap(({ lines }) => lines.findings.drainFindings(trigger.at, found => isStartOf(found, trigger)))
   }
 
-  #rolloutOf(path: string, about: ConstructorParameters<typeof RolloutLines>[0]): RolloutFile {
-    const known = this.#rollouts.get(path) ?? new RolloutFile(path, about)
-    this.#rollouts.delete(path)
-    this.#rollouts.set(path, known)
-    return known
-  }
-
   async #read(rollouts: readonly RolloutFile[], trigger: ReadTrigger): Promise<void> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       const readable = rollouts.map(rollout => rollout.read(this.#environment.place).catch(() => false))
@@ -80,7 +74,7 @@ class CodexAdapter implements ReceiverAdapter {
   }
 }
 
-function readEnd(data: RolloutRead): HostEvent {
+function readEnd(data: FindingsEnd): HostEvent {
   return { event: 'rollout:read', data }
 }
 
@@ -96,7 +90,8 @@ function isEndOf({ turn, begunAt, event }: PendingFinding, { turnId, at }: ReadT
 }
 
 function isStartOf({ event }: PendingFinding, { agentId }: ReadTrigger): boolean {
-  return event.event === 'rollout:item' && (event.data as RolloutItem).agents?.some(({ id }) => id === agentId) === true
+  const agents = listOf(peek(event.data, 'agents'))
+  return event.event === 'rollout:item' && agents.some(agent => peek(agent, 'id') === agentId)
 }
 
 function hasContinued(lines: RolloutLines, { event, at, data, turnId }: ReadTrigger): boolean {
@@ -109,39 +104,25 @@ function hasContinued(lines: RolloutLines, { event, at, data, turnId }: ReadTrig
 class RolloutFile {
   readonly #path: string
   readonly #reader = new AppendedLineReader()
-  readonly owner: ConstructorParameters<typeof RolloutLines>[0]
+  readonly owner: FindingOwner
   readonly lines: RolloutLines
 
-  constructor(path: string, about: ConstructorParameters<typeof RolloutLines>[0]) {
+  constructor(path: string, owner: FindingOwner) {
     this.#path = path
-    this.owner = about
-    this.lines = new RolloutLines(about)
+    this.owner = owner
+    this.lines = new RolloutLines(owner)
   }
 
-  async read(place: AgentFolders): Promise<boolean> {
-    const file = await openAgentFile(this.#path, place, 'sessions')
-    if (file === undefined) return false
-    try {
-      await this.#reader.readNewLines(
-        file,
-        line => this.lines.readLine(line),
-        () => this.lines.resetTurn(),
-      )
-      return true
-    } finally {
-      await file.close()
-    }
+  read(place: AgentFolders): Promise<boolean> {
+    return this.#reader.readFrom(
+      openAgentFile(this.#path, place, 'sessions'),
+      line => this.lines.readLine(line),
+      () => this.lines.resetTurn(),
+    )
   }
 }
 
-function codexFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
-  const own = env['CODEX_HOME']?.trim() ?? ''
-  const homes = [join(homedir(), '.codex'), ...(isAbsolute(own) ? [own] : [])]
-  return { folders: homes.map(home => normalize(home)), uid: process.getuid?.() }
-}
-
-export function createCodexAdapter(environment: AdapterEnvironment): ReceiverAdapter {
-  return new CodexAdapter(environment)
-}
-
-export const codex: ReceiverAdapter = createCodexAdapter({ place: codexFolders(process.env), wait: sleep })
+export const codex: ReceiverAdapter = new CodexAdapter({
+  place: agentFolders(['CODEX_HOME'], '.codex'),
+  wait: sleep,
+})

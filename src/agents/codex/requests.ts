@@ -1,9 +1,17 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { usageOf } from '../base/usage.ts'
+import { readUsage } from '../base/usage.ts'
+import { jsonIn } from '../event-json.ts'
 import type { CodexLoop } from './session.ts'
 
 const CALLS_LIMIT = 1000
+const COUNTS = {
+  input: 'input_tokens',
+  output: 'output_tokens',
+  cacheRead: 'cached_input_tokens',
+  cacheWrite: 'cache_write_input_tokens',
+  reasoning: 'reasoning_output_tokens',
+}
 
 function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequest {
   const { session } = loop
@@ -36,15 +44,8 @@ export function handleCall(loop: CodexLoop, data: unknown): void {
   const call = loop.callOf(id, at)
   call.requestId = request.id
   call.name ??= textOf(peek(data, 'name'))
-  call.args ??= parseArguments(peek(data, 'arguments'))
-}
-
-function parseArguments(text: unknown): unknown {
-  try {
-    return typeof text === 'string' ? JSON.parse(text) : text
-  } catch {
-    return text
-  }
+  const args = peek(data, 'arguments')
+  call.args ??= typeof args === 'string' ? jsonIn(args, args) : args
 }
 
 export function handleAnswer(loop: CodexLoop, data: unknown): void {
@@ -62,19 +63,9 @@ export function handleAnswer(loop: CodexLoop, data: unknown): void {
     model,
     provider: session.provider,
     response_id: id,
-    usage: tokensOf(peek(data, 'usage')),
+    usage: readUsage(peek(data, 'usage'), COUNTS),
     assistant_tool_call_count: calls.length,
     response: { message },
-  })
-}
-
-function tokensOf(usage: unknown): ReturnType<typeof usageOf> {
-  return usageOf({
-    input: peek(usage, 'input_tokens'),
-    output: peek(usage, 'output_tokens'),
-    cacheRead: peek(usage, 'cached_input_tokens'),
-    cacheWrite: peek(usage, 'cache_write_input_tokens'),
-    reasoning: peek(usage, 'reasoning_output_tokens'),
   })
 }
 

@@ -1,9 +1,10 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { timestampOf } from '../base/event-machine.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { RolloutFindings, RolloutOwner } from './types.ts'
 
 const AGENTS_LIMIT = 100
 const MAX_KEPT = 1000
@@ -69,7 +70,7 @@ function lastTurns(found: readonly PendingFinding[]): readonly PendingFinding[] 
 
 /** Turns the lines of a rollout into events. Skips lines of unknown types, and lines outside a turn whose beginning was read. */
 export class RolloutLines {
-  readonly #owner: { readonly session_id: string; readonly agent_id?: string | undefined }
+  readonly #owner: FindingOwner
   readonly findings: PendingFindings = new PendingFindings()
   #turn: RolloutTurn | undefined
   #provider: unknown
@@ -78,8 +79,8 @@ export class RolloutLines {
   readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
   readonly #continuedAt = new LimitedMap<string, number>(MAX_KEPT)
 
-  constructor(about: { readonly session_id: string; readonly agent_id?: string | undefined }) {
-    this.#owner = about
+  constructor(owner: FindingOwner) {
+    this.#owner = owner
   }
 
   resetTurn(): void {
@@ -106,8 +107,8 @@ export class RolloutLines {
 
   readLine(text: string): void {
     const line = jsonIn(text)
-    const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
-    if (Number.isNaN(at)) return
+    const at = timestampOf(line)
+    if (at === undefined) return
     this.#now = at
     const payload = peek(line, 'payload')
     switch (peek(line, 'type')) {
@@ -151,21 +152,11 @@ export class RolloutLines {
 
   #startTurn(at: number, id: string | undefined): void {
     if (id === undefined) return
-    const nothing = {
-      model: undefined,
-      texts: [],
-      calls: [],
-      partAt: undefined,
-      lastText: undefined,
-      followedText: undefined,
-    }
+    const nothing = { model: undefined, texts: [], calls: [], partAt: undefined, lastText: undefined }
     this.#turn = { ...nothing, id, begunAt: at, askedAt: at, isAwaiting: true, hasEnded: false }
   }
 
-  #addFinding<Name extends keyof RolloutFindings>(
-    name: Name,
-    facts: Omit<RolloutFindings[Name], keyof RolloutOwner>,
-  ): void {
+  #addFinding(name: string, facts: object): void {
     const turn = this.#turn
     if (turn === undefined) return
     const event = { event: `rollout:${name}`, data: { ...this.#owner, turn_id: turn.id, ...facts } }
@@ -276,7 +267,7 @@ export class RolloutLines {
     this.#endTurn({ at, outcome: 'failed', reason: type })
   }
 
-  #endTurn(facts: Omit<RolloutFindings['over'], keyof RolloutOwner>): void {
+  #endTurn(facts: object): void {
     const turn = this.#turn
     if (turn === undefined || turn.hasEnded) return
     if (turn.partAt !== undefined) this.#endAnswer(turn.partAt, undefined)

@@ -4,16 +4,17 @@ import {
   type EventHandlers,
   EventMachine,
   eventHandlers,
+  handlersByName,
   plausibleTime,
   type TimedEvent,
+  timestampOf,
 } from '../base/event-machine.ts'
 import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { TurnResult } from '../base/turn.ts'
-import type { HostEvent, HostMachine } from '../host-event.ts'
+import type { HostEvent } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { LINE_HANDLERS, RECORDED_HOOK_HANDLERS } from './recorded-lines.ts'
-import { PLATFORM, RecordedSession } from './recorded-session.ts'
+import { outcomeOf, PLATFORM, RecordedSession } from './recorded-session.ts'
 import { emitSpanRequest, type RequestSpan, requestOfSpan } from './span-requests.ts'
 import { CONVERSATION, FILE_READ, QUIET_HOOKS, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
@@ -22,6 +23,8 @@ const EARLY_LIMIT = 100
 const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
 const BOUNDARIES: ReadonlySet<string> = new Set(['file:user.message', 'file:session.resume', 'file:session.shutdown'])
 const CHILDREN_LIMIT = 10_000
+const FILE = 'file:'
+const LINES = Object.keys(LINE_HANDLERS).map(type => FILE + type)
 
 class CopilotSession extends HookedSession {
   /** When the first hook fired, if it was the first of a turn. */
@@ -35,8 +38,6 @@ type HookHandler = (session: CopilotSession, at: number, data: unknown) => void
 function ofTurn(handleHook: (turn: HookedTurn, at: number, data: unknown) => void): HookHandler {
   return (session, at, data) => handleHook(session.turnFor(at), at, data)
 }
-
-const OUTCOMES: Readonly<Record<string, TurnResult>> = { complete: 'completed', error: 'failed', timeout: 'failed' }
 
 const HOOKS: Readonly<Record<string, HookHandler>> = {
   SessionStart: () => undefined,
@@ -54,7 +55,7 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
   SessionEnd: (session, at, data) => {
     emitEarlyRequests(session)
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
-    session.endSession(at, (Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined) ?? 'interrupted', reason)
+    session.endSession(at, outcomeOf(reason), reason)
   },
 }
 
@@ -104,21 +105,14 @@ function handleBufferedHook(session: CopilotSession, { event, at, data }: TimedE
  * exit codes and child agents. Without a file (VS Code, an older Copilot) hooks have prompts, tools and failures, and telemetry
  * has the requests.
  */
-class CopilotMachine extends EventMachine {
+export class CopilotMachine extends EventMachine {
   /** Sessions by the id in the hook: a child agent has its own. */
   readonly #hooked = new SessionStates(id => new CopilotSession(this.records, id, PLATFORM))
   readonly #recorded = new SessionStates(id => new RecordedSession(this.records, id, this.#hooked.find(id)?.since ?? 0))
   readonly #sessionOfChild: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   protected readonly events: EventHandlers = eventHandlers({
-    ...Object.fromEntries(
-      [...Object.keys(HOOKS), ...QUIET_HOOKS].map(name => [name, (moment: TimedEvent) => this.#bufferHook(moment)]),
-    ),
-    ...Object.fromEntries(
-      Object.entries(LINE_HANDLERS).map(([type, read]) => [
-        `file:${type}`,
-        (moment: TimedEvent) => this.#handleLine(moment, read),
-      ]),
-    ),
+    ...handlersByName([...Object.keys(HOOKS), ...QUIET_HOOKS], () => moment => this.#bufferHook(moment)),
+    ...handlersByName(LINES, () => moment => this.#handleLine(moment)),
     [SPAN_REQUEST]: ({ data }) => this.#handleSpan(data),
     [SPAN_READ]: ({ data }) => this.#handleReadEnd(data),
     [FILE_READ]: ({ data }) => this.#handleReadEnd(data),
@@ -147,7 +141,7 @@ class CopilotMachine extends EventMachine {
     if (id === undefined) return
     const session = this.#hooked.get(id)
     this.#releaseHook(session)
-    const moment = { event, at: plausibleTime(timeOf(peek(data, 'timestamp')), at), data }
+    const moment = { event, at: plausibleTime(timestampOf(data), at), data }
     session.since ??= FIRST_HOOKS.has(event) ? moment.at : 0
     session.bufferedHook = moment
   }
@@ -166,10 +160,7 @@ class CopilotMachine extends EventMachine {
     return known ?? idOf(peek(data, agentId === undefined ? 'session_id' : 'parent_agent_id')) ?? ''
   }
 
-  #handleLine(
-    { event, at, data }: TimedEvent,
-    read: (session: RecordedSession, at: number, data: unknown) => void,
-  ): void {
+  #handleLine({ event, at, data }: TimedEvent): void {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
     const hooked = this.#hooked.find(id)
@@ -182,7 +173,7 @@ class CopilotMachine extends EventMachine {
     else if (BOUNDARIES.has(event) && hooked?.bufferedHook !== undefined && hooked.bufferedHook.at <= at)
       this.#releaseHook(hooked)
     const lineId = idOf(peek(data, 'line_id'))
-    if (lineId === undefined || session.isNew(lineId)) read(session, at, data)
+    if (lineId === undefined || session.isNew(lineId)) LINE_HANDLERS[event.slice(FILE.length)]?.(session, at, data)
   }
 
   #handleSpan(data: unknown): void {
@@ -207,13 +198,4 @@ class CopilotMachine extends EventMachine {
 
 function conversationOf(span: unknown): string {
   return idOf(peek(peek(span, 'attributes'), CONVERSATION)) ?? ''
-}
-
-function timeOf(timestamp: unknown): number | undefined {
-  const time = Date.parse(textOf(timestamp) ?? '')
-  return Number.isNaN(time) ? undefined : time
-}
-
-export function createCopilotMachine(): HostMachine {
-  return new CopilotMachine()
 }

@@ -1,11 +1,10 @@
-import { homedir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { AgentFolders } from '../base/agent-file.ts'
+import { type AgentFolders, agentFolders } from '../base/agent-file.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
-import { copilotFolders, SessionFiles } from './session-file.ts'
+import { SessionFiles } from './session-file.ts'
 import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
 /** Event name for a body without a hook name, such as that of `preToolUse`: counted as ignored. */
@@ -35,7 +34,7 @@ interface TelemetrySession {
  * Spans come seconds after the hooks, and the turn's own span is the last. A hook that ends a turn waits for that span, if spans
  * are sent.
  */
-class CopilotAdapters {
+export class CopilotAdapters {
   readonly #wait: AbortableWait
   readonly #files: SessionFiles
   readonly #sessions = new LimitedMap<string, TelemetrySession>(SESSIONS_LIMIT)
@@ -101,11 +100,9 @@ class CopilotAdapters {
   }
 
   #sessionOf(id: string): TelemetrySession {
-    const known = this.#sessions.get(id)
-    const session = known ?? { since: undefined, knownUntil: 0, hasSpans: false, onTurnSpan: () => undefined }
-    this.#sessions.delete(id)
-    this.#sessions.set(id, session)
-    return session
+    return this.#sessions.recall(id, () => {
+      return { since: undefined, knownUntil: 0, hasSpans: false, onTurnSpan: () => undefined }
+    })
   }
 }
 
@@ -117,15 +114,8 @@ function selectAttributes(attributes: unknown): Record<string, unknown> {
   )
 }
 
-export function createCopilotAdapters(environment: CopilotEnvironment): {
-  readonly hooks: ReceiverAdapter
-  readonly spans: ReceiverAdapter
-} {
-  return new CopilotAdapters(environment)
-}
-
-const adapters = createCopilotAdapters({
-  place: copilotFolders(process.env, homedir()),
+const adapters = new CopilotAdapters({
+  place: agentFolders(['COPILOT_HOME'], '.copilot'),
   wait: (millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined),
 })
 

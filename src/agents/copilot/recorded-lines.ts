@@ -12,17 +12,10 @@ import {
   handleUsageRecord,
   settleRequest,
 } from './recorded-requests.ts'
-import { CopilotLoop, type RecordedSession } from './recorded-session.ts'
+import { CopilotLoop, outcomeOf, type RecordedSession } from './recorded-session.ts'
 
 type LineHandler = (session: RecordedSession, at: number, data: unknown) => void
 type LoopLineHandler = (loop: CopilotLoop, at: number, data: unknown) => void
-
-const STATUSES: Readonly<Record<string, string>> = { denied: 'blocked', rejected: 'blocked', interrupted: 'cancelled' }
-const OUTCOMES: Readonly<Record<string, TurnResult>> = {
-  complete: 'completed',
-  error: 'failed',
-  timeout: 'failed',
-}
 
 const FAILED_REQUEST_END: LoopEnd = { outcome: 'failed', reason: 'error' }
 
@@ -96,8 +89,7 @@ export const RECORDED_HOOK_HANDLERS: Readonly<Record<string, LineHandler>> = {
   }),
   SessionEnd: inLoop((loop, at, data) => {
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
-    const outcome = (Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined) ?? 'interrupted'
-    endLoop(loop, at, { outcome, reason })
+    endLoop(loop, at, { outcome: outcomeOf(reason), reason })
   }),
 }
 
@@ -153,9 +145,9 @@ function handleToolEnd(loop: CopilotLoop, at: number, data: unknown): void {
   if (call === undefined) return
   const error = peek(data, 'error')
   const exitCode = numberOf(peek(peek(data, 'shellExecution'), 'exitCode')) ?? 0
-  const code = textOf(peek(error, 'code')) ?? ''
   const hasFailed = peek(data, 'success') === false
-  const failed = (Object.hasOwn(STATUSES, code) ? STATUSES[code] : undefined) ?? 'error'
+  const code = peek(error, 'code')
+  const failed = code === 'denied' || code === 'rejected' ? 'blocked' : code === 'interrupted' ? 'cancelled' : 'error'
   const status = hasFailed ? failed : exitCode === 0 ? 'completed' : 'error'
   const text = textOf(peek(peek(data, 'result'), 'content'))
   call.emitStart()

@@ -1,10 +1,18 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { type UsageCounts, usageOf } from '../base/usage.ts'
+import { readUsage } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { CopilotLoop, FailedAttempt } from './recorded-session.ts'
 
 const CALLS_LIMIT = 1000
+/** The input count includes the cache, and the output count includes reasoning. */
+const COUNTS = {
+  input: 'inputTokens',
+  output: 'outputTokens',
+  cacheRead: 'cacheReadTokens',
+  cacheWrite: 'cacheWriteTokens',
+  reasoning: 'reasoningTokens',
+}
 const CONVERSATION_TYPE = /^conversation-/
 
 export function handleUsageRecord(loop: CopilotLoop, at: number, data: unknown): void {
@@ -67,20 +75,9 @@ function emitOpenAnswer(loop: CopilotLoop, message?: object, callCount?: number)
     provider: providerOf(usage),
     response_id: idOf(peek(usage, 'apiCallId')),
     finish_reason: peek(usage, 'finishReason'),
-    usage: tokensOf(usage),
+    usage: readUsage(usage, COUNTS),
     assistant_tool_call_count: callCount,
     response: message === undefined ? undefined : { message },
-  })
-}
-
-/** The input count includes the cache, and the output count includes reasoning. */
-function tokensOf(usage: unknown): UsageCounts | undefined {
-  return usageOf({
-    input: peek(usage, 'inputTokens'),
-    output: peek(usage, 'outputTokens'),
-    cacheRead: peek(usage, 'cacheReadTokens'),
-    cacheWrite: peek(usage, 'cacheWriteTokens'),
-    reasoning: peek(usage, 'reasoningTokens'),
   })
 }
 
@@ -145,5 +142,5 @@ export function handleCompactionEnd(loop: CopilotLoop, at: number, data: unknown
   loop.compaction = undefined
   const used = peek(data, 'compactionTokensUsed')
   if (peek(data, 'success') === false) compaction?.emitFailure(at, { error: { message: peek(data, 'error') } })
-  else compaction?.emitAnswer(at, { model: textOf(peek(used, 'model')), usage: tokensOf(used) })
+  else compaction?.emitAnswer(at, { model: textOf(peek(used, 'model')), usage: readUsage(used, COUNTS) })
 }

@@ -4,6 +4,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import type { ModelRequest } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
+import type { TurnResult } from '../base/turn.ts'
 
 export const PLATFORM = 'copilot'
 
@@ -77,4 +78,10 @@ export class RecordedSession extends AgentSession {
     }
     return undefined
   }
+}
+
+/** The outcome of a turn that a session's end interrupts, by the reason of that end. */
+export function outcomeOf(reason: string): TurnResult {
+  if (reason === 'complete') return 'completed'
+  return reason === 'error' || reason === 'timeout' ? 'failed' : 'interrupted'
 }

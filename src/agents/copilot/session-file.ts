@@ -1,8 +1,9 @@
-import { isAbsolute, join, normalize } from 'node:path'
+import { join } from 'node:path'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
-import { plausibleTime } from '../base/event-machine.ts'
+import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import { pickFields } from '../base/fields.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
@@ -21,6 +22,7 @@ const FILE_PATH = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
 const CALLS_LIMIT = 1000
 /** Extracts a line's type without parsing it: most lines of a file are not read. */
 const TYPE = /^\{"type":"([\w.]{1,60})"/
+const TIMESTAMP = /"timestamp":"([^"]{10,40})"(?:,"parentId":(?:null|"[^"]*"))?\}$/
 const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   usage: [
     ...['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'duration'],
@@ -51,10 +53,6 @@ const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.
 const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
 const STARTS: ReadonlySet<string> = new Set(['SessionStart', PROMPT_HOOK])
 
-function sessionFilePath(home: string, sessionId: string): string | undefined {
-  return ID.test(sessionId) ? join(home, SESSIONS_FOLDER, sessionId, FILE_NAME) : undefined
-}
-
 class SessionFile {
   readonly #path: string
   readonly #sessionId: string
@@ -71,21 +69,14 @@ class SessionFile {
     this.#sessionId = sessionId
   }
 
-  async read(place: AgentFolders): Promise<boolean> {
-    const file = await openAgentFile(this.#path, place, SESSIONS_FOLDER)
-    if (file === undefined) return false
-    try {
-      await this.#reader.readNewLines(
-        file,
-        line => this.#readLine(line),
-        () => {
-          this.#pendingLines = []
-        },
-      )
-      return true
-    } finally {
-      await file.close()
-    }
+  read(place: AgentFolders): Promise<boolean> {
+    return this.#reader.readFrom(
+      openAgentFile(this.#path, place, SESSIONS_FOLDER),
+      line => this.#readLine(line),
+      () => {
+        this.#pendingLines = []
+      },
+    )
   }
 
   /** Returns true if all lines of the hook have been read. The file lags behind the hooks by up to half a second. */
@@ -115,8 +106,8 @@ class SessionFile {
     const type = TYPE.exec(text)?.[1]
     const isRead = type === undefined || Object.hasOwn(FILE_LINES, type)
     const line = isRead ? jsonIn(text) : undefined
-    const at = isRead ? Date.parse(textOf(peek(line, 'timestamp')) ?? '') : timeIn(text)
-    if (Number.isNaN(at)) return
+    const at = isRead ? timestampOf(line) : timestampOf({ timestamp: TIMESTAMP.exec(text)?.[1] })
+    if (at === undefined) return
     this.#lastAt = Math.max(this.#lastAt, at)
     const event = eventOf(line, at, this.#sessionId)
     if (event === undefined) return
@@ -147,7 +138,7 @@ export class SessionFiles {
   async read(event: string, at: number, data: unknown): Promise<readonly HostEvent[] | undefined> {
     const session = this.#sessionOf(data)
     if (session === undefined) return undefined
-    const trigger = { event, at: plausibleTime(Date.parse(textOf(peek(data, 'timestamp')) ?? ''), at) }
+    const trigger = { event, at: plausibleTime(timestampOf(data), at) }
     const before = this.#queues.get(session) ?? Promise.resolve()
     const reading = before.then(() => this.#readFor(session, trigger)).catch(() => undefined)
     this.#queues.set(session, reading)
@@ -168,10 +159,9 @@ export class SessionFiles {
   async #fileOf(session: string): Promise<SessionFile | undefined> {
     const known = this.#files.get(session)
     if (known !== undefined) return (await known.read(this.#place)) ? known : undefined
-    for (const folder of this.#place.folders) {
-      const path = sessionFilePath(folder, session)
-      const file = path === undefined ? undefined : new SessionFile(path, session)
-      if (file === undefined || !(await file.read(this.#place))) continue
+    for (const folder of ID.test(session) ? this.#place.folders : []) {
+      const file = new SessionFile(join(folder, SESSIONS_FOLDER, session, FILE_NAME), session)
+      if (!(await file.read(this.#place))) continue
       this.#files.set(session, file)
       this.#isMissing = false
       return file
@@ -195,27 +185,17 @@ export class SessionFiles {
   }
 }
 
-function timeIn(text: string): number {
-  return Date.parse(/"timestamp":"([^"]{10,40})"(?:,"parentId":(?:null|"[^"]*"))?\}$/.exec(text)?.[1] ?? '')
-}
-
 function eventOf(line: unknown, at: number, session_id: string): HostEvent | undefined {
   const type = textOf(peek(line, 'type')) ?? ''
   const fields = Object.hasOwn(FILE_LINES, type) ? FILE_LINES[type] : undefined
   if (fields === undefined) return undefined
   const data = peek(line, 'data')
   const about: FileLine = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
-  return { event: `file:${type}`, at, data: { ...about, ...pickFields(data, fields) } }
+  const found = Object.entries(pickFields(data, fields)).map(([name, field]) => [name, reducedField(name, field)])
+  return { event: `file:${type}`, at, data: { ...about, ...Object.fromEntries(found) } }
 }
 
-function pickFields(value: unknown, fields: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(
-    fields.map(name => [name, fieldOf(value, name)] as const).filter(([, one]) => one !== undefined),
-  )
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  const field = peek(value, name)
+function reducedField(name: string, field: unknown): unknown {
   if (name === 'toolRequests') {
     return elementsOf(field, CALLS_LIMIT).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
   }
@@ -227,10 +207,4 @@ function fieldOf(value: unknown, name: string): unknown {
 function lastTurns(lines: readonly PendingLine[], count: number): readonly PendingLine[] {
   const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
   return lines.slice(prompts.at(-count) ?? 0)
-}
-
-export function copilotFolders(env: Readonly<Record<string, string | undefined>>, home: string): AgentFolders {
-  const own = env['COPILOT_HOME']?.trim() ?? ''
-  const homes = [...(isAbsolute(own) ? [own] : []), join(home, '.copilot')]
-  return { folders: homes.map(folder => normalize(folder)), uid: process.getuid?.() }
 }

@@ -14,9 +14,9 @@
  * - `span:…`: telemetry. Ignored for a session whose file has been read: it has the same requests.
  */
 
-export interface FileLine {
-  readonly session_id: string
-  readonly agent_id?: string | undefined
+import type { FindingOwner } from '../base/findings.ts'
+
+export interface FileLine extends FindingOwner {
   /** Unique. Lines are read again when the receiver restarts. */
   readonly line_id: string | undefined
 }

@@ -1,12 +1,18 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { childTask, type DelegatedTask } from '../base/delegation.ts'
-import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
+import {
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  handlersByName,
+  type TimedEvent,
+} from '../base/event-machine.ts'
+import { pickFields } from '../base/fields.ts'
 import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/turn.ts'
-import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { QUIET_HOOKS, SPECIFIC_ENDS, SPECIFIC_STARTS, type SpecificTool } from './types.ts'
+import { QUIET_HOOKS, SPECIFIC_TOOLS, type SpecificTool } from './types.ts'
 
 const PLATFORM = 'cursor'
 
@@ -63,13 +69,10 @@ function calledIn(data: unknown): ReportedCall {
 function handleToolStart(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   const called = calledIn(data)
   // The first tool-specific hook precedes the generic one and may have started the same call.
-  const isStarted = !session.hasGenericHooks && turn.assignCallId(called.id, specificOf(called))
+  const specific = { ...called, args: { command: peek(called.args, 'command') } }
+  const isStarted = !session.hasGenericHooks && turn.assignCallId(called.id, specific)
   session.hasGenericHooks = true
   if (!isStarted) turn.startTool(at, called)
-}
-
-function specificOf({ name, args }: ReportedCall): ReportedCall {
-  return { id: undefined, name, args: { command: peek(args, 'command') } }
 }
 
 function handleToolFailure(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
@@ -87,12 +90,24 @@ function handleToolFailure(turn: HookedTurn, { at, data }: TimedEvent, session: 
   turn.endTool(at, calledIn(data), { status, message, durationMillis: numberOf(peek(data, 'duration')) })
 }
 
+function handleSpecific(session: CursorSession, { event, at, data }: TimedEvent): void {
+  const tool = SPECIFIC_TOOLS.get(event)
+  if (tool === undefined || session.hasGenericHooks) return
+  const turn = session.turnFor(at, idOf(peek(data, 'generation_id')))
+  const called = specificIn(tool, data)
+  if (tool.result === undefined) turn.startTool(at, called)
+  else {
+    const result = resultOf(peek(data, tool.result))
+    turn.endTool(at, called, { status: 'completed', result, durationMillis: numberOf(peek(data, 'duration')) })
+  }
+}
+
 function specificIn({ name, fields }: SpecificTool, data: unknown): ReportedCall {
   // The core's name for tools of MCP servers.
   if (name === 'MCP') {
     return { id: undefined, name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
   }
-  return { id: undefined, name, args: Object.fromEntries(fields.map(field => [field, peek(data, field)])) }
+  return { id: undefined, name, args: pickFields(data, fields) }
 }
 
 /** Wraps a JSON result: otherwise the core would look for a status in it. */
@@ -121,23 +136,13 @@ function handleChildEnd({ children }: CursorSession, { at, data }: TimedEvent): 
 }
 
 /** Translates the hooks of Cursor, which report neither requests nor tokens. */
-class CursorMachine extends EventMachine {
+export class CursorMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, PLATFORM))
   protected readonly events: EventHandlers = eventHandlers(
-    Object.fromEntries([
-      ...Object.entries(HOOKS).map(([name, handle]) => [name, this.#sessionHandler(handle)]),
-      ...[...SPECIFIC_STARTS].map(([name, tool]) => [
-        name,
-        this.#specificHandler((turn, at, called) => turn.startTool(at, called), tool),
-      ]),
-      ...[...SPECIFIC_ENDS].map(([name, tool]) => [
-        name,
-        this.#specificHandler((turn, at, called, data) => {
-          const result = resultOf(peek(data, tool.result))
-          turn.endTool(at, called, { status: 'completed', result, durationMillis: numberOf(peek(data, 'duration')) })
-        }, tool),
-      ]),
-    ]),
+    {
+      ...handlersByName(Object.keys(HOOKS), () => moment => this.#handle(moment, HOOKS[moment.event])),
+      ...handlersByName(SPECIFIC_TOOLS.keys(), () => moment => this.#handle(moment, handleSpecific)),
+    },
     QUIET_HOOKS,
   )
 
@@ -145,27 +150,11 @@ class CursorMachine extends EventMachine {
     // Empty: the core ends open spans.
   }
 
-  #sessionHandler(handle: HookHandler): (moment: TimedEvent) => void {
-    return moment => {
-      const id = idOf(peek(moment.data, 'conversation_id')) ?? idOf(peek(moment.data, 'session_id'))
-      if (id === undefined) return
-      const session = this.#sessions.get(id)
-      session.model = textOf(peek(moment.data, 'model')) ?? session.model
-      handle(session, moment)
-    }
+  #handle(moment: TimedEvent, handle: HookHandler | undefined): void {
+    const id = idOf(peek(moment.data, 'conversation_id')) ?? idOf(peek(moment.data, 'session_id'))
+    if (id === undefined) return
+    const session = this.#sessions.get(id)
+    session.model = textOf(peek(moment.data, 'model')) ?? session.model
+    handle?.(session, moment)
   }
-
-  #specificHandler(
-    handle: (turn: HookedTurn, at: number, called: ReportedCall, data: unknown) => void,
-    tool: SpecificTool,
-  ): (moment: TimedEvent) => void {
-    return this.#sessionHandler((session, { at, data }) => {
-      if (session.hasGenericHooks) return
-      handle(session.turnFor(at, idOf(peek(data, 'generation_id'))), at, specificIn(tool, data), data)
-    })
-  }
-}
-
-export function createCursorMachine(): HostMachine {
-  return new CursorMachine()
 }

@@ -13,14 +13,13 @@ export interface SpecificTool {
   /** The tool's name in generic hooks. For `MCP`, each tool has its own name. */
   readonly name: string
   readonly fields: readonly string[]
+  /** The field with the result, for a hook that fires at the end of a tool. */
+  readonly result?: string
 }
 
-export const SPECIFIC_STARTS: ReadonlyMap<string, SpecificTool> = new Map([
+export const SPECIFIC_TOOLS: ReadonlyMap<string, SpecificTool> = new Map<string, SpecificTool>([
   ['beforeShellExecution', { name: 'Shell', fields: ['command'] }],
   ['beforeMCPExecution', { name: 'MCP', fields: ['tool_name', 'tool_input'] }],
-])
-
-export const SPECIFIC_ENDS: ReadonlyMap<string, SpecificTool & { readonly result: string }> = new Map([
   ['afterShellExecution', { name: 'Shell', fields: ['command'], result: 'output' }],
   ['afterMCPExecution', { name: 'MCP', fields: ['tool_name', 'tool_input'], result: 'result_json' }],
   // The start of an edit is not reported.

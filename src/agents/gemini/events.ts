@@ -1,6 +1,11 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
-import type { HostMachine } from '../host-event.ts'
+import {
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  handlersByName,
+  type TimedEvent,
+} from '../base/event-machine.ts'
 import { SessionStates } from '../session-states.ts'
 import { childLoopFor, endDelegation } from './children.ts'
 import { handleAnswer } from './requests.ts'
@@ -44,14 +49,12 @@ const FINDINGS: Readonly<Record<string, FindingHandler>> = {
 }
 
 /** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
-class GeminiMachine extends EventMachine {
+export class GeminiMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new GeminiSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#handleHook(moment)])),
-      ...Object.fromEntries(
-        Object.keys(FINDINGS).map(name => [name, (moment: TimedEvent) => this.#handleFinding(moment)]),
-      ),
+      ...handlersByName(Object.keys(HOOKS), () => moment => this.#handleHook(moment)),
+      ...handlersByName(Object.keys(FINDINGS), () => moment => this.#handleFinding(moment)),
       'session:read': ({ data }) => this.#withSession(data, releaseHook),
     },
     QUIET_HOOKS,
@@ -114,8 +117,4 @@ function releaseHook(session: GeminiSession): void {
 
 function handleHook(session: GeminiSession, { event, at, data }: TimedEvent): void {
   HOOKS[event]?.(session, at, data)
-}
-
-export function createGeminiMachine(): HostMachine {
-  return new GeminiMachine()
 }

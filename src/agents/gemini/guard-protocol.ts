@@ -1,14 +1,6 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type Capabilities,
-  type HookIds,
-  type ModelMessage,
-  type Outcome,
-  type Phase,
-  type RawToolCall,
-  toolCallOf,
-} from '../../guards/index.ts'
-import { argumentsOf, injectedText, reasonOf } from '../base/guard-text.ts'
+import type { Capabilities, HookIds, ModelMessage, Outcome, Phase } from '../../guards/index.ts'
+import { addedContext, hookOf, injectedText, reasonOf, textField, toolIn } from '../base/guard-text.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 import { OpenCalls } from './open-calls.ts'
 
@@ -28,73 +20,52 @@ const MESSAGES_LIMIT = 10_000
 /** The exit code that makes Gemini CLI block and use the standard error as the reason. */
 const BLOCK_EXIT_CODE = 2
 
-function eventOf(body: unknown): string {
-  return textOf(peek(body, 'hook_event_name')) ?? ''
-}
-
-function rawTool(body: unknown, id?: string): RawToolCall {
-  const name = textOf(peek(body, 'tool_name')) ?? ''
-  return { name, arguments: argumentsOf(peek(body, 'tool_input')), id, cwd: textOf(peek(body, 'cwd')) }
-}
-
 /** Returns the text messages of a request. Guards do not receive other parts or the system prompt. */
 function messagesOf(body: unknown): ModelMessage[] {
   return elementsOf(peek(peek(body, 'llm_request'), 'messages'), MESSAGES_LIMIT).map(message => {
     const role = peek(message, 'role') === 'model' ? 'assistant' : 'user'
-    return { role, text: textOf(peek(message, 'content')) ?? '' }
+    return { role, text: textField(message, 'content') }
   })
 }
 
 type RequestBuilder = (body: unknown, ids: HookIds) => GuardRequest
 
-const REQUESTS: Readonly<Record<string, RequestBuilder>> = {
-  BeforeAgent: (body, ids) => ({
-    phase: 'beforeTurn',
-    ids,
-    event: { prompt: textOf(peek(body, 'prompt')) ?? '' },
-  }),
-  BeforeModel: (body, ids) => ({
-    phase: 'beforeModel',
-    ids,
-    event: { model: textOf(peek(peek(body, 'llm_request'), 'model')), messages: messagesOf(body) },
-  }),
-  BeforeTool: (body, ids) => ({
-    phase: 'beforeTool',
-    ids,
-    event: { tool: toolCallOf(rawTool(body, ids.toolCallId)) },
-  }),
-  AfterTool: (body, ids) => {
-    const response = peek(body, 'tool_response')
-    const isError = peek(response, 'error') !== undefined && peek(response, 'error') !== null
-    const tool = toolCallOf(rawTool(body, ids.toolCallId))
-    return { phase: 'afterTool', ids, event: { tool, result: peek(response, 'llmContent'), isError, attempt: 0 } }
-  },
-  AfterAgent: (body, ids) => ({
-    phase: 'afterTurn',
-    ids,
-    event: {
-      answer: textOf(peek(body, 'prompt_response')) ?? '',
-      attempt: 0,
+const REQUESTS: ReadonlyMap<string, RequestBuilder> = new Map<string, RequestBuilder>([
+  ['BeforeAgent', (body, ids) => ({ phase: 'beforeTurn', ids, event: { prompt: textField(body, 'prompt') } })],
+  [
+    'BeforeModel',
+    (body, ids) => {
+      const model = textOf(peek(peek(body, 'llm_request'), 'model'))
+      return { phase: 'beforeModel', ids, event: { model, messages: messagesOf(body) } }
     },
-  }),
-}
+  ],
+  ['BeforeTool', (body, ids) => ({ phase: 'beforeTool', ids, event: { tool: toolIn(body, ids.toolCallId) } })],
+  [
+    'AfterTool',
+    (body, ids) => {
+      const response = peek(body, 'tool_response')
+      const isError = (peek(response, 'error') ?? null) !== null
+      const event = { tool: toolIn(body, ids.toolCallId), result: peek(response, 'llmContent'), isError, attempt: 0 }
+      return { phase: 'afterTool', ids, event }
+    },
+  ],
+  [
+    'AfterAgent',
+    (body, ids) => ({ phase: 'afterTurn', ids, event: { answer: textField(body, 'prompt_response'), attempt: 0 } }),
+  ],
+])
 
-const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined>> = {
-  BeforeAgent: outcome => denied(outcome) ?? addedContext('BeforeAgent', outcome),
-  BeforeModel: beforeModel,
-  BeforeTool: beforeTool,
-  AfterTool: outcome => denied(outcome) ?? addedContext('AfterTool', outcome),
+const REPLIES: ReadonlyMap<string, (outcome: Outcome<Phase>) => object | undefined> = new Map([
+  ['BeforeAgent', outcome => denied(outcome) ?? addedContext('BeforeAgent', outcome)],
+  ['BeforeModel', beforeModel],
+  ['BeforeTool', beforeTool],
+  ['AfterTool', outcome => denied(outcome) ?? addedContext('AfterTool', outcome)],
   // The agent goes on with the reason as its prompt.
-  AfterAgent: denied,
-}
+  ['AfterAgent', denied],
+])
 
 function denied(outcome: Outcome<Phase>): object | undefined {
   return outcome.decision === 'pass' ? undefined : { decision: 'deny', reason: reasonOf(outcome) }
-}
-
-function addedContext(hookEventName: string, outcome: Outcome<Phase>): object | undefined {
-  const additionalContext = injectedText(outcome)
-  return additionalContext === undefined ? undefined : { hookSpecificOutput: { hookEventName, additionalContext } }
 }
 
 function beforeTool(outcome: Outcome<Phase>): object | undefined {
@@ -122,33 +93,32 @@ function modelAnswer(text: string): object {
   return { hookSpecificOutput: { hookEventName: 'BeforeModel', llm_response } }
 }
 
-class GeminiGuardProtocol implements GuardProtocol {
+export class GeminiGuardProtocol implements GuardProtocol {
   readonly capabilities: Capabilities = CAPABILITIES
   readonly #open = new OpenCalls()
 
   requestIn(body: unknown): GuardRequest | undefined {
-    const event = eventOf(body)
-    const asking = Object.hasOwn(REQUESTS, event) ? REQUESTS[event] : undefined
-    const question = asking?.(body, this.#idsOf(event, body))
+    const event = hookOf(body)
+    const question = REQUESTS.get(event)?.(body, this.#idsOf(event, body))
     if (question?.phase !== 'afterTurn') return question
     return { ...question, event: { ...question.event, attempt: this.#open.attemptOf(body) } }
   }
 
   reply(body: unknown, outcome: Outcome<Phase>): HookReply {
-    const event = eventOf(body)
+    const event = hookOf(body)
     if (event === 'BeforeTool' && outcome.isRewritten) this.#open.rewriteCall(body, outcome.value)
     if (event === 'AfterAgent' && outcome.decision === 'retry') this.#open.sentOn(body, reasonOf(outcome))
-    return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
+    return { body: REPLIES.get(event)?.(outcome) }
   }
 
   failClosedReply(body: unknown, reason: string): HookReply {
-    const event = eventOf(body)
+    const event = hookOf(body)
     // The end of a turn cannot fail closed: blocking it makes the agent go on.
-    return Object.hasOwn(REQUESTS, event) && event !== 'AfterAgent' ? { exitCode: BLOCK_EXIT_CODE, error: reason } : {}
+    return REQUESTS.has(event) && event !== 'AfterAgent' ? { exitCode: BLOCK_EXIT_CODE, error: reason } : {}
   }
 
   isEndOfTurn(body: unknown): boolean {
-    return ['AfterAgent', 'SessionEnd'].includes(eventOf(body))
+    return ['AfterAgent', 'SessionEnd'].includes(hookOf(body))
   }
 
   #idsOf(event: string, body: unknown): HookIds {
@@ -160,8 +130,4 @@ class GeminiGuardProtocol implements GuardProtocol {
   }
 }
 
-export function createGeminiGuardProtocol(): GuardProtocol {
-  return new GeminiGuardProtocol()
-}
-
-export const geminiGuardProtocol: GuardProtocol = createGeminiGuardProtocol()
+export const geminiGuardProtocol: GuardProtocol = new GeminiGuardProtocol()

@@ -1,4 +1,5 @@
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek } from '../../contract/foreign.ts'
+import { timestampOf } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { toolKey } from '../base/tool-key.ts'
 import { callIdOf } from './session.ts'
@@ -23,7 +24,7 @@ export class OpenCalls {
 
   startTurn(body: unknown): void {
     const sessionId = idOf(peek(body, 'session_id'))
-    const at = firedAt(body)
+    const at = timestampOf(body)
     if (sessionId === undefined) return
     const before = this.#sessions.get(sessionId)?.retry
     const noteRetry = before?.by === peek(body, 'prompt') ? before : undefined
@@ -52,7 +53,7 @@ export class OpenCalls {
 
   startCall(body: unknown): string | undefined {
     const sessionId = idOf(peek(body, 'session_id'))
-    const at = firedAt(body)
+    const at = timestampOf(body)
     if (sessionId === undefined || at === undefined) return undefined
     const key = keyOf(body)
     const id = callIdOf(sessionId, key, at)
@@ -81,20 +82,10 @@ export class OpenCalls {
   }
 
   #sessionOf(sessionId: string): OpenSession {
-    let session = this.#sessions.get(sessionId)
-    if (session === undefined) {
-      session = { turnId: undefined, retry: undefined, calls: [] }
-      this.#sessions.set(sessionId, session)
-    }
-    return session
+    return this.#sessions.recall(sessionId, () => ({ turnId: undefined, retry: undefined, calls: [] }))
   }
 }
 
 function keyOf(body: unknown): string {
   return toolKey(peek(body, 'tool_name'), peek(body, 'tool_input'))
-}
-
-function firedAt(body: unknown): number | undefined {
-  const at = Date.parse(textOf(peek(body, 'timestamp')) ?? '')
-  return Number.isFinite(at) ? at : undefined
 }

@@ -1,14 +1,14 @@
-import { homedir } from 'node:os'
-import { dirname, isAbsolute, join, normalize } from 'node:path'
+import { dirname, join } from 'node:path'
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
+import { type AgentFolders, agentFolders, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
-import { plausibleTime } from '../base/event-machine.ts'
+import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { eventsOfLine, isLastLine } from './session-lines.ts'
-import { type GeminiFileOwner, READS_FIRST } from './types.ts'
+import { READS_FIRST } from './types.ts'
 
 const FILES_LIMIT = 200
 const NAMES_LIMIT = 5000
@@ -18,7 +18,7 @@ const PROJECTS_FOLDER = 'tmp'
 const ID = /^[\w-]{1,128}$/
 const FILE_EXTENSION = '.jsonl'
 
-class GeminiAdapter implements ReceiverAdapter {
+export class GeminiAdapter implements ReceiverAdapter {
   readonly #place: AgentFolders
   readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
   readonly #finishedFiles = new LimitedMap<string, true>(DONE_LIMIT)
@@ -31,7 +31,7 @@ class GeminiAdapter implements ReceiverAdapter {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('session:')) return []
     // Prefers the hook's own timestamp: the time of receipt is that of the forwarding process's end.
-    return [{ event, at: plausibleTime(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
+    return [{ event, at: plausibleTime(timestampOf(body), at), data: body }]
   }
 
   async enrich({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
@@ -61,38 +61,15 @@ class GeminiAdapter implements ReceiverAdapter {
     return isOne ? this.#readNewLines(path, { session_id, agent_id }) : []
   }
 
-  async #readNewLines(path: string, owner: GeminiFileOwner): Promise<HostEvent[]> {
-    const file = await openAgentFile(path, this.#place, PROJECTS_FOLDER)
-    if (file === undefined) return []
+  async #readNewLines(path: string, owner: FindingOwner): Promise<HostEvent[]> {
     const found: HostEvent[] = []
-    try {
-      const readLine = (line: string): void => {
-        if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
-        found.push(...eventsOfLine(line, owner))
-      }
-      await this.#readerOf(path).readNewLines(file, readLine, () => undefined)
-      return found
-    } finally {
-      await file.close()
-    }
-  }
-
-  #readerOf(path: string): AppendedLineReader {
-    const known = this.#readers.get(path) ?? new AppendedLineReader()
-    this.#readers.delete(path)
-    this.#readers.set(path, known)
-    return known
+    const reader = this.#readers.recall(path, () => new AppendedLineReader())
+    await reader.readFrom(openAgentFile(path, this.#place, PROJECTS_FOLDER), line => {
+      if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
+      found.push(...eventsOfLine(line, owner))
+    })
+    return found
   }
 }
 
-export function createGeminiAdapter(place: AgentFolders): ReceiverAdapter {
-  return new GeminiAdapter(place)
-}
-
-function geminiFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
-  const own = env['GEMINI_CLI_HOME']?.trim() ?? ''
-  const homes = [homedir(), ...(isAbsolute(own) ? [own] : [])]
-  return { folders: homes.map(home => normalize(join(home, '.gemini'))), uid: process.getuid?.() }
-}
-
-export const gemini: ReceiverAdapter = createGeminiAdapter(geminiFolders(process.env))
+export const gemini: ReceiverAdapter = new GeminiAdapter(agentFolders(['GEMINI_CLI_HOME'], '.gemini', '.gemini'))

@@ -1,6 +1,6 @@
 import { AgentLoop, AgentSession } from '../base/agent-loop.ts'
+import { NewerFindings } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { NewerFindings } from '../base/newer-findings.ts'
 import type { Records } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
 

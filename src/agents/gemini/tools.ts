@@ -15,19 +15,15 @@ export function handleToolStart(loop: GeminiLoop, at: number, data: unknown): vo
   const [name, args] = [peek(data, 'tool_name'), peek(data, 'tool_input')]
   const use: UnassignedCall = { key: toolKey(name, args), name, args, startAt: at }
   if (session.openChildren.length > 0) session.unassignedCalls.add(use)
-  else startCall(loop, use, { requestId: loop.requests.lastId }, 'inferred')
-}
-
-interface CallOrigin {
-  readonly requestId: string | undefined
-  readonly id?: string
+  else startCall(loop, use, loop.requests.lastId, 'inferred')
 }
 
 function startCall(
   loop: GeminiLoop,
   use: UnassignedCall,
-  { requestId, id }: CallOrigin,
+  requestId: string | undefined,
   correlation?: 'inferred',
+  id?: string,
 ): GeminiCall {
   loop.emitPrompt()
   loop.toolCount += 1
@@ -90,19 +86,12 @@ export function handleCalls(loop: GeminiLoop, data: unknown): void {
   if (requestId === undefined) return
   for (const found of elementsOf(peek(data, 'calls'), CALLS_LIMIT)) {
     const id = idOf(peek(found, 'id'))
-    if (id !== undefined && loop.session.isNew(id)) matchCall(loop, { id, found, answeredAt, requestId })
+    if (id !== undefined && loop.session.isNew(id)) matchCall(loop, id, found, answeredAt, requestId)
   }
 }
 
-interface CallFinding {
-  readonly id: string
-  readonly found: unknown
-  readonly answeredAt: number
-  readonly requestId: string
-}
-
 /** Joins a line of the file to the first unmatched call of the same name and input. */
-function matchCall(loop: GeminiLoop, { id, found, answeredAt, requestId }: CallFinding): void {
+function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: number, requestId: string): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
   const { unassignedCalls } = loop.session
@@ -111,7 +100,7 @@ function matchCall(loop: GeminiLoop, { id, found, answeredAt, requestId }: CallF
   if (call === undefined) {
     if (use !== undefined) unassignedCalls.delete(use)
     const hooked = use ?? { key, name, args, startAt: answeredAt }
-    call = startCall(loop, hooked, { requestId, id }, use === undefined ? undefined : 'inferred')
+    call = startCall(loop, hooked, requestId, use === undefined ? undefined : 'inferred', id)
     if (use?.askedAt !== undefined) requestApproval(call, use.askedAt, {})
     if (use?.end !== undefined) endCall(call, use.end.at, use.end.response)
   }

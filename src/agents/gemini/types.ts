@@ -4,61 +4,21 @@
  * Raw events in captures (`HostEvent`):
  *
  * - The name of a hook (`BeforeTool`, …): `data` is the hook's payload, `at` its own timestamp.
- * - `session:…`: findings of `receiver-adapter.ts` in the session's files, see below. They follow the hook that triggered the read. That
+ * - `session:…`: findings of `receiver-adapter.ts` in the session's files. They follow the hook that triggered the read. That
  *   hook is processed after them, so that a request precedes the tools it asked for. A session file is written before the next
  *   hook fires, so the read never waits.
  *
- * Times in `data` are epoch milliseconds.
+ * All findings have `session_id`, and `agent_id` in a child agent. Times are epoch milliseconds.
+ *
+ * - `session:sent` {text}: input to the model, either a prompt or results of tools, which have no text.
+ * - `session:answer` {id, model, content, tokens: {input, output, cached, thoughts, tool}}: a complete answer of the model. Its
+ *   tool calls are written when they have run.
+ * - `session:calls` {id, answered_at, calls: [{id, name, args, status, error, display, at}]}: `status` is `success`, `error` or
+ *   `cancelled`. Only unsuccessful calls have an error; results of others come from the hook.
+ * - `session:error` {id, message}: a request failed finally. Written in the terminal UI, not by `gemini -p`.
+ * - `session:cancelled` {id}: the user has stopped the turn, or denied a tool, which stops the turn.
+ * - `session:read`: the end of the findings.
  */
-
-export interface GeminiFileOwner {
-  readonly session_id: string
-  readonly agent_id?: string | undefined
-}
-
-/** `session:sent`: input to the model, either a prompt or results of tools. */
-export interface GeminiInput extends GeminiFileOwner {
-  /** The text of a prompt; undefined for results. */
-  readonly text?: string | undefined
-}
-
-/** `session:answer`: a complete answer of the model. Its tool calls are written when they have run. */
-export interface GeminiAnswer extends GeminiFileOwner {
-  readonly id: string
-  readonly model: string
-  readonly content?: unknown
-  /** `input`, `output`, `cached`, `thoughts`, `tool`. */
-  readonly tokens?: unknown
-}
-
-export interface GeminiAnswerCalls extends GeminiFileOwner {
-  readonly id: string
-  readonly answered_at: number
-  readonly calls: readonly GeminiRecordedCall[]
-}
-
-export interface GeminiRecordedCall {
-  readonly id: string
-  readonly name: unknown
-  readonly args: unknown
-  /** `success`, `error`, `cancelled`. */
-  readonly status: unknown
-  /** The error of an unsuccessful call; results of others come from the hook. */
-  readonly error?: unknown
-  readonly display?: unknown
-  readonly at?: number | undefined
-}
-
-/** `session:error`: a request failed finally. Written in the terminal UI, not by `gemini -p`. */
-export interface GeminiError extends GeminiFileOwner {
-  readonly id: string
-  readonly message: unknown
-}
-
-/** `session:cancelled`: the user has stopped the turn, or denied a tool, which stops the turn. */
-export interface GeminiCancellation extends GeminiFileOwner {
-  readonly id: string
-}
 
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],

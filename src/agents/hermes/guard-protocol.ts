@@ -7,7 +7,7 @@ import {
   type RawToolCall,
   toolCallOf,
 } from '../../guards/index.ts'
-import { argumentsOf, injectedText, reasonOf } from '../base/guard-text.ts'
+import { argumentsOf, injectedText, reasonOf, textFor } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
@@ -111,12 +111,8 @@ function errorResult(reason: string): string {
   return JSON.stringify({ error: reason })
 }
 
-function textFor(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-}
-
 /** Tracks the open turn of each session, which Hermes omits for answers. */
-class HermesGuardProtocol implements GuardProtocol {
+export class HermesGuardProtocol implements GuardProtocol {
   readonly capabilities: Capabilities = CAPABILITIES
   readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
 
@@ -148,8 +144,4 @@ class HermesGuardProtocol implements GuardProtocol {
   }
 }
 
-export function createHermesGuardProtocol(): GuardProtocol {
-  return new HermesGuardProtocol()
-}
-
-export const hermesGuardProtocol: GuardProtocol = createHermesGuardProtocol()
+export const hermesGuardProtocol: GuardProtocol = new HermesGuardProtocol()

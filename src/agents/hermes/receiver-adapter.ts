@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HostEvent } from '../host-event.ts'
-import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import { timestampOf } from '../base/event-machine.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import type { WireHook } from './types.ts'
 
 /** Hooks whose session is that of the parent, although the wire format has only `session_id`. */
@@ -10,15 +10,13 @@ const UNREADABLE = 'assistant_message'
 
 /** Endpoint for outbound webhooks and shell hooks. Each becomes the hook record that a plugin in Hermes would emit. */
 export const hermes: ReceiverAdapter = {
-  events: delivery => {
-    const hook = textOf(peek(delivery.body, 'hook_event_name'))
-    return hook === undefined ? [] : [eventOf(hook, delivery.body as Partial<WireHook>, delivery)]
+  events: ({ body, at }) => {
+    const event = textOf(peek(body, 'hook_event_name'))
+    const wire = body as Partial<WireHook>
+    if (event === undefined) return []
+    const context = { delivery_id: idOf(wire.delivery_id) }
+    return [{ event, at: timestampOf(wire) ?? at, data: payloadOf(event, wire), context }]
   },
-}
-
-function eventOf(hook: string, wire: Partial<WireHook>, { at }: HookDelivery): HostEvent {
-  const context = { delivery_id: idOf(wire.delivery_id) }
-  return { event: hook, at: firedAt(wire.timestamp) ?? at, data: payloadOf(hook, wire), context }
 }
 
 function payloadOf(hook: string, { extra, session_id, tool_name, tool_input }: Partial<WireHook>): object {
@@ -31,9 +29,4 @@ function payloadOf(hook: string, { extra, session_id, tool_name, tool_input }: P
     ...(tool_name && { tool_name }),
     ...(tool_input && { args: tool_input }),
   }
-}
-
-function firedAt(timestamp: unknown): number | undefined {
-  const at = Date.parse(textOf(timestamp) ?? '')
-  return Number.isFinite(at) ? at : undefined
 }

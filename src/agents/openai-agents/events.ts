@@ -6,7 +6,6 @@ import {
   eventHandlers,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import type { HostMachine } from '../host-event.ts'
 import { type AnswerToolCall, historyOf, promptOf } from './messages.ts'
 import { type RawSpan, readSpan } from './raw-span.ts'
 import { Spans } from './spans.ts'
@@ -29,7 +28,7 @@ const QUIET = [
   ...['RESULT', 'THROWN'],
 ]
 
-class OpenAiAgentsMachine extends EventMachine {
+export class OpenAiAgentsMachine extends EventMachine {
   readonly #memory = new Memory(this.records)
   readonly #spans = new Spans(this.#memory)
   readonly #listeners = new RunnerEvents(this.#memory)
@@ -85,10 +84,6 @@ function withSpan(take: (span: RawSpan) => void): EventHandler {
     const span = readSpan(moment)
     if (span !== undefined) take(span)
   }
-}
-
-export function createOpenAiAgentsMachine(): HostMachine {
-  return new OpenAiAgentsMachine()
 }
 
 const CALLS_LIMIT = 100

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type HostHooks, toolCallOf } from '../../guards/index.ts'
+import { listOf } from '../base/content-text.ts'
 import { modelUsage } from '../base/usage.ts'
 import { type GuardedTools, withMethods } from './guarded-tools.ts'
 import { currentRun } from './live-sdk.ts'
@@ -211,10 +212,6 @@ async function settleResponse(asking: Promise<Response>): Promise<{ response?: R
 function callIn(item: ConversationItem, { tools }: Request): AgentToolCall | undefined {
   const called = toolCallIn(item)
   return called?.format?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
-}
-
-function listOf(value: unknown): readonly ConversationItem[] {
-  return isArray(value) ? (value as readonly ConversationItem[]) : []
 }
 
 function errorOf(error: unknown): {

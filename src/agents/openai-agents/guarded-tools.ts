@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek, textOf } from '../../contract/foreign.ts'
-import { changedFields } from '../../guards/chain.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
+import { isSameCall, namedArguments, signalIn } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { currentError, currentRun, markAsFailed } from './live-sdk.ts'
-import { type AgentToolCall, argumentsOf, isPlain, LOCAL_TOOL_FORMATS, type LocalToolFormat } from './tool-calls.ts'
+import { type AgentToolCall, argumentsOf, LOCAL_TOOL_FORMATS, type LocalToolFormat } from './tool-calls.ts'
 
 const CALLS_LIMIT = 1000
 const NOT_AGREED = 'A hook would run something else than a person has agreed to: call it again.'
@@ -70,11 +70,11 @@ export class GuardedTools {
     tool.invoke = (context, input, details) => {
       const id = textOf(peek(peek(details, 'toolCall'), 'callId'))
       const run = (text: unknown): unknown => invoke.call(tool, context, text, details)
-      return this.#invokeFunction({ id, name, args: argumentsOf(input) }, { input, details, context }, run)
+      return this.#invokeFunction({ id, name, args: argumentsOf(input) }, context, input, signalIn(details), run)
     }
     if (!this.#hooks.handles('beforeTool')) return
     tool.needsApproval = async (context, input, callId) => {
-      const said = { id: textOf(callId), name, args: isPlain(input) ? input : { input } }
+      const said = { id: textOf(callId), name, args: namedArguments(input) }
       const { decision } = this.#knownOutcome(said) ?? (await this.checkCall(said))
       // A blocked call does not run, even if approved.
       if (decision === 'block') return false
@@ -125,21 +125,26 @@ export class GuardedTools {
 
   #knownOutcome({ id, name, args }: AgentToolCall): Outcome<'beforeTool'> | undefined {
     const judged = id === undefined ? undefined : this.#checked.get(id)
-    return judged?.name === name && isSame(judged.args, args) ? judged.outcome : undefined
+    return judged?.name === name && isSameCall(judged.args, args) ? judged.outcome : undefined
   }
 
-  async #invokeFunction(called: AgentToolCall, how: Invocation, run: (input: unknown) => unknown): Promise<unknown> {
-    const signal = signalOf(how.details)
-    if (!this.#hooks.handles('beforeTool')) return this.#checkResult(called, signal, () => run(how.input))
+  async #invokeFunction(
+    called: AgentToolCall,
+    context: unknown,
+    given: unknown,
+    signal: AbortSignal | undefined,
+    run: (input: unknown) => unknown,
+  ): Promise<unknown> {
+    if (!this.#hooks.handles('beforeTool')) return this.#checkResult(called, signal, () => run(given))
     const known = this.#knownOutcome(called)
     const outcome = known ?? (await this.checkCall(called, signal))
     if (called.id !== undefined) this.#checked.delete(called.id)
     if (outcome.decision === 'block') return blockReason(outcome)
-    const isGranted = known !== undefined || isApproved(how.context, called)
+    const isGranted = known !== undefined || isApproved(context, called)
     if (outcome.decision === 'ask' && !isGranted)
       return `A person has to be asked first, which is not possible here: ${outcome.reason}`
     if (known === undefined && outcome.isRewritten && isGranted) return NOT_AGREED
-    const input = outcome.isRewritten ? JSON.stringify(outcome.value) : how.input
+    const input = outcome.isRewritten ? JSON.stringify(outcome.value) : given
     return this.#checkResult({ ...called, args: outcome.value }, signal, () => run(input))
   }
 
@@ -155,14 +160,14 @@ export class GuardedTools {
     // A call that runs without a question to the tool was approved before, maybe in another process, with its original
     // arguments.
     const isGranted = noted?.waits ?? true
-    const isOther = !isSame(outcome.value, args)
+    const isOther = !isSameCall(outcome.value, args)
     if (isOther && isGranted) return form.blockedResult(NOT_AGREED)
     const sent = (isOther ? form.operationWith(outcome.value) : undefined) ?? asked
     return this.#checkResult({ ...called, args: outcome.value }, undefined, () => run(sent))
   }
 
   #idOf(name: string, args: ToolArguments): string | undefined {
-    for (const [id, judged] of this.#checked) if (judged.name === name && isSame(judged.args, args)) return id
+    for (const [id, judged] of this.#checked) if (judged.name === name && isSameCall(judged.args, args)) return id
     return undefined
   }
 
@@ -212,12 +217,6 @@ function blockImpossible(
   return { ...outcome, decision: 'block', by, reason, isRewritten: false }
 }
 
-interface Invocation {
-  readonly input: unknown
-  readonly details: unknown
-  readonly context: unknown
-}
-
 interface SettledRun {
   readonly result?: unknown
   readonly error?: unknown
@@ -250,19 +249,10 @@ function runsHere(tool: object): boolean {
   return type !== 'shell'
 }
 
-function isSame(one: ToolArguments, other: ToolArguments): boolean {
-  return changedFields('beforeTool', one, other).length === 0
-}
-
 /** True if the user has approved this call, maybe in another process. */
 function isApproved(context: unknown, { name, id }: AgentToolCall): boolean {
   const ask = peek(context, 'isToolApproved')
   return typeof ask === 'function' && ask.call(context, { toolName: name, callId: id }) === true
-}
-
-function signalOf(details: unknown): AbortSignal | undefined {
-  const signal = peek(details, 'signal')
-  return signal instanceof AbortSignal ? signal : undefined
 }
 
 /** Replaces methods of an object. All others run on the object itself, which may have private fields. */

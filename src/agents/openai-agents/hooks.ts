@@ -7,6 +7,7 @@ import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
 import { type Capabilities, type ControlHooks, type HookIds, HostHooks } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
+import { listOf } from '../base/content-text.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'
 import { GuardedTools } from './guarded-tools.ts'
 import { currentRun } from './live-sdk.ts'
@@ -189,10 +190,6 @@ function guardrailResult({
 
 function addGuardrail(holder: Plain, key: string, guardrail: object): void {
   holder[key] = [...listOf(holder[key]), guardrail]
-}
-
-function listOf(value: unknown): readonly Plain[] {
-  return Array.isArray(value) ? value : []
 }
 
 function isObject(value: unknown): value is object {

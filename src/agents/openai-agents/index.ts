@@ -2,7 +2,7 @@ import { idOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
-import { createOpenAiAgentsMachine } from './events.ts'
+import { OpenAiAgentsMachine } from './events.ts'
 import {
   agentEndEvent,
   agentStartEvent,
@@ -26,18 +26,18 @@ type Run = (this: unknown, ...args: unknown[]) => unknown
 type MakeEvent = () => HostEvent | undefined
 
 function attach(options: PluginOptions | undefined): Attachment {
-  return attachHost(HOST, createOpenAiAgentsMachine, options)
+  return attachHost(HOST, () => new OpenAiAgentsMachine(), options)
 }
 
 /**
  * Reads an event in the next microtask: the host fills a span right after it has announced it (a tool's input, a
  * request's model). All events wait alike, which keeps their order.
  */
-function takeSoon(attachment: Attachment, scope: () => string, make: MakeEvent): void {
+function takeSoon(attachment: Attachment, scope: string, make: MakeEvent): void {
   queueMicrotask(() =>
     attachment.catchErrors(() => {
       const event = make()
-      if (event !== undefined) attachment.handleEvent(event, scope())
+      if (event !== undefined) attachment.handleEvent(event, scope)
     }),
   )
 }
@@ -53,7 +53,7 @@ function takeSoon(attachment: Attachment, scope: () => string, make: MakeEvent):
 export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
   const attachment = attach(options)
   const take = (id: unknown, make: MakeEvent): Promise<void> => {
-    takeSoon(attachment, () => idOf(id) ?? '', make)
+    takeSoon(attachment, idOf(id) ?? '', make)
     return DONE
   }
   const ofTrace = (event: string, trace: HostTrace): Promise<void> => {
@@ -113,11 +113,7 @@ function listenToRunner(attachment: Attachment, runner: object): void {
 function takeRunnerEvent(attachment: Attachment, event: HostEvent | undefined): void {
   // A scope of its own: the runner and the spans may be traced by different copies of this package.
   const scope = `runner ${idOf(peek(event?.data, 'trace_id')) ?? ''}`
-  takeSoon(
-    attachment,
-    () => scope,
-    () => event,
-  )
+  takeSoon(attachment, scope, () => event)
 }
 
 function wrapRun(attachment: Attachment, runner: object): void {

@@ -90,18 +90,11 @@ export function spanEvent(event: string, span: unknown, isEnd: boolean, at: numb
   }
 }
 
-interface SdkContext {
-  readonly trace: unknown
-  readonly span: unknown
-  /** The enclosing span, if the host stores it separately. */
-  readonly outer: unknown
-  readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
-}
-
-function sdkContext(): SdkContext {
+function sdkContext() {
   const store = callMethod((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
   const trace = peek(store, 'trace')
   const span = peek(store, 'span')
+  // The enclosing span, if the host stores it separately.
   const outer = peek(store, 'previousSpan')
   return { trace, span, outer, ids: { trace_id: peek(trace, 'traceId'), span_id: peek(span, 'spanId') } }
 }

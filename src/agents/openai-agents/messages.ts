@@ -188,11 +188,11 @@ function chatAnswer(data: unknown): ModelAnswer {
 
 export function answerMessage({ calls, text }: ModelAnswer): object | undefined {
   if (text === undefined && calls.length === 0) return undefined
-  return { role: 'assistant', content: text, tool_calls: calls.map(asMessageCall) }
-}
-
-function asMessageCall({ id, name, args }: AnswerToolCall): object {
-  return { id, name, arguments: args }
+  return {
+    role: 'assistant',
+    content: text,
+    tool_calls: calls.map(({ id, name, args }) => ({ id, name, arguments: args })),
+  }
 }
 
 function addCall(calls: AnswerToolCall[], call: unknown, idKey: string): void {

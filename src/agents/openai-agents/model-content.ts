@@ -1,5 +1,6 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage } from '../../guards/index.ts'
+import { injectedTexts } from '../base/guard-text.ts'
 
 export type ConversationItem = Readonly<Record<string, unknown>>
 
@@ -67,9 +68,9 @@ export function withTexts<Request extends RequestContent>(
   })
   const system = [
     ...(isSystemSaid ? [texts[0]?.text ?? systemInstructions] : []),
-    ...injections.filter(({ role }) => role === 'system').map(({ text }) => text),
+    ...injectedTexts('system', injections),
   ]
-  const user = injections.filter(({ role }) => role === 'user').map(({ text }) => userMessage(text))
+  const user = injectedTexts('user', injections).map(userMessage)
   return {
     ...request,
     ...(system.length === 0 ? {} : { systemInstructions: system.join('\n\n') }),

@@ -9,6 +9,7 @@ import { Tool } from '../base/tool.ts'
 import { ToolHooks } from '../base/tool-hooks.ts'
 import { HostTurn } from '../base/turn.ts'
 import type { UsageCounts } from '../base/usage.ts'
+import { jsonIn } from '../event-json.ts'
 import { SessionStates } from '../session-states.ts'
 import type { AnswerToolCall, ModelAnswer } from './messages.ts'
 
@@ -49,13 +50,6 @@ export interface CallDecision {
   readonly choice: Choice
 }
 
-/** An answer whose tokens only the loop's span reports. */
-export interface UncountedAnswer {
-  readonly request: ModelRequest
-  readonly at: number
-  readonly answer: ModelAnswer
-}
-
 export interface TurnParent {
   readonly turn: AgentTurn
   readonly tool: ToolRun | undefined
@@ -82,7 +76,8 @@ export class AgentTurn extends HostTurn {
   readonly openRequests: Set<OpenModelRequest> = new Set()
   readonly openTools: Set<ToolRun> = new Set()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
-  uncounted: UncountedAnswer | undefined
+  /** An answer whose tokens only the loop's span reports. */
+  uncounted: { readonly request: ModelRequest; readonly at: number; readonly answer: ModelAnswer } | undefined
   tokens: UsageCounts | undefined
   handoffAt: number | undefined
   task: DelegatedTask | undefined
@@ -283,9 +278,5 @@ function goalOf({ text }: ToolRun): unknown {
 
 function parseArguments(text: string | undefined): unknown {
   if (text === undefined || text.length > PARSE_LIMIT || text[0] !== '{') return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  return jsonIn(text, text)
 }

@@ -1,6 +1,8 @@
 import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import type { ToolArguments } from '../../guards/index.ts'
+import { namedArguments, textFor } from '../base/guard-text.ts'
+import { jsonIn } from '../event-json.ts'
 import type { ConversationItem } from './model-content.ts'
 
 export interface AgentToolCall {
@@ -33,16 +35,7 @@ export function itemWith(
 
 /** Parses the model's JSON. Other text becomes one field: `x` -> `{ input: 'x' }`. */
 export function argumentsOf(input: unknown): ToolArguments {
-  try {
-    const args: unknown = typeof input === 'string' ? JSON.parse(input) : input
-    return isPlain(args) ? args : { input: args }
-  } catch {
-    return { input }
-  }
-}
-
-export function isPlain(value: unknown): value is ToolArguments {
-  return typeof value === 'object' && value !== null && !isArray(value)
+  return namedArguments(typeof input === 'string' ? jsonIn(input, input) : input)
 }
 
 /** True if the agent's shell is the provider's container, whose calls have the same item type. */
@@ -95,7 +88,7 @@ const SHELL: LocalToolFormat = {
     if (isArray(value)) return { ...fieldsOf(result), output: plainCopy(value) }
     const last = elementsOf(peek(result, 'output'), 1, 'last')[0]
     const exitCode = numberOf(peek(peek(last, 'outcome'), 'exitCode')) ?? (result === undefined ? 1 : 0)
-    return { ...fieldsOf(result), output: [outputOf(asText(value), '', exitCode)] }
+    return { ...fieldsOf(result), output: [outputOf(textFor(value), '', exitCode)] }
   },
 }
 
@@ -128,7 +121,7 @@ const PATCH: LocalToolFormat = {
   blockedResult: reason => ({ status: 'failed', output: reason }),
   isFailure: result => peek(result, 'status') === 'failed',
   resultOf: result => textOf(peek(result, 'output')) ?? '',
-  resultWith: (result, value) => ({ ...(result === undefined ? FAILED : fieldsOf(result)), output: asText(value) }),
+  resultWith: (result, value) => ({ ...(result === undefined ? FAILED : fieldsOf(result)), output: textFor(value) }),
 }
 
 const FAILED = { status: 'failed' }
@@ -143,10 +136,6 @@ function commandText(commands: unknown): string {
 
 function outputOf(stdout: string, stderr: string, exitCode: number): object {
   return { stdout, stderr, outcome: { type: 'exit', exitCode } }
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

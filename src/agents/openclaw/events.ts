@@ -6,7 +6,6 @@ import {
   plausibleTime,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import type { HostMachine } from '../host-event.ts'
 import { endDelegation, startDelegation } from './delegations.ts'
 import { messageOf } from './messages.ts'
 import {
@@ -37,7 +36,8 @@ const READINGS: Readonly<Record<string, Read>> = {
   }),
   model_call_ended: inRun(endCall),
   before_message_write: inOpenRun(handleMessage),
-  before_tool_call: ofTool(handleToolStart),
+  // Registered only on hosts without agent events: see `index.ts`.
+  before_tool_call: ofTool((tool, { data }) => startTool(tool, peek(data, 'params'))),
   after_tool_call: ofTool(handleToolEnd),
   before_agent_finalize: inOpenRun(({ ending }) => {
     ending.finalized = true
@@ -71,23 +71,20 @@ const QUIET = [
   ...['skill_proposal_changed', 'skill_changed'],
 ]
 
-export function createOpenClawMachine(): HostMachine {
-  return new OpenClawMachine()
-}
-
-class OpenClawMachine extends EventMachine {
+export class OpenClawMachine extends EventMachine {
   readonly #book = new RunBook(this.records)
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(Object.entries(READINGS).map(([hook, read]) => [hook, this.#hook(read)])),
-      [AGENT_EVENT]: moment => readAgentEvent(this.#book, peek(moment.data, 'stream'), factsOf(moment)),
+      ...Object.fromEntries(
+        Object.entries(READINGS).map(([hook, read]) => [
+          hook,
+          (moment: TimedEvent) => read(this.#book, factsOf(moment)),
+        ]),
+      ),
+      [AGENT_EVENT]: moment => STREAMS.get(peek(moment.data, 'stream'))?.(this.#book, factsOf(moment)),
     },
     QUIET,
   )
-
-  #hook(read: Read): (moment: TimedEvent) => void {
-    return moment => read(this.#book, factsOf(moment))
-  }
 
   protected endSessions(end: number): void {
     const at = Math.max(end, this.now)
@@ -143,11 +140,6 @@ function ofTool(read: (tool: RunTool, facts: Facts) => void): Read {
     const run = id === undefined ? undefined : book.openedRun(facts)
     if (run !== undefined && id !== undefined) read(toolOf(run, id, peek(data, 'toolName'), at), facts)
   }
-}
-
-/** Handles `before_tool_call`, registered only on hosts without agent events: see `index.ts`. */
-function handleToolStart(tool: RunTool, { data }: Facts): void {
-  startTool(tool, peek(data, 'params'))
 }
 
 function handleToolEnd(tool: RunTool, { at, data }: Facts): void {
@@ -217,10 +209,6 @@ const STREAMS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
  */
 export function handlesStream(stream: unknown): boolean {
   return STREAMS.has(stream)
-}
-
-function readAgentEvent(book: RunBook, stream: unknown, facts: Facts): void {
-  STREAMS.get(stream)?.(book, facts)
 }
 
 /** Handles the start and end of a run. A run that failed before its first model call has no other events. */

@@ -4,7 +4,7 @@
  * Read from the documentation and the declarations of `openclaw@2026.9.6` (docs/plugins/hooks). The host is not imported.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
 import {
@@ -19,6 +19,8 @@ import {
   toolCallOf,
 } from '../../guards/index.ts'
 import { runningPlugin } from '../attach.ts'
+import { listOf } from '../base/content-text.ts'
+import { injectedTexts, namedArguments, signalIn, textFor } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { LIFELESS_MODES, mayReadConversation, type OpenClawApi } from './types.ts'
 
@@ -132,12 +134,10 @@ class Handlers {
   async #injectTexts(event: unknown, context: unknown): Promise<object | undefined> {
     const { injected, decision } = await this.#beforeTurn(event, context)
     if (decision === 'block' || injected.length === 0) return undefined
-    const said = (wanted: string): string =>
-      injected
-        .filter(({ role }) => role === wanted)
-        .map(({ text }) => text)
-        .join('\n\n')
-    const [system, user] = [said('system'), said('user')]
+    const [system, user] = [
+      injectedTexts('system', injected).join('\n\n'),
+      injectedTexts('user', injected).join('\n\n'),
+    ]
     return {
       ...(system === '' ? {} : { appendSystemContext: system }),
       ...(user === '' ? {} : { appendContext: user }),
@@ -174,7 +174,7 @@ class Handlers {
     const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
     const ids = { ...idsOf(event, context), toolCallId: id }
     const name = textOf(peek(event, 'toolName')) ?? ''
-    const tool = toolCallOf({ name, arguments: argumentsOf(peek(event, 'params')), id })
+    const tool = toolCallOf({ name, arguments: namedArguments(peek(event, 'params')), id })
     const runs = (args: ToolArguments): void => {
       // Kept only if a hook handles results; otherwise the entry would never be removed.
       if (id !== undefined && this.#hooks.handles('afterTool'))
@@ -182,7 +182,7 @@ class Handlers {
     }
     runs(tool.arguments)
     if (!this.#hooks.handles('beforeTool')) return undefined
-    const outcome = await this.#hooks.run('beforeTool', ids, { tool }, signalOf(context))
+    const outcome = await this.#hooks.run('beforeTool', ids, { tool }, signalIn(context, 'abortSignal'))
     const { decision, by, reason } = outcome
     if (outcome.isRewritten) runs(outcome.value)
     if (decision === 'block') return { block: true, blockReason: reason }
@@ -215,7 +215,7 @@ class Handlers {
     }
     if (!outcome.isRewritten) return undefined
     const { value } = outcome
-    return { message: withText(message, typeof value === 'string' ? value : JSON.stringify(value)) }
+    return { message: withText(message, textFor(value)) }
   }
 
   #run({ turnId }: HookIds): Run {
@@ -237,25 +237,16 @@ function idsOf(event: unknown, context: unknown): HookIds {
   return { sessionId: id('sessionId') ?? id('sessionKey'), turnId: id('runId') }
 }
 
-function argumentsOf(params: unknown): ToolArguments {
-  return typeof params === 'object' && params !== null && !isArray(params)
-    ? (params as ToolArguments)
-    : { input: params }
-}
-
 function textIn(message: unknown): string {
   const content = peek(message, 'content')
   if (typeof content === 'string') return content
-  return (isArray(content) ? content : []).flatMap(part => textOf(peek(part, 'text')) ?? []).join('\n')
+  return listOf(content)
+    .flatMap(part => textOf(peek(part, 'text')) ?? [])
+    .join('\n')
 }
 
 function withText(message: unknown, text: string): object {
   const content = peek(message, 'content')
-  const others = (isArray(content) ? content : []).filter(part => peek(part, 'type') !== 'text')
+  const others = listOf(content).filter(part => peek(part, 'type') !== 'text')
   return { ...(message as object), content: [{ type: 'text', text }, ...others] }
-}
-
-function signalOf(context: unknown): AbortSignal | undefined {
-  const signal = peek(context, 'abortSignal')
-  return signal instanceof AbortSignal ? signal : undefined
 }

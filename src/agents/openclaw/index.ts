@@ -1,8 +1,9 @@
 import { elementsOf, isArray, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
+import { pickFields } from '../base/fields.ts'
 import type { HostEvent } from '../host-event.ts'
-import { createOpenClawMachine, handlesStream } from './events.ts'
+import { handlesStream, OpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './state.ts'
 import {
   LIFELESS_MODES,
@@ -36,6 +37,7 @@ const HOOKS_WITHOUT_AGENT_EVENTS = ['before_tool_call']
 const CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS = ['before_agent_finalize']
 
 const TOOLS_LIMIT = 1000
+const INPUT_FIELDS = ['runId', 'sessionId', 'provider', 'model', 'systemPrompt', 'prompt', 'historyMessages']
 
 /** Shared by all loads: the host loads a plugin several times into a process, also as several copies of this module. */
 const SHARED = Symbol.for('hookspan.openclaw')
@@ -97,14 +99,7 @@ class Registration {
     if (!handlesStream(stream)) return
     // Partial results of tools, one for each line of a command's output.
     if (peek(peek(event, 'data'), 'phase') === 'update') return
-    const data = {
-      stream,
-      runId: peek(event, 'runId'),
-      data: peek(event, 'data'),
-      sessionKey: peek(event, 'sessionKey'),
-      sessionId: peek(event, 'sessionId'),
-      agentId: peek(event, 'agentId'),
-    }
+    const data = pickFields(event, ['stream', 'runId', 'data', 'sessionKey', 'sessionId', 'agentId'])
     this.#take({ event: AGENT_EVENT, at: Date.now(), data }, event)
   }
 
@@ -113,7 +108,7 @@ class Registration {
       if (this.#shared.taken.get(identity) === event.event) return
       this.#shared.taken.set(identity, event.event)
     }
-    this.#shared.attachment ??= attachHost('openclaw', createOpenClawMachine, optionsOf(this.#api.pluginConfig))
+    this.#shared.attachment ??= attachHost('openclaw', () => new OpenClawMachine(), optionsOf(this.#api.pluginConfig))
     this.#shared.attachment.handleEvent(event)
   }
 }
@@ -121,16 +116,8 @@ class Registration {
 /** Reduces tools to their names: their instructions are most of the event. */
 function withToolNames(event: unknown): unknown {
   if (!isArray(peek(event, 'tools'))) return event
-  return {
-    runId: peek(event, 'runId'),
-    sessionId: peek(event, 'sessionId'),
-    provider: peek(event, 'provider'),
-    model: peek(event, 'model'),
-    systemPrompt: peek(event, 'systemPrompt'),
-    prompt: peek(event, 'prompt'),
-    historyMessages: peek(event, 'historyMessages'),
-    tools: elementsOf(peek(event, 'tools'), TOOLS_LIMIT).map(tool => peek(tool, 'name')),
-  }
+  const tools = elementsOf(peek(event, 'tools'), TOOLS_LIMIT).map(tool => peek(tool, 'name'))
+  return { ...pickFields(event, INPUT_FIELDS), tools }
 }
 
 function optionsOf(config: unknown): PluginOptions {

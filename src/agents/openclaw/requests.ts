@@ -1,9 +1,12 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { type UsageCounts, usageOf } from '../base/usage.ts'
+import { readUsage, type UsageCounts } from '../base/usage.ts'
 import { messageOf } from './messages.ts'
 import { type Facts, OpenClawCall, type OpenClawSession, type Run, remember } from './state.ts'
+
+const CACHE_COUNTS = { cacheRead: 'cacheRead', cacheWrite: 'cacheWrite' }
+const COUNTS = { input: 'input', output: 'output', ...CACHE_COUNTS, reasoning: 'reasoningTokens' }
 
 function newCall(run: Run, { at, data }: Facts): OpenClawCall {
   run.model = textOf(peek(data, 'model')) ?? run.model
@@ -101,15 +104,7 @@ export function readRunUsage(run: Run, usage: unknown): void {
 
 /** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */
 function callUsage(usage: unknown): UsageCounts | undefined {
-  const [input, output, reasoning] = [peek(usage, 'input'), peek(usage, 'output'), peek(usage, 'reasoningTokens')]
-  const counts = {
-    input,
-    output,
-    reasoning,
-    cacheRead: peek(usage, 'cacheRead'),
-    cacheWrite: peek(usage, 'cacheWrite'),
-  }
-  return usageOf(counts, { cacheIsOutside: true })
+  return readUsage(usage, COUNTS, { cacheIsOutside: true })
 }
 
 function durationOf({ end }: OpenClawCall): number | undefined {

@@ -46,9 +46,10 @@ export function endTool(tool: RunTool, at: number): void {
   tool.turn.openTools.delete(tool)
   tool.requestId = requestOf(tool)
   const status = statusOf(tool)
+  const text = plainText(peek(tool.result, 'content'))
   tool.emitEnd(tool.endAt ?? at, {
     args: tool.args,
-    result: resultOf(tool),
+    result: text === undefined || looksLikeJson(text) ? tool.result : text,
     duration_ms: numberOf(tool.durationMillis),
     status,
     error_message: status === 'error' ? tool.error : undefined,
@@ -56,11 +57,6 @@ export function endTool(tool: RunTool, at: number): void {
   // The tool is kept until its run ends; its input and output are freed.
   tool.args = undefined
   tool.result = undefined
-}
-
-function resultOf({ result }: RunTool): unknown {
-  const text = plainText(peek(result, 'content'))
-  return text === undefined || looksLikeJson(text) ? result : text
 }
 
 export function settleTools({ openTools, lastAt }: Run): void {

@@ -6,7 +6,6 @@ import {
   eventHandlers,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { promptText } from './messages.ts'
 import { agentOf } from './requests.ts'
@@ -43,11 +42,7 @@ const QUIET = [...QUIET_ON_BUS.map(type => `event.${type}`), ...QUIET_HOOKS]
 /** Prefix of an alternative event format, typed in the SDK and not emitted yet. */
 const NEXT = 'event.session.next.'
 
-export function createOpencodeMachine(): HostMachine {
-  return new OpencodeMachine()
-}
-
-class OpencodeMachine extends EventMachine {
+export class OpencodeMachine extends EventMachine {
   readonly #sessions = new SessionStates<OpencodeSession>(id => new OpencodeSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers(
     {

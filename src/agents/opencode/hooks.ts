@@ -11,7 +11,6 @@ import {
   type ControlHooks,
   type HookIds,
   HostHooks,
-  type Injection,
   type ModelMessage,
   type Phase,
   type ToolArguments,
@@ -19,7 +18,8 @@ import {
   toolCallOf,
 } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { isAllText, replaceFields, wholeText, withText } from '../base/content-text.ts'
+import { isAllText, listOf, replaceFields, wholeText, withText } from '../base/content-text.ts'
+import { injectedTexts, textFor } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { screenReporter } from './screen.ts'
 import type { PluginInput } from './types.ts'
@@ -127,15 +127,15 @@ class OpencodeHooks {
       .map(part => String(part['text']))
       .join('\n')
     const { isRewritten, value, injected } = await this.#hooks.run('beforeTurn', ids, { prompt })
-    const user = textsFor('user', injected)
+    const user = injectedTexts('user', injected)
     const isTyped = typedParts(parts).length > 0
     if (isTyped && (isRewritten || user.length > 0)) replacePrompt(parts, [value, ...user].join('\n\n'))
-    this.#turnTexts.set(ids.sessionId ?? '', [...textsFor('system', injected), ...(isTyped ? [] : user)])
+    this.#turnTexts.set(ids.sessionId ?? '', [...injectedTexts('system', injected), ...(isTyped ? [] : user)])
   }
 
   async #beforeModel(output: unknown): Promise<void> {
     const messages = peek(output, 'messages')
-    const ids = { sessionId: idOf(sessionOf(messages)) }
+    const ids = { sessionId: idOf(peek(peek(listOf(messages)[0], 'info'), 'sessionID')) }
     const places = textPlaces(messages)
     const seen = places.map(place => ({ role: place.role, text: textAt(place) }))
     const outcome = await this.#hooks.run('beforeModel', ids, { model: undefined, messages: seen })
@@ -143,10 +143,10 @@ class OpencodeHooks {
       const text = outcome.value[at]?.text
       if (text !== undefined && text !== textAt(place)) place.holder[place.key] = text
     })
-    const user = textsFor('user', outcome.injected)
+    const user = injectedTexts('user', outcome.injected)
     const last = places.findLast(({ role }) => role === 'user')
     if (last !== undefined && user.length > 0) last.holder[last.key] = [textAt(last), ...user].join('\n\n')
-    const system = [...textsFor('system', outcome.injected), ...(last === undefined ? user : [])]
+    const system = [...injectedTexts('system', outcome.injected), ...(last === undefined ? user : [])]
     this.#requestTexts.set(ids.sessionId ?? '', system)
   }
 
@@ -217,10 +217,6 @@ function idsOf(input: unknown): HookIds {
   return { sessionId: idOf(peek(input, 'sessionID')) }
 }
 
-function textsFor(role: Injection['role'], injected: readonly Injection[]): string[] {
-  return injected.flatMap(each => (each.role === role ? [each.text] : []))
-}
-
 function withhold(reason: string, output: unknown): void {
   setResult(output as Record<string, unknown>, reason)
 }
@@ -239,7 +235,7 @@ function textAt({ holder, key }: TextPlace): string {
 
 /** The text typed by the user. opencode marks added text, such as contents of files, as synthetic. */
 function typedParts(parts: unknown): Holder[] {
-  return listed(parts).filter((part): part is Holder => isText(part) && peek(part, 'synthetic') !== true)
+  return listOf(parts).filter((part): part is Holder => isText(part) && peek(part, 'synthetic') !== true)
 }
 
 function replacePrompt(parts: unknown, text: string): void {
@@ -250,19 +246,15 @@ function replacePrompt(parts: unknown, text: string): void {
 }
 
 function textPlaces(messages: unknown): TextPlace[] {
-  return listed(messages).flatMap(message => {
+  return listOf(messages).flatMap(message => {
     const role = peek(peek(message, 'info'), 'role') === 'assistant' ? 'assistant' : 'user'
-    return listed(peek(message, 'parts')).flatMap((part): TextPlace[] => {
+    return listOf(peek(message, 'parts')).flatMap((part): TextPlace[] => {
       if (isText(part)) return [{ role, holder: part as Holder, key: 'text' }]
       const state = peek(part, 'state')
       const key = typeof peek(state, 'output') === 'string' ? 'output' : 'error'
       return typeof peek(state, key) === 'string' ? [{ role: 'tool', holder: state as Holder, key }] : []
     })
   })
-}
-
-function sessionOf(messages: unknown): unknown {
-  return peek(peek(listed(messages)[0], 'info'), 'sessionID')
 }
 
 /** Returns a tool's result: `output` of opencode's own tools, `content` of tools of MCP servers. */
@@ -273,7 +265,7 @@ function toolResultOf(output: unknown): unknown {
 }
 
 function setResult(output: Holder, value: unknown): void {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const text = textFor(value)
   if (!isArray(output['content'])) output['output'] = text
   else output['content'] = isArray(value) ? plainCopy(value) : withText(output['content'], text)
 }
@@ -285,8 +277,4 @@ function appendToResult(output: Holder, text: string): void {
 
 function isText(part: unknown): boolean {
   return peek(part, 'type') === 'text' && typeof peek(part, 'text') === 'string'
-}
-
-function listed(value: unknown): readonly unknown[] {
-  return isArray(value) ? value : []
 }

@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { SpanIds } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
-import { createOpencodeMachine } from './events.ts'
+import { OpencodeMachine } from './events.ts'
 import { agentOf } from './requests.ts'
 import { screenReporter } from './screen.ts'
 import type { Hooks, OpencodePlugin } from './types.ts'
@@ -26,7 +26,7 @@ const VARIABLE = 'TRACEPARENT'
  * export { HookspanPlugin } from '/path/to/hookspan/dist/agents/opencode/index.js'
  */
 export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
-  const attachment = attachHost(HOST, createOpencodeMachine, options)
+  const attachment = attachHost(HOST, () => new OpencodeMachine(), options)
   attachment.catchErrors(() => {
     const say = screenReporter(input?.client)
     if (say !== undefined) attachment.reportTo(line => attachment.catchErrors(() => say(line)))

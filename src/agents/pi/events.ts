@@ -1,6 +1,5 @@
 import { booleanOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
-import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { isAborted } from './messages.ts'
 import { PiCompaction } from './requests.ts'
@@ -50,11 +49,7 @@ const QUIET = [
   ...['agent_before_settle', 'model_select', 'thinking_level_select', 'user_bash', 'mcp_servers_change'],
 ]
 
-export function createPiMachine(): HostMachine {
-  return new PiMachine()
-}
-
-class PiMachine extends EventMachine {
+export class PiMachine extends EventMachine {
   protected readonly events: EventHandlers = eventHandlers(
     Object.fromEntries(Object.entries(READINGS).map(([event, read]) => [event, moment => this.#read(read, moment)])),
     QUIET,

@@ -23,7 +23,8 @@ import {
   toolCallOf,
 } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { isAllText, replaceFields, wholeText, withText } from '../base/content-text.ts'
+import { isAllText, listOf, replaceFields, wholeText, withText } from '../base/content-text.ts'
+import { injectedTexts, textFor } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { modelUsage } from '../base/usage.ts'
 import { failureOf, piUsage } from './messages.ts'
@@ -140,7 +141,10 @@ class PiHooks {
   #injectTexts({ data, session }: HookInput): Answer {
     const { injected } = session
     session.injected = []
-    const [system, user] = [textsFor('system', injected), textsFor('user', injected)]
+    const [system, user] = [
+      injectedTexts('system', injected).join('\n\n'),
+      injectedTexts('user', injected).join('\n\n'),
+    ]
     // The result replaces the whole system prompt.
     const systemPrompt = `${peek(data, 'systemPrompt') ?? ''}\n\n${system}`
     return {
@@ -181,7 +185,8 @@ class PiHooks {
   async #afterTool({ data, context, ids }: HookInput): Promise<Answer> {
     const content = peek(data, 'content')
     const tool = toolCallFrom(data, context)
-    const seen = { tool, result: toolResultOf(content), isError: peek(data, 'isError') === true, attempt: 0 }
+    const result = isAllText(content) ? wholeText(content) : content
+    const seen = { tool, result, isError: peek(data, 'isError') === true, attempt: 0 }
     const outcome = await this.#hooks.run('afterTool', of(tool, ids), seen, context.signal)
     if (outcome.decision === 'block') return withheldResult(outcome.reason ?? '')
     if (!outcome.isRewritten && outcome.injected.length === 0) return undefined
@@ -204,11 +209,7 @@ class PiHooks {
 
   #inputOf(data: unknown, context: PiContext): HookInput {
     const sessionId = idOf(context.sessionManager?.getSessionId?.())
-    let session = this.#sessions.get(sessionId ?? '')
-    if (session === undefined) {
-      session = { injected: [], retries: 0 }
-      this.#sessions.set(sessionId ?? '', session)
-    }
+    const session = this.#sessions.recall(sessionId ?? '', () => ({ injected: [], retries: 0 }))
     return { data, context, ids: { sessionId }, session }
   }
 
@@ -248,7 +249,7 @@ function emitBlockedTurn({ sessionId }: HookIds): void {
 }
 
 function silencedAnswer(reason: string, data: unknown): Answer {
-  return { message: answerWithReason(peek(data, 'message'), reason) }
+  return { message: { ...(peek(data, 'message') as object), content: textParts(reason), stopReason: 'stop' } }
 }
 
 function blockedTool(reason: string): Answer {
@@ -280,10 +281,6 @@ const ROLES: ReadonlyMap<unknown, ModelMessage['role']> = new Map([
 
 function textParts(text: string): unknown[] {
   return [{ type: 'text', text }]
-}
-
-function textsFor(role: Injection['role'], injected: readonly Injection[]): string {
-  return injected.flatMap(each => (each.role === role ? [each.text] : [])).join('\n\n')
 }
 
 /** Converts a message of Pi. The output of a user's own command, and a summary, are in fields other than `content`. */
@@ -324,24 +321,18 @@ function answerEvent(message: unknown, model: string | undefined): AfterModel | 
   return {
     model: textOf(peek(message, 'model')) ?? model,
     text: wholeText(content),
-    toolCalls: (isArray(content) ? content : []).filter(isToolCall).map(requestedCall),
+    toolCalls: listOf(content)
+      .filter(part => peek(part, 'type') === 'toolCall')
+      .map(requestedCall),
     ...(reason === 'error' ? { error } : {}),
     usage: modelUsage(piUsage(usage), numberOf(peek(peek(usage, 'cost'), 'total'))),
     attempt: 0,
   }
 }
 
-function isToolCall(part: unknown): boolean {
-  return peek(part, 'type') === 'toolCall'
-}
-
 function requestedCall(part: unknown): ToolCall {
   const args = peek(part, 'arguments') as ToolArguments
   return toolCallOf({ name: String(peek(part, 'name')), arguments: args, id: textOf(peek(part, 'id')) })
-}
-
-function answerWithReason(message: unknown, reason: string): unknown {
-  return { ...(message as object), content: textParts(reason), stopReason: 'stop' }
 }
 
 function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
@@ -353,16 +344,12 @@ function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
   })
 }
 
-function toolResultOf(content: unknown): unknown {
-  return isAllText(content) ? wholeText(content) : content
-}
-
 function toolResultWith(content: unknown, value: unknown): unknown[] {
   if (isArray(value)) return plainCopy([...value])
-  return withText(content, typeof value === 'string' ? value : JSON.stringify(value))
+  return withText(content, textFor(value))
 }
 
 function lastAnswer(messages: unknown): string {
-  const answers = (isArray(messages) ? messages : []).filter(message => peek(message, 'role') === 'assistant')
+  const answers = listOf(messages).filter(message => peek(message, 'role') === 'assistant')
   return wholeText(peek(answers.at(-1), 'content'))
 }

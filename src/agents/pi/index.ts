@@ -2,7 +2,7 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { writeTo } from '../../delivery/terminal.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
-import { createPiMachine, READINGS } from './events.ts'
+import { PiMachine, READINGS } from './events.ts'
 import { ToolEnvironment } from './tool-environment.ts'
 import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 
@@ -27,7 +27,7 @@ const TRACEPARENT = 'traceparent'
  * export default createPiExtension({ content_capture: 'full' })
  */
 export function createPiExtension(options: PluginOptions = {}): PiExtension {
-  return pi => new PiListener(attachHost('pi', createPiMachine, options)).listenTo(pi)
+  return pi => new PiListener(attachHost('pi', () => new PiMachine(), options)).listenTo(pi)
 }
 
 /** The extension, configured by file and environment. */

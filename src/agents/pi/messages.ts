@@ -1,15 +1,8 @@
 import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type UsageCounts, usageOf } from '../base/usage.ts'
+import { readUsage, type UsageCounts } from '../base/usage.ts'
 
 /** The selected model. An internal request of Pi, such as a summary, may use another one. */
-export type ModelFacts = {
-  readonly model: unknown
-  readonly provider: unknown
-  readonly api_mode: unknown
-  readonly base_url: unknown
-}
-
-export function modelOf(context: unknown): ModelFacts {
+export function modelOf(context: unknown): Record<'model' | 'provider' | 'api_mode' | 'base_url', unknown> {
   const model = peek(context, 'model')
   return {
     model: peek(model, 'id'),
@@ -38,21 +31,16 @@ const PASSING = ['connection', 'network', 'fetch failed', 'socket', 'terminated'
 const LASTING = ['insufficient_quota', 'quota exceeded', 'billing', 'usagelimiterror']
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 429])
 
+const CACHE_COUNTS = { cacheRead: 'cacheRead', cacheWrite: 'cacheWrite' }
+const COUNTS = { input: 'input', output: 'output', ...CACHE_COUNTS, reasoning: 'reasoning' }
+
 /** Pi counts the cache outside the input, and reasoning inside the output. */
 export function piUsage(usage: unknown): UsageCounts | undefined {
-  const said = (key: string): unknown => peek(usage, key)
-  const cache = { cacheRead: said('cacheRead'), cacheWrite: said('cacheWrite') }
-  const counts = { input: said('input'), output: said('output'), ...cache, reasoning: said('reasoning') }
-  return usageOf(counts, { cacheIsOutside: true })
-}
-
-export interface RequestFailure {
-  readonly statusCode: number | undefined
-  readonly retryable: boolean | undefined
+  return readUsage(usage, COUNTS, { cacheIsOutside: true })
 }
 
 /** Parses an error's text: Pi reports no separate status or kind. */
-export function failureOf(errorMessage: unknown): RequestFailure {
+export function failureOf(errorMessage: unknown): { statusCode: number | undefined; retryable: boolean | undefined } {
   const head = typeof errorMessage === 'string' ? errorMessage.slice(0, ERROR_HEAD) : ''
   const [, leading, inBrackets] = STATUS.exec(head) ?? []
   const statusCode = numberOf(leading ?? inBrackets)

@@ -77,8 +77,7 @@ export class SessionChain {
   }
 
   addLeftSession(id: string, reason: string): void {
-    this.#left.delete(id)
-    this.#left.set(id, reason)
+    this.#left.refresh(id, reason)
   }
 
   /**

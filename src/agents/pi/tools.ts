@@ -1,5 +1,5 @@
 import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
+import { Approval, inferredChoice } from '../base/approval.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
@@ -9,10 +9,6 @@ import { Tool } from '../base/tool.ts'
 import { isAborted, platformOf } from './messages.ts'
 
 const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
-
-function isApproval(data: unknown): boolean {
-  return !NO_APPROVALS.has(peek(data, 'kind'))
-}
 
 /**
  * A question of an extension about one tool. Pi reports neither the answer nor the tool. Both are inferred, the answer from the
@@ -99,20 +95,14 @@ export class PiTools {
     tool.approval?.setChoice('once')
   }
 
-  end({ at, data, context }: TimedEvent, outcome: unknown): void {
+  end(moment: TimedEvent, outcome: unknown): void {
+    const { at, data } = moment
     const tool = this.#find(data)
     if (tool === undefined) return
     this.#open.delete(tool.id)
     if (this.#latest === tool) this.#latest = undefined
-    const { status, isSure } = toolStatus({
-      isError: booleanOf(peek(data, 'isError')) === true,
-      isAborted: isAborted(context),
-      isCalled: tool.calledAt !== undefined,
-      ran: tool.ran,
-      name: tool.name,
-      outcome,
-    })
-    tool.approval?.setChoice(choiceOf(status))
+    const { status, isSure } = toolStatus(tool, moment, outcome)
+    tool.approval?.setChoice(inferredChoice(status))
     emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
     const { result, text } = toolResult(outcome)
     const error_message = status === 'error' ? text : undefined
@@ -123,7 +113,7 @@ export class PiTools {
   /** Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. */
   startQuestion(moment: TimedEvent): void {
     const tool = this.#toolOfQuestion()
-    if (tool === undefined || !isApproval(moment.data) || this.#question?.isReplied === false) return
+    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question?.isReplied === false) return
     // A second question about the same tool shows that the first was approved.
     tool.approval?.setChoice('once')
     tool.approval = new PiApproval(tool, moment)
@@ -148,23 +138,14 @@ export class PiTools {
    */
   #toolOfQuestion(): PiTool | undefined {
     if (this.#open.size === 1) return this.#open.values().next().value
-    return this.#latest !== undefined && !this.#anyRan() && this.#open.has(this.#latest.id) ? this.#latest : undefined
-  }
-
-  #anyRan(): boolean {
-    for (const tool of this.#open.values()) if (tool.ran) return true
-    return false
+    const anyRan = [...this.#open.values()].some(({ ran }) => ran)
+    return this.#latest !== undefined && !anyRan && this.#open.has(this.#latest.id) ? this.#latest : undefined
   }
 
   #find(data: unknown): PiTool | undefined {
     const id = idOf(peek(data, 'toolCallId'))
     return id === undefined ? undefined : this.#open.get(id)
   }
-}
-
-function choiceOf(status: ToolStatus): string {
-  if (status === 'blocked') return 'deny'
-  return status === 'cancelled' ? 'cancelled' : 'once'
 }
 
 /** The name of the delegating tool in Pi's example, and in packages based on it. Pi itself has no child agents. */
@@ -191,16 +172,7 @@ function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolSta
   delegation.emitEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
 }
 
-export type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
-
-export interface ToolEvidence {
-  readonly isError: boolean
-  readonly isAborted: boolean
-  readonly isCalled: boolean
-  readonly ran: boolean
-  readonly name: unknown
-  readonly outcome: unknown
-}
+type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
 
 /** Pi's message for a tool not started because the user stopped the run. */
 const ABORTED = 'Operation aborted'
@@ -213,14 +185,17 @@ const HEAD = 64
  * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
  * invalid one.
  */
-function toolStatus(evidence: ToolEvidence): { readonly status: ToolStatus; readonly isSure: boolean } {
-  const { isError, isCalled, ran } = evidence
-  if (!isError) return { status: 'ok', isSure: true }
-  const text = plainText(peek(evidence.outcome, 'content'))
-  if (evidence.isAborted || text === ABORTED) return { status: 'cancelled', isSure: true }
+function toolStatus(
+  { calledAt, ran, name }: PiTool,
+  { data, context }: TimedEvent,
+  outcome: unknown,
+): { readonly status: ToolStatus; readonly isSure: boolean } {
+  if (booleanOf(peek(data, 'isError')) !== true) return { status: 'ok', isSure: true }
+  const text = plainText(peek(outcome, 'content'))
+  if (isAborted(context) || text === ABORTED) return { status: 'cancelled', isSure: true }
   if (ran) return { status: 'error', isSure: true }
-  if (isCalled) return { status: 'blocked', isSure: true }
-  return { status: isUnfit(text, evidence.name) ? 'error' : 'blocked', isSure: false }
+  if (calledAt !== undefined) return { status: 'blocked', isSure: true }
+  return { status: isUnfit(text, name) ? 'error' : 'blocked', isSure: false }
 }
 
 function isUnfit(text: string | undefined, name: unknown): boolean {

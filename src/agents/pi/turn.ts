@@ -71,17 +71,13 @@ export class PiTurn extends HostTurn {
   closeTurn(moment: TimedEvent, isHostsWord: boolean): void {
     const overAt = this.#ranUntil ?? (this.#stopReason === 'stop' ? this.#answeredAt : undefined)
     const at = isHostsWord ? moment.at : (overAt ?? moment.at)
-    const outcome = isHostsWord || overAt !== undefined ? this.#outcome() : 'interrupted'
+    const isInterrupted = this.#isAborted || (!isHostsWord && overAt === undefined)
+    const outcome = isInterrupted ? 'interrupted' : (this.#last ?? 'completed')
     const { model } = modelOf(moment.context)
     this.emitPrompt(moment)
     this.tools.close(at)
     this.emitAnswer(Math.min(at, this.#ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
     const reason = this.#isAborted ? 'aborted' : this.#stopReason
     this.emitEnd(at, { outcome, reason, model, platform: platformOf(moment.context) })
-  }
-
-  #outcome(): TurnResult {
-    if (this.#isAborted) return 'interrupted'
-    return this.#last ?? 'completed'
   }
 }

@@ -1,10 +1,10 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
+import { NewerFindings } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts, looksLikeJson, plainText } from '../base/messages.ts'
-import { NewerFindings } from '../base/newer-findings.ts'
-import { type UsageCounts, usageOf } from '../base/usage.ts'
-import { createClaudeCodeMachine } from '../claude-code/events.ts'
+import { readUsage } from '../base/usage.ts'
+import { ClaudeCodeMachine } from '../claude-code/events.ts'
 import type { Dialect } from '../claude-code/session.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
@@ -22,15 +22,12 @@ const AUTOMATIC = /\/automatic\/\d+$/
 const RUN = ' turn '
 const DENIED: ReadonlySet<unknown> = new Set(['execution_denied', 'permission_denied'])
 
-const QWEN: Dialect = { platform: 'qwen-code', provider: undefined, usageOf: tokensOf, asksLast: true }
-
-function tokensOf(said: unknown): UsageCounts | undefined {
-  return usageOf({
-    input: peek(said, 'input'),
-    output: peek(said, 'output'),
-    cacheRead: peek(said, 'cached'),
-    reasoning: peek(said, 'thoughts'),
-  })
+const COUNTS = { input: 'input', output: 'output', cacheRead: 'cached', reasoning: 'thoughts' }
+const QWEN: Dialect = {
+  platform: 'qwen-code',
+  provider: undefined,
+  usageOf: said => readUsage(said, COUNTS),
+  asksLast: true,
 }
 
 interface QwenPrompt {
@@ -58,8 +55,8 @@ interface QwenSession {
  *   internal agents.
  * - The results of background agents are processed in a turn of the same `prompt_id`, which no hook begins.
  */
-class QwenMachine implements HostMachine {
-  readonly #claude = createClaudeCodeMachine(QWEN)
+export class QwenMachine implements HostMachine {
+  readonly #claude = new ClaudeCodeMachine(QWEN)
   readonly #calls = new LimitedMap<string, boolean>(LIMIT)
   readonly #agents = new LimitedMap<string, true>(LIMIT)
   readonly #found = new LimitedMap<string, true>(LIMIT)
@@ -260,8 +257,4 @@ function resultOf(response: unknown): unknown {
     return { status: 'async_launched', content: text }
   }
   return looksLikeJson(text) ? { content: text } : text
-}
-
-export function createQwenMachine(): HostMachine {
-  return new QwenMachine()
 }

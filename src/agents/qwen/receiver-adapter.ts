@@ -1,10 +1,9 @@
-import { homedir } from 'node:os'
-import { basename, dirname, isAbsolute, join, normalize } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
+import { agentFolders, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
-import { plausibleTime } from '../base/event-machine.ts'
+import { plausibleTime, timestampOf } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST } from '../claude-code/types.ts'
 import type { HostEvent } from '../host-event.ts'
@@ -35,7 +34,7 @@ interface Transcript {
   readonly vain: Map<string, number>
 }
 
-class QwenAdapter implements ReceiverAdapter {
+export class QwenAdapter implements ReceiverAdapter {
   readonly #environment: AdapterEnvironment
   readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
   readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
@@ -49,7 +48,7 @@ class QwenAdapter implements ReceiverAdapter {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('transcript:')) return []
     this.#hooks.noteHook(event, body)
-    return [{ event, at: plausibleTime(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
+    return [{ event, at: plausibleTime(timestampOf(body), at), data: body }]
   }
 
   get lostHooks(): number {
@@ -65,7 +64,9 @@ class QwenAdapter implements ReceiverAdapter {
   }
 
   async #read(path: string, event: string, data: unknown): Promise<readonly HostEvent[]> {
-    const { lines, vain } = this.#transcriptOf(path, idOf(peek(data, 'session_id')) ?? '')
+    const { lines, vain } = this.#transcripts.recall(path, () => {
+      return { lines: new QwenTranscript(idOf(peek(data, 'session_id')) ?? ''), vain: new Map() }
+    })
     const agentId = idOf(peek(data, 'agent_id'))
     const patience = (vain.get(event) ?? 0) < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
     for (let waited = 0; ; waited += LOOK_MILLIS) {
@@ -84,7 +85,7 @@ class QwenAdapter implements ReceiverAdapter {
 
   #isEnough(lines: QwenTranscript, event: string, data: unknown): boolean {
     const agentId = idOf(peek(data, 'agent_id'))
-    const call = event === 'PreToolUse' ? data : firstOf(peek(data, 'tool_calls'))
+    const call = event === 'PreToolUse' ? data : elementsOf(peek(data, 'tool_calls'), 1)[0]
     if (event === 'PreToolUse' || event === 'PostToolBatch') {
       return lines.hasAnswerOf(idOf(peek(call, 'tool_call_id')) ?? '', agentId)
     }
@@ -94,26 +95,10 @@ class QwenAdapter implements ReceiverAdapter {
   }
 
   async #readFile(path: string | undefined, lines: QwenTranscript): Promise<void> {
-    const file = path === undefined ? undefined : await openAgentFile(path, this.#environment.place, PART)
-    if (path === undefined || file === undefined) return
-    const reader = this.#readers.get(path) ?? new AppendedLineReader()
-    this.#readers.set(path, reader)
-    try {
-      // A file that is read again yields its lines again; the machine recognises them by their ids.
-      await reader.readNewLines(
-        file,
-        line => lines.addLine(line),
-        () => undefined,
-      )
-    } finally {
-      await file.close()
-    }
-  }
-
-  #transcriptOf(path: string, sessionId: string): Transcript {
-    const known = this.#transcripts.get(path) ?? { lines: new QwenTranscript(sessionId), vain: new Map() }
-    this.#transcripts.set(path, known)
-    return known
+    if (path === undefined) return
+    const reader = this.#readers.recall(path, () => new AppendedLineReader())
+    // A file that is read again yields its lines again; the machine recognises them by their ids.
+    await reader.readFrom(openAgentFile(path, this.#environment.place, PART), line => lines.addLine(line))
   }
 }
 
@@ -151,10 +136,6 @@ class QwenReceivedHooks {
   }
 }
 
-function firstOf(calls: unknown): unknown {
-  return elementsOf(calls, 1)[0]
-}
-
 /** The session's file is `<project>/chats/<session>.jsonl`, a child's `<project>/subagents/<session>/agent-<id>.jsonl`. */
 function agentFile(transcript: string, agentId: string): string | undefined {
   const session = basename(transcript, ENDING)
@@ -162,13 +143,7 @@ function agentFile(transcript: string, agentId: string): string | undefined {
   return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
 }
 
-export function createQwenAdapter(environment: AdapterEnvironment): ReceiverAdapter {
-  return new QwenAdapter(environment)
-}
-
-function qwenFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
-  const own = [env['QWEN_HOME'], env['QWEN_RUNTIME_DIR']].map(folder => folder?.trim() ?? '').filter(isAbsolute)
-  return { folders: [join(homedir(), '.qwen'), ...own].map(folder => normalize(folder)), uid: process.getuid?.() }
-}
-
-export const qwen: ReceiverAdapter = createQwenAdapter({ place: qwenFolders(process.env), wait: sleep })
+export const qwen: ReceiverAdapter = new QwenAdapter({
+  place: agentFolders(['QWEN_HOME', 'QWEN_RUNTIME_DIR'], '.qwen'),
+  wait: sleep,
+})

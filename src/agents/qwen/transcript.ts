@@ -1,14 +1,8 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { FindingOwner, TranscriptFailure, TranscriptResponse } from '../claude-code/types.ts'
+import { timestampOf } from '../base/event-machine.ts'
+import type { TranscriptOwner, TranscriptResponse } from '../claude-code/types.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-
-interface QwenTokens {
-  readonly input: unknown
-  readonly output: unknown
-  readonly cached: unknown
-  readonly thoughts: unknown
-}
 
 const PARTS_LIMIT = 1000
 const MAIN = ''
@@ -56,8 +50,8 @@ export class QwenTranscript {
   addLine(text: string): void {
     if (!RELEVANT.some(type => text.includes(type))) return
     const line = jsonIn(text)
-    const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
-    if (Number.isNaN(at)) return
+    const at = timestampOf(line)
+    if (at === undefined) return
     if (peek(line, 'type') === 'assistant') this.#addContent(line)
     else this.#handleTelemetry(line, peek(peek(line, 'systemPayload'), 'uiEvent'), at)
   }
@@ -78,14 +72,14 @@ export class QwenTranscript {
     else if (name === 'qwen-code.api_error') this.#handleFailure(line, event, { owner, at })
   }
 
-  #handleResponse(event: unknown, owner: FindingOwner, at: number): void {
+  #handleResponse(event: unknown, owner: TranscriptOwner, at: number): void {
     const agent = owner.agent_id ?? MAIN
     this.#emitAnswer(agent)
     this.#count(agent, -1)
     const text = textOf(peek(event, 'response_text'))
     if (text === undefined) this.#texts.delete(agent)
     else this.#texts.set(agent, text)
-    const usage: QwenTokens = {
+    const usage = {
       input: peek(event, 'input_token_count'),
       output: peek(event, 'output_token_count'),
       cached: peek(event, 'cached_content_token_count'),
@@ -126,9 +120,9 @@ export class QwenTranscript {
   #handleFailure(
     line: unknown,
     event: unknown,
-    { owner, at }: { readonly owner: FindingOwner; readonly at: number },
+    { owner, at }: { readonly owner: TranscriptOwner; readonly at: number },
   ): void {
-    const found: TranscriptFailure & { readonly provider: unknown } = {
+    const found = {
       ...owner,
       line_id: idOf(peek(line, 'uuid')) ?? `${at}`,
       started_at: startOf(event, at),

@@ -4,7 +4,7 @@ import type { StoredSpan } from '../../reading/stored-span.ts'
 import type { TextMatch } from './answers.ts'
 import type { IndexedFile } from './indexer.ts'
 import { LogFile, readLineText, spansOfEntry } from './log-file.ts'
-import { type Block, searchableTexts, WantedTrigrams, withoutAccents } from './text-blocks.ts'
+import { searchableTexts, type TextBlock, WantedTrigrams, withoutAccents } from './text-blocks.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 /** Shorter words match whole words only: too many words begin with one or two letters. */
@@ -171,7 +171,7 @@ export interface FoundTexts {
 }
 
 interface Chunk {
-  readonly block: Block
+  readonly block: TextBlock
   readonly text: string
   readonly hasAccents: boolean
 }
@@ -203,7 +203,7 @@ export class TextSearch {
   }
 
   /** The indexed lines as Latin-1, newest first. The rest has no facts yet, so no condition can be checked. */
-  async *#chunks(wants: (block: Block) => boolean): AsyncGenerator<Chunk, void> {
+  async *#chunks(wants: (block: TextBlock) => boolean): AsyncGenerator<Chunk, void> {
     const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
     let pausedAt = performance.now()
     for (const { path, low, high, texts } of this.#files().toReversed()) {
@@ -248,7 +248,7 @@ class SearchPass implements FoundTexts {
     return this.isDone ? this.#reachedAt : undefined
   }
 
-  wants(block: Block): boolean {
+  wants(block: TextBlock): boolean {
     return !this.isDone && this.#matcher.trigrams.mayBeIn(block)
   }
 

@@ -1,12 +1,5 @@
 import { innermostOpen, waitingSince } from '../../reading/open-turns.ts'
-import type { DisplayKind } from '../../reading/segments.ts'
-import {
-  DEFAULT_NAMESPACE,
-  displayKind,
-  namespaceOf,
-  namespaceOfTree,
-  SpanAttributes,
-} from '../../reading/span-attributes.ts'
+import { DEFAULT_NAMESPACE, namespaceOf, namespaceOfTree, SpanAttributes } from '../../reading/span-attributes.ts'
 import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
 import type { Attributes, StoredSpan } from '../../reading/stored-span.ts'
 import { buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
@@ -122,12 +115,6 @@ export function slimSpan(span: StoredSpan): StoredSpan {
   return attributes === undefined ? slim : { ...slim, attributes }
 }
 
-interface KindedSpan {
-  readonly span: StoredSpan
-  readonly attributes: SpanAttributes
-  readonly kind: DisplayKind
-}
-
 export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): TraceFacts {
   const spans = new Map<string, StoredSpan>()
   const places = new Map<StoredSpan, PlacedSpan>()
@@ -137,10 +124,7 @@ export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): T
   }
   const tree = buildTree(traceId, spans)
   const namespace = namespaceOfTree(tree)
-  const all = Array.from(spans.values(), span => {
-    const attributes = new SpanAttributes(span, namespace)
-    return { span, attributes, kind: displayKind(attributes) }
-  })
+  const all = Array.from(spans.values(), span => new SpanAttributes(span, namespace))
   const turn = turnOf(tree, all, namespace)
   const root = mainRoot(tree)
   const prompt = root && spans.get(promptNode(root, namespace).span.spanId)
@@ -162,12 +146,12 @@ function placeOf(placed: PlacedSpan | undefined): SpanPlace | undefined {
   return placed && { line: placed.line, nth: placed.nth }
 }
 
-function turnOf(tree: TraceTree, all: readonly KindedSpan[], namespace: string): StoredTurn {
+function turnOf(tree: TraceTree, all: readonly SpanAttributes[], namespace: string): StoredTurn {
   const { silentMillis: _, startAt, ...summary } = summarize(tree)
   const { tokens, cost, outcome } = summary
   const requests = all.filter(({ kind }) => isRequest(kind))
   const approvals = all.filter(({ kind, span }) => kind === 'approval' && span.running !== true)
-  const cachedTokens = requests.reduce((sum, { attributes }) => sum + cachedTokensOf(attributes), 0)
+  const cachedTokens = requests.reduce((sum, request) => sum + cachedTokensOf(request), 0)
   const input = boundedTokens(tokens?.input ?? 0)
   return {
     ...summary,
@@ -199,10 +183,10 @@ function turnOf(tree: TraceTree, all: readonly KindedSpan[], namespace: string):
 /** The span with the prompt: the root if it has ended, until then its `llm` span, which starts with the prompt. */
 function promptNode(root: TraceNode, namespace: string): TraceNode {
   if (root.span.running !== true) return root
-  return root.children.find(({ span }) => displayKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
+  return root.children.find(({ span }) => new SpanAttributes(span, namespace).kind === 'llm') ?? root
 }
 
-function namesOf(all: readonly KindedSpan[], keys: readonly string[]): string[] {
+function namesOf(all: readonly SpanAttributes[], keys: readonly string[]): string[] {
   const names = new Set<string>()
   for (const { span } of all) {
     for (const key of keys) {
@@ -266,11 +250,12 @@ function cachedTokensOf(attributes: SpanAttributes): number {
   return Math.max(0, boundedTokens(cached ?? 0))
 }
 
-function figuresOf(all: readonly KindedSpan[], turn: StoredTurn, namespace: string): Figure[] {
+function figuresOf(all: readonly SpanAttributes[], turn: StoredTurn, namespace: string): Figure[] {
   const figures: Figure[] = []
   const waits = waitsBelow(all)
-  for (const { span, attributes, kind } of all) {
-    if (isRequest(kind)) figures.push(requestFigure(kind, attributes))
+  for (const attributes of all) {
+    const { span, kind } = attributes
+    if (isRequest(kind)) figures.push(requestFigure(attributes))
     else if (kind === 'tool' && span.running !== true) {
       figures.push(toolFigure(attributes, approvalWaitMillis(waits.get(span.spanId) ?? [], namespace)))
     }
@@ -280,7 +265,7 @@ function figuresOf(all: readonly KindedSpan[], turn: StoredTurn, namespace: stri
 }
 
 /** Span id → the approvals below it, whose waiting time is not the tool's own. */
-function waitsBelow(all: readonly KindedSpan[]): ReadonlyMap<string, StoredSpan[]> {
+function waitsBelow(all: readonly SpanAttributes[]): ReadonlyMap<string, StoredSpan[]> {
   const waits = new Map<string, StoredSpan[]>()
   for (const { span, kind } of all) {
     if (span.parentSpanId === undefined || kind !== 'approval') continue
@@ -293,10 +278,10 @@ function waitsBelow(all: readonly KindedSpan[]): ReadonlyMap<string, StoredSpan[
 
 const NO_USAGE = { input: 0, output: 0, cached: 0, nanodollars: 0 }
 
-function requestFigure(kind: DisplayKind, attributes: SpanAttributes): Figure {
+function requestFigure(attributes: SpanAttributes): Figure {
   const { span } = attributes
   const isOver = span.running !== true
-  const { input = 0, output = 0 } = tokensOf(kind, attributes) ?? {}
+  const { input = 0, output = 0 } = tokensOf(attributes) ?? {}
   const failure = attributes.text('error.type', 'http.response.status_code') || 'error'
   return {
     day: dayOf(span.startAt),

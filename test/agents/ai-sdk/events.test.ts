@@ -97,7 +97,7 @@ describe('a request', () => {
 })
 
 describe('a session', () => {
-  test('goes on with a call that begins when the one before is over', async () => {
+  test('continues with a call that begins when the previous one is over', async () => {
     const scene = new Scene()
     for (const id of ['a', 'b']) {
       scene
@@ -112,7 +112,7 @@ describe('a session', () => {
     expect(roots.map(span => span.attributes['hermes.turn.number'])).toEqual([1, 2])
   })
 
-  test('has its call taken for left behind when that was silent for ten minutes', async () => {
+  test('is treated as abandoned after ten minutes of silence', async () => {
     const scene = new Scene()
       .starts('a', { runtimeContext: { sessionId: 's' } })
       .asks('a')
@@ -144,12 +144,12 @@ describe('a session', () => {
     expect((tool?.endAt ?? 0) - (tool?.startAt ?? 0)).toBeGreaterThan(600_000)
   })
 
-  test('is the call itself where none is named, and nothing but a name is taken for one', async () => {
+  test('is the call itself if none is named, and only a name counts as one', async () => {
     const { plugin } = await whole('a', { runtimeContext: { sessionId: {} } }).play()
     expect(plugin.spans()[0]?.attributes['session.id']).toBe('a')
   })
 
-  test('says what else is told of the call, and no object', async () => {
+  test('has the other scalar data of the call, and no object', async () => {
     const runtimeContext = { sessionId: 's', userId: 7, tags: ['a', 3], plan: 'free', nested: { a: 1 }, seats: 3 }
     const { plugin } = await whole('a', { runtimeContext }).play()
     const root = plugin.spans().find(span => span.name === 'agent')

@@ -77,7 +77,7 @@ describe.each(ways)('a tool: %s', (_, streams) => {
     expect(Object.isFrozen(ran[0])).toBe(false)
   })
 
-  test('is asked about as it would run, and looked at once', async () => {
+  test('is judged as it would run, and checked once', async () => {
     let looks = 0
     const { run, ran } = scene([
       { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
@@ -145,12 +145,12 @@ test('is judged by its own arguments, also for two calls of one tool at once', a
 describe("the program's own approval", () => {
   const passes = { beforeTool: () => undefined }
   test.each([
-    ['its tool wants a person asked', { tool: { needsApproval: true } }, 'asks'],
-    ['its settings want a person asked', { toolApproval: { bash: 'user-approval' } }, 'asks'],
+    ['its tool requires the user', { tool: { needsApproval: true } }, 'asks'],
+    ['its settings require the user', { toolApproval: { bash: 'user-approval' } }, 'asks'],
     ['a function of its settings does', { toolApproval: { bash: () => 'user-approval' } }, 'asks'],
     ['a function for all tools does', { toolApproval: () => ({ type: 'user-approval', reason: 'rule' }) }, 'asks'],
     ['it denies', { toolApproval: { bash: 'denied' } }, 'denies'],
-    ['it says nothing', {}, 'runs'],
+    ['it has no setting', {}, 'runs'],
     ['a name that every object has', { toolApproval: Object.create({ bash: 'denied' }) }, 'runs'],
   ] as const)('%s', async (_, more, outcome) => {
     const { run, ran } = scene([passes], more)
@@ -191,7 +191,7 @@ describe("the program's own approval", () => {
   })
 })
 
-describe('what a person has granted', () => {
+describe('a tool that the user has granted', () => {
   async function granted(hook: object) {
     let isAsking = true
     const first = scene([
@@ -221,7 +221,7 @@ describe('what a person has granted', () => {
 })
 
 describe('a hook that fails', () => {
-  test.each(['pass', 'block'] as const)('counts as %s, and the call goes on', async onFailure => {
+  test.each(['pass', 'block'] as const)('counts as %s, and the call continues', async onFailure => {
     const broken: Record<string, () => unknown> = {
       throws: () => {
         throw new Error('secret')
@@ -322,7 +322,7 @@ describe.each(ways)('a request: %s', (_, streams) => {
     expect(ran).toHaveLength(1)
   })
 
-  test('says what it took', async () => {
+  test('has its usage', async () => {
     const took: unknown[] = []
     await scene([{ afterModel: ({ usage }) => void took.push(usage) }]).run(streams)
     expect(took).toEqual([
@@ -345,7 +345,7 @@ describe.each(ways)('a request: %s', (_, streams) => {
   })
 })
 
-describe.each(ways)('a model that prepareStep gives by its name: %s', (_, streams) => {
+describe.each(ways)('a model that prepareStep names: %s', (_, streams) => {
   const LINE = /^hookspan: ai-sdk: prepareStep gives the model "other" by its name: /
 
   function named(hooks: readonly Omit<AnyHook, 'name'>[]) {
@@ -361,7 +361,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
   })
 
   test.each(['beforeModel', 'afterModel', 'afterTurn'])(
-    'is not asked where a hook that is to block has %s',
+    'is not sent if a guard that blocks on failure has %s',
     async at => {
       const { run, lines, other } = named([{ [at]: () => undefined }])
       expect((await run(streams)).text).toBe('The hook h0 failed to check this, and is set to block on failure.')
@@ -371,7 +371,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     },
   )
 
-  test('is asked where hooks may pass, and a line says so', async () => {
+  test('is sent if guards pass on failure, with a line', async () => {
     const { run, lines } = named([
       { onFailure: 'pass', beforeModel: () => block('Too dear.'), afterModel: () => undefined },
     ])
@@ -381,7 +381,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     expect(lines[0]).toMatch(/hooks cannot be asked in beforeModel, afterModel .* counts as pass; /)
   })
 
-  test('is nothing to say where no hook is asked about models', async () => {
+  test('causes no line if no hook is asked about models', async () => {
     const { run, lines } = named([{ beforeTool: () => block('Not here.') }])
     expect((await run(streams)).text).toBe('From the other.')
     expect(lines).toEqual([])
@@ -500,7 +500,7 @@ test('leaves a tool of the provider unchanged, and all else without a hook for i
 })
 
 describe.each(ways)('a tool that the provider defines, and that runs here: %s', (_, streams) => {
-  test('is run with what the hooks have made of it, and its result is looked at', async () => {
+  test("is run with the hooks' arguments, and its result is checked", async () => {
     const results: unknown[] = []
     const tool = { type: 'provider', id: 'anthropic.bash', isProviderExecuted: false }
     const { run, ran } = scene(

@@ -1,4 +1,4 @@
-import { createAiSdkMachine } from '../../../src/agents/ai-sdk/events.ts'
+import { AiSdkMachine } from '../../../src/agents/ai-sdk/events.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import { type Replayed, replayEvents } from '../replay-fixture.ts'
@@ -77,7 +77,7 @@ export class Scene {
 
   /** What the machine makes of it. */
   records(): HookRecord[] {
-    const machine = createAiSdkMachine()
+    const machine = new AiSdkMachine()
     return this.events.flatMap(event => machine.accept(event) ?? [])
   }
 

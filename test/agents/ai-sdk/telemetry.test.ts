@@ -27,7 +27,7 @@ class CallError extends Error {
 }
 
 describe('the copy of an event', () => {
-  test('is what is read of it, and neither headers nor options of the provider', () => {
+  test('has the used fields, and neither headers nor options of the provider', () => {
     const secret = { headers: { authorization: 'Bearer abc' }, providerOptions: { key: 'abc' }, tools: {} }
     createTelemetry(OPTIONS).onStart({ callId: 'a', operationId: 'ai.generateText', modelId: 'm', ...secret })
     expect(events).toEqual([
@@ -47,13 +47,13 @@ describe('the copy of an event', () => {
     ])
   })
 
-  test('is its own time, where the SDK tells it afterwards', () => {
+  test('has its own time if the SDK reports it afterwards', () => {
     createTelemetry(OPTIONS).onStart({ callId: 'a', timestamp: 1_795_256_100_000 })
     expect(events[0]?.at).toBe(1_795_256_100_000)
   })
 })
 
-describe('nothing is thrown, whatever comes', () => {
+describe('any event, without an exception', () => {
   const proxy = Proxy.revocable({}, {})
   proxy.revoke()
   const throwing = {
@@ -69,7 +69,7 @@ describe('nothing is thrown, whatever comes', () => {
     ['a getter that throws', throwing],
     ['a revoked proxy', proxy.proxy],
     ['an empty object', {}],
-  ])('%s', (_what, event) => {
+  ])('is accepted: %s', (_what, event) => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const telemetry = createTelemetry(OPTIONS)
     for (const listener of Object.values(telemetry).slice(0, -3) as ((event: unknown) => void)[]) {
@@ -87,7 +87,7 @@ describe('nested calls', () => {
     expect(telemetry.executeTool({ callId: 'a', toolCallId: 't', execute: () => running })).toBe(running)
   })
 
-  test('fails as it fails, and an attempt that fails is told of', async () => {
+  test('fails as without hookspan, and a failed attempt is emitted', async () => {
     const telemetry = createTelemetry(OPTIONS)
     const error = new CallError('on fire')
     const running = telemetry.executeLanguageModelCall({ callId: 'a', execute: () => Promise.reject(error) })
@@ -96,7 +96,7 @@ describe('nested calls', () => {
     expect(events[1]?.data).toMatchObject({ callId: 'a', error: { name: 'AI_APICallError', statusCode: 500 } })
   })
 
-  test('knows in which tool it was begun, also behind a wait and beside another tool', async () => {
+  test('knows in which tool it was begun, also after a wait and beside another tool', async () => {
     const telemetry = createTelemetry(OPTIONS)
     const inner = (callId: string) => async () => {
       await Promise.resolve()

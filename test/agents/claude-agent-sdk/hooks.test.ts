@@ -137,8 +137,8 @@ describe('a tool call', () => {
   })
 
   test.each([
-    ['nobody is there', {}, TOOL],
-    ['the SDK would ask nobody', { canUseTool: () => undefined }, { ...TOOL, permission_mode: 'bypassPermissions' }],
+    ['without a user', {}, TOOL],
+    ['the SDK would not ask', { canUseTool: () => undefined }, { ...TOOL, permission_mode: 'bypassPermissions' }],
   ])('is denied where %s', async (_, options, input) => {
     expect(await new FakeSdk(ASKS, options).tool(input)).toMatchObject({
       permissionDecision: 'deny',
@@ -253,7 +253,7 @@ describe('a turn', () => {
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   const unreadable = new Proxy({}, { get: () => 7, ownKeys: () => [] })
 
   test.each([
@@ -293,8 +293,8 @@ describe('what fails', () => {
 
 test('emits the tool before the decisions about it', async () => {
   const { attachHost } = await import('../../../src/agents/attach.ts')
-  const { createClaudeAgentSdkMachine } = await import('../../../src/agents/claude-agent-sdk/events.ts')
-  const { plugin } = attachHost('claude-agent-sdk', createClaudeAgentSdkMachine, {
+  const { ClaudeAgentSdkMachine } = await import('../../../src/agents/claude-agent-sdk/events.ts')
+  const { plugin } = attachHost('claude-agent-sdk', () => new ClaudeAgentSdkMachine(), {
     local_log: false,
     prometheus: false,
   })

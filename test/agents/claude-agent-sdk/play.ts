@@ -1,4 +1,4 @@
-import { createClaudeAgentSdkMachine } from '../../../src/agents/claude-agent-sdk/events.ts'
+import { ClaudeAgentSdkMachine } from '../../../src/agents/claude-agent-sdk/events.ts'
 import type { HostEvent, HostMachine } from '../../../src/agents/host-event.ts'
 import { createTestPlugin, type TestPlugin } from '../../../src/testing.ts'
 import { SHOWN } from '../shown.ts'
@@ -13,7 +13,7 @@ export interface Played {
 /** Raw events through the machine and the core; `shown` are attributes of the tree, without their first word. */
 export async function play(events: readonly HostEvent[], shown: readonly string[] = SHOWN): Promise<Played> {
   const plugin = createTestPlugin({ host: 'claude-agent-sdk', content_capture: 'full' })
-  const machine = createClaudeAgentSdkMachine()
+  const machine = new ClaudeAgentSdkMachine()
   for (const event of events) tell(plugin, machine.accept(event), event)
   const lastAt = events.findLast(event => typeof event.at === 'number')?.at ?? 0
   tell(plugin, machine.end(lastAt))

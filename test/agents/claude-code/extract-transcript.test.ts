@@ -136,7 +136,7 @@ test('keeps lines written after a hook for the next hook', () => {
   expect(found(transcript, 125, true)).toMatchObject([{ message_id: 'm2', prompt_id: 'p2' }])
 })
 
-test('detects a stop hook that makes the agent go on', () => {
+test('detects a stop hook that makes the agent continue', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.block(20, 'm1', text('Done.')), lines.feedback(30))
   transcript.advance(START + 25, true)
   expect(transcript).toMatchObject({ isStopped: false, lastText: 'Done.' })
@@ -145,7 +145,7 @@ test('detects a stop hook that makes the agent go on', () => {
   expect(transcript).toMatchObject({ isStopped: true, goesOn: true })
 })
 
-test('reports the end of a turn unless the agent goes on', () => {
+test('reports the end of a turn unless the agent continues', () => {
   const end = [lines.block(20, 'm1', text('Done.')), lines.stopped(31)]
   const transcript = read(lines.prompt(0, 'p1'), end[0] ?? '', lines.feedback(30), end[1] ?? '')
   transcript.advance(START + 100, false)

@@ -56,15 +56,15 @@ test.each<[string, object, object | undefined]>([
     { phase: 'afterTurn', ids: { sessionId: 's', turnId: 'p' }, event: { answer: 'Done.', attempt: 1 } },
   ],
   [
-    'that of a child',
+    'the end of a child',
     CHILD_STOP,
     { phase: 'afterTurn', ids: { sessionId: 'a' }, event: { answer: 'Done.', attempt: 0 } },
   ],
   ['a tool that has failed', { ...POST, hook_event_name: 'PostToolUseFailure' }, undefined],
-  ['what asks for a permission', { ...PRE, hook_event_name: 'PermissionRequest' }, undefined],
+  ['a permission request', { ...PRE, hook_event_name: 'PermissionRequest' }, undefined],
   ['a tool without a name', { ...PRE, tool_name: undefined }, undefined],
-  ['what is of no session', { ...PRE, session_id: undefined }, undefined],
-  ['what is no object', [], undefined],
+  ['an event without a session', { ...PRE, session_id: undefined }, undefined],
+  ['a list', [], undefined],
 ])('asks about %s with the ids of its trace', (_, body, question) => {
   expect(claudeCodeGuards.requestIn(body)).toEqual(question)
 })
@@ -92,13 +92,13 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   ],
   ['a rewrite permits nothing', PRE, rewritten({ command: 'ls' }), pre({ updatedInput: { command: 'ls' } })],
   [
-    'a person is asked',
+    'the user is asked',
     PRE,
     { decision: 'ask', reason: 'Really?' },
     pre({ permissionDecision: 'ask', permissionDecisionReason: 'Really?' }),
   ],
   [
-    'a person is asked about what was rewritten',
+    'the user is asked about the rewrite',
     PRE,
     { decision: 'ask', reason: 'Really?', ...rewritten({ command: 'ls' }), ...injected('a line') },
     pre({
@@ -138,9 +138,14 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     { decision: 'retry', reason: 'The tests fail.' },
     { body: { decision: 'block', reason: 'The tests fail.' } },
   ],
-  ['a child, too', CHILD_STOP, { decision: 'retry' }, { body: { decision: 'block', reason: 'A hook says so.' } }],
-  ['what is no question is not answered', { ...PRE, hook_event_name: 'Notification' }, blocked, {}],
-])('%s', (_, body, said, reply) => {
+  [
+    'a child, too',
+    CHILD_STOP,
+    { decision: 'retry' },
+    { body: { decision: 'block', reason: 'A hook has decided so.' } },
+  ],
+  ['no answer to an event that is no question', { ...PRE, hook_event_name: 'Notification' }, blocked, {}],
+])('translates an answer: %s', (_, body, said, reply) => {
   expect(claudeCodeGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 
@@ -152,7 +157,7 @@ test('never approves a tool', () => {
 test.each<[string, object, HookReply]>([
   ['a prompt is not taken', SUBMIT, { body: { decision: 'block', reason: 'Nobody is there.' } }],
   ['a tool does not run', PRE, pre({ permissionDecision: 'deny', permissionDecisionReason: 'Nobody is there.' })],
-  ['what has happened has happened', POST, {}],
+  ['a finished tool continues', POST, {}],
   ['a turn ends: it would go on for ever', STOP, {}],
 ])('has the right reply if closed: %s', (_, body, reply) => {
   expect(claudeCodeGuards.failClosedReply(body, 'Nobody is there.')).toStrictEqual(reply)

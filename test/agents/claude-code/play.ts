@@ -1,4 +1,4 @@
-import { createClaudeCodeMachine } from '../../../src/agents/claude-code/events.ts'
+import { ClaudeCodeMachine } from '../../../src/agents/claude-code/events.ts'
 import type { HostEvent, HostMachine } from '../../../src/agents/host-event.ts'
 import { createTestPlugin, type TestPlugin } from '../../../src/testing.ts'
 
@@ -14,7 +14,7 @@ const SHOWN = ['gen_ai.usage.input_tokens', 'hermes.tool.outcome', 'hermes.appro
 /** Raw events through the machine and the core. */
 export async function play(events: readonly HostEvent[], shown: readonly string[] = SHOWN): Promise<Played> {
   const plugin = createTestPlugin({ host: 'claude-code', content_capture: 'full' })
-  const machine = createClaudeCodeMachine()
+  const machine = new ClaudeCodeMachine()
   for (const event of events) tell(plugin, machine.accept(event), event)
   const lastAt = events.findLast(event => typeof event.at === 'number')?.at ?? 0
   tell(plugin, machine.end(lastAt))

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
+import { ClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { play } from './play.ts'
@@ -32,7 +32,7 @@ function unheard(meanwhile: (path: string, times: number) => void = () => undefi
     meanwhile(folder.path, ++times)
   }
   const place = { folders: [folder.folder], uid: process.getuid?.() }
-  return { ...folder, inlet: createClaudeCodeAdapter({ place, wait }), waited: () => waited }
+  return { ...folder, inlet: new ClaudeCodeAdapter({ place, wait }), waited: () => waited }
 }
 
 /** A hook, and what was found for it. */
@@ -125,7 +125,7 @@ test('reads the rest of an interrupted turn with the next prompt', async () => {
   expect(await hook(open, 'UserPromptSubmit', 60, { prompt_id: 'p2' })).toEqual(['interrupted', 'read'])
 })
 
-test('reports a hook that makes the agent go on', async () => {
+test('reports a hook that makes the agent continue', async () => {
   const open = opened()
   writeFileSync(
     open.path,
@@ -216,7 +216,7 @@ test('infers the request of a tool that only its batch reports', async () => {
   expect(await hook(open, 'PostToolBatch', 20, BATCH)).toEqual(['request', 'read'])
 })
 
-test('finds what a child did of which no hook was received by the result of its call', async () => {
+test('finds the work of a child without hooks by the result of its call', async () => {
   const open = opened()
   const child = join(open.project, 's1', 'subagents', 'agent-a1.jsonl')
   mkdirSync(dirname(child), { recursive: true })
@@ -285,7 +285,7 @@ test('draws tools that ran while no receiver did from the transcript, after a ki
   )
   appendFileSync(killed.path, [...steps, lines.block(400, 'm4', text('Done.')), lines.stopped(410)].join(''))
   const place = { folders: [killed.folder], uid: process.getuid?.() }
-  await take(createClaudeCodeAdapter({ place, wait: async () => undefined }), 'SessionStart', 900, { source: 'resume' })
+  await take(new ClaudeCodeAdapter({ place, wait: async () => undefined }), 'SessionStart', 900, { source: 'resume' })
   const { tree, leftOpen } = await play(events)
   expect(leftOpen).toBe(0)
   expect(tree).toMatchInlineSnapshot(`

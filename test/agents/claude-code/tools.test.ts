@@ -58,7 +58,7 @@ test('ends a tool without any report when the model was sent its result', async 
   `)
 })
 
-test('takes the end of a tool from its result, if no hook has reported it', async () => {
+test('reads the end of a tool from its result, if no hook has reported it', async () => {
   const scene = asking('t1', 't2', 't3', 't4', 't5').starts('t1').starts('t2').starts('t3')
   const at = scene.at + 5
   const found = (tool_use_id: string, more: object): unknown => scene.found('result', { tool_use_id, at, ...more })

@@ -70,7 +70,7 @@ test('does not assign an earlier turn’s answer to the next turn', async () => 
   expect(plugin.spans().filter(({ name }) => name.startsWith('api.'))).toHaveLength(2)
 })
 
-test('keeps one turn if another hook makes the agent go on', async () => {
+test('keeps one turn if another hook makes the agent continue', async () => {
   const scene = new Scene().prompted('one').answered('m1').hook('Stop', { last_assistant_message: 'Done.' })
   scene
     .found('read', { goes_on: true })

@@ -101,7 +101,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ],
   ['the end of a turn, which cannot be blocked', STOP, [block('No.')], undefined],
   ['the end of a child, held back', CHILD, [retry({ feedback: 'More.' })], { decision: 'block', reason: 'More.' }],
-])('%s', async (_, body, verdicts, answer) => {
+])('translates an answer: %s', async (_, body, verdicts, answer) => {
   expect(await told(codexGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
@@ -128,8 +128,8 @@ test.each([
   ['a result', RESULT, { exitCode: 2, error: 'Closed.' }],
   ['the end of a turn, which would go on', STOP, {}],
   ['the end of a child', CHILD, {}],
-  ['what asks nothing', { ...BASE, hook_event_name: 'PermissionRequest' }, {}],
-  ['what is none', 'hello', {}],
+  ['an event that is no question', { ...BASE, hook_event_name: 'PermissionRequest' }, {}],
+  ['a text', 'hello', {}],
 ])('has the right reply if closed: %s', (_, body, answer) => {
   expect(codexGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })

@@ -1,7 +1,7 @@
 import { appendFileSync, copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createCodexAdapter } from '../../../src/agents/codex/receiver-adapter.ts'
+import { CodexAdapter } from '../../../src/agents/codex/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { type Folder, lines, START, scratchFolder } from './rollout.ts'
@@ -24,7 +24,7 @@ function opened(
     meanwhile(folder.path, ++times)
   }
   const place = { folders: [folder.home], uid: process.getuid?.() }
-  return { ...folder, adapter: createCodexAdapter({ place, wait }), waited: () => waited }
+  return { ...folder, adapter: new CodexAdapter({ place, wait }), waited: () => waited }
 }
 
 /** @param fields of the hook; `at`: when it fired, milliseconds since `START` */

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFile
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createCopilotAdapters } from '../../../src/agents/copilot/receiver-adapter.ts'
+import { CopilotAdapters } from '../../../src/agents/copilot/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import { readTraces } from '../../../src/receiver/traces.ts'
 import { afterwards } from '../../support/afterwards.ts'
@@ -15,13 +15,13 @@ class Scene {
   /** What the agent does while the adapter waits for its file. */
   meanwhile: () => void = () => undefined
   readonly #home: string
-  readonly #adapters: ReturnType<typeof createCopilotAdapters>
+  readonly #adapters: CopilotAdapters
 
   constructor() {
     this.#home = realpathSync(mkdtempSync(join(tmpdir(), 'hookspan-copilot-')))
     afterwards(() => rmSync(this.#home, { recursive: true, force: true }))
     const wait = (): Promise<void> => Promise.resolve(this.meanwhile())
-    this.#adapters = createCopilotAdapters({ place: { folders: [this.#home], uid: process.getuid?.() }, wait })
+    this.#adapters = new CopilotAdapters({ place: { folders: [this.#home], uid: process.getuid?.() }, wait })
   }
 
   write(at: number, type: string, data: object = {}, agentId?: string): void {

@@ -1,6 +1,6 @@
 /** GitHub Copilot CLI: what it sends of itself, beside its hooks. */
 import { expect, test } from 'vitest'
-import { createCopilotAdapters } from '../../../src/agents/copilot/receiver-adapter.ts'
+import { CopilotAdapters } from '../../../src/agents/copilot/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import { readTraces } from '../../../src/receiver/traces.ts'
 import { replayEvents } from '../replay-fixture.ts'
@@ -16,7 +16,7 @@ class Scene {
   readonly waits: number[] = []
   #giveUp: () => void = () => undefined
   #lane: Promise<void> = Promise.resolve()
-  readonly #adapters = createCopilotAdapters({
+  readonly #adapters = new CopilotAdapters({
     place: NO_FILES,
     wait: (millis, signal) => {
       this.waits.push(millis)
@@ -245,7 +245,7 @@ test('keeps only the answer of the content, by the capture policy', async () => 
 })
 
 test('does not accept a hook as a span', () => {
-  const { hooks } = createCopilotAdapters({ place: NO_FILES, wait: () => Promise.resolve() })
+  const { hooks } = new CopilotAdapters({ place: NO_FILES, wait: () => Promise.resolve() })
   for (const name of ['span:request', 'span:read']) {
     expect(hooks.events({ body: { hook_event_name: name }, headers: {}, at: START })).toEqual([])
   }

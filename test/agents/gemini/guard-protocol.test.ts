@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGeminiGuardProtocol, geminiGuardProtocol } from '../../../src/agents/gemini/guard-protocol.ts'
+import { GeminiGuardProtocol, geminiGuardProtocol } from '../../../src/agents/gemini/guard-protocol.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../../src/guards/index.ts'
 import type { AnyVerdict } from '../../../src/guards/verdict.ts'
 import { told } from '../guarded.ts'
@@ -78,7 +78,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     { decision: 'deny', reason: 'The hook hook-1 has blocked this.' },
   ],
   [
-    'a tool, to be asked about: nobody may be there, and it would wait for ever',
+    'a tool, to be asked about: without a user it would wait for ever',
     TOOL,
     [ask('Really?')],
     {
@@ -93,7 +93,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: { command: 'ls' } } },
   ],
   ['a tool, rewritten and then blocked', TOOL, [rewrite({}), block('No.')], { decision: 'deny', reason: 'No.' }],
-  ['a tool, beside which nothing can be said', TOOL, [inject('Careful.')], undefined],
+  ['a tool, where nothing can be injected', TOOL, [inject('Careful.')], undefined],
   ['a result, blocked', RESULT, [block('Secrets.')], { decision: 'deny', reason: 'Secrets.' }],
   [
     'a result, with a line beside it',
@@ -104,7 +104,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['a result, which cannot be rewritten', RESULT, [rewrite('else')], undefined],
   ['the end of a turn', END, [pass()], undefined],
   ['the end of a turn, held back', END, [retry({ feedback: 'Test it.' })], { decision: 'deny', reason: 'Test it.' }],
-])('%s', async (_, body, verdicts, answer) => {
+])('translates an answer: %s', async (_, body, verdicts, answer) => {
   expect(await told(geminiGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
@@ -131,7 +131,7 @@ test.each([
 })
 
 test('gives calls the ids that they have in the trace', async () => {
-  const guarding = createGeminiGuardProtocol()
+  const guarding = new GeminiGuardProtocol()
   const scene = new Scene()
   const shell = (command: string): object => ({ tool_name: 'run_shell_command', tool_input: { command } })
   const asked: unknown[] = []
@@ -161,7 +161,7 @@ test('gives calls the ids that they have in the trace', async () => {
 })
 
 test('recognises a call whose input a hook has rewritten', async () => {
-  const guarding = createGeminiGuardProtocol()
+  const guarding = new GeminiGuardProtocol()
   const body = { ...TOOL, tool_input: { command: 'rm x' } }
   const { ids } = guarding.requestIn(body) ?? {}
   const reply = await told(guarding, body, rewrite({ command: 'ls' }))
@@ -171,7 +171,7 @@ test('recognises a call whose input a hook has rewritten', async () => {
 })
 
 test('counts the retries of a turn, which Gemini CLI forgets with the next tool', async () => {
-  const guarding = createGeminiGuardProtocol()
+  const guarding = new GeminiGuardProtocol()
   const again = retry({ feedback: 'More.' })
   const attempt = (): unknown => (guarding.requestIn(END)?.event as { attempt?: number } | undefined)?.attempt
   const attempts: unknown[] = []
@@ -194,8 +194,8 @@ test.each([
   ['a tool', TOOL, { exitCode: 2, error: 'Closed.' }],
   ['a result', RESULT, { exitCode: 2, error: 'Closed.' }],
   ['the end of a turn, which would go on', END, {}],
-  ['what asks nothing', { ...BASE, hook_event_name: 'Notification' }, {}],
-  ['what is none', 'hello', {}],
+  ['an event that is no question', { ...BASE, hook_event_name: 'Notification' }, {}],
+  ['a text', 'hello', {}],
 ])('has the right reply if closed: %s', (_, body, answer) => {
   expect(geminiGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createGeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
+import { GeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { afterwards } from '../../support/afterwards.ts'
@@ -26,7 +26,7 @@ export class Scene {
   }
 
   newAdapter(): ReceiverAdapter {
-    return createGeminiAdapter({ folders: [this.folder], uid: process.getuid?.() })
+    return new GeminiAdapter({ folders: [this.folder], uid: process.getuid?.() })
   }
 
   /** A hook, so many milliseconds after the start, and what was found for it. */

@@ -68,7 +68,7 @@ describe.each(SCENARIOS)('the tree of %s', scenario => {
 })
 
 describe('a body', () => {
-  test('says when the hook fired; without that, it is when it came', () => {
+  test('has the time of the hook; without one, the time of arrival', () => {
     const said = { hook_event_name: 'pre_llm_call', timestamp: '2026-11-22T11:36:00.099568Z' }
     expect(hermes.events(delivered(said))[0]?.at).toBe(Date.UTC(2026, 10, 22, 11, 36, 0, 99))
     expect(hermes.events(delivered({ ...said, timestamp: 'noon' }))[0]?.at).toBe(AT)
@@ -82,7 +82,7 @@ describe('a body', () => {
     expect(event?.data).toEqual({ parent_session_id: 's1', child_session_id: 's2' })
   })
 
-  test('loses what Python shows of an object, and what is not there', () => {
+  test("drops Python's representation of an object, and absent values", () => {
     const [event] = hermes.events(
       delivered({
         hook_event_name: 'post_api_request',

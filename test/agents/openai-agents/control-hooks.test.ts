@@ -1,6 +1,6 @@
 /** Spans of control hooks that look at tool calls: the SDK runs these hooks before it reports the start of the tool. */
 import { expect, test } from 'vitest'
-import { createOpenAiAgentsMachine } from '../../../src/agents/openai-agents/events.ts'
+import { OpenAiAgentsMachine } from '../../../src/agents/openai-agents/events.ts'
 import { replay } from './replay.ts'
 import { type Call, Scene } from './scene.ts'
 
@@ -85,7 +85,7 @@ test('lets the next request begin without a call that never runs', async () => {
   const { scene, loop, end } = asking([WEATHER], (scene, task) => hookRuns(scene, task, WEATHER))
   const { length } = scene.events
   scene.model('t1', loop, 'Done.')
-  const machine = createOpenAiAgentsMachine()
+  const machine = new OpenAiAgentsMachine()
   const records = scene.events.slice(0, length + 1).flatMap(event => machine.accept(event) ?? [])
   const hooks = records.map(({ hook }) => hook).filter(hook => hook.endsWith('control_hook'))
   expect(hooks).toEqual(['pre_control_hook', 'post_control_hook'])

@@ -74,7 +74,7 @@ describe.each(ways)('a tool: %s', (_, stream) => {
     expect(ran).toEqual([{ command: 'ls' }])
   })
 
-  test('is asked about as it would run, and looked at once', async () => {
+  test('is judged as it would run, and checked once', async () => {
     let looks = 0
     const { run, ran } = scene([
       { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
@@ -144,11 +144,11 @@ describe('a call that was begun in another process', () => {
     return other
   }
 
-  test('runs where the person has said yes', async () => {
+  test('runs if the user has granted it', async () => {
     expect((await resumed({ decisions: ['ask'], beforeTool: () => ask('May it?') })).ran).toEqual([{ command: 'rm x' }])
   })
 
-  test('does not run where it would be another than the person has seen', async () => {
+  test('does not run if it differs from the one that the user has seen', async () => {
     const { ran, sent } = await resumed({
       decisions: ['rewrite', 'ask'],
       beforeTool: ({ tool }: { tool: { command: string } }) =>
@@ -299,7 +299,7 @@ describe.each(ways)('a request: %s', (_, stream) => {
     expect(ran).toHaveLength(1)
   })
 
-  test('says what it took', async () => {
+  test('has its usage', async () => {
     const took: unknown[] = []
     await scene([{ afterModel: ({ usage }) => void took.push(usage) }]).run(undefined, stream)
     expect(took).toMatchObject([
@@ -417,7 +417,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
   const PATCH = { type: 'apply_patch_call', operation }
   const failed = (stderr: string) => ({ output: [{ stdout: '', stderr, outcome: { type: 'exit', exitCode: 1 } }] })
 
-  test('is told to hooks by what it would do, once', async () => {
+  test('is described to hooks by its effect, once', async () => {
     const tools: unknown[] = []
     const asked: unknown[] = []
     const look = {
@@ -459,7 +459,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect(patch.seen).toEqual([to])
   })
 
-  test('is not run where what hooks have made of it cannot be', async () => {
+  test("is not run if the hooks' change of it cannot be applied", async () => {
     const shell = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite({ commands: ['ls'] }) }], {
       item: RM_CALL,
     })
@@ -481,7 +481,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect([plain.seen, paths.at(-1)]).toEqual([[moved.operation], ['a.ts', 'b.ts']])
   })
 
-  test('waits for a person where a hook or the program wants that', async () => {
+  test('waits for the user if a hook or the program requires it', async () => {
     let looks = 0
     const asking = {
       decisions: ['ask'] as const,
@@ -602,7 +602,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect(seen).toEqual([`sh -c 'echo "'\nrm x\nsh -c 'echo "'`])
   })
 
-  test('is none of the hooks where the provider runs it', async () => {
+  test('is excluded if the provider runs it', async () => {
     const tools: unknown[] = []
     const look = { beforeTool: ({ tool }: { tool: unknown }) => void tools.push(tool) }
     const { run, lines } = spoken([look as object], { item: RM_CALL, environment: { type: 'container_auto' } })

@@ -1,5 +1,5 @@
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import { createOpenAiAgentsMachine } from '../../../src/agents/openai-agents/events.ts'
+import { OpenAiAgentsMachine } from '../../../src/agents/openai-agents/events.ts'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../../src/testing.ts'
 
@@ -29,7 +29,7 @@ export interface Replay {
 
 /** Raw events through this host's machine alone, and what it says through the plugin. */
 export async function replay(events: Iterable<HostEvent>): Promise<Replay> {
-  const machine = createOpenAiAgentsMachine()
+  const machine = new OpenAiAgentsMachine()
   const plugin = createTestPlugin({ host: HOST, content_capture: 'full' })
   const records: HookRecord[] = []
   const tell = (record: HookRecord): void => {

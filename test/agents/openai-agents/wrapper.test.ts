@@ -62,7 +62,7 @@ const toldNames = () => events.map(({ event }) => event)
 const settled = () => new Promise<void>(resolve => setImmediate(resolve))
 
 describe('the processor', () => {
-  test('reads what the host writes right after the start, and keeps the end out of it', async () => {
+  test('reads data that the host writes right after the start, and excludes the end', async () => {
     const processor = createTraceProcessor(OPTIONS)
     const span = new FakeSpan()
     await processor.onTraceStart(TRACE)
@@ -79,7 +79,7 @@ describe('the processor', () => {
     })
   })
 
-  test('hands the content on, and copies none of it', async () => {
+  test('passes the content on, and copies none of it', async () => {
     const processor = createTraceProcessor(OPTIONS)
     const span = Object.assign(new FakeSpan(), { endedAt: '2026-11-21T20:00:01.000Z' })
     await processor.onSpanEnd(span)
@@ -128,7 +128,7 @@ describe('the runner', () => {
     expect(runner.listenerCount('agent_start')).toBe(1)
   })
 
-  test('is heard in the span in which it speaks', async () => {
+  test('is recorded in the span in which it is emitted', async () => {
     shared[CONTEXT] = { getStore: () => ({ trace: TRACE, span: new FakeSpan() }) }
     const runner = traceRunner(new FakeRunner(), OPTIONS)
     runner.emit('agent_start', {}, AGENT, [{ role: 'user', content: 'Hi' }])
@@ -193,7 +193,7 @@ describe('the runner', () => {
     expect(JSON.stringify(events)).not.toMatch(/secret|\/a|Delete it/)
   })
 
-  test('is not hurt by listeners that cannot read what they hear', async () => {
+  test('is not affected by listeners that cannot read their events', async () => {
     const lines = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     shared[CONTEXT] = {
       getStore: () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { createOpenClawMachine } from '../../../src/agents/openclaw/events.ts'
+import { OpenClawMachine } from '../../../src/agents/openclaw/events.ts'
 import { type Call, exec, played, recordsOf, Scene, treeOf } from './scene.ts'
 
 const read: Call = { id: 'call_2', name: 'read' }
 
 describe('a turn', () => {
-  test('goes from the prompt until the run is over', () => {
+  test('lasts from the prompt until the run is over', () => {
     expect(treeOf(new Scene().prompted('Look').calls(exec).tool(exec).answers().ends())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
         llm.fake-1 OK
@@ -15,7 +15,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('goes on when the host tries again, though each attempt ends with a success', () => {
+  test('continues when the host tries again, though each attempt ends with a success', () => {
     const scene = new Scene().prompted('Try').fails().retries().fails().retries().answers().ends()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -36,7 +36,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('has failed too when nobody says that it is over', () => {
+  test('has failed, too, if its end is never reported', () => {
     const [, , , error, answer, end] = recordsOf(new Scene().prompted('Try').fails().waits(60_000).events)
     expect(error).toMatchObject({ hook: 'api_request_error', payload: { status_code: 500, max_retries: undefined } })
     expect(answer?.payload).not.toHaveProperty('assistant_response', expect.anything())
@@ -45,7 +45,7 @@ describe('a turn', () => {
     expect(end?.at).toBeLessThan((error?.at ?? 0) + 1000)
   })
 
-  test('has failed when its last call has, whatever its end says', () => {
+  test('has failed if its last call has, whatever its end contains', () => {
     expect(treeOf(new Scene().prompted('Try').fails().ends())).toMatch(/^agent ERROR server_error/)
   })
 
@@ -71,7 +71,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('may fail before it asks a model', () => {
+  test('may fail before its first request', () => {
     const scene = new Scene('s1', { without: ['conversation'] }).prompted('Try').givesUp()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent ERROR failed [hermes.turn.final_status=failed]
@@ -91,7 +91,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('is not opened again by what comes late', () => {
+  test('is not opened again by late events', () => {
     const { events } = new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()
     expect(recordsOf([...events, ...events])).toEqual(recordsOf(events))
   })
@@ -153,7 +153,7 @@ describe('a model call', () => {
     })
   })
 
-  test('ends when it ended, not when its message came', () => {
+  test('ends at its own time, not at that of its message', () => {
     const scene = new Scene().prompted('Look').asks().stops()
     const endedAt = scene.now
     scene
@@ -174,7 +174,7 @@ describe('a model call', () => {
     expect(treeOf(scene)).toBe(treeOf(new Scene().prompted('Look').answers().ends()))
   })
 
-  test('says by its message why it failed, and by what follows whether it was tried again', () => {
+  test('has the reason of its failure from its message, and the retry from the next events', () => {
     const errors = recordsOf(new Scene().prompted('Try').fails().retries().fails(400).givesUp().events)
       .filter(({ hook }) => hook === 'api_request_error')
       .map(({ payload }) => payload)
@@ -219,13 +219,13 @@ describe('a tool', () => {
     [{ status: 'blocked', deniedReason: 'plugin-before-tool-call' }, 'blocked'],
     [{ status: 'failed', timedOut: true }, 'timeout'],
     [{ status: 'failed', exitCode: 3 }, 'error'],
-  ])('is judged by its result where nothing else tells: %j', (details, outcome) => {
+  ])('is mapped by its result without other data: %j', (details, outcome) => {
     const scene = new Scene('s1', { without: ['agent'] }).prompted('Look').calls(exec).toolStarts(exec)
     scene.toolEnds(exec, 'failed', 'no', details).answers().ends()
     expect(treeOf(scene)).toContain(`[hermes.tool.outcome=${outcome}]`)
   })
 
-  test('is not judged by a file that it read', () => {
+  test('is not mapped by the content of a file that it read', () => {
     const scene = new Scene()
       .prompted('Look')
       .calls(exec)
@@ -290,7 +290,7 @@ describe('a tool', () => {
 })
 
 test('ignores an event of another name', () => {
-  const machine = createOpenClawMachine()
+  const machine = new OpenClawMachine()
   expect(machine.accept({ event: 'before_something_new', at: 1 })).toBeUndefined()
   expect(machine.accept({ event: 'message_sent', at: 1 })).toEqual([])
   expect(machine.accept({ event: 'AGENT_EVENT', at: 1, data: { stream: 'assistant' } })).toEqual([])

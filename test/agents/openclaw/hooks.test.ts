@@ -200,7 +200,7 @@ describe('a turn', () => {
     expect(answers).toEqual([revise(1), revise(2), revise(3), undefined, undefined])
   })
 
-  test('has a state that goes when the host says that the run is over', async () => {
+  test('has a state that is dropped when the host reports the end of the run', async () => {
     const states: unknown[] = []
     const beforeTool = (_: unknown, { state }: { state: Record<string, unknown> }) => {
       states.push({ ...state })
@@ -221,7 +221,7 @@ describe('a result', () => {
     ['rewritten as data', { decisions: ['rewrite'], afterTool: () => rewrite({ ok: true }) }, '{"ok":true}'],
     ['blocked, which the host cannot do', { afterTool: () => block('Secret.') }, 'gone'],
     ['passed', { afterTool: () => undefined }, 'gone'],
-  ])('%s', (_, hook, text) => {
+  ])('is handled: %s', (_, hook, text) => {
     const { host } = scene([hook as object])
     expect(host.persisted(RESULT)).toEqual({ role: 'toolResult', content: [{ type: 'text', text }] })
   })
@@ -234,7 +234,7 @@ describe('a result', () => {
     expect(host.persisted(event)).toMatchObject({ content: [{ text: 'clean' }, picture] })
   })
 
-  test('is out of reach for who does not answer at once, which is said when the hooks are attached', () => {
+  test('is out of reach for an asynchronous guard, which is reported when the hooks are attached', () => {
     const { host, lines } = scene([
       { decisions: ['rewrite'], onFailure: 'pass', afterTool: async () => rewrite('clean') },
     ])
@@ -248,10 +248,10 @@ describe('a result', () => {
   })
 })
 
-describe('what is asked for', () => {
+describe('the registered hooks', () => {
   const all = { beforeTool: () => undefined, beforeTurn: () => undefined }
 
-  test('is what a hook looks at, and no more', () => {
+  test('includes only those that a guard uses', () => {
     expect([...scene([{ beforeTool: () => undefined }]).host.handlers.keys()]).toEqual(['before_tool_call'])
     expect([...scene([{ beforeTurn: () => undefined }]).host.handlers.keys()]).toEqual([
       'before_prompt_build',
@@ -263,7 +263,7 @@ describe('what is asked for', () => {
     expect(scene([all], { registrationMode: 'setup-only' }).host.handlers.size).toBe(0)
   })
 
-  test('is nothing of the conversation where that is not allowed, and one line', () => {
+  test('excludes the conversation without the permission, with one line', () => {
     const config = { plugins: { entries: { guards: { enabled: true } } } }
     const { host, lines } = scene([all], { config })
     expect([...host.handlers.keys()]).toEqual(['before_tool_call'])

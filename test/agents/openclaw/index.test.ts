@@ -70,7 +70,7 @@ describe('the plugin', () => {
     expect(GLOBAL[RUNNING]).toBeInstanceOf(Map)
   })
 
-  test.each(['cli-metadata', 'setup-only'])('asks for nothing in mode %s, where that would throw', mode => {
+  test.each(['cli-metadata', 'setup-only'])('reads nothing of the host in mode %s, where that would throw', mode => {
     const lifeless = new Proxy({ registrationMode: mode } as OpenClawApi, {
       get: (api, key) => (key === 'registrationMode' ? api.registrationMode : expect.fail(`asked for ${String(key)}`)),
     })
@@ -84,16 +84,16 @@ describe('the plugin', () => {
     expect(hooks).not.toContain('before_agent_run')
   })
 
-  test('learns of tools by their hook where there are no agent events', () => {
+  test('records tools by their hook without agent events', () => {
     expect(new FakeHost().load('full', { runtime: {} }).hooks).toContain('before_tool_call')
   })
 
-  test('asks for the conversation only where it is allowed: the host complains otherwise', () => {
+  test('registers conversation hooks only with the permission: the host complains otherwise', () => {
     expect(new FakeHost().load('full').hooks).toContain('llm_input')
     expect(new FakeHost().load('full', { config: { plugins: {} } }).hooks).not.toContain('llm_input')
   })
 
-  test('hears an agent event once, however often it was loaded', () => {
+  test('receives an agent event once, however often it was loaded', () => {
     const host = new FakeHost().load('full').load('discovery').load('discovery')
     const event = { runId: 'r1', stream: 'lifecycle', data: { phase: 'start' }, sessionKey: 'k1' }
     host.emits(event)
@@ -102,13 +102,13 @@ describe('the plugin', () => {
     expect(told[0]).toMatchObject({ event: 'AGENT_EVENT', data: { runId: 'r1', sessionKey: 'k1' } })
   })
 
-  test('hears a hook once, also when it was loaded twice for it', () => {
+  test('receives a hook once, also when it was loaded twice for it', () => {
     const host = new FakeHost().load('full').load('full')
     host.calls('model_call_started', { runId: 'r1', callId: 'c1' })
     expect(told).toHaveLength(1)
   })
 
-  test('does not take what a run says all the time', () => {
+  test("skips a run's frequent events", () => {
     const host = new FakeHost().load('full')
     host.emits({ runId: 'r1', stream: 'assistant', data: { delta: 'a' } })
     host.emits({ runId: 'r1', stream: 'tool', data: { phase: 'update', partialResult: {} } })
@@ -121,7 +121,7 @@ describe('the plugin', () => {
     expect(told[0]?.data).toMatchObject({ prompt: 'Look', tools: ['read'] })
   })
 
-  test('lets go of the host when it is disposed of', () => {
+  test('releases the host when it is disposed of', () => {
     const host = new FakeHost().load('full')
     for (const dispose of host.disposers) dispose()
     expect(host.listeners.size).toBe(0)

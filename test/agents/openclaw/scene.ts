@@ -1,5 +1,5 @@
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import { createOpenClawMachine } from '../../../src/agents/openclaw/events.ts'
+import { OpenClawMachine } from '../../../src/agents/openclaw/events.ts'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../../src/testing.ts'
 
@@ -224,7 +224,7 @@ export class Scene {
 }
 
 export function recordsOf(events: readonly HostEvent[], isEnded = true): HookRecord[] {
-  const machine = createOpenClawMachine()
+  const machine = new OpenClawMachine()
   const records = events.flatMap(event => machine.accept(event) ?? [])
   return isEnded ? [...records, ...machine.end(events.at(-1)?.at ?? START_AT)] : records
 }

@@ -79,7 +79,7 @@ describe('a session', () => {
     expect(recordsOf(new Scene().closes('deleted').events)).toEqual([])
   })
 
-  test('goes on under another id after a compaction', () => {
+  test('continues under another id after a compaction', () => {
     const scene = new Scene().prompted('Look').calls(exec).tool(exec)
     scene.closes('compaction', { nextSessionId: 's2' }).answers().ends()
     expect(treeOf(scene)).toBe(treeOf(new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()))

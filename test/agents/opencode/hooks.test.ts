@@ -60,7 +60,7 @@ const TEXT = (text: string, more: object = {}): Record<string, unknown> => ({ ty
 freshHostsEachTest()
 
 describe('the registered hooks', () => {
-  test('is what a hook looks at, and the end of a turn', async () => {
+  test('includes those that a guard uses, and the end of a turn', async () => {
     expect(await new FakeOpencode(hook('beforeTool', 'block', () => pass())).names()).toEqual([
       'tool.execute.before',
       'event',
@@ -90,7 +90,7 @@ describe('a tool', () => {
     expect(await opencode.tool({ command: 'rm x' })).toBe('No.')
   })
 
-  test('is blocked where a person would be asked', async () => {
+  test('is blocked if the user would have to be asked', async () => {
     expect(await new FakeOpencode(hook('beforeTool', 'ask', () => ask('May it?'))).tool({})).toBe(
       'The hook guard wants to ask the user, which is not possible here: May it?',
     )
@@ -134,7 +134,7 @@ describe('a result', () => {
   test.each([
     [{ output: 'one' }, { output: 'one\n\nMind it.' }],
     [{ content: [TEXT('one')] }, { content: [TEXT('one'), TEXT('Mind it.')] }],
-  ])('has a line behind it: %j', async (output, expected) => {
+  ])('has a line appended: %j', async (output, expected) => {
     expect(await new FakeOpencode(hook('afterTool', 'inject', () => inject('Mind it.'))).result(output)).toEqual(
       expected,
     )
@@ -142,7 +142,7 @@ describe('a result', () => {
 })
 
 describe('a prompt', () => {
-  test('is what the person has typed, and another one in its place', async () => {
+  test('is the text that the user has typed, and may be replaced', async () => {
     const seen: unknown[] = []
     const opencode = new FakeOpencode(
       hook('beforeTurn', 'rewrite', ((event: { prompt: string }) => {
@@ -161,7 +161,7 @@ describe('a prompt', () => {
     { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
   ]
 
-  test('has more said with it, in every request of its turn', async () => {
+  test('has an injected text in every request of its turn', async () => {
     const opencode = new FakeOpencode(...SAYS)
     const { parts } = await opencode.trigger('chat.message', {}, { parts: [TEXT('Hi')] })
     expect(parts).toEqual([TEXT('Hi\n\nIt is Monday.')])
@@ -210,7 +210,7 @@ describe('a request', () => {
     ])
   })
 
-  test('has more said in it, and the next one has not', async () => {
+  test('has an injected text, and the next one does not', async () => {
     const opencode = new FakeOpencode(
       { name: 'a', decisions: ['inject'], beforeModel: () => inject('In Latin.', 'system') },
       { name: 'b', decisions: ['inject'], beforeModel: () => inject('It is Monday.') },
@@ -245,7 +245,7 @@ describe('failures', () => {
   test.each([
     ['pass', { command: 'ls' }],
     ['block', CLOSED],
-  ] as const)('counts as %s, and its error is not what the model gets', async (onFailure, expected) => {
+  ] as const)('counts as %s, and its error is hidden from the model', async (onFailure, expected) => {
     const throws = (): never => {
       throw new Error('of no concern to the model')
     }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createPiMachine } from '../../../src/agents/pi/events.ts'
+import { PiMachine } from '../../../src/agents/pi/events.ts'
 import { bash, played, recordsOf, Scene, START_AT, treeOf } from './scene.ts'
 
 describe('a turn', () => {
-  test('goes from a prompt until the agent is idle', () => {
+  test('lasts from a prompt until the agent is idle', () => {
     const scene = new Scene().starts().prompted('Look').calls(bash).tool(bash).answers().settles()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -14,7 +14,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('goes on when Pi tries again, which it does without saying that a prompt begins', () => {
+  test('continues when Pi tries again, without a new prompt event', () => {
     const scene = new Scene().starts().prompted('Try').fails().ends().waits(2000).runs().answers().settles()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -34,7 +34,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('may begin without a prompt; then it is about the message that comes first', () => {
+  test('may begin without a prompt; then its prompt is the first message', () => {
     const scene = new Scene()
       .starts()
       .runs()
@@ -58,7 +58,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('is stopped by the next prompt when nothing more was heard of it', () => {
+  test('is interrupted by the next prompt if no further events arrive', () => {
     const scene = new Scene().starts().prompted('One').calls(bash).prompted('Two').answers().settles()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=interrupted]
@@ -71,7 +71,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('was over with its last answer when nothing more was heard of it', () => {
+  test('has ended with its last answer if no further events arrive', () => {
     const scene = new Scene().starts().prompted('One').answers().waits(3_600_000).prompted('Two').answers().settles()
     const answerAt = scene.events.find(({ event }) => event === 'message_end')?.at
     const end = recordsOf(scene.events).find(({ hook }) => hook === 'on_session_end')
@@ -86,7 +86,7 @@ describe('a turn', () => {
   })
 })
 
-describe('a Pi before 0.80, which does not say when it is idle', () => {
+describe('a Pi before 0.80, which does not report when it is idle', () => {
   const without = (scene: Scene): Scene => {
     const later = new Set(['before_provider_headers', 'agent_settled'])
     scene.events.splice(0, Infinity, ...scene.events.filter(({ event }) => !later.has(event)))
@@ -99,7 +99,7 @@ describe('a Pi before 0.80, which does not say when it is idle', () => {
     expect(end).toMatchObject({ hook: 'on_session_end', payload: { completed: true }, at: scene.events.at(-1)?.at })
   })
 
-  test('may try again after a failure: the turn waits for what comes next', () => {
+  test('may be repeated after a failure: the turn waits for the next event', () => {
     const again = without(new Scene().prompted('One').fails().settles().waits(2000).runs().answers().settles())
     expect(treeOf(again)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -127,7 +127,7 @@ describe('a Pi before 0.80, which does not say when it is idle', () => {
 })
 
 describe('a session', () => {
-  test('is told once, with its first turn: one without a prompt is no trace', () => {
+  test('is announced once, with its first turn: one without a prompt is no trace', () => {
     const scene = new Scene()
       .starts()
       .starts()
@@ -142,7 +142,7 @@ describe('a session', () => {
     expect(recordsOf(new Scene().starts().quits().events)).toEqual([])
   })
 
-  test('takes the place of the one whose file it names', () => {
+  test('replaces the one whose file it names', () => {
     const old = new Scene('old').starts().prompted('Hi').answers().settles().quits('new')
     const other = new Scene('other').starts('startup')
     const next = new Scene('next').starts('new', { previousSessionFile: '/sessions/2026_old.jsonl' })
@@ -152,7 +152,7 @@ describe('a session', () => {
     ])
   })
 
-  test('takes the place of another in a Pi that says so in one event', () => {
+  test('replaces another in a Pi that reports it in one event', () => {
     const old = new Scene('old').starts().prompted('Hi').answers().ends()
     const next = new Scene('next', { at: START_AT + 5000 })
     next.says('session_switch', { reason: 'new', previousSessionFile: '/sessions/2026_old.jsonl' })
@@ -161,7 +161,7 @@ describe('a session', () => {
     expect(reset?.payload).toMatchObject({ old_session_id: 'old', new_session_id: 'next' })
   })
 
-  test('goes on after a reload, and is torn down when Pi quits', () => {
+  test('continues after a reload, and is torn down when Pi quits', () => {
     const scene = new Scene().starts().prompted('Hi').answers().settles().quits('reload').starts('reload')
     scene.prompted('Ho').answers().settles().quits()
     const hooks = recordsOf(scene.events).map(({ hook }) => hook)
@@ -177,7 +177,7 @@ describe('a session', () => {
 describe('a conversation that is compacted', () => {
   const entry = { summary: 'All that was said', usage: { input: 900, output: 40 } }
 
-  test('asks the model for it, in the turn in which it happens', () => {
+  test('has a request of the turn for it', () => {
     const scene = new Scene().prompted('Hi').answers().ends().says('session_before_compact', { reason: 'threshold' })
     scene.says('before_provider_headers', { headers: {} }).says('session_compact', { compactionEntry: entry })
     expect(treeOf(scene.says('agent_settled'))).toMatchInlineSnapshot(`
@@ -209,7 +209,7 @@ describe('a conversation that is compacted', () => {
 })
 
 test('counts unknown events, and no known ones without records', () => {
-  const machine = createPiMachine()
+  const machine = new PiMachine()
   expect(machine.accept({ event: 'model_select', context: { sessionId: 's1' } })).toEqual([])
   expect(machine.accept({ event: 'of_next_year', context: { sessionId: 's1' } })).toBeUndefined()
 })

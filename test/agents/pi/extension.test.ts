@@ -81,7 +81,7 @@ describe('the safety of Pi', () => {
   })
 })
 
-describe('what the machine is told', () => {
+describe('the events for the machine', () => {
   test('is plain data: the event, and where Pi was', () => {
     const seen = tapped()
     piWith({}, { signal: AbortSignal.abort() }).emit('agent_start')
@@ -133,7 +133,7 @@ describe('the trace context', () => {
     expect(headers).toEqual({ accept: '*/*', traceparent: TRACEPARENT })
   })
 
-  test('does not where somebody has given one, outside of a turn, or when it is switched off', () => {
+  test('is not set if one exists, outside of a turn, or when it is switched off', () => {
     const given = { TraceParent: 'theirs' }
     inTurn().emit('before_provider_headers', { headers: given })
     expect(given).toEqual({ TraceParent: 'theirs' })
@@ -153,7 +153,7 @@ describe('the trace context', () => {
     pi.emit('tool_execution_end', { toolCallId, toolName: 'bash' })
   const inherited = (): string | undefined => process.env['TRACEPARENT']
 
-  test('is inherited by what a tool starts: its own, or that of the turn while several run', () => {
+  test("is inherited by a tool's processes: its own, or that of the turn while several run", () => {
     const pi = inTurn()
     start(pi, 'a')
     const first = inherited()
@@ -166,7 +166,7 @@ describe('the trace context', () => {
     expect(new Set([first, both, second]).size).toBe(3)
   })
 
-  test('gives way to what was there before', () => {
+  test('restores the previous value', () => {
     vi.stubEnv('TRACEPARENT', 'theirs')
     const pi = inTurn()
     start(pi, 'a')
@@ -175,7 +175,7 @@ describe('the trace context', () => {
     expect(inherited()).toBe('theirs')
   })
 
-  test('does not stay behind when the end of a tool was lost, or when we are loaded twice', () => {
+  test('is removed even if the end of a tool was lost, or if we are loaded twice', () => {
     const pi = inTurn()
     createPiExtension(OPTIONS)(pi)
     start(pi, 'a')

@@ -72,7 +72,7 @@ afterEach(() => {
 })
 
 describe('the registered hooks', () => {
-  test('is what a hook looks at, with one handler for an event, however many hooks there are', () => {
+  test('has one handler for an event that a guard uses, however many hooks there are', () => {
     const looks = (name: string): AnyHook => ({ name, beforeTool: () => pass() })
     const pi = new FakePi().with([looks('one'), looks('two')])
     expect([...pi.handlers].map(([event, { length }]) => `${event} ${length}`)).toEqual([
@@ -97,21 +97,21 @@ describe('a prompt', () => {
     expect(await pi.emit('input', { text: 'Hi' })).toEqual(expected)
   })
 
-  test('is not sent, and the person is told on standard error', async () => {
+  test('is not sent, and the user is informed on standard error', async () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const pi = new FakePi().with([hook('beforeTurn', 'block', () => block('No.', { detail: 'rule 7' }))])
     expect(await pi.emit('input', { text: 'Hi' })).toEqual({ action: 'handled' })
     expect(write.mock.calls).toEqual([['hookspan: pi: A hook has blocked this prompt: No. (rule 7)\n']])
   })
 
-  test('is not sent, and the person is told where Pi draws', async () => {
+  test('is not sent, and the user is informed where Pi draws', async () => {
     const notify = vi.fn()
     const pi = new FakePi({ hasUI: true, ui: { notify } }).with([hook('beforeTurn', 'block', () => block('No.'))])
     await pi.emit('input', { text: 'Hi' })
     expect(notify.mock.calls).toEqual([['A hook has blocked this prompt: No.', 'warning']])
   })
 
-  test('has more said with it, behind the system prompt that is there, and once', async () => {
+  test('has an injected text after the existing system prompt, once', async () => {
     const hooks: AnyHook[] = [
       { name: 'a', decisions: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
       { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
@@ -182,7 +182,7 @@ describe('a tool call', () => {
       async (): Promise<boolean> => Promise.reject(new Error('no terminal')),
       'The hook guard had a person asked, who has not agreed.',
     ],
-  ] as const)('is asked about as it would run, and the person %s', async (_, confirm, expected) => {
+  ] as const)('is asked about as it would run, and the user %s', async (_, confirm, expected) => {
     const asked = vi.fn(confirm)
     const rewrites: AnyHook = { name: 'r', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) }
     const pi = withPerson(asked).with([ASKS, rewrites])
@@ -190,7 +190,7 @@ describe('a tool call', () => {
     expect(asked.mock.calls[0]?.slice(0, 2)).toEqual(['May it?', 'two'])
   })
 
-  test('is shown in full, or says that it is not', async () => {
+  test('is shown in full, or marked as shortened', async () => {
     const confirm = vi.fn(async () => true)
     const pi = withPerson(confirm).with([ASKS])
     await pi.tool({ path: 'a.txt', text: 'x' }, 'write')
@@ -201,7 +201,7 @@ describe('a tool call', () => {
     ])
   })
 
-  test('is blocked where there is nobody to be asked', async () => {
+  test('is blocked without a user', async () => {
     const pi = new FakePi({ ui: { confirm: async () => true } }).with([ASKS])
     expect(await pi.tool({ command: 'x' })).toBe(
       'The hook guard wants to ask the user, which is not possible here: May it?',
@@ -231,7 +231,7 @@ describe('a tool result', () => {
     expect(await pi.emit('tool_result', result([TEXT('one'), IMAGE, TEXT('two')]))).toEqual({ content })
   })
 
-  test('is withheld, or has a line behind it', async () => {
+  test('is withheld, or has a line appended', async () => {
     const withheld = new FakePi().with([hook('afterTool', 'block', () => block('No.'))])
     expect(await withheld.emit('tool_result', result([TEXT('one')]))).toEqual({ content: [TEXT('No.')], isError: true })
     const more = new FakePi().with([hook('afterTool', 'inject', () => inject('Mind it.'))])
@@ -272,7 +272,7 @@ describe('a request', () => {
     expect(answer.messages[0]).toBe(MESSAGES[0])
   })
 
-  test('has more said in it', async () => {
+  test('has an injected text', async () => {
     const pi = new FakePi().with([hook('beforeModel', 'inject', () => inject('It is Monday.', 'system'))])
     const answer = (await pi.emit('context', { messages: MESSAGES })) as { messages: unknown[] }
     expect(answer.messages).toEqual([
@@ -287,7 +287,7 @@ describe('an answer', () => {
   const usage = { input: 100, cacheRead: 20, output: 7, cost: { total: 0.25 } }
   const message = { role: 'assistant', content: [TEXT('Well.'), CALL], stopReason: 'toolUse', model: 'm', usage }
 
-  test('is seen with its calls, what it took, and its error', async () => {
+  test('is seen with its calls, its usage, and its error', async () => {
     const seen = vi.fn()
     const pi = new FakePi().with([{ name: 'guard', afterModel: event => void seen(event) }])
     await pi.emit('message_end', { message })
@@ -308,7 +308,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('says something else', async () => {
+  test('has another text', async () => {
     const pi = new FakePi().with([hook('afterModel', 'rewrite', () => rewrite('Fine.'))])
     expect(await pi.emit('message_end', { message })).toEqual({
       message: { ...message, content: [TEXT('Fine.'), CALL] },
@@ -332,7 +332,7 @@ describe('the end of a turn', () => {
   }
   const AGAIN = hook('afterTurn', 'retry', () => retry({ feedback: 'Not yet.' }))
 
-  test('is put off three times at most, behind what others have said', async () => {
+  test('is repeated three times at most, after the texts of others', async () => {
     const attempts: unknown[] = []
     const again = hook('afterTurn', 'retry', ((event: { attempt: number; answer: string }) => {
       attempts.push([event.attempt, event.answer])
@@ -361,8 +361,8 @@ describe('the end of a turn', () => {
   })
 
   test.each([
-    ['where another extension has it go on', { continue: true }],
-    ['where the person has stopped it', { outcome: 'aborted' }],
+    ['if another extension continues it', { continue: true }],
+    ['if the user has stopped it', { outcome: 'aborted' }],
   ])('is not asked about %s', async (_, more) => {
     const pi = new FakePi().with([AGAIN])
     expect(await pi.emit('agent_before_settle', { context, ...more })).toBeUndefined()

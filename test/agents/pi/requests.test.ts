@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { bash, recordsOf, Scene, treeOf } from './scene.ts'
 
 describe('a model request', () => {
-  test('begins with its headers and has what was sent', () => {
+  test('begins with its headers and has the data that were sent', () => {
     const scene = new Scene().prompted('Hi').answers()
     const headersAt = scene.events.find(({ event }) => event === 'before_provider_headers')?.at
     const start = recordsOf(scene.events).find(({ hook }) => hook === 'pre_api_request')
@@ -20,7 +20,7 @@ describe('a model request', () => {
     expect(starts).toEqual([expect.objectContaining({ at: headers?.at })])
   })
 
-  test('keeps its id when it is tried again, and says which attempt it is', () => {
+  test('keeps its id when it is repeated, with the number of the attempt', () => {
     const scene = new Scene()
       .prompted('Try')
       .fails()
@@ -38,7 +38,7 @@ describe('a model request', () => {
     expect(starts.map(({ payload }) => Reflect.get(payload, 'retry_count'))).toEqual([0, 1, 2, 0])
   })
 
-  test('has its first chunk when the first content comes, not when the answer is announced', () => {
+  test('has its first chunk when the first content arrives, not when the answer is announced', () => {
     const scene = new Scene()
       .prompted('Hi')
       .asksModel()

@@ -1,5 +1,5 @@
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import { createPiMachine } from '../../../src/agents/pi/events.ts'
+import { PiMachine } from '../../../src/agents/pi/events.ts'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../../src/testing.ts'
 
@@ -117,7 +117,7 @@ export class Scene {
 
 /** Hook records that a machine makes of them. */
 export function recordsOf(events: readonly HostEvent[], isEnded = true): HookRecord[] {
-  const machine = createPiMachine()
+  const machine = new PiMachine()
   const records = events.flatMap(event => machine.accept(event) ?? [])
   return isEnded ? [...records, ...machine.end(events.at(-1)?.at ?? START_AT)] : records
 }

@@ -94,7 +94,7 @@ describe('a question about a tool', () => {
   const asked = (scene: Scene): Scene => scene.says('ui_prompt_start', { kind: 'confirm', title: 'Run it?' })
   const begin = (): Scene => asked(new Scene().prompted('Look').calls(bash).toolStarts(bash)).waits(1000)
 
-  test('was answered as the tool tells, at the time at which the prompt went away', () => {
+  test('has the answer that the tool reports, at the time at which the prompt closed', () => {
     const scene = begin().says('ui_prompt_end', { kind: 'confirm' })
     const goneAt = scene.events.at(-1)?.at
     scene.waits(500).toolRan(bash).answers().settles()
@@ -110,7 +110,7 @@ describe('a question about a tool', () => {
     expect(response).toMatchObject({ at: goneAt, correlation: 'inferred', payload: { choice: 'once' } })
   })
 
-  test('was refused when the tool did not run, also when the end of the prompt is told after that', () => {
+  test('was refused if the tool did not run, also if the end of the prompt is reported later', () => {
     const scene = begin().toolEnds(bash, 'no', true).says('ui_prompt_end', { kind: 'confirm' }).answers().settles()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]

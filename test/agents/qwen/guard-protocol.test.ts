@@ -41,12 +41,12 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: 'Not that.' }),
   ],
   [
-    'a person is asked',
+    'the user is asked',
     PRE,
     { decision: 'ask', reason: 'Really?' },
     specific('PreToolUse', { permissionDecision: 'ask', permissionDecisionReason: 'Really?' }),
   ],
-  ['what it does not read is not said', PRE, { ...rewritten({ command: 'ls' }), ...injected('a line') }, {}],
+  ['no fields that it ignores', PRE, { ...rewritten({ command: 'ls' }), ...injected('a line') }, {}],
   ['a line is injected beside a result', POST, injected('x'), specific('PostToolUse', { additionalContext: 'x' })],
   ['a result stays as it is', POST, { ...blocked, ...rewritten('***') }, {}],
   ['a turn ends', STOP, {}, {}],
@@ -56,7 +56,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     { decision: 'retry', reason: 'Again.' },
     { body: { decision: 'block', reason: 'Again.' } },
   ],
-])('%s', (_, body, said, reply) => {
+])('translates an answer: %s', (_, body, said, reply) => {
   expect(qwenGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 
@@ -71,7 +71,7 @@ test.each<[string, object, HookReply]>([
     PRE,
     specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: 'Nobody.' }),
   ],
-  ['what has happened has happened', POST, {}],
+  ['a finished tool continues', POST, {}],
   ['a turn ends', STOP, {}],
 ])('has the right reply if closed: %s', (_, body, reply) => {
   expect(qwenGuards.failClosedReply(body, 'Nobody.')).toStrictEqual(reply)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import { createQwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
+import { QwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { replayEvents } from '../replay-fixture.ts'
 
@@ -38,7 +38,7 @@ class Scene {
       this.waited += millis
       this.late[++times]?.()
     }
-    this.#inlet = createQwenAdapter({ place: { folders: [this.folder], uid: process.getuid?.() }, wait })
+    this.#inlet = new QwenAdapter({ place: { folders: [this.folder], uid: process.getuid?.() }, wait })
   }
 
   async hook(name: string, at: number, data: object = {}): Promise<string[]> {

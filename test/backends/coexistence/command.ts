@@ -6,7 +6,7 @@ const DOCTOR = ['node_modules/hookspan/dist/cli/main.js', 'doctor', '--json']
 
 /** Whoever instruments every Node of a machine by NODE_OPTIONS instruments our commands, too. */
 export function testCommand(scene: Scene): void {
-  test('that instruments every program does not see what the doctor asks', async () => {
+  test("hides the doctor's requests from a package that instruments every program", async () => {
     const { folder, around } = scene
     const args = ['--import', './loader.mjs', '--import', './start-host.mjs', ...DOCTOR]
     const backends = around.ours.map(({ url }, index) => `${index === 0 ? 'otlp' : 'phoenix'}=${url}`).join(',')

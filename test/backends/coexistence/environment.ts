@@ -8,7 +8,7 @@ const PROMPT = 'look it up'
 
 /** The application is configured by `OTEL_*` variables, which we read, too. */
 export function testEnvironment(scene: Scene): void {
-  describe('that is configured by variables', () => {
+  describe('a host configured by variables', () => {
     test('keeps its headers: they reach no backend of ours', async () => {
       const { folder, around } = scene
       const env = {
@@ -43,7 +43,7 @@ export function testEnvironment(scene: Scene): void {
       }
     })
 
-    test('and whose logger of OpenTelemetry takes everything, is told neither content nor keys of ours', async () => {
+    test('passes neither content nor keys of ours to a logger of OpenTelemetry that accepts everything', async () => {
       const { folder, around } = scene
       const backends = around.ours.map(({ url }, index) => ({
         type: 'otlp' as const,

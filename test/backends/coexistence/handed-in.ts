@@ -15,7 +15,7 @@ interface Metric {
 
 /** The plugin records through the providers of the application. */
 export function testHandedIn(scene: Scene): void {
-  describe('that hands its providers in', () => {
+  describe('a host that passes its providers in', () => {
     test('gets our spans and points among its own, with the end of the session', async () => {
       const { folder, around } = scene
       const seen = await around.play(folder, { isHandedIn: true })
@@ -34,7 +34,7 @@ export function testHandedIn(scene: Scene): void {
       expect(own.map(({ resource }) => resource['service.name'])).toEqual(['host', 'host', 'host'])
     })
 
-    test('gets what comes after it has registered, where it does so late', async () => {
+    test('gets later spans once it has registered, if it does so late', async () => {
       const { folder, around } = scene
       await around.play(folder, { isHandedIn: true, order: 'plugin first' })
       expectTurn(around)

@@ -10,7 +10,7 @@ const SERVER = 2
 
 /** Two OpenTelemetries in one process, each with backends of its own. */
 export function testSideBySide(scene: Scene): void {
-  describe.each(['esm', 'cjs'] as const)('in %s', modules => {
+  describe.each(['esm', 'cjs'] as const)('a host in %s', modules => {
     test.each(['host first', 'plugin first'] as const)('keeps its telemetry, and we keep ours: %s', async order => {
       const { line, folder, around } = scene
       const seen = await around.play(folder, { order, modules, isAuto: true })

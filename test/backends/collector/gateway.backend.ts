@@ -65,8 +65,8 @@ async function feed(config: PluginOptions = agent(), turns = home): Promise<stri
   return idsOf(spans)
 }
 
-describe('client certificates', () => {
-  test('traces and metrics of an agent that shows one are handed on', async () => {
+describe('a gateway', () => {
+  test('forwards traces and metrics of an agent that shows one', async () => {
     const spans = await feed(agent({ ...CLIENT_FIELDS, metrics: true }))
     expect(await arrived(spans)).toEqual(spans)
     await until(
@@ -82,7 +82,7 @@ describe('client certificates', () => {
       'one of a stranger',
       { ...CLIENT_FIELDS, client_certificate: tlsFile('stranger.pem'), client_key: tlsFile('stranger.key') },
     ],
-  ])('an agent that shows %s is not let in, which is said, and keeps what it has', async (_what, fields) => {
+  ])('rejects an agent that shows %s, which reports that and keeps its data', async (_what, fields) => {
     const lines: string[] = []
     const say = (line: string): number => lines.push(line)
     const diagnostics = { ...QUIET, warn: say, error: say }
@@ -100,7 +100,7 @@ describe('client certificates', () => {
   })
 })
 
-test('killed between its answer and its export, and started again: nothing is lost', async () => {
+test('loses nothing when killed between its answer and its export, and started again', async () => {
   store.behaviour = { kind: 'status', status: 503 }
   const spans = await feed()
   await store.until(() => sent().length >= spans.length)
@@ -111,7 +111,7 @@ test('killed between its answer and its export, and started again: nothing is lo
   expect(await arrived(spans, first)).toEqual(spans)
 })
 
-test('killed while the store has the request and has not answered: what it had is sent again, and nothing is lost', async () => {
+test('loses nothing when killed before the store has answered, and sends its queue again', async () => {
   store.behaviour = { kind: 'hanging' }
   const spans = await feed()
   await store.until(() => sent().length > 0)
@@ -122,7 +122,7 @@ test('killed while the store has the request and has not answered: what it had i
   expect(await arrived(spans, first)).toEqual(spans)
 })
 
-test('the store is down and comes back: each span once', async () => {
+test('delivers each span once when the store is down and returns', async () => {
   store.behaviour = { kind: 'status', status: 503 }
   const spans = await feed()
   await store.until(() => sent().length > 0)
@@ -132,7 +132,7 @@ test('the store is down and comes back: each span once', async () => {
   expect(await arrived(spans, refused)).toEqual(spans)
 })
 
-test('killed and started again while agents send: what it did not take, they send later, and nothing is lost', async () => {
+test('loses nothing when killed and started again while agents send: they send rejected data later', async () => {
   const homes = ['one', 'two', 'three'].map(name => join(home, name))
   const config = { ...agent(), span_batch_max_export_batch_size: 2, host: 'agent' }
   const plugins = homes.map(place =>
@@ -158,7 +158,7 @@ test('killed and started again while agents send: what it did not take, they sen
   expect([...new Set(await arrived(spans))].toSorted()).toEqual(spans)
 })
 
-test('a Jaeger behind it has the traces as they were drawn', async () => {
+test('delivers the traces as drawn to a Jaeger behind it', async () => {
   const jaeger = await startJaeger()
   const other = await startGateway(jaeger.otlpUrl, join(home, 'jaeger-queue'))
   try {

@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('a Jaeger behind the collector has the traces as they were drawn', async () => {
+test('delivers the traces as drawn to a Jaeger behind the collector', async () => {
   const backend: UserBackend = { type: 'otlp', endpoint: collector.otlpUrl, metrics: false }
   const fed = await feedWorkload({ home, config: { backends: [backend] }, scenarios: ['recordings', 'pi'] })
   const query = new JaegerQuery(jaeger.url)

@@ -51,7 +51,7 @@ function textOf(pairs: readonly Pair[] | undefined, name: string): string | unde
   return pairs?.find(({ key }) => key === name)?.value.stringValue
 }
 
-test.each(['none', 'gzip'] as const)('the event of a failed turn is handed on, compression %s', async compression => {
+test.each(['none', 'gzip'] as const)('forwards the event of a failed turn, compression %s', async compression => {
   logs.requests.length = 0
   store.requests.length = 0
   const lines: string[] = []

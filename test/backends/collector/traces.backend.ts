@@ -60,7 +60,7 @@ describe.each([
   { protocol: 'http/json', compression: 'gzip' },
   { protocol: 'http/json', compression: 'none' },
 ])('$protocol, compression $compression', fields => {
-  test('every span is handed on to both stores, none twice', async () => {
+  test('forwards every span to both stores, none twice', async () => {
     const fed = await feedWorkload({
       home,
       config: { host: HOST, ...configOf(fields) },
@@ -74,12 +74,12 @@ describe.each([
   })
 })
 
-test('the whole workload is handed on to both stores, none of it twice', async () => {
+test('forwards the whole workload to both stores, none of it twice', async () => {
   const fed = await feedWorkload({ home, config: { host: HOST, ...configOf({}) } })
   for (const sink of [jaeger, phoenix]) expect(ids(await arrived(sink, fed.spans.length))).toEqual(ids(fed.spans))
 })
 
-test('a path that it does not have: it is said, and nothing is handed on', async () => {
+test('reports an unknown path, and forwards nothing', async () => {
   const fields = { endpoint: `${collector.otlpUrl}/nowhere`, exact_endpoint: true }
   const feeding = feedWorkload({ home, config: { host: HOST, ...configOf(fields) }, scenarios: ['pi'] })
   await expect(feeding).rejects.toThrow(/404/)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => scene?.stop())
 
-test('the tags of each trace of the demo add up to the tokens of all its requests', async () => {
+test('has tags in each trace of the demo that add up to the tokens of all its requests', async () => {
   expect(traces.length).toBe(4)
   for (const { traceId, all } of traces) {
     const { spans } = await scene.query.pageTrace(traceId)
@@ -24,7 +24,7 @@ test('the tags of each trace of the demo add up to the tokens of all its request
   }
 })
 
-test('each root says its parts', async () => {
+test('has the parts on each root', async () => {
   for (const trace of traces) {
     const { spans } = await scene.query.pageTrace(trace.traceId)
     const root = spans.find(({ spanID }) => spanID === trace.root.spanId)

@@ -29,7 +29,7 @@ describe('hookspan doctor', () => {
     expect(spans.flat().map(({ name }) => name)).toEqual(['hookspan.doctor'])
   })
 
-  test('says so as JSON', async () => {
+  test('reports it as JSON', async () => {
     const args = ['doctor', '--json', '--backend', `jaeger=${scene.jaeger.otlpUrl}`]
     const { code, stdout } = await program.run(args)
     expect(code).toBe(0)

@@ -14,7 +14,7 @@ describe('the list of traces', () => {
 
   afterAll(() => scene?.stop())
 
-  test('tells programs apart by their service', async () => {
+  test('distinguishes programs by their service', async () => {
     const services = await eventually(
       () => scene.query.services(),
       found => found.length >= 3,

@@ -15,7 +15,7 @@ const idOf = ({ traceId, spanId }: Pick<FedSpan, 'traceId' | 'spanId'>): string 
 const byId = (spans: readonly FedSpan[]): Map<string, FedSpan> => new Map(spans.map(span => [idOf(span), span]))
 const traceIds = (spans: readonly FedSpan[]): string[] => [...new Set(spans.map(({ traceId }) => traceId))].toSorted()
 
-describe.each(WAYS)('what is sent as $protocol, compression $compression', way => {
+describe.each(WAYS)('the workload by $protocol, compression $compression', way => {
   let scene: Scene
   let fed: Fed
   let answered: readonly FedSpan[]
@@ -50,7 +50,7 @@ describe.each(WAYS)('what is sent as $protocol, compression $compression', way =
     }
   })
 
-  test('comes to the page with the same parents, times and marks', async () => {
+  test('shows the same parents, times and marks on the page', async () => {
     const sent = byId(fed.spans)
     let count = 0
     for (const traceId of traceIds(fed.spans)) {

@@ -46,7 +46,7 @@ async function recordTurn(endpoint: string, tools: number, options: PluginOption
 const readLog = (path: string): string => readFileSync(path, 'utf8')
 const linesWithSpans = (log: string): string[] => log.split('\n').filter(line => line.includes('"resourceSpans"'))
 
-test('a trace of a thousand spans is shown whole', async () => {
+test('shows a trace of a thousand spans whole', async () => {
   const { log, sent, warnings } = await recordTurn(scene.jaeger.otlpUrl, 999)
   expect(warnings).toEqual([])
   expect(sent).toMatchObject({ delivered: 1000, dropped: 0, retried: 0 })
@@ -61,7 +61,7 @@ test('a trace of a thousand spans is shown whole', async () => {
   expect(spans.filter(({ parentSpanId }) => parentSpanId === root?.spanId)).toHaveLength(999)
 })
 
-test('the same log sent again lies there twice, and is shown once', async () => {
+test('stores a log twice that is sent again, and shows it once', async () => {
   const { log } = await recordTurn(scene.jaeger.otlpUrl, 3)
   const [traceId = ''] = /(?<="traceId":")[0-9a-f]{32}/.exec(log) ?? []
   await eventually(
@@ -78,10 +78,10 @@ test('the same log sent again lies there twice, and is shown once', async () => 
   expect((await scene.query.pageTrace(traceId)).spans).toHaveLength(4)
 })
 
-describe('what Jaeger does not take', () => {
+describe('the API of Jaeger', () => {
   const line = JSON.stringify({ resourceSpans: [] })
 
-  test('another path, another method, another content type, a body that is none', async () => {
+  test('rejects another path, another method, another content type, an invalid body', async () => {
     expect((await post('/v1/trace', 'application/json', line)).status).toBe(404)
     expect((await post('/v1/metrics', 'application/json', '{"resourceMetrics":[]}')).status).toBe(404)
     expect((await fetch(`${scene.jaeger.otlpUrl}/v1/traces`)).status).toBe(405)
@@ -90,7 +90,7 @@ describe('what Jaeger does not take', () => {
     expect((await post('/v1/traces', 'application/json', '{')).status).toBe(400)
   })
 
-  test('a wrong path is one line that names it, and the trace stays in the log', async () => {
+  test('names a wrong path in one line, and keeps the trace in the log', async () => {
     const endpoint = `${scene.jaeger.otlpUrl}/v1/nowhere`
     const { warnings, sent, log } = await recordTurn(endpoint, 1, { exact_endpoint: true } as PluginOptions)
     expect(sent).toMatchObject({ delivered: 0 })
@@ -101,7 +101,7 @@ describe('what Jaeger does not take', () => {
   })
 })
 
-test('of two turns it has the one that is kept; the other one once it is sent by hand', async () => {
+test('has the kept one of two turns, and the other one once it is sent by hand', async () => {
   const backends = [{ type: 'jaeger', endpoint: scene.jaeger.otlpUrl }] as const
   const config: PluginOptions = { host: 'agent', backends, keep: { tools: ['deploy'] } }
   const plugin = createPluginIn(config, { env: {}, home: scene.home, isReplay: true })

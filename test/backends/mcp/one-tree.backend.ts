@@ -36,7 +36,7 @@ test.each([
   ['1.32', 'http'],
   ['2.4', 'stdio'],
   ['2.4', 'http'],
-])('two processes with the SDK %s over %s are one tree in Jaeger', async (line, transport) => {
+])('joins two processes with the SDK %s over %s in one tree in Jaeger', async (line, transport) => {
   const traceId = await run(['client.mjs', line.slice(0, 1), transport])
   const query = new JaegerQuery(jaeger.url)
   const spans = await eventually(

@@ -45,13 +45,13 @@ function attributesOf({ attributes }: MlflowSpan): Record<string, number> {
 }
 
 // What lies below a span with tokens it takes for a part of them, and a sub-agent lies below the request that called it.
-test('the total of a trace of the demo is that of all its requests but for what sub-agents used', () => {
+test('totals a trace of the demo to all its requests except those of sub-agents', () => {
   expect(traces.some(({ subagents }) => subagents > 0)).toBe(true)
   const expected = traces.map(({ traceId, all, subagents }) => [`tr-${traceId}`, all - subagents])
   expect(totals).toEqual(Object.fromEntries(expected))
 })
 
-test('its spans have the tokens of all requests, and its root says the parts', async () => {
+test('has the tokens of all requests on its spans, and the parts on its root', async () => {
   for (const trace of traces) {
     const spans = (await server.spans(`tr-${trace.traceId}`)).map(span => ({
       isRoot: !span.parent_span_id,

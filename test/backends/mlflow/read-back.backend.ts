@@ -100,7 +100,7 @@ describe.each(WAYS)('http/%s', (name, more, scenarios) => {
   })
 
   // What lies below a span with tokens it takes for a part of them: so are sub-agents, which a request has called.
-  test('totals the tokens of each trace but for those of sub-agents', () => {
+  test('totals the tokens of each trace except those of sub-agents', () => {
     for (const trace of traces) {
       const own = fed.spans.filter(span => `tr-${span.traceId}` === trace.trace_id && inputOf(span) > 0)
       const counted = own.filter(span => !ancestors(span, fed.spans).some(above => inputOf(above) > 0))
@@ -108,7 +108,7 @@ describe.each(WAYS)('http/%s', (name, more, scenarios) => {
     }
   })
 
-  test('groups the traces of a session, and shows what was asked and answered', () => {
+  test('groups the traces of a session, and shows question and answer', () => {
     const roots = fed.spans.filter(span => span.parentSpanId === undefined)
     for (const trace of traces) {
       const root = roots.find(span => `tr-${span.traceId}` === trace.trace_id)
@@ -118,7 +118,7 @@ describe.each(WAYS)('http/%s', (name, more, scenarios) => {
     expect(shown.length).toBeGreaterThan(traces.length / 2)
   })
 
-  test('finds a trace where we say that it can be asked for', async () => {
+  test('finds a trace at the documented address', async () => {
     const settings = {
       type: 'mlflow',
       name: 'mlflow',
@@ -140,7 +140,7 @@ describe('refuses', () => {
     ['another content type', '/v1/traces', { 'content-type': 'text/plain', 'x-mlflow-experiment-id': '0' }, 400],
     ['metrics', '/v1/metrics', { 'content-type': 'application/json', 'x-mlflow-experiment-id': '0' }, 404],
     ['another path', '/otel/v1/traces', { 'content-type': 'application/json', 'x-mlflow-experiment-id': '0' }, 404],
-  ])('%s', async (_what, path, headers, status) => {
+  ])('rejects %s', async (_what, path, headers, status) => {
     expect((await post(path, headers)).status).toBe(status)
   })
 })

@@ -46,7 +46,7 @@ async function tell(): Promise<void> {
   await plugin.shutdown()
 }
 
-test('what belongs to a turn is where Phoenix looks for it, also on what a child agent did', async () => {
+test("has turn metadata where Phoenix looks for it, also on a child agent's spans", async () => {
   await tell()
   await scene.settled(PROJECT, SPANS)
   const spans = await scene.query.spans(PROJECT)

@@ -50,7 +50,7 @@ async function onPage(project: string, name: string): Promise<PageSpan | undefin
 }
 
 describe('content', () => {
-  test('full: what was asked and answered stands on the turn, the loop, the request and the tool', async () => {
+  test('has question and answer on the turn, the loop, the request and the tool with full', async () => {
     const spans = await shown('full', { content_capture: 'full' })
     for (const prefix of ['agent', 'llm.', 'tool.']) {
       expect(String(named(spans, prefix)['output.value']), prefix).toBe(ANSWERED)
@@ -66,7 +66,7 @@ describe('content', () => {
     expect(llm.output_messages).toMatchObject([{ message: { role: 'assistant', content: ANSWERED } }])
   })
 
-  test('preview: on one line, and not on the request', async () => {
+  test('has one-line previews, and none on the request, with preview', async () => {
     const spans = await shown('preview', { content_capture: 'preview' })
     expect(named(spans, 'agent')['input.value']).toBe(ASKED)
     expect(named(spans, 'agent')['output.value']).toBe(ANSWERED.replace('\n', ' '))
@@ -74,7 +74,7 @@ describe('content', () => {
     expect(named(spans, 'api.')['input.value']).toBeUndefined()
   })
 
-  test('off: nothing of it is anywhere', async () => {
+  test('has no content anywhere with off', async () => {
     const spans = await shown('off', { content_capture: 'off' })
     const whole = JSON.stringify(spans)
     for (const part of ['300 kg', '请检查', '312 kg', 'закончено']) expect(whole).not.toContain(part)
@@ -82,7 +82,7 @@ describe('content', () => {
     expect(inputs.filter(value => value !== undefined)).toEqual([])
   })
 
-  test('100 000 characters arrive to the last', async () => {
+  test('receives 100 000 characters to the last', async () => {
     const spans = await shown('long', { content_capture: 'full', content_max_chars: 200_000 }, { asked: LONG })
     expect(named(spans, 'agent')['input.value']).toBe(LONG)
     expect(named(spans, 'llm.')['input.value']).toBe(LONG)
@@ -101,7 +101,7 @@ async function onlyNode(project: string, name: string): Promise<{ readonly attri
   return edge?.node ?? { attributes: '{}' }
 }
 
-test('what is sent a second time is not counted a second time', async () => {
+test('counts a span once that is sent twice', async () => {
   const config = { deterministic_ids: true, content_capture: 'off' } as const
   const at = Date.now() - 60_000
   // Another try of this test must not find what this one has left.

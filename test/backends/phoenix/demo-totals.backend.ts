@@ -18,18 +18,18 @@ beforeAll(async () => {
 
 afterAll(() => scene?.stop())
 
-test('each trace of the demo has the tokens of all its requests', async () => {
+test('has the tokens of all its requests in each trace of the demo', async () => {
   const shown = (await scene.query.traces(PROJECT)).map(trace => [trace.trace_id, trace.token_count_total])
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(traces.map(({ traceId, all }) => [traceId, all])))
 })
 
-test('so do the roots on its page, which add up what lies below them', async () => {
+test('has them on the roots of its page, which sum the spans below', async () => {
   const spans = await scene.query.pageSpans(PROJECT, 'parent_id is None')
   const shown = spans.map(span => [span.spanId, span.cumulativeTokenCountTotal])
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(traces.map(({ root, all }) => [root.spanId, all])))
 })
 
-test('the project has them all', async () => {
+test('has them all in the project', async () => {
   const { total } = fed.totals.overall.tokens
   const project = await eventually(
     () => scene.query.project(PROJECT),
@@ -39,7 +39,7 @@ test('the project has them all', async () => {
   expect(traces.reduce((sum, { all }) => sum + all, 0)).toBe(total)
 })
 
-test('each root says its parts', async () => {
+test('has the parts on each root', async () => {
   const spans = new Map((await scene.query.spans(PROJECT)).map(span => [span.context.span_id, span]))
   for (const trace of traces)
     expect(totalsSaid(spans.get(trace.root.spanId)?.attributes ?? {})).toEqual(totalsOnRoot(trace))

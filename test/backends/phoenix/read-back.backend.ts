@@ -25,8 +25,8 @@ function isEqual(span: StoredSpan, name: string, value: unknown): boolean {
   return span.attributes[name] === value
 }
 
-describe('the whole workload, asked back', () => {
-  test('each span and each trace is there once, in the project that is configured', async () => {
+describe('the whole workload, read back', () => {
+  test('has each span and each trace once, in the configured project', async () => {
     const project = await scene.query.project(PROJECT)
     expect(project.recordCount).toBe(fed.spans.length)
     expect(project.traceCount).toBe(new Set(fed.spans.map(({ traceId }) => traceId)).size)
@@ -36,7 +36,7 @@ describe('the whole workload, asked back', () => {
     expect((await scene.query.project('default')).recordCount).toBe(0)
   })
 
-  test('under its parent, with its name, status and what tells it from others', () => {
+  test('has its parents, names, statuses and distinguishing attributes', () => {
     const options = { kinds: false }
     const expected = treeText(
       fed.spans.map(span => inMillis(treeSpan(span))),
@@ -45,7 +45,7 @@ describe('the whole workload, asked back', () => {
     expect(treeText(stored.map(storedTree).map(inMillis), options)).toBe(expected)
   })
 
-  test('at its time, and as long as it was', () => {
+  test('has its times and durations', () => {
     const byId = new Map(fed.spans.map(span => [span.spanId, span]))
     const nanos = stored.map(storedTree).flatMap(({ spanId, startUnixNano, endUnixNano }) => {
       const span = byId.get(spanId)
@@ -56,7 +56,7 @@ describe('the whole workload, asked back', () => {
     expect(Math.max(...nanos.map(Math.abs))).toBeLessThanOrEqual(1000)
   })
 
-  test('with what it says of an error', () => {
+  test('has the data of errors', () => {
     const said = (spans: Iterable<readonly [string, string | undefined]>): Map<string, string | undefined> =>
       new Map([...spans].filter(([, message]) => (message ?? '') !== ''))
     const expected = said(fed.spans.map(({ spanId, status }) => [spanId, status.message]))
@@ -64,14 +64,14 @@ describe('the whole workload, asked back', () => {
     expect(said(stored.map(span => [span.context.span_id, span.status_message]))).toEqual(expected)
   })
 
-  test('of the kind that its page draws', () => {
+  test('has the kinds that the page draws', () => {
     const kinds = new Map(stored.map(({ context, span_kind }) => [context.span_id, span_kind]))
     const expected = fed.spans.map(span => [span.spanId, SPAN_KINDS[String(span.attributes['hermes.span.kind'])]])
     expect(kinds).toEqual(new Map(expected as [string, string][]))
     expect(new Set(kinds.values())).toEqual(new Set(['AGENT', 'CHAIN', 'GUARDRAIL', 'LLM', 'TOOL']))
   })
 
-  test('with every input that was fed, whatever the script', () => {
+  test('has every input that was fed, in any script', () => {
     const byId = new Map(stored.map(span => [span.context.span_id, span]))
     const wrong = fed.spans.filter(({ spanId, attributes }) => {
       const span = byId.get(spanId)
@@ -81,7 +81,7 @@ describe('the whole workload, asked back', () => {
     expect(fed.spans.filter(({ attributes }) => attributes['input.value'] !== undefined).length).toBeGreaterThan(1000)
   })
 
-  test('with every output that was fed; where a turn or a request had none, Phoenix shows the name of its model', () => {
+  test("has every output that was fed; without one, Phoenix shows the model's name", () => {
     const byId = new Map(fed.spans.map(span => [span.spanId, span]))
     const made: unknown[] = []
     for (const span of stored) {
@@ -94,7 +94,7 @@ describe('the whole workload, asked back', () => {
     expect([...keys].filter(key => !['id', 'model', 'finish_reasons'].includes(String(key)))).toEqual([])
   })
 
-  test('errors are found by the filter of its page, and say what happened', async () => {
+  test('finds errors by the filter of its page, with their data', async () => {
     const failed = fed.spans.filter(({ status }) => status.code === 'ERROR')
     const found = await scene.query.pageSpans(PROJECT, "status_code == 'ERROR'")
     expect(new Set(found.map(({ spanId }) => spanId))).toEqual(new Set(failed.map(({ spanId }) => spanId)))
@@ -107,7 +107,7 @@ describe('the whole workload, asked back', () => {
     expect(exceptions.length).toBeGreaterThan(0)
   })
 
-  test('the searches of our page about it find what they say', async () => {
+  test('finds the promised results by the searches of our page about it', async () => {
     const outcome = "attributes['hermes']['tool']['outcome'] == 'timeout'"
     const found = await scene.query.pageSpans(PROJECT, outcome)
     const expected = fed.spans.filter(({ attributes }) => attributes['hermes.tool.outcome'] === 'timeout')
@@ -121,7 +121,7 @@ describe('the whole workload, asked back', () => {
     expect(slow).toHaveLength(long.length)
   })
 
-  test('latencies that its page shows of turns are what was fed', async () => {
+  test('shows the fed latencies of turns on its page', async () => {
     const shown = new Map((await scene.query.pageSpans(PROJECT, 'parent_id is None')).map(span => [span.spanId, span]))
     const roots = fed.spans.filter(({ parentSpanId }) => parentSpanId === undefined)
     expect(shown.size).toBe(roots.length)
@@ -131,7 +131,7 @@ describe('the whole workload, asked back', () => {
   })
 
   // It has no place for them: the turns of a conversation are found by its session there.
-  test('links are taken and not kept', async () => {
+  test('accepts links and does not keep them', async () => {
     const linked = fed.spans.find(({ links }) => links.length > 0)
     expect(linked).toBeDefined()
     const { __type } = await scene.query.graphql<{ __type: { fields: readonly { name: string }[] } }>(

@@ -17,7 +17,7 @@ function backendsOf(endpoint: string, more: Backend): NonNullable<PluginOptions[
   return [{ type: 'phoenix', endpoint, ...more }] as unknown as NonNullable<PluginOptions['backends']>
 }
 
-describe('a Phoenix that everybody may write to', () => {
+describe('an open Phoenix', () => {
   let scene: Scene
   let program: Program
 
@@ -36,7 +36,7 @@ describe('a Phoenix that everybody may write to', () => {
     return recordTurn({ home: join(scene.home, project), config })
   }
 
-  test('it takes protobuf, plain and compressed', async () => {
+  test('accepts protobuf, plain and compressed', async () => {
     for (const compression of ['none', 'gzip']) {
       const { sent, warnings } = await record(compression, { compression })
       expect({ sent, warnings }).toEqual({ sent: { delivered: SPANS, spooled: 0, dropped: 0 }, warnings: [] })
@@ -44,7 +44,7 @@ describe('a Phoenix that everybody may write to', () => {
     }
   })
 
-  test('it answers JSON with 415; who asks for JSON is told so in one line and gets protobuf', async () => {
+  test('answers JSON with 415; a request for JSON gets one line and protobuf', async () => {
     const answer = await fetch(`${scene.phoenix.url}/v1/traces`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -58,12 +58,12 @@ describe('a Phoenix that everybody may write to', () => {
     expect(await scene.settled('json', SPANS)).toBe(SPANS)
   })
 
-  test('its metrics address is none', async () => {
+  test('has no path for metrics', async () => {
     const answer = await fetch(`${scene.phoenix.url}/v1/metrics`, { method: 'POST', body: '' })
     expect([404, 405]).toContain(answer.status)
   })
 
-  test('a wrong path is one line that names it, and the trace is kept', async () => {
+  test('causes one line for a wrong path, and the trace is kept', async () => {
     const endpoint = `${scene.phoenix.url}/v1/nowhere`
     const { sent, warnings } = await record('nowhere', { exact_endpoint: true }, endpoint)
     expect(sent).toEqual({ delivered: 0, spooled: SPANS, dropped: 0 })
@@ -73,13 +73,13 @@ describe('a Phoenix that everybody may write to', () => {
     )
   })
 
-  test('without a project name traces are filed under `default`', async () => {
+  test('files traces under `default` without a project name', async () => {
     const home = join(scene.home, 'unnamed')
     await recordTurn({ home, config: { backends: backendsOf(scene.phoenix.url, {}) } })
     expect(await scene.settled('default', SPANS)).toBe(SPANS)
   })
 
-  test('hookspan doctor delivers its span and reads it back, from the project that is configured', async () => {
+  test('receives a span of hookspan doctor, which reads it back from the configured project', async () => {
     const env = { HOOKSPAN_PROJECT_NAME: 'größe & co' }
     const args = ['doctor', '--wait', '30000', '--backend', `phoenix=${scene.phoenix.url}`]
     const { code, stdout, stderr } = await program.run(args, { env })
@@ -90,7 +90,7 @@ describe('a Phoenix that everybody may write to', () => {
   })
 })
 
-describe('a Phoenix that asks who one is', () => {
+describe('a Phoenix with authentication', () => {
   let scene: Scene
   let program: Program
   let apiKey: string
@@ -114,7 +114,7 @@ describe('a Phoenix that asks who one is', () => {
     return recordTurn({ home: join(scene.home, project), config })
   }
 
-  test('takes what comes with its key', async () => {
+  test('accepts data with its key', async () => {
     const { sent, warnings } = await record('key', { api_key: apiKey })
     expect({ sent, warnings }).toEqual({ sent: { delivered: SPANS, spooled: 0, dropped: 0 }, warnings: [] })
     const query = new PhoenixQuery(scene.phoenix.url, apiKey)
@@ -125,7 +125,7 @@ describe('a Phoenix that asks who one is', () => {
     expect(spans).toHaveLength(SPANS)
   })
 
-  test('refuses what comes with a wrong key or none: one line, and the trace is kept', async () => {
+  test('rejects data with a wrong key or none: one line, and the trace is kept', async () => {
     for (const [project, more] of [
       ['wrong', { api_key: 'eyJhbGciOiJIUzI1NiJ9.wrong.key' }],
       ['none', {}],
@@ -146,7 +146,7 @@ describe('a Phoenix that asks who one is', () => {
     return program.run(['doctor', '--wait', '30000'], { env })
   }
 
-  test('hookspan doctor reads its span back with the key, and says what is wrong without', async () => {
+  test('returns its span to hookspan doctor with the key, which reports the fault without it', async () => {
     const config = `backends:\n  - type: phoenix\n    endpoint: ${scene.phoenix.url}\n    api_key_env: PHOENIX_KEY\n`
     writeFileSync(join(program.home, 'config.yaml'), config)
     const right = await doctor(apiKey)

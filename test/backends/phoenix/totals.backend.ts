@@ -62,7 +62,7 @@ function whole({ input, output, total }: Tokens): object {
   return { input, output, total }
 }
 
-test('a request costs what Phoenix comes to, too, wherever the list has its price', () => {
+test('computes the same cost of a request as Phoenix if the list has its price', () => {
   const theirs = new Map(requests.map(({ spanId, costSummary }) => [spanId, costSummary?.total.cost]))
   const priced = fed.spans.filter(({ attributes }) => attributes['hermes.cost.source'] === 'list')
   const models = new Set(priced.map(({ attributes }) => attributes['llm.model_name']))
@@ -76,12 +76,12 @@ test('a request costs what Phoenix comes to, too, wherever the list has its pric
 })
 
 describe('tokens, counted from the hook records alone', () => {
-  test('of the project', () => {
+  test('equals those of the project', () => {
     const { tokenCountPrompt: prompt, tokenCountCompletion: completion, tokenCountTotal: total } = project
     expect(tokensOf({ prompt, completion, total })).toEqual(whole(fed.totals.overall.tokens))
   })
 
-  test('of every request that its page counts, and of what was cached', () => {
+  test('equals those of every request on its page, and the cached ones', () => {
     const sum = (countOf: (span: PageSpan) => number | null): number =>
       requests.reduce((total, span) => total + (countOf(span) ?? 0), 0)
     const { input, output, total, cacheRead, cacheWrite } = fed.totals.overall.tokens
@@ -94,7 +94,7 @@ describe('tokens, counted from the hook records alone', () => {
     }).toEqual({ input, output, total, cacheRead, cacheWrite })
   })
 
-  test('of every trace', async () => {
+  test('equals those of every trace', async () => {
     const shown = (await scene.query.traces(PROJECT)).map(
       ({ trace_id, token_count_prompt: prompt, token_count_completion: completion, token_count_total: total }) =>
         [trace_id, tokensOf({ prompt, completion, total })] as const,
@@ -103,7 +103,7 @@ describe('tokens, counted from the hook records alone', () => {
     expect(new Map(shown)).toEqual(new Map(expected))
   })
 
-  test('of every session, and each token in one of them', () => {
+  test('equals those of every session, and each token in one of them', () => {
     const byTrace = tokensByTrace(fed)
     const expected = [...rootsBySession(fed)].map(([session, roots]) => {
       const tokens = roots.map(({ traceId }) => byTrace.get(traceId) ?? NO_TOKENS)
@@ -119,8 +119,8 @@ describe('tokens, counted from the hook records alone', () => {
   })
 })
 
-describe('sessions', () => {
-  test('hold the turns of a conversation, and each turn is in one of them', () => {
+describe('a session', () => {
+  test('has the turns of a conversation, and each turn is in one of them', () => {
     const shown = [...sessions].map(([id, { numTraces }]) => [id, numTraces] as const)
     const expected = [...rootsBySession(fed)].map(([id, roots]) => [id, roots.length] as const)
     expect(new Map(shown)).toEqual(new Map(expected))
@@ -129,7 +129,7 @@ describe('sessions', () => {
     expect(filed).toBe(project.traceCount)
   })
 
-  test('begin with what was asked first and end with what was answered last', () => {
+  test('begins with the first prompt and ends with the last answer', () => {
     for (const [id, roots] of rootsBySession(fed)) {
       const asked = roots[0]?.attributes['input.value']
       const answered = roots.at(-1)?.attributes['output.value']
@@ -140,8 +140,8 @@ describe('sessions', () => {
   })
 })
 
-describe('costs, by its own prices', () => {
-  test('of each request, and each counted once', () => {
+describe('the cost, by its own prices', () => {
+  test('is counted once for each request', () => {
     const byId = new Map(requests.map(span => [span.spanId, span]))
     const known = fed.spans.flatMap(span => {
       const price = priceOf(prices, span.attributes['llm.model_name'])
@@ -163,11 +163,11 @@ describe('costs, by its own prices', () => {
     expect(ofSessions).toBeCloseTo(sum, DIGITS)
   })
 
-  test('for all tokens of requests whose model is known by name', () => {
+  test('covers all tokens of requests whose model is known by name', () => {
     expect(project.costSummary.total.tokens).toBe(pricedTokens())
   })
 
-  test('none for a model that it has no price of', () => {
+  test('is absent for a model without a price there', () => {
     const ids = new Set(
       fed.spans.filter(span => span.attributes['llm.model_name'] === 'qwen3-coder-30b').map(span => span.spanId),
     )

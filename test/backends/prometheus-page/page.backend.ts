@@ -47,7 +47,7 @@ test.each([
     picture: 'metrics-tools',
     values: () => Object.keys(fed.totals.overall.toolsByOutcome),
   },
-])('a graph on its page shows $name by $by', async ({ by, name, picture, values }) => {
+])('shows $name by $by as a graph on its page', async ({ by, name, picture, values }) => {
   const expr = `sum by (${by}) (rate(${name}[30s])) * 60`
   const panel = { 'g0.expr': expr, 'g0.tab': 'graph', 'g0.range_input': RANGE, 'g0.display_mode': 'stacked' }
   await page.goto(`${open.prometheus.url}/query?${new URLSearchParams(panel)}`)
@@ -64,7 +64,7 @@ function modelsWithInput(): string[] {
   return [...new Set(used.map(({ model }) => model))]
 }
 
-test('its page shows our alerts, and that turns have timed out', async () => {
+test('shows our alerts, and the alert about timed-out turns', async () => {
   const rules = yaml<{ groups: { rules: { alert: string }[] }[] }>('observability/rules.yml')
   await page.goto(`${open.prometheus.url}/alerts`)
   for (const { alert } of rules.groups.flatMap(group => group.rules)) {

@@ -56,7 +56,7 @@ async function firing(): Promise<string[]> {
   return alerts.map(({ metric }) => `${metric['job']}: ${metric['alertname']}`)
 }
 
-test('every alert fires for the agent that it is about, and for no other', async () => {
+test('fires every alert for the agent that it is about, and for no other', async () => {
   const wanted = SCENES.flatMap(({ host, alerts }) => alerts.map(alert => `${host}: ${alert}`)).toSorted()
   const seen = new Set<string>()
   const deadlineAt = Date.now() + DEADLINE_MILLIS
@@ -69,7 +69,7 @@ test('every alert fires for the agent that it is about, and for no other', async
   expect([...seen].toSorted()).toEqual(wanted)
 })
 
-test('there is an agent for every alert, and every rule could be evaluated', async () => {
+test('has an agent for every alert, and evaluates every rule', async () => {
   const rules = yaml<{ groups: { rules: { alert: string }[] }[] }>('observability/rules.yml')
   const names = rules.groups.flatMap(group => group.rules.map(({ alert }) => alert))
   expect(SCENES.flatMap(({ alerts }) => alerts).toSorted()).toEqual(names.toSorted())

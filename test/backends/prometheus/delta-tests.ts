@@ -27,6 +27,6 @@ export function testDelta(way: Exclude<Way, 'scraped'>): void {
       rmSync(home, { recursive: true, force: true })
     })
 
-    test('every series adds up to what was fed', () => expectSeries(open, fed))
+    test('adds up to the fed values in every series', () => expectSeries(open, fed))
   })
 }

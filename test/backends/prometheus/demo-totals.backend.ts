@@ -29,7 +29,7 @@ describe.each(['scraped', 'pushed'] as const)('metrics that are %s', way => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  test('come to what the turns of the demo used, and to each part of it', async () => {
+  test("has the totals of the demo's turns, and of each part", async () => {
     const traces = demoTraces(fed)
     const sum = (part: 'all' | 'own' | 'subagents' | 'sideCalls'): number =>
       traces.reduce((tokens, trace) => tokens + trace[part], 0)

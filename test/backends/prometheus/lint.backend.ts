@@ -22,11 +22,11 @@ function file(name: string): string {
   return fileURLToPath(new URL(`../../../observability/${name}`, import.meta.url))
 }
 
-test('it is the version of the compose file', () => {
+test('has the version of the compose file', () => {
   expect(compose.services['prometheus']?.image).toBe(`prom/prometheus:v${installed('prometheus').version}`)
 })
 
-test('promtool has nothing to complain of in what our endpoint serves', async () => {
+test("accepts our endpoint's response in promtool without a complaint", async () => {
   const [port = 0] = await freePorts(1)
   const config = { prometheus: { host: '127.0.0.1', port }, backends: [] }
   const fed = await feedWorkload({ home, config, keepOpen: true })
@@ -37,14 +37,14 @@ test('promtool has nothing to complain of in what our endpoint serves', async ()
   expect(await promtool(['check', 'metrics'], metrics)).toEqual({ code: 0, output: '' })
 })
 
-test('our alerts are rules, and say what their cases say', async () => {
+test('accepts our alerts as rules, with the results of their cases', async () => {
   const checked = await promtool(['check', 'rules', file('rules.yml')])
   expect(checked).toEqual({ code: 0, output: expect.stringContaining('SUCCESS') })
   const tested = await promtool(['test', 'rules', file('rules.test.yml')])
   expect(tested).toEqual({ code: 0, output: expect.stringContaining('SUCCESS') })
 })
 
-test('the configuration is one, all of it', async () => {
+test('accepts the whole configuration', async () => {
   const config = join(home, 'prometheus.yml')
   // In the container the rules lie elsewhere.
   writeFileSync(config, stringify({ ...parse(text('observability/prometheus.yml')), rule_files: [file('rules.yml')] }))

@@ -37,7 +37,7 @@ export function testShortLived(way: Exclude<Way, 'scraped'>): void {
       rmSync(home, { recursive: true, force: true })
     })
 
-    test('all of them are counted', async () => {
+    test('counts all of them', async () => {
       await until(
         () => total(open.prometheus, 'hermes_tokens_input_total'),
         sum => (sum === PROCESSES * TOKENS ? undefined : sum),
@@ -46,7 +46,7 @@ export function testShortLived(way: Exclude<Way, 'scraped'>): void {
       expect(await total(open.prometheus, 'hermes_sessions_total{final_status="completed"}')).toBe(PROCESSES)
     })
 
-    test('an increase shows them, though each is one sample', async () => {
+    test('shows them as an increase, though each is one sample', async () => {
       const increase = await until(
         () => open.prometheus.query('sum by (instance) (increase(hermes_tokens_input_total[5m]))'),
         found => (found.length === PROCESSES && found.every(({ value }) => Number(value[1]) > 0) ? undefined : found),

@@ -52,15 +52,15 @@ export function testWay(way: Way): void {
       rmSync(home, { recursive: true, force: true })
     })
 
-    test('every instrument is there, by the name that the documentation gives it', async () => {
+    test('has every instrument by its documented name', async () => {
       const names = await open.prometheus.get<readonly string[]>('label/__name__/values')
       const wanted = KEYS.flatMap(key => ofInstrument(key, open.path)).map(({ name }) => name)
       expect(wanted.filter(name => !names.includes(name))).toEqual([])
     })
 
-    test('every series has the value that was fed, and there is no other', () => expectSeries(open, fed))
+    test('has every fed value as a series, and no other', () => expectSeries(open, fed))
 
-    test('sums are those of the hook records, to the token and to the call', async () => {
+    test('has the sums of the hook records, to the token and to the call', async () => {
       const { overall, byModel } = fed.totals
       const by = (label: string, name: string): Promise<object> => totalsBy(open.prometheus, label, name)
       expect(await by('', 'hookspan_hooks_total')).toEqual({ '': fed.records.length })
@@ -76,7 +76,7 @@ export function testWay(way: Way): void {
       })
     })
 
-    test('a histogram ends with a bucket that holds everything', async () => {
+    test('has a last bucket for everything in a histogram', async () => {
       const all = await open.prometheus.query('{__name__=~"(hermes|gen_ai)_.+_bucket", le="+Inf"}')
       const counts = await open.prometheus.query('{__name__=~"(hermes|gen_ai)_.+_count"}')
       expect(all.length).toBeGreaterThan(0)
@@ -85,7 +85,7 @@ export function testWay(way: Way): void {
 
     // Prometheus keeps it for targets that it scrapes, not for what is pushed.
     if (way !== 'pushed')
-      test('every instrument has its type and its help', async () => {
+      test('has type and help of every instrument', async () => {
         const metadata = await open.prometheus.get<Record<string, { type: string; help: string }[]>>('metadata')
         const told = KEYS.map(key => {
           const [first] = ofInstrument(key, open.path)
@@ -100,13 +100,13 @@ export function testWay(way: Way): void {
         expect(told).toEqual(wanted)
       })
 
-    test('the dashboard finds its services', async () => {
+    test('has the services that the dashboard finds', async () => {
       const { metric, label } = serviceVariable()
       const values = await open.prometheus.get<string[]>(`label/${label}/values`, { 'match[]': metric })
       expect(values).toEqual([open.job(HOST)])
     })
 
-    test.each(panelQueries())('the panel $row: $title has data ($expr)', async ({ expr, instant }) => {
+    test.each(panelQueries())('has data for the panel $row: $title ($expr)', async ({ expr, instant }) => {
       const query = filledIn(expr, RANGE_SECONDS)
       const end = Math.ceil(Date.now() / 1000)
       const values = instant

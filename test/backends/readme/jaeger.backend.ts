@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('what README.md says of Jaeger shows a turn with its retry, its tools and its sub-agent', async () => {
+test("shows a turn with its retry, its tools and its sub-agent by README.md's commands for Jaeger", async () => {
   const [command = '', ...others] = typedAfterStart('jaeger')
   expect(others).toEqual([])
   expect(await type(command, home)).toContain('jaeger got 41 spans')

@@ -53,8 +53,8 @@ afterAll(async () => {
 
 const attribute = (span: StoredSpan | undefined, name: string): string => String(span?.attributes[name] ?? '')
 
-describe('what README.md says of Phoenix', () => {
-  test('stores what was asked and answered on every turn, request and tool', () => {
+describe("README.md's commands for Phoenix", () => {
+  test('stores question and answer on every turn, request and tool', () => {
     expect(spans).toHaveLength(SPANS)
     const named = (prefix: string): StoredSpan[] =>
       spans.filter(({ name, status_code: status }) => name.startsWith(prefix) && status !== 'ERROR')

@@ -82,7 +82,7 @@ afterAll(() => {
 
 const byId = (one: { spanId: string }, other: { spanId: string }): number => one.spanId.localeCompare(other.spanId)
 
-test('the definitions of OTLP find no fault in what the workload sends', () => {
+test('finds no fault in the workload by the definitions of OTLP', () => {
   expect(decoded.faults).toEqual([])
 })
 
@@ -108,7 +108,7 @@ describe.each(['json', 'protobuf'] as const)('http/%s', protocol => {
   })
 })
 
-test('both protocols carry the same, byte for byte, once they are read', () => {
+test('carries the same in both protocols, byte for byte, once decoded', () => {
   const [json, protobuf] = [decoded.json, decoded.protobuf].map(({ spans }) =>
     spans.map(({ spanId, digest }) => ({ spanId, digest })).sort(byId),
   )

@@ -72,7 +72,7 @@ function expectMetrics(server: VendorServer, temporality: 'delta' | 'cumulative'
   ])
 }
 
-test('every type that is sent to over HTTP has its vendor here, and its default endpoint', () => {
+test('has a vendor and a default endpoint for every type of HTTP', () => {
   const sent = BACKEND_TYPES.filter(type => BACKENDS[type].transport === 'http')
   expect([...TYPES].sort()).toEqual(sent.sort())
   expect(new Set(REGIONS.map(([type]) => type))).toEqual(new Set(TYPES))
@@ -82,7 +82,7 @@ describe.each(TYPES)('%s', type => {
   const vendor = VENDORS[type]
   const encodings: Encoding[] = vendor.json === 200 ? ['http/protobuf', 'http/json'] : ['http/protobuf']
 
-  test('takes what is sent without any preference', async () => {
+  test('accepts data without any preference', async () => {
     const server = await startVendor(vendor)
     expect(await send(configured(type, server))).toEqual([])
     expect(server.refused).toEqual([])
@@ -94,7 +94,7 @@ describe.each(TYPES)('%s', type => {
   })
 
   for (const protocol of encodings) {
-    test.each(COMPRESSIONS)(`takes ${protocol}, compression %s`, async compression => {
+    test.each(COMPRESSIONS)(`accepts ${protocol}, compression %s`, async compression => {
       const server = await startVendor(vendor)
       expect(await send(configured(type, server, { protocol, compression }))).toEqual([])
       expect(server.refused).toEqual([])
@@ -104,7 +104,7 @@ describe.each(TYPES)('%s', type => {
     })
   }
 
-  test('says a wrong path, which it answers with 404', async () => {
+  test('reports a wrong path, which it answers with 404', async () => {
     const server = await startVendor(vendor)
     const settings = { ...configured(type, server), endpoint: `${server.origin}/elsewhere` }
     // One cause, one line, whichever signal finds it first.
@@ -115,7 +115,7 @@ describe.each(TYPES)('%s', type => {
   })
 })
 
-test.each(TYPES)('%s is sent logs where its vendor takes them and somebody wants them', async type => {
+test.each(TYPES)('sends logs to %s if its vendor accepts them and they are configured', async type => {
   const server = await startVendor(VENDORS[type])
   const said = await send(configured(type, server, { logs: true }))
   const isTaken = VENDORS[type].logs === true
@@ -133,7 +133,7 @@ describe.each(LOCKED)('%s with a wrong %s', (type, option, status) => {
   const vendor = VENDORS[type]
   const wrongValue = option === 'dsn' ? 'https://other@api.uptrace.dev?grpc=4317' : 'wrong'
 
-  test(`is answered ${status}, which is said with the key to set and without the key itself`, async () => {
+  test(`reports an answer ${status}, with the key to set and without the key itself`, async () => {
     const server = await startVendor(vendor)
     const said = await send(configured(type, server, { options: { ...vendor.options, [option]: wrongValue } }))
     expect(server.taken).toEqual([])
@@ -143,7 +143,7 @@ describe.each(LOCKED)('%s with a wrong %s', (type, option, status) => {
   })
 })
 
-describe.each(TYPES.filter(type => [400, 415].includes(VENDORS[type].json ?? 0)))('%s takes no JSON', type => {
+describe.each(TYPES.filter(type => [400, 415].includes(VENDORS[type].json ?? 0)))('no JSON for %s', type => {
   const vendor = VENDORS[type]
 
   test(`answers it ${vendor.json}`, async () => {
@@ -153,7 +153,7 @@ describe.each(TYPES.filter(type => [400, 415].includes(VENDORS[type].json ?? 0))
     expect(status).toBe(vendor.json)
   })
 
-  test('is sent protobuf even when told otherwise, and that is said', async () => {
+  test('receives protobuf even if configured otherwise, with a line', async () => {
     const server = await startVendor(vendor)
     const said = await send(configured(type, server, { protocol: 'http/json' }))
     expect(said).toEqual([`backend ${type}: ${type} takes http/protobuf only; protocol: http/json is ignored`])
@@ -161,7 +161,7 @@ describe.each(TYPES.filter(type => [400, 415].includes(VENDORS[type].json ?? 0))
   })
 })
 
-test.each(REGIONS)('%s %o: traces go to %s', (type, options, url) => {
+test.each(REGIONS)('sends traces for %s %o to %s', (type, options, url) => {
   const planned = planBackend(backend(type, undefined, { options: { ...VENDORS[type].options, ...options } }))
   if (url === undefined) {
     expect(planned).toEqual({
@@ -171,26 +171,29 @@ test.each(REGIONS)('%s %o: traces go to %s', (type, options, url) => {
   } else expect(planned.ok && planned.plan.urls.traces).toBe(url)
 })
 
-test.each(TYPES.filter(type => VENDORS[type].path !== ''))('%s takes the full URL of the traces, too', async type => {
-  const server = await startVendor(VENDORS[type])
-  expect(await send({ ...configured(type, server), endpoint: `${server.endpoint}/v1/traces` })).toEqual([])
-  expectTrace(server)
-})
+test.each(TYPES.filter(type => VENDORS[type].path !== ''))(
+  'accepts the full URL of the traces for %s, too',
+  async type => {
+    const server = await startVendor(VENDORS[type])
+    expect(await send({ ...configured(type, server), endpoint: `${server.endpoint}/v1/traces` })).toEqual([])
+    expectTrace(server)
+  },
+)
 
-test('the secret token of an Elastic APM server is sent as a bearer', async () => {
+test('sends the secret token of an Elastic APM server as a bearer', async () => {
   const vendor = { ...VENDORS.elastic, options: { secret_token: 't' }, headers: { authorization: 'Bearer t' } }
   const server = await startVendor(vendor)
   expect(await send(backend('elastic', server.endpoint, { options: vendor.options }))).toEqual([])
   expectTrace(server)
 })
 
-test('Datadog takes metrics only as deltas, where they are switched on', async () => {
+test('sends metrics to Datadog only as deltas, if they are switched on', async () => {
   const server = await startVendor({ ...VENDORS.datadog, metrics: 'delta' })
   expect(await send(configured('datadog', server, { metrics: true }))).toEqual([])
   expectMetrics(server, 'delta')
 })
 
-test('what takes no metrics says so with 404, and then it is said how to switch them off', async () => {
+test('advises to switch metrics off at a 404', async () => {
   const server = await startVendor(VENDORS.jaeger)
   const said = await send(configured('jaeger', server, { metrics: true }))
   expect(said).toEqual([expect.stringMatching(/\/v1\/metrics answered 404.*metrics: false/)])

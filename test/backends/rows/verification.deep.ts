@@ -36,7 +36,7 @@ function suiteOf(place: string): string {
   return place.replace('test/backends/', '')
 }
 
-test('the table has each signal of each type', () => {
+test('has a row for each signal of each type', () => {
   const sent = Object.entries(BACKENDS).flatMap(([type, row]) => [
     ...(row.traces ? [`${type} traces`] : []),
     ...(row.metrics ? [`${type} metrics`] : []),
@@ -46,7 +46,7 @@ test('the table has each signal of each type', () => {
 })
 
 test.each(table.filter(({ how }) => how === 'real server'))(
-  '$type, $signal: $place asks $against',
+  'covers $type, $signal: $place asks $against',
   ({ against, place }) => {
     const suite = suiteOf(place)
     const servers = BACKEND_SUITES[suite] ?? []
@@ -56,7 +56,7 @@ test.each(table.filter(({ how }) => how === 'real server'))(
   },
 )
 
-test.each(table.filter(({ how }) => how === 'contract'))('$type, $signal: what it says has a contract', row => {
+test.each(table.filter(({ how }) => how === 'contract'))('covers $type, $signal by a contract of the vendor', row => {
   const vendor = VENDORS[row.type as keyof typeof VENDORS]
   expect(row.place).toBe('test/backends/rows')
   if (row.signal === 'metrics') expect(vendor.metrics).toBeDefined()
@@ -66,16 +66,16 @@ test.each(table.filter(({ how }) => how === 'contract'))('$type, $signal: what i
   expect(vendor.source.toLowerCase()).toContain(page.toLowerCase())
 })
 
-test.each(table.filter(({ how }) => how === 'shape'))('$type, $signal: $place reads what was written', row => {
+test.each(table.filter(({ how }) => how === 'shape'))('covers $type, $signal: $place reads the written data', row => {
   expect(exists(row.place)).toBe(true)
   expect(backendRow(row.type)?.transport).not.toBe('http')
 })
 
-test('nothing is verified in a way that is not explained', () => {
+test('explains every kind of verification', () => {
   const explained = [...PAGE.matchAll(/^- \*\*([a-z ]+)\*\*:/gm)].map(([, how]) => how)
   expect([...new Set(table.map(({ how }) => how))].sort()).toEqual(explained.sort())
 })
 
-test('the definitions that read the bodies are said in the version that is installed', () => {
+test('states the installed version of the definitions that read the bodies', () => {
   expect(PAGE).toContain(`\`opentelemetry-proto\` ${BACKEND_SERVERS['otlp-proto']?.version}`)
 })

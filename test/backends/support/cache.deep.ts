@@ -36,7 +36,7 @@ async function fill(folder: string): Promise<Record<string, string>> {
 
 const made = (name: string): Promise<Record<string, string>> => cache.once(name, fill)
 
-test('a folder is filled once, and what was said of it is remembered', async () => {
+test('fills a folder once, and remembers its description', async () => {
   filled = 0
   const first = await made('a@1')
   expect(first).toEqual({ program: join(cache.CACHE, 'a@1', 'program'), note: 'built' })
@@ -44,14 +44,14 @@ test('a folder is filled once, and what was said of it is remembered', async () 
   expect(filled).toBe(1)
 })
 
-test('two at once fill it once', async () => {
+test('fills it once for two at once', async () => {
   filled = 0
   const [one, other] = await Promise.all([made('b@1'), made('b@1')])
   expect(one).toEqual(other)
   expect(filled).toBe(1)
 })
 
-test('one that was interrupted is made anew, the lock of the dead notwithstanding', async () => {
+test("builds an interrupted one anew, in spite of the dead process's lock", async () => {
   filled = 0
   mkdirSync(join(cache.CACHE, 'c@1'), { recursive: true })
   writeFileSync(join(cache.CACHE, 'c@1', 'half'), '')
@@ -61,7 +61,7 @@ test('one that was interrupted is made anew, the lock of the dead notwithstandin
   expect(filled).toBe(1)
 })
 
-test('one whose program is gone is made anew', async () => {
+test('builds one anew whose program is gone', async () => {
   filled = 0
   const { program = '' } = await made('d@1')
   rmSync(program)
@@ -69,7 +69,7 @@ test('one whose program is gone is made anew', async () => {
   expect(filled).toBe(2)
 })
 
-test('one that was made of something else is made anew', async () => {
+test('builds one anew that has other sources', async () => {
   filled = 0
   await cache.once('f@1', fill, { parts: ['x'] })
   await cache.once('f@1', fill, { parts: ['x'] })
@@ -78,7 +78,7 @@ test('one that was made of something else is made anew', async () => {
   expect(filled).toBe(2)
 })
 
-test('a failure is no folder', async () => {
+test('leaves no folder after a failure', async () => {
   filled = 0
   await expect(cache.once('e@1', () => Promise.reject(new Error('no network')))).rejects.toThrow('no network')
   await made('e@1')

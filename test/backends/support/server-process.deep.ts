@@ -36,19 +36,19 @@ describe('a server of the backend tests', () => {
     await server.stop()
   })
 
-  test('that ends at once is told with what it has said', async () => {
+  test('is reported with its output if it ends at once', async () => {
     const ending = start(() => "console.error('port is taken'); process.exitCode = 3")
     await expect(ending).rejects.toThrow(/ended before it was ready[\s\S]*port is taken/)
   })
 
-  test('that does not exist is told, too', async () => {
+  test('is reported if it does not exist', async () => {
     const readyUrl = 'http://127.0.0.1:1/'
     await expect(startServer({ program: '/nowhere/server', readyUrl })).rejects.toThrow(
       /\/nowhere\/server[\s\S]*ENOENT/,
     )
   })
 
-  test('that never gets ready is ended', async () => {
+  test('is ended if it never gets ready', async () => {
     const started = start(() => "console.log('pid', process.pid); setInterval(() => 0, 1000)", { timeoutMillis: 1_500 })
     const error: Error = await started.then(
       () => new Error('it was ready'),
@@ -58,7 +58,7 @@ describe('a server of the backend tests', () => {
     expect(isAlive(Number(/pid (\d+)/.exec(error.message)?.[1]))).toBe(false)
   })
 
-  test('that will not end is ended all the same', async () => {
+  test('is ended even if it resists', async () => {
     const server = await start(port => serving(port, "process.on('SIGTERM', () => console.log('no'))"), {
       graceMillis: 500,
     })
@@ -67,7 +67,7 @@ describe('a server of the backend tests', () => {
   })
 })
 
-test('free ports are different ones', async () => {
+test('has free ports of its own', async () => {
   const ports = await freePorts(8)
   expect(new Set(ports).size).toBe(8)
 })

@@ -193,8 +193,8 @@ async function openTurn(traceId: string, query = ''): Promise<void> {
   await tree().waitFor()
 }
 
-describe('who is let in', () => {
-  test('the token leaves the address, and stays with the tab', async () => {
+describe('access', () => {
+  test('removes the token from the address, and keeps it for the tab', async () => {
     await page.goto(viewer.url)
     await page.getByRole('heading', { name: 'Running now' }).waitFor()
     expect(page.url()).toBe(`${viewer.origin}/`)
@@ -202,7 +202,7 @@ describe('who is let in', () => {
     await page.getByText('live', { exact: true }).waitFor()
   })
 
-  test('a new tab asks one that is open', async () => {
+  test('gets the token in a new tab from an open one', async () => {
     await page.goto(viewer.url)
     await page.getByRole('heading', { name: 'Running now' }).waitFor()
     const other = await context.newPage()
@@ -210,13 +210,13 @@ describe('who is let in', () => {
     await other.getByRole('table').waitFor()
   })
 
-  test('a tab alone is told what to do', async () => {
+  test('explains what to do in a tab without another one', async () => {
     await page.goto(viewer.origin)
     await page.getByText('This tab has no token').waitFor()
     expect(watch.requests.filter(url => url.includes('/api/'))).toEqual([])
   })
 
-  test('a page of another port gets nothing, in none of the ways that there are', async () => {
+  test('gives nothing to a page of another port, in any way', async () => {
     const attacker = createServer((_, response) =>
       response.setHeader('content-type', 'text/html').end('<!doctype html>'),
     )
@@ -232,8 +232,8 @@ describe('who is let in', () => {
   })
 })
 
-describe('sessions', () => {
-  test('are listed, searched, and lead to their turns', async () => {
+describe('the list of sessions', () => {
+  test('searches them, and leads to their turns', async () => {
     await page.goto(viewer.at('/sessions'))
     await page.getByRole('table').waitFor()
     const all = await page.getByRole('row').count()
@@ -250,7 +250,7 @@ describe('sessions', () => {
   })
 })
 
-test('one long word does not make a list wider than the window', async () => {
+test('is no wider than the window with one long word', async () => {
   const word = `${'x'.repeat(3_000)} plan`
   const attributes = {
     'hermes.span.kind': 'session',
@@ -274,7 +274,7 @@ test('one long word does not make a list wider than the window', async () => {
 })
 
 describe('a turn', () => {
-  test('is a tree, to keys and to those who hear it', async () => {
+  test('is a tree for keys and screen readers', async () => {
     await openTurn(TRACE_ID)
     const rows = page.getByRole('treeitem')
     await expect.poll(() => rows.count()).toBe(SAMPLE_TURN.length)
@@ -297,7 +297,7 @@ describe('a turn', () => {
     expect(levels).toBe('1 2 3 3 4 5 4 4 5 6 7 8 3')
   })
 
-  test('finds what stands in arguments, and a link leads to the span', async () => {
+  test('finds text of arguments, and a link leads to the span', async () => {
     await openTurn(TRACE_ID)
     await tree().focus()
     await page.keyboard.press('/')
@@ -332,7 +332,7 @@ describe('a turn', () => {
     await page.getByRole('complementary').getByRole('heading', { level: 2, name: 'agent.child' }).waitFor()
   })
 
-  test('of five thousand spans is as many rows as can be seen, and scrolls to its end', async () => {
+  test('renders as many of five thousand spans as are visible, and scrolls to its end', async () => {
     await openTurn(MANY, '?unfolded=1')
     expect(await page.getByRole('treeitem').count()).toBeLessThan(100)
     await tree().focus()
@@ -341,7 +341,7 @@ describe('a turn', () => {
     expect(await page.getByRole('treeitem').count()).toBeLessThan(100)
   })
 
-  test('is told for a narrow screen, and nothing has to be scrolled sideways', async () => {
+  test('fits a narrow screen, without sideways scrolling', async () => {
     await page.setViewportSize({ width: 390, height: 800 })
     for (const path of [
       '/',
@@ -361,7 +361,7 @@ describe('a turn', () => {
   })
 })
 
-test('what is open is there when it begins, grows, and goes when it ends', async () => {
+test('shows an open span when it begins, extends it, and ends it', async () => {
   await page.goto(viewer.url)
   await page.getByText('No turn is running').waitFor()
   const root: SpanNote = {
@@ -389,7 +389,7 @@ test('what is open is there when it begins, grows, and goes when it ends', async
   await page.getByText('No turn is running').waitFor()
 })
 
-test('a turn that is silent for long while its process lives stays open, and says so', async () => {
+test('stays open with a mark if it is silent for long while its process lives', async () => {
   const from = Date.now() - 1_795_256_100_000 - 41 * 60_000 - 5_000
   const root: SpanNote = {
     id: 'e100000000000001',
@@ -418,7 +418,7 @@ test('a turn that is silent for long while its process lives stays open, and say
   await page.getByText('No turn is running').waitFor()
 })
 
-test('what an agent is at is there while it runs, and its turn is drawn to its end', async () => {
+test("shows the agent's current step while it runs, and is drawn to its end", async () => {
   const agent = new Agent(viewer)
   agent.emit('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })
   agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'sleep 60' } })
@@ -447,7 +447,7 @@ test('what an agent is at is there while it runs, and its turn is drawn to its e
   await page.getByText('No turn is running').waitFor()
 })
 
-test('what is hostile is text, wherever it stands', async () => {
+test('shows hostile content as text, everywhere', async () => {
   const look = async (): Promise<void> => {
     expect(await page.evaluate('window.evil')).toBeUndefined()
     expect(await page.locator('iframe, img, script:not([src="/page.js"]), a[href^="javascript"], style').count()).toBe(
@@ -473,7 +473,7 @@ test('what is hostile is text, wherever it stands', async () => {
   await look()
 })
 
-test('what is shown can be copied, and it is said when it cannot', async () => {
+test('copies shown values, and reports if that fails', async () => {
   await openTurn(TRACE_ID)
   const copy = page.getByRole('button', { name: /^Copy/ }).first()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -490,14 +490,14 @@ test('what is shown can be copied, and it is said when it cannot', async () => {
   await expect.poll(() => copy.textContent()).toBe('Copy failed')
 })
 
-test('nothing moves for who wants it so', async () => {
+test('moves nothing for a user who prefers so', async () => {
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await openTurn(TRACE_ID)
   await page.getByRole('treeitem').first().waitFor()
   expect(await page.evaluate('document.getAnimations().length')).toBe(0)
 })
 
-test('a picture of a turn', async () => {
+test('has a picture of a turn', async () => {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 700 })
   await page.goto(viewer.at('/sessions?text=tides'))
@@ -512,7 +512,7 @@ test('a picture of a turn', async () => {
   await takePicture(page, 'view-turn')
 })
 
-test('an unknown turn is said to be unknown, with a way on, and not asked for with every change', async () => {
+test('reports an unknown turn, with a link back, and does not request it at every change', async () => {
   const other = await context.newPage()
   await other.goto(viewer.at('/sessions?text=change'))
   await page.clock.install()
@@ -535,7 +535,7 @@ test('an unknown turn is said to be unknown, with a way on, and not asked for wi
   await page.getByRole('heading', { name: 'Sessions' }).waitFor()
 })
 
-test('keys of the page work in every view', async () => {
+test("handles the page's keys in every view", async () => {
   await page.goto(viewer.at('/numbers?since=all'))
   await page.getByRole('heading', { name: 'Metrics' }).waitFor()
   await page.keyboard.press('?')
@@ -548,7 +548,7 @@ test('keys of the page work in every view', async () => {
   await expect.poll(() => page.getByLabel('Text', { exact: true }).inputValue(), SOON).toBe('reviewer')
 })
 
-test('going back leads to where the list was', async () => {
+test("returns to the list's previous position", async () => {
   for (let index = 0; index < 40; index++) {
     const attributes = { 'hermes.span.kind': 'session', 'session.id': `row${index}`, 'input.value': `row ${index}` }
     const trace = `ac${index.toString(16).padStart(2, '0')}`.repeat(8)
@@ -566,7 +566,7 @@ test('going back leads to where the list was', async () => {
   await expect.poll(() => page.evaluate('Math.round(scrollY)'), SOON).toBe(scrollTop)
 })
 
-test('numbers are charts, and tables for those who do not see them', async () => {
+test('shows numbers as charts, and as tables for users who cannot see them', async () => {
   await page.goto(viewer.at('/numbers?since=all'))
   await page.locator('canvas').first().waitFor()
   expect(await page.locator('canvas').count()).toBeGreaterThan(3)
@@ -574,13 +574,13 @@ test('numbers are charts, and tables for those who do not see them', async () =>
   await page.getByRole('columnheader', { name: 'Day' }).first().waitFor()
 })
 
-test('two turns stand side by side', async () => {
+test('compares two turns side by side', async () => {
   await page.goto(viewer.at(`/compare?a=${TRACE_ID}&b=${MANY}`))
   await page.getByText('left only').first().waitFor()
   await page.getByText('first difference').waitFor()
 })
 
-test('before something is handed on, it is said what is in it', async () => {
+test('lists the content before an export', async () => {
   await openTurn(TRACE_ID)
   await page.getByRole('button', { name: 'Share' }).click()
   await page.getByText('13 spans').waitFor()
@@ -591,7 +591,7 @@ test('before something is handed on, it is said what is in it', async () => {
   expect(download.suggestedFilename()).toBe('hookspan.html')
 })
 
-test('a page that loses its viewer says so across its width, and its clocks stop', async () => {
+test('shows a lost viewer across its width, and stops its clocks', async () => {
   const short = new Viewer()
   afterwards(() => short.stop())
   await short.start()
@@ -614,7 +614,7 @@ test('a page that loses its viewer says so across its width, and its clocks stop
   expect(await badge.textContent()).toBe(stopped)
 })
 
-test('an address with the token of a new viewer works in a tab of the old one', async () => {
+test('accepts an address with the token of a new viewer in a tab of the old one', async () => {
   const first = new Viewer()
   afterwards(() => first.stop())
   await first.start()
@@ -633,7 +633,7 @@ test('an address with the token of a new viewer works in a tab of the old one', 
   expect(tab.url()).toBe(`${second.origin}/`)
 })
 
-test('the titles of hidden tabs stay right, over one connection', async () => {
+test('keeps the titles of hidden tabs current, over one connection', async () => {
   const other = await context.newPage()
   const tabs = [page, other]
   for (const tab of tabs) {

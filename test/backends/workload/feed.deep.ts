@@ -28,7 +28,7 @@ async function inMemory(): Promise<TreeSpan[]> {
   }))
 }
 
-test('what was fed is what the trace log says, and all of it', async () => {
+test("feeds all of the trace log's content", async () => {
   const fed = await feedWorkload({ home: join(home, 'closed'), config: {}, scenarios: SCENARIOS })
   expect(fed.spans.length).toBeGreaterThan(20)
   expect(treeText(fed.spans.map(treeSpan))).toBe(treeText(await inMemory()))
@@ -40,25 +40,25 @@ test('what was fed is what the trace log says, and all of it', async () => {
   ).toBe(true)
 })
 
-test('left open, it can be asked for more', async () => {
+test('may be asked for more if it is left open', async () => {
   const scenarios = ['claude-agent-sdk/left', 'pi/basic']
   const open = await feedWorkload({ home: join(home, 'open'), config: {}, scenarios, keepOpen: true })
   const fed = await open.shutdown()
   expect(fed.spans.length).toBe(open.spans.length + open.stats.spansOpen)
 })
 
-test('a backend that does not get everything is told of', async () => {
+test('reports a backend that does not get everything', async () => {
   const backends = [{ type: 'otlp', endpoint: 'http://127.0.0.1:1/v1/traces', force_flush_wait_ms: 100 }] as const
   const config = { backends, force_flush_wait_ms: 100, logger: { error: () => undefined, warn: () => undefined } }
   const feeding = feedWorkload({ home: join(home, 'refused'), config, scenarios: ['pi/basic'] })
   await expect(feeding).rejects.toThrow('did not get everything')
 })
 
-test('a name of no scenario is told of', async () => {
+test('reports an unknown name of a scenario', async () => {
   await expect(workload(['nobody'])).rejects.toThrow('no scenario is called nobody')
 })
 
-test('the newest record is some minutes old, and inside a scenario all distances are kept', async () => {
+test('dates the newest record some minutes ago, and keeps all distances inside a scenario', async () => {
   const now = 1_795_400_000_000
   const [early, late] = [await workload(SCENARIOS, now), await workload(SCENARIOS, now + 86_400_000)]
   expect(Math.max(...early.map(({ meta }) => meta.at))).toBe(now - 180_000)

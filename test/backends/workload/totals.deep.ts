@@ -47,18 +47,18 @@ test.each([
       reasoning_tokens: 5,
     },
   ],
-])('the same tokens as spelled by %s', (_who, usage) => {
+])('reads the same tokens in the spelling of %s', (_who, usage) => {
   const expected = { input: 100, output: 20, total: 120, cacheRead: 60, cacheWrite: 10, reasoning: 5 }
   expect(canonicalUsage(usage)).toEqual(expected)
 })
 
-test('nothing reported is no usage', () => {
+test('treats no report as no usage', () => {
   for (const usage of [undefined, null, 'much', {}, { prompt_tokens: 0, output_tokens: 0 }, { input_tokens: true }]) {
     expect(canonicalUsage(usage)).toBeUndefined()
   }
 })
 
-test('each attempt counts once, however often it is told', () => {
+test('counts each attempt once, however often it is reported', () => {
   const request = { ...TURN, api_request_id: 'r', model: 'm', provider: 'p' }
   const usage = { prompt_tokens: 10, output_tokens: 1 }
   const records = told(
@@ -76,7 +76,7 @@ test('each attempt counts once, however often it is told', () => {
   expect([...byModel.values()]).toMatchObject([{ model: 'm', provider: 'p', answered: 1, tokens: { total: 11 } }])
 })
 
-test('a repeat is known by its delivery, or by saying the very same of something that has an id', () => {
+test('finds a repeat by its delivery, or by equal data with an id', () => {
   const tool = { ...TURN, tool_name: 'ls' }
   const numbered = told(['pre_tool_call', tool, { delivery_id: 'd' }])
   expect(totalsOf([...numbered, ...numbered]).overall.toolCalls).toBe(1)
@@ -86,7 +86,7 @@ test('a repeat is known by its delivery, or by saying the very same of something
   expect(totalsOf([...alike, ...alike]).overall.toolCalls).toBe(2)
 })
 
-test('a session has what was asked in it, also when its id changes and when a child goes on in another', () => {
+test('assigns prompts to their session, also when its id changes and when a child continues in another', () => {
   const usage = { prompt_tokens: 5, output_tokens: 1 }
   const ask = (session_id: string, turn_id: string, api_request_id: string): (readonly [string, object])[] => {
     const ids = { session_id, turn_id, api_request_id }
@@ -116,7 +116,7 @@ test('a session has what was asked in it, also when its id changes and when a ch
   expect(Object.fromEntries(childTokens)).toEqual({ ct: 0, t: 6 })
 })
 
-test('it agrees with the scripts that the agents follow', () => {
+test('agrees with the scripts that the agents follow', () => {
   const { lanes, fed } = agentsRun()
   const steps = lanes.flat().map(({ at, record: { hook, payload } }) => ({
     hook,

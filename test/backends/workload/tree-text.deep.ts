@@ -11,23 +11,23 @@ const FAILED = span('api-1', 2, { parentSpanId: 'llm', name: 'api', status: 'ERR
 const RETRIED = span('api-2', 2, { parentSpanId: 'llm', name: 'api', endUnixNano: 9_000n })
 const SPANS = [ROOT, LLM, FAILED, RETRIED]
 
-test('a span a line, below its parent', () => {
+test('writes a span a line, below its parent', () => {
   expect(treeText(SPANS)).toBe('agent OK INTERNAL session.id=s\n  llm OK\n    api ERROR\n    api OK')
 })
 
-test('the order does not depend on how they came, nor on how exact the times are', () => {
+test('has an order independent of arrival and of the precision of times', () => {
   const coarse = SPANS.map(each => ({ ...each, startUnixNano: (each.startUnixNano / 1000n) * 1000n }))
   const fine = SPANS.map((each, at) => ({ ...each, startUnixNano: each.startUnixNano + BigInt(900 - at) }))
   expect(treeText(coarse.toReversed())).toBe(treeText(fine))
 })
 
-test('what a server cannot say is left out of both sides', () => {
+test('omits on both sides what a server cannot store', () => {
   const options = { kinds: false, attributes: [] }
   expect(treeText([ROOT], options)).toBe('agent OK')
   expect(treeText([RETRIED], { durations: true })).toBe('api OK 7us (parent missing)')
 })
 
-test('a span that is elsewhere, lost or doubled is another text', () => {
+test('differs for a span that is elsewhere, lost or doubled', () => {
   const moved = [ROOT, LLM, FAILED, { ...RETRIED, parentSpanId: 'agent' }]
   const lost = [ROOT, FAILED, RETRIED]
   const inAnotherTrace = [ROOT, LLM, FAILED, { ...RETRIED, traceId: 'u' }]

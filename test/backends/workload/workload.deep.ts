@@ -83,7 +83,7 @@ function fedTokens<Key>(fed: ReadonlyMap<Key, { readonly tokens: Tokens }>): Map
   return new Map([...fed].filter(([, { tokens }]) => tokens.total > 0).map(([key, { tokens }]) => [key, tokens]))
 }
 
-test('a backend that sums all spans of a session comes to the tokens that were fed', () => {
+test('yields the fed tokens to a backend that sums all spans of a session', () => {
   const fed = fedTokens(totals.bySession)
   expect(fed.size).toBeGreaterThan(100)
   for (const read of [inferenceTokens, genAiTokens]) {
@@ -91,7 +91,7 @@ test('a backend that sums all spans of a session comes to the tokens that were f
   }
 })
 
-test('one that files a trace under the session of any of its spans has the tokens of each conversation', () => {
+test('yields the tokens of each conversation to one that files a trace under the session of any of its spans', () => {
   const sessionsOf = new Map<string, Set<unknown>>()
   for (const { traceId, attributes } of spans) {
     sessionsOf.set(traceId, (sessionsOf.get(traceId) ?? new Set()).add(attributes['session.id']))
@@ -101,13 +101,13 @@ test('one that files a trace under the session of any of its spans has the token
   for (const { attributes } of roots) expect(attributes['session.id']).toBe(attributes['hermes.session.id'])
 })
 
-test('a backend that sums all spans of the project does, too', () => {
+test('yields them to a backend that sums all spans of the project, too', () => {
   for (const read of [inferenceTokens, genAiTokens]) {
     expect(spans.map(read).reduce(sumOf, NO_TOKENS)).toEqual(totals.overall.tokens)
   }
 })
 
-test('and one that sums by model, for what they cost', () => {
+test('yields the costs to one that sums by model', () => {
   const modelOf = ({ attributes }: StoredSpan): string =>
     `${attributes['gen_ai.provider.name'] ?? 'unknown'} ${attributes['llm.model_name'] ?? 'unknown'}`
   const wellKnown = (key: string): string => key.replace(/^gemini /, 'gcp.gemini ')
@@ -115,7 +115,7 @@ test('and one that sums by model, for what they cost', () => {
   expect(tokensBy(modelOf, inferenceTokens)).toEqual(new Map(fed))
 })
 
-test('only model requests carry tokens', () => {
+test('has tokens on model requests only', () => {
   const counted = spans.filter(span => genAiTokens(span).total > 0 || inferenceTokens(span).total > 0)
   expect(new Set(counted.map(span => span.attributes[KIND]))).toEqual(new Set(['api', 'auxiliary']))
   expect(new Set(counted.map(span => span.attributes['openinference.span.kind']))).toEqual(new Set(['LLM']))
@@ -130,7 +130,7 @@ const SPANS_OF = {
   subagent: 'children',
 } as const
 
-test('every session has a span for each thing that happened in it', () => {
+test('has a span for each event in every session', () => {
   const drawn: Record<string, number> = {}
   for (const { attributes } of spans) {
     const field = SPANS_OF[attributes[KIND] as keyof typeof SPANS_OF]
@@ -163,7 +163,7 @@ function roots(): StoredSpan[] {
   return spans.filter(({ attributes }) => attributes[KIND] === 'session')
 }
 
-test('the root of every turn says what the turn came to', () => {
+test("has the turn's sums on the root of every turn", () => {
   const drawn = roots().map(span => [
     span.attributes[TURN_ID],
     summaryOf(field => numberIn(span, SUMMARY[field]), tokensAs(SUMMARY_TOKENS)(span)),
@@ -173,7 +173,7 @@ test('the root of every turn says what the turn came to', () => {
   expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(fed))
 })
 
-test('and what its children and its side calls used, apart from that, and the sum', () => {
+test('has the usage of its children and side calls there, separately, and the sum', () => {
   const turns = [...totals.childTokens.keys()]
   const drawn = roots()
     .filter(({ attributes }) => totals.childTokens.has(String(attributes[TURN_ID])))
@@ -199,7 +199,7 @@ function labelled(name: string, label: string): Record<string, number> {
   return sums
 }
 
-test('the counters come to what was fed', () => {
+test('counts the fed values', () => {
   const { overall } = totals
   const { tokens } = overall
   const counters: Record<string, number> = {
@@ -222,7 +222,7 @@ test('the counters come to what was fed', () => {
   expect(labelled('hermes.subagent.count', 'status')).toEqual({ ok: childrenReturned - error, error })
 })
 
-test('span ids are unique, every parent is there, and every trace has one root', () => {
+test('has unique span ids, every parent, and one root in every trace', () => {
   const byId = new Map(spans.map(span => [span.spanId, span]))
   expect(byId.size).toBe(spans.length)
   const rootsOf = new Map<string, number>()
@@ -235,7 +235,7 @@ test('span ids are unique, every parent is there, and every trace has one root',
   expect([...rootsOf].filter(([, count]) => count !== 1)).toEqual([])
 })
 
-test('it holds all that a backend is to be asked about', () => {
+test("has all data that the backends' tests read", () => {
   const { overall, byModel, bySession } = totals
   const some: (keyof Sums)[] = ['retries', 'failedSideCalls', 'approvalsAsked', 'children', 'childrenFailed']
   for (const field of some) expect(overall[field], field).toBeGreaterThan(10)

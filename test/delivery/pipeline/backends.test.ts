@@ -42,7 +42,7 @@ test('reports an endpoint that is not a URL', () => {
   )
 })
 
-describe('where a trace can be looked at and asked for', () => {
+describe("the address of a trace's page and API", () => {
   const id = '0af7651916cd43dd8448eb211c80319c'
 
   test.each([
@@ -62,7 +62,7 @@ describe('where a trace can be looked at and asked for', () => {
       `http://box:3000/api/public/traces/${id}`,
     ],
     ['tempo', 'http://box:4318', {}, undefined, `http://box:3200/api/traces/${id}`],
-  ] as const)('%s', (type, endpoint, options, view, readBack) => {
+  ] as const)('is known for %s', (type, endpoint, options, view, readBack) => {
     const links = traceLinks(backend(type, endpoint, { options }), id, 'my project')
     expect(links.view).toBe(view)
     expect(links.readBack?.url).toBe(readBack)

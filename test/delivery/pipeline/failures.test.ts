@@ -51,7 +51,7 @@ const cases = (protocol: string, other: string): readonly Case[] => [
 const SHORT_MILLIS = 150
 const LONG_MILLIS = 10_000
 
-describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent', protocol => {
+describe.each(PROTOCOLS)('over %s, a backend that rejects data', protocol => {
   const [other = protocol] = PROTOCOLS.filter(one => one !== protocol)
 
   const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
@@ -221,7 +221,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     )
   })
 
-  test('does not wait again in shutdown for what a flush waited for', async () => {
+  test('does not wait again in shutdown for data that a flush waited for', async () => {
     const [hanging, slow] = [await startSink({ kind: 'hanging' }), await startSink()]
     const lines = new Lines()
     const happened: string[] = []

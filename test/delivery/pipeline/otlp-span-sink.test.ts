@@ -88,10 +88,10 @@ test('never sends a request that was aborted before it was made, nor confuses it
 })
 
 const TROUBLES: readonly (readonly [string, SinkBehaviour])[] = [
-  ['that never come', { kind: 'hanging' }],
-  ['that are cut off', { kind: 'reset' }],
-  ['that are too long', { kind: 'ok', body: 'x'.repeat(5_000_000) }],
-  ['that ask for patience', { kind: 'status', status: 503, headers: { 'retry-after': '60' } }],
+  ['never arriving', { kind: 'hanging' }],
+  ['cut off', { kind: 'reset' }],
+  ['too long', { kind: 'ok', body: 'x'.repeat(5_000_000) }],
+  ['with a Retry-After', { kind: 'status', status: 503, headers: { 'retry-after': '60' } }],
 ]
 
 test.each(TROUBLES)(`delivers later spans after ${MANY} answers %s`, async (_what, behaviour) => {

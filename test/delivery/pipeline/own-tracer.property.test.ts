@@ -189,7 +189,7 @@ const deeds: fc.Arbitrary<Deed[]> = anyPlans.chain(plans =>
 const isProto = ({ plan }: Deed): boolean =>
   [plan, ...plan.links, ...plan.events].some(({ attributes }) => Object.hasOwn(attributes ?? {}, '__proto__'))
 
-test('a tracer of ours records every span like the SDK', () => {
+test('records every span like the SDK with a tracer of ours', () => {
   const limits = fc.record({
     sampleRate: fc.constantFrom(0, 0.5, 1),
     attributes: fc.constantFrom(4, 1024),
@@ -213,7 +213,7 @@ const records: fc.Arbitrary<readonly FedRecord[]> = fc
   .tuple(ANY_ARRIVAL, agentScript())
   .map(([how, script]) => arrivals(runScript(script), how))
 
-test('both writers store the same bytes for any hook records', async () => {
+test('stores the same bytes with both writers for any hook records', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
   await fc.assert(
     fc.asyncProperty(records, fc.constantFrom(0.5, 1), async (sequence, sampleRate) => {
@@ -231,7 +231,7 @@ test('both writers store the same bytes for any hook records', async () => {
 
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-test('the resource is the one that the SDK builds', () => {
+test('has the resource that the SDK builds', () => {
   const settings = pipelineSettings({ deterministicIds: true, resourceAttributes: { 'host.name': 'here' } })
   const { attributes } = createResource(settings, { team: 'a' })
   const { 'telemetry.sdk.version': version } = defaultResource().attributes

@@ -104,7 +104,7 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
     expect(sink.spanNames).toEqual(['one'])
   })
 
-  test('delivers what it has before it ends', async () => {
+  test('delivers its spans before it ends', async () => {
     const sink = await startSink({ kind: 'slow', millis: 100 })
     const directory = await scratchDirectory()
     const settings = { localLog: { directory, maxBytes: 1e9, maxAgeHours: 1e6 }, flushWaitMillis: 5000 }
@@ -144,7 +144,7 @@ test.each(['stdout', 'stderr'] as const)('survives a console backend whose %s ha
   expect(await room.run(body, { unread })).toMatchObject({ code: 0 })
 })
 
-describe('what is loaded', () => {
+describe('the loaded modules', () => {
   test('loads no package of OpenTelemetry on import', async () => {
     const ended = await room.run('process.stdout.write(JSON.stringify(loaded()))')
     expect(ended).toEqual({ code: 0, stdout: '[]', stderr: '' })

@@ -141,7 +141,7 @@ test('rejects clients beyond the limit, and reports it once', async () => {
 
 test.each([
   ['scrapes', SCRAPE],
-  ['what is not there', 'GET /none HTTP/1.1\r\nhost: test\r\n\r\n'],
+  ['an unknown path', 'GET /none HTTP/1.1\r\nhost: test\r\n\r\n'],
 ])('disconnects a client that requests %s before its answer', async (_what, request) => {
   const { collect, client } = await open()
   const one = await client()

@@ -133,7 +133,7 @@ describe('a trace', () => {
     expect(sent).toEqual([])
   })
 
-  test('goes at that end when another turn in it is open, which nobody has judged', () => {
+  test('is sent at that end while another, undecided turn in it is open', () => {
     const { holder, begin, end, sent } = watched()
     holder.decideEarly = () => 'none'
     begin(ROOT, CHILD)
@@ -143,7 +143,7 @@ describe('a trace', () => {
   })
 })
 
-describe('what a process reads again of one before it that had no log', () => {
+describe('spans that a process reads again of a predecessor without a log', () => {
   /** As the holder is where it does: `isReading` until all has been read. */
   function readingAgain() {
     const reading = { isReading: true }
@@ -159,7 +159,7 @@ describe('what a process reads again of one before it that had no log', () => {
   test.each([
     ['none', []],
     ['error', ['1.1', '1.2', '1.0']],
-  ])('is judged with what comes after it: %s', (reason, expected) => {
+  ])('is decided with later spans: %s', (reason, expected) => {
     const { sent, holder, reading, end } = readingAgain()
     end(CHILD)
     reading.isReading = false
@@ -169,7 +169,7 @@ describe('what a process reads again of one before it that had no log', () => {
     expect(sent).toEqual(expected)
   })
 
-  test('was sent when it was judged, and what goes on in it is sent', () => {
+  test('was sent at its decision, and later spans are sent', () => {
     const { sent, reading, end } = readingAgain()
     end(CHILD)
     end({ ...ROOT, reason: 'error' })
@@ -178,7 +178,7 @@ describe('what a process reads again of one before it that had no log', () => {
     expect(sent).toEqual(['1.2'])
   })
 
-  test('was let go when it was judged, and with it what goes on', () => {
+  test('was dropped at its decision, as are later spans', () => {
     const { sent, reading, end } = readingAgain()
     end({ ...ROOT, reason: 'none' })
     end(CHILD)

@@ -180,13 +180,13 @@ describe('pruning', () => {
     return pruned
   }
 
-  test('removes what is too old', async () => {
+  test('removes files that are too old', async () => {
     const directory = await filled([`1000-${ABSENT_PID}.jsonl`, 5, 10], [`2000-${ABSENT_PID}.jsonl`, 5, 1])
     await prune(directory, { maxBytes: 100, maxAgeHours: 5 })
     expect(await left(directory)).toEqual([`2000-${ABSENT_PID}.jsonl`])
   })
 
-  test('removes the oldest of what is too much', async () => {
+  test('removes the oldest files above the limit', async () => {
     const directory = await filled(
       [`3000-${ABSENT_PID}.jsonl`, 40, 1],
       [`1000-${ABSENT_PID}.jsonl`, 40, 3],
@@ -232,7 +232,7 @@ describe('pruning', () => {
 })
 
 describe('the backend file', () => {
-  test('appends traces and metrics to files of the person, below directories that it makes', async () => {
+  test('appends traces and metrics to files of the user, below directories that it creates', async () => {
     const directory = await scratchDirectory()
     const [path, metricsPath] = [join(directory, 'a', 'spans.jsonl'), join(directory, 'b', 'metrics.jsonl')]
     for (const name of ['one', 'two']) {

@@ -87,7 +87,7 @@ test('takes over a whole checkpoint of a process killed while saving', async () 
   }
 })
 
-test('takes nothing from a living process', async () => {
+test('adopts nothing from a living process', async () => {
   const state = stateDirectory()
   const [taken] = await built.runTogether(
     2,

@@ -84,7 +84,7 @@ describe('a checkpoint', () => {
   })
 
   test.each([['__proto__'], ['constructor'], ['toString'], ['1'], ['a.b/../"c"\n\u2028\ud800'], ['']])(
-    'takes the backend name %j',
+    'accepts the backend name %j',
     async name => {
       const state = stateDirectory()
       const checkpoint = Checkpoint.create(state, SEGMENT, [name])
@@ -174,7 +174,7 @@ describe('a save that fails', () => {
     })
   })
 
-  test('is one of which only a part was taken', () => {
+  test('is one of which only a part was written', () => {
     const state = stateDirectory()
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     disk.takesAtMost = 5
@@ -217,7 +217,7 @@ describe('a save that fails', () => {
   })
 })
 
-describe('a checkpoint that was taken, because somebody took us for dead', () => {
+describe('a checkpoint that was taken over, because this process looked dead', () => {
   test.each([
     ['touch', (checkpoint: Checkpoint) => checkpoint.touch()],
     ['advance', (checkpoint: Checkpoint) => checkpoint.advance('jaeger', 10)],
@@ -248,7 +248,7 @@ describe('the list', () => {
     expect(await listCheckpoints(state)).toEqual([])
   })
 
-  test('is by the start of the segment, and says whose each is', async () => {
+  test('is sorted by the start of the segment, with the owner of each', async () => {
     const state = stateDirectory()
     leave(state, { owner: farOwner(), segment: '1000-5', heartbeatAt: 5000 })
     leave(state, { segment: '900-77' })
@@ -262,7 +262,7 @@ describe('the list', () => {
     expect(entries[1]).toMatchObject({ heartbeatAt: 5000, path: pathOf(state, '1000-5', ownerToken(farOwner())) })
   })
 
-  test('passes over what is foreign, and removes what was half written a day ago', async () => {
+  test('skips foreign files, and removes half-written ones of a day ago', async () => {
     const state = stateDirectory()
     const path = leave(state, {})
     mkdirSync(pathOf(state, '1-2', 'free'))
@@ -279,7 +279,7 @@ describe('the list', () => {
     for (const name of foreign) expect(existsSync(join(state, 'spool', name))).toBe(true)
   })
 
-  test('may be older than what it lists', async () => {
+  test('may be older than its entries', async () => {
     const state = stateDirectory()
     const path = leave(state, {})
     const entry = await onlyEntry(state)
@@ -289,7 +289,7 @@ describe('the list', () => {
   })
 })
 
-describe('to adopt', () => {
+describe('adoption', () => {
   test('takes over a checkpoint of a dead process, with a new heartbeat', async () => {
     const state = stateDirectory()
     leave(state, { owner: deadOwner(), heartbeatAt: 5000 })

@@ -144,7 +144,7 @@ test('counts spans of a removed file as lost', async () => {
 })
 
 describe('a file system that is gone (a stale handle)', () => {
-  test('is a failure like others: nothing is rejected, and delivery goes on', async () => {
+  test('is a failure like others: nothing is rejected, and delivery continues', async () => {
     const server = new FakeServer()
     const scene = sceneOf(server)
     scene.record('one')
@@ -161,7 +161,7 @@ describe('a file system that is gone (a stale handle)', () => {
     expect(server.taken.sort()).toEqual(['one', 'three', 'two'])
   })
 
-  test('does not throw at whoever ends a span', async () => {
+  test('does not throw in the code that ends a span', async () => {
     const server = new FakeServer()
     const scene = sceneOf(server, { batch: { maxQueueSize: 4, maxExportBatchSize: 4 } })
     scene.record('one')
@@ -211,7 +211,7 @@ async function givenUp(failing: (code: string) => () => void, meanwhile: (scene:
 }
 
 describe('a write that returns after it was given up', () => {
-  test('does not spoil what was written in its place', async () => {
+  test('does not damage later data in its place', async () => {
     const scene = await givenUp(once, ({ record, store }) => {
       record('a')
       store.traceLog.flushSync()
@@ -222,7 +222,7 @@ describe('a write that returns after it was given up', () => {
     expect(storedNames(scene.directory)).toEqual(expect.arrayContaining(['first', 'a']))
   })
 
-  test('is taken out again: what was in it counts as lost', async () => {
+  test('is removed again: its content counts as lost', async () => {
     const scene = await givenUp(always, () => undefined)
     await scene.close()
     expect(scene.queue.counts()).toMatchObject({ dropped: 1 })

@@ -150,7 +150,7 @@ describe('the header', () => {
     )
   })
 
-  test('names the version, the marks, and to whom the segment is owed', () => {
+  test('names the version, the marks, and the backends of the segment', () => {
     expect(JSON.parse(headerJson(MARKS, new Map([['jaeger', 'there']])))).toEqual({
       'hookspan.segment': { version: 1, marks: MARKS, backends: { jaeger: 'there' } },
     })
@@ -171,7 +171,7 @@ describe('the header', () => {
 test.each([
   ['nothing', ''],
   ['white space', ' \t\r'],
-  ['an object that says nothing', '{}'],
+  ['an empty object', '{}'],
   ['metrics', '{"resourceMetrics":[]}'],
 ])('is another line than %s', (_, text) => {
   expect(new LineParser().read(text)).toEqual({ kind: 'other' })
@@ -210,7 +210,7 @@ describe('a span of a killed process', () => {
     expect(endedSpan(open, endAt, {})).toMatchObject({ endTime: open.startTime, duration: [0, 0] })
   })
 
-  test('is like any other when it comes from a note', () => {
+  test('is like any other if it is from a note', () => {
     fc.assert(
       fc.property(openSpans, fc.integer({ min: 0, max: 4e12 }), (spans, endAt) => {
         const ended = spansIn(new LineParser().read(noteOf(spans))).map(span => endedSpan(span, endAt, { z: '' }))

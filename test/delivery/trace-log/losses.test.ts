@@ -42,7 +42,7 @@ describe('a loss', () => {
     expect(await readLosses(state, 1005)).toEqual([])
   })
 
-  test('makes a private file, and none comes before it', async () => {
+  test('creates a private file, and none before it', async () => {
     const state = stateDirectory()
     const log = new LossLog(state)
     for (const none of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) log.note('jaeger', none, 'queue full')
@@ -83,7 +83,7 @@ test('keeps no process alive while it waits to be written', () => {
   log.save()
 })
 
-describe('in the background', () => {
+describe('writing in the background', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -188,7 +188,7 @@ describe('the file', () => {
   })
 })
 
-describe('of several processes', () => {
+describe('the counts of several processes', () => {
   let built: BuiltCheckpoint
 
   beforeAll(async () => {

@@ -48,7 +48,7 @@ async function delivered(directory: string): Promise<{ taken: readonly string[];
 }
 
 describe('a directory that others may write to', () => {
-  test.each(['', 'traces', 'spool'])('is tightened, and one line says so: %j', async inner => {
+  test.each(['', 'traces', 'spool'])('is tightened, with one line: %j', async inner => {
     const scene = openScene({})
     const place = join(scene.directory, inner)
     mkdirSync(place, { recursive: true })
@@ -60,7 +60,7 @@ describe('a directory that others may write to', () => {
     expect(readdirSync(join(scene.directory, 'traces'))).toHaveLength(1)
   })
 
-  test('is tightened before what is in it is sent', async () => {
+  test('is tightened before its content is sent', async () => {
     const directory = await leftBehind()
     chmodSync(directory, 0o770)
     expect(await delivered(directory)).toMatchObject({
@@ -198,7 +198,7 @@ describe('a path where no directory can be created', () => {
     },
   )
 
-  test('makes what is missing above it, for its owner alone', () => {
+  test('creates missing directories above it, for its owner alone', () => {
     const path = join(scratch(), 'a', 'b', 'c')
     makePrivateDirectory(path)
     makePrivateDirectory(path)

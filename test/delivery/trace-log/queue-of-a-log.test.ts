@@ -19,7 +19,7 @@ function sceneOf(server: SpanSink, options?: Parameters<typeof openScene>[1]) {
   return { ...scene, queue }
 }
 
-describe('what is pruned while it is on its way', () => {
+describe('spans pruned during their export', () => {
   /** Much more than the log holds, while nobody takes it. */
   async function overflown(server: FakeServer) {
     const scene = sceneOf(server, { maxBytes: 200_000 })

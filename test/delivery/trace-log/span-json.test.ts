@@ -35,7 +35,7 @@ function otlpValue(value: unknown): unknown {
 }
 
 describe('the JSON of a request', () => {
-  test('says what the serializer of OpenTelemetry says', () => {
+  test("equals the output of OpenTelemetry's serializer", () => {
     fc.assert(
       fc.property(plainSpans, spans => {
         expect(JSON.parse(lineOf(spans))).toStrictEqual(JSON.parse(officialJson(spans)))
@@ -44,7 +44,7 @@ describe('the JSON of a request', () => {
     )
   })
 
-  test('is one line, and text that UTF-8 can hold, whatever is in the spans', () => {
+  test('is one line of valid UTF-8, whatever is in the spans', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         const line = lineOf(spans)
@@ -88,7 +88,7 @@ describe('the JSON of a span', () => {
     ['less than 64 bits', -(2 ** 63), { doubleValue: -(2 ** 63) }],
     ['almost 64 bits', 2 ** 62, { intValue: 2 ** 62 }],
     ['nothing', null, {}],
-    ['what has no value in OTLP', 5n, {}],
+    ['a value without a form in OTLP', 5n, {}],
     ['bytes', new Uint8Array([1, 255]), { bytesValue: 'Af8=' }],
     [
       'an object',
@@ -97,7 +97,7 @@ describe('the JSON of a span', () => {
     ],
     // biome-ignore lint/suspicious/noSparseArray: a hole is the matter
     ['a hole in a list', ['a', , 'b'], { arrayValue: { values: [{ stringValue: 'a' }, {}, { stringValue: 'b' }] } }],
-  ])('%s', (_, value, otlp) => {
+  ])('writes %s', (_, value, otlp) => {
     expect(otlpValue(value)).toEqual(otlp)
   })
 
@@ -136,7 +136,7 @@ describe('the JSON of a span', () => {
 })
 
 describe('the note of open spans', () => {
-  test('holds them where nobody looks for spans that have ended', () => {
+  test('has them where readers of ended spans do not look', () => {
     fc.assert(
       fc.property(openSpans, spans => {
         const note = JSON.parse(noteOf(spans)) as Record<string, unknown>

@@ -22,7 +22,7 @@ describe('a line that is found', () => {
     )
   })
 
-  test('tells the ids and times of its spans without being read', () => {
+  test('has the ids and times of its spans without parsing', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         const read = found(lineOf(spans))?.spans ?? []
@@ -41,7 +41,7 @@ describe('a line that is found', () => {
     expect(found(lineOf(spans))?.size).toBe(2)
   })
 
-  test('is sent as it stands, without being read', () => {
+  test('is sent as is, without parsing', () => {
     const line = lineOf([spanWith()])
     const parser = new LineParser()
     parser.read = () => {
@@ -61,10 +61,10 @@ describe('a line that is found', () => {
       'no text',
       Buffer.concat([Buffer.from(lineOf([spanWith()]).slice(0, -2)), Buffer.from([0xff]), Buffer.from(']}')]),
     ],
-    ['of somebody else', '{"hello":"there"}'],
+    ['of another program', '{"hello":"there"}'],
     ['a note', '{"hookspan.open":{"resourceSpans":[]}}'],
     ['empty', ''],
-  ])('is not taken as it stands when it is %s', (_, line) => {
+  ])('is not sent as is when it is %s', (_, line) => {
     expect(found(line)).toBeUndefined()
   })
 
@@ -79,7 +79,7 @@ describe('a line that is found', () => {
 })
 
 describe('one request of several lines', () => {
-  test('says what the lines say, as JSON and as protobuf', () => {
+  test('has the content of the lines, as JSON and as protobuf', () => {
     fc.assert(
       fc.property(fc.array(anySpans, { maxLength: 4 }), lists => {
         const lines = lists.filter(spans => spans.length > 0).map(spans => SpanLine.of(spans))
@@ -95,7 +95,7 @@ describe('one request of several lines', () => {
     expect(Buffer.concat(jsonRequest([])).toString()).toBe('{"resourceSpans":[]}')
   })
 
-  test('is made of what is made once', () => {
+  test('consists of parts that are built once', () => {
     const spans = [spanWith()]
     const line = SpanLine.of(spans)
     expect(line.protobuf).toBe(line.protobuf)

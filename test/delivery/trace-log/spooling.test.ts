@@ -10,7 +10,7 @@ function sceneOf(server: FakeServer, options?: SceneOptions) {
   return { ...scene, queue: queue! }
 }
 
-describe('what a backend does not take', () => {
+describe('spans that a backend rejects', () => {
   test('stays in the log and is sent later, once and in order', async () => {
     const server = new FakeServer(down)
     const scene = sceneOf(server)
@@ -28,7 +28,7 @@ describe('what a backend does not take', () => {
     expect(scene.spool()).toEqual([])
   })
 
-  test('is sent a second time if the answer comes after the time limit, and counts as retried, not as lost', async () => {
+  test('is sent a second time if the answer arrives after the time limit, and counts as retried, not as lost', async () => {
     const arrived: string[] = []
     const server = new FakeServer(spans => {
       arrived.push(...spans)

@@ -98,8 +98,8 @@ describe('a buffered segment removed to make room', () => {
   })
 
   test.each([
-    ['what was judged', { open: false }],
-    ['what was let go', { lines: [TRACES[1] ?? ''] }],
+    ['in a decided segment', { open: false }],
+    ['of a dropped trace', { lines: [TRACES[1] ?? ''] }],
   ])('does not count spans %s', async (_what, more) => {
     const directory = scratch()
     segment(directory, { lines: TRACES, ...more })
@@ -120,8 +120,8 @@ describe('the segments of the log', () => {
 
   test.each([
     ['of a process that lives', { open: false }, thisOwner()],
-    ['that was judged', { open: false }, undefined],
-    ['that is owed', { heldBy: '' }, undefined],
+    ['in a decided segment', { open: false }, undefined],
+    ['in a segment pending for backends', { heldBy: '' }, undefined],
   ])('lists none %s', async (_what, more, owner) => {
     const directory = scratch()
     segment(directory, { lines: TRACES, ...more })

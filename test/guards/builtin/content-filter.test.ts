@@ -60,7 +60,7 @@ const BLOCKED: Record<string, readonly [given: unknown, what: string, options: C
 }
 
 describe.each(Object.entries(BLOCKED))('%s that must not pass', (_, [given, what, options]) => {
-  test('is kept back, and nothing of it quoted', async () => {
+  test('is blocked, and nothing of it is quoted', async () => {
     const agent = new Agent(contentFilter(options))
     const outcome = await agent.ask('afterTool', { result: given })
     expect(inWords(outcome)).toBe(`block by content-filter: What came back held ${what} and is kept back.`)

@@ -105,7 +105,7 @@ describe('commands', () => {
     ['rm -r x', 'pass'],
     ['rm "$a"', 'ask'],
     ['find . -delete', 'block'],
-  ])('letters of options in any order: %j: %s', (command, decision) => {
+  ])('reads letters of options in any order: %j: %s', (command, decision) => {
     expect(run({ commands: { block: ['rm -rf'] } }, command)).toBe(decision)
   })
 
@@ -285,7 +285,7 @@ describe('paths', () => {
     expect(run(shells, 'cat /etc/passwd')).toBe('block')
   })
 
-  it('says where files may be; a command tells no argument', () => {
+  it('limits the places of files; a command reveals no argument', () => {
     const said = judge({ paths: { inside: ['.'], cwd: app } }, 'bash', { command: 'cat /etc/hunter2' })
     expect(said.reason).toBe('A file that it names lies where nothing may be read or changed. Folders that are open: .')
     expect(said.detail).toBe('Not allowed by paths: an argument of cat.')
@@ -318,7 +318,7 @@ describe('other arguments', () => {
     [{ a: 4111111111111111 }, 'block'],
     [{ a: '4111 1111 1111 1112' }, 'pass'],
     [{}, 'pass'],
-  ])('cards: %j: %s', (args, decision) => {
+  ])('judges card numbers: %j: %s', (args, decision) => {
     const said = judge({ cards: 'block' }, 'anything', args)
     expect(said.decision).toBe(decision)
     expect(JSON.stringify(said)).not.toContain('4111')
@@ -396,7 +396,7 @@ describe('a rule that would guard nothing', () => {
   })
 })
 
-describe('as a hook', () => {
+describe('guardrails as a hook', () => {
   it('runs first, and blocks if it fails', () => {
     const hooks = createHooks([
       guardrails({ commands: { block: ['rm'] } }),

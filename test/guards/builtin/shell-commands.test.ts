@@ -333,7 +333,7 @@ describe('a line that may run more than it shows', () => {
     expect(readCommands(text).isUnknown).toBe(true)
   })
 
-  it('says nothing of the text', () => {
+  it('reveals nothing of the text', () => {
     expect(readCommands('$password "hunter2').why).not.toContain('hunter2')
   })
 })

@@ -70,7 +70,7 @@ await agent.end()
     })
   })
 
-  test('says when its iterations began, and how sure it was', async () => {
+  test('has the start of its iterations, and the confidence', async () => {
     const { records } = await played(`
 agent = Agent(hook, hook)
 await agent.begin()
@@ -509,7 +509,7 @@ await agent.end()
 })
 
 describePython('a hook', () => {
-  test('raises nothing, changes nothing and gives the state on, whatever it is told', async () => {
+  test('raises nothing, changes nothing and passes the state on, with any arguments', async () => {
     const { printed } = await played(`
 class Broken:
     def __getattr__(self, name):
@@ -569,7 +569,7 @@ print(off.name == hook.name, off.priority == hook.priority, isinstance(hook, typ
     expect(printed).toBe('True True True')
   })
 
-  test('keeps no run of which the end never comes for ever', async () => {
+  test('drops a run that never ends after a time', async () => {
     const { printed } = await played(`
 sys.modules["hookspan_locus.runs"].MOST = 3
 for number in range(5):

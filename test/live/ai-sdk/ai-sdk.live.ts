@@ -9,7 +9,7 @@ import { live, lived, withResearcher } from './calls.ts'
 const asksToDelete = asksFor([DELETE, PARIS], 'Done.')
 
 describe.each(['generate', 'stream', 'agent'] as const)('%s', kind => {
-  test('a tool', async () => {
+  test('traces a tool', async () => {
     const { tree, results, spans } = await lived(`tool-${kind}`, `a tool: ${kind}`, asksForWeather, { kind })
     expect(results).toEqual([{ output: 'It is sunny.' }])
     expect(tree).toMatchInlineSnapshot(`
@@ -24,7 +24,7 @@ describe.each(['generate', 'stream', 'agent'] as const)('%s', kind => {
     expect(firstChunks).toEqual(requests.map(() => kind === 'stream'))
   })
 
-  test('a model that fails for good', async () => {
+  test('traces a model that fails for good', async () => {
     const fails: Answer = () => ({ status: 400, error: 'on fire' })
     const { tree } = await lived(`fails-${kind}`, `always 400: ${kind}`, fails, { kind })
     expect(tree).toMatchInlineSnapshot(`
@@ -34,7 +34,7 @@ describe.each(['generate', 'stream', 'agent'] as const)('%s', kind => {
     `)
   })
 
-  test('a 500 that the SDK repeats', async () => {
+  test('traces a 500 that the SDK repeats', async () => {
     const answer: Answer = ({ attempt }) => (attempt === 1 ? { status: 500 } : { text: 'Hello.' })
     const description = `one 500, then success: ${kind}`
     const { tree } = await lived(`retried-${kind}`, description, answer, { kind, maxRetries: 1 })
@@ -46,7 +46,7 @@ describe.each(['generate', 'stream', 'agent'] as const)('%s', kind => {
     `)
   })
 
-  test('a call that a person grants', async () => {
+  test('traces a call that the user grants', async () => {
     const plan = { kind, choice: 'once', session: 'conversation-1' } as const
     const { tree, spans } = await lived(`granted-${kind}`, `a call that a person grants: ${kind}`, asksToDelete, plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -66,7 +66,7 @@ describe.each(['generate', 'stream', 'agent'] as const)('%s', kind => {
 })
 
 describe('tools', () => {
-  test('parallel', async () => {
+  test('traces parallel ones', async () => {
     const { tree, spans } = await lived('parallel', 'two calls of one tool at once', asksFor([PARIS, ROME], 'Both.'))
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -80,7 +80,7 @@ describe('tools', () => {
     expect(inputs.toSorted()).toEqual(['{"city":"Paris"}', '{"city":"Rome"}'])
   })
 
-  test('that throws', async () => {
+  test('traces one that throws', async () => {
     const answer = asksFor([{ name: 'read_file', arguments: { path: '/x' } }], 'Sorry.')
     const { tree } = await lived('tool-fails', 'a tool that throws', answer)
     expect(tree).toMatchInlineSnapshot(`
@@ -92,7 +92,7 @@ describe('tools', () => {
     `)
   })
 
-  test('that does not exist', async () => {
+  test('traces one that does not exist', async () => {
     const { tree } = await lived('unknown-tool', 'a tool that does not exist', asksFor([{ name: 'telescope' }], 'Oh.'))
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -103,13 +103,13 @@ describe('tools', () => {
     `)
   })
 
-  test.each(['generate', 'stream'] as const)('that runs when the call is aborted: %s', async kind => {
+  test.each(['generate', 'stream'] as const)('traces one that runs when the call is aborted: %s', async kind => {
     const answer = asksFor([{ name: 'slow' }], 'Never.')
     const { tree } = await lived(`tool-aborted-${kind}`, `aborted while a tool runs: ${kind}`, answer, { kind })
     expect(tree).toMatchSnapshot()
   })
 
-  test('with an agent in it', async () => {
+  test('traces one with an agent in it', async () => {
     const plan = { functionId: 'main', session: 'conversation-1' }
     const { tree, spans } = await lived('sub-agent', 'an agent in a tool', withResearcher(asksForWeather), plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -130,7 +130,7 @@ describe('tools', () => {
     expect(new Set(spans.map(span => span.attributes['session.id']))).toEqual(new Set(['conversation-1']))
   })
 
-  test('with an agent in it that fails', async () => {
+  test('traces one with an agent in it that fails', async () => {
     const answer = withResearcher(() => ({ status: 400, error: 'on fire' }))
     const { tree } = await lived('sub-agent-fails', 'an agent in a tool whose model fails', answer)
     expect(tree).toMatchInlineSnapshot(`
@@ -146,7 +146,7 @@ describe('tools', () => {
     `)
   })
 
-  test('with an embedding in it', async () => {
+  test('traces one with an embedding in it', async () => {
     const answer = asksFor([{ name: 'look_up', arguments: { query: 'x' } }], 'Found.')
     const { tree } = await lived('embed-tool', 'an embedding in a tool', answer)
     expect(tree).toMatchInlineSnapshot(`
@@ -167,7 +167,7 @@ describe('a stream', () => {
     ['none', 'not read at all'],
     ['some', 'left when it has begun'],
     ['aborted', 'aborted when it has begun'],
-  ] as const)('read: %s', async (reads, description) => {
+  ] as const)('is traced if read: %s', async (reads, description) => {
     const { tree } = await lived(`stream-${reads}`, `a stream that is ${description}`, answer, {
       kind: 'stream',
       reads,
@@ -175,7 +175,7 @@ describe('a stream', () => {
     expect(tree).toMatchSnapshot()
   })
 
-  test('that breaks off', async () => {
+  test('is traced if it breaks off', async () => {
     const breaks: Answer = () => ({ text: 'One two three four.', truncate: true })
     const { tree } = await lived('stream-breaks', 'a stream whose connection is cut', breaks, { kind: 'stream' })
     expect(tree).toMatchInlineSnapshot(`
@@ -193,13 +193,13 @@ describe('an object', () => {
     ['object', { kind: 'object' }],
     ['stream-object', { kind: 'streamObject' }],
     ['structured', { structured: true }],
-  ] as const)('%s', async (scenario, plan) => {
+  ] as const)('is traced by %s', async (scenario, plan) => {
     const { tree, results } = await lived(scenario, `an object: ${scenario}`, paris, plan)
     expect(results).toEqual([{ output: { city: 'Paris' } }])
     expect(tree).toMatchSnapshot()
   })
 
-  test('that is none', async () => {
+  test('is traced if it is none', async () => {
     const none: Answer = () => ({ text: 'Paris' })
     const { tree } = await lived('no-object', 'an object that is none', none, { kind: 'object' })
     expect(tree).toMatchInlineSnapshot(`
@@ -210,13 +210,13 @@ describe('an object', () => {
   })
 })
 
-test('embeddings are a side call that stands alone', async () => {
+test('makes embeddings a side call of their own', async () => {
   const { tree } = await lived('embed', 'two embeddings', () => ({}), { kind: 'embed' })
   expect(tree).toMatchInlineSnapshot(`"aux.embedMany OK [gen_ai.usage.input_tokens=14, gen_ai.usage.output_tokens=0]"`)
 })
 
-describe('approvals', () => {
-  test('refused', async () => {
+describe('an approval', () => {
+  test('is traced if refused', async () => {
     const { tree } = await lived('refused', 'a call that a person refuses', asksToDelete, { choice: 'deny' })
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=interrupted, hermes.turn.tokens.total=137, hermes.turn.exit_reason=approval]
@@ -231,7 +231,7 @@ describe('approvals', () => {
     `)
   })
 
-  test('refused by a rule', async () => {
+  test('is traced if refused by a rule', async () => {
     const { tree } = await lived('refused-by-rule', 'a call that a rule refuses', asksToDelete, { policy: 'denied' })
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -243,7 +243,7 @@ describe('approvals', () => {
     `)
   })
 
-  test('granted in another process', async () => {
+  test('is traced if granted in another process', async () => {
     const home = scratchHome()
     const file = join(home, 'waiting.json')
     await live(asksToDelete, { session: 'conversation-1', saves: file }, home)
@@ -259,8 +259,8 @@ describe('approvals', () => {
   })
 })
 
-describe('sessions', () => {
-  test('calls that name one', async () => {
+describe('a session', () => {
+  test('has the calls that name it', async () => {
     const plan = {
       prompts: ['One', 'Two'],
       session: 'conversation-1',
@@ -280,7 +280,7 @@ describe('sessions', () => {
       })
   })
 
-  test('calls at once in one are turns of their own', async () => {
+  test('has parallel calls as turns of their own', async () => {
     const plan = { prompts: ['One', 'Two'], atOnce: true, session: 'conversation-1' }
     const { trees, spans } = await lived('at-once', 'two calls at once in one session', asksForWeather, plan)
     expect(trees).toHaveLength(2)
@@ -290,7 +290,7 @@ describe('sessions', () => {
   })
 })
 
-test('beside the OpenTelemetry of the SDK, an integration that throws, and registered twice', async () => {
+test('works beside the OpenTelemetry of the SDK, an integration that throws, and registered twice', async () => {
   const description = 'registered twice, beside the OpenTelemetry of the SDK and one that throws'
   const { tree, results } = await lived('beside', description, asksForWeather, { beside: true })
   expect(results).toEqual([{ output: 'It is sunny.' }, { theirs: expect.any(Number) }])
@@ -304,7 +304,7 @@ test('beside the OpenTelemetry of the SDK, an integration that throws, and regis
   `)
 })
 
-test('the program of the page', async () => {
+test('runs the program of the page', async () => {
   const [program = ''] = blocks(read('docs/agents/ai-sdk.md'), 'js').filter(block => block.includes('generateText('))
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'page.mjs': program }, withHost: true })
@@ -327,7 +327,7 @@ test('the program of the page', async () => {
   expect(spans.map(span => span.name)).toContain('tool.get_weather')
 })
 
-test('without the consent to inputs and outputs there is no content', async () => {
+test('has no content without the consent to inputs and outputs', async () => {
   const telemetry = { recordInputs: false, recordOutputs: false }
   const { tree, spans } = await lived('no-content', 'a tool, nothing recorded', asksForWeather, { telemetry })
   expect(tree).toMatchInlineSnapshot(`

@@ -90,7 +90,7 @@ describe.each(KINDS)('a guard in %s', kind => {
     covered.has('beforeTurn', 'inject')
   })
 
-  test.each(['once', 'deny'] as const)('has a person asked about what would run: %s', async choice => {
+  test.each(['once', 'deny'] as const)('asks the user about the call as it would run: %s', async choice => {
     const plan = { guard: 'beforeTool ask', rewritesFirst: true, choice, kind }
     const { result, isThere, spans } = await guarded(plan)
     expect(result.asked).toEqual([{ command: 'rm other.txt', reason: 'May it delete?' }])
@@ -108,7 +108,7 @@ describe.each(KINDS)('a guard in %s', kind => {
 })
 
 describe('a guard that fails', () => {
-  test.each(FAILURES)('%s, and is set to %s', async (guard, onFailure) => {
+  test.each(FAILURES)('has the effect of its mode: %s, set to %s', async (guard, onFailure) => {
     const { result, isThere, ended, spans } = await guarded({ guard, onFailure })
     expect(isThere('victim.txt')).toBe(onFailure === 'block')
     expect(result).toMatchObject({ text: 'Done.', runs: onFailure === 'block' ? 0 : 1 })
@@ -117,8 +117,8 @@ describe('a guard that fails', () => {
   })
 })
 
-describe('a guard beside what the program says itself', () => {
-  test('a tool that wants a person asked still has one asked', async () => {
+describe("a guard beside the program's own approval", () => {
+  test('asks the user for a tool that requires it', async () => {
     const { result, isThere } = await guarded({ guard: 'beforeModel inject', ownApproval: 'tool' })
     expect(result).toMatchObject({ runs: 0, asked: [{ command: 'rm victim.txt' }] })
     const both = await guarded({ guard: 'hangs', onFailure: 'pass', ownApproval: 'tool' })
@@ -126,7 +126,7 @@ describe('a guard beside what the program says itself', () => {
     expect([isThere('victim.txt'), both.isThere('victim.txt')]).toEqual([true, true])
   })
 
-  test('what the program denies stays denied where the guard asks', async () => {
+  test("keeps the program's denial although the guard asks", async () => {
     const { result, isThere } = await guarded({ guard: 'beforeTool ask', ownApproval: 'denied' })
     expect(result).toMatchObject({ runs: 0, asked: [] })
     expect(isThere('victim.txt')).toBe(true)
@@ -134,21 +134,21 @@ describe('a guard beside what the program says itself', () => {
 })
 
 describe('a guard of turns and requests', () => {
-  test.each(['beforeTurn', 'beforeModel'] as const)('%s blocks', async phase => {
+  test.each(['beforeTurn', 'beforeModel'] as const)('blocks in %s', async phase => {
     const { result, requests } = await guarded({ guard: `${phase} block` })
     expect(result.text).toBe(REFUSED)
     expect(requests).toEqual([])
     covered.has(phase, 'block')
   })
 
-  test.each(['beforeTurn', 'beforeModel'] as const)('%s rewrites', async phase => {
+  test.each(['beforeTurn', 'beforeModel'] as const)('rewrites in %s', async phase => {
     const { requests } = await guarded({ guard: `${phase} rewrite` })
     expect(requests).toHaveLength(2)
     for (const request of requests) expect(told([request], 'user')).toBe('Is it raining?')
     covered.has(phase, 'rewrite')
   })
 
-  test.each(['beforeTurn', 'beforeModel'] as const)('%s injects', async phase => {
+  test.each(['beforeTurn', 'beforeModel'] as const)('injects in %s', async phase => {
     const said = await guarded({ guard: `${phase} inject` })
     for (const request of said.requests) expect(told([request], 'user').split(LINE)).toHaveLength(2)
     const system = await guarded({ guard: `${phase} inject system` })
@@ -156,7 +156,7 @@ describe('a guard of turns and requests', () => {
     covered.has(phase, 'inject')
   })
 
-  test.each(['afterModel', 'afterTurn'] as const)('%s blocks', async phase => {
+  test.each(['afterModel', 'afterTurn'] as const)('blocks in %s', async phase => {
     const { result, isThere, requests } = await guarded({ guard: `${phase} block` })
     expect(result.text).toBe(REFUSED)
     expect(requests).toHaveLength(phase === 'afterModel' ? 1 : 2)
@@ -164,12 +164,12 @@ describe('a guard of turns and requests', () => {
     covered.has(phase, 'block')
   })
 
-  test.each(['generate', 'stream'] as const)('afterTurn rewrites: %s', async kind => {
+  test.each(['generate', 'stream'] as const)('rewrites in afterTurn: %s', async kind => {
     expect((await guarded({ guard: 'afterTurn rewrite', kind })).result.text).toBe('Done. (checked)')
     covered.has('afterTurn', 'rewrite')
   })
 
-  test.each(['afterModel', 'afterTurn'] as const)('%s has it tried again', async phase => {
+  test.each(['afterModel', 'afterTurn'] as const)('retries in %s', async phase => {
     for (const kind of ['generate', 'stream'] as const) {
       const answer: Answer = ({ items }) => ({ text: items.at(-1)?.text === 'Look once more.' ? 'Wet.' : 'Dry.' })
       const { result, requests } = await guarded({ guard: `${phase} retry`, kind }, answer)
@@ -201,6 +201,6 @@ describe('a guard of results', () => {
   })
 })
 
-test('each decision in the table has been one of a guard above', () => {
+test('covers each decision in the table', () => {
   expect(covered.pairs).toEqual(pairsOf(ABLE))
 })

@@ -9,7 +9,7 @@ function uses(tool: ModelReply): Answer {
   return ({ toolResults }) => (toolResults === 0 ? tool : { text: 'Done.' })
 }
 
-test('a tool call', async () => {
+test('traces a tool call', async () => {
   const run = await runClaude({
     scenario: 'tool',
     description: 'a command that needs no permission',
@@ -26,7 +26,7 @@ test('a tool call', async () => {
   `)
 })
 
-test('tools that run together', async () => {
+test('traces tools that run together', async () => {
   const run = await runClaude({
     scenario: 'parallel',
     description: 'one answer with a text and two calls',
@@ -49,7 +49,7 @@ test('tools that run together', async () => {
   `)
 })
 
-test('a request that fails once', async () => {
+test('traces a request that fails once', async () => {
   const run = await runClaude({
     scenario: 'retry',
     description: 'one HTTP 500, then success',
@@ -65,7 +65,7 @@ test('a request that fails once', async () => {
   `)
 })
 
-test('an answer that is cut off', async () => {
+test('traces an answer that is cut off', async () => {
   const run = await runClaude({
     scenario: 'cut-off',
     description: 'the connection breaks in the middle of the first answer; partial messages',
@@ -84,7 +84,7 @@ test('an answer that is cut off', async () => {
   `)
 })
 
-test('a model that always fails', async () => {
+test('traces a model that always fails', async () => {
   const run = await runClaude({
     scenario: 'always-500',
     description: 'nothing but HTTP 500, two retries',
@@ -102,7 +102,7 @@ test('a model that always fails', async () => {
   `)
 })
 
-test('tools that fail: one that ran, one that there is not', async () => {
+test('traces tools that fail: one that ran, and a missing one', async () => {
   const run = await runClaude({
     scenario: 'tool-fails',
     description: 'a command that fails, then a tool that does not exist',
@@ -123,7 +123,7 @@ test('tools that fail: one that ran, one that there is not', async () => {
   `)
 })
 
-test('a refused permission', async () => {
+test('traces a refused permission', async () => {
   const run = await runClaude({
     scenario: 'denied',
     description: 'canUseTool says no',
@@ -142,7 +142,7 @@ test('a refused permission', async () => {
   `)
 })
 
-test('a permission that nobody is there to give', async () => {
+test('traces a permission without a user', async () => {
   const run = await runClaude({
     scenario: 'nobody-to-ask',
     description: 'a command that needs permission, and no canUseTool',
@@ -159,7 +159,7 @@ test('a permission that nobody is there to give', async () => {
   `)
 })
 
-test('a permission for once', async () => {
+test('traces a permission for once', async () => {
   const run = await runClaude({
     scenario: 'allowed',
     description: 'canUseTool says yes',
@@ -177,7 +177,7 @@ test('a permission for once', async () => {
   `)
 })
 
-test('a permission for the session', async () => {
+test('traces a permission for the session', async () => {
   const run = await runClaude({
     scenario: 'allowed-for-session',
     description: 'canUseTool says yes, and adds a rule for the session; the second command is not asked about',
@@ -205,7 +205,7 @@ function child({ toolResults }: ModelRequest): ModelReply {
   return toolResults === 0 ? call('Bash', { command: 'echo child' }) : { text: 'Nothing there.', delayMillis: 1500 }
 }
 
-test('a child agent in the background', async () => {
+test('traces a child agent in the background', async () => {
   const run = await runClaude({
     scenario: 'background-child',
     description: 'the Agent tool starts a child that outlives the turn; its end starts another',
@@ -237,7 +237,7 @@ test('a child agent in the background', async () => {
   `)
 })
 
-test('child agents that their tools wait for, two at once', async () => {
+test('traces child agents that their tools wait for, two at once', async () => {
   const run = await runClaude({
     scenario: 'foreground-children',
     description: 'two Agent calls in one answer, both in the foreground',
@@ -272,7 +272,7 @@ test('child agents that their tools wait for, two at once', async () => {
   `)
 })
 
-test('a child agent whose model fails', async () => {
+test('traces a child agent whose model fails', async () => {
   const run = await runClaude({
     scenario: 'child-fails',
     description: 'all requests of a background child get HTTP 500',
@@ -300,7 +300,7 @@ test('a child agent whose model fails', async () => {
   `)
 })
 
-test('two prompts in one session', async () => {
+test('traces two prompts in one session', async () => {
   const run = await runClaude({
     scenario: 'two-prompts',
     description: 'streaming input, two messages',
@@ -319,7 +319,7 @@ test('two prompts in one session', async () => {
   `)
 })
 
-test('a compaction between two prompts', async () => {
+test('traces a compaction between two prompts', async () => {
   const run = await runClaude({
     scenario: 'compaction',
     description: 'streaming input: a prompt, /compact, a prompt',
@@ -340,7 +340,7 @@ test('a compaction between two prompts', async () => {
   `)
 })
 
-test('two queries at once', async () => {
+test('traces two queries at once', async () => {
   const run = await runClaude({
     scenario: 'two-queries',
     description: 'two queries in one process, each with a tool that needs permission',
@@ -368,7 +368,7 @@ test('two queries at once', async () => {
   `)
 })
 
-test('partial messages', async () => {
+test('traces partial messages', async () => {
   const run = await runClaude({
     scenario: 'partial-messages',
     description: 'includePartialMessages: what each request used is known exactly; one HTTP 500 on the way',
@@ -391,7 +391,7 @@ test('partial messages', async () => {
   `)
 })
 
-test('a program that reads slowly', async () => {
+test('traces a program that reads slowly', async () => {
   const run = await runClaude({
     scenario: 'slow-reader',
     description: 'each message is read 400 ms late: hooks overtake messages',
@@ -415,7 +415,7 @@ test('a program that reads slowly', async () => {
   `)
 })
 
-test('a limit of turns', async () => {
+test('traces a limit of turns', async () => {
   const run = await runClaude({
     scenario: 'max-turns',
     description: 'maxTurns: 2, and a model that never stops',
@@ -434,7 +434,7 @@ test('a limit of turns', async () => {
   `)
 })
 
-test('an interruption', async () => {
+test('traces an interruption', async () => {
   const run = await runClaude({
     scenario: 'interrupted',
     description: 'interrupt() while the model is at work',
@@ -449,7 +449,7 @@ test('an interruption', async () => {
   `)
 })
 
-test('a program that aborts', async () => {
+test('traces a program that aborts', async () => {
   const run = await runClaude({
     scenario: 'aborted',
     description: 'the signal of the query is aborted while the model is at work',
@@ -465,7 +465,7 @@ test('a program that aborts', async () => {
   `)
 })
 
-test('a program that leaves', async () => {
+test('traces a program that leaves', async () => {
   const run = await runClaude({
     scenario: 'left',
     description: 'the loop over the messages is left while a tool of the first answer runs',

@@ -149,7 +149,7 @@ describe('asking', () => {
   scenes.scene(
     'beforeTool',
     'ask',
-    'the person is asked about what runs, also where nobody would be asked',
+    'the user is asked about the actual call, also where the SDK would not ask',
     async () => {
       const lived = await run([asks, REWRITES], ONE, { permission: 'allow' })
       expect(lived.said[0]).toEqual({ asked: 'Bash', input: { command: 'echo two' } })
@@ -261,7 +261,7 @@ scenes.scene('afterTurn', 'retry', 'the model is asked again, three times at mos
   ])
 })
 
-test('guard: a tool of a child agent is blocked as any other, below the child', async () => {
+test('blocks a guarded tool of a child agent like any other, below the child', async () => {
   const delegation = { description: 'clean up', prompt: 'CHILD: clean up', subagent_type: 'general-purpose' }
   const lived = await run(
     [NO_RM],
@@ -289,8 +289,8 @@ test('guard: a tool of a child agent is blocked as any other, below the child', 
   `)
 })
 
-describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
-  test.each(['pass', 'block'] as const)('and counts as %s', async onFailure => {
+describe.each(FAILURES)('a guard that $how', ({ body, failure }) => {
+  test.each(['pass', 'block'] as const)('counts as %s', async onFailure => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])
     else expect(lived.results.join()).toContain('The hook broken failed to check this, and is set to block on failure.')

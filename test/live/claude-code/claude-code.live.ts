@@ -9,7 +9,7 @@ function isChild({ prompt }: ModelRequest): boolean {
   return prompt.startsWith('CHILD')
 }
 
-test('tools, one of which fails', async () => {
+test('traces tools, one of which fails', async () => {
   const run = await runClaude({
     scenario: 'tools',
     description: 'thoughts, a text and two commands in one answer: the second fails',
@@ -38,7 +38,7 @@ test('tools, one of which fails', async () => {
   `)
 })
 
-test('tools at once', async () => {
+test('traces tools at once', async () => {
   const run = await runClaude({
     scenario: 'parallel',
     description: 'three files are read at once, none of which is there',
@@ -60,7 +60,7 @@ test('tools at once', async () => {
   `)
 })
 
-test('a tool that nobody is there to permit, one that a rule forbids, and one that does not exist', async () => {
+test('traces a tool without a user, one that a rule forbids, and one that does not exist', async () => {
   const run = await runClaude({
     scenario: 'refused',
     description: 'a file outside of the project, a command that is not allowed, an unknown tool',
@@ -86,7 +86,7 @@ test('a tool that nobody is there to permit, one that a rule forbids, and one th
   `)
 })
 
-test('a tool that is permitted, and one that is denied', async () => {
+test('traces a tool that is permitted, and one that is denied', async () => {
   const run = await runClaude({
     scenario: 'asked',
     description: 'two prompts in one process; somebody is asked about a command in each',
@@ -115,7 +115,7 @@ test('a tool that is permitted, and one that is denied', async () => {
   `)
 })
 
-test('child agents that run at once', async () => {
+test('traces child agents that run at once', async () => {
   const run = await runClaude({
     scenario: 'children',
     description: 'two children in the foreground, each with a tool',
@@ -160,7 +160,7 @@ test('child agents that run at once', async () => {
   `)
 })
 
-test('a child agent in the background', async () => {
+test('traces a child agent in the background', async () => {
   const run = await runClaude({
     scenario: 'background-child',
     description: 'it outlives the turn, and its end begins another one',
@@ -193,7 +193,7 @@ test('a child agent in the background', async () => {
   `)
 })
 
-test('a child agent owner model fails', async () => {
+test('traces a child agent whose model fails', async () => {
   const run = await runClaude({
     scenario: 'child-fails',
     description: 'all requests of a child get HTTP 500',
@@ -220,7 +220,7 @@ test('a child agent owner model fails', async () => {
   `)
 })
 
-test('two prompts in two processes', async () => {
+test('traces two prompts in two processes', async () => {
   const run = await runClaude({
     scenario: 'continued',
     description: 'a session that another process goes on with',
@@ -243,7 +243,7 @@ test('two prompts in two processes', async () => {
   `)
 })
 
-test('a request that fails once', async () => {
+test('traces a request that fails once', async () => {
   const run = await runClaude({
     scenario: 'retried',
     description: 'one HTTP 500, then success',
@@ -259,7 +259,7 @@ test('a request that fails once', async () => {
   `)
 })
 
-test('a request that always fails', async () => {
+test('traces a request that always fails', async () => {
   const run = await runClaude({
     scenario: 'always-500',
     description: 'HTTP 500, twice',
@@ -275,7 +275,7 @@ test('a request that always fails', async () => {
   `)
 })
 
-test('a kill while a tool runs', async () => {
+test('traces a kill while a tool runs', async () => {
   let kill = (): void => undefined
   const isAtWork = new Promise<void>(resolve => {
     kill = resolve
@@ -315,7 +315,7 @@ test('a kill while a tool runs', async () => {
   `)
 })
 
-test('an interruption', async () => {
+test('traces an interruption', async () => {
   let atWork = (): void => undefined
   const interrupts = new Promise<void>(resolve => {
     atWork = resolve
@@ -343,7 +343,7 @@ test('an interruption', async () => {
   `)
 })
 
-test('a hook that has the agent go on', async () => {
+test('traces a hook that makes the agent continue', async () => {
   const once = 'test -e once || { touch once; echo go on >&2; exit 2; }'
   const run = await runClaude({
     scenario: 'stopped-twice',
@@ -367,7 +367,7 @@ test('a hook that has the agent go on', async () => {
   `)
 })
 
-test('a compaction', async () => {
+test('traces a compaction', async () => {
   const run = await runClaude({
     scenario: 'compaction',
     description: 'a prompt, /compact, a prompt',
@@ -391,7 +391,7 @@ test('a compaction', async () => {
   `)
 })
 
-test('heals the hooks that time out from the transcripts, and counts them', async () => {
+test('recovers the hooks that time out from the transcripts, and counts them', async () => {
   const run = await runClaude({
     scenario: 'lost-hooks',
     description: 'two child agents at once; the hooks that start children and end tools time out',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { claudeCodeGuards } from '../../../src/agents/claude-code/guard-protocol.ts'
-import { createClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
+import { ClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { type Claim, claims, decided, GuardedReceiver } from '../guarded-receiver.ts'
@@ -50,7 +50,7 @@ async function guarded({
 }: Scene): Promise<Run> {
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
-  const adapter = createClaudeCodeAdapter({
+  const adapter = new ClaudeCodeAdapter({
     place: { folders: [join(home, '.claude')], uid: process.getuid?.() },
     wait: sleep,
   })

@@ -83,7 +83,7 @@ const THINKS = { delayMillis: 3000 }
 const ONE_TOOL = ({ toolResults }: ModelRequest): ModelReply =>
   toolResults === 0 ? { ...call('Bash', { command: 'echo hi' }), ...THINKS } : { text: 'Done.' }
 
-test('init, and the first prompt is traced, though no receiver ran', async () => {
+test('traces the first prompt after init, though no receiver ran', async () => {
   await asUser(ONE_TOOL, async user => {
     expect(await user.hookspan('init', 'claude-code')).toContain('Done: Claude Code will load hookspan.')
     expect(await user.claude('Say hi')).toBe('Done.')
@@ -100,7 +100,7 @@ test('init, and the first prompt is traced, though no receiver ran', async () =>
   })
 })
 
-test('a receiver that is killed while a tool runs: the turn is one, and ended as it did', async () => {
+test('keeps the turn whole if the receiver is killed while a tool runs', async () => {
   let isKilled = false
   const answer = ({ prompt, toolResults }: ModelRequest, user: User): ModelReply => {
     if (prompt.includes('again')) return { text: 'Still here.', ...THINKS }
@@ -127,7 +127,7 @@ test('a receiver that is killed while a tool runs: the turn is one, and ended as
   })
 })
 
-test('a receiver that hangs changes nothing of what the agent does', async () => {
+test('does not affect the agent if the receiver hangs', async () => {
   await asUser(ONE_TOOL, async user => {
     await user.hookspan('init', 'claude-code')
     await user.hookspan('serve', '--detach')

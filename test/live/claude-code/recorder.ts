@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
+import { ClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 
@@ -26,7 +26,7 @@ export class Recorder {
   }
 
   private constructor(folder: string, loses: readonly string[]) {
-    this.#adapter = createClaudeCodeAdapter({ place: { folders: [folder], uid: process.getuid?.() }, wait: sleep })
+    this.#adapter = new ClaudeCodeAdapter({ place: { folders: [folder], uid: process.getuid?.() }, wait: sleep })
     this.#server = createServer((request, response) => {
       const at = Date.now()
       void this.#take(request, at, loses).then(isTaken => isTaken && response.writeHead(204).end())

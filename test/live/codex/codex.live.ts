@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { calls, lived, shell } from './codex.ts'
 
-test('a tool', async () => {
+test('traces a tool', async () => {
   const tree = await lived({
     scenario: 'basic',
     description: 'one tool',
@@ -17,7 +17,7 @@ test('a tool', async () => {
   `)
 })
 
-test('two tools at once', async () => {
+test('traces two tools at once', async () => {
   const tree = await lived({
     scenario: 'parallel',
     description: 'two tools at once, the second one faster',
@@ -34,7 +34,7 @@ test('two tools at once', async () => {
   `)
 })
 
-test('a tool that fails, and one that there is not', async () => {
+test('traces a tool that fails, and a missing one', async () => {
   const tree = await lived({
     answer: calls(shell('echo oops >&2; exit 3', 'call_A'), { name: 'telescope', arguments: {}, id: 'call_B' }),
     run: user => user.exec('fail'),
@@ -49,7 +49,7 @@ test('a tool that fails, and one that there is not', async () => {
   `)
 })
 
-test('a tool that goes on in the background', async () => {
+test('traces a tool that continues in the background', async () => {
   const tree = await lived({
     answer: calls(shell('sleep 60', 'call_A', { yield_time_ms: 250 })),
     run: user => user.exec('wait'),
@@ -63,7 +63,7 @@ test('a tool that goes on in the background', async () => {
   `)
 })
 
-test('two prompts, the second one in the session that is resumed', async () => {
+test('traces two prompts, the second one in the resumed session', async () => {
   const tree = await lived({
     scenario: 'sessions',
     description: 'a prompt, and another one in the session that is resumed',
@@ -88,7 +88,7 @@ test('two prompts, the second one in the session that is resumed', async () => {
   `)
 })
 
-test('a model that fails until Codex gives up', async () => {
+test('traces a model that fails until Codex gives up', async () => {
   const tree = await lived({
     scenario: 'failed-request',
     description: 'a model that fails until Codex gives up',
@@ -102,7 +102,7 @@ test('a model that fails until Codex gives up', async () => {
   `)
 })
 
-test('killed while a tool runs, and resumed', async () => {
+test('continues after a kill while a tool runs', async () => {
   const tree = await lived({
     scenario: 'killed',
     description: 'killed while a command runs, and resumed',
@@ -129,7 +129,7 @@ test('killed while a tool runs, and resumed', async () => {
   `)
 })
 
-test('stopped by its user while a tool runs', async () => {
+test('ends when its user stops it while a tool runs', async () => {
   const tree = await lived({
     scenario: 'interrupted',
     description: 'SIGINT while a command runs',
@@ -148,7 +148,7 @@ test('stopped by its user while a tool runs', async () => {
   `)
 })
 
-test('a child agent', async () => {
+test('traces a child agent', async () => {
   const agents = 'multi_agent_v1'
   const tree = await lived({
     scenario: 'subagent',
@@ -185,7 +185,7 @@ test('a child agent', async () => {
   `)
 })
 
-test('a receiver that is killed while a tool runs: the turn is one', async () => {
+test('keeps the turn whole if the receiver is killed while a tool runs', async () => {
   const tree = await lived({
     answer: calls(shell('touch running; sleep 1', 'call_A')),
     run: async user => {
@@ -204,7 +204,7 @@ test('a receiver that is killed while a tool runs: the turn is one', async () =>
   `)
 })
 
-test('a receiver that hangs changes nothing of what Codex does', async () => {
+test('does not affect Codex if the receiver hangs', async () => {
   await lived({
     answer: calls(shell('echo hi', 'call_A')),
     run: async user => {

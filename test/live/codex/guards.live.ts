@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { codexGuardProtocol } from '../../../src/agents/codex/guard-protocol.ts'
-import { createCodexAdapter } from '../../../src/agents/codex/receiver-adapter.ts'
+import { CodexAdapter } from '../../../src/agents/codex/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { type Claim, claims, GuardedReceiver } from '../guarded-receiver.ts'
@@ -37,7 +37,7 @@ async function guarded({ hooks, guards = 'open', run = user => user.exec('Go'), 
   const user = new CodexUser(model)
   writeFileSync(join(user.project, 'kept.txt'), 'x')
   const place = { folders: [user.codexHome], uid: process.getuid?.() }
-  const adapter = createCodexAdapter({ place, wait: sleep })
+  const adapter = new CodexAdapter({ place, wait: sleep })
   try {
     receiver = await GuardedReceiver.start({ home: user.home, host: 'codex', adapter, hooks, guards })
     const ended = await run(user)
@@ -106,7 +106,7 @@ scene('a guard rewrites a command: what runs is the rewritten one', ['beforeTool
 })
 
 scene(
-  'a rewritten command is asked about as it runs: the person is asked all the same',
+  'a rewritten command is asked about as it runs: the user is asked all the same',
   ['beforeTool rewrite'],
   async () => {
     let asked = ''

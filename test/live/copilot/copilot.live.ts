@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { calls, observed, shell, task } from './copilot.ts'
 
-test('it nests tools below their request, and takes outcomes from exit codes', async () => {
+test('nests tools below their request, with outcomes from exit codes', async () => {
   const tree = await observed({
     scenario: 'outcomes',
     description: 'three tools at once: one succeeds, one exits with 3, one finds no file',
@@ -26,7 +26,7 @@ test('it nests tools below their request, and takes outcomes from exit codes', a
   `)
 })
 
-test('it draws child agents in the tree of their parent', async () => {
+test('draws child agents in the tree of their parent', async () => {
   const tree = await observed({
     scenario: 'children',
     description: 'two child agents at once, each with a tool',
@@ -62,7 +62,7 @@ test('it draws child agents in the tree of their parent', async () => {
   `)
 })
 
-test('it draws a child agent that outlives the turn, and the turn that answers it', async () => {
+test('draws a child agent that outlives the turn, and the turn that answers it', async () => {
   const tree = await observed({
     scenario: 'background',
     description: 'a child agent in the background; its end begins a turn of its own',
@@ -96,7 +96,7 @@ test('it draws a child agent that outlives the turn, and the turn that answers i
   `)
 })
 
-test('it draws a tool that was denied as blocked, with the approval', async () => {
+test('draws a denied tool as blocked, with the approval', async () => {
   const tree = await observed({
     scenario: 'denied',
     description: 'a command that nobody can approve, beside one that needs no approval',
@@ -114,7 +114,7 @@ test('it draws a tool that was denied as blocked, with the approval', async () =
   `)
 })
 
-test('it draws each failed attempt', async () => {
+test('draws each failed attempt', async () => {
   const tree = await observed({
     scenario: 'retry',
     description: 'a request that is answered with 429 and then succeeds',
@@ -129,7 +129,7 @@ test('it draws each failed attempt', async () => {
   `)
 })
 
-test('it gives the HTTP status of the attempt that ended the turn', async () => {
+test('has the HTTP status of the attempt that ended the turn', async () => {
   const tree = await observed({
     scenario: 'failed',
     description: 'a request that is answered with 400',
@@ -143,7 +143,7 @@ test('it gives the HTTP status of the attempt that ended the turn', async () => 
   `)
 })
 
-test('it goes on counting turns when a session is continued', async () => {
+test('continues the count of turns when a session is continued', async () => {
   const tree = await observed({
     scenario: 'continued',
     description: 'a prompt, and another one in the same session, by another process',
@@ -164,7 +164,7 @@ test('it goes on counting turns when a session is continued', async () => {
   `)
 })
 
-test('it ends a turn that the user interrupts', async () => {
+test('ends a turn that the user interrupts', async () => {
   const tree = await observed({
     scenario: 'interrupted',
     description: 'SIGINT while a tool runs',
@@ -184,7 +184,7 @@ test('it ends a turn that the user interrupts', async () => {
   `)
 })
 
-test('it ends the turn of a killed process when the session goes on', async () => {
+test('ends the turn of a killed process when the session continues', async () => {
   const tree = await observed({
     scenario: 'killed',
     description: 'SIGKILL while a tool runs, then the session is continued',
@@ -212,7 +212,7 @@ test('it ends the turn of a killed process when the session goes on', async () =
   `)
 })
 
-test('it loses nothing when the receiver is killed during a turn', async () => {
+test('loses nothing when the receiver is killed during a turn', async () => {
   const tree = await observed({
     answer: ({ toolResults }, user) => {
       if (toolResults === 1) user.signal('SIGKILL')

@@ -6,7 +6,7 @@ const YOLO = ['--yolo', '-p']
 const read = (file_path: string): { name: string; args: object } => ({ name: 'read_file', args: { file_path } })
 const shell = (command: string): { name: string; args: object } => ({ name: 'run_shell_command', args: { command } })
 
-test('a thought, a text and a tool', async () => {
+test('traces a thought, a text and a tool', async () => {
   const run = await runGemini({
     scenario: 'tool',
     description: 'a thought, a text and a file that is read',
@@ -25,7 +25,7 @@ test('a thought, a text and a tool', async () => {
   `)
 })
 
-test('tools at once, two of them alike; then one that fails, one that does not exist and a wrong input', async () => {
+test('traces tools at once, two of them alike; then one that fails, one that does not exist and a wrong input', async () => {
   const run = await runGemini({
     scenario: 'tools',
     description:
@@ -56,7 +56,7 @@ test('tools at once, two of them alike; then one that fails, one that does not e
   `)
 })
 
-test('a tool that a hook of somebody else’s refuses, and one that is not offered', async () => {
+test('traces a tool that a foreign hook refuses, and one that is not offered', async () => {
   const deny = `echo '{"decision":"deny","reason":"Not that."}'`
   const run = await runGemini({
     scenario: 'refused',
@@ -76,7 +76,7 @@ test('a tool that a hook of somebody else’s refuses, and one that is not offer
   `)
 })
 
-test('two children and a tool at once, all of which read the same file', async () => {
+test('traces two children and a tool at once, all of which read the same file', async () => {
   const run = await runGemini({
     scenario: 'children',
     description: 'two children and a tool at once; one file is read by all three',
@@ -118,7 +118,7 @@ test('two children and a tool at once, all of which read the same file', async (
   `)
 })
 
-test('a request that fails for good, of which nothing is told', async () => {
+test('traces a request that fails for good without a report', async () => {
   const run = await runGemini({
     scenario: 'fatal',
     description: 'a request that fails in gemini -p, of which nothing is told',
@@ -133,7 +133,7 @@ test('a request that fails for good, of which nothing is told', async () => {
   `)
 })
 
-test('a process that is killed while a tool runs, and a session that goes on', async () => {
+test('traces a process that is killed while a tool runs, and a session that continues', async () => {
   const run = await runGemini({
     scenario: 'killed',
     description: 'killed while a command runs, and continued by a second process',

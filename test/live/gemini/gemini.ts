@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createGeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
+import { GeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
 import { drawn, HookRecorder, keep, writeJson } from '../hook-recorder.ts'
 import { type HostProcess, hostCommand, hostNode, scratchHome, scratchProject, startHost } from '../live-host.ts'
 import { GeminiModel, type GeminiReply, type GeminiRequest } from './gemini-model.ts'
@@ -47,7 +47,7 @@ export async function runGemini(scene: Scene): Promise<Run> {
   const home = scratchHome()
   const url = await model.start()
   const recorder = await HookRecorder.start(
-    createGeminiAdapter({ folders: [join(home, '.gemini')], uid: process.getuid?.() }),
+    new GeminiAdapter({ folders: [join(home, '.gemini')], uid: process.getuid?.() }),
   )
   try {
     const said = await runAll(scene, { home, url, recorder })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CAPABILITIES } from '../../../src/agents/gemini/guard-protocol.ts'
-import { createGeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
+import { GeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type Claim, claims, GuardedReceiver } from '../guarded-receiver.ts'
 import { writeJson } from '../hook-recorder.ts'
@@ -30,7 +30,7 @@ async function guarded({ hooks, guards = 'open', answer }: Scene): Promise<Run> 
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'x' } })
   writeJson(join(home, '.gemini', 'settings.json'), SETTINGS)
-  const adapter = createGeminiAdapter({ folders: [join(home, '.gemini')], uid: process.getuid?.() })
+  const adapter = new GeminiAdapter({ folders: [join(home, '.gemini')], uid: process.getuid?.() })
   const receiver = await GuardedReceiver.start({ home, host: 'gemini', adapter, hooks, guards })
   const model = new GeminiModel(request => answer(request, receiver))
   const url = await model.start()

@@ -4,7 +4,7 @@ import { gatewayScenes } from './gateway-scene.ts'
 
 const lived = gatewayScenes()
 
-test('attempts that fail, then an answer', async () => {
+test('traces attempts that fail, then an answer', async () => {
   const { tree } = await lived({
     scenario: 'retry',
     description: 'a 500, a 429, then an answer',
@@ -24,7 +24,7 @@ test('attempts that fail, then an answer', async () => {
   `)
 })
 
-test('a turn that fails, and the next prompt', async () => {
+test('traces a turn that fails, and the next prompt', async () => {
   const { tree, spans } = await lived({
     scenario: 'fatal',
     description: 'a 401, which is not tried again; then another prompt in the session, which is answered',
@@ -47,7 +47,7 @@ test('a turn that fails, and the next prompt', async () => {
   expectToEndWithItsRequests(spans)
 })
 
-test('a turn whose attempts are used up', async () => {
+test('traces a turn whose attempts are used up', async () => {
   const { tree, spans } = await lived({
     scenario: 'used-up',
     description: 'a 500 at every attempt',
@@ -65,7 +65,7 @@ test('a turn whose attempts are used up', async () => {
   expectToEndWithItsRequests(spans)
 })
 
-test('an answer that is cut off, and goes on', async () => {
+test('traces an answer that is cut off and continued', async () => {
   const { tree, spans } = await lived({
     scenario: 'cut-off',
     description: 'an answer that has as many tokens as it may have, then the rest of it',
@@ -84,7 +84,7 @@ test('an answer that is cut off, and goes on', async () => {
   expect(first?.endAt).toBe(second?.startAt)
 })
 
-test('a tool call that is cut off', async () => {
+test('traces a tool call that is cut off', async () => {
   const { tree, spans } = await lived({
     scenario: 'tool-call-cut-off',
     description: 'a tool call whose arguments are cut off, at every attempt',

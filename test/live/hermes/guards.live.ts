@@ -164,7 +164,7 @@ for (const [how, beforeTool] of Object.entries(FAILING)) {
   }
 }
 
-test('guards: the trace says who decided what', async () => {
+test('names the deciding guard in the trace', async () => {
   await gateway.close()
   const { trees } = await receiver.traces()
   // One that passed is there, too, where it took a while.

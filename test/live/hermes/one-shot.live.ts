@@ -34,7 +34,7 @@ async function chatted(scene: Omit<Scene, 'act'>): Promise<Traces & { readonly e
   return { ...traces, ended }
 }
 
-test('one prompt, and the process ends', async () => {
+test('traces one prompt, after which the process ends', async () => {
   const { tree, ended } = await chatted({
     scenario: 'chat',
     description: 'hermes chat: one shell command',
@@ -52,7 +52,7 @@ test('one prompt, and the process ends', async () => {
   `)
 })
 
-test('one prompt that fails', async () => {
+test('traces one prompt that fails', async () => {
   const { tree } = await chatted({
     scenario: 'chat-fatal',
     description: 'hermes chat: a 401, which is not tried again',
@@ -67,7 +67,7 @@ test('one prompt that fails', async () => {
   `)
 })
 
-test('a child that dies when the process ends', async () => {
+test('traces a child that dies when the process ends', async () => {
   let childHasAsked = (): void => undefined
   const childAsks = new Promise<void>(resolve => {
     childHasAsked = resolve

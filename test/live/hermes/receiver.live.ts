@@ -61,7 +61,7 @@ agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.
     api.fake-1 OK [gen_ai.usage.input_tokens=1040, gen_ai.usage.cache_read.input_tokens=104, gen_ai.usage.output_tokens=24, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
 `
 
-test('a turn, of which nobody had started a receiver', async () => {
+test('traces a turn without a started receiver', async () => {
   model.play(asksFor([shell('echo hi')], 'It said hi.'))
   expect(await chat(hermes, 'Say hi')).toMatchObject({ code: 0, stdout: expect.stringContaining('It said hi.') })
   await drawn('completed')
@@ -69,7 +69,7 @@ test('a turn, of which nobody had started a receiver', async () => {
   expect(`\n${(await tracesOf(hermes.home)).tree}\n`).toBe(TOOL_TURN)
 })
 
-test('a receiver that is killed while a tool runs: one tree', async () => {
+test('builds one tree if the receiver is killed while a tool runs', async () => {
   // Not for a time: on a busy machine it would be over before it is seen, and nobody would be left to start another receiver.
   const over = join(hermes.home, 'over')
   model.play(asksFor([shell(`until test -e ${over}; do sleep 0.1; done`)], 'Waited.'))
@@ -86,7 +86,7 @@ test('a receiver that is killed while a tool runs: one tree', async () => {
   expect(`\n${(await tracesOf(hermes.home)).tree}\n`).toBe(TOOL_TURN)
 })
 
-test('a Hermes that is killed while a tool runs: what was under way is there, and says so', async () => {
+test('marks open spans if Hermes is killed while a tool runs', async () => {
   model.play(asksFor([shell('sleep 60')], 'Slept.'))
   const turn = startChat(hermes, 'Sleep')
   const ended = turn.end()
@@ -98,7 +98,7 @@ test('a Hermes that is killed while a tool runs: what was under way is there, an
   expect(tree).toMatch(/api\.fake-1.*tool_calls/)
 })
 
-test('a receiver that hangs, or is none, changes nothing of what Hermes does', async () => {
+test('does not affect Hermes if the receiver hangs, or is none', async () => {
   model.play(asksFor([shell('echo hi')], 'It said hi.'))
   const directory = join(hermes.home, '.local', 'state', 'hookspan', 'receiver')
   await hookspan('serve', '--detach')

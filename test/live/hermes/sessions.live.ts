@@ -5,7 +5,7 @@ import { gatewayScenes } from './gateway-scene.ts'
 // The memory is reviewed after the third turn of a session.
 const lived = gatewayScenes({ memory: { nudge_interval: 3 } })
 
-test('a delegation', async () => {
+test('traces a delegation', async () => {
   const { tree } = await lived({
     scenario: 'delegation',
     description: 'a child agent that runs one shell command',
@@ -31,7 +31,7 @@ test('a delegation', async () => {
   `)
 })
 
-test('three children at once, one of which has to try again', async () => {
+test('traces three children at once, one of which repeats a request', async () => {
   let failures = 0
   const { tree } = await lived({
     scenario: 'batch',
@@ -72,7 +72,7 @@ test('three children at once, one of which has to try again', async () => {
   `)
 })
 
-test('three sessions at once', async () => {
+test('traces three sessions at once', async () => {
   const { trees } = await lived({
     scenario: 'at-once',
     description: 'three sessions at once, a shell command each',
@@ -94,7 +94,7 @@ test('three sessions at once', async () => {
 })
 
 // In this version a review has all the hooks of a turn: only what it is asked tells it from one.
-test('a review in the background, and the next prompt', async () => {
+test('traces a review in the background, and the next prompt', async () => {
   const history = ['one', 'two'].flatMap(text => [
     { role: 'user' as const, content: text },
     { role: 'assistant' as const, content: `I heard ${text}.` },

@@ -5,7 +5,7 @@ import { gatewayScenes } from './gateway-scene.ts'
 
 const lived = gatewayScenes()
 
-test('a tool', async () => {
+test('traces a tool', async () => {
   const { tree, spans } = await lived({
     scenario: 'tool',
     description: 'one shell command',
@@ -24,7 +24,7 @@ test('a tool', async () => {
   expect(spans.flatMap(({ events }) => events)).toEqual([])
 })
 
-test('tools side by side', async () => {
+test('traces tools side by side', async () => {
   const { tree } = await lived({
     scenario: 'parallel',
     description: 'four tools in one answer: two files side by side, two shell commands',
@@ -53,7 +53,7 @@ const FAILING: readonly ModelReply[] = [
   { toolCalls: [{ name: 'no_such_tool', arguments: {} }] },
 ]
 
-test('tools that fail', async () => {
+test('traces tools that fail', async () => {
   const { tree } = await lived({
     scenario: 'tools-fail',
     description: 'a shell command that ends with 2, a file that is missing, a tool that there is not',
@@ -73,7 +73,7 @@ test('tools that fail', async () => {
   `)
 })
 
-test('a tool that is stopped', async () => {
+test('traces a tool that is stopped', async () => {
   const { tree } = await lived({
     scenario: 'stopped',
     description: 'a person stops the turn while a shell command runs',
@@ -97,7 +97,7 @@ test('a tool that is stopped', async () => {
 
 const REMOVES = shell('rm -rf /srv/nothing-there')
 
-test('a command that a person allows', async () => {
+test('traces a command that the user allows', async () => {
   const { tree } = await lived({
     scenario: 'allowed',
     description: 'a dangerous command: the model does not know, a person allows it once',
@@ -117,7 +117,7 @@ test('a command that a person allows', async () => {
   `)
 })
 
-test('a command that a person denies', async () => {
+test('traces a command that the user denies', async () => {
   const { tree } = await lived({
     scenario: 'denied',
     description: 'a dangerous command: the model does not know, a person denies it',
@@ -137,7 +137,7 @@ test('a command that a person denies', async () => {
   `)
 })
 
-test('a command that the model finds harmless', async () => {
+test('traces a command that the model finds harmless', async () => {
   const { tree } = await lived({
     scenario: 'found-harmless',
     description: 'a dangerous command that the model approves of',

@@ -9,7 +9,7 @@ const MODEL = 'fake/fake-1'
 const TIMEOUT_MILLIS = 150_000
 const QUIET = { KILO_DISABLE_AUTOUPDATE: '1', KILO_DISABLE_MODELS_FETCH: '1', KILO_DISABLE_LSP_DOWNLOAD: '1' }
 
-test('it traces two tools at once, of which one fails, after hookspan init kilo', async () => {
+test('traces two tools at once, of which one fails, after hookspan init kilo', async () => {
   const model = await startModelServer(({ tools, toolResults }) => {
     if (tools.length === 0) return { text: 'A title' }
     if (toolResults > 0) return { text: 'Done.' }

@@ -8,7 +8,7 @@ const BOOK: ModelToolCall = { name: 'book', arguments: { room: '1' } }
 const SHELL: ModelToolCall = { name: 'shell', arguments: { command: 'rm -rf /' } }
 
 describe('tools', () => {
-  test('at once, and one that fails', async () => {
+  test('traces two at once, and one that fails', async () => {
     const answer = asksFor([ROME, PARIS, READ], 'Both are sunny.')
     const { plugin, tree } = await lived('tools', 'two calls of one tool at once, and one that fails', answer)
     const [root] = plugin.spans().filter(({ name }) => name === 'agent')
@@ -27,7 +27,7 @@ describe('tools', () => {
     `)
   })
 
-  test('one after the other', async () => {
+  test('traces one after the other', async () => {
     const answer = asksFor([ROME, PARIS], 'Both are sunny.')
     const { tree } = await lived('in-turn', 'two calls, executed in turn', answer, { execution: 'sequential' })
     expect(tree).toMatchInlineSnapshot(`
@@ -40,7 +40,7 @@ describe('tools', () => {
     `)
   })
 
-  test('refused by a hook', async () => {
+  test('traces one refused by a hook', async () => {
     const plan = { hooks: ['policy'], cancels: 'delete_file' } as const
     const { tree } = await lived('cancelled-tool', 'a hook cancels a call', asksFor([DELETE, PARIS], 'Only one.'), plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -53,7 +53,7 @@ describe('tools', () => {
     `)
   })
 
-  test('repeated by a hook', async () => {
+  test('traces one repeated by a hook', async () => {
     const plan = { hooks: ['policy'], repeats: 'get_weather' } as const
     const { tree } = await lived('repeated-tool', 'a hook has a call run again', asksForWeather, plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -66,7 +66,7 @@ describe('tools', () => {
     `)
   })
 
-  test('changed by a hook', async () => {
+  test('traces one changed by a hook', async () => {
     const plan = { hooks: ['policy'], rewrites: 'delete_file' } as const
     const { tree } = await lived(
       'changed-tool',
@@ -83,7 +83,7 @@ describe('tools', () => {
     `)
   })
 
-  test('that do not run again', async () => {
+  test('traces cached ones that do not run again', async () => {
     const { tree } = await lived(
       'idempotent',
       'an idempotent tool, called twice alike',
@@ -99,7 +99,7 @@ describe('tools', () => {
     `)
   })
 
-  test('refused by a guardrail, which ends the run', async () => {
+  test('traces one refused by a guardrail, which ends the run', async () => {
     const plan = { hooks: ['guardrails'] } as const
     const { tree, results } = await lived(
       'guardrail',
@@ -118,7 +118,7 @@ describe('tools', () => {
   })
 })
 
-test('a guardrail that lets a prompt through tags its turn', async () => {
+test('tags the turn of a prompt that a guardrail passes', async () => {
   const plan = { hooks: ['guardrails'], prompts: ['Mail a@example.org'] } as const
   const { plugin } = await lived('guarded', 'a guardrail warns of a prompt', () => ({ text: 'Done.' }), plan)
   expect(plugin.spans().find(({ name }) => name === 'agent')?.attributes['tag.tags']).toEqual([
@@ -126,7 +126,7 @@ test('a guardrail that lets a prompt through tags its turn', async () => {
   ])
 })
 
-test('a guardrail that refuses a prompt fails its turn, which does not say the prompt', async () => {
+test('fails the turn of a prompt that a guardrail refuses, without the prompt', async () => {
   const plan = { hooks: ['guardrails'], prompts: ['DROP TABLE users'] } as const
   const { tree, records } = await lived(
     'guarded-prompt',
@@ -145,7 +145,7 @@ describe('requests', () => {
   const fails: Answer = () => ({ status: 500, error: 'on fire' })
   const once: Answer = ({ attempt }) => (attempt === 1 ? { status: 503, error: 'busy' } : { text: 'Hello.' })
 
-  test('that fail', async () => {
+  test('traces failed ones', async () => {
     const { tree, results } = await lived('failed', 'always 500', fails)
     expect(tree).toMatchInlineSnapshot(`
       "agent ERROR InternalServerError [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=model_error]
@@ -155,7 +155,7 @@ describe('requests', () => {
     expect(results).toEqual([{ thrown: 'InternalServerError' }])
   })
 
-  test('repeated by the loop', async () => {
+  test('traces one repeated by the loop', async () => {
     const { tree } = await lived('retried', 'one 503, then success', once, { retries: 2 })
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=137]
@@ -165,7 +165,7 @@ describe('requests', () => {
     `)
   })
 
-  test('repeated by the loop, in vain', async () => {
+  test('traces one repeated by the loop in vain', async () => {
     const { tree } = await lived('retried-in-vain', 'always 500, with two retries', fails, { retries: 2 })
     expect(tree).toMatchInlineSnapshot(`
       "agent ERROR InternalServerError [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=model_error]
@@ -176,7 +176,7 @@ describe('requests', () => {
     `)
   })
 
-  test('repeated by a hook', async () => {
+  test('traces one repeated by a hook', async () => {
     const answer: Answer = ({ attempt }) => ({ text: attempt === 1 ? 'Hm.' : 'Hello.' })
     const plan = { hooks: ['policy'], discards: 'Hm.' } as const
     const { tree } = await lived('discarded', 'a hook does not take the first answer', answer, plan)
@@ -188,7 +188,7 @@ describe('requests', () => {
     `)
   })
 
-  test('with all that was said', async () => {
+  test('traces one with all texts', async () => {
     const plan = { is_full: true }
     const { plugin } = await lived('full', 'a tool, with whole conversations', asksForWeather, plan)
     const [first] = plugin.spans().filter(({ name }) => name === 'api.fake-1')
@@ -196,7 +196,7 @@ describe('requests', () => {
     expect(first?.attributes['gen_ai.output.messages']).toContain('get_weather')
   })
 
-  test('streamed', async () => {
+  test('traces streamed ones', async () => {
     const { tree } = await lived('streamed', 'a tool, streamed', asksForWeather, { streams: true })
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -207,7 +207,7 @@ describe('requests', () => {
     `)
   })
 
-  test('that are cancelled', async () => {
+  test('traces cancelled ones', async () => {
     const slow: Answer = () => ({ text: 'Too late.', delayMillis: 20_000 })
     const { tree, results } = await lived('aborted', 'the task is cancelled', slow, { cancelled: 1 })
     expect(tree).toMatchInlineSnapshot(`
@@ -220,7 +220,7 @@ describe('requests', () => {
 })
 
 describe('runs', () => {
-  test('two prompts of one conversation', async () => {
+  test('traces two prompts of one conversation', async () => {
     const plan = { prompts: ['What is up?', 'And now?'] }
     const { tree } = await lived('two-prompts', 'two prompts of one conversation', asksForWeather, plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -238,7 +238,7 @@ describe('runs', () => {
     `)
   })
 
-  test('at once', async () => {
+  test('traces several at once', async () => {
     const plan = { prompts: ['One?', 'Two?', 'Three?'], threads: ['a', 'b', null], at_once: true }
     const { tree } = await lived('at-once', 'three runs of one agent at once', asksForWeather, plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -262,7 +262,7 @@ describe('runs', () => {
     `)
   })
 
-  test('at once in one conversation', async () => {
+  test('traces several at once in one conversation', async () => {
     const plan = { prompts: ['One?', 'Two?'], threads: ['a'], at_once: true }
     const { tree } = await lived('at-once-in-one', 'two runs at once in one conversation', asksForWeather, plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -280,7 +280,7 @@ describe('runs', () => {
     `)
   })
 
-  test('that come to no end', async () => {
+  test('traces one that does not end', async () => {
     const { tree } = await lived(
       'too-long',
       'the limit of iterations',
@@ -297,7 +297,7 @@ describe('runs', () => {
     `)
   })
 
-  test('that ask a person', async () => {
+  test('traces one that asks the user', async () => {
     const calls = [
       { name: 'ask_user', arguments: { question: 'Which city?' } },
       { name: 'task_complete', arguments: { summary: 'It is sunny.' } },
@@ -319,7 +319,7 @@ describe('runs', () => {
     expect(results).toMatchObject([{ stop: 'terminal_tool' }])
   })
 
-  test('without hookspan', async () => {
+  test('is unaffected without hookspan', async () => {
     const { records, results } = await lived('disabled', '', asksForWeather, { enabled: false })
     expect(records).toEqual([])
     expect(results).toEqual([{ output: 'It is sunny.', stop: 'complete' }])
@@ -330,7 +330,7 @@ describe('child agents', () => {
   const researches = (name: string, key: string): Answer =>
     delegates({ name, arguments: { [key]: 'What is the answer?' } }, asksForWeather)
 
-  test('as a tool', async () => {
+  test('traces one as a tool', async () => {
     const { tree } = await lived('child', 'an agent as a tool', researches('research', 'prompt'))
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -347,7 +347,7 @@ describe('child agents', () => {
     `)
   })
 
-  test('in a tool', async () => {
+  test('traces one in a tool', async () => {
     const { tree } = await lived('subagent', 'a tool that runs a child', researches('delegate', 'goal'))
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -368,7 +368,7 @@ describe('child agents', () => {
 describe("beside Locus's own TelemetryHook", () => {
   const answer = asksFor([ROME, PARIS], 'Both are sunny.')
 
-  test('two calls of one tool at once', async () => {
+  test('traces two calls of one tool at once', async () => {
     const { tree, theirs } = await lived('beside-telemetry', 'calls at once, beside TelemetryHook', answer, {
       hooks: ['telemetry'],
     })
@@ -388,7 +388,7 @@ describe("beside Locus's own TelemetryHook", () => {
     `)
   })
 
-  test('two runs at once', async () => {
+  test('traces two runs at once', async () => {
     const plan = { hooks: ['telemetry'], prompts: ['One?', 'Two?'], threads: ['a', 'b'], at_once: true } as const
     const { plugin, theirs } = await lived(
       'runs-beside-telemetry',

@@ -53,7 +53,7 @@ agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.
     api.fake-1 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=stop]
 `
 
-test('a run, of which nobody had started a receiver', async () => {
+test('traces a run without a started receiver', async () => {
   const ended = await withModel(asksForWeather, url => runHost(...programOf(home, url, {})))
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   await drawn('completed')
@@ -61,7 +61,7 @@ test('a run, of which nobody had started a receiver', async () => {
   expect(`\n${(await tracesOf(home)).tree}\n`).toBe(TURN)
 })
 
-test('a receiver that is killed while a tool runs: one tree', async () => {
+test('builds one tree if the receiver is killed while a tool runs', async () => {
   const gate = join(home, 'gate')
   await withModel(asksFor([{ name: 'wait_for', arguments: { path: gate } }], 'Done.'), async url => {
     const ended = startHost(...programOf(home, url, {})).end()
@@ -77,7 +77,7 @@ test('a receiver that is killed while a tool runs: one tree', async () => {
   expect(`\n${(await tracesOf(home)).tree}\n`).toBe(TURN.replace('get_weather', 'wait_for'))
 })
 
-test('an agent that is killed while a tool runs: what was under way is there, and says so', async () => {
+test('marks open spans if the agent is killed while a tool runs', async () => {
   const answer = asksFor([{ name: 'wait_for', arguments: { path: join(home, 'never') } }], 'Never.')
   await withModel(answer, async url => {
     const run = startHost(...programOf(home, url, {}))

@@ -94,7 +94,7 @@ describe.each(WAYS)('a guard: %s, streamed: %s', (api, streams) => {
     covered.has('beforeModel', 'inject')
   })
 
-  test.each(['once', 'deny'] as const)('has a person asked about what would run: %s', async choice => {
+  test.each(['once', 'deny'] as const)('asks the user about the call as it would run: %s', async choice => {
     const plan = { guard: 'beforeTool ask', rewritesFirst: true, choice, ...how }
     const { result, isThere, spans } = await guarded(plan)
     expect(result).toMatchObject({ text: 'Done.', runs: choice === 'once' ? 1 : 0, asked: ['rm other.txt'] })
@@ -109,7 +109,7 @@ describe.each(WAYS)('a guard: %s, streamed: %s', (api, streams) => {
     covered.has('afterModel', 'rewrite')
   })
 
-  test('has an answer given once more', async () => {
+  test('repeats an answer', async () => {
     const answer: Answer = ({ items }) => ({ text: items.at(-1)?.text === 'Look once more.' ? 'Wet.' : 'Dry.' })
     const { result, requests } = await guarded({ guard: 'afterModel retry', ...how }, answer)
     expect([result.text, requests.length]).toEqual(['Wet.', 2])
@@ -118,7 +118,7 @@ describe.each(WAYS)('a guard: %s, streamed: %s', (api, streams) => {
 })
 
 describe('a guard that fails', () => {
-  test.each(FAILURES)('%s, and is set to %s', async (guard, onFailure) => {
+  test.each(FAILURES)('has the effect of its mode: %s, set to %s', async (guard, onFailure) => {
     const { result, isThere, ended, spans } = await guarded({ guard, onFailure })
     expect(isThere('victim.txt')).toBe(onFailure === 'block')
     expect(result).toMatchObject({ text: 'Done.', runs: onFailure === 'block' ? 0 : 1 })
@@ -128,7 +128,7 @@ describe('a guard that fails', () => {
 })
 
 describe('a guard of agents that work for another', () => {
-  test('that it hands over to', async () => {
+  test('applies to a handoff', async () => {
     const answer: Answer = request =>
       request.system.includes('worker') ? deletes(request) : { toolCalls: [{ name: 'transfer_to_worker' }] }
     const { result, isThere, spans } = await guarded({ guard: 'beforeTool block', who: 'handoff' }, ({ ...request }) =>
@@ -139,7 +139,7 @@ describe('a guard of agents that work for another', () => {
     expect(hookSpans(spans)).toEqual(['hook.guard before_tool block blocked'])
   })
 
-  test('that is a tool of it', async () => {
+  test('applies to an agent as a tool', async () => {
     const answer = delegates({ name: 'work', arguments: { input: 'Work.' } }, deletes)
     const { result, isThere, spans } = await guarded({ guard: 'beforeTool block', who: 'tool' }, request =>
       answer({ ...request, system: request.system.replace('worker', 'researcher') }),
@@ -150,14 +150,14 @@ describe('a guard of agents that work for another', () => {
   })
 })
 
-test('a guard that passes leaves the question of the tool itself', async () => {
+test("keeps the tool's own question if it passes", async () => {
   const { result, isThere } = await guarded({ guard: 'hangs', onFailure: 'pass', ownApproval: true })
   expect(result).toMatchObject({ runs: 0, asked: ['rm victim.txt'] })
   expect(isThere('victim.txt')).toBe(true)
 })
 
 describe('a guard of turns and requests', () => {
-  test('beforeTurn blocks', async () => {
+  test('blocks in beforeTurn', async () => {
     const { result, requests, spans } = await guarded({ guard: 'beforeTurn block' })
     expect(result.thrown).toBe('InputGuardrailTripwireTriggered')
     expect(result.message).toContain(REFUSED)
@@ -166,28 +166,28 @@ describe('a guard of turns and requests', () => {
     covered.has('beforeTurn', 'block')
   })
 
-  test('afterTurn blocks', async () => {
+  test('blocks in afterTurn', async () => {
     const { result, spans } = await guarded({ guard: 'afterTurn block' }, answers)
     expect(result.thrown).toBe('OutputGuardrailTripwireTriggered')
     expect(hookSpans(spans)).toEqual(['hook.guard after_turn block blocked'])
     covered.has('afterTurn', 'block')
   })
 
-  test.each([false, true])('beforeModel blocks, streamed: %s', async streams => {
+  test.each([false, true])('blocks in beforeModel, streamed: %s', async streams => {
     const { result, requests } = await guarded({ guard: 'beforeModel block', streams })
     expect(result.text).toBe(REFUSED)
     expect(requests).toEqual([])
     covered.has('beforeModel', 'block')
   })
 
-  test('beforeModel rewrites', async () => {
+  test('rewrites in beforeModel', async () => {
     const { requests } = await guarded({ guard: 'beforeModel rewrite' })
     expect(requests).toHaveLength(2)
     for (const request of requests) expect(told([request], 'user')).toBe('Is it raining?')
     covered.has('beforeModel', 'rewrite')
   })
 
-  test.each([false, true])('afterModel blocks, streamed: %s', async streams => {
+  test.each([false, true])('blocks in afterModel, streamed: %s', async streams => {
     const { result, isThere, requests } = await guarded({ guard: 'afterModel block', streams })
     expect([result.text, requests.length, isThere('victim.txt')]).toEqual([REFUSED, 1, true])
     covered.has('afterModel', 'block')
@@ -216,6 +216,6 @@ describe('a guard of results', () => {
   })
 })
 
-test('each decision in the table has been one of a guard above', () => {
+test('covers each decision in the table', () => {
   expect(covered.pairs).toEqual(pairsOf(ABLE))
 })

@@ -14,7 +14,7 @@ const VARIANTS: readonly (readonly [string, Plan])[] = [
 const named = (scenario: string, variant: string): string => `${scenario}-${variant.replace(/[, ]+/g, '-')}`
 
 describe.each(VARIANTS)('%s', (variant, plan) => {
-  test('a tool', async () => {
+  test('traces a tool', async () => {
     const { tree, results } = await lived(named('tool', variant), `a tool: ${variant}`, asksForWeather, plan)
     expect(results).toEqual([{ output: 'It is sunny.' }])
     expect(tree).toMatchInlineSnapshot(`
@@ -26,7 +26,7 @@ describe.each(VARIANTS)('%s', (variant, plan) => {
     `)
   })
 
-  test('a model that fails for good', async () => {
+  test('traces a model that fails for good', async () => {
     const fails: Answer = () => ({ status: 500, error: 'on fire' })
     const { trees, results } = await lived(named('fails', variant), `always 500: ${variant}`, fails, plan)
     expect(results).toEqual([{ thrown: '500 on fire' }])
@@ -41,7 +41,7 @@ describe.each(VARIANTS)('%s', (variant, plan) => {
   })
 })
 
-test('parallel tools', async () => {
+test('traces parallel tools', async () => {
   const answer = asksFor([PARIS, ROME], 'Both are sunny.')
   const { tree, spans } = await lived('parallel', 'two calls of one tool at once', answer, {})
   expect(tree).toMatchInlineSnapshot(`
@@ -56,7 +56,7 @@ test('parallel tools', async () => {
   expect(inputs.toSorted()).toEqual(['{"city":"Paris"}', '{"city":"Rome"}'])
 })
 
-test('a 500 that the client repeats by itself is one request', async () => {
+test('traces a 500 that the client repeats by itself as one request', async () => {
   const answer: Answer = ({ attempt }) => (attempt === 1 ? { status: 500 } : { text: 'Hello.' })
   const { tree } = await lived('retried', 'one 500, then success: the client repeats it unseen', answer, {})
   expect(tree).toMatchInlineSnapshot(`
@@ -66,7 +66,7 @@ test('a 500 that the client repeats by itself is one request', async () => {
   `)
 })
 
-test('a tool that fails', async () => {
+test('traces a tool that fails', async () => {
   const answer = asksFor([{ name: 'read_file', arguments: { path: '/x' } }], 'Sorry.')
   const { tree } = await lived('tool-fails', 'a tool that throws', answer, {})
   expect(tree).toMatchInlineSnapshot(`
@@ -78,8 +78,8 @@ test('a tool that fails', async () => {
   `)
 })
 
-describe('approvals', () => {
-  test('granted', async () => {
+describe('an approval', () => {
+  test('is traced if granted', async () => {
     const { tree, spans } = await lived('granted', 'a call that a person grants', asksToDelete, { choice: 'once' })
     expect(tree).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=interrupted, hermes.turn.tokens.total=137, hermes.turn.exit_reason=approval]
@@ -97,7 +97,7 @@ describe('approvals', () => {
     expect(roots[1]?.links).toMatchObject([{ spanId: roots[0]?.spanId }])
   })
 
-  test('refused, streamed', async () => {
+  test('is traced if refused, streamed', async () => {
     const plan = { choice: 'deny', api: 'chat', streams: true } as const
     const { tree } = await lived('refused', 'a call that a person refuses, streamed', asksToDelete, plan)
     expect(tree).toMatchInlineSnapshot(`
@@ -113,21 +113,21 @@ describe('approvals', () => {
     `)
   })
 
-  test('granted for good', async () => {
+  test('is traced if granted for good', async () => {
     const { tree } = await lived('granted-always', 'a tool that a person grants for good', asksToDelete, {
       choice: 'always',
     })
     expect(tree).toContain('approval.delete_file OK [hermes.approval.choice=always]')
   })
 
-  test('without listeners the question and the answer are inferred', async () => {
+  test('is inferred without listeners, with its answer', async () => {
     const plan = { choice: 'deny', traced: false } as const
     const { tree } = await lived('refused-processor-alone', 'refused, without listeners', asksToDelete, plan)
     expect(tree).toContain('approval.delete_file OK (inferred) [hermes.approval.choice=deny]')
     expect(tree).toContain('tool.delete_file OK [hermes.tool.outcome=blocked]')
   })
 
-  test('in an agent that runs as a tool', async () => {
+  test('is traced in an agent that runs as a tool', async () => {
     const answer = withResearcher(asksToDelete)
     const { tree } = await lived('granted-in-child', 'a call of a child that a person grants', answer, {
       choice: 'once',
@@ -155,7 +155,7 @@ describe('approvals', () => {
     `)
   })
 
-  test('answered in another process', async () => {
+  test('is traced if answered in another process', async () => {
     const home = scratchHome()
     const file = join(home, 'state.json')
     const asked = await live(asksToDelete, { saves: file }, home)
@@ -174,7 +174,7 @@ describe('approvals', () => {
   })
 })
 
-test('an agent that runs as a tool', async () => {
+test('traces an agent that runs as a tool', async () => {
   const { tree } = await lived('child', 'an agent as a tool', withResearcher(asksForWeather), {})
   expect(tree).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -191,7 +191,7 @@ test('an agent that runs as a tool', async () => {
   `)
 })
 
-test('a handoff', async () => {
+test('traces a handoff', async () => {
   const billing = asksFor([PARIS, ROME], 'Refunded.')
   const answer: Answer = request =>
     request.system.includes('billing') ? billing(request) : { toolCalls: [{ name: 'transfer_to_billing' }] }
@@ -209,7 +209,7 @@ test('a handoff', async () => {
   expect(new Set(spans.map(span => span.attributes['session.id']))).toEqual(new Set(['conversation-1']))
 })
 
-test('two prompts in one conversation', async () => {
+test('traces two prompts in one conversation', async () => {
   const { tree } = await lived('two-prompts', 'two prompts of one group', asksForWeather, { prompts: ['one', 'two'] })
   expect(tree).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
@@ -225,7 +225,7 @@ test('two prompts in one conversation', async () => {
   `)
 })
 
-test('three runs at once, two of them in one conversation', async () => {
+test('traces three runs at once, two of them in one conversation', async () => {
   const plan = { atOnce: true, prompts: ['one', 'two', 'three'], sessions: ['a', 'b', 'a'] }
   const { trees, results, spans } = await lived('at-once', 'three runs at once in one process', asksForWeather, plan)
   expect(results).toHaveLength(3)
@@ -235,7 +235,7 @@ test('three runs at once, two of them in one conversation', async () => {
   expect(prompts.toSorted()).toEqual(['one', 'three', 'two'])
 })
 
-test('a guardrail that trips', async () => {
+test('traces a guardrail that trips', async () => {
   const { tree, results } = await lived('guardrail', 'an input guardrail trips', () => ({}), { guarded: true })
   expect(results).toMatchObject([{ thrown: expect.stringContaining('guardrail') }])
   expect(tree).toMatchInlineSnapshot(`
@@ -244,7 +244,7 @@ test('a guardrail that trips', async () => {
   `)
 })
 
-test('too many turns', async () => {
+test('traces too many turns', async () => {
   const answer: Answer = () => ({ toolCalls: [PARIS] })
   const { tree } = await lived('max-turns', 'a model that never stops calling', answer, {})
   expect(tree.split('\n')[0]).toMatchInlineSnapshot(
@@ -252,14 +252,17 @@ test('too many turns', async () => {
   )
 })
 
-test.each([true, false])('told late, after another processor, and twice; with listeners: %s', async traced => {
-  const { trees, ended } = await live(asksToDelete, { beside: true, choice: 'once', traced })
-  expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('hookspan') })
-  const inOrder = await live(asksToDelete, { choice: 'once', traced })
-  expect(trees).toEqual(inOrder.trees)
-})
+test.each([true, false])(
+  'traces once if registered late, after another processor, and twice; with listeners: %s',
+  async traced => {
+    const { trees, ended } = await live(asksToDelete, { beside: true, choice: 'once', traced })
+    expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('hookspan') })
+    const inOrder = await live(asksToDelete, { choice: 'once', traced })
+    expect(trees).toEqual(inOrder.trees)
+  },
+)
 
-test('without spans for the run and its turns', async () => {
+test('traces without spans for the run and its turns', async () => {
   const config = { tracing: { includeTaskAndTurnSpans: false } }
   const { tree } = await lived('no-task-spans', 'task and turn spans switched off', asksToDelete, {
     config,
@@ -278,7 +281,7 @@ test('without spans for the run and its turns', async () => {
   `)
 })
 
-test('content switched off', async () => {
+test('traces with content switched off', async () => {
   const config = { traceIncludeSensitiveData: false }
   const { tree, spans } = await lived('no-content', 'the host may not trace content', asksForWeather, {
     config,

@@ -48,7 +48,7 @@ function kept({ home }: OpenClawHome): string {
 
 const exec = (command: string) => ({ name: 'exec', arguments: { command } })
 
-test('a guard blocks, rewrites, injects and fails as it is set to', async () => {
+test('blocks, rewrites, injects and fails by a guard as configured', async () => {
   const files = FAILURES.flatMap(way => [`${way}-pass`, `${way}-block`])
   const commands = ['rm victim.txt', 'echo original', 'echo secret', ...files.map(file => `touch ${file}`)]
   const { host, server } = await guarded('tools', ({ toolResults }) =>
@@ -97,7 +97,7 @@ test('a guard blocks, rewrites, injects and fails as it is set to', async () => 
   )
 })
 
-test('a guard of the turn blocks it, and the model is not asked', async () => {
+test('sends no request if a guard of the turn blocks it', async () => {
   const { host, server } = await guarded('turns', () => ({ text: 'Done.' }))
   const { stdout } = await prompt(host, 'What is up?', '--local')
   expect(server.requests).toEqual([])
@@ -106,7 +106,7 @@ test('a guard of the turn blocks it, and the model is not asked', async () => {
 })
 
 // Behind a tool that may have changed something the host accepts no other answer.
-test('a guard of the turn sends it on', async () => {
+test('continues a turn by a guard', async () => {
   const { host, server } = await guarded('goesOn', ({ prompt: asked }) => ({
     text: asked.includes('Look once more.') ? 'Wet.' : 'Dry.',
   }))
@@ -118,7 +118,7 @@ test('a guard of the turn sends it on', async () => {
   covered.has('afterTurn', 'retry')
 })
 
-test('a guard asks, and nothing runs where nobody answers', async () => {
+test('asks by a guard, and runs nothing without an answer', async () => {
   const { host, server } = await guarded('asks', ({ toolResults }) =>
     toolResults === 0 ? { toolCalls: [exec('rm victim.txt')] } : { text: 'Done.' },
   )
@@ -130,6 +130,6 @@ test('a guard asks, and nothing runs where nobody answers', async () => {
   covered.has('beforeTool', 'ask')
 })
 
-test('each decision in the table has been one of a guard above', () => {
+test('covers each decision in the table', () => {
   expect(covered.pairs).toEqual(pairsOf(ABLE))
 })

@@ -31,7 +31,7 @@ async function treeOf({ home }: OpenClawHome): Promise<string> {
   return (await tracesOf(home)).trees.join('\n\n')
 }
 
-test('a tool call', async () => {
+test('traces a tool call', async () => {
   const server = await modelThat(({ toolResults }) =>
     toolResults === 0 ? { toolCalls: [exec('echo hi')] } : { text: 'Done.' },
   )
@@ -48,7 +48,7 @@ test('a tool call', async () => {
   capture(host.home, 'openclaw', 'tool', 'agent --local: a tool call')
 })
 
-test('two prompts in one session, without permission to see the conversation', async () => {
+test('traces two prompts in one session, without permission to read the conversation', async () => {
   const server = await modelThat(({ toolResults, prompt }) =>
     toolResults === 0 && prompt.includes('command') ? { toolCalls: [exec('echo hi')] } : { text: 'Done.' },
   )
@@ -72,7 +72,7 @@ test('two prompts in one session, without permission to see the conversation', a
   capture(host.home, 'openclaw', 'unseen', 'agent --local, twice: no allowConversationAccess')
 })
 
-test('tools that run together, one of which fails', async () => {
+test('traces tools that run together, one of which fails', async () => {
   const toolCalls = [exec('sleep 0.5; echo one'), { name: 'read', arguments: { path: 'missing.txt' } }]
   const server = await modelThat(({ toolResults }) => (toolResults === 0 ? { toolCalls } : { text: 'Done.' }))
   const host = await openClawHome(server)
@@ -91,7 +91,7 @@ test('tools that run together, one of which fails', async () => {
   capture(host.home, 'openclaw', 'parallel', 'agent --local: two tools at the same time, one of which fails')
 })
 
-test('one failure of the model, then success', async () => {
+test('traces one failure of the model, then success', async () => {
   const server = await modelThat((_, number) => (number === 1 ? { status: 500 } : { text: 'Done.' }))
   const host = await openClawHome(server)
   await prompt(host, 'Try', '--local')
@@ -104,7 +104,7 @@ test('one failure of the model, then success', async () => {
   capture(host.home, 'openclaw', 'retry', 'agent --local: the model answers 500 once, then well')
 })
 
-test('a model that always fails', async () => {
+test('traces a model that always fails', async () => {
   const server = await modelThat(() => ({ status: 500 }))
   const host = await openClawHome(server)
   const { code } = await prompt(host, 'Try', '--local')
@@ -119,7 +119,7 @@ test('a model that always fails', async () => {
   capture(host.home, 'openclaw', 'failed', 'agent --local: the model answers 500 to every attempt')
 })
 
-test('a tool that another plugin refuses', async () => {
+test('traces a tool that another plugin refuses', async () => {
   const server = await modelThat(({ toolResults }) =>
     toolResults === 0 ? { toolCalls: [exec('rm -rf /')] } : { text: 'I may not.' },
   )
@@ -142,7 +142,7 @@ const SPAWN = {
   arguments: { id: 'sessions_spawn', args: { task: 'Look at the weather', label: 'weather' } },
 }
 
-test('a gateway: two prompts, and a child agent', async () => {
+test('traces a gateway: two prompts, and a child agent', async () => {
   const server = await modelThat(({ prompt: asked, toolResults }) => {
     if (asked.includes('[Subagent Task]')) return { text: 'It rains.' }
     return asked.includes('Ask a child') && toolResults === 0 ? { toolCalls: [SPAWN] } : { text: 'Done.' }

@@ -6,7 +6,7 @@ import { installed, modelFor, OpencodeServer, ran, ranWith, record } from './ope
 
 const shell = (command: string) => ({ name: 'bash', arguments: { command, description: 'For a test' } })
 
-test('a tool, and the trace context in its shell and in the requests', async () => {
+test('traces a tool, with the trace context in its shell and in the requests', async () => {
   const { ended, home, traces, requests } = await ranWith('say hi', {
     answer: ({ toolResults }) =>
       toolResults === 0 ? { toolCalls: [shell('echo "<$TRACEPARENT>"')] } : { text: 'Done.' },
@@ -32,7 +32,7 @@ test('a tool, and the trace context in its shell and in the requests', async () 
   record(home, 'tool', 'opencode run: one shell command')
 })
 
-test('the package, named in opencode.json with options', async () => {
+test('traces with the package, named in opencode.json with options', async () => {
   const { traces } = await ranWith('a secret', {
     settings: { plugin: [[hookspanFolder(), { content_capture: 'off' }]] },
     answer: () => ({ text: 'Another secret.', delayMillis: 500 }),
@@ -48,7 +48,7 @@ test('the package, named in opencode.json with options', async () => {
   expect(JSON.stringify(traces.spans)).not.toContain('secret')
 })
 
-test('two tools at a time, one of them fails', async () => {
+test('traces two tools at a time, one of which fails', async () => {
   const { home, traces } = await ranWith('look at both', {
     answer: ({ toolResults }) =>
       toolResults === 0
@@ -69,7 +69,7 @@ test('two tools at a time, one of them fails', async () => {
   record(home, 'parallel', 'opencode run: two tools in one answer, one of which fails')
 })
 
-test('one 500, then an answer', async () => {
+test('traces one 500, then an answer', async () => {
   const { home, traces } = await ranWith('try hard', {
     answer: ({ attempt }) => (attempt === 1 ? { status: 500, error: 'the model is on fire' } : { text: 'Better now.' }),
   })
@@ -85,7 +85,7 @@ test('one 500, then an answer', async () => {
   record(home, 'retry', 'opencode run: HTTP 500, then an answer')
 })
 
-test('nothing but 500', async () => {
+test('traces nothing but 500', async () => {
   // It says how long to wait, which the model server cannot: else opencode takes more than a minute for its five retries.
   const model = createServer((_, response) => {
     response.writeHead(500, { 'content-type': 'application/json', 'retry-after-ms': '100' })
@@ -113,7 +113,7 @@ test('nothing but 500', async () => {
   record(opencode.home, 'failure', 'opencode run: HTTP 500 until it gives up')
 })
 
-test('a permission that nobody can give', async () => {
+test('traces a permission without a user', async () => {
   const { home, traces } = await ranWith('remove it', {
     settings: { permission: { bash: 'ask' } },
     answer: ({ toolResults }) => (toolResults === 0 ? { toolCalls: [shell('rm notes.txt')] } : { text: 'Removed.' }),
@@ -131,7 +131,7 @@ test('a permission that nobody can give', async () => {
   record(home, 'refused', 'opencode run, which refuses what it would have to ask for')
 })
 
-test('a child agent', async () => {
+test('traces a child agent', async () => {
   const { home, traces } = await ranWith('delegate this', {
     answer: ({ prompt, toolResults }) => {
       if (prompt.includes('count the notes')) return { text: 'There is one note.' }
@@ -157,7 +157,7 @@ test('a child agent', async () => {
   record(home, 'child', 'opencode run: the task tool, and the child session that it starts')
 })
 
-test('two prompts in a session, permissions given once and for ever', async () => {
+test('traces two prompts in a session, with permissions given once and for ever', async () => {
   const model = await modelFor({
     answer: ({ prompt, toolResults }) =>
       toolResults === 0 ? { toolCalls: [shell(`echo ${prompt}`)] } : { text: `Echoed ${prompt}.` },
@@ -189,7 +189,7 @@ test('two prompts in a session, permissions given once and for ever', async () =
   record(opencode.home, 'permissions', 'opencode serve: two prompts in one session, permissions given once and always')
 })
 
-test('a run that is stopped while its tool works, and the next prompt', async () => {
+test('traces a run that is stopped during its tool, and the next prompt', async () => {
   const model = await modelFor({
     answer: ({ prompt, toolResults }) =>
       prompt.includes('sleep') && toolResults === 0 ? { toolCalls: [shell('sleep 60')] } : { text: 'Awake.' },
@@ -224,7 +224,7 @@ test('a run that is stopped while its tool works, and the next prompt', async ()
   record(opencode.home, 'stopped', 'opencode serve: a run is stopped while its tool works, then another prompt')
 })
 
-test('two sessions at once, and a compaction', async () => {
+test('traces two sessions at once, and a compaction', async () => {
   const model = await modelFor({ answer: ({ prompt }) => ({ text: `Heard ${prompt}.`, delayMillis: 500 }) })
   const opencode = installed(model.url)
   const server = await OpencodeServer.start(opencode)
@@ -252,7 +252,7 @@ test('two sessions at once, and a compaction', async () => {
   record(opencode.home, 'sessions', 'opencode serve: two sessions at once, then a compaction of one')
 })
 
-test('a prompt that is given while the one before is at work', async () => {
+test('traces a prompt that is sent while the previous one is running', async () => {
   const model = await modelFor({
     answer: ({ prompt, toolResults }) =>
       prompt.includes('first') && toolResults === 0 ? { toolCalls: [shell('sleep 2')] } : { text: 'Done with all.' },

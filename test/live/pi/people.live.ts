@@ -5,7 +5,7 @@ import { ASKING, REFUSING } from './extensions.ts'
 import { type PiHome, piHome, print, RpcPi } from './pi-host.ts'
 import { bash, calls, modelThat, treeOf } from './scripted-model.ts'
 
-test('a tool that an extension after us refuses', async () => {
+test('traces a tool that an extension after us refuses', async () => {
   const server = await modelThat(calls(bash('echo hi', 'call_1')))
   const pi = piHome(server, { extensions: { 'z-gate.ts': REFUSING } })
   await print(pi, 'Say hi with a command')
@@ -19,7 +19,7 @@ test('a tool that an extension after us refuses', async () => {
   capture(pi.home, 'pi', 'refused-after', 'print mode: an extension that was loaded after us refuses a tool')
 })
 
-test('a tool that an extension before us refuses, so that we are not asked', async () => {
+test('traces a tool that an extension before us refuses, so that we are not asked', async () => {
   const server = await modelThat(calls(bash('echo hi', 'call_1')))
   const pi = piHome(server, { extensions: { 'a-gate.ts': REFUSING } })
   await print(pi, 'Say hi with a command')
@@ -45,7 +45,7 @@ async function asked(answer: boolean): Promise<PiHome> {
   return pi
 }
 
-test('a person is asked, and agrees', async () => {
+test('traces a user who agrees', async () => {
   const pi = await asked(true)
   expect(await treeOf(pi)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=stop]
@@ -58,7 +58,7 @@ test('a person is asked, and agrees', async () => {
   capture(pi.home, 'pi', 'approved', 'rpc mode: an extension asks a person, who agrees')
 })
 
-test('a person is asked, and refuses', async () => {
+test('traces a user who refuses', async () => {
   const pi = await asked(false)
   expect(await treeOf(pi)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=stop]
@@ -71,7 +71,7 @@ test('a person is asked, and refuses', async () => {
   capture(pi.home, 'pi', 'denied', 'rpc mode: an extension asks a person, who refuses')
 })
 
-test('a person stops the answer', async () => {
+test('traces a user who stops the answer', async () => {
   const server = await modelThat(() => ({ text: 'Too late.', delayMillis: 30_000 }))
   const pi = piHome(server)
   const rpc = new RpcPi(pi)
@@ -88,7 +88,7 @@ test('a person stops the answer', async () => {
   capture(pi.home, 'pi', 'aborted', 'rpc mode: abort while the model is asked')
 })
 
-test('a person stops a tool', async () => {
+test('traces a user who stops a tool', async () => {
   const server = await modelThat(calls(bash('echo started; sleep 30', 'call_1')))
   const pi = piHome(server)
   const rpc = new RpcPi(pi)

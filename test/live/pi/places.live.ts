@@ -16,7 +16,7 @@ async function delegating(env: Readonly<Record<string, string>> = {}): Promise<P
   return pi
 }
 
-test('a child agent in a process of its own: its trace is linked to the tool that started it', async () => {
+test('links a child agent in a process of its own to the tool that started it', async () => {
   const pi = await delegating()
   const { trees, spans } = await tracesOf(pi.home)
   expect(trees.join('\n\n')).toMatchInlineSnapshot(`
@@ -37,7 +37,7 @@ test('a child agent in a process of its own: its trace is linked to the tool tha
   capture(pi.home, 'pi', 'subagent', 'print mode: a tool named subagent starts another Pi')
 })
 
-test('a child agent in a process of its own: it can be nested in the same trace', async () => {
+test('nests a child agent in a process of its own in the same trace, if configured', async () => {
   const pi = await delegating({ HOOKSPAN_PARENT: 'nest' })
   expect(await treeOf(pi)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=stop]
@@ -52,7 +52,7 @@ test('a child agent in a process of its own: it can be nested in the same trace'
   `)
 })
 
-test('the request to the model carries the trace context, and a key switches that off', async () => {
+test('sends the trace context with the request to the model, unless a key switches that off', async () => {
   const server = await modelThat(() => ({ text: 'Done.' }))
   const pi = piHome(server)
   await print(pi, 'Hello')
@@ -76,7 +76,7 @@ async function spokenTo(api: 'anthropic-messages' | 'openai-responses'): Promise
   return treeOf(pi)
 }
 
-test('a model that is spoken to in the protocol of Anthropic', async () => {
+test("traces a model with Anthropic's protocol", async () => {
   expect(await spokenTo('anthropic-messages')).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=stop]
       llm.fake-1 OK
@@ -87,7 +87,7 @@ test('a model that is spoken to in the protocol of Anthropic', async () => {
   `)
 })
 
-test('a model that is spoken to in the newer protocol of OpenAI', async () => {
+test("traces a model with OpenAI's newer protocol", async () => {
   expect(await spokenTo('openai-responses')).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=stop]
       llm.fake-1 OK
@@ -98,7 +98,7 @@ test('a model that is spoken to in the newer protocol of OpenAI', async () => {
   `)
 })
 
-test('a conversation that is made shorter', async () => {
+test('traces a conversation that is compacted', async () => {
   const server = await modelThat(() => ({ text: 'A long story. '.repeat(20) }))
   const pi = piHome(server, { settings: { compaction: { keepRecentTokens: 1, reserveTokens: 1000 } } })
   const rpc = new RpcPi(pi)
@@ -121,7 +121,7 @@ test('a conversation that is made shorter', async () => {
   capture(pi.home, 'pi', 'compaction', 'rpc mode: two prompts, then compact')
 })
 
-test('the package itself is an extension that can be installed', async () => {
+test('is an extension that can be installed as a package', async () => {
   const server = await modelThat(() => ({ text: 'Done.' }))
   const pi = piHome(server, { extensions: { 'hookspan.ts': '' } })
   const { code } = await install(pi, hookspanFolder())
@@ -130,7 +130,7 @@ test('the package itself is an extension that can be installed', async () => {
   expect(await treeOf(pi)).toMatch(/^agent OK/)
 })
 
-test('who has us twice, by a file and as a package, has every span once', async () => {
+test('records every span once if installed twice, by a file and as a package', async () => {
   const server = await modelThat(calls(bash('echo hi', 'call_1')))
   const pi = piHome(server)
   await install(pi, hookspanFolder())

@@ -3,7 +3,7 @@ import { capture, tracesOf } from '../live-host.ts'
 import { piHome, print, RpcPi } from './pi-host.ts'
 import { bash, calls, modelThat, treeOf } from './scripted-model.ts'
 
-test('a tool call', async () => {
+test('traces a tool call', async () => {
   const server = await modelThat(calls(bash('echo hi', 'call_1')))
   const pi = piHome(server)
   const { code, stdout } = await print(pi, 'Say hi with a command')
@@ -18,7 +18,7 @@ test('a tool call', async () => {
   capture(pi.home, 'pi', 'tool', 'print mode: a tool call')
 })
 
-test('tools that run together', async () => {
+test('traces tools that run together', async () => {
   const server = await modelThat(calls(bash('sleep 0.2; echo one', 'call_1'), bash('sleep 0.1; echo two', 'call_2')))
   const pi = piHome(server)
   await print(pi, 'Run two commands')
@@ -38,7 +38,7 @@ test('tools that run together', async () => {
   capture(pi.home, 'pi', 'parallel', 'print mode: two tools that run at the same time')
 })
 
-test('one failure of the model, then success', async () => {
+test('traces one failure of the model, then success', async () => {
   const server = await modelThat(({ attempt }) => (attempt === 1 ? { status: 500 } : { text: 'Done.' }))
   const pi = piHome(server)
   await print(pi, 'Try')
@@ -51,7 +51,7 @@ test('one failure of the model, then success', async () => {
   capture(pi.home, 'pi', 'retry', 'print mode: the model answers 500 once, then well')
 })
 
-test('a model that always fails', async () => {
+test('traces a model that always fails', async () => {
   const server = await modelThat(() => ({ status: 500 }))
   const pi = piHome(server)
   const { code } = await print(pi, 'Try')
@@ -66,7 +66,7 @@ test('a model that always fails', async () => {
   capture(pi.home, 'pi', 'failed', 'print mode: the model answers 500 to every attempt')
 })
 
-test('a tool that fails', async () => {
+test('traces a tool that fails', async () => {
   const server = await modelThat(calls(bash('echo oh no; exit 3', 'call_1')))
   const pi = piHome(server)
   await print(pi, 'Fail')
@@ -80,7 +80,7 @@ test('a tool that fails', async () => {
   capture(pi.home, 'pi', 'tool-error', 'print mode: a command that exits with 3')
 })
 
-test('calls that Pi cannot start are errors, and nobody has refused them', async () => {
+test('traces calls that Pi cannot start as errors, not as refused', async () => {
   const unfit = { name: 'read', arguments: {}, id: 'call_1' }
   const unknown = { name: 'teleport', arguments: {}, id: 'call_2' }
   const server = await modelThat(({ toolResults }) =>
@@ -99,7 +99,7 @@ test('calls that Pi cannot start are errors, and nobody has refused them', async
   capture(pi.home, 'pi', 'bad-calls', 'print mode: arguments that do not fit, a tool that does not exist')
 })
 
-test('two prompts, and one in a new session', async () => {
+test('traces two prompts, and one in a new session', async () => {
   const server = await modelThat(calls(bash('echo hi', 'call_1')))
   const pi = piHome(server)
   const rpc = new RpcPi(pi)
@@ -136,7 +136,7 @@ test('two prompts, and one in a new session', async () => {
   capture(pi.home, 'pi', 'sessions', 'rpc mode: two prompts, new_session, a third prompt')
 })
 
-test('an answer that takes its time', async () => {
+test('traces a slow answer', async () => {
   const server = await modelThat(() => ({ text: 'Done.', firstChunkDelayMillis: 400 }))
   const pi = piHome(server)
   await print(pi, 'Take your time')

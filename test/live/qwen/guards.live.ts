@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { qwenGuards } from '../../../src/agents/qwen/guard-protocol.ts'
-import { createQwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
+import { QwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import {
   type ModelReply,
@@ -34,7 +34,7 @@ interface Run {
 async function guarded({ hooks, guards = 'open', answer }: Scene): Promise<Run> {
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
-  const adapter = createQwenAdapter({ place: { folders: [join(home, '.qwen')], uid: process.getuid?.() }, wait: sleep })
+  const adapter = new QwenAdapter({ place: { folders: [join(home, '.qwen')], uid: process.getuid?.() }, wait: sleep })
   writeJson(join(home, '.qwen', 'settings.json'), SETTINGS)
   const receiver = await GuardedReceiver.start({ home, host: 'qwen', adapter, hooks, guards })
   const model = await startModelServer(request => answer(request, receiver))

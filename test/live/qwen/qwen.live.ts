@@ -18,7 +18,7 @@ function isChild({ prompt }: ModelRequest): boolean {
   return prompt.startsWith('CHILD')
 }
 
-test('tools: one works, one fails, one has a wrong input, one does not exist', async () => {
+test('traces tools: one works, one fails, one has a wrong input, one does not exist', async () => {
   const run = await runQwen({
     scenario: 'tools',
     description: 'four tools: one works, one fails, one has a wrong input, one does not exist',
@@ -43,7 +43,7 @@ test('tools: one works, one fails, one has a wrong input, one does not exist', a
   `)
 })
 
-test('tools at once', async () => {
+test('traces tools at once', async () => {
   const run = await runQwen({
     scenario: 'parallel',
     description: 'three files are read at once, two of which are the same, and none is there',
@@ -68,7 +68,7 @@ test('tools at once', async () => {
   `)
 })
 
-test('a tool that a rule refuses', async () => {
+test('traces a tool that a rule refuses', async () => {
   const run = await runQwen({
     scenario: 'refused',
     description: 'a command that is not allowed in qwen -p, and a file that is not there',
@@ -89,7 +89,7 @@ test('a tool that a rule refuses', async () => {
   `)
 })
 
-test('children that run at once', async () => {
+test('traces children that run at once', async () => {
   const run = await runQwen({
     scenario: 'children',
     description: 'two children in the foreground, each with a tool',
@@ -123,7 +123,7 @@ test('children that run at once', async () => {
   `)
 })
 
-test('a child in the background, owner result is taken up in a turn of its own', async () => {
+test('traces a child in the background, whose result is processed in a turn of its own', async () => {
   const run = await runQwen({
     scenario: 'background',
     description: 'a child in the background, owner result is taken up when the turn is over',
@@ -155,7 +155,7 @@ test('a child in the background, owner result is taken up in a turn of its own',
   `)
 })
 
-test('two processes, one session', async () => {
+test('traces two processes, one session', async () => {
   const run = await runQwen({
     scenario: 'continued',
     description: 'two processes, the second of which goes on with the session of the first',
@@ -178,7 +178,7 @@ test('two processes, one session', async () => {
   `)
 })
 
-test('a request that fails at first, and one that fails for good when the session goes on', async () => {
+test('traces a request that fails at first, and one that fails for good when the session continues', async () => {
   const run = await runQwen({
     scenario: 'failures',
     description: 'a request that works at the second attempt; one that fails in another process; a third process',
@@ -208,7 +208,7 @@ test('a request that fails at first, and one that fails for good when the sessio
   `)
 })
 
-test('a process that is killed while a tool runs, and a session that goes on', async () => {
+test('traces a process that is killed while a tool runs, and a session that continues', async () => {
   const run = await runQwen({
     scenario: 'killed',
     description: 'killed while a command runs, and continued by a second process',

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createQwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
+import { QwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { drawn, HookRecorder, keep, writeJson } from '../hook-recorder.ts'
 import { type HostProcess, hostCommand, scratchHome, scratchProject, startHost } from '../live-host.ts'
@@ -43,7 +43,7 @@ export async function runQwen(scene: Scene): Promise<Run> {
   })
   const home = scratchHome()
   const place = { folders: [join(home, '.qwen')], uid: process.getuid?.() }
-  const recorder = await HookRecorder.start(createQwenAdapter({ place, wait: sleep }))
+  const recorder = await HookRecorder.start(new QwenAdapter({ place, wait: sleep }))
   try {
     const said = await runAll(scene, { home, model: model.url, recorder })
     const events = await recorder.stop()

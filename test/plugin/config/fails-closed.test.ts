@@ -102,14 +102,14 @@ test('closes the other keys of privacy, too, whatever a lower source contains', 
 describe('an unusable file', () => {
   const parsed = 'no file is read, and no content is captured'
 
-  test('may have said off', () => {
+  test('may have contained off', () => {
     const resolution = resolved({ yaml: 'content_capture: off\n\tdebug: true' })
     expect(resolution.config.content_capture).toBe('off')
     expect(resolution.sources.get('content_capture')).toEqual({ from: 'file', detail: 'a file that cannot be used' })
     expect(messages(resolution)).toEqual([expect.stringMatching(new RegExp(`line 2, column 1\\); ${parsed}$`))])
   })
 
-  test('does not count where a higher source says it', () => {
+  test('does not count if a higher source sets it', () => {
     const resolution = resolved({ yaml: '- x', env: { HOOKSPAN_CONTENT_CAPTURE: 'full' } })
     expect(resolution.config.content_capture).toBe('full')
     expect(messages(resolution)).toEqual([expect.stringMatching(/; no file is read$/)])

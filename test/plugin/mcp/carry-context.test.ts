@@ -43,7 +43,7 @@ describe('a request', () => {
     ['with arguments', call, { ...call.params, _meta: { traceparent: TRACEPARENT } }],
     ['without any', { jsonrpc: '2.0', id: 'x', method: 'ping' }, { _meta: { traceparent: TRACEPARENT } }],
     [
-      'that has other things in _meta',
+      'with other fields in _meta',
       { jsonrpc: '2.0', id: 0, method: 'tools/list', params: { _meta: { progressToken: 7 } } },
       { _meta: { progressToken: 7, traceparent: TRACEPARENT } },
     ],

@@ -39,7 +39,7 @@ const tokens = fc.integer({ min: 0, max: 400_000 })
 describe.each(MODELS.map(([provider, model, listed = provider]) => ({ provider, model, listed })))(
   '$provider $model',
   ({ provider, model, listed }) => {
-    test('costs what the package says, whatever is used of it', () => {
+    test('has the costs of the package, for any usage', () => {
       const found = listedPrices(provider, model, AT)
       expect(found).toBeDefined()
       fc.assert(

@@ -43,7 +43,7 @@ describe('a request', () => {
     expect(hooks.tree()).toBe('agent OK\n  llm OK\n    api.error ERROR Error')
   })
 
-  test('says more with `end`, also that it failed', async () => {
+  test('has more data by `end`, also a failure', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       await turn.request({}, async request => {
@@ -198,7 +198,7 @@ describe('an approval', () => {
     expect(hooks.spans()[0]?.attributes['hermes.approval.choice']).toBe(choice)
   })
 
-  test('stands below the tool that waits, and beside another that is asked for at once', async () => {
+  test('is below the tool that waits, and beside a simultaneous one', async () => {
     const hooks = createTestPlugin()
     const [a, b] = [later<boolean>(), later<boolean>()]
     await hooks.turn({}, async turn => {

@@ -37,7 +37,7 @@ function revokedProxy(): object {
   return proxy
 }
 
-describe('what is returned', () => {
+describe('a returned value', () => {
   class Answer extends Promise<object> {
     withResponse(): string {
       return 'the response'
@@ -84,7 +84,7 @@ describe('what is returned', () => {
     ['a symbol', Symbol('s')],
     ['an invalid date', new Date(Number.NaN)],
     ['a revoked proxy', revokedProxy()],
-  ])('is handed back and thrown as it is: %s', async (_, value) => {
+  ])('is returned and thrown as it is: %s', async (_, value) => {
     const fails = (): never => {
       throw value
     }
@@ -149,7 +149,7 @@ describe('what is returned', () => {
     })
   })
 
-  test('may be a rejection that nobody handles: it stays one', async () => {
+  test('may be an unhandled rejection: it stays one', async () => {
     const hooks = createTestPlugin()
     const error = new Error('nobody listens')
     const unhandled: unknown[] = []
@@ -180,7 +180,7 @@ describe('what is returned', () => {
     expect(stack).toContain('myAgentLoop')
   })
 
-  test('getters of it are not asked', async () => {
+  test('does not call its getters', async () => {
     const hooks = createTestPlugin()
     const asked: string[] = []
     class Lazy {

@@ -33,7 +33,7 @@ describe('a stream', () => {
     })
   })
 
-  test('is read as it would be without us, whatever its methods throw', async () => {
+  test('is read as without us, even if its methods throw', async () => {
     const error = new Error('not to be read')
     const hostile = (next: () => unknown): AsyncIterable<unknown> => ({
       [Symbol.asyncIterator]: () => ({
@@ -79,7 +79,7 @@ describe('a stream', () => {
     ])
   })
 
-  test('counts what is used in its first and in its last chunk', async () => {
+  test('sums the usage of its first and its last chunk', async () => {
     const hooks = createTestPlugin()
     async function* events(): AsyncGenerator<object> {
       yield { type: 'message_start', message: { model: 'c', usage: { input_tokens: 30, output_tokens: 1 } } }

@@ -31,7 +31,7 @@ describe('a turn', () => {
     expect(hooks.reported).toEqual([])
   })
 
-  test('says its message, its answer and what it used', async () => {
+  test('has its message, its answer and its usage', async () => {
     const hooks = createTestPlugin({ content_capture: 'full' })
     await hooks.turn({ ...MODEL, user_message: 'Hello?', agent_name: 'greeter' }, turn =>
       turn
@@ -55,7 +55,7 @@ describe('a turn', () => {
     })
   })
 
-  test('says another answer than what it returns with `end`', () => {
+  test('has another answer than the returned one by `end`', () => {
     const hooks = createTestPlugin()
     const result = hooks.turn({}, turn => {
       turn.end({ assistant_response: 'forty-two', turn_exit_reason: 'done' })
@@ -81,7 +81,7 @@ describe('a turn', () => {
     expect(hooks.tree()).toBe(tree)
   })
 
-  test('makes its ids, and takes those that it is given', () => {
+  test('generates its ids, or uses given ones', () => {
     const hooks = createTestPlugin()
     const made = [hooks.turn({}, turn => turn.ids), hooks.turn({}, turn => turn.ids)]
     expect(new Set(made.flatMap(ids => [ids.session_id, ids.turn_id])).size).toBe(4)
@@ -109,7 +109,7 @@ describe('a turn', () => {
     expect(roots.map(span => span.attributes['hermes.turn.final_status'])).toEqual(['interrupted', 'completed'])
   })
 
-  test('links to the caller in another process whose trace context it is given', () => {
+  test('links to the caller in another process by a given trace context', () => {
     const hooks = createTestPlugin()
     hooks.turn({ traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' }, () => undefined)
     expect(
@@ -137,7 +137,7 @@ describe('a turn', () => {
   })
 })
 
-describe('what is thrown', () => {
+describe('an exception', () => {
   test.each([
     [
       'synchronously',
@@ -191,7 +191,7 @@ describe('what is thrown', () => {
     expect(hooks.spans().at(-1)?.attributes['hermes.turn.final_status']).toBe('interrupted')
   })
 
-  test('says its type by the most telling name that it has', () => {
+  test('has the most specific of its names as its type', () => {
     class NoAnswer extends Error {}
     const errors = [
       new TypeError('x'),

@@ -18,7 +18,7 @@ function answer(status: string, body = '', headers: readonly string[] = []): str
 }
 
 describe('a receiver that decides', () => {
-  test('is asked for it, and what it says is printed', async () => {
+  test('is requested, and its output is printed', async () => {
     const scene = new Scene()
     const requests = await scene.listen(answer('200 OK', DENIAL))
     const ended = await scene.fire({ args: ['codex', '--decide'], input: EVENT, isPatient: true })
@@ -27,7 +27,7 @@ describe('a receiver that decides', () => {
     expect(scene.spooled()).toEqual([])
   })
 
-  test('says how the command ends, and what a person is told', async () => {
+  test("sets the exit code of the command, and the user's message", async () => {
     const scene = new Scene()
     const error = Buffer.from('Nö:\nnot that.').toString('base64url')
     const requests = await scene.listen(
@@ -46,7 +46,7 @@ describe('a receiver that decides', () => {
     expect(await scene.fire({ args, input: EVENT, isPatient: true })).toEqual(QUIET)
   })
 
-  test('is not asked by one who waits for nothing, whatever it says', async () => {
+  test('is not requested by an agent that waits for nothing', async () => {
     const scene = new Scene()
     const requests = await scene.listen(answer('200 OK', DENIAL, ['x-hookspan-exit: 2']))
     expect(await scene.fire({ args: ['codex'], input: EVENT, isPatient: true })).toEqual(QUIET)
@@ -83,7 +83,7 @@ describe('without a decision', () => {
   test.each([
     ['of no name', [''], EVENT],
     ['of a strange name', ['../../x'], EVENT],
-    ['that says nothing', ['codex'], ''],
+    ['without output', ['codex'], ''],
   ])('closes an agent %s, too', async (_, [host = ''], input) => {
     expect(await new Scene().fire({ args: [host, '--closed', 'exit2'], input })).toEqual(CLOSED)
   })
@@ -103,7 +103,7 @@ test.each<[readonly string[], string | undefined, number, boolean]>([
   },
 )
 
-test('completes an answer when all its bytes are there, in whatever pieces', () => {
+test('completes an answer when all its bytes have arrived, in any pieces', () => {
   const text = Buffer.from(answer('200 OK', DENIAL)).toString('latin1')
   for (let end = 0; end < text.length; end++) expect(isComplete(text.slice(0, end))).toBe(false)
   expect(isComplete(text)).toBe(true)
@@ -116,7 +116,7 @@ describe('a client that waits for a receiver', () => {
   const placeIn = (scene: Scene): ReturnType<typeof receiverPlace> =>
     receiverPlace(join(scene.home, 'state', 'hookspan'))
 
-  test('goes on when it listens', async () => {
+  test('continues when it listens', async () => {
     const scene = new Scene()
     let isUp = false
     const waiting = waitUntilUp(placeIn(scene), 45_000).then(() => expect(isUp).toBe(true))

@@ -27,7 +27,7 @@ test('is one file, which needs only Node', () => {
 })
 
 describe('a receiver that listens', () => {
-  test('gets what the agent said, when, and under an id', async () => {
+  test("gets the agent's data and time, under an id", async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     const before = Date.now()
@@ -59,7 +59,7 @@ describe('a receiver that listens', () => {
     expect(parsed(requests[0]).body === input).toBe(true)
   })
 
-  test('gets nothing of the environment but the span that the agent was started in', async () => {
+  test('gets nothing of the environment but the span that started the agent', async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     await scene.fire({ input: EVENT, isPatient: true, env: { TRACEPARENT, ANTHROPIC_API_KEY: 'sk-very-secret' } })

@@ -29,7 +29,7 @@ test('has no script and no style of its own in its markup', () => {
   expect(index).not.toMatch(/<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/)
 })
 
-test('says whose work is in it', () => {
+test('has the licences of its contents', () => {
   const licenses = texts.find(({ name }) => name === 'licenses.txt')?.text ?? ''
   for (const name of ['preact', '@preact/signals', 'uplot'] as const) {
     expect(licenses).toContain(`${name} ${packageJson.devDependencies[name]}\n`)

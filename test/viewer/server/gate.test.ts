@@ -66,7 +66,7 @@ describe.each(DATA_PATHS)('%s requires the token', path => {
     ['with the beginning of it', [`Authorization: Bearer ${TOKEN.slice(0, -1)}`]],
     ['with the token alone', [`Authorization: ${TOKEN}`]],
     ['with the token in a cookie', [`Cookie: k=${TOKEN}`]],
-  ])('%s', async (_, headers) => {
+  ])('rejects a request %s', async (_, headers) => {
     const { port } = await serve()
     const answer = await request(port, `GET ${path}?k=${TOKEN} HTTP/1.1`, [`Host: 127.0.0.1:${port}`, ...headers])
     expect(answer).toMatchObject({ status: 401, body: expect.stringContaining('run hookspan view again') })
@@ -144,7 +144,7 @@ test('listens at one address', async () => {
   )
 })
 
-test('questions that are asked wrongly take the place of none', async () => {
+test('lets invalid requests occupy no place', async () => {
   const { port } = await serve({ limits: { questions: 1 } })
   for (let time = 0; time < 3; time++) expect((await ask(port, '/api/numbers?since=x')).status).toBe(400)
   expect((await ask(port, '/api/status')).status).toBe(200)

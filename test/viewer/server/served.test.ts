@@ -76,7 +76,7 @@ describe('a turn', () => {
     expect(view.rows.map(({ parent }) => parent)).toEqual([-1, 0, 1, 1, 3, 4, 3, 3, 7, 8, 9, 10, 1])
   })
 
-  test('has what it waited for, and sums for what is hidden', async () => {
+  test('has the spans that it waited for, and sums for hidden ones', async () => {
     const { port } = await serve({ source: sample })
     const { rows, path, startAt } = await data<TraceView>(port, `/api/traces/${TRACE_ID}`)
     const sections = path.map(({ row, part, ...section }) => {
@@ -158,7 +158,7 @@ describe('a turn', () => {
     expect(view).toMatchObject({ previous: '0a'.padStart(32, '0'), next: '0c'.padStart(32, '0') })
   })
 
-  test('says which spans have begun turns of other sessions', async () => {
+  test('names the spans that have begun turns of other sessions', async () => {
     const span = (
       id: string,
       trace: string,
@@ -216,7 +216,7 @@ describe('a span', () => {
     attributes: { 'gen_ai.tool.call.result': LONG, __proto__x: 'x', constructor: 'y', list: ['a', 'b'] },
   }
 
-  test('comes with its long values cut, and the rest when it is asked for', async () => {
+  test('has truncated long values, and the rest on request', async () => {
     const { port } = await serve({ source: await sourceOf(exportLine(span)) })
     const path = `/api/traces/${TRACE_ID}/spans/01`
     const { attributes } = await data<SpanDetail>(port, path)
@@ -304,8 +304,8 @@ describe('a comparison', () => {
   })
 })
 
-describe('what is handed on', () => {
-  test('is looked at before, and comes with the commands that do what a page may not', async () => {
+describe('an export', () => {
+  test('is shown before, with the commands that do what a page may not', async () => {
     const { port } = await serve({ source: sample })
     const { lines, commands } = await data<Shared>(port, `/api/export?of=${TRACE_ID}`)
     expect(lines[0]).toMatch(/^13 spans, /)

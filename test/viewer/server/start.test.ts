@@ -32,7 +32,7 @@ function running(started: RunningView | OtherView): RunningView {
 }
 
 describe('the viewer of a trace log', () => {
-  test('notes where it is for its user alone, and takes that away when it ends', async () => {
+  test('writes its address for its user alone, and removes it at the end', async () => {
     const directory = join(scratch(), 'view')
     const { url, close } = running(await start(directory))
     const file = join(directory, 'address.json')
@@ -46,7 +46,7 @@ describe('the viewer of a trace log', () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  test('is one: a second call is told where it is, and opens nothing', async () => {
+  test('is one: a second call gets its address, and opens nothing', async () => {
     const directory = join(scratch(), 'view')
     const first = running(await start(directory))
     const second = await start(directory, { openSource: () => Promise.reject(new Error('it was opened')) })
@@ -56,7 +56,7 @@ describe('the viewer of a trace log', () => {
     expect(third.url).not.toBe(first.url)
   })
 
-  test('takes the place of one that has died', async () => {
+  test('replaces one that has died', async () => {
     const directory = join(scratch(), 'view')
     const first = running(await start(directory))
     // As it stays behind when a process is killed: the lock of a process that was born at another time.

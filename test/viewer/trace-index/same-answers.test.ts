@@ -166,7 +166,7 @@ describe.each(Object.entries(LOGS))('a log %s', (_, makeLog) => {
     }
   })
 
-  test('has figures that come to the same sums', async () => {
+  test('has figures with the same sums', async () => {
     const { opened, trees } = await read()
     const { days, models, tools, turns } = await opened.numbers()
     const summaries = trees.map(tree => summarize(tree))

@@ -26,7 +26,7 @@ function isAllIn(source: TraceSource): boolean {
   return bytes > 0 && bytes === indexedBytes
 }
 
-test('answers, and follows what is written', async () => {
+test('answers, and follows new lines', async () => {
   const scene = new LogScene()
   scene.lines('1-1.jsonl', exportLine(...SAMPLE_TURN))
   const source = await opened(scene)

@@ -1,5 +1,18 @@
 import type { HostEvent } from '../host-event.ts'
 
+/** The session whose file contains a finding, and the child agent if the agent has a file of its own. */
+export interface FindingOwner {
+  readonly session_id: string
+  readonly agent_id?: string | undefined
+}
+
+/** The end of the findings for one hook. */
+export interface FindingsEnd {
+  readonly session_id: string
+  /** A hook of another program made the agent go on after a stop. */
+  readonly goes_on?: boolean | undefined
+}
+
 const LIMIT = 10_000
 
 /**
