@@ -24,7 +24,7 @@ export interface TraceIndexOptions {
 /** The path is valid both in the compiled sources and in the published package, where this file has the same depth. */
 const THREAD = new URL('../trace-index/index-thread.js', import.meta.url)
 
-/** Below 2 GiB, V8 lets the heap grow less between two collections: two thirds of the memory, for a few percent of CPU time. */
+/** Below 2 GiB, V8 lets the heap grow less between two collections: four fifths of the memory, for a tenth more CPU time while it indexes. */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 1_536 }
 
 interface PendingQuery {
