@@ -29,7 +29,10 @@ function plugin(hasLog) {
   const { tracerProvider, meterProvider } = sdk()
   const pipeline = hasLog ? createPipeline(pipelineSettings(config, env, home), report) : undefined
   const spans = hostTelemetry({ tracerProvider: pipeline?.tracerProvider ?? tracerProvider, meterProvider }, report)
-  const telemetry = { kind: hasLog ? 'memory' : 'host', open: () => ({ ...spans.open(), pipeline }) }
+  const telemetry = {
+    kind: hasLog ? 'memory' : 'host',
+    open: () => ({ ...spans.open(), ...(pipeline && { pipeline, flush: () => pipeline.flush() }) }),
+  }
   const environment = { env: {}, home, isReplay: false }
   return new TracingPlugin(report, { host: 'bench', config, telemetry, environment })
 }
