@@ -35,6 +35,7 @@ const questions = {
   common: () => index.sessions({ text: 'w0' }),
   words: () => index.sessions({ text: 'w1 w2' }),
   prefix: () => index.sessions({ text: 'wab' }),
+  part: () => index.sessions({ text: 'fe0' }),
   nothing: () => index.sessions({ text: 'nothing-of-the-kind' }),
   filtered: () => index.sessions({ model: 'gpt', tool: 'grep', outcome: 'error' }),
   session: () => index.session(newest),

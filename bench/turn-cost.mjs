@@ -7,6 +7,8 @@ import { turnRecords } from './turn.mjs'
 const { resolveConfig } = await load('plugin/config/resolve.js')
 const { INSTRUMENTS } = await load('tracker/instrument-table.js')
 const { createPlugin } = await load('index.js')
+const { OwnTracerProvider } = await load('delivery/pipeline/own-tracer.js')
+const { PlainResource } = await load('delivery/trace-log/plain-resource.js')
 const { METRIC } = await load('contract/semconv/metrics.js')
 const { HOOK_PLAN } = await load('tracker/spans/hook-plan.js')
 const { attributeOptionsOf } = await load('plugin/settings.js')
@@ -80,8 +82,12 @@ function bare({ spans, points }) {
   }
 }
 
+/** With the spans of our own pipeline. */
 function ours() {
-  const { tracerProvider, meterProvider } = sdk()
+  const { meterProvider } = sdk()
+  const spanProcessors = [{ onStart() {}, onEnd() {}, async forceFlush() {}, async shutdown() {} }]
+  const limits = { attributeCountLimit: 1024, partCountLimit: 128 }
+  const tracerProvider = new OwnTracerProvider({ resource: new PlainResource({}), spanProcessors, ...limits })
   const plugin = createPlugin({ host: 'bench', tracerProvider, meterProvider })
   return (session, turn) => {
     for (const { hook, payload, meta } of turnRecords(session, turn, AT)) plugin.on(hook, payload, meta)

@@ -68,23 +68,38 @@ await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed:
 await session.post('Profiler.takePreciseCoverage') // resets the counts
 endTool(WARM_TURNS)
 await pause(300)
+const { result: untilEnd } = await session.post('Profiler.takePreciseCoverage')
 await plugin.flush()
-const { result } = await session.post('Profiler.takePreciseCoverage')
+const { result: untilSent } = await session.post('Profiler.takePreciseCoverage')
 session.disconnect()
 
 const DELIVERY = /^delivery\//
-const files = result
-  .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(BUILD))
-  .map(({ url, functions }) => ({
-    file: relative(BUILD, fileURLToPath(url)).replace(/\.js$/, '.ts'),
-    // The function without a name that spans the file is the module itself.
-    functions: functions.filter(({ ranges: [range] }) => range.count > 0 && range.startOffset > 0),
-  }))
-  .filter(({ functions }) => functions.length > 0)
+const filesIn = result =>
+  result
+    .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(BUILD))
+    .map(({ url, functions }) => ({
+      file: relative(BUILD, fileURLToPath(url)).replace(/\.js$/, '.ts'),
+      // The function without a name that spans the file is the module itself.
+      functions: functions.filter(({ ranges: [range] }) => range.count > 0 && range.startOffset > 0),
+    }))
+    .filter(({ functions }) => functions.length > 0)
+
+/** A file of both takes is counted once, with the functions of either. */
+function merged(files) {
+  const byFile = new Map()
+  for (const { file, functions } of files) {
+    const known = byFile.get(file) ?? new Map()
+    byFile.set(file, known)
+    for (const each of functions) known.set(each.ranges[0].startOffset, each)
+  }
+  return [...byFile].map(([file, functions]) => ({ file, functions: [...functions.values()] }))
+}
 
 const stretches = {
-  'until the span ends': files.filter(({ file }) => !DELIVERY.test(file)),
-  'to the log and to the wire': files.filter(({ file }) => DELIVERY.test(file)),
+  'until the span ends': filesIn(untilEnd).filter(({ file }) => !DELIVERY.test(file)),
+  'to the log and to the wire': merged([...filesIn(untilEnd), ...filesIn(untilSent)]).filter(({ file }) =>
+    DELIVERY.test(file),
+  ),
 }
 for (const [stretch, its] of Object.entries(stretches)) {
   const count = its.reduce((sum, { functions }) => sum + functions.length, 0)

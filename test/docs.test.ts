@@ -17,9 +17,9 @@ const SOURCES: readonly string[] = readdirSync(join(ROOT, 'src'), { recursive: t
 /** What is made by replaying a few hundred times takes seconds. */
 const SLOW = 120_000
 
-describe('a generated page is current (npm run docs)', () => {
+describe('a generated page (npm run docs)', () => {
   test.each([...GENERATED.keys()])(
-    '%s',
+    "equals its generator's output: %s",
     path => {
       expect(read(path)).toBe(GENERATED.get(path)?.())
     },

@@ -94,7 +94,7 @@ function run(script: string): Promise<{ readonly code: number | null; readonly o
 
 describe(PAGE, () => {
   test.each(steps.map((step, index) => ({ ...step, title: `${index}: ${step.body.split('\n')[0]}` })))(
-    '$title',
+    'has the output of step $title',
     async ({ language, body, exit, printed }) => {
       if (language !== 'sh') {
         const [, name = ''] = /^\/\/ (\S+)\n/.exec(body) ?? []

@@ -59,7 +59,7 @@ describe('the tree as a picture', () => {
     for (const x of numbers(svg, / c?x="([\d.]+)"/g)) expect(x).toBeLessThan(1080)
   })
 
-  test('is as wide as asked', () => {
+  test('has the requested width', () => {
     expect(renderTreeSvg(treeOf(SAMPLE_TURN), { width: 800 })).toContain('viewBox="0 0 800 ')
   })
 
@@ -70,7 +70,7 @@ describe('the tree as a picture', () => {
     expect(short).not.toContain('tool.terminal')
   })
 
-  test('bears depth', () => {
+  test('survives deep trees', () => {
     const deep = Array.from({ length: 10_000 }, (_, index) => ({
       id: `s${index}`,
       ...(index > 0 && { parent: `s${index - 1}` }),

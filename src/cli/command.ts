@@ -98,9 +98,12 @@ function refuseOperands([first]: readonly string[], options: OptionTable): void 
   throw new WrongUse(`expected no argument, got ${JSON.stringify(first.slice(0, 60))}${meant}`)
 }
 
+export function inOneLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
+}
+
 export function reportFailure(command: { readonly name: string }, error: unknown, io: CommandIo): number {
-  const message = error instanceof Error ? error.message : String(error)
-  io.stderr.write(`hookspan ${command.name}: ${message.replace(/\s+/g, ' ')}\n`)
+  io.stderr.write(`hookspan ${command.name}: ${inOneLine(error)}\n`)
   if (io.env['HOOKSPAN_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`)
   return EXIT.failed
 }

@@ -11,7 +11,10 @@ export async function dispatch(
   rows: readonly CommandRow[] = COMMANDS,
 ): Promise<number> {
   const [name, ...rest] = args
-  if (name === '--version' || name === '-v' || name === '-V') return printVersion(io)
+  if (name === '--version' || name === '-v' || name === '-V') {
+    io.stdout.write(`${PACKAGE_VERSION}\n`)
+    return EXIT.ok
+  }
   if (name === undefined) return printHelp(io.stderr, rows, EXIT.wrongUse)
   if (isHelp(name)) return help(rest, io, rows)
   const row = rows.find(each => each.name === name)
@@ -50,11 +53,6 @@ function printHelp(output: Output, rows: readonly CommandRow[], code: number): n
   ]
   output.write(`${lines.join('\n')}\n`)
   return code
-}
-
-function printVersion(io: CommandIo): number {
-  io.stdout.write(`${PACKAGE_VERSION}\n`)
-  return EXIT.ok
 }
 
 function refuse(name: string, rest: readonly string[], io: CommandIo, rows: readonly CommandRow[]): number {

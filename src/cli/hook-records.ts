@@ -51,20 +51,16 @@ export class RecordReader {
   async *read(input: Readable, onTaken?: (bytes: number) => void): AsyncGenerator<RecordEntry, void> {
     const splitter = new LineSplitter()
     for await (const chunk of input) {
-      for (const line of splitter.splitChunk(Buffer.from(chunk as Uint8Array), onTaken)) yield* this.#entries(line)
+      for (const line of splitter.splitChunk(Buffer.from(chunk as Uint8Array), onTaken)) yield* this.#read(line)
     }
     const last = splitter.endLine()
-    if (last !== undefined) yield* this.#entries(last)
+    if (last !== undefined) yield* this.#read(last)
     yield* this.#endRun()
   }
 
-  *#entries(line: NumberedLine): Generator<RecordEntry, void> {
-    if ('problem' in line) yield line
-    else yield* this.#read(line.line, line.text)
-  }
-
-  *#read(line: number, text: string): Generator<RecordEntry, void> {
-    const parsed = parseRecordJson(text)
+  *#read(numbered: NumberedLine): Generator<RecordEntry, void> {
+    const { line } = numbered
+    const parsed = 'problem' in numbered ? numbered : parseRecordJson(numbered.text)
     if ('problem' in parsed) yield { line, problem: parsed.problem }
     else if (isHead(parsed.value)) {
       yield* this.#endRun()
@@ -113,9 +109,7 @@ function dropUndefined(meta: { readonly [Key in keyof HookMeta]: HookMeta[Key] |
   return Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== undefined))
 }
 
-type ParsedJson = { readonly value: unknown } | { readonly problem: string }
-
-function parseRecordJson(text: string): ParsedJson {
+function parseRecordJson(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
     return { value: parseEventJson(text) }
   } catch (error) {

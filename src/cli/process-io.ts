@@ -31,7 +31,10 @@ function ignore(): void {
 function openOutput(stream: NodeJS.WriteStream, onClosed: () => void): Output {
   let isClosed = false
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && !isClosed) reportLoss(error)
+    if (error.code !== 'EPIPE' && !isClosed) {
+      process.exitCode = 1
+      process.stderr.write(`hookspan: the output could not be written: ${error.message}\n`)
+    }
     isClosed = true
     onClosed()
   })
@@ -49,11 +52,6 @@ function openOutput(stream: NodeJS.WriteStream, onClosed: () => void): Output {
       return stream.rows
     },
   }
-}
-
-function reportLoss(error: Error): void {
-  process.exitCode = 1
-  process.stderr.write(`hookspan: the output could not be written: ${error.message}\n`)
 }
 
 function firstSignal(): Promise<StopSignal> {

@@ -12,12 +12,9 @@ export function lookOf({ stdout, env }: Pick<CommandIo, 'stdout' | 'env'>): { wi
   const forced = env['FORCE_COLOR'] ?? ''
   const color = !wantsNone && (stdout.isTTY || (forced !== '' && forced !== '0'))
   // Some terminals report 0 columns.
-  const columns = (stdout.columns ?? 0) || columnsOf(env['COLUMNS']) || PIPED_COLUMNS
+  const named = env['COLUMNS'] ?? ''
+  const columns = stdout.columns || (/^\d{1,6}$/.test(named) && Number(named)) || PIPED_COLUMNS
   return { width: Math.min(MAX_COLUMNS, columns), color }
-}
-
-function columnsOf(text: string | undefined): number {
-  return /^\d{1,6}$/.test(text ?? '') ? Number(text) : 0
 }
 
 const EVERY_MILLIS = 200
@@ -137,11 +134,23 @@ export class StatusArea {
   }
 }
 
-export async function confirm(question: string, io: CommandIo): Promise<boolean> {
+/** Asks the user. @param no printed unless the answer is yes; with the reason and the way out if there is no terminal */
+export async function confirm(
+  question: string,
+  no: { readonly command: string; readonly text: string },
+  io: CommandIo,
+): Promise<boolean> {
+  if (io.stdin.isTTY !== true) {
+    const text = no.text.replace(/^./, first => first.toLowerCase()).replace(/\.$/, '')
+    io.stderr.write(`hookspan ${no.command}: ${text}: no terminal for confirmation; use --yes\n`)
+    return false
+  }
   io.stderr.write(`\n${question} [y/N] `)
   const answer = await firstLine(io)
   if (answer === undefined) io.stderr.write('\n')
-  return /^\s*y(es)?\s*$/i.test(answer ?? '')
+  const isYes = /^\s*y(es)?\s*$/i.test(answer ?? '')
+  if (!isYes) io.stderr.write(`${no.text}\n`)
+  return isYes
 }
 
 async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {

@@ -137,7 +137,11 @@ class ValueWalk {
       const replaced: unknown = toJSON.call(object, '')
       if (replaced !== object) return this.value(lead, isWritable(replaced) ? replaced : null)
     }
-    if (object instanceof Error) return this.#entries(lead, errorEntries(object))
+    if (object instanceof Error)
+      return this.#entries(
+        lead,
+        ['name', 'message'].map(key => [key, read(object, key)] as const),
+      )
     if (object instanceof Map) return this.#entries(lead, mapEntries(object))
     if (object instanceof Set) return this.#array(lead, object)
     if (object instanceof String || object instanceof Number || object instanceof Boolean) {
@@ -230,11 +234,6 @@ function read(object: object, key: string | number): unknown {
   } catch {
     return '[Unreadable]'
   }
-}
-
-function* errorEntries(error: Error): Iterable<readonly [string, unknown]> {
-  yield ['name', read(error, 'name')]
-  yield ['message', read(error, 'message')]
 }
 
 function* mapEntries(map: Map<unknown, unknown>): Iterable<readonly [string, unknown]> {

@@ -132,7 +132,9 @@ class CapturePolicy implements Capture {
 
   readonly snippet = (value: unknown): SafeText | undefined => {
     if (this.mode === 'off') return undefined
-    return typeof value === 'string' ? this.#snippetOf(value) : this.#captured(value, SNIPPET_CAP)?.text
+    if (typeof value !== 'string') return this.#captured(value, SNIPPET_CAP)?.text
+    const { text } = this.#line(value, SNIPPET_CAP)
+    return text === '' ? undefined : safe(text)
   }
 
   readonly errorText = (value: unknown): SafeText | undefined => {
@@ -171,7 +173,10 @@ class CapturePolicy implements Capture {
   #capturedText(value: string, cap: number): CapturedContent | undefined {
     const json = this.#capturedJson(value, cap)
     if (json !== undefined) return json
-    const { text, isCut } = this.mode === 'full' ? this.#whole(value, cap) : this.#line(value, cap)
+    const { text, isCut } =
+      this.mode === 'full'
+        ? clip(redactWithin({ text: value, isCut: false }, cap, this.#settings.redact), cap)
+        : this.#line(value, cap)
     return text.trim() === '' ? undefined : { text: safe(text), mimeType: TEXT_TYPE, truncated: isCut }
   }
 
@@ -189,10 +194,6 @@ class CapturePolicy implements Capture {
     return json && { text: safe(json.text), mimeType: JSON_TYPE, truncated: json.truncated || window.isCut }
   }
 
-  #whole(value: string, cap: number): Clipped {
-    return clip(redactWithin({ text: value, isCut: false }, cap, this.#settings.redact), cap)
-  }
-
   /** Masks before joining lines, because line ends delimit YAML blocks and descriptions. */
   #line(value: string, cap: number): Clipped {
     const { text, isCut } = this.#window(value, cap)
@@ -205,11 +206,6 @@ class CapturePolicy implements Capture {
   #window(value: string, cap: number): Clipped {
     const length = cap * SPACE_ALLOWANCE + WINDOW_MARGIN
     return this.#settings.redact === keepAll ? windowOf(value, length) : maskedWindowOf(value, length)
-  }
-
-  #snippetOf(value: string): SafeText | undefined {
-    const { text } = this.#line(value, SNIPPET_CAP)
-    return text === '' ? undefined : safe(text)
   }
 
   #remember(value: string, id: SafeText): void {

@@ -23,13 +23,11 @@ export function wellFormed(text: string): string {
   return (text as unknown as { toWellFormed(): string }).toWellFormed()
 }
 
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff
-}
-
 function head(text: string, length: number): string {
   if (text.length <= length) return text
-  return text.slice(0, length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length)
+  const last = length > 0 ? text.charCodeAt(length - 1) : 0
+  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff
+  return text.slice(0, isHighSurrogate ? length - 1 : length)
 }
 
 const encoder = new TextEncoder()

@@ -24,6 +24,8 @@ const SETTER =
 /** The next string. With a colon after it, it is a key. */
 const NEXT_NAME = /[bfru]{0,2}\\{0,31}["'`]([\w.-]{0,80})\\{0,31}["'`](\s{0,8}:)?/iy
 
+const NAME_FIELD = /^(?:name|key|header|variable|field|label)$/i
+const VALUE_FIELD = /^(?:val(?:ue)?|(?:secret|string)_?value)$/i
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const ONLY_NAME = /^(?:[A-Z][A-Z\d_]*|[A-Za-z]+(?:-[A-Za-z]+)*)$/
 
@@ -31,14 +33,6 @@ const ONLY_NAME = /^(?:[A-Z][A-Z\d_]*|[A-Za-z]+(?:-[A-Za-z]+)*)$/
 function isValueOf(first: string, second: string): boolean {
   if (first.startsWith('-')) return !second.startsWith('-')
   return (isHeaderName(first) || ENVIRONMENT_NAME.test(first)) && !ONLY_NAME.test(second)
-}
-
-function isNameField(key: string): boolean {
-  return /^(?:name|key|header|variable|field|label)$/i.test(key)
-}
-
-function isValueField(key: string): boolean {
-  return /^(?:val(?:ue)?|(?:secret|string)_?value)$/i.test(key)
 }
 
 export function pairedValueAt(text: string, name: string, start: number, end: number): number {
@@ -107,10 +101,10 @@ export class Neighbours {
   }
 
   isSecretField(key: string): boolean {
-    return this.#isNamed && isValueField(key)
+    return this.#isNamed && VALUE_FIELD.test(key)
   }
 
   field(key: string, text: string, { isSecret }: Masking): void {
-    if ((isNameField(key) && isSecret(text)) || saysValueIsSecret(key, text)) this.#isNamed = true
+    if ((NAME_FIELD.test(key) && isSecret(text)) || saysValueIsSecret(key, text)) this.#isNamed = true
   }
 }

@@ -147,16 +147,13 @@ function dottedAt(text: string, at: number): SecretSpan | undefined {
 function unseparatedAt(text: string, start: number): SecretSpan | undefined {
   // A dash counts too, as part of a token. Otherwise `-eyJ-eyJ-…` would be scanned to its end from every `eyJ`.
   const glued = start > 0 && (isWordCharacter(text.charCodeAt(start - 1)) || '_-'.includes(text.charAt(start - 1)))
-  if (glued && !isEscapeEndingAt(text, start)) return undefined
+  const isBehindEscape = (): boolean => [1, 2, 3, 4, 5].some(length => afterEscape(text, start - length) === start)
+  if (glued && !isBehindEscape()) return undefined
   for (const pattern of UNSEPARATED) {
     const end = endOfMatch(pattern, text, start)
     if (end !== -1) return { start, end }
   }
   return undefined
-}
-
-function isEscapeEndingAt(text: string, at: number): boolean {
-  return [1, 2, 3, 4, 5].some(length => afterEscape(text, at - length) === at)
 }
 
 /** Keys without a separator: cloud access keys, JWTs, bot tokens, private keys. */

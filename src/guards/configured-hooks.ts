@@ -15,7 +15,7 @@ import {
   nameOf,
   type OptionsByFile,
 } from './load-folder.ts'
-import { type FolderFile, pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
+import { pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
 import { type Block, block } from './verdict.ts'
 
 export interface HookFolderSettings {
@@ -118,11 +118,7 @@ async function loadUserHooks(settings: HookFolderSettings): Promise<LoadedHooks>
   return { ...loaded, lines: [...lines, ...loaded.lines], names }
 }
 
-interface UserFiles extends Pick<LoadedHooks, 'lines' | 'names'> {
-  readonly files: readonly FolderFile[]
-}
-
-function readUserFiles({ globalFolder, isGlobalFolderNamed }: HookFolderSettings): UserFiles {
+function readUserFiles({ globalFolder, isGlobalFolderNamed }: HookFolderSettings) {
   if (globalFolder === undefined) return NO_FILES
   const isAnythingThere = pathExists(globalFolder)
   const { files, lines, skipped } = isAnythingThere ? readFolder(globalFolder, { followsLinks: true }) : NO_FILES
@@ -213,11 +209,6 @@ function temporaryFolder(): string {
   return join(tmpdir(), `hookspan-hooks-${process.geteuid?.() ?? ''}`)
 }
 
-export interface RequiredFiles {
-  readonly blocking: readonly LoadedHook[]
-  readonly lines: readonly string[]
-}
-
 interface Folders {
   readonly globalFolder: string
   readonly own: LoadedHooks
@@ -225,7 +216,7 @@ interface Folders {
   readonly projectNames: readonly string[]
 }
 
-function requiredFiles(options: OptionsByFile, folders: Folders): RequiredFiles {
+function requiredFiles(options: OptionsByFile, folders: Folders) {
   const { globalFolder, own, projectNames } = folders
   const there = new Set(own.loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
   const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !there.has(nameOf(file)))

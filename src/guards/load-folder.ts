@@ -174,12 +174,6 @@ function packageFolder(): string {
 
 const PREFIX = 'run-'
 
-export interface RunCopy {
-  readonly path: string
-  /** Deletes the copy. Files not yet imported from it cannot be loaded afterwards. */
-  removeCopy(): void
-}
-
 const copies = new Set<string>()
 
 /**
@@ -189,7 +183,7 @@ const copies = new Set<string>()
  * @param place the parent folder, created if missing
  * @throws the error of the file system
  */
-function createRunCopy(files: readonly FolderFile[], place: string): RunCopy {
+function createRunCopy(files: readonly FolderFile[], place: string) {
   const includes = (path: string): boolean => files.some(file => file.path === path || file.path.startsWith(`${path}/`))
   const own = includes('node_modules/hookspan') ? undefined : packageFolder()
   makePrivateDirectory(place)
@@ -209,6 +203,7 @@ function createRunCopy(files: readonly FolderFile[], place: string): RunCopy {
     mkdirSync(join(copy, 'node_modules'), { recursive: true })
     symlinkSync(own, join(copy, 'node_modules', 'hookspan'), 'junction')
   }
+  // Files not yet imported from a removed copy cannot be loaded afterwards.
   return { path: copy, removeCopy: () => remove(copy) }
 }
 

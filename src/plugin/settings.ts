@@ -4,7 +4,7 @@ import { createRedactor } from '../content/redaction.ts'
 import { MASK } from '../content/secret-span.ts'
 import { isPromise, kindOf } from '../contract/foreign.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
-import { resolveNames } from '../contract/semconv/index.ts'
+import { nameOf, ownershipOf, resolveFacts } from '../contract/semconv/index.ts'
 import type { PipelineSettings, TailSamplingSettings } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { CoreConfig } from '../tracker/options.ts'
@@ -97,7 +97,8 @@ export function attributeOptionsOf(
   // A user's own setting may contain spaces, whatever the capture mode.
   const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
-    names: resolveNames(config.namespace, conventionsOf(config)),
+    facts: resolveFacts(config.namespace, conventionsOf(config)),
+    isOurs: ownershipOf(config.namespace),
     capture,
     nextMetrics: config.conventions.includes('gen_ai_next'),
     spanNames: config.span_names,
@@ -151,14 +152,18 @@ export function pipelineSettings(
 ): PipelineSettings {
   const directory = config.local_log ? stateHome(env, home) : undefined
   const { project_name: projectName, prometheus } = config
-  const { own } = resolveNames(config.namespace, config.conventions)
+  const facts = resolveFacts(config.namespace, config.conventions)
   return {
     serviceName: config.service_name,
     ...(projectName === undefined ? {} : { projectName }),
     resourceAttributes: config.resource_attributes,
     version: PACKAGE_VERSION,
     namespace: config.namespace,
-    marks: { incomplete: own.spanIncomplete, finalStatus: own.turnFinalStatus, spanKind: own.spanKind },
+    marks: {
+      incomplete: nameOf(facts.spanIncomplete),
+      finalStatus: nameOf(facts.turnFinalStatus),
+      spanKind: nameOf(facts.spanKind),
+    },
     backends: config.backends,
     ...(directory !== undefined && {
       localLog: {
@@ -173,7 +178,7 @@ export function pipelineSettings(
       },
     }),
     sampleRate: config.sample_rate,
-    tailSampling: config.keep?.hold ? holdingOf(config.keep, own.samplingReason) : undefined,
+    tailSampling: config.keep?.hold ? holdingOf(config.keep, nameOf(facts.samplingReason)) : undefined,
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
     batch: {
       maxQueueSize: config.span_batch_max_queue_size,

@@ -9,8 +9,7 @@ import { resolveConfig } from '../plugin/config/resolve.ts'
 import { createPluginIn, type PluginEnvironment } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginStats, SpanIds } from '../plugin/plugin.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
-import type { RecoveredEntry } from './journal.ts'
-import type { JournalEntry } from './journal-line.ts'
+import type { JournalEntry, RecoveredEntry } from './journal.ts'
 
 /** The prefix of records that our own hooks emit for a decision. No agent has an event with such a name. */
 export const CONTROL_PREFIX = 'hookspan:'

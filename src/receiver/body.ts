@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { parseEventJson } from '../agents/event-json.ts'
-import { type Refusal, RefusedRequest } from './counts.ts'
 import type { MemoryBudget, ReceiverLimits } from './limits.ts'
+import { type Refusal, RefusedRequest } from './refusal.ts'
 
 export interface RequestBody {
   readonly bytes: Buffer

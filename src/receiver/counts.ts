@@ -1,43 +1,4 @@
-import type { AgentEndpoint } from './delivery-queue.ts'
-
-/** Reasons for refusing a request, each with its HTTP status. 0 = no sender is left to answer. */
-export const REFUSALS = {
-  host: 403,
-  origin: 403,
-  token: 401,
-  signature: 401,
-  path: 404,
-  method: 405,
-  size: 413,
-  encoding: 415,
-  gzip: 400,
-  json: 400,
-  protobuf: 400,
-  request: 400,
-  /** The client is newer than this receiver. It spools its event and starts the receiver of its own version. */
-  older: 426,
-  slow: 408,
-  /** Refused spans. Answered with success, because an exporter may show an error to its agent's user. */
-  service: 200,
-  cutOff: 0,
-  rate: 503,
-  busy: 503,
-  connections: 0,
-  spoolFile: 0,
-  spoolPlace: 0,
-} as const
-
-export type Refusal = keyof typeof REFUSALS
-
-export class RefusedRequest extends Error {
-  override readonly name = 'Refused'
-  readonly refusal: Refusal
-
-  constructor(refusal: Refusal) {
-    super(refusal)
-    this.refusal = refusal
-  }
-}
+import type { Refusal } from './refusal.ts'
 
 export class ReceiverCounts {
   requests = 0
@@ -61,14 +22,4 @@ export class ReceiverCounts {
     const { requests, deliveries, spooled, duplicates, unreadable, dropped, refused } = this
     return { requests, deliveries, spooled, duplicates, unreadable, dropped, refused }
   }
-}
-
-/** An agent that lost none is absent. */
-export function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
-  const lost: Record<string, number> = {}
-  for (const { host, adapter } of endpoints) {
-    const { lostHooks = 0 } = adapter
-    if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
-  }
-  return lost
 }

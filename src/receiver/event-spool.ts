@@ -4,9 +4,9 @@ import { parseEventJson } from '../agents/event-json.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { OPEN, withOwnFile, writePrivate } from '../delivery/trace-log/private-file.ts'
 import { DROPPED, SPOOL_LIMITS } from '../plugin/config/paths.ts'
-import { type Refusal, RefusedRequest } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
 import { fileKind } from './receiver-files.ts'
+import { type Refusal, RefusedRequest } from './refusal.ts'
 
 export interface SpooledEvent {
   /** The path of a request: `/claude-code`. */

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { RefusedRequest } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
 import { isSameSecret } from './loopback/listener.ts'
+import { RefusedRequest } from './refusal.ts'
 
 export interface RequestHead {
   readonly method: string | undefined

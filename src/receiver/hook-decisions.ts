@@ -8,7 +8,7 @@ import type { ControlHooks, HookIds } from '../guards/index.ts'
 import type { Phase } from '../guards/phases.ts'
 import type { SpanIds } from '../plugin/plugin.ts'
 import { CONTROL_PREFIX } from './agent-plugins.ts'
-import type { InternalEvent } from './delivery-queue.ts'
+import type { InternalEvent } from './deliveries.ts'
 
 /** Agents wait for one second, and then decide by themselves. */
 const LIMIT_MILLIS = 800

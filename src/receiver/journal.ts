@@ -1,25 +1,17 @@
 import { ftruncateSync, lstatSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { HostEvent } from '../agents/host-event.ts'
+import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import { SegmentFile } from '../delivery/trace-log/index.ts'
 import { expectOwnFile, makePrivateDirectory, OPEN, withOwnFile } from '../delivery/trace-log/private-file.ts'
 import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
-import {
-  copyEntries,
-  type EntryLocation,
-  isCompactionWorthwhile,
-  limitPlan,
-  MAX_JOURNAL_BYTES,
-  type PlannedEntry,
-  planRetention,
-  type RetentionRule,
-} from './journal-compaction.ts'
-import { headerLine, idsLine, JOURNAL_VERSION, type JournalEntry, readLine } from './journal-line.ts'
-
-export type { EntryLocation, RetentionRule } from './journal-compaction.ts'
 
 const NAME = 'journal.jsonl'
+export const MAX_JOURNAL_BYTES: number = 64 * 1_048_576
+/** Limits the entries of ended spans: recent ones, and session records. */
+const PAST_BYTES: number = MAX_JOURNAL_BYTES / 8
 const LINE_END = 0x0a
 const MAX_ENTRY_CHARS = MAX_JOURNAL_BYTES / 4
 export const MAX_DISK_MILLIS = 2000
@@ -87,9 +79,9 @@ export class Journal {
   async append(entries: readonly JournalLineToWrite[]): Promise<readonly (EntryLocation | undefined)[]> {
     const file = this.#usableFile()
     if (file === undefined) return []
-    const lines = entries.map(({ line }) => Buffer.from(line.length > MAX_ENTRY_CHARS ? '' : line))
+    const lines = entries.map(({ line }) => (line.length > MAX_ENTRY_CHARS ? '' : line))
     const from = file.bytes
-    const failure = await this.#write(file, Buffer.concat(lines))
+    const failure = await this.#write(file, Buffer.from(lines.join('')))
     this.#isFailing &&= failure !== undefined
     if (failure === undefined) return this.#locate(entries, lines, from)
     this.#handleFailure(failure)
@@ -239,12 +231,12 @@ export class Journal {
 
   #locate(
     entries: readonly JournalLineToWrite[],
-    lines: readonly Buffer[],
+    lines: readonly string[],
     from: number,
   ): (EntryLocation | undefined)[] {
     let offset = from
     return entries.map(({ entry }, index) => {
-      const bytes = lines[index]?.length ?? 0
+      const bytes = Buffer.byteLength(lines[index] ?? '')
       if (bytes === 0) {
         this.#warnDropped()
         return undefined
@@ -301,4 +293,176 @@ function* linesOf(content: Buffer): Generator<{ text: string; offset: number; by
     if (end > offset) yield { text: content.toString('utf8', offset, end), offset, bytes: end + 1 - offset }
     offset = end + 1
   }
+}
+
+export interface JournalEntry {
+  readonly host: string
+  readonly at: number
+  readonly id?: string | undefined
+  readonly event: HostEvent & { readonly at: number }
+}
+
+export type JournalLine =
+  | { readonly kind: 'header'; readonly version: number }
+  | { readonly kind: 'ids'; readonly ids: readonly string[] }
+  /** `isPast`: nothing of the event was open any more when the journal was last compacted. */
+  | { readonly kind: 'entry'; readonly entry: JournalEntry; readonly isPast: boolean }
+  | { readonly kind: 'damaged' }
+
+const HEADER = 'hookspan.journal'
+export const JOURNAL_VERSION = 1
+
+export function headerLine(): string {
+  return `${JSON.stringify({ [HEADER]: { version: JOURNAL_VERSION } })}\n`
+}
+
+export function idsLine(ids: readonly string[]): string {
+  return `${JSON.stringify({ ids })}\n`
+}
+
+/** Replaces the opening brace of a line to mark its entry as past. */
+export const PAST: Buffer = Buffer.from('{"past":true,')
+
+export function entryLine({ host, at, id, event }: JournalEntry): string {
+  return `${JSON.stringify({ host, at, id, event })}\n`
+}
+
+export function readLine(text: string): JournalLine {
+  let line: unknown
+  try {
+    line = JSON.parse(text)
+  } catch {
+    return { kind: 'damaged' }
+  }
+  const header = peek(line, HEADER)
+  if (header !== undefined) return { kind: 'header', version: numberOf(peek(header, 'version')) ?? 0 }
+  const ids = peek(line, 'ids')
+  if (Array.isArray(ids)) return { kind: 'ids', ids: ids.filter(id => typeof id === 'string') }
+  const entry = readEntry(line)
+  return entry === undefined ? { kind: 'damaged' } : { kind: 'entry', entry, isPast: peek(line, 'past') === true }
+}
+
+function readEntry(line: unknown): JournalEntry | undefined {
+  const [host, at, id, event] = ['host', 'at', 'id', 'event'].map(name => peek(line, name))
+  if (typeof host !== 'string' || typeof at !== 'number') return undefined
+  if (textOf(peek(event, 'event')) === undefined || typeof peek(event, 'at') !== 'number') return undefined
+  return { host, at, ...(typeof id === 'string' ? { id } : {}), event: event as JournalEntry['event'] }
+}
+
+const SESSION_RECORD_MILLIS = 24 * 3_600_000
+
+export interface EntryLocation {
+  readonly host: string
+  readonly at: number
+  readonly eventAt: number
+  readonly offset: number
+  readonly bytes: number
+  /** True if nothing of the event was open any more when the journal was last compacted. */
+  readonly isPast: boolean
+  /** True if the state of the session depends on this entry: it began or ended something, or is not processed yet. */
+  isSessionRecord: boolean
+}
+
+export interface RetentionRule {
+  /** The event time since when a host has open spans. Undefined if it has none. */
+  readonly openSince: (host: string) => number | undefined
+  /** Ended spans are kept this long. Agents report totals of whole sessions, and translators subtract earlier ones. */
+  readonly recentMillis: number
+}
+
+export interface PlannedEntry {
+  readonly location: EntryLocation
+  readonly fate: 'live' | 'past' | 'nothing'
+}
+
+/** Session records stay for a day after their spans have ended. */
+export function planRetention(
+  locations: readonly EntryLocation[],
+  { openSince, recentMillis }: RetentionRule,
+): PlannedEntry[] {
+  const since = new Map<string, number>()
+  const live = new Set<string>()
+  const now = Date.now()
+  return locations.map(location => {
+    const { host, eventAt, at, isPast, isSessionRecord } = location
+    if (!since.has(host)) since.set(host, openSince(host) ?? Number.POSITIVE_INFINITY)
+    // From the first entry that may have begun an open span, all later entries of the host may belong to it.
+    if (!isPast && eventAt >= (since.get(host) ?? 0)) live.add(host)
+    if (live.has(host)) return { location, fate: 'live' }
+    return { location, fate: now - at < (isSessionRecord ? SESSION_RECORD_MILLIS : recentMillis) ? 'past' : 'nothing' }
+  })
+}
+
+/** True if rewriting the file frees at least half of the entries that are not session records. */
+export function isCompactionWorthwhile(plan: readonly PlannedEntry[]): boolean {
+  let [stays, goes] = [0, 0]
+  for (const { location, fate } of plan) {
+    if (fate === 'nothing') goes += location.bytes
+    else if (!location.isSessionRecord) stays += location.bytes
+  }
+  return goes > 0 && goes >= stays
+}
+
+/**
+ * Limits the past entries, and those of turns without an end, to the newest.
+ *
+ * @param isFull the journal has exceeded its limit. It is halved, so that this happens seldom
+ */
+export function limitPlan(plan: readonly PlannedEntry[], isFull: boolean, onLeftOut: () => void): PlannedEntry[] {
+  let [past, live] = [PAST_BYTES, isFull ? MAX_JOURNAL_BYTES / 2 : MAX_JOURNAL_BYTES]
+  const within = [...plan].reverse().map(({ location, fate }): PlannedEntry => {
+    if (fate === 'past') past -= location.bytes
+    if (fate === 'live') live -= location.bytes
+    if (fate === 'past' && past < 0) return { location, fate: 'nothing' }
+    if (fate !== 'live' || live >= 0 || location.isSessionRecord) return { location, fate }
+    onLeftOut()
+    return { location, fate: 'nothing' }
+  })
+  return within.reverse()
+}
+
+const CHUNK_BYTES = 1_048_576
+
+export async function copyEntries(
+  plan: readonly PlannedEntry[],
+  source: FileHandle,
+  file: SegmentFile,
+): Promise<EntryLocation[]> {
+  const locations: EntryLocation[] = []
+  for (const run of contiguousRuns(plan)) {
+    const bytes = run.reduce((sum, { location }) => sum + location.bytes, 0)
+    const read = Buffer.alloc(bytes)
+    const { bytesRead } = await source.read(read, 0, bytes, run[0]?.location.offset ?? 0)
+    if (bytesRead < bytes) throw new Error('the journal is shorter than what was written to it')
+    const lines: Buffer[] = []
+    let [from, offset] = [0, file.bytes]
+    for (const { location, fate } of run) {
+      const isPast = fate === 'past'
+      const line = read.subarray(from, from + location.bytes)
+      from += line.length
+      const written = isPast && !location.isPast ? Buffer.concat([PAST, line.subarray(1)]) : line
+      lines.push(written)
+      locations.push({ ...location, isPast, offset, bytes: written.length })
+      offset += written.length
+    }
+    await file.append(Buffer.concat(lines))
+  }
+  return locations
+}
+
+function* contiguousRuns(plan: readonly PlannedEntry[]): Generator<readonly PlannedEntry[]> {
+  let run: PlannedEntry[] = []
+  let [end, bytes] = [0, 0]
+  for (const planned of plan) {
+    const { location, fate } = planned
+    if (fate === 'nothing') continue
+    if (run.length > 0 && (location.offset !== end || bytes > CHUNK_BYTES)) {
+      yield run
+      ;[run, bytes] = [[], 0]
+    }
+    run.push(planned)
+    bytes += location.bytes
+    end = location.offset + location.bytes
+  }
+  if (run.length > 0) yield run
 }

@@ -11,6 +11,7 @@ export interface ReceiverLimits extends ListenerLimits {
   readonly values: number
   readonly eventsPerSecond: number
   readonly requestsPerConnection: number
+  /** Remembered deliveries: at least half of this number. A repeated one is recognised. */
   readonly deliveries: number
   /** Time limit for reading more about an event from an agent's files and its telemetry. */
   readonly moreMillis: number
@@ -29,7 +30,7 @@ export const LIMITS: ReceiverLimits = {
   // Agents keep a connection as long as they run, and lose an event if it closes under them.
   keepAliveMillis: 600_000,
   checkMillis: 5_000,
-  deliveries: 20_000,
+  deliveries: 40_000,
   patienceMillis: 5_000,
   moreMillis: 15_000,
   startMillis: 20_000,

@@ -1,4 +1,4 @@
-import { RefusedRequest } from './counts.ts'
+import { RefusedRequest } from './refusal.ts'
 
 type ScalarType = 'text' | 'hex' | 'integer' | 'fixed64' | 'double' | 'flag'
 /** Field names and encodings by field number. Unknown fields are skipped. */

@@ -3,8 +3,8 @@ import type { HostEvent } from '../agents/host-event.ts'
 import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { PluginStats, SpanIds } from '../plugin/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
-import { type EntryLocation, Journal, MAX_DISK_MILLIS } from './journal.ts'
-import { entryLine, type JournalEntry } from './journal-line.ts'
+import { type EntryLocation, entryLine, Journal, type JournalEntry, MAX_DISK_MILLIS } from './journal.ts'
+import { RecentIds } from './recent-ids.ts'
 
 /**
  * Events are gathered for this long: one write for all, so two events take little more time than one. A receiver that is
@@ -12,6 +12,9 @@ import { entryLine, type JournalEntry } from './journal-line.ts'
  */
 const GATHER_MILLIS = 4
 const SLICE_MILLIS = 4
+/** Ids that are recognised when they come again (at least half of them), and those that the journal passes on. */
+const MAX_IDS = 20_000
+const MAX_KEPT = 1000
 /** Interval between compactions of the journal: while events arrive, and when idle. */
 const TIDY_MILLIS = 10_000
 const IDLE_TIDY_MILLIS = 60_000
@@ -26,7 +29,7 @@ export interface Recorder {
   /** Records one event. Journals it before processing it. Never throws. */
   recordEvent(event: ReceivedEvent): void
   /** Resolves when every event received until now is in the journal, or could not be written there. Never rejects. */
-  whenJournalled(): Promise<void>
+  whenJournalled(): Promise<unknown>
   readonly openTurns: number
   readonly waiting: number
   stats(): RecorderStats
@@ -72,7 +75,7 @@ interface Waiting {
 class JournallingRecorder implements Recorder {
   readonly #agents: AgentPlugins
   readonly #journal: Journal
-  readonly #ids = new RecentIds()
+  readonly #ids = new RecentIds(MAX_IDS)
   /** Last event time by host. An event without a time gets this one. */
   readonly #lastAt = new Map<string, number>()
   #waiting: Waiting[] = []
@@ -113,17 +116,15 @@ class JournallingRecorder implements Recorder {
     const at = Date.now()
     const eventAt = event.at ?? this.#lastAt.get(host) ?? at
     this.#lastAt.set(host, eventAt)
-    const entry = { host, at, ...(id === undefined ? {} : { id }), event: { ...event, at: eventAt } }
+    const entry = { host, at, id, event: { ...event, at: eventAt } }
     this.#waiting.push({ entry, line: lineOf(entry) })
     this.#working ??= this.#work()
   }
 
-  async whenJournalled(): Promise<void> {
-    if (this.#waiting.length === 0) await this.#write
-    else {
-      this.#nextWrite ??= deferred()
-      await this.#nextWrite.promise
-    }
+  whenJournalled(): Promise<unknown> {
+    if (this.#waiting.length === 0) return this.#write
+    this.#nextWrite ??= deferred()
+    return this.#nextWrite.promise
   }
 
   get openTurns(): number {
@@ -222,7 +223,7 @@ class JournallingRecorder implements Recorder {
     if ((await inTime(this.#agents.whenSaved(), MAX_DISK_MILLIS)) === TOO_LATE) return
     const stats = this.#agents.stats()
     const openSince = (host: string): number | undefined => stats[host]?.openSince
-    await this.#journal.compact({ openSince, recentMillis: this.#agents.silenceMillis }, this.#ids.newest())
+    await this.#journal.compact({ openSince, recentMillis: this.#agents.silenceMillis }, this.#ids.newest(MAX_KEPT))
   }
 
   readonly #onExit = (): void => {
@@ -247,23 +248,5 @@ function lineOf(entry: JournalEntry): string {
     return entryLine(entry)
   } catch {
     return ''
-  }
-}
-
-const MAX_IDS = 10_000
-const MAX_KEPT = 1000
-
-class RecentIds {
-  readonly #ids = new Set<string>()
-
-  addId(id: string): boolean {
-    if (this.#ids.has(id)) return false
-    this.#ids.add(id)
-    if (this.#ids.size > MAX_IDS) for (const oldest of this.#ids) return this.#ids.delete(oldest)
-    return true
-  }
-
-  newest(): readonly string[] {
-    return [...this.#ids].slice(-MAX_KEPT)
   }
 }

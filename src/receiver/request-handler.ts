@@ -4,10 +4,11 @@ import type { Socket } from 'node:net'
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { parseBody, type RequestBody, readBody } from './body.ts'
-import { REFUSALS, type ReceiverCounts, type Refusal, RefusedRequest } from './counts.ts'
+import type { ReceiverCounts } from './counts.ts'
 import { type AdmittedRequest, admit, expectSigned } from './gate.ts'
 import type { FailurePolicy } from './hook-decisions.ts'
 import { MemoryBudget, RateLimiter, type ReceiverLimits, TEXT_LIMIT } from './limits.ts'
+import { REFUSALS, type Refusal, RefusedRequest } from './refusal.ts'
 import type { ReceivedRequest } from './request-journal.ts'
 import { isNewer } from './running-receiver.ts'
 import { isProtobuf, readTraces } from './traces.ts'
@@ -50,7 +51,7 @@ const DAY_MILLIS = 86_400_000
 /** 2000-01-01. An older timestamp comes from a clock that was never set. */
 const EPOCH_MILLIS = 946_684_800_000
 /** Not passed to an adapter, which may store its headers. */
-const SECRET_HEADERS = ['x-hookspan-token', 'authorization', 'proxy-authorization', 'cookie']
+const SECRET_HEADERS = new Set(['x-hookspan-token', 'authorization', 'proxy-authorization', 'cookie'])
 
 export class RequestHandler {
   readonly #options: RequestHandlerOptions
@@ -103,8 +104,11 @@ export class RequestHandler {
     const { bytes, held } = await readBody(request, limits, this.#memory)
     const values = this.#acceptBody(admitted, headers, { bytes, held, arrivedAt })
     if (behind.servicesOf(path) !== undefined) this.#endExport(response, headers['content-type'])
-    else if (values.length !== 1) this.#end(response, 204)
-    else await this.#endWithDecision(response, behind.decide(path, values[0], failurePolicyIn(headers)), bytes.length)
+    else {
+      const asked = values.length === 1 ? behind.decide(path, values[0], failurePolicyIn(headers)) : undefined
+      if (asked === undefined) this.#end(response, 204)
+      else await this.#endWithDecision(response, asked, bytes.length)
+    }
   }
 
   #acceptBody(
@@ -132,10 +136,9 @@ export class RequestHandler {
   /** @param bytes size of the body, which hooks hold until they decide */
   async #endWithDecision(
     response: ServerResponse,
-    asked: Promise<HookReply | undefined> | undefined,
+    asked: Promise<HookReply | undefined>,
     bytes: number,
   ): Promise<void> {
-    if (asked === undefined) return this.#end(response, 204)
     // Reserves by a negative `free`, which cannot fail for lack of room: the body is in memory already.
     this.#memory.free(-bytes)
     const reply = await asked.finally(() => this.#memory.free(bytes))
@@ -221,8 +224,9 @@ function idIn(headers: IncomingHttpHeaders): string | undefined {
 
 function inletHeaders(headers: IncomingHttpHeaders): Record<string, string | undefined> {
   const kept: Record<string, string | undefined> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (!SECRET_HEADERS.includes(name)) kept[name] = Array.isArray(value) ? value.join(', ') : value
+  for (const name in headers) {
+    const value = headers[name]
+    if (!SECRET_HEADERS.has(name)) kept[name] = Array.isArray(value) ? value.join(', ') : value
   }
   return kept
 }

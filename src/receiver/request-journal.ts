@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readdirSync, readFileSync, rmSync, writevSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { jsonIn } from '../agents/event-json.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
@@ -192,11 +192,14 @@ class RequestSegment {
   /** @throws the error of the file system; the file then contains no part of the request */
   append({ bytes, ...head }: ReceivedRequest): void {
     const descriptor = this.#descriptor ?? -1
-    const parts = [Buffer.from(`${JSON.stringify({ ...head, bytes: bytes.length })}\n`), bytes, Buffer.from('\n')]
-    const length = parts.reduce((sum, part) => sum + part.length, 0)
+    const line = Buffer.from(`${JSON.stringify({ ...head, bytes: bytes.length })}\n`)
+    const whole = Buffer.allocUnsafe(line.length + bytes.length + 1)
+    whole.set(line)
+    whole.set(bytes, line.length)
+    whole[whole.length - 1] = LINE_END
     try {
-      if (writevSync(descriptor, parts) < length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
-      this.bytes += length
+      if (writeSync(descriptor, whole) < whole.length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
+      this.bytes += whole.length
     } catch (error) {
       ftruncateSync(descriptor, this.bytes)
       throw error

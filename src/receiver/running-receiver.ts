@@ -1,8 +1,8 @@
 import { request } from 'node:http'
 import { jsonIn } from '../agents/event-json.ts'
-import type { Refusal } from './counts.ts'
 import type { Address } from './receiver-files.ts'
 import type { RecorderStats } from './recorder.ts'
+import type { Refusal } from './refusal.ts'
 
 export interface Health {
   readonly version: string

@@ -26,7 +26,7 @@ export function attemptAttribute(
   attempt: number | undefined,
   attributeOptions: AttributeOptions,
 ): AttributeList | undefined {
-  return attempt === undefined ? undefined : new AttributeList().set(attributeOptions.names.own.apiAttempt, attempt)
+  return attempt === undefined ? undefined : new AttributeList().set(attributeOptions.facts.apiAttempt, attempt)
 }
 
 /**

@@ -12,7 +12,7 @@ import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
 import { PayloadLinter } from './payload-linter.ts'
-import { idsOf, inSession, plausibleAt, type ReceivedHook, type RecordIds } from './received-hook.ts'
+import { idsOf, plausibleAt, type ReceivedHook } from './received-hook.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { SamplingReason } from './spans/keep.ts'
@@ -139,7 +139,7 @@ export class Core {
   countCrashed(crashed: readonly CrashedSpanCount[]): void {
     for (const { spans, ...outermost } of crashed) {
       this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
-      const attributes = new AttributeList().set(LOG_ATTRIBUTE.spans, spans)
+      const attributes = new AttributeList().setNamed(LOG_ATTRIBUTE.spans, spans)
       this.#logEvents?.emitSpanEvent({ event: 'crashFound', attributes }, this.#options.now(), {
         ...outermost,
         traceFlags: 1,
@@ -209,16 +209,14 @@ export class Core {
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
     this.#lastAt = event.at
-    return { event, host, ids: this.#idsOf(hook, fields, host), isExplicit, deliveryId: meta?.delivery_id }
-  }
-
-  /** Some hosts send the session id as the task id, in records that name neither session nor turn. */
-  #idsOf(hook: HookName, fields: Readonly<Record<string, unknown>>, host: string): RecordIds {
     const ids = idsOf(hook, fields)
-    const { sessionId, turnId, taskId } = ids
-    if (sessionId !== undefined || turnId !== undefined || taskId === undefined) return ids
-    const ofSession = inSession(ids, taskId)
-    return this.#registry.knownSession(host, ofSession) === undefined ? ids : ofSession
+    if (ids.sessionId !== undefined || ids.turnId !== undefined || ids.taskId === undefined) {
+      return { event, host, ids, isExplicit, deliveryId: meta?.delivery_id }
+    }
+    // Some hosts send the session id as the task id, in records that name neither session nor turn.
+    const ofSession = { ...ids, sessionId: ids.taskId }
+    const isKnown = this.#registry.knownSession(host, ofSession) !== undefined
+    return { event, host, ids: isKnown ? ofSession : ids, isExplicit, deliveryId: meta?.delivery_id }
   }
 
   #isRedelivered(meta: HookMeta | undefined): boolean {

@@ -164,12 +164,12 @@ export function traceOf(turn: TrackedTurn): string | undefined {
 export function noteLateFailure(
   { kind, turn }: TrackedSpan,
   attributes: AttributeList,
-  { keep, names }: AttributeOptions,
+  { keep, facts }: AttributeOptions,
 ): void {
   if (kind !== 'subagent' || !turn.hasEnded) return
   const above = openAbove(turn)
   if (above !== undefined) above.totals.signs.errors += 1
-  else if (keep?.errors) attributes.set(names.own.samplingReason, literal('error'))
+  else if (keep?.errors) attributes.set(facts.samplingReason, literal('error'))
 }
 
 export function sampleEarly(

@@ -115,7 +115,7 @@ export class Enrichment {
     }
     const list = new AttributeList()
     for (const [name, value] of readAttributes('enrich', answer, this.#attributeOptions, this.#warnOnce))
-      list.set(name, value)
+      list.setNamed(name, value)
     return list
   }
 

@@ -56,16 +56,17 @@ export class Guard {
   }
 
   /** Like `run`, for a function with arguments: saves a closure per call on the hot path. */
-  call<One, Two, Three, Result>(
+  call<One, Two, Three, Result, Four = undefined>(
     site: string,
-    body: (one: One, two: Two, three: Three) => Result,
+    body: (one: One, two: Two, three: Three, four: Four) => Result,
     fallback: Result,
     one: One,
     two: Two,
     three: Three,
+    four?: Four,
   ): Result {
     try {
-      return body(one, two, three)
+      return body(one, two, three, four as Four)
     } catch (error) {
       this.noteError(site, error)
       return fallback

@@ -1,5 +1,4 @@
-import type { Attributes } from '@opentelemetry/api'
-import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
+import { type Attributes, INVALID_SPAN_CONTEXT, type Span, trace } from '@opentelemetry/api'
 import { idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type {
   FinalStatus,
@@ -9,7 +8,7 @@ import type {
   SubagentStart,
   SubagentStop,
 } from '../contract/index.ts'
-import type { Names } from '../contract/semconv/index.ts'
+import { nameOf, type SpanFact } from '../contract/semconv/index.ts'
 import {
   attemptAttribute,
   earlyEnd,
@@ -37,7 +36,7 @@ import {
   senderOf,
   startedAt,
 } from './received-hook.ts'
-import { HERMES, linkCaller } from './root-span.ts'
+import { HERMES, linkAttributes, linkCaller } from './root-span.ts'
 import { isFailedEnd, isRequest, reportedDuration } from './span-timing.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { isEscalation } from './spans/approval.ts'
@@ -298,10 +297,9 @@ export class HookProcessor {
     const child = this.#registry.knownSession(host, idsOf(event.hook, { session_id: delegation.childSessionId }))?.main
     if (child?.root === undefined || child === open.turn) return
     delegation.childSeen = true
-    const { link } = this.#attributeOptions.names.own
     child.root.span.addLink?.({
       context: open.span.spanContext(),
-      attributes: link === '' ? {} : { [link]: 'delegation' },
+      attributes: linkAttributes(this.#attributeOptions.facts.link, 'delegation'),
     })
   }
 
@@ -323,15 +321,15 @@ export class HookProcessor {
     this.#lifecycle.touch(turn, event.at)
     if (turn.root === undefined) return 'ignored'
     const payload = event.payload as SessionStart
-    const { own } = this.#attributeOptions.names
+    const sessionKind = nameOf(this.#attributeOptions.facts.sessionKind)
     const fresh = sessionStartAttributes(payload, this.#attributeOptions)
     const before = sessionStartAttributes((turn.root.start ?? {}) as SessionStart, this.#attributeOptions)
     const supplied = new AttributeList()
     fresh.names.forEach((name, at) => {
       const value = fresh.values[at]
-      const isKind = name === own.sessionKind
+      const isKind = name === sessionKind
       const isMissing = isKind ? value !== 'session' : before.get(name) === undefined
-      if (isMissing) supplied.set(name, value)
+      if (isMissing) supplied.setNamed(name, value)
     })
     turn.setRootAttributes(supplied)
     this.#options.noteAgain?.(turn.root.span)
@@ -391,9 +389,10 @@ export class HookProcessor {
       delegations.noteStopped(host, payload)
       return result
     }
-    this.#lifecycle.endSpan(delegation.open, event)
+    const { open } = delegation
+    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, received))
     delegations.stop(delegation, event.at)
-    this.#lifecycle.closeIfEmpty(delegation.open.turn)
+    this.#lifecycle.closeIfEmpty(open.turn)
     return 'ok'
   }
 
@@ -406,7 +405,7 @@ export class HookProcessor {
     if (key === undefined) return this.#endWithoutStart(definition, key, turn, received)
     const place = slot(kind, key)
     const open = this.#findOpen(turn, place, received)
-    if (open !== undefined) return this.#endOpenSpan(open, event)
+    if (open !== undefined) return this.#endOpenSpan(open, received)
     const found = this.#findEnded(turn, place, isQueued(key), received)
     const isOfEarlierCall = found !== undefined && received.isExplicit && event.at < found.ended.startAt
     if (found === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, event, found.ended)))
@@ -414,21 +413,29 @@ export class HookProcessor {
     if (found.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, found.ended)) return 'duplicate'
     // hookspan ended the span before its host did, so this end is only counted.
     this.#countOnly(definition, turn, true, received)
-    found.history.keepEnded(place, { ...found.ended, byHost: true })
+    found.history.keepEnded(place, { ...found.ended, byHost: true, failed: isFailedEnd(kind, event) })
     return 'ok'
   }
 
-  #endOpenSpan(open: TrackedSpan, event: AnyHookEvent): HookResult {
+  #endOpenSpan(open: TrackedSpan, received: ReceivedHook): HookResult {
+    const { event } = received
     if (open.kind === 'hook') keepDecision(open.turn, event, open.start, this.#attributeOptions)
-    noteTransformed(open, event, this.#attributeOptions.names)
+    noteTransformed(open, event, this.#attributeOptions)
     noteBlockedEnd(open, event)
     if (open.kind === 'api') noteCalls(open.turn, open.slot, event.payload)
     const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, event) : undefined
     if (guarded !== undefined) this.#lifecycle.endSpan(guarded, escalationAt(event.at))
-    this.#lifecycle.endSpan(open, event)
+    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, received))
     this.#lifecycle.closeIfEmpty(open.turn)
     if (open.kind === 'tool') this.#startSkill(open, event)
     return 'ok'
+  }
+
+  /** True if this very end came before the start, and was counted then. */
+  #wasCounted({ turn, kind, slot, attempt }: TrackedSpan, { event, isExplicit }: ReceivedHook): boolean {
+    if (!isExplicit || isQueued(slot.slice(kind.length + 1))) return false
+    const ended = turn.history.ended(slot) ?? turn.session.orphanHistory?.ended(slot)
+    return ended?.byHost === true && ended.endAt === event.at && ended.attempt === attempt
   }
 
   #findOpen(turn: TrackedTurn | undefined, place: string, received: ReceivedHook): TrackedSpan | undefined {
@@ -621,6 +628,8 @@ export class HookProcessor {
     const turn = this.#registry.findOrIndex(host, ids, false)
     if (turn === undefined) return 'ignored'
     this.#lifecycle.touch(turn, event.at)
+    const attributeOptions = this.#attributeOptions
+    const { facts } = attributeOptions
     switch (event.hook) {
       case 'on_stream_start':
       case 'on_stream_end':
@@ -630,20 +639,10 @@ export class HookProcessor {
         this.#addSkillEvent(turn, received)
         break
       case 'on_iteration_start':
-        addRootEvent(
-          turn,
-          received,
-          this.#attributeOptions.names.own.eventIteration,
-          iterationAttributes(event.payload, this.#attributeOptions),
-        )
+        addEvent(turn.root?.span, facts.eventIteration, event.at, iterationAttributes(event.payload, attributeOptions))
         break
       case 'on_turn_event':
-        addRootEvent(
-          turn,
-          received,
-          this.#attributeOptions.names.own.eventOfTurn,
-          turnEventAttributes(event, this.#attributeOptions),
-        )
+        addEvent(turn.root?.span, facts.eventOfTurn, event.at, turnEventAttributes(event, attributeOptions))
         break
       default:
         noteTransformable(turn, received)
@@ -652,10 +651,9 @@ export class HookProcessor {
   }
 
   #addSkillEvent(turn: TrackedTurn, { event }: ReceivedHook): void {
-    const name = this.#attributeOptions.names.own.eventSkillLifecycle
-    if (name === '') return
+    const { facts } = this.#attributeOptions
     const span = (turn.innermost('tool') ?? turn.root)?.span
-    span?.addEvent(name, skillLifecycle(event.payload, this.#attributeOptions), event.at)
+    addEvent(span, facts.eventSkillLifecycle, event.at, skillLifecycle(event.payload, this.#attributeOptions))
   }
 
   #finalizeSession(received: ReceivedHook): HookResult {
@@ -719,8 +717,8 @@ function isReviewPrompt({ host, event }: ReceivedHook): boolean {
 }
 
 /** @param name empty if the configured conventions have no name for it */
-function addRootEvent(turn: TrackedTurn, { event }: ReceivedHook, name: string, facts: Attributes): void {
-  if (name !== '') turn.root?.span.addEvent(name, facts, event.at)
+function addEvent(span: Span | undefined, fact: SpanFact, at: number, attributes: Attributes): void {
+  for (const name of fact) span?.addEvent(name, attributes, at)
 }
 
 /** Notes the stream of the open request. The record comes from a separate thread, so another request may be open by now. */
@@ -743,13 +741,13 @@ function noteTransformable(turn: TrackedTurn, { event, ids }: ReceivedHook): voi
 }
 
 /** Adds an event at the end of a tool or of the loop if its text differs from the text that was offered for changes. */
-function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { own }: Names): void {
+function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { facts }: AttributeOptions): void {
   const isTool = open.kind === 'tool'
   const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
   const text = payload[isTool ? 'result' : 'assistant_response']
   if (target?.transformable === undefined || typeof text !== 'string' || target.transformable.text === text) return
-  const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
-  if (name !== '') target.span.addEvent(name, {}, target.transformable.at)
+  const fact = isTool ? facts.eventToolResultTransformed : facts.eventOutputTransformed
+  addEvent(target.span, fact, target.transformable.at, {})
 }
 
 function named(session_id: string): RecordIds {

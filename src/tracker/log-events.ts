@@ -93,10 +93,10 @@ export class LogEvents {
     const error = peek(about, 'error')
     const attributes = new AttributeList()
       .addAll(beside?.turn?.identity)
-      .set(GENERAL.exceptionType, attributeOptions.capture.id(peek(error, 'type') ?? peek(error, 'name')))
-      .set(GENERAL.exceptionMessage, attributeOptions.capture.errorText(peek(error, 'message')))
+      .setNamed(GENERAL.exceptionType, attributeOptions.capture.id(peek(error, 'type') ?? peek(error, 'name')))
+      .setNamed(GENERAL.exceptionMessage, attributeOptions.capture.errorText(peek(error, 'message')))
     const own = readAttributes('log', peek(about, 'attributes'), attributeOptions, this.#warnOnce)
-    for (const [name, value] of own) attributes.set(name, value)
+    for (const [name, value] of own) attributes.setNamed(name, value)
     this.#emit({
       ...(body === undefined ? {} : { body }),
       severity: isSeverity(severity) ? severity : 'INFO',

@@ -30,44 +30,20 @@ export function senderOf({ deliveryId }: Pick<ReceivedHook, 'deliveryId'>): stri
   return typeof deliveryId === 'string' ? NUMBERED_DELIVERY.exec(deliveryId)?.[1] : undefined
 }
 
-/** Reads the session and turn ids at once, which most records need, and the others on access. */
-class PayloadIds implements RecordIds {
-  readonly sessionId: string | undefined
-  readonly turnId: string | undefined
-  readonly #payload: Readonly<Record<string, unknown>>
-
-  /** Delegation records describe the parent, so their ids are the parent's. */
-  constructor(hook: HookName, payload: Readonly<Record<string, unknown>>) {
-    const isDelegation = hook === 'subagent_start' || hook === 'subagent_stop'
-    this.sessionId = (isDelegation ? idOf(payload['parent_session_id']) : undefined) ?? idOf(payload['session_id'])
-    this.turnId = (isDelegation ? idOf(payload['parent_turn_id']) : undefined) ?? idOf(payload['turn_id'])
-    this.#payload = payload
-  }
-
-  get taskId(): string | undefined {
-    return idOf(peek(this.#payload, 'task_id'))
-  }
-
-  get apiRequestId(): string | undefined {
-    return idOf(peek(this.#payload, 'api_request_id'))
-  }
-
-  get toolCallId(): string | undefined {
-    return idOf(peek(this.#payload, 'tool_call_id'))
-  }
-}
-
 export function startedAt({ isExplicit, event }: ReceivedHook): number {
   return isExplicit ? event.at : Number.POSITIVE_INFINITY
 }
 
-export function inSession(ids: RecordIds, sessionId: string): RecordIds {
-  const { turnId, taskId, apiRequestId, toolCallId } = ids
-  return { sessionId, turnId, taskId, apiRequestId, toolCallId }
-}
-
+/** Delegation records describe the parent, so their ids are the parent's. */
 export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>): RecordIds {
-  return new PayloadIds(hook, payload)
+  const isDelegation = hook === 'subagent_start' || hook === 'subagent_stop'
+  return {
+    sessionId: (isDelegation ? idOf(payload['parent_session_id']) : undefined) ?? idOf(payload['session_id']),
+    turnId: (isDelegation ? idOf(payload['parent_turn_id']) : undefined) ?? idOf(payload['turn_id']),
+    taskId: idOf(peek(payload, 'task_id')),
+    apiRequestId: idOf(peek(payload, 'api_request_id')),
+    toolCallId: idOf(peek(payload, 'tool_call_id')),
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import { type Attributes, type Context, type Link, ROOT_CONTEXT, type SpanContex
 import type { SafeText } from '../content/capture.ts'
 import { idOf, peek } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
+import type { SpanFact } from '../contract/semconv/index.ts'
 import type { CoreOptions } from './options.ts'
 import { idsOf } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
@@ -46,11 +47,11 @@ export function linkCaller({ attributeOptions }: CoreOptions, turn: TrackedTurn,
   const caller = parseTraceparent(peek(payload, 'traceparent'))
   if (caller === undefined || caller.spanId === turn.caller?.spanId || turn.delegation !== undefined) return
   turn.caller = caller
-  turn.root?.span.addLink?.({ context: caller, attributes: linkAttributes(attributeOptions.names.own.link, 'parent') })
+  turn.root?.span.addLink?.({ context: caller, attributes: linkAttributes(attributeOptions.facts.link, 'parent') })
 }
 
-function linkAttributes(name: string, value: string): Attributes {
-  return name === '' ? {} : { [name]: value }
+export function linkAttributes(fact: SpanFact, value: string): Attributes {
+  return Object.fromEntries(fact.map(name => [name, value]))
 }
 
 export function rootLinks(
@@ -60,10 +61,10 @@ export function rootLinks(
   payload: SessionStart,
 ): Link[] {
   const { session, delegation, caller, isBackground } = turn
-  const name = options.attributeOptions.names.own.link
+  const fact = options.attributeOptions.facts.link
   const links: Link[] = []
   const link = (context: SpanContext | undefined, value: string): void => {
-    if (context !== undefined) links.push({ context, attributes: linkAttributes(name, value) })
+    if (context !== undefined) links.push({ context, attributes: linkAttributes(fact, value) })
   }
   if (session.previous?.root !== undefined) link(session.previous.root, 'previous_session')
   // Background work may begin before the end of its session's turn is reported.
@@ -82,17 +83,17 @@ export function rootAttributes(
   turn: TrackedTurn,
   payload: SessionStart,
 ): AttributeList {
-  const { own, genAi } = attributeOptions.names
+  const { facts } = attributeOptions
   const { id } = attributeOptions.capture
   const { session, delegation } = turn
   const parentSession = delegation?.parentSessionId ?? idOf(payload.parent_session_id)
   return new AttributeList()
-    .set(genAi.agentName, turn.agentName)
-    .set(own.turnNumber, turn.number)
-    .set(own.sessionKind, turn.isBackground ? BACKGROUND : undefined)
-    .set(own.host, id(session.host))
-    .set(own.sessionPreviousId, session.previous?.id)
-    .set(own.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)
-    .set(own.subagentRole, id(delegation?.role))
-    .set(own.subagentParentSessionId, id(parentSession))
+    .set(facts.agentName, turn.agentName)
+    .set(facts.turnNumber, turn.number)
+    .set(facts.sessionKind, turn.isBackground ? BACKGROUND : undefined)
+    .set(facts.host, id(session.host))
+    .set(facts.sessionPreviousId, session.previous?.id)
+    .set(facts.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)
+    .set(facts.subagentRole, id(delegation?.role))
+    .set(facts.subagentParentSessionId, id(parentSession))
 }

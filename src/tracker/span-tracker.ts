@@ -2,9 +2,9 @@ import { type Context, type Link, type Span, SpanStatusCode, type Tracer } from 
 import { literal } from '../content/capture.ts'
 import { peek } from '../contract/foreign.ts'
 import type { IncompleteReason } from '../contract/index.ts'
-import { LABEL } from '../contract/semconv/index.ts'
+import { GENERAL, LABEL } from '../contract/semconv/index.ts'
 import { noteLateFailure } from './delegation.ts'
-import type { EndFacts, Enrichment } from './enrichment.ts'
+import type { Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
 import type { LogEvents } from './log-events.ts'
@@ -143,7 +143,7 @@ export class SpanTracker {
     const { attributeOptions, guard, instruments } = this.#options
     const ended = this.#closeSpan(open, event, options)
     instruments.record(guard.call(event.hook, open.definition.measure, NO_POINTS, event, attributeOptions, ended))
-    guard.call(event.hook, this.#fold, undefined, open.turn, event, ended)
+    guard.call(event.hook, foldEnd, undefined, open.turn, event, attributeOptions, ended)
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
   }
 
@@ -163,8 +163,8 @@ export class SpanTracker {
     }
     const at = Math.max(open.startAt, Math.min(endAt, streamEnd?.at ?? followedAt ?? endAt))
     this.#detach(open, at, false, false)
-    const { own } = this.#options.attributeOptions.names
-    if (own.spanIncomplete !== '') open.span.setAttribute(own.spanIncomplete, reason)
+    const { facts } = this.#options.attributeOptions
+    new AttributeList().set(facts.spanIncomplete, literal(reason)).writeTo(open.span)
     this.#options.guard.call(open.kind, endOtelSpan, undefined, open.span, at, undefined)
     this.#countIncomplete(reason)
   }
@@ -185,14 +185,15 @@ export class SpanTracker {
     const durationMillis = reportedDuration(definition.kind, event.payload)
     const ended = { startAt: event.at, start: undefined, durationMillis, ...how }
     instruments.record(guard.call(event.hook, definition.measure, NO_POINTS, event, attributeOptions, ended))
-    if (turn !== undefined && !turn.hasEnded) guard.call(event.hook, this.#fold, undefined, turn, event, ended)
+    if (turn !== undefined && !turn.hasEnded)
+      guard.call(event.hook, foldEnd, undefined, turn, event, attributeOptions, ended)
   }
 
   /** Adds an end to a turn's totals that was counted before the turn was known. */
   foldCounted(turn: TrackedTurn, definition: AnyDefinition, event: AnyHookEvent): void {
     const durationMillis = reportedDuration(definition.kind, event.payload)
     const ended = { startAt: event.at, start: undefined, durationMillis, startSeen: false }
-    this.#options.guard.call(event.hook, this.#fold, undefined, turn, event, ended)
+    this.#options.guard.call(event.hook, foldEnd, undefined, turn, event, this.#options.attributeOptions, ended)
   }
 
   #closeSpan(open: TrackedSpan, event: AnyHookEvent, options: SpanEndOptions): ClosedSpan & FoldedEnd {
@@ -222,7 +223,7 @@ export class SpanTracker {
   }
 
   #setStartAttributes(open: TrackedSpan, event: AnyHookEvent, options: SpanStartOptions): void {
-    const { attributeOptions, guard } = this.#options
+    const { attributeOptions, guard, enrichment } = this.#options
     const attributes = guard.call(
       event.hook,
       open.definition.start,
@@ -231,39 +232,41 @@ export class SpanTracker {
       attributeOptions,
       undefined,
     )
-    const { own, genAiNext } = attributeOptions.names
-    if (open.kind === 'tool') attributes.set(genAiNext.toolAgentName, open.turn.agentName)
-    attributes.set(own.spanKind, literal(open.kind))
-    if (options.retroactive === 'computed') attributes.set(own.spanRetroactive, true)
+    const { facts } = attributeOptions
+    if (open.kind === 'tool') attributes.set(facts.toolAgentName, open.turn.agentName)
+    attributes.set(facts.spanKind, literal(open.kind))
+    if (options.retroactive === 'computed') attributes.set(facts.spanRetroactive, true)
     if (event.correlation === 'inferred' || event.correlation === 'ambiguous') {
-      attributes.set(own.correlation, literal(event.correlation))
+      attributes.set(facts.correlation, literal(event.correlation))
     }
     open.turn.identity.writeTo(open.span)
     attributes.writeTo(open.span)
     options.attributes?.writeTo(open.span)
-    if (options.retroactive === undefined) this.#enrich(open, event)
+    if (options.retroactive === undefined) enrichment?.attributesFor(open, event)?.writeTo(open.span)
   }
 
   #setEndAttributes(open: TrackedSpan, event: AnyHookEvent, ended: ClosedSpan, options: SpanEndOptions): void {
-    const { attributeOptions, guard } = this.#options
-    const { general, own } = attributeOptions.names
+    const { attributeOptions, guard, enrichment } = this.#options
+    const { facts } = attributeOptions
     const nothing: SpanEnd = { attributes: new AttributeList() }
     const end: SpanEnd = guard.call(event.hook, open.definition.end, nothing, event, attributeOptions, ended)
     const { attributes } = end
     const error = options.status === 'unset' ? undefined : end.error
-    if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
-    if (error !== undefined) attributes.set(general.errorType, error.type)
+    if (options.incomplete !== undefined) attributes.set(facts.spanIncomplete, literal(options.incomplete))
+    if (error !== undefined) attributes.set(facts.errorType, error.type)
     if (error !== undefined) noteLateFailure(open, attributes, attributeOptions)
-    guard.call(event.hook, nameByModel, undefined, open, event, attributeOptions)?.writeTo(open.span)
+    if (open.kind === 'api' || open.kind === 'llm') {
+      guard.call(event.hook, nameByModel, undefined, open, event, attributeOptions)?.writeTo(open.span)
+    }
     attributes.writeTo(open.span)
-    this.#enrich(open, event, { at: ended.endAt, errorType: error?.type })
+    enrichment?.attributesFor(open, event, { at: ended.endAt, errorType: error?.type })?.writeTo(open.span)
     if (error !== undefined && end.exception) {
-      const facts = {
-        [general.exceptionType]: error.type,
-        [general.exceptionMessage]: error.message,
-        [general.exceptionEscaped]: true,
+      const exception = {
+        [GENERAL.exceptionType]: error.type,
+        [GENERAL.exceptionMessage]: error.message,
+        [GENERAL.exceptionEscaped]: true,
       }
-      open.span.addEvent('exception', facts, ended.endAt)
+      open.span.addEvent('exception', exception, ended.endAt)
     }
     if (options.status === 'unset') return
     if (error !== undefined) {
@@ -271,14 +274,6 @@ export class SpanTracker {
       const message = error.message === undefined ? {} : { message: error.message }
       open.span.setStatus({ code: SpanStatusCode.ERROR, ...message })
     } else open.span.setStatus({ code: SpanStatusCode.OK })
-  }
-
-  #enrich(open: TrackedSpan, event: AnyHookEvent, end?: EndFacts): void {
-    this.#options.enrichment?.attributesFor(open, event, end)?.writeTo(open.span)
-  }
-
-  readonly #fold = (turn: TrackedTurn, event: AnyHookEvent, ended: FoldedEnd): void => {
-    foldEnd(turn, event, this.#options.attributeOptions, ended)
   }
 
   #countIncomplete(reason: IncompleteReason): void {
@@ -313,12 +308,14 @@ function nameByModel(
   attributeOptions: AttributeOptions,
 ): AttributeList | undefined {
   const { kind, definition, name, span, start } = open
-  if ((kind !== 'api' && kind !== 'llm') || peek(start, 'model') !== undefined) return undefined
+  if (peek(start, 'model') !== undefined) return undefined
   const model = attributeOptions.capture.id(peek(event.payload, 'model'))
   const named = definition.name(event.payload, attributeOptions)
   if (model === undefined || named === name) return undefined
   span.updateName(named)
-  const { genAi, inference } = attributeOptions.names
+  const { facts } = attributeOptions
   // The end of a turn names the model that answered, which may differ from the requested one.
-  return new AttributeList().set(inference.modelName, model).set(genAi.requestModel, kind === 'api' ? model : undefined)
+  return new AttributeList()
+    .set(facts.inferenceModel, model)
+    .set(facts.requestModel, kind === 'api' ? model : undefined)
 }

@@ -25,8 +25,7 @@ export function keepDecision(
     const place = slot('tool', block.call)
     turn.history.keepBlocker(place, block.by)
     const open = turn.find(place)
-    if (open !== undefined)
-      new AttributeList().set(attributeOptions.names.own.toolBlockedBy, block.by).writeTo(open.span)
+    if (open !== undefined) new AttributeList().set(attributeOptions.facts.toolBlockedBy, block.by).writeTo(open.span)
   }
   const rewritten = newArgumentsOf(payload, begun)
   if (rewritten !== undefined) keepArguments(turn, rewritten, attributeOptions)
@@ -48,7 +47,7 @@ export function decidedAttributes(
   const by = turn.history.blocker(place)
   const args = turn.history.removeArguments(place)
   if (by === undefined) return args
-  return new AttributeList().set(attributeOptions.names.own.toolBlockedBy, by).addAll(args)
+  return new AttributeList().set(attributeOptions.facts.toolBlockedBy, by).addAll(args)
 }
 
 /** Must be called before the host's end of a tool is processed. */

@@ -1,6 +1,7 @@
 import type { SafeText } from '../content/capture.ts'
 import { textOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
+import { nameOf } from '../contract/semconv/index.ts'
 import type { Guard } from './guard.ts'
 import type { AnyHookEvent } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
@@ -58,9 +59,9 @@ export class TurnFacts {
 }
 
 function sessionAttributes(attributeOptions: AttributeOptions, sessionId: unknown): AttributeList {
-  const { own, genAi } = attributeOptions.names
+  const { facts } = attributeOptions
   const id = attributeOptions.capture.id(sessionId)
-  return new AttributeList().set(own.sessionId, id).set(genAi.conversationId, id)
+  return new AttributeList().set(facts.sessionId, id)
 }
 
 /**
@@ -72,7 +73,7 @@ function traceSession(
   session: TrackedSession,
   delegation: TrackedDelegation | undefined,
 ): SafeText | undefined {
-  const outer = delegation?.open.turn.identity.get(attributeOptions.names.general.sessionId)
+  const outer = delegation?.open.turn.identity.get(nameOf(attributeOptions.facts.traceSession))
   return typeof outer === 'string' ? outer : attributeOptions.capture.id(session.id)
 }
 
@@ -85,10 +86,10 @@ export function turnIdentity(
   delegation?: TrackedDelegation,
 ): AttributeList {
   const identity = new AttributeList()
-    .set(attributeOptions.names.general.sessionId, traceSession(attributeOptions, session, delegation))
+    .set(attributeOptions.facts.traceSession, traceSession(attributeOptions, session, delegation))
     .addAll(sessionAttributes(attributeOptions, session.id))
     .addAll(session.remembered)
-    .set(attributeOptions.names.own.turnId, attributeOptions.capture.id(turnId))
+    .set(attributeOptions.facts.turnId, attributeOptions.capture.id(turnId))
   return metadata === undefined ? identity : identity.putAll(metadataAttributes(metadata, attributeOptions))
 }
 
@@ -108,14 +109,14 @@ function senderAttributes(payload: SessionStart, attributeOptions: AttributeOpti
   if (sender === undefined) return new AttributeList()
   const platform = textOf(payload.platform)
   return new AttributeList()
-    .set(attributeOptions.names.own.senderId, attributeOptions.capture.id(sender))
+    .set(attributeOptions.facts.senderId, attributeOptions.capture.id(sender))
     .set(
-      attributeOptions.names.general.userId,
+      attributeOptions.facts.userId,
       attributeOptions.capture.id(platform === undefined ? sender : `${platform}:${sender}`),
     )
 }
 
 export function rememberedAttributes(payload: SessionStart, attributeOptions: AttributeOptions): AttributeList {
   const correlation = attributeOptions.capture.id(payload.correlation_id)
-  return senderAttributes(payload, attributeOptions).set(attributeOptions.names.own.correlationId, correlation)
+  return senderAttributes(payload, attributeOptions).set(attributeOptions.facts.correlationId, correlation)
 }

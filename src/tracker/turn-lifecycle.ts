@@ -127,8 +127,9 @@ export class TurnLifecycle {
     const { event, ids, host } = received
     const named = this.#registry.findEnded(host, ids, event.at, false)
     // Without a time, only a missing prompt shows that this one is late: a host may use the id of an ended turn again.
-    const isNew = begins && named?.history.ended(slot('llm', LOOP)) !== undefined
-    const ended = isNew ? this.#registry.findEnded(host, ids, startedAt(received), true) : named
+    const loop = named?.history.ended(slot('llm', LOOP))
+    const hadPrompt = loop !== undefined && loop.early === undefined
+    const ended = begins && hadPrompt ? this.#registry.findEnded(host, ids, startedAt(received), true) : named
     if (ended === undefined) return undefined
     const open = this.#registry.findOrIndex(host, ids, begins)
     return open !== undefined && open.root === undefined ? open : this.#openRootless(ended.session, received, ended)
@@ -246,20 +247,21 @@ export class TurnLifecycle {
   /** Turns supposed background work into a regular turn, because a turn hook names it. */
   promote(turn: TrackedTurn): void {
     if (!turn.isBackground || turn.isReview || turn.hasEnded) return
-    const { own } = this.#options.attributeOptions.names
+    const { facts } = this.#options.attributeOptions
     turn.isBackground = false
     this.#background.forget(turn)
     turn.number = turn.session.nextNumber()
     if (turn.session.main === undefined) turn.session.setCurrentTurn(turn)
     turn.setRootAttributes(
-      new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number),
+      new AttributeList().set(facts.sessionKind, literal('session')).set(facts.turnNumber, turn.number),
     )
   }
 
-  endSpan(open: TrackedSpan, event: AnyHookEvent): void {
+  endSpan(open: TrackedSpan, event: AnyHookEvent, isCounted = false): void {
     if (!open.turn.hasEnded) this.touch(open.turn, event.at)
     this.#spans.forget(open)
-    this.#tracker.endSpan(open, event)
+    if (isCounted) this.#tracker.endCounted(open, event)
+    else this.#tracker.endSpan(open, event)
     if (open.kind === 'llm' && !this.#registry.areSessionsReported(open.turn.host)) this.#endedCount += 1
     if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, event.at, this.#options.now())
   }
@@ -378,7 +380,7 @@ export class TurnLifecycle {
       earlySampling: turn.earlySampling,
     }
     if (!turn.session.started)
-      turn.setRootAttributes(new AttributeList().set(this.#options.attributeOptions.names.own.sessionSynthesized, true))
+      turn.setRootAttributes(new AttributeList().set(this.#options.attributeOptions.facts.sessionSynthesized, true))
     this.#tracker.endSpan(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
   }
 

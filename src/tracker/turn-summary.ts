@@ -147,8 +147,24 @@ function noteStanding(turn: TrackedTurn, event: HookEvent<unknown>, attributeOpt
 
 /** Adds a start to the totals of its turn. Content is captured only if the root is recorded. */
 export function foldStart(turn: TrackedTurn, event: HookEvent<unknown>, attributeOptions: AttributeOptions): void {
-  if (event.hook === 'pre_llm_call') addPrompt(turn, event.payload as TurnStart, attributeOptions)
-  addStart(turn.totals, event, attributeOptions)
+  const { totals } = turn
+  switch (event.hook) {
+    case 'pre_llm_call':
+      addPrompt(turn, event.payload as TurnStart, attributeOptions)
+      break
+    case 'pre_api_request':
+      totals.apiCalls += 1
+      break
+    case 'pre_tool_call':
+      toolStarted(totals, event as HookEvent<ToolStart>, attributeOptions)
+      break
+    case 'subagent_start':
+      totals.subagents += 1
+      break
+    case 'pre_approval_request':
+    case 'on_human_input_request':
+      totals.approvals += 1
+  }
   noteStanding(turn, event, attributeOptions)
 }
 
@@ -161,23 +177,6 @@ function addPrompt(
   if (totals.input !== undefined || root?.span.isRecording() !== true) return
   totals.input = attributeOptions.capture.content(user_message, 'llm_input')
   promptAttributes(totals.input, attributeOptions).writeTo(root.span)
-}
-
-function addStart(totals: TurnTotals, event: HookEvent<unknown>, attributeOptions: AttributeOptions): void {
-  switch (event.hook) {
-    case 'pre_api_request':
-      totals.apiCalls += 1
-      return
-    case 'pre_tool_call':
-      toolStarted(totals, event as HookEvent<ToolStart>, attributeOptions)
-      return
-    case 'subagent_start':
-      totals.subagents += 1
-      return
-    case 'pre_approval_request':
-    case 'on_human_input_request':
-      totals.approvals += 1
-  }
 }
 
 function approvalEnded(
@@ -210,41 +209,33 @@ export function foldEnd(
   attributeOptions: AttributeOptions,
   ended: FoldedEnd,
 ): void {
-  addEnd(turn.totals, event, attributeOptions, ended)
-  noteStanding(turn, event, attributeOptions)
-}
-
-function addEnd(
-  totals: TurnTotals,
-  event: HookEvent<unknown>,
-  attributeOptions: AttributeOptions,
-  ended: FoldedEnd,
-): void {
+  const { totals } = turn
   switch (event.hook) {
     case 'post_llm_call':
       totals.output = attributeOptions.capture.content((event.payload as TurnAnswer).assistant_response, 'llm_output')
-      return
+      break
     case 'post_api_request':
       if (!ended.startSeen) totals.apiCalls += 1
       apiEnded(totals, event as HookEvent<ApiEnd>, ended, attributeOptions)
-      return
+      break
     case 'api_request_error':
       if (!ended.startSeen) totals.apiCalls += 1
       apiFailed(totals, event as HookEvent<ApiError>, attributeOptions)
-      return
+      break
     case 'post_auxiliary_call':
       sideCallEnded(totals, event as HookEvent<AuxiliaryEnd>, ended, attributeOptions)
-      return
+      break
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, event as HookEvent<ToolStart>, attributeOptions)
       toolEnded(totals, event as HookEvent<ToolEnd>, ended.start, attributeOptions)
-      return
+      break
     case 'subagent_stop':
       if (!ended.startSeen && isFailedStop(event.payload as SubagentStop)) totals.signs.errors += 1
-      return
+      break
     case 'post_approval_response':
     case 'on_human_input_resolved':
       // An escalated approval and the user's answer are one question, and the wait for the user is what counts.
       approvalEnded(totals, event as HookEvent<ApprovalResponse>, ended, attributeOptions)
   }
+  noteStanding(turn, event, attributeOptions)
 }

@@ -267,10 +267,11 @@ export class TrackedTurn {
   }
 
   /** Sets the id of a turn that was opened without one: on the root, and on every span that starts from now on. */
-  identify(turnId: string, { names, capture }: AttributeOptions): void {
+  identify(turnId: string, { facts, capture }: AttributeOptions): void {
     this.turnId = turnId
     const id = capture.id(turnId)
-    this.identity.put(names.own.turnId, id)
-    this.setRootAttributes(new AttributeList().set(names.own.turnId, id))
+    const attributes = new AttributeList().set(facts.turnId, id)
+    this.identity.putAll(attributes)
+    this.setRootAttributes(attributes)
   }
 }

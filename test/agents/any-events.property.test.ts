@@ -411,7 +411,7 @@ test.each([
   }
 })
 
-test('openai-agents: survives events left out, repeated, moved and spoilt together', async () => {
+test('survives events left out, repeated, moved and spoilt together: openai-agents', async () => {
   const faults = fc.array(
     fc.record({
       kind: fc.constantFrom('drop', 'repeat', 'move', 'spoil'),

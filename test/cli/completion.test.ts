@@ -116,7 +116,7 @@ describeShell('bash', () => {
     return stdout.split('\n').filter(word => word !== '')
   }
 
-  test.each(OFFERS)('%s', (line, expected) => {
+  test.each(OFFERS)('offers the right words: %s', (line, expected) => {
     const words = offered(line).filter(word => line !== 'hookspan ' || !word.startsWith('-'))
     expect(words.sort()).toEqual([...expected].sort())
   })
@@ -135,7 +135,7 @@ describeShell('fish', () => {
     return words.map(word => word.replaceAll('\\', '')).filter(word => word !== '')
   }
 
-  test.each(OFFERS)('%s', (line, expected) => {
+  test.each(OFFERS)('offers the right words: %s', (line, expected) => {
     expect(offered(line).sort()).toEqual([...expected].sort())
   })
 

@@ -308,8 +308,8 @@ describe('colours and width', () => {
   test.each<[string, FakeProcess]>([
     ['a narrow terminal', { columns: 60, env: { NO_COLOR: '1' } }],
     ['a pipe with COLUMNS', { env: { COLUMNS: '60' } }],
-    ['a terminal that says it has no columns, with COLUMNS', { columns: 0, env: { NO_COLOR: '1', COLUMNS: '60' } }],
-  ])('%s', async (_what, given) => {
+    ['a terminal that reports no columns, with COLUMNS', { columns: 0, env: { NO_COLOR: '1', COLUMNS: '60' } }],
+  ])('fits %s', async (_what, given) => {
     const { stdout } = await demo([], given)
     const [drawn = ''] = stdout.split('\nStored in')
     expect(Math.max(...drawn.split('\n').map(displayWidth))).toBe(60)

@@ -132,7 +132,7 @@ describe('backlog', () => {
         'warn: 1.2 MB for phoenix in 1 file, the oldest begun 2 h 10 m ago; no backend has that name now → configure phoenix again; otherwise it is deleted after 168 h',
       ],
     ],
-  ])('%s', (_what, entries, expected) => {
+  ])('reports the backlog: %s', (_what, entries, expected) => {
     expect(levelAndText(checkBacklog(entries, context))).toEqual(expected)
   })
 
@@ -164,7 +164,7 @@ describe('the buffered traces of killed processes', () => {
         `, and other backends are configured now → configure jaeger, with the same addresses as then and no others, and run hookspan send; otherwise ${rest}`,
       ],
     ),
-  ])('%s', (_what, judging, more) => {
+  ])('reports buffered traces: %s', (_what, judging, more) => {
     const context = { configured: new Set<string>(), failing: new Set<string>(), maxAgeHours: 168, judging, now }
     const entry = { destinations: jaeger, segments: 2, bytes: 1_300_000, oldestAt: now - 7_800_000 }
     expect(levelAndText(checkBacklog([], context, [entry]))).toEqual([`warn: ${what}${more}`])
@@ -185,7 +185,7 @@ describe('losses', () => {
     ['rejected by the backend', 'see the log of that backend'],
     ['status 400', 'see the log of that backend'],
     ['timeout', 'fix that backend, see above'],
-  ])('%s', (reason, remedy) => {
+  ])('reports losses: %s', (reason, remedy) => {
     const [line = ''] = levelAndText(checkLosses([{ ...loss, reason }], now))
     expect(line.startsWith(`warn: 4 120 spans for jaeger, the last 2 d 02 h ago: ${reason} → ${remedy}`)).toBe(true)
   })
@@ -214,7 +214,7 @@ describe('a line of the pipeline', () => {
       'Free some space on that disk or choose another path',
     ],
     ['something else that is kept as it is', 'something else that is kept as it is', undefined],
-  ])('%s', (said, what, remedy) => {
+  ])('reports a line: %s', (said, what, remedy) => {
     const problem = probeProblem(said)
     expect([problem.what, problem.remedy]).toEqual([what, remedy])
     expect(problem.line).not.toMatch(/[\r\n]/)

@@ -57,7 +57,7 @@ describe('a failure, in one line with a remedy and exit 1', () => {
     ['a broken connection', { kind: 'reset' }, 'otlp', /closed the connection without an answer → Check that/],
   ]
 
-  test.each(answers)('%s', async (_what, behaviour, type, expected) => {
+  test.each(answers)('is reported for %s', async (_what, behaviour, type, expected) => {
     const { url } = await scene.otlpSink(behaviour)
     const line = await onlyFailure(['--backend', `${type}=${url}`])
     expect(line).toMatch(expected)
@@ -108,7 +108,7 @@ describe('a failure, in one line with a remedy and exit 1', () => {
       /the disk is full \(ENOSPC\) → Free some space on that disk or choose another path/,
     ])
 
-  test.each(files)('%s', async (_what, path, expected) => {
+  test.each(files)('is reported for %s', async (_what, path, expected) => {
     expect(await onlyFailure(['--backend', `file=${path}`])).toMatch(expected)
   })
 

@@ -100,7 +100,7 @@ describe('pending and dropped spans', () => {
     ])
   })
 
-  test('losses of the last seven days, with their reason', async () => {
+  test('lists losses of the last seven days, with their reason', async () => {
     putLoss(NOW - 8 * 86_400_000, 1000)
     putLoss(NOW - 3_600_000, 5)
     putLoss(NOW - 7_200_000, 7)

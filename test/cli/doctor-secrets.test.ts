@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => scene.remove())
 
-describe('no secret is in any of its outputs', () => {
+describe('every output of doctor', () => {
   const SECRETS = [
     't0ken-in-header',
     'hunter2',
@@ -63,7 +63,7 @@ redact_patterns: ['my-own-pattern']
       },
     ],
     ['nothing listens', () => scene.deadUrl()],
-  ])('%s', async (_what, prepare) => {
+  ])('hides secrets if %s', async (_what, prepare) => {
     scene.configure(configuration(await prepare(server)))
     for (const args of [['--wait', '100'], ['--wait', '100', '--json'], ['--offline']]) {
       const { stdout, stderr } = await scene.doctor(args, { env })

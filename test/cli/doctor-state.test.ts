@@ -92,7 +92,7 @@ describe('an unwritable trace log, in one line with a remedy and exit 1', () => 
     ['EACCES', 'permission denied', 'make it writable for the user that the agent runs as'],
     ['EROFS', 'the file system is read-only', 'mount it writable'],
     ['EIO', 'EIO', 'make it writable'],
-  ])('%s', async (code, why, remedy) => {
+  ])('is reported for %s', async (code, why, remedy) => {
     expect(await refused(code)).toEqual([
       {
         level: 'fail',

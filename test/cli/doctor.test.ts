@@ -169,7 +169,7 @@ describe('the probe', () => {
     for (const body of metrics) expect(body).toContain('hookspan-doctor')
   })
 
-  test('is not spoken of where nothing has arrived', async () => {
+  test('is not mentioned if nothing has arrived', async () => {
     const { stdout } = await scene.doctor(['--backend', `otlp=${await scene.deadUrl()}`])
     expect(stdout).not.toContain(PROBE_HINT)
   })

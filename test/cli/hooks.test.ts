@@ -307,7 +307,7 @@ Runs: beforeTool 3
     expect(out).toMatch(/^ {2}none +ask \d+$/m)
   })
 
-  test('hands a file the options that it would get: one of a project none that are meant for a file of yours', async () => {
+  test("passes a file the options that it would get: no options of a user's file to one of a project", async () => {
     const scene = new HooksScene()
     const told = "export default options => ({ name: 'o ' + Object.keys(options), beforeTool() {} })\n"
     const other = join(scene.home, 'other')

@@ -136,7 +136,7 @@ describe('replay', () => {
     expect(spansIn(out)).toHaveLength(13)
   })
 
-  describe(`to a backend that is not well ends with one line about it, ${SAMPLED}`, () => {
+  describe(`a delivery that fails, in one line, ${SAMPLED}`, () => {
     const ILLS: [string, SinkBehaviour | 'dead', RegExp][] = [
       ['401', { kind: 'status', status: 401 }, /answered 401/],
       ['404', { kind: 'status', status: 404 }, /answered 404/],
@@ -145,7 +145,7 @@ describe('replay', () => {
       ['dead', 'dead', /nothing listens at/],
     ]
 
-    test.each(sample(ILLS, 1))('%s', async (what, behaviour, cause) => {
+    test.each(sample(ILLS, 1))('is reported for a backend with %s', async (what, behaviour, cause) => {
       const sink = await OtlpSink.start(behaviour === 'dead' ? undefined : behaviour)
       const { url } = sink
       if (behaviour === 'dead') await sink.stop()
@@ -173,7 +173,7 @@ async function hangUpAfterFirst(child: Child): Promise<{ code: number | null; st
   return { code, stderr }
 }
 
-describe(`a reader that has seen enough is no error, ${SAMPLED}`, () => {
+describe(`a reader that closes early, ${SAMPLED}`, () => {
   const COMMANDS: [string, string[]][] = [
     ['demo', ['demo']],
     ['config', ['config']],
@@ -181,7 +181,7 @@ describe(`a reader that has seen enough is no error, ${SAMPLED}`, () => {
     ['tree', ['tree', 'many.jsonl', '--last', '1000']],
   ]
 
-  test.each(sample(COMMANDS, 1))('%s', async (_name, args) => {
+  test.each(sample(COMMANDS, 1))('ends a command without an error: %s', async (_name, args) => {
     put('many.jsonl', Array.from({ length: 300 }, () => `${exportLine(...SAMPLE_TURN)}\n`).join(''))
     const { code, stderr } = await hangUpAfterFirst(program.spawn(args))
     expect(code).toBe(0)

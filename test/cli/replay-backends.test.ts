@@ -84,7 +84,7 @@ describe('an unavailable backend, in one line with the exit code', () => {
     ['hanging', { kind: 'hanging' }, /did not answer within \d+ ms\. /],
     ['closing the connection', { kind: 'reset' }, /closed the connection without an answer/],
     ['a web page', { kind: 'ok', contentType: 'text/html', body: '<html>' }, /answered with a web page/],
-  ])('%s', async (_what, behaviour, cause) => {
+  ])('is reported for %s', async (_what, behaviour, cause) => {
     sink.behaviour = behaviour
     const env = behaviour.kind === 'hanging' ? IMPATIENT : {}
     const { code, stdout, stderr } = await replayTo(`jaeger=${sink.url}`, env)

@@ -28,7 +28,7 @@ describe('standard input', () => {
     ['with a bare NaN', LINES.replace('"input_tokens":10', '"input_tokens":NaN,"x":-Infinity,"y":[NaN , Infinity]')],
     ['with a line separator of Unicode in a text', LINES.replace('question 0', 'question\u2028 0')],
     ['with bytes that are no UTF-8', Buffer.from(LINES.replace('question 0', 'question \u00ff'), 'latin1')],
-  ])('%s', async (_what, text) => {
+  ])('is read: %s', async (_what, text) => {
     expect(await namesOf(text)).toEqual(NAMES)
   })
 
@@ -112,7 +112,7 @@ describe('a line that is no record', () => {
     ['{"fixture": "hermes"}', 'it has no "hook"'],
   ]
 
-  test.each(MALFORMED)('%s', async (line, problem) => {
+  test.each(MALFORMED)('is reported: %s', async (line, problem) => {
     const [first = '', ...others] = LINES.split('\n')
     const file = scratch.put('in.jsonl', [first, line, ...others].join('\n'))
     const out = scratch.path('o.jsonl')

@@ -189,7 +189,7 @@ test('prints the output of the one in the background with --detach', async () =>
   )
 })
 
-describe('wrong use', () => {
+describe('wrong usage', () => {
   test.each<[string, RegExp]>([
     ['--port 70000', /--port takes a number from 0 to 65535, got "70000"/],
     ['--port http', /--port takes a number/],
@@ -198,7 +198,7 @@ describe('wrong use', () => {
     ['--stop --status', /--status and --stop cannot be combined/],
     ['-n', /--dry-run is for --install and --undo/],
     ['--daemon', /Did you mean --detach\?/],
-  ])('%s', async (args, message) => {
+  ])('is rejected: %s', async (args, message) => {
     const io = fakeIo()
     expect(await serve.run(args.split(' '), io)).toBe(2)
     expect(io.written.stderr).toMatch(message)

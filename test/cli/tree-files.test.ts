@@ -56,7 +56,7 @@ test.each<[string, string | Uint8Array, string]>([
     JSON.stringify(JSON.parse(exportLine(SPAN)), null, 2),
     'no trace could be read from its 39 lines; expected one request a line',
   ],
-])('%s', async (_, content, problem) => {
+])('explains a file of %s', async (_, content, problem) => {
   const path = await write(content)
   const stderr = `hookspan tree: ${path} is not a trace log: ${problem.replace('FILE', path)}\n`
   expect(await tree([path])).toEqual({ code: 1, stdout: '', stderr })

@@ -96,7 +96,7 @@ describe('a failure in one line', () => {
       2,
       /^hookspan view: --port takes a number from 0 to 65535, got "x"\n/,
     ],
-  ])('%s', async (_, args, code, message) => {
+  ])('is reported %s', async (_, args, code, message) => {
     const given = await program.run(['view', ...args()])
     expect(given).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })

@@ -106,7 +106,7 @@ describe('forms', () => {
     ['toJSON', { toJSON: () => ({ a: 1 }) }, { a: 1 }],
     ['lone surrogates', 'a\ud800b', 'a\ufffdb'],
     ['inherited properties', Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true } }), { own: 1 }],
-  ])('%s', (_, value, expected) => {
+  ])('writes %s', (_, value, expected) => {
     expect(jsonOf(value)).toEqual(expected)
   })
 

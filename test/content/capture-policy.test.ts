@@ -51,7 +51,7 @@ describe('an id', () => {
     ['x'.repeat(200), 'x'.repeat(200)],
     [`key ghp_${'a1B2'.repeat(9)}`, 'key [REDACTED]'],
     ['a\ud800', 'a\ufffd'],
-  ])('%s', (value, id) => {
+  ])('has the form %s', (value, id) => {
     expect(preview.id(value)).toBe(id)
     expect(preview.id(value)).toBe(id)
   })

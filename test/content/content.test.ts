@@ -30,7 +30,7 @@ describe('previews of text', () => {
     ['an unterminated title loses its introducer only', 'a\u001b]0;title', 'a0;title'],
     ['control characters go', 'a\u0000b\u0008c\u007fd\u0085e\u0090f', 'abcd ef'],
     ['other scripts stay', 'naïve 日本語 😀', 'naïve 日本語 😀'],
-  ])('%s', (_, text, expected) => {
+  ])('has its rule: %s', (_, text, expected) => {
     expect(preview.content(text, 'llm_input')).toEqual({ text: expected, mimeType: 'text/plain', truncated: false })
   })
 

@@ -17,7 +17,7 @@ function leak(text: string, whole: string): string | undefined {
   return undefined
 }
 
-describe('a secret that a cut runs through', () => {
+describe('a secret across a cut', () => {
   it.each(sample(SECRETS, 15))(`is masked: $what, at every cap, ${SAMPLED}`, ({ before, secret, after }) => {
     const text = `some words in front ${before}${secret}${after} and words behind${' word'.repeat(400)}`
     const error = { type: 'x', message: text }

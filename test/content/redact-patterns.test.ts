@@ -44,7 +44,7 @@ describe('accepted patterns', () => {
       ],
       ...['^key .*$', '(?:https?|ftp)://intranet[^\\s]*', '[^\\]]+\\]', '\\[[^[]+', '😀+'],
     ].map(source => [source]),
-  )('%s', source => {
+  )('includes %s', source => {
     const checked = checkPattern(source)
     expect(checked).toEqual({ ok: true, pattern: expect.any(RegExp) })
     if (checked.ok) expect(checked.pattern.global).toBe(true)

@@ -5,7 +5,7 @@ import { alnum } from './made-up-tokens.ts'
 import { SECRETS } from './redaction-corpus.ts'
 import { allThatIsSaid, leakOf, MODES, PLACEMENTS, placed } from './secret-placements.ts'
 
-describe(`no secret is shown, ${SAMPLED}`, () => {
+describe(`the search for secrets, ${SAMPLED}`, () => {
   it('covers as many shapes in as many places as promised', () => {
     expect(new Set(SECRETS.map(({ what }) => what)).size).toBeGreaterThanOrEqual(250)
     expect(SECRETS).toHaveLength(new Set(SECRETS.map(({ what }) => what)).size)

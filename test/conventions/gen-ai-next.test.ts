@@ -1,12 +1,6 @@
 /** The set `gen_ai_next`: its names against those that were transcribed, what it makes us write, and the page that says so. */
 import { describe, expect, test } from 'vitest'
-import {
-  GEN_AI,
-  GEN_AI_NEXT,
-  GEN_AI_NEXT_METRIC,
-  type GenAiNextNames,
-  type NextMetricKey,
-} from '../../src/contract/semconv/index.ts'
+import { GEN_AI, GEN_AI_NEXT, GEN_AI_NEXT_METRIC, type NextMetricKey } from '../../src/contract/semconv/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
 import { NEXT_INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { feedSteps, type Step, told } from '../support/feed.ts'
@@ -43,7 +37,7 @@ const RECORDED: readonly string[] = [
 const ALL = ['own', 'gen_ai', 'gen_ai_next', 'openinference'] as const
 
 /** The type that each name is written with. */
-const TYPES: { readonly [Key in keyof GenAiNextNames]: AttributeRow['type'] } = {
+const TYPES: { readonly [Key in keyof typeof GEN_AI_NEXT]: AttributeRow['type'] } = {
   requestReasoningLevel: 'string',
   requestPreviousResponseId: 'string',
   usageCacheWrite: 'int',
@@ -56,7 +50,7 @@ function rowOf(name: string): AttributeRow | undefined {
 
 describe('the set of names', () => {
   test.each(Object.entries(GEN_AI_NEXT))('has %s as %s, with the type that we write', (key, name) => {
-    expect(rowOf(name)?.type).toBe(TYPES[key as keyof GenAiNextNames])
+    expect(rowOf(name)?.type).toBe(TYPES[key as keyof typeof GEN_AI_NEXT])
   })
 
   test('excludes those of v1.41, or those on this span', () => {
@@ -162,7 +156,7 @@ describe('the lint of it', () => {
       { stringValue: 'x' },
       ['span: gen_ai.skill.guessed is in no registry, and in no table of ours'],
     ],
-  ])('%s', (_, isNext, operation, key, value, expected) => {
+  ])('checks %s', (_, isNext, operation, key, value, expected) => {
     expect(problemsOf(isNext, operation, key, value)).toEqual(expected)
   })
 })
@@ -208,7 +202,7 @@ describe('the values', () => {
     expect(attributes(plugin, TOOL)['gen_ai.agent.name']).toBe('crush')
   })
 
-  test('is none of it by default, and none of v1.41 where only this is on', () => {
+  test('is absent by default, and excludes v1.41 if only this set is on', () => {
     const said = turn({ reasoning_effort: 'high', ...body({ previous_response_id: 'resp_7' }) })
     const plain = told(said)
     for (const name of Object.values(GEN_AI_NEXT)) {
@@ -295,7 +289,7 @@ describe('docs/opentelemetry.md', () => {
     )
   })
 
-  test('has a row for each value that is new, and none is gone', () => {
+  test('has a row for each value that is new, and no removed one', () => {
     const fresh = both.flatMap(({ name, before, after }) =>
       (after.values ?? []).filter(value => !before.values?.includes(value)).map(value => `gen_ai.${name}=${value}`),
     )

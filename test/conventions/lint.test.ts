@@ -56,7 +56,7 @@ describe('a span', () => {
     ['of no registry', 'gen_ai.usage.everything', int(1), /is in no registry/],
     ['of a namespace that is not ours', 'acme.turn', text('1'), /is in no registry/],
     ['of our own namespace that is not in our table', 'hermes.turn.mood', text('good'), /is in no registry/],
-    ['a deprecated name', 'gen_ai.system', text('openai'), /is deprecated: Replaced by `gen_ai.provider.name`/],
+    ['marked as deprecated', 'gen_ai.system', text('openai'), /is deprecated: Replaced by `gen_ai.provider.name`/],
     ['of the usage as it was called before', 'gen_ai.usage.prompt_tokens', int(1), /is deprecated/],
     ['of a registry that we have no type of', 'url.full', text('http://x'), /has no type/],
     ['of a message that no message has', 'llm.input_messages.0.message.mood', text('good'), /is in no registry/],
@@ -128,7 +128,7 @@ describe('a metric', () => {
       /not its/,
     ],
     ['with a value of another type', pointed({ attributes: [{ key: 'gen_ai.token.type', value: int(1) }] }), /is int/],
-  ])('%s', (_what, change, problem) => {
+  ])('is invalid %s', (_what, change, problem) => {
     expect(metricProblems(change)).toEqual([expect.stringMatching(problem)])
   })
 

@@ -172,7 +172,7 @@ describe.each([
     expect(closed.lines).toEqual([`hook broken failed in ${phase}, which counts as block: ${line}`])
   })
 
-  test.each(Object.entries(HOSTILE))('%s', async (_, answer) => {
+  test.each(Object.entries(HOSTILE))('is reported for %s', async (_, answer) => {
     const seen: unknown[] = []
     const open = await askIn('beforeTool', [saying(answer, 'pass', 'beforeTool', isLate), next('beforeTool', seen)])
     expect(inWords(open.outcome)).toBe('pass')

@@ -40,7 +40,7 @@ describe('the answer of an extension', () => {
     ],
   }
 
-  test.each(Object.entries(ANSWERS))('%s', async (_, [place, answer, told]) => {
+  test.each(Object.entries(ANSWERS))('is translated: %s', async (_, [place, answer, told]) => {
     for (const says of [() => answer, async () => answer])
       await expectTold(new Agent(fromExtension({ [place]: says } as Extension, { name: 'x' })), told)
   })
@@ -186,7 +186,7 @@ describe('a provider that changes an event', () => {
     'state is shared': ['on_after_invocation', event => (event.state.done = true), ['afterTurn', 'pass']],
   }
 
-  test.each(Object.entries(DONE))('%s', async (_, [method, does, told]) => {
+  test.each(Object.entries(DONE))('is translated: %s', async (_, [method, does, told]) => {
     const before = JSON.stringify(EVENTS)
     for (const says of [(event: unknown) => void does(event), async (event: unknown) => void does(event)]) {
       const agent = new Agent(fromProvider({ name: 'p', [method]: says }))

@@ -92,7 +92,7 @@ describe("the host's active span", () => {
     expect(rootsOf(plugin).map(place)).toEqual(Array(2).fill({ below: undefined, linked: [] }))
   })
 
-  test('cannot be asked for: the turn is recorded all the same', () => {
+  test('may be unreadable: the turn is recorded all the same', () => {
     const fail = (): never => {
       throw new Error('no context today')
     }

@@ -174,7 +174,7 @@ describe('the end of the process', () => {
     expect(spans.map(({ names }) => names())).toEqual([['agent'], ['agent']])
   })
 
-  test('signals are left alone, unless the host asks', async () => {
+  test('handles no signals, unless the host asks', async () => {
     const count = (): number[] => [process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')]
     const before = count()
     scratchPlugin({ local_log: false })

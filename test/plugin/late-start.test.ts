@@ -93,16 +93,18 @@ describe('a plugin that was created', () => {
     ['a flush', queue => queue.flush()],
     ['a trace context', queue => queue.traceparent({ session_id: 's' }, '')],
     ['a record that cannot be copied', queue => queue.handleHook('second', { value: new Map() }, undefined)],
-  ])('waits for no piece when %s is asked for', (_, ask) => {
+  ])('does not wait for later modules when a caller requests %s', (_, ask) => {
     const { queue, done } = watched([nothing, nothing])
     queue.handleHook('first', {}, undefined)
     ask(queue)
     expect(done.slice(0, 2)).toEqual(['open', 'first'])
   })
 
-  test('opens in the call when a session ends', () => {
+  test('opens in the call when a session ends whose host waits', () => {
     const { queue, done } = watched([nothing, nothing])
-    void queue.handleHook('on_session_end', {}, undefined)
+    const ended = queue.handleHook('on_session_end', {}, undefined)
+    expect(done).toEqual([])
+    void ended?.then()
     expect(done).toEqual(['open', 'on_session_end'])
   })
 
@@ -145,7 +147,7 @@ describe('a plugin that was created', () => {
     expect(queue.stats()).toEqual(NO_STATS)
     expect(queue.traceparent({ session_id: 's' }, '')).toBeUndefined()
     expect(queue.context({ session_id: 's' }, '', ROOT_CONTEXT)).toBe(ROOT_CONTEXT)
-    expect(queue.handleHook('on_session_end', {}, undefined)).toBeUndefined()
+    await expect(queue.handleHook('on_session_end', {}, undefined)).resolves.toBeUndefined()
     await expect(queue.flush()).resolves.toBeUndefined()
     queue.endAll()
     expect(done).toEqual(['open'])

@@ -356,7 +356,18 @@ describe('the end of a session', () => {
 
   const ids = { session_id: 's', turn_id: 't' }
 
-  test('is flushed in the call, after pending records: the process may be ended right after it', async () => {
+  test('is processed like any other record if its host does not wait for it', async () => {
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    plugin.emit('pre_llm_call', ids)
+    void plugin.emit('on_session_end', { ...ids, completed: true })
+    expect(flush).not.toHaveBeenCalled()
+    await turnOfLoop()
+    expect(flush).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
+
+  test('is flushed at once, after pending records, if its host waits for it', async () => {
     // Each look at the clock is a slice's end.
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))
@@ -364,12 +375,13 @@ describe('the end of a session', () => {
     const plugin = createLivePlugin({}, { flush })
     plugin.emit('pre_llm_call', ids)
     for (let n = 0; n < 20; n++) plugin.emit('pre_tool_call', { ...ids, tool_call_id: `c${n}`, tool_name: 'ls' })
-    void plugin.emit('on_session_end', { ...ids, completed: true })
+    const flushed = plugin.emit('on_session_end', { ...ids, completed: true })?.then()
     expect(flush).toHaveBeenCalledOnce()
+    await flushed
     await plugin.shutdown()
   })
 
-  test('asks for no flush within a second of the last one, but where its host waits for it', async () => {
+  test('asks for no flush within a second of the last one unless its host waits for it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     const flush = vi.fn(() => Promise.resolve())
     const save = vi.fn()
@@ -381,6 +393,7 @@ describe('the end of a session', () => {
     for (const id of ['a', 'b', 'c']) {
       void turn(id)
     }
+    await turnOfLoop()
     expect(flush).toHaveBeenCalledOnce()
     expect(save).toHaveBeenCalledTimes(2)
     await turn('d')
@@ -388,7 +401,7 @@ describe('the end of a session', () => {
     await plugin.shutdown()
   })
 
-  test('gives something to wait for, which is over when it is flushed', async () => {
+  test('returns a promise that resolves when it is flushed', async () => {
     let flushed = (): void => undefined
     const plugin = createLivePlugin({}, { flush: () => new Promise<void>(resolve => (flushed = resolve)) })
     const over = vi.fn()

@@ -107,7 +107,7 @@ test('is not asked again if it rejects a hook later, by a promise', async () => 
   expect(rejections).toEqual([])
 })
 
-describe('a context that is none', () => {
+describe('an invalid context', () => {
   test.each([
     ['nothing', undefined],
     ['an object without either', {}],

@@ -75,7 +75,7 @@ describe('arbitrary spans', () => {
       given.map(({ kind, parent, from, length }, index) => note(`s${index}`, `s${parent}`, kind, from, from + length)),
     )
 
-  test('sections follow one another without overlap, inside of the root, and cover it', () => {
+  test('has consecutive sections, inside of the root, that cover it', () => {
     const root = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 40 }))
     fc.assert(
       fc.property(spans, root, (notes, [from, length]) => {

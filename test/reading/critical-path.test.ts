@@ -47,7 +47,7 @@ test('consists of requests, the tools that the next one waited for, the user, an
 })
 
 describe('dependencies', () => {
-  test('siblings that touch exactly follow one another', () => {
+  test('puts siblings that touch exactly in sequence', () => {
     expect(
       pathOf(
         note('root', '', 'other', 0, 30),

@@ -47,7 +47,7 @@ describe('displayText', () => {
     expect(visibleText(text)).not.toMatch(/\p{Default_Ignorable_Code_Point}{2}|\u200c|\u200d|\u3164|\u034f|\u115f/u)
   })
 
-  test('keeps the columns of a terminal: an emoji there is made of its parts', () => {
+  test('keeps the columns of a terminal: an emoji there consists of its parts', () => {
     const line = paintLine([segment('plain', displayText('👩\u200d👧 ❤\ufe0f می\u200cخ'))], false)
     expect(line).toBe('👩👧 ❤ می\u200cخ')
     expect(displayWidth(line)).toBe(displayWidth('👩\u200d👧 ❤\ufe0f می\u200cخ'))

@@ -54,7 +54,7 @@ describe('a page', () => {
     expect(style).not.toMatch(/url\(|@import|expression/i)
   })
 
-  test('is made of these elements and attributes: no script, no address, no style of an element', () => {
+  test('consists of these elements and attributes: no script, no address, no style of an element', () => {
     const { elements, attributes } = marks(page(...SAMPLE_TURN))
     expect([...elements].sort().join(' ')).toBe(ELEMENTS)
     expect([...attributes].sort().join(' ')).toBe(ATTRIBUTES)

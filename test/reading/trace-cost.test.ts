@@ -82,7 +82,7 @@ test('is never made up', () => {
   expect(renderTree(turn({ '0000000000000004': -1 }), { width: 160 })).not.toContain('$')
 })
 
-test('gives way to the names in a narrow window', () => {
+test('yields to the names in a narrow window', () => {
   const text = renderTree(turn(COSTS), { width: 44 })
   expect(text.split('\n').slice(2).join('\n')).not.toContain('$')
 })

@@ -74,7 +74,7 @@ describe('a filter', () => {
     expect(ids({ trees: await follower.poll() })).toEqual(expected)
   })
 
-  test('gives the newest of those that pass, and counts the others', async () => {
+  test('returns the newest matches, and counts the others', async () => {
     const selection = await selectTraces(await log(...LINES), { last: 1, traceId: 'aa' })
     expect(ids(selection)).toEqual(['aa2'])
     expect(selection).toMatchObject({ matchCount: 2, extent: { startAt: TURN_AT, endAt: TURN_AT + 2_010 } })

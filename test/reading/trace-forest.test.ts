@@ -45,7 +45,7 @@ agent OK
     )
   })
 
-  test('sorts children by start, and those of one start as they came', () => {
+  test('sorts children by start, and those of one start by arrival', () => {
     expect(drawn(note('b', 'r', 5), note('z', 'r', 3), note('a', 'r', 5), note('r'))).toBe('r\n  z\n  b\n  a')
   })
 
@@ -77,7 +77,7 @@ agent OK
   })
 
   test.each(['', '{}', '[', '[null, {"parts": 7}, {"parts": [null, {"id": 3}]}]'])(
-    'bears an answer that is %j',
+    'survives an answer that is %j',
     answer => {
       const call = (id: string): SpanNote => note(id, 'r', 5, { attributes: { 'gen_ai.tool.call.id': id } })
       const request = note('r', undefined, 0, { attributes: { 'gen_ai.output.messages': answer } })
@@ -116,7 +116,7 @@ agent OK
     expect(drawn(...notes)).toBe(expected)
   })
 
-  test('bears ten thousand levels, and as many children', () => {
+  test('survives ten thousand levels, and as many children', () => {
     const deep = Array.from({ length: 10_000 }, (_, index) =>
       note(`s${index}`, index === 0 ? undefined : `s${index - 1}`, index),
     )

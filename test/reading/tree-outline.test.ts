@@ -46,7 +46,7 @@ describe('the outline of a trace', () => {
     )
   })
 
-  test('shows the attributes that were asked for, where a span has them', () => {
+  test('shows the requested attributes, if a span has them', () => {
     const tool: SpanNote = {
       id: '2',
       parent: '1',
@@ -61,7 +61,7 @@ describe('the outline of a trace', () => {
     )
   })
 
-  test('shows durations when asked', () => {
+  test('shows durations on request', () => {
     expect(outlined([ROOT], { durations: true })).toBe('agent OK 100 ms')
   })
 

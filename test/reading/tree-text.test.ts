@@ -96,7 +96,7 @@ describe('the tree in the terminal', () => {
     ],
     ['a denial', { 'hermes.span.kind': 'approval', 'hermes.approval.choice': 'deny' }, {}, 'deny'],
     [
-      'an approval that nobody gave',
+      'an unanswered approval',
       { 'hermes.span.kind': 'approval', 'hermes.approval.choice': 'deny', 'hermes.approval.timed_out': true },
       {},
       'timed out',

@@ -154,7 +154,7 @@ test('does not wait forever for an adapter', async () => {
   await until(() => receiver.counts.unreadable === 2)
 })
 
-describe('rejected, kept in place, counted once', () => {
+describe('the list of rejected files, kept in place and counted once', () => {
   const WHOLE = JSON.stringify({ path: '/echo', at: AT, body: { event: 'by hand' } })
 
   test.each<[string, (file: string, scene: Scene) => void]>([
@@ -186,7 +186,7 @@ describe('rejected, kept in place, counted once', () => {
         linkSync(join(home, 'elsewhere'), file)
       },
     ],
-  ])('%s', async (_, put) => {
+  ])('includes a file that is %s', async (_, put) => {
     const scene = new Scene()
     const file = join(scene.place.spool, nameAt(AT))
     mkdirSync(scene.place.spool, { recursive: true, mode: 0o700 })

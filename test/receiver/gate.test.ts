@@ -90,10 +90,10 @@ test('reports its state at /healthz', async () => {
   })
 })
 
-describe('rejected and counted', () => {
+describe('the checks of a request, with counts', () => {
   const TOO_LONG = 'x'.repeat(2000)
   test.each<[string, string, Asked, number, string]>([
-    ['no token', '/echo', { token: null }, 401, 'token'],
+    ['a missing token', '/echo', { token: null }, 401, 'token'],
     ['a wrong token', '/echo', { token: 'f'.repeat(64) }, 401, 'token'],
     ['a token that is too short', '/echo', { token: 'f' }, 401, 'token'],
     ['a token that is no ASCII', '/echo', { token: 'é'.repeat(64) }, 401, 'token'],
@@ -104,13 +104,7 @@ describe('rejected and counted', () => {
     ['a page of another origin', '/echo', { headers: { origin: 'https://evil.example' } }, 403, 'origin'],
     ['a page that hides its origin', '/echo', { headers: { origin: 'null' } }, 403, 'origin'],
     ['a browser', '/echo', { headers: { 'sec-fetch-site': 'cross-site' } }, 403, 'origin'],
-    [
-      'a question before a cross-site request',
-      '/echo',
-      { method: 'OPTIONS', headers: { origin: 'x' }, body: '' },
-      403,
-      'origin',
-    ],
+    ['a preflight request', '/echo', { method: 'OPTIONS', headers: { origin: 'x' }, body: '' }, 403, 'origin'],
     ['a name that begins like ours', '/echo', { headers: { host: 'localhost.evil.example' } }, 403, 'host'],
     ['a client that is newer', '/echo', { headers: { 'x-hookspan-client': '1.0.1' } }, 426, 'older'],
     ['GET', '/echo', { method: 'GET' }, 405, 'method'],
@@ -119,21 +113,21 @@ describe('rejected and counted', () => {
     ['a path up the directories', '/../echo', {}, 404, 'path'],
     ['the name of a property', '/__proto__', {}, 404, 'path'],
     ['truncated JSON', '/echo', { body: '{"event":"x"' }, 400, 'json'],
-    ['no JSON', '/echo', { body: 'hello' }, 400, 'json'],
-    ['nothing', '/echo', { body: '' }, 400, 'json'],
+    ['invalid JSON', '/echo', { body: 'hello' }, 400, 'json'],
+    ['an empty body', '/echo', { body: '' }, 400, 'json'],
     ['a truncated line', '/echo', { body: '{"event":"x"}\n{"event":' }, 400, 'json'],
-    ['too long', '/echo', { body: TOO_LONG }, 413, 'size'],
-    ['too long, in pieces', '/echo', { body: TOO_LONG, headers: { 'transfer-encoding': 'chunked' } }, 413, 'size'],
+    ['a long body', '/echo', { body: TOO_LONG }, 413, 'size'],
+    ['a long body in pieces', '/echo', { body: TOO_LONG, headers: { 'transfer-encoding': 'chunked' } }, 413, 'size'],
     [
-      'too long when inflated',
+      'a body that is long when inflated',
       '/echo',
       { body: gzipSync(TOO_LONG), headers: { 'content-encoding': 'gzip' } },
       413,
       'size',
     ],
-    ['no gzip', '/echo', { body: '{}', headers: { 'content-encoding': 'gzip' } }, 400, 'gzip'],
+    ['invalid gzip', '/echo', { body: '{}', headers: { 'content-encoding': 'gzip' } }, 400, 'gzip'],
     ['another encoding', '/echo', { body: '{}', headers: { 'content-encoding': 'br' } }, 415, 'encoding'],
-  ])('%s', async (_, path, asked, status, why) => {
+  ])('rejects %s', async (_, path, asked, status, why) => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { bodyBytes: 1000 } })
     const answer = await scene.ask(receiver, path, {
@@ -374,12 +368,12 @@ describe('a delivery', () => {
   })
 
   test.each([
-    ['is believed', '1795256000000', 1_795_256_000_000],
-    ['of nobody', undefined, 1_795_256_100_000],
+    ['plausible', '1795256000000', 1_795_256_000_000],
+    ['missing', undefined, 1_795_256_100_000],
     ['of next year', '1900000000000', 1_795_256_100_000],
     ['of no clock', '12', 1_795_256_100_000],
     ['of another type', 'now', 1_795_256_100_000],
-  ])('has the time of its hook: a time that %s', async (_, at, expected) => {
+  ])('has the time of its hook if it is plausible: %s', async (_, at, expected) => {
     const scene = new Scene()
     const clock = { now: () => 1_795_256_100_000, every: () => () => undefined }
     const receiver = await scene.start({ clock })

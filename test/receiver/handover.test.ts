@@ -204,7 +204,7 @@ describe('the end', () => {
     expect(existsSync(receiver.address.socket ?? '')).toBe(false)
   })
 
-  test('is asked for by /v1/stop', async () => {
+  test('is stopped by /v1/stop', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     expect((await scene.ask(receiver, '/v1/stop')).status).toBe(200)

@@ -2,16 +2,18 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symli
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { SegmentFile } from '../../src/delivery/trace-log/index.ts'
-import { Journal } from '../../src/receiver/journal.ts'
 import {
   type EntryLocation,
+  entryLine,
   isCompactionWorthwhile,
+  Journal,
+  type JournalEntry,
   limitPlan,
   MAX_JOURNAL_BYTES,
   type PlannedEntry,
   planRetention,
-} from '../../src/receiver/journal-compaction.ts'
-import { entryLine, type JournalEntry, readLine } from '../../src/receiver/journal-line.ts'
+  readLine,
+} from '../../src/receiver/journal.ts'
 import { scratchHome } from '../plugin/scratch-plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { toldOf, twoTurns } from './scenario.ts'

@@ -51,7 +51,7 @@ test('keeps a request until it is settled', () => {
   expect(written()).toBe('')
 })
 
-test('reads the files behind one that cannot be read', () => {
+test('reads the files after an unreadable one', () => {
   opened().appendRequest(request('a'))
   mkdirSync(join(folder, 'requests-00000000'))
   expect(recovered()).toEqual([request('a')])

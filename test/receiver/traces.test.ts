@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { expect, test } from 'vitest'
 import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
-import { RefusedRequest } from '../../src/receiver/counts.ts'
-import type { AgentEndpoint } from '../../src/receiver/delivery-queue.ts'
+import type { AgentEndpoint } from '../../src/receiver/deliveries.ts'
 import type { ReceiverLimits } from '../../src/receiver/limits.ts'
 import type { ReceiverServer } from '../../src/receiver/receiver.ts'
+import { RefusedRequest } from '../../src/receiver/refusal.ts'
 import { readTraces } from '../../src/receiver/traces.ts'
 import { attributes, chat, exported, invokeAgent, SESSION, START } from '../agents/copilot/telemetry.ts'
 import { officialJson, officialProtobuf, simpleSpans, spanWith } from '../delivery/trace-log/any-span.ts'
@@ -160,12 +160,12 @@ const ofSpan = (...content: readonly Buffer[]): Buffer =>
 
 test.each<[string, string, string | Uint8Array, number, string | undefined]>([
   ['no JSON', JSON_TYPE, 'hello', 400, 'json'],
-  ['protobuf that says that it is JSON', JSON_TYPE, Buffer.from(officialProtobuf([spanWith()]), 'hex'), 400, 'json'],
-  ['JSON that says that it is protobuf', PROTOBUF_TYPE, EXPORT, 400, 'protobuf'],
+  ['protobuf declared as JSON', JSON_TYPE, Buffer.from(officialProtobuf([spanWith()]), 'hex'), 400, 'json'],
+  ['JSON declared as protobuf', PROTOBUF_TYPE, EXPORT, 400, 'protobuf'],
   ['cut off', PROTOBUF_TYPE, Buffer.from(officialProtobuf([spanWith()]), 'hex').subarray(0, -1), 400, 'protobuf'],
   ['a number without an end', PROTOBUF_TYPE, OPEN_ENDED, 400, 'protobuf'],
   ['a length beyond the end', PROTOBUF_TYPE, Buffer.from([10, 0xff, 0xff, 0xff, 0xff, 0x0f]), 400, 'protobuf'],
-  ['a group, which nobody writes any more', PROTOBUF_TYPE, Buffer.from([0x0b, 0x0c]), 400, 'protobuf'],
+  ['a group, which is obsolete', PROTOBUF_TYPE, Buffer.from([0x0b, 0x0c]), 400, 'protobuf'],
   ['a name that is a number', PROTOBUF_TYPE, ofSpan(Buffer.from([5 * 8, 1])), 400, 'protobuf'],
   ['too many attributes', PROTOBUF_TYPE, ofSpan(...Array<Buffer>(500).fill(ATTRIBUTE)), 413, 'size'],
   ['too many of what is not read', PROTOBUF_TYPE, Buffer.alloc(4000, Buffer.from([0x78, 1])), 413, 'size'],

@@ -104,7 +104,7 @@ const WRONG: [string, readonly AcceptedSpan[]][] = [
   ['without its parent: tool c1', [ROOT, { ...C1, parentSpanId: 'gone' }, C2]],
 ]
 
-test.each(WRONG)('%s', (problem, accepted) => {
+test.each(WRONG)('finds the fault: %s', (problem, accepted) => {
   expect(checkDelivery([HOST], backend(...accepted)).problems).toEqual([problem])
 })
 
@@ -115,7 +115,7 @@ describe('the excuse of a kill', () => {
   test.each([
     ['the end of a span, which is open then', C2],
     ['nothing', span('c2', 500, 990)],
-  ])('%s', (_what, c2) => {
+  ])('covers %s', (_what, c2) => {
     expect(checkDelivery([host], backend(ROOT, C1, c2))).toMatchObject({ problems: [], uncertain: 1 })
   })
 

@@ -138,19 +138,21 @@ async function segmentOfTheDead(scene: Scene): Promise<{ sink: ChaosSink; path: 
 }
 
 describe.concurrent(`a segment of a dead process, ${SAMPLED}`, () => {
-  test.for(sample(DAMAGES, 1).map(damage => [damage.what, damage] as const))('%s', ([_what, { inflict, isLoss }]) =>
-    inScene(async scene => {
-      const { sink, path } = await segmentOfTheDead(scene)
-      const mayMiss = inflict(path)
-      expect(mayMiss.size > 0).toBe(isLoss)
-      const options = mayMiss.size > 0 ? { mayMiss } : {}
-      const end = await scene.successor([sink], options)
-      expect(end.code).toBe(0)
-      expect(scene.check(sink, options)).toMatchObject({ problems: [], excusedRepeats: 0 })
-      if (isLoss) expectOneLine(end, /^hookspan: .*(line|damaged)/)
-      else expect(end.stderr.length).toBeLessThanOrEqual(1)
-      expect(scene.files('spool')).toEqual([])
-    })(),
+  test.for(sample(DAMAGES, 1).map(damage => [damage.what, damage] as const))(
+    'is delivered after its damage: %s',
+    ([_what, { inflict, isLoss }]) =>
+      inScene(async scene => {
+        const { sink, path } = await segmentOfTheDead(scene)
+        const mayMiss = inflict(path)
+        expect(mayMiss.size > 0).toBe(isLoss)
+        const options = mayMiss.size > 0 ? { mayMiss } : {}
+        const end = await scene.successor([sink], options)
+        expect(end.code).toBe(0)
+        expect(scene.check(sink, options)).toMatchObject({ problems: [], excusedRepeats: 0 })
+        if (isLoss) expectOneLine(end, /^hookspan: .*(line|damaged)/)
+        else expect(end.stderr.length).toBeLessThanOrEqual(1)
+        expect(scene.files('spool')).toEqual([])
+      })(),
   )
 })
 

@@ -61,9 +61,9 @@ function endsWith(collector: string): readonly (typeof ENDS)[number][] {
 }
 
 describe.concurrent.each([...COLLECTORS.slice(0, 2), ...sample(COLLECTORS.slice(2), 1)])(
-  `with a collector that is %s, nothing is lost after the next start, ${SAMPLED}`,
+  `a process that ends with a collector that is %s, ${SAMPLED}`,
   (how, it) => {
-    test.for(endsWith(how))('%s', ([_way, end, code]) =>
+    test.for(endsWith(how))('loses nothing after the next start: %s', ([_way, end, code]) =>
       inScene(async scene => {
         const played = await endAndStartAgain(scene, it, { end })
         expect(played).toMatchObject({ ...NOTHING_LOST, end: { code, signal: null } })

@@ -55,8 +55,8 @@ const TROUBLES: [string, ChaosBehaviour][] = [
   ['a connection that is closed without an answer', { kind: 'reset', when: 'after' }],
 ]
 
-describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
-  test.for(sample(TROUBLES, 1))('%s', ([_what, trouble]) =>
+describe.concurrent(`a temporary failure, ${SAMPLED}`, () => {
+  test.for(sample(TROUBLES, 1))('is survived without loss: %s', ([_what, trouble]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, { kind: 'sequence', of: [trouble, trouble, OK] })
       await workThrough(scene, [sink])
@@ -123,7 +123,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
   )
 })
 
-describe.concurrent(`two backends, one of them unwell, ${SAMPLED}`, () => {
+describe.concurrent(`a failing backend of two, ${SAMPLED}`, () => {
   /** Of turns that have ended. */
   function turnsTold(host: Host): string[] {
     const told = [...toldSpans(host.account().witness).values()]
@@ -136,22 +136,24 @@ describe.concurrent(`two backends, one of them unwell, ${SAMPLED}`, () => {
     ['slow', { kind: 'slow', millis: 3000 }],
   ]
 
-  test.for(sample(UNWELL, 1))('delivers everything to the other one, each turn at its end: %s', ([_how, behaviour]) =>
-    inScene(async scene => {
-      const [sink, beside] = [await scene.sink(), await scene.sink(behaviour)]
-      const backends = [
-        { name: 'only', endpoint: sink.url },
-        { name: 'beside', endpoint: beside.url },
-      ]
-      // Longer than the test: nothing is sent because time has passed.
-      scene.configure(backends, { span_batch_schedule_delay_ms: 300_000 })
-      const host = scene.start({ turns: 6, hooksPerSecond: 300, sessions: 6, end: 'stdin', reportMillis: 250 })
-      while (host.lastReport?.isOver !== true) await pause(50)
-      const turns = turnsTold(host)
-      expect(turns).toHaveLength(6)
-      await sink.until(() => turns.every(key => sink.accepted.some(span => spanKey(span) === key)), 'each turn')
-      await host.finish()
-      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
-    })(),
+  test.for(sample(UNWELL, 1))(
+    'does not affect the other one, which gets everything, each turn at its end: %s',
+    ([_how, behaviour]) =>
+      inScene(async scene => {
+        const [sink, beside] = [await scene.sink(), await scene.sink(behaviour)]
+        const backends = [
+          { name: 'only', endpoint: sink.url },
+          { name: 'beside', endpoint: beside.url },
+        ]
+        // Longer than the test: nothing is sent because time has passed.
+        scene.configure(backends, { span_batch_schedule_delay_ms: 300_000 })
+        const host = scene.start({ turns: 6, hooksPerSecond: 300, sessions: 6, end: 'stdin', reportMillis: 250 })
+        while (host.lastReport?.isOver !== true) await pause(50)
+        const turns = turnsTold(host)
+        expect(turns).toHaveLength(6)
+        await sink.until(() => turns.every(key => sink.accepted.some(span => spanKey(span) === key)), 'each turn')
+        await host.finish()
+        expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      })(),
   )
 })

@@ -19,7 +19,7 @@ describe('the prompt of a request', () => {
   const result = (tool_call_id: string, content = 'out'): Json => ({ role: 'tool', tool_call_id, content })
 
   test.each<[string, Json[], Partial<ModelRequest>]>([
-    ['nothing was said', [{ role: 'system', content: 'be kind' }], { prompt: '', toolResults: 0, system: 'be kind' }],
+    ['no message', [{ role: 'system', content: 'be kind' }], { prompt: '', toolResults: 0, system: 'be kind' }],
     [
       'the last one',
       [user('one'), { role: 'assistant', content: 'yes' }, user('two')],
@@ -87,7 +87,7 @@ describe('the prompt of a request', () => {
       [user('one'), user('<system-reminder>\nremember this\n</system-reminder>')],
       { prompt: 'one', toolResults: 0 },
     ],
-  ])('%s', async (_, messages, expected) => {
+  ])('is found: %s', async (_, messages, expected) => {
     expect(await seen('chat', { messages })).toMatchObject(expected)
   })
 

@@ -166,7 +166,7 @@ describe('an answer at its token limit', () => {
     expect(data.at(-2)?.choices[0].finish_reason).toBe('length')
   })
 
-  test('responses', async () => {
+  test('is marked in responses', async () => {
     const server = await serve(reply)
     expect(await ask(server, 'responses', asking('responses', 'hi'))).toMatchObject({
       status: 'incomplete',

@@ -132,7 +132,7 @@ describe('a side call', () => {
   })
 })
 
-describe('a transform is an event if something was changed, without the replaced text', () => {
+describe('the event of a transform, without the replaced text', () => {
   const offer = { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', result: 'private text' }
   const [pre, post] = used(100) as [Step, Step]
   const answer = (response: string): Step[] => [

@@ -156,9 +156,9 @@ describe('a turn whose beginning was lost or is late', () => {
 
   test.each<[string, Step[]]>([
     ['the prompt comes late', [...asked(210, REQUEST), ...turn(200, 't2')]],
-    ['only the answer is told', [...asked(210, REQUEST), [400, 'post_llm_call', { ...TURN, turn_id: 't2' }]]],
+    ['only the answer is reported', [...asked(210, REQUEST), [400, 'post_llm_call', { ...TURN, turn_id: 't2' }]]],
     [
-      'only the end is told',
+      'only the end is reported',
       [...asked(210, REQUEST), [400, 'on_session_end', { ...TURN, turn_id: 't2', completed: true }]],
     ],
   ])('is a turn with a number: %s', (_what, steps) => {

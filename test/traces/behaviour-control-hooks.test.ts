@@ -105,8 +105,8 @@ describe("the place of a guard's span", () => {
   })
 
   test.each([
-    ['told by its start', [0, 10]],
-    ['told by its end alone', [10]],
+    ['reported by its start', [0, 10]],
+    ['reported by its end alone', [10]],
   ])('is in a turn of its own if it blocked the turn, %s', (_, times) => {
     const payload = {
       session_id: 's1',
@@ -201,9 +201,12 @@ describe("the attributes of a guard's span", () => {
 
 describe('a tool that was kept from running', () => {
   const WAYS: readonly [string, readonly Step[]][] = [
-    ['is told before its guard', [TOOL, ...looked(110, BLOCK), TOOL_END]],
-    ['is told behind its guard', [...looked(80, BLOCK), TOOL, TOOL_END]],
-    ['is told by its end alone', [...looked(80, BLOCK), [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 5 }]]],
+    ['is reported before its guard', [TOOL, ...looked(110, BLOCK), TOOL_END]],
+    ['is reported after its guard', [...looked(80, BLOCK), TOOL, TOOL_END]],
+    [
+      'is reported by its end alone',
+      [...looked(80, BLOCK), [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 5 }]],
+    ],
     ['is never ended', [TOOL, ...looked(110, BLOCK)]],
   ]
   test.each(WAYS)('names the guard when it %s', (_, steps) => {
@@ -253,9 +256,9 @@ describe('a tool that runs with other arguments', () => {
   const alone = told.slice(1).map(([at, name, payload]): Step => [at, name, { ...payload, duration_ms: 5 }])
 
   test.each([
-    ['told behind its start', [TOOL, ...told, TOOL_END]],
-    ['told before its start', [...before, TOOL, TOOL_END]],
-    ['told by the end of the hook alone', [TOOL, ...alone, TOOL_END]],
+    ['reported after its start', [TOOL, ...told, TOOL_END]],
+    ['reported before its start', [...before, TOOL, TOOL_END]],
+    ['reported by the end of the hook alone', [TOOL, ...alone, TOOL_END]],
     ['with an end of the tool alone', [...before, [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 50 }]]],
   ] as [string, Step[]][])('has these in the trace, %s', (_, steps) => {
     expect(attributes(toldAround(steps, { content_capture: 'full' }), 'tool.terminal')).toMatchObject({

@@ -24,7 +24,7 @@ describe('cost', () => {
     ['text that is a number', '0.01', 0.01],
     ['other text', 'cheap', undefined],
     ['nothing', undefined, undefined],
-  ])('%s', (_name, told, drawn) => expect(costOf(told)).toBe(drawn))
+  ])('is read from %s', (_name, told, drawn) => expect(costOf(told)).toBe(drawn))
 
   test('is on the request alone, so that a sum over the spans has it once', () => {
     const plugin = told([...began(), ...asked(100, {}, { cost: 0.5 }), ...answered(300)])
@@ -108,7 +108,7 @@ describe('usage', () => {
       { prompt_tokens: 100, output_tokens: true, cache_read_tokens: 'many', reasoning_tokens: {} },
       { input: 100, output: 0 },
     ],
-  ])('%s', (_what, usage, expected) => {
+  ])('is read from %s', (_what, usage, expected) => {
     const plugin = told([...began(), ...asked(100, {}, { usage }), ...answered(300)])
     const told_ = attributes(plugin, 'api.qwen3')
     expect({

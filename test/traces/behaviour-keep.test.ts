@@ -58,21 +58,21 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
   ['nothing is asked for', turn(...FAILED_CALL), false, []],
   ['a turn in which all went well', turn(...asked(30), ...used(140)), true, ['root: none']],
   ['a turn that failed', [...began(), ...answered(900, { completed: false, failed: true })], true, ['root: error']],
-  ['a turn that is cut off by its person', [...began(), ...answered(900, { interrupted: true })], true, ['root: none']],
+  ['a turn that its user stops', [...began(), ...answered(900, { interrupted: true })], true, ['root: none']],
   ['a tool that failed', turn(...FAILED_CALL), true, ['root: error']],
   ['a request that was tried again', turn(...RETRIED), true, ['root: error']],
   ['a child agent that failed', turn(...CHILD_FAILS), true, ['root: error']],
   ['errors are no reason', turn(...FAILED_CALL), { errors: false }, ['root: none']],
   ['an approval that is denied', turn(...approval(30, 90, 'deny')), { denied: true }, ['root: denied']],
-  ['one that nobody answers', turn(...approval(30, 90, 'timeout')), { denied: true }, ['root: denied']],
+  ['an unanswered one', turn(...approval(30, 90, 'timeout')), { denied: true }, ['root: denied']],
   ['one that is granted', turn(...approval(30, 90, 'once')), { denied: true }, ['root: none']],
   ['denials are no reason', turn(...approval(30, 90, 'deny')), true, ['root: none']],
   ['an escalated approval', turn(...approval(30, 90, 'escalated')), { denied: true }, ['root: none']],
   ['a tool that is stopped', turn(...used(30, {}, { status: 'blocked' })), { denied: true }, ['root: denied']],
   ['a denial of a child', turn(...CHILD_WAITS), { denied: true }, ['root: denied']],
   ['a turn that takes long', turn(), { slower_than_ms: 19_000 }, ['root: slow']],
-  ['a turn that a person holds up', turn(...approval(30, 19_000, 'once')), { slower_than_ms: 5000 }, ['root: none']],
-  ['a child that a person holds up', turn(...CHILD_WAITS), { slower_than_ms: 5000 }, ['root: none']],
+  ['a turn that waits for the user', turn(...approval(30, 19_000, 'once')), { slower_than_ms: 5000 }, ['root: none']],
+  ['a child that waits for the user', turn(...CHILD_WAITS), { slower_than_ms: 5000 }, ['root: none']],
   [
     'two questions at once are one wait',
     turn(...approval(30, 9000, 'once'), ...approval(40, 9100, 'once', 'q')),
@@ -80,19 +80,19 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
     ['root: slow'],
   ],
   [
-    'a person may count as slow',
+    'waits may count as slow',
     turn(...approval(30, 19_000, 'once')),
     { slower_than_ms: 5000, waits_count: true },
     ['root: slow'],
   ],
   ['the usage of a child', turn(...CHILD_USES), { tokens_over: 99 }, ['root: tokens']],
   ['and no more than that', turn(...CHILD_USES), { tokens_over: 100 }, ['root: none']],
-  ['a cost that is told', turn(...asked(30, {}, { cost: 0.25 })), { cost_over: 0.2 }, ['root: cost']],
+  ['a reported cost', turn(...asked(30, {}, { cost: 0.25 })), { cost_over: 0.2 }, ['root: cost']],
   ['a tool that is asked for', turn(...used(30, { tool_name: 'Terminal' })), { tools: ['TERMINAL'] }, ['root: tool']],
   ['another tool', turn(...used(30)), { tools: ['term'] }, ['root: none']],
   ['all of the rest', turn(), { rate: 1 }, ['root: rate']],
   ['none of the rest', turn(), { rate: 0 }, ['root: none']],
-])('%s', (_, steps, keep, expected) => {
+])('decides on the turn: %s', (_, steps, keep, expected) => {
   expect(reasons(steps, keep)).toEqual(expected)
 })
 
@@ -141,12 +141,7 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
     { tokens_over: 99 },
     ['root: none', 'below: tokens'],
   ],
-  [
-    'a child of which only its stop says that it failed',
-    turn(delegated(30), stops(900, 'failed')),
-    true,
-    ['root: error'],
-  ],
+  ['a child whose failure only its stop reports', turn(delegated(30), stops(900, 'failed')), true, ['root: error']],
   ['such a child whose start was lost', turn(stops(900, 'failed')), true, ['root: error']],
   [
     'such a child that stops when its parent is over',
@@ -161,7 +156,7 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
     ['root: none'],
   ],
   [
-    'a child of a child that stops when that is over, in a turn that goes on',
+    'a grandchild that stops after the child, in a running turn',
     turn(...STARTED, GRANDCHILD, childEnds(80, { completed: true }), [
       90,
       'subagent_stop',
@@ -170,7 +165,7 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
     true,
     ['root: error'],
   ],
-])('%s', (_, steps, keep, expected) => {
+])('decides on the family: %s', (_, steps, keep, expected) => {
   expect(reasons(steps, keep)).toEqual(expected)
 })
 

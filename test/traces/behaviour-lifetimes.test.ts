@@ -162,7 +162,7 @@ describe('a repeated record', () => {
     ['the end of a tool', [PRE, POST, POST]],
     ['the start of a tool that has ended', [PRE, POST, PRE]],
     ['the end of a tool without a start', [POST, POST]],
-  ])('%s', async (_what, steps) => {
+  ])('counts once: %s', async (_what, steps) => {
     const plugin = told([...began(), ...steps, ...answered(300)])
     expect(all(plugin, 'tool.terminal').length).toBeLessThanOrEqual(1)
     expect(plugin.stats().spansOpen).toBe(0)

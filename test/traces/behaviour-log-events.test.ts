@@ -53,7 +53,7 @@ test.each([
   ['a question is answered', approval('blue', { kind: 'clarify' }), []],
   ['a guard blocks', judged({ verdict: 'block', action: 'blocked' }), ['115 WARN hermes.hook.blocked']],
   ['a guard lets pass', judged({ verdict: 'allow', action: 'none' }), []],
-])('%s', (_what, steps, events) => {
+])('emits the right events if %s', (_what, steps, events) => {
   expect(
     inTurn(...(steps as Step[]))
       .logs()

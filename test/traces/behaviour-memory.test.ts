@@ -75,13 +75,13 @@ describe('the history of the conversation', () => {
     { role: 'user', content: 'hello' },
   ]
 
-  test('is not written unless it is asked for', () => {
+  test('is not written by default', () => {
     const plugin = told([...began({ conversation_history: HISTORY }), ...answered(100)])
     expect(attributes(plugin, 'llm.qwen3')['input.value']).toBe('hello')
     expect(JSON.stringify(plugin.spans())).not.toContain('earlier')
   })
 
-  test('is not written without content, even when it is asked for', () => {
+  test('is not written without content, even if configured', () => {
     const plugin = told([...began({ conversation_history: HISTORY }), ...answered(100)], {
       capture_conversation_history: true,
       content_capture: 'off',

@@ -50,7 +50,7 @@ describe('turn metadata', () => {
     ['the start of its session', [session(SAID), prompt({}), ...WORK]],
     ['its prompt', [session({}), prompt(SAID), ...WORK]],
     ['both', [session({ tags: ['beta'], user_id: 'u-1' }), prompt({ ...SAID, tags: ['nightly'] }), ...WORK]],
-    ['a prompt whose session nobody announced', [prompt(SAID), ...WORK]],
+    ['a prompt of an unannounced session', [prompt(SAID), ...WORK]],
     ['a session start that comes after its prompt', [prompt({}), session(SAID, 30), ...WORK]],
   ])('is set by %s, on everything that begins after it, and on the root', (_, steps) => {
     for (const span of spansOf(told(steps))) {

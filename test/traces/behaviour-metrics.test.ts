@@ -107,7 +107,7 @@ function nameOf(key: keyof typeof METRIC): string {
   return METRIC[key].replace('{ns}', 'hermes')
 }
 
-test.each(Object.entries(EXPECTED))('%s', async (key, expected) => {
+test.each(Object.entries(EXPECTED))('records %s', async (key, expected) => {
   expect(await seriesText(told(STORY, { keep: true } as object), nameOf(key as keyof typeof METRIC))).toEqual(expected)
 })
 

@@ -80,7 +80,7 @@ test('puts a tool of a call that no answer has named below the loop', () => {
   expect(told(steps).tree()).toContain('  api.qwen3 OK\n    tool.terminal OK')
 })
 
-test('puts a tool that no request has asked for not below a running one', () => {
+test('does not put a tool that no request has asked for below a running one', () => {
   const steps = [...began(), ...asked(100), ...used(120, { api_call_count: 0 }), ...answered(500)]
   expect(told(steps).tree()).toContain('  api.qwen3 OK\n    tool.terminal OK')
 })
@@ -101,7 +101,7 @@ describe('a tool inside another tool', () => {
     expect(parents).toEqual(['llm', 'llm', 'llm', 'api.of-b'])
   })
 
-  test('hangs below the request that asked for the outer one', async () => {
+  test('is below the request that asked for the outer one', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       await turn.request({ model: 'm' }, async () => 'x')

@@ -209,7 +209,7 @@ describe('values', () => {
     expect(String(root['gen_ai.request.model'])).toHaveLength(200)
   })
 
-  test('numbers that are none are left out', () => {
+  test('omits invalid numbers', () => {
     const odd = {
       temperature: Number.NaN,
       top_p: Number.POSITIVE_INFINITY,

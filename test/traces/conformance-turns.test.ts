@@ -71,7 +71,7 @@ describe('the tree', () => {
     `)
   })
 
-  test('cases 5 and 99: every hook in a context of its own, two sessions interleaved', async () => {
+  test('cases 5 and 99: accepts every hook in a context of its own, with two sessions interleaved', async () => {
     const plugin = createTestPlugin()
     const storage = new AsyncLocalStorage<number>()
     const other = THREE_LEVELS.map(([at, hook, payload]): Step => [at, hook, { ...payload, session_id: 's2' }])
@@ -101,7 +101,7 @@ describe('the tree', () => {
     expect(attributes(told(THREE_LEVELS), 'agent')).not.toHaveProperty('hermes.session.synthesized')
   })
 
-  test('cases 97 and 98: an end of nothing is nothing, and a shutdown ends everything that is open', async () => {
+  test('cases 97 and 98: ignores an end of nothing, and ends everything open at a shutdown', async () => {
     const plugin = told([
       [0, 'post_llm_call', TURN],
       [1, 'on_session_end', TURN],
@@ -143,7 +143,7 @@ describe('the root', () => {
     expect(attributes(plugin, 'cron')).toMatchObject({ 'hermes.cron.job_id': 'j123', 'hermes.session.kind': 'cron' })
   })
 
-  test('cases 11 and 13: a platform is no provider, and without requests there is none', () => {
+  test('cases 11 and 13: does not treat a platform as a provider, and has none without requests', () => {
     const root = attributes(told([...began({ platform: 'telegram' }), ...answered(100)]), 'agent')
     expect(root).toMatchObject({
       'session.id': 's1',

@@ -112,7 +112,7 @@ test('makes a review fork after the end of the turn a root of its own, and ends 
   `)
 })
 
-test('records that are delivered twice count once', () => {
+test('counts records once that are delivered twice', () => {
   const plugin = createTestPlugin({ host: 'hermes' })
   RECORDS.forEach((record, index) => {
     feed(plugin, [{ ...record, delivery_id: `d${index}` }])
@@ -122,7 +122,7 @@ test('records that are delivered twice count once', () => {
   expect(plugin.stats().hooks).toEqual({ ok: 28, ignored: 0, duplicate: 28, error: 0 })
 })
 
-test('records that are delivered twice without an id of the delivery count once, too', () => {
+test('counts records once that are delivered twice without an id of the delivery', () => {
   const plugin = createTestPlugin({ host: 'hermes' })
   for (const record of RECORDS) feed(plugin, [record, record])
   expect(plugin.tree({ durations: true })).toBe(TREE)

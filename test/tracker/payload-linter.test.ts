@@ -162,7 +162,7 @@ test('has exactly the fields of the interfaces in its table', () => {
   }
 })
 
-describe('nothing is reported about records of real agents', () => {
+describe('the lint of records of real agents', () => {
   const root = new URL('../../', import.meta.url).pathname
   const captures = ['fixtures', 'test/fixtures'].flatMap(directory =>
     readdirSync(root + directory, { recursive: true, encoding: 'utf8' })

@@ -459,6 +459,7 @@ test('begins no second turn as a late prompt without a time if the turn that it 
   plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
   plugin.emit('pre_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' })
   plugin.emit('post_api_request', { ...TURN, api_request_id: 'r1' })
+  plugin.emit('post_llm_call', TURN)
   plugin.emit('on_session_end', { ...TURN, completed: true })
   plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
   await plugin.shutdown()
@@ -467,4 +468,33 @@ test('begins no second turn as a late prompt without a time if the turn that it 
       api.qwen3 OK
       llm.qwen3 UNSET (incomplete: shutdown)
   `)
+})
+
+test('counts a success that follows a late error: it is of a later attempt, also without a number', async () => {
+  const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
+  const plugin = told([
+    ...began(),
+    [100, 'pre_api_request', request],
+    ...answered(200),
+    [110, 'api_request_error', { ...request, error: { type: 'RateLimit' }, retryable: true }],
+    [120, 'post_api_request', { ...request, usage: { prompt_tokens: 7, output_tokens: 1 } }],
+  ])
+  expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([7])
+})
+
+test('counts a delegation once whose repeated end comes before and after a start without a time', async () => {
+  const plugin = createTestPlugin({ host: 'agent' })
+  const child = { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: 'c1', tool_call_id: 'k1' }
+  feedSteps(plugin, [...began(), ...answered(150), [200, 'subagent_stop', { ...child, child_status: 'ok' }]])
+  plugin.emit('subagent_start', child)
+  feedSteps(plugin, [[200, 'subagent_stop', { ...child, child_status: 'ok' }]])
+  expect((await series(plugin, 'hermes.subagent.count')).map(({ value }) => value)).toEqual([1])
+  expect(plugin.stats().spansOpen).toBe(0)
+})
+
+test('counts a failure once that comes before its turn and again after its start', async () => {
+  const request = { ...TURN, api_request_id: 'r1', retry_count: 0 }
+  const failed: Step = [106, 'api_request_error', { ...request, error: { type: 'RateLimit' }, retryable: true }]
+  const plugin = told([failed, ...began(), [103, 'pre_api_request', request], failed, ...answered(300)])
+  expect((await series(plugin, 'hermes.api.error.count')).map(({ value }) => value)).toEqual([1])
 })

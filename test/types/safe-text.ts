@@ -5,34 +5,34 @@ import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
 
 export function ofConstants(one: 'a' | 'b', safe: SafeText): AttributeList {
   return new AttributeList()
-    .set('constant', literal('a constant'))
-    .set('one of several', literal(one))
-    .set('of several, in words', literal(`is ${one}`))
-    .set('with safe text', phrase`tool.${safe}`)
-    .set('as data', safeJson({ role: literal('user'), n: 1, parts: [safe, undefined, true] }))
+    .setNamed('constant', literal('a constant'))
+    .setNamed('one of several', literal(one))
+    .setNamed('of several, in words', literal(`is ${one}`))
+    .setNamed('with safe text', phrase`tool.${safe}`)
+    .setNamed('as data', safeJson({ role: literal('user'), n: 1, parts: [safe, undefined, true] }))
 }
 
 export function ofPayloads(said: string, figure: number, anything: unknown): AttributeList {
   const list = new AttributeList()
   // @ts-expect-error: it may say anything
-  list.set('text', said)
+  list.setNamed('text', said)
   // @ts-expect-error: a text that is no constant
-  list.set('text', literal(said))
+  list.setNamed('text', literal(said))
   // @ts-expect-error: constant in its beginning only
-  list.set('text', literal(`tool.${said}`))
+  list.setNamed('text', literal(`tool.${said}`))
   // @ts-expect-error: the same, when the type says so
-  list.set('text', literal(`tool.${said}` as const))
+  list.setNamed('text', literal(`tool.${said}` as const))
   // @ts-expect-error: of which part is a constant
-  list.set('text', literal(said as `tool.${string}`))
+  list.setNamed('text', literal(said as `tool.${string}`))
   // @ts-expect-error: a figure that is no constant
-  list.set('text', literal(`n.${figure}` as const))
+  list.setNamed('text', literal(`n.${figure}` as const))
   // @ts-expect-error: anything
-  list.set('text', literal(anything))
+  list.setNamed('text', literal(anything))
   // @ts-expect-error: what the compiler does not look at
-  list.set('text', literal(anything as any))
+  list.setNamed('text', literal(anything as any))
   // @ts-expect-error: a text that is no safe one
-  list.set('text', phrase`tool.${said}`)
+  list.setNamed('text', phrase`tool.${said}`)
   // @ts-expect-error: nor in data
-  list.set('text', safeJson({ parts: [said] }))
+  list.setNamed('text', safeJson({ parts: [said] }))
   return list
 }

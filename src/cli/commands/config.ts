@@ -27,15 +27,12 @@ function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo)
   const shown = showConfig(resolution)
   if (json) io.stdout.write(`${JSON.stringify({ file: file ?? null, values: shown, problems })}\n`)
   else {
-    if (!check) io.stdout.write(`${fileLine(file, io)}\n\n${table(shown)}\n`)
+    const where = file ?? `none; ${usualPlace(io.env, io.home)}`
+    if (!check) io.stdout.write(`Configuration file: ${where}\n\n${table(shown)}\n`)
     for (const { message } of problems) io.stderr.write(`hookspan: ${message}\n`)
     if (check && problems.length === 0) io.stdout.write('The configuration is valid.\n')
   }
   return check && problems.length > 0 ? EXIT.failed : EXIT.ok
-}
-
-function fileLine(file: string | undefined, { env, home }: CommandIo): string {
-  return `Configuration file: ${file ?? `none; ${usualPlace(env, home)}`}`
 }
 
 function table(shown: readonly ShownKey[]): string {

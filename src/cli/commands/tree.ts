@@ -11,7 +11,6 @@ import { renderTotals, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { readWatched } from '../log-reading.ts'
 import { leftBehind, ownedSegments } from '../open-traces.ts'
-import type { CommandArguments } from '../options.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
   FILTER_OPTIONS,
@@ -56,7 +55,7 @@ is FILE; other hexadecimal digits are TRACE_ID.`,
 } as const satisfies CommandPage
 
 export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
-  const options = readOptions(values, io.now())
+  const options = { filter: readFilter(values, io.now()), last: readLast(values.last), json: values.json }
   const { place, traceId } = await findSubject(operands, io)
   if (traceId === undefined) return values.follow ? follow(place, options, io) : show(place, options, io)
   if (values.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
@@ -67,10 +66,6 @@ interface TreeOptions {
   readonly filter: TraceFilter
   readonly last: number | undefined
   readonly json: boolean
-}
-
-function readOptions(values: CommandArguments<typeof PAGE.options>['values'], now: number): TreeOptions {
-  return { filter: readFilter(values, now), last: readLast(values.last), json: values.json }
 }
 
 async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {

@@ -40,12 +40,15 @@ interface ViewOptions {
 }
 
 async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: CommandIo): Promise<number> {
+  const { kind, path } = place
+  const subject: IndexSubject =
+    kind === 'local log' ? { kind: 'log', stateDirectory: stateDirectory(io.env, io.home) } : { kind, path }
   const started = await startView({
-    directory: place.kind === 'local log' ? viewDirectory(io.env, io.home) : undefined,
+    directory: kind === 'local log' ? viewDirectory(io.env, io.home) : undefined,
     port,
     page: readPageFiles(packageFile(packageFolder(), 'dist', 'page')),
     version: PACKAGE_VERSION,
-    openSource: () => openSource({ subject: subjectOf(place, io) }),
+    openSource: () => openSource({ subject }),
     now: io.now,
     say: line => io.stderr.write(`hookspan view: ${line}\n`),
   })
@@ -55,14 +58,10 @@ async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: Com
     io.stdout.write(`The viewer is already running (pid ${started.already.pid}):\n\n  ${url}\n`)
     return EXIT.ok
   }
-  io.stdout.write(`The viewer shows ${place.path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
+  io.stdout.write(`The viewer shows ${path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
   await Promise.race([io.interrupted(), io.hungUp()])
   await started.close()
   return EXIT.ok
-}
-
-function subjectOf({ kind, path }: TracesPlace, { env, home }: CommandIo): IndexSubject {
-  return kind === 'local log' ? { kind: 'log', stateDirectory: stateDirectory(env, home) } : { kind, path }
 }
 
 /** The program that opens a URL. On Windows not `start`, because the shell would interpret the URL. */

@@ -49,7 +49,7 @@ function deliveredWords({ readBack, readBackUrl, metrics, millis, type }: ProbeR
     case 'missing':
       return [
         'warn',
-        `${done}, but ${readBackUrl} has not shown it within ${wait}${answer(readBack.status)}`,
+        `${done}, but ${readBackUrl} has not shown it within ${wait}${readBack.status === undefined ? '' : ` (it answers ${readBack.status})`}`,
         `some servers take longer: try --wait 30000, or ${LOOK}`,
       ]
     case 'refused':
@@ -63,8 +63,4 @@ function deliveredWords({ readBack, readBackUrl, metrics, millis, type }: ProbeR
     case 'page':
       return ['note', `${done}; not read back: ${readBackUrl} is a web page, not the API of ${type}`, LOOK]
   }
-}
-
-function answer(status: number | undefined): string {
-  return status === undefined ? '' : ` (it answers ${status})`
 }

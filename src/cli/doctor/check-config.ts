@@ -21,12 +21,8 @@ function fromCommandLine(shown: ShownKey): ShownKey {
 }
 
 export function checkConfig(facts: ConfigFacts, resolution: Resolution, io: CommandIo): readonly DoctorFinding[] {
-  return [fileFinding(facts.file, io), ...facts.problems.map(problemFinding), ...intentions(resolution)]
-}
-
-function fileFinding(file: string | undefined, { env, home }: CommandIo): DoctorFinding {
-  if (file !== undefined) return finding('ok', 'Configuration', `${file} is used`)
-  return finding('ok', 'Configuration', `no file; ${usualPlace(env, home)}`)
+  const file = facts.file === undefined ? `no file; ${usualPlace(io.env, io.home)}` : `${facts.file} is used`
+  return [finding('ok', 'Configuration', file), ...facts.problems.map(problemFinding), ...intentions(resolution)]
 }
 
 function problemFinding({ level, message }: ConfigProblem): DoctorFinding {

@@ -74,7 +74,9 @@ class ProxyVariables {
     const wanted = bare(host)
     return this.#exceptions.some(entry => {
       const excepted = bare(entry.replace(/^\*?\./, ''))
-      if (entry === '*' || excepted === wanted || isBlockOf(excepted, wanted)) return true
+      if (entry === '*' || excepted === wanted) return true
+      // The block covers all of loopback. Other blocks are irrelevant here.
+      if (excepted === '127.0.0.0/8' && wanted.startsWith('127.')) return true
       return excepted !== '' && wanted.endsWith(`.${excepted}`)
     })
   }
@@ -101,11 +103,6 @@ function isLoopback(host: string): boolean {
 
 function bare(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')
-}
-
-/** `127.0.0.0/8` covers all of loopback. Other blocks are irrelevant here. */
-function isBlockOf(entry: string, host: string): boolean {
-  return entry === '127.0.0.0/8' && host.startsWith('127.')
 }
 
 const CHANNEL = 'http.client.response.finish'

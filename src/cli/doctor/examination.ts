@@ -17,7 +17,7 @@ import type { CommandIo } from '../command.ts'
 import { checkBackends } from './check-backends.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
 import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS, type SamplingState } from './check-delivery.ts'
-import { AnswerDates, type ClockSkew, checkClocks, checkProxies } from './check-network.ts'
+import { AnswerDates, checkClocks, checkProxies } from './check-network.ts'
 import { checkState, type TrialWriter, writeTrial } from './check-state.ts'
 import { type DoctorFinding, finding } from './finding.ts'
 import type { ProbeOptions, ProbeResult } from './probe.ts'
@@ -78,13 +78,8 @@ export async function examine(
   }
 }
 
-interface ProbeRun {
-  readonly results: readonly ProbeResult[]
-  readonly skews: readonly ClockSkew[]
-}
-
 /** Probes in parallel, so that a hanging backend does not delay the others. */
-async function probeAll({ config }: Resolution, options: ProbeOptions, { env, home }: CommandIo): Promise<ProbeRun> {
+async function probeAll({ config }: Resolution, options: ProbeOptions, { env, home }: CommandIo) {
   const settings = pipelineSettings(config, env, home)
   const dates = new AnswerDates()
   try {
@@ -95,9 +90,7 @@ async function probeAll({ config }: Resolution, options: ProbeOptions, { env, ho
   }
 }
 
-type StateFacts = Pick<Examination, 'backlog' | 'unjudged' | 'losses'>
-
-async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
+async function readState({ env, home, now }: CommandIo): Promise<Pick<Examination, 'backlog' | 'unjudged' | 'losses'>> {
   const directory = stateHome(env, home)
   if (directory === undefined) return { backlog: [], unjudged: [], losses: [] }
   const [backlog, unjudged, losses] = await Promise.all([

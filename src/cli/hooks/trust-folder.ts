@@ -20,7 +20,8 @@ export async function trustFolder(project: string, hasSaidYes: boolean, io: Comm
     return EXIT.ok
   }
   if (before !== undefined) io.stdout.write('It was trusted before, and has changed since.\n')
-  if (!hasSaidYes && !(await isAllowed(io))) return EXIT.failed
+  const no = { command: 'hooks', text: 'It is not trusted.' }
+  if (!hasSaidYes && !(await confirm(QUESTION, no, io))) return EXIT.failed
   store.trust(found)
   io.stdout.write('Trusted. Any change to its files withdraws the trust.\n')
   if (!settings.isProjectLocal) io.stdout.write('It is not loaded yet: set hooks.project_local in the configuration.\n')
@@ -45,14 +46,5 @@ function show({ path, files, hash }: ProjectFolder, io: CommandIo): void {
   io.stdout.write(`SHA-256 of the names and contents of ${countOf(files.length, 'file')}: ${hash}\n`)
 }
 
-async function isAllowed(io: CommandIo): Promise<boolean> {
-  if (io.stdin.isTTY !== true) {
-    io.stderr.write('hookspan hooks: not trusted: no terminal for confirmation; use --yes\n')
-    return false
-  }
-  const question =
-    'Your programs that call loadHooks({ project }) here will run this code as your user; the receiver does not. Have you reviewed it, and do you trust it?'
-  const isYes = await confirm(question, io)
-  if (!isYes) io.stderr.write('It is not trusted.\n')
-  return isYes
-}
+const QUESTION =
+  'Your programs that call loadHooks({ project }) here will run this code as your user; the receiver does not. Have you reviewed it, and do you trust it?'

@@ -42,7 +42,7 @@ export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
 /** Loads a file of a hooks folder like an agent does; any other file from its own place. */
 async function loadOne(file: string, settings: HookFolderSettings): Promise<LoadedHooks> {
   const { privateFolder: place, globalFolder } = settings
-  const isOwn = globalFolder !== undefined && isIn(globalFolder, file)
+  const isOwn = globalFolder !== undefined && /^(?!\.\.)./.test(relative(globalFolder, file))
   const folder = isOwn ? globalFolder : projectFolderAround(file)
   const options = isOwn || folder === undefined ? settings.options : projectOptions(settings)
   if (folder !== undefined && place !== undefined) {
@@ -54,11 +54,6 @@ async function loadOne(file: string, settings: HookFolderSettings): Promise<Load
   }
   const path = basename(file)
   return loadFiles([{ shown: file, url: pathToFileURL(file).href, options: optionsOf(path, nameOf(path), options) }])
-}
-
-function isIn(folder: string, file: string): boolean {
-  const way = relative(folder, file)
-  return way !== '' && !way.startsWith('..')
 }
 
 async function readAll({ recording, host }: TryOut, trial: Trial, io: CommandIo): Promise<boolean> {
@@ -270,13 +265,18 @@ function afterModel(payload: unknown): RecordedEvent | MissingField {
   if (message === undefined && failure === undefined && status === undefined)
     return { phase: 'afterModel', missing: 'answer' }
   const model = textOf(peek(payload, 'response_model')) ?? textOf(peek(payload, 'model'))
+  const error = {
+    type: textOf(peek(failure, 'type')),
+    status,
+    message: textOf(peek(failure, 'message')) ?? textOf(failure),
+  }
   const event = {
     model,
     text: textIn(peek(message, 'content')) ?? '',
     toolCalls: elementsOf(peek(message, 'tool_calls'), MAX_ELEMENTS).flatMap(each => modelCallOf(each) ?? []),
     attempt: numberOf(peek(payload, 'retry_count')) ?? 0,
     usage: usageOf(payload),
-    ...(message === undefined ? { error: errorOf(failure, status) } : {}),
+    ...(message === undefined && { error }),
   }
   return { phase: 'afterModel', event, what: model ?? '' }
 }
@@ -288,10 +288,6 @@ function usageOf(payload: unknown): ModelUsage {
     outputTokens: numberOf(peek(usage, 'output_tokens')),
     costUsd: numberOf(cost) ?? numberOf(peek(cost, 'total')),
   }
-}
-
-function errorOf(failure: unknown, status: number | undefined): NonNullable<Phases['afterModel']['event']['error']> {
-  return { type: textOf(peek(failure, 'type')), status, message: textOf(peek(failure, 'message')) ?? textOf(failure) }
 }
 
 const ROLES: Readonly<Record<string, ModelMessage['role']>> = {

@@ -1,5 +1,5 @@
 import { sep } from 'node:path'
-import { type CommandIo, EXIT } from '../command.ts'
+import { type CommandIo, EXIT, inOneLine } from '../command.ts'
 import { confirm, lookOf } from '../terminal.ts'
 import { makeChange } from './config-file.ts'
 import { HOSTS, type HostRow, hostsHere, sdksNear } from './hosts.ts'
@@ -92,10 +92,6 @@ async function planned(plan: () => Promise<Task['plan']> | Task['plan']): Promis
   }
 }
 
-function inOneLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
-}
-
 function isChange(task: Task): task is ChangeTask {
   return task.plan.kind === 'change' && task.setup !== undefined
 }
@@ -157,14 +153,8 @@ async function isAllowed(changes: readonly ChangeTask[], options: EveryOptions, 
     return false
   }
   if (options.yes) return true
-  if (io.stdin.isTTY !== true) {
-    io.stderr.write('hookspan init: nothing has been written: no terminal for confirmation; use --yes\n')
-    return false
-  }
   const question = options.undo ? `Remove hookspan from ${namesOf(changes)}?` : `Set up ${namesOf(changes)}?`
-  const isYes = await confirm(question, io)
-  if (!isYes) io.stderr.write('Nothing has been written.\n')
-  return isYes
+  return confirm(question, { command: 'init', text: 'Nothing has been written.' }, io)
 }
 
 function namesOf(tasks: readonly Task[]): string {

@@ -82,7 +82,7 @@ async function undo(surroundings: InitContext): Promise<Plan> {
   const plan = edited(file, () => {
     const ours = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings)]
     const links = [...ours, ...noGuards(hermesHome(surroundings))]
-    const after = before === undefined ? undefined : removed(before)
+    const after = before && removeItems(removeItems(before, OUTBOUND, isOurWebhook), ENABLED, isOurPlugin)
     if (after === before && links.length === 0) return { kind: 'nothing', file, why: 'Hermes does not load hookspan' }
     return { kind: 'change', file, before, after, isUsers: true, links, notes: [RESTART] }
   })
@@ -108,10 +108,6 @@ function enabled(text: string, way: HermesSetup, surroundings: InitContext, secr
   const cleared = removeItems(text, ENABLED, isOurPlugin)
   if (listAt(cleared, OUTBOUND).some(each => JSON.stringify(each) === JSON.stringify(item.value))) return cleared
   return addItem(removeItems(cleared, OUTBOUND, isOurWebhook), OUTBOUND, item)
-}
-
-function removed(text: string): string {
-  return removeItems(removeItems(text, OUTBOUND, isOurWebhook), ENABLED, isOurPlugin)
 }
 
 function isOurPlugin(value: unknown): boolean {

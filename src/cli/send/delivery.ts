@@ -149,16 +149,17 @@ function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked:
   const { isLog, kept, dropped } = asked
   const got = outcomes.filter(({ tally }) => tally.spans > 0)
   const of = (state: ResendOutcome['state']): number => outcomes.filter(outcome => outcome.state === state).length
+  const next = isLog ? 'run this again to continue' : 'run this again to send all of them'
   return [
     ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were pending`]),
     got.length === 0 ? nothingSent(backend, outcomes, asked) : `${backend} got ${sum(got)}`,
     ...(got.length > 1 || (got.length === 1 && !isLog) ? fileLines(got) : []),
     ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} were rejected`]),
     ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} already delivered`] : []),
-    ...(of('running') === 0 ? [] : [`  ${running(of('running'))}`]),
+    ...(of('running') === 0 ? [] : [`  ${belongTo(of('running'))}: run this again after it has ended`]),
     ...(of('owed') === 0 ? [] : [`  ${countOf(of('owed'), 'file')} pending: run hookspan send`]),
     ...heldLines(of, asked),
-    ...(of('left') === 0 ? [] : [`  ${left(outcomes, isLog)}`]),
+    ...(of('left') === 0 ? [] : [`  not all of ${countOf(of('left'), 'file')} was sent; ${next}`]),
   ]
 }
 
@@ -195,11 +196,8 @@ function sum(outcomes: readonly ResendOutcome[]): string {
   const spans = outcomes.reduce((count, { tally }) => count + tally.spans, 0)
   const from = Math.min(...outcomes.map(({ tally }) => tally.from))
   const to = Math.max(...outcomes.map(({ tally }) => tally.to))
-  return `${countOf(traces.size, 'trace')}, ${countOf(spans, 'span')}, ${period(from, to)}`
-}
-
-function period(from: number, to: number): string {
-  return `from ${humanInstant(from)} to ${humanInstant(to)}`
+  const period = `from ${humanInstant(from)} to ${humanInstant(to)}`
+  return `${countOf(traces.size, 'trace')}, ${countOf(spans, 'span')}, ${period}`
 }
 
 function fileLines(outcomes: readonly ResendOutcome[]): string[] {
@@ -208,15 +206,8 @@ function fileLines(outcomes: readonly ResendOutcome[]): string[] {
   return more === 0 ? lines : [...lines, `  and ${countOf(more, 'further file')}`]
 }
 
-function running(files: number): string {
-  const what = files === 1 ? '1 file belongs to a running agent' : `${files} files belong to running agents`
-  return `${what}: run this again after it has ended`
-}
-
-function left(outcomes: readonly ResendOutcome[], isLog: boolean): string {
-  const files = countOf(outcomes.filter(({ state }) => state === 'left').length, 'file')
-  const next = isLog ? 'run this again to continue' : 'run this again to send all of them'
-  return `not all of ${files} was sent; ${next}`
+function belongTo(files: number): string {
+  return files === 1 ? '1 file belongs to a running agent' : `${files} files belong to running agents`
 }
 
 /**

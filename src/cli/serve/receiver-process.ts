@@ -18,10 +18,6 @@ export interface RunningReceiver {
   readonly health: Health
 }
 
-export function placeIn({ env, home }: Pick<CommandIo, 'env' | 'home'>): ReceiverFiles {
-  return receiverFiles(env, home)
-}
-
 /** Undefined if none answers. @throws Error in one line if the token cannot be read */
 export async function findRunning(place: ReceiverFiles): Promise<RunningReceiver | undefined> {
   const holder = ownerIn(place)
@@ -61,7 +57,7 @@ const STOP_MILLIS = 30_000
 
 /** Starts a detached receiver and waits until it answers. @param program the arguments of `node` for `hookspan serve` */
 export async function startDetached(program: readonly string[], io: CommandIo): Promise<number> {
-  const place = placeIn(io)
+  const place = receiverFiles(io.env, io.home)
   createReceiverFolders(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   ensureToken(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   const before = await findRunning(place)
@@ -112,7 +108,7 @@ function sayRunning({ peer: { address }, health }: RunningReceiver, io: CommandI
 }
 
 export async function stopRunning(io: CommandIo): Promise<number> {
-  const place = placeIn(io)
+  const place = receiverFiles(io.env, io.home)
   const [running, holder] = [await findRunning(place), holderOf(place)]
   const pid = running?.health.pid ?? holder
   if (pid === undefined) {

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { receiverFiles } from '../../receiver/receiver-files.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { makeChange, readText } from '../init/config-file.ts'
 import { type FileChange, shown } from '../init/plan.ts'
 import { folderFrom } from '../init/plugin-file.ts'
 import { lookOf } from '../terminal.ts'
-import { findRunning, placeIn } from './receiver-process.ts'
+import { findRunning } from './receiver-process.ts'
 
 export interface System {
   readonly platform: NodeJS.Platform
@@ -44,7 +45,7 @@ export async function install({ program, isDry }: InstallOptions, io: CommandIo,
   if (isDry) return reportDryRun(io)
   await makeChange(changeOf(service, before, service.content))
   // A running receiver would conflict with the service.
-  await (await findRunning(placeIn(io)))?.peer.stop()
+  await (await findRunning(receiverFiles(io.env, io.home)))?.peer.stop()
   if (!runAll(service.start, system, io)) return EXIT.failed
   io.stdout.write(`Done: ${service.title} runs the receiver now and at every login.\n`)
   const left = variablesLeft(io.env)

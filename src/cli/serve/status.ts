@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
-import type { ReceiverFiles } from '../../receiver/receiver-files.ts'
+import { type ReceiverFiles, receiverFiles } from '../../receiver/receiver-files.ts'
 import type { Health } from '../../receiver/running-receiver.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { findRunning, holderOf, placeIn, type RunningReceiver, where } from './receiver-process.ts'
+import { findRunning, holderOf, type RunningReceiver, where } from './receiver-process.ts'
 
 const REFUSED: Readonly<Record<string, string>> = {
   cutOff: 'cut off',
@@ -25,7 +25,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /** Prints whether a receiver runs and its counters. Exit code 1 if none answers. */
 export async function showStatus(io: CommandIo): Promise<number> {
-  const place = placeIn(io)
+  const place = receiverFiles(io.env, io.home)
   const running = await findRunning(place)
   const lines = running === undefined ? notRunning(place) : whatRuns(running)
   for (const line of lines) io.stdout.write(`${line}\n`)

@@ -10,8 +10,6 @@ export const GEN_AI_NEXT = {
   toolAgentName: 'gen_ai.agent.name',
 } as const
 
-export type GenAiNextNames = { readonly [Key in keyof typeof GEN_AI_NEXT]: string }
-
 /** Metric names of the same release. */
 export const GEN_AI_NEXT_METRIC = {
   nextInferenceDuration: 'gen_ai.client.inference.duration',

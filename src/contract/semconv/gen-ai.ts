@@ -35,8 +35,6 @@ export const GEN_AI = {
   systemInstructions: 'gen_ai.system_instructions',
 } as const
 
-export type GenAiNames = { readonly [Key in keyof typeof GEN_AI]: string }
-
 /** Values of `gen_ai.operation.name` that we write. */
 export const OPERATION = { chat: 'chat', executeTool: 'execute_tool', invokeAgent: 'invoke_agent' } as const
 

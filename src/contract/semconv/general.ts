@@ -13,5 +13,3 @@ export const GENERAL = {
 
 /** The version of OpenTelemetry's conventions that the scope follows. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'
-
-export type GeneralNames = { readonly [Key in keyof typeof GENERAL]: string }

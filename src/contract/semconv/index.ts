@@ -1,4 +1,5 @@
 /** Names only, one file per convention. */
+export * from './facts.ts'
 export * from './gen-ai.ts'
 export * from './gen-ai-next.ts'
 export * from './general.ts'
@@ -6,6 +7,5 @@ export * from './langfuse.ts'
 export * from './log-events.ts'
 export * from './mcp.ts'
 export * from './metrics.ts'
-export * from './names.ts'
 export * from './openinference.ts'
 export * from './own.ts'

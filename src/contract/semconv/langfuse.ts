@@ -6,5 +6,3 @@ export const LANGFUSE = {
   /** JSON with dollars. A span with a model, no usage and no cost is priced by Langfuse from its texts. */
   costDetails: 'langfuse.observation.cost_details',
 } as const
-
-export type LangfuseNames = { readonly [Key in keyof typeof LANGFUSE]: string }

@@ -27,8 +27,6 @@ export const OPENINFERENCE = {
   toolParameters: 'tool.parameters',
 } as const
 
-export type OpenInferenceNames = { readonly [Key in keyof typeof OPENINFERENCE]: string }
-
 /** Values of `openinference.span.kind` that we write. */
 export const OPENINFERENCE_KIND = {
   agent: 'AGENT',

@@ -151,5 +151,3 @@ export const OWN = {
   eventToolResultTransformed: '{ns}.tool.result_transformed',
   eventOutputTransformed: '{ns}.turn.output_transformed',
 } as const
-
-export type OwnNames = { readonly [Key in keyof typeof OWN]: string }

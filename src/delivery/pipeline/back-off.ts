@@ -33,7 +33,7 @@ export class BackOff {
   }
 
   get isActive(): boolean {
-    return this.remainingMillis() > 0
+    return performance.now() < this.#until
   }
 
   get reason(): BackOffReason | undefined {

@@ -41,5 +41,7 @@ export interface ExportResult {
 export interface SpanSink {
   /** Sends the spans of these lines in one request. Never rejects. Resolves soon after `signal` aborts. */
   export(lines: readonly SpanLine[], signal: AbortSignal): Promise<ExportResult>
+  /** Encodes a line that will be exported, while another request is in flight. */
+  prepare?(line: SpanLine): void
   close(): Promise<void>
 }

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileFailure } from '../trace-log/index.ts'
+import { makeDirectory } from '../trace-log/private-file.ts'
 import type { Transport, TransportResult } from './delivery.ts'
 
-const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600
 // Windows has no O_NONBLOCK.
 const { O_APPEND, O_CREAT, O_WRONLY, O_NONBLOCK = 0 } = constants as Partial<typeof constants> & typeof constants
@@ -47,28 +47,11 @@ export class LineFile implements Transport {
     await this.close()
     this.#handle = await open(this.path, APPEND, PRIVATE_FILE).catch(async error => {
       if (!isMissing(error)) throw error
-      await makeDirectory(dirname(this.path))
+      makeDirectory(dirname(this.path))
       return open(this.path, APPEND, PRIVATE_FILE)
     })
     return this.#handle
   }
-}
-
-/** One by one: `mkdir` with `recursive` never returns where nothing can be created, for example below `/proc`. */
-async function makeDirectory(path: string): Promise<void> {
-  try {
-    await makeOne(path)
-  } catch (error) {
-    if (!isMissing(error) || dirname(path) === path) throw error
-    await makeDirectory(dirname(path))
-    await makeOne(path)
-  }
-}
-
-async function makeOne(path: string): Promise<void> {
-  await mkdir(path, { mode: PRIVATE_DIRECTORY }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
 }
 
 function isMissing(error: unknown): boolean {

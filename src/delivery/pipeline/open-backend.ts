@@ -1,6 +1,6 @@
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
 import { writeTo } from '../terminal.ts'
-import { Cursor, type LossLog, type ReadErrorListener } from '../trace-log/index.ts'
+import { Cursor, type LossLog, type ReadErrorListener, type SpanLine } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-sink.ts'
 import type { Signal, SpanSink } from './delivery.ts'
@@ -48,7 +48,7 @@ export function openBackend(
     losses?.note(name, lost, reason)
     emitter.countLostSpans(name, lost, reason)
   })
-  const log = isKept ? cursors(name, report, () => queue) : undefined
+  const log = isKept ? cursors(name, report, () => queue, spans) : undefined
   const { tailSampling } = settings
   // HTTP requests enforce their own timeout. This bound covers sinks that do not.
   const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
@@ -85,7 +85,12 @@ function logQueue(
   return queue
 }
 
-function cursors(name: string, report: Reporter, queue: () => SpanQueue | undefined): Cursors {
+function cursors(
+  name: string,
+  report: Reporter,
+  queue: () => SpanQueue | undefined,
+  sink: SpanSink | undefined,
+): Cursors {
   const listener: ReadErrorListener = {
     damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are skipped`),
     unreadable: ({ path }, error) => {
@@ -97,7 +102,8 @@ function cursors(name: string, report: Reporter, queue: () => SpanQueue | undefi
       queue()?.countMissing(spans, isAdopted)
     },
   }
-  return { own: new Cursor(name, listener), adopted: new Cursor(name, listener) }
+  const prepare = (line: SpanLine): void => sink?.prepare?.(line)
+  return { own: new Cursor(name, listener, prepare), adopted: new Cursor(name, listener, prepare) }
 }
 
 function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): SpanSink {

@@ -32,6 +32,10 @@ export class OtlpSpanSink implements SpanSink {
     }
   }
 
+  prepare(line: SpanLine): void {
+    if (!this.#isJson) void line.protobuf
+  }
+
   close(): Promise<void> {
     return this.#transport.close()
   }
@@ -102,6 +106,9 @@ export class OtlpLogSink {
   }
 }
 
+/** `{}`, which says that nothing was rejected. */
+const EMPTY_ANSWER_BYTES = 2
+
 /** A server may accept the request and still reject a part of it. */
 function exportResult(
   delivery: TransportResult,
@@ -112,7 +119,9 @@ function exportResult(
     const { ok: _not, ...why } = delivery
     return { lost: sent, ...why }
   }
-  const lost = Math.min(delivery.answer?.byteLength ? rejectedIn(delivery.answer, readRejected) : 0, sent)
+  const { answer } = delivery
+  const isEmpty = answer === undefined || answer.byteLength <= EMPTY_ANSWER_BYTES
+  const lost = isEmpty ? 0 : Math.min(rejectedIn(answer, readRejected), sent)
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 

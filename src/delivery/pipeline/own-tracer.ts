@@ -90,6 +90,7 @@ class OwnTracer implements Tracer {
 
   /** The parent decides. A root is sampled by its trace id, like the SDK's `TraceIdRatioBasedSampler` does. */
   #isSampled(parent: SpanContext | undefined, traceId: string): boolean {
+    if (parent === undefined && this.#hashLimit > MAX_HASH) return true
     return parent ? (parent.traceFlags & SAMPLED) !== 0 : hashOf(traceId) < this.#hashLimit
   }
 }

@@ -3,7 +3,6 @@ import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelem
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BackendConfig } from '../backends/backend-config.ts'
 import {
-  type Continuation,
   keptDirectory,
   LossLog,
   type RecoveredTrace,
@@ -100,7 +99,10 @@ export function createPipeline(
   const { store, kept } = local ?? {}
   const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const shutdown = new Shutdown({ backends, emitter, meters, extensions, prometheus, waitMillis, giveUp, stores })
+  const shutdown = new Shutdown({
+    ...{ backends, meters, extensions, prometheus, waitMillis, giveUp, stores },
+    emitter: emitter.hasQueues ? emitter : undefined,
+  })
   const direct =
     store === undefined && queues.length > 0
       ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
@@ -108,11 +110,11 @@ export function createPipeline(
   const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.traceLog] : direct
   const sampler = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
   const directProcessor = sampler ?? direct[0]
+  const onlyNew = (next: SpanProcessor, known: 'isWritten' | 'isKept'): SpanProcessor =>
+    continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation[known](traceId, spanId)) : next
   const spanProcessors = [
-    ...(store ? [onlyNew(store.traceLog, continuation)] : []),
-    ...(directProcessor
-      ? [store ? onlyUnsent(directProcessor, continuation) : onlyNew(directProcessor, continuation)]
-      : []),
+    ...(store ? [onlyNew(store.traceLog, 'isWritten')] : []),
+    ...(directProcessor ? [onlyNew(directProcessor, store ? 'isKept' : 'isWritten')] : []),
     ...extensions.spanProcessors,
   ]
   // Only processors of ours accept the lighter spans.
@@ -132,7 +134,7 @@ export function createPipeline(
       return shutdown.shutdown().finally(() => local?.reportUnstored())
     },
     startLogFlush() {
-      for (const { traceLog: log } of stores) void log.forceFlush()
+      for (const { traceLog: log } of stores) log.startFlush()
     },
     renewNote: span => store?.traceLog.renewNote(span),
     flushLogSync() {
@@ -163,14 +165,6 @@ export function createPipeline(
       traceFiles: store?.paths ?? [],
     }),
   }
-}
-
-function onlyNew(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
-  return continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation.isWritten(traceId, spanId)) : next
-}
-
-function onlyUnsent(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
-  return continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation.isKept(traceId, spanId)) : next
 }
 
 /** A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it. */

@@ -43,9 +43,12 @@ export function zlib(): typeof import('node:zlib') {
   return load('node:zlib')
 }
 
+let contextKey: symbol | undefined
+
 /** The key of `@opentelemetry/core`, which is not loaded for it. */
 function suppressionKey(): symbol {
-  return api().createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING')
+  contextKey ??= api().createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING')
+  return contextKey
 }
 
 export function isTracingSuppressed(context: Context): boolean {

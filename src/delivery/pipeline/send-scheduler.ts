@@ -70,7 +70,7 @@ export class SendScheduler {
     if (position === undefined && isFull) return false
     if (position !== undefined) {
       log?.own.addSegment(position.segment)
-      const isUnreadable = position.segment.isUnreadableFor(backend)
+      const isUnreadable = position.segment.unreadableFor.has(backend)
       if (isUnreadable) tally.spooled(size)
       else if (isFull || this.#isBehind) this.fallBehind(size)
       if (isUnreadable || this.#isBehind) return true
@@ -187,7 +187,7 @@ export class SendScheduler {
     const onDone = (): void => {
       for (const { position, lines } of batches) {
         if (position === undefined) continue
-        if (lines.some(({ isDamaged }) => isDamaged)) log?.own.reportDamaged(position.segment)
+        for (const line of lines) if (line.isDamaged) log?.own.reportDamaged(position.segment)
         position.segment.acknowledge(backend, position.end, sizeOf(lines))
       }
       this.#inFlight = []
@@ -294,8 +294,13 @@ function halves<Element>(list: readonly Element[]): readonly (readonly Element[]
 
 /** Divides the lines into requests. Spans that were never in the log came one by one, and are merged into one line. */
 function groupLines(batches: readonly Batch[], maxSpans: number): LineGroup[] {
-  let lines = batches.flatMap(batch => batch.lines)
-  if (batches.every(({ position }) => position === undefined)) lines = [SpanLine.of(spansOf(lines))]
+  let lines: SpanLine[] = []
+  let isStored = false
+  for (const batch of batches) {
+    lines.push(...batch.lines)
+    isStored ||= batch.position !== undefined
+  }
+  if (!isStored) lines = [SpanLine.of(spansOf(lines))]
   const groups: SpanLine[][] = []
   let [spans, bytes] = [Number.POSITIVE_INFINITY, 0]
   for (const whole of lines) {

@@ -1,17 +1,17 @@
 import type { Store } from '../trace-log/index.ts'
-import { KeepAlive, within } from './keep-alive.ts'
 import type { LogEmitter } from './log-emitter.ts'
 import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
-import type { UserExtensions } from './user-extensions.ts'
+import { type UserExtensions, within } from './user-extensions.ts'
 
 const LAST_WORDS_MILLIS = 200
 
 export interface ShutdownOptions {
   readonly backends: readonly OpenBackend[]
-  readonly emitter: LogEmitter
+  /** Undefined if no backend gets log events. */
+  readonly emitter: LogEmitter | undefined
   readonly meters: OwnMeterProvider
   readonly extensions: UserExtensions
   readonly prometheus: PrometheusEndpoint | undefined
@@ -29,6 +29,11 @@ interface ClosingQueue {
 
 export class Shutdown {
   readonly #parts: ShutdownOptions
+  readonly #queues: readonly SpanQueue[]
+  /** True if a backend gets metrics or logs. */
+  readonly #hasReports: boolean
+  /** True if any component reads the metrics. */
+  readonly #hasReaders: boolean
   #closed: Promise<void> | undefined
   #isFlushStarted = false
   /** One listener per signal: many listeners would cause a leak warning on the host's stderr. */
@@ -36,19 +41,31 @@ export class Shutdown {
 
   constructor(parts: ShutdownOptions) {
     this.#parts = parts
+    const { backends, prometheus, extensions } = parts
+    this.#queues = backends.flatMap(({ queue }) => queue ?? [])
+    this.#hasReports = backends.some(({ metricQueue, logs }) => metricQueue !== undefined || logs !== undefined)
+    const hasMetrics = backends.some(({ reader }) => reader !== undefined)
+    this.#hasReaders = hasMetrics || prometheus !== undefined || extensions.metricReaders.length > 0
     this.#givenUp = parts.giveUp === undefined ? [] : [aborted(parts.giveUp)]
   }
 
   async flush(): Promise<void> {
     if (this.#closed) return this.#closed
-    const hold = new KeepAlive(this.#parts.waitMillis)
-    const extensions = this.#parts.extensions.flush()
+    const { emitter, extensions, meters, waitMillis } = this.#parts
+    // Keeps the process alive. Requests do not: a hanging collector must not hold the process.
+    const hold = setTimeout(() => undefined, waitMillis)
+    const extended = extensions.spanProcessors.length > 0 ? extensions.flush() : undefined
     // First: writing to the log passes the spans on to the backends.
     await this.#flushLog()
-    const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
-    await this.#beforeMetrics(delivered)
-    await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), this.#parts.emitter.flush(), extensions])
-    hold.stop()
+    const delivered = Promise.allSettled(this.#queues.map(queue => queue.forceFlush()))
+    if (this.#hasReports) await this.#beforeMetrics(delivered)
+    await Promise.allSettled([
+      delivered,
+      this.#hasReaders ? meters.forceFlush() : undefined,
+      emitter?.flush(),
+      extended,
+    ])
+    clearTimeout(hold)
   }
 
   /** Flushes without a promise. A flush waits for all backends, and a hanging one must not delay new data for the others. */
@@ -57,9 +74,9 @@ export class Shutdown {
     this.#isFlushStarted = true
     void this.#flushLog().finally(() => {
       this.#isFlushStarted = false
-      this.#queues(queue => queue.startFlush())
+      for (const queue of this.#queues) queue.startFlush()
     })
-    void this.#parts.emitter.flush()
+    void this.#parts.emitter?.flush()
   }
 
   shutdown(): Promise<void> {
@@ -72,14 +89,15 @@ export class Shutdown {
     await this.#closeLog()
     const leavingAt = performance.now()
     const recovered = Promise.all(this.#parts.stores.map(store => store.recovered()))
-    void this.#parts.emitter.flush()
-    const left = Promise.all(this.#queues(queue => this.#closeQueue(queue, queue.shutdown(recovered))))
-    await this.#beforeMetrics(left)
+    void this.#parts.emitter?.flush()
+    const left = Promise.all(this.#queues.map(queue => this.#closeQueue(queue, queue.shutdown(recovered))))
+    if (this.#hasReports) await this.#beforeMetrics(left)
     const measured = this.#parts.meters.shutdown().catch(() => undefined)
     const metricQueues = this.#parts.backends.flatMap(({ metricQueue }) => metricQueue ?? [])
     const waitMillis = this.#parts.waitMillis - (performance.now() - leavingAt)
     const read = this.#parts.extensions.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
-    const logs = this.#parts.emitter.shutdown().map(({ queue, sent }) => this.#closeQueue(queue, sent, waitMillis))
+    const logQueues = this.#parts.emitter?.shutdown() ?? []
+    const logs = logQueues.map(({ queue, sent }) => this.#closeQueue(queue, sent, waitMillis))
     await Promise.all([
       left,
       read,
@@ -93,8 +111,7 @@ export class Shutdown {
 
   /** Metrics and logs report the outcome of the spans. After half the wait they are sent without it. */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
-    if (this.#parts.backends.some(({ metricQueue, logs }) => metricQueue !== undefined || logs !== undefined))
-      await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
+    await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
   async #flushLog(): Promise<void> {
@@ -122,10 +139,6 @@ export class Shutdown {
     await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
     if (leaving.stop) await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
-  }
-
-  #queues<Result>(run: (queue: SpanQueue) => Result): Result[] {
-    return this.#parts.backends.flatMap(({ queue }) => (queue ? [run(queue)] : []))
   }
 }
 

@@ -1,6 +1,5 @@
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { SpanProcessor as SdkSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { within } from './keep-alive.ts'
 import { metricsSdk } from './sdk.ts'
 import type { Reporter } from './settings.ts'
 
@@ -142,4 +141,14 @@ export class UserExtensions {
   async shutdown(): Promise<void> {
     await Promise.all(this.spanProcessors.map(processor => processor.shutdown()))
   }
+}
+
+/** Keeps the process alive during a wait. Requests do not: a hanging collector must not hold the process. */
+export async function within(millis: number, done: Promise<unknown>): Promise<void> {
+  let hold: NodeJS.Timeout | undefined
+  const elapsed = new Promise(resolve => {
+    hold = setTimeout(resolve, millis)
+  })
+  await Promise.race([done, elapsed])
+  clearTimeout(hold)
 }

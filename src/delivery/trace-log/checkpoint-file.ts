@@ -97,14 +97,11 @@ export function writeCheckpointFile(path: string, text: string): void {
   withOwnFile(path, OPEN.change, (descriptor, { size }) => {
     const bytes = Buffer.from(text)
     const length = Math.max(bytes.length, size)
-    if (length > IN_PLACE_BYTES) replaceCheckpointFile(path, text)
-    else writeAtOnce(descriptor, Buffer.concat([bytes, BLANKS], length))
+    if (length > IN_PLACE_BYTES) return replaceCheckpointFile(path, text)
+    // Truncating the file would be a second step. Trailing blanks are harmless.
+    const padded = Buffer.concat([bytes, BLANKS], length)
+    if (writeSync(descriptor, padded, 0, length, 0) < length) throw new Error('written in part')
   })
-}
-
-/** Truncating the file would be a second step. Trailing blanks are harmless. */
-function writeAtOnce(descriptor: number, bytes: Uint8Array): void {
-  if (writeSync(descriptor, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('written in part')
 }
 
 function replaceCheckpointFile(path: string, text: string): void {

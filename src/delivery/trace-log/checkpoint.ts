@@ -100,7 +100,7 @@ export class Checkpoint {
   }
 
   advance(backend: string, offset: number): boolean {
-    this.resendOf(backend)?.advance(offset)
+    this.#resends.get(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
     if (before === undefined || !isOffset(offset) || offset <= before) return this.#ensureSaved()
     this.#delivered.set(backend, offset)
@@ -171,17 +171,16 @@ export class Checkpoint {
   }
 
   #save(): boolean {
-    this.#isSaved = this.#ownership === 'ours' && this.#write(checkpointText(this.#open, this.#delivered))
-    return this.#isSaved
-  }
-
-  #write(text: string): boolean {
+    this.#isSaved = false
+    if (this.#ownership !== 'ours') return false
+    const text = checkpointText(this.#open, this.#delivered)
     try {
       writeCheckpointFile(this.#path, text)
-      return true
+      this.#isSaved = true
     } catch (error) {
-      return codeOf(error) === 'ENOENT' && this.#recreate(text)
+      this.#isSaved = codeOf(error) === 'ENOENT' && this.#recreate(text)
     }
+    return this.#isSaved
   }
 
   /** Recreates a deleted file, unless it was taken: then a new file would be a second checkpoint of the segment. */

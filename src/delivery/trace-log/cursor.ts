@@ -1,4 +1,4 @@
-import { SegmentReader } from './segment-file.ts'
+import { type ReadSpans, SegmentReader } from './segment-file.ts'
 import type { LogSegment, StoredBatch } from './segments.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
@@ -14,13 +14,18 @@ export interface ReadErrorListener {
 export class Cursor {
   readonly #backend: string
   readonly #listener: ReadErrorListener
+  readonly #prepare: (line: SpanLine) => void
   readonly #segments: LogSegment[] = []
   readonly #failures = new Map<LogSegment, number>()
   #reader: { readonly segment: LogSegment; readonly reader: SegmentReader } | undefined
+  /** The lines after those that are being sent, which are read meanwhile. */
+  #ahead: { readonly segment: LogSegment; readonly from: number; readonly spans: Promise<ReadSpans> } | undefined
 
-  constructor(backend: string, listener: ReadErrorListener) {
+  /** @param prepare encodes a line that was read ahead */
+  constructor(backend: string, listener: ReadErrorListener, prepare: (line: SpanLine) => void = () => undefined) {
     this.#backend = backend
     this.#listener = listener
+    this.#prepare = prepare
   }
 
   addSegment(segment: LogSegment): void {
@@ -45,8 +50,10 @@ export class Cursor {
   }
 
   async close(): Promise<void> {
-    const open = this.#reader
+    const [open, ahead] = [this.#reader, this.#ahead]
     this.#reader = undefined
+    this.#ahead = undefined
+    await ahead?.spans.catch(() => undefined)
     await open?.reader.close()
   }
 
@@ -58,7 +65,7 @@ export class Cursor {
   async #read(segment: LogSegment, maxSpans: number): Promise<StoredBatch | undefined> {
     const from = segment.checkpoint.offsetOf(this.#backend) ?? segment.bytes
     try {
-      const { lines, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
+      const { lines, end, damaged } = await this.#spansAt(segment, from, maxSpans)
       if (damaged > 0) this.reportDamaged(segment)
       // Meanwhile it was pruned and counted as lost, or released because another backend could not read it.
       if (!segment.isReadableFor(this.#backend)) return undefined
@@ -67,6 +74,7 @@ export class Cursor {
       if (lines.some(({ isDamaged }) => isDamaged)) this.reportDamaged(segment)
       if (sizeOf(wanted) > 0) {
         segment.markInFlight(this.#backend)
+        if (end < segment.bytes) this.#readAhead(segment, end, maxSpans)
         return { lines: wanted, position: { segment, end } }
       }
       // No span is wanted, or the file was truncated externally.
@@ -76,6 +84,30 @@ export class Cursor {
       this.#failed(segment, error as NodeJS.ErrnoException)
     }
     return undefined
+  }
+
+  async #spansAt(segment: LogSegment, from: number, maxSpans: number): Promise<ReadSpans> {
+    const ahead = this.#ahead
+    this.#ahead = undefined
+    // Also if it is not wanted any more: a reader serves one call at a time.
+    const spans = await ahead?.spans.catch(() => undefined)
+    if (spans !== undefined && ahead?.segment === segment && ahead.from === from) return spans
+    return this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
+  }
+
+  #readAhead(segment: LogSegment, from: number, maxSpans: number): void {
+    const spans = this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
+    this.#ahead = { segment, from, spans }
+    // After a failure they are read again.
+    this.#prepareAll(spans).catch(() => undefined)
+  }
+
+  /** Encoding a line takes milliseconds, so the event loop runs in between. */
+  async #prepareAll(spans: Promise<ReadSpans>): Promise<void> {
+    for (const line of (await spans).lines) {
+      await new Promise(setImmediate)
+      this.#prepare(line)
+    }
   }
 
   #failed(segment: LogSegment, error: NodeJS.ErrnoException): void {
@@ -93,7 +125,7 @@ export class Cursor {
     this.#failures.delete(segment)
     this.#listener.unreadable(segment, error)
     if (segment.isRecovered) segment.releaseWhenIdle()
-    else segment.markUnreadable(this.#backend)
+    else segment.unreadableFor.add(this.#backend)
   }
 
   #countMissing(): void {

@@ -103,8 +103,7 @@ export function isOpen({ mode }: Stats): boolean {
 }
 
 /**
- * Creates a directory and its parents, or tightens it. The parents are created one by one: `mkdir` with `recursive` never
- * returns where nothing can be created, for example below `/proc`. For a read-only file system it reports ENOENT.
+ * Creates a directory and its parents, or tightens it.
  *
  * @throws like `makePrivate`
  */
@@ -113,7 +112,11 @@ export function makePrivateDirectory(path: string, warn?: (line: string) => void
   makePrivate(path, warn)
 }
 
-function makeDirectory(path: string): void {
+/**
+ * Creates a directory and its parents, one by one: `mkdir` with `recursive` never returns where nothing can be created, for
+ * example below `/proc`. For a read-only file system it reports ENOENT.
+ */
+export function makeDirectory(path: string): void {
   try {
     makeOne(path)
   } catch (error) {

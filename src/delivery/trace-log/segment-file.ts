@@ -217,7 +217,7 @@ export interface ReadLine {
 }
 
 export interface ReadSpans {
-  /** Valid until the next call. */
+  /** Valid until the next call but one: the next lines can be read while these are sent. */
   readonly lines: readonly SpanLine[]
   readonly end: number
   readonly damaged: number
@@ -234,6 +234,7 @@ export class SegmentReader {
   readonly #parser = new LineParser()
   #handle: FileHandle | undefined
   #buffer: Buffer = Buffer.alloc(0)
+  #otherBuffer: Buffer = Buffer.alloc(0)
 
   constructor(path: string) {
     this.#path = path
@@ -254,6 +255,7 @@ export class SegmentReader {
   async spans(from: number, until: number, maxSpans: number): Promise<ReadSpans> {
     const lines: SpanLine[] = []
     let [end, size, damaged] = [from, 0, 0]
+    ;[this.#buffer, this.#otherBuffer] = [this.#otherBuffer, this.#buffer]
     for await (const pieces of this.#pieces(from, until, REQUEST_BYTES)) {
       for (const piece of pieces) {
         const found = this.#find(piece)

@@ -200,7 +200,7 @@ export class SegmentManager {
 
 function isFull({ segment, file, fullAt, openedAt, isNoted }: CurrentSegment, now: number): boolean {
   const isOld = Math.abs(now - openedAt) > SEGMENT_AGE_MILLIS
-  return file.bytes >= fullAt || (isNoted && (isOld || segment.isUnreadableForAny))
+  return file.bytes >= fullAt || (isNoted && (isOld || segment.unreadableFor.size > 0))
 }
 
 function segmentBytes({ maxBytes }: LocalLogSettings): number {
@@ -236,7 +236,11 @@ export class LogSegment {
   isDamageReported = false
   /** Number of those spans that each backend has acknowledged or dropped. */
   readonly #acknowledged = new Map<string, number>()
-  readonly #unreadableFor = new Set<string>()
+  /**
+   * Backends that could not read it. Their cursors stay for the next process, also for later spans: sent from memory, they
+   * would arrive twice. A new segment is then started, whose spans reach all backends at once.
+   */
+  readonly unreadableFor: Set<string> = new Set()
   readonly #inFlightTo = new Set<string>()
   #isReleasing = false
   readonly #backends: readonly string[]
@@ -273,20 +277,6 @@ export class LogSegment {
     return this.spans - (this.#acknowledged.get(backend) ?? 0)
   }
 
-  /** The cursor stays for the next process, also for later spans: sent from memory, they would arrive twice. */
-  markUnreadable(backend: string): void {
-    this.#unreadableFor.add(backend)
-  }
-
-  isUnreadableFor(backend: string): boolean {
-    return this.#unreadableFor.has(backend)
-  }
-
-  /** A new segment is then started, whose spans reach all backends at once. */
-  get isUnreadableForAny(): boolean {
-    return this.#unreadableFor.size > 0
-  }
-
   cancelResends(): void {
     for (const backend of this.#backends) this.checkpoint.setResend(backend, undefined)
     this.releaseIfDone()
@@ -299,7 +289,7 @@ export class LogSegment {
   }
 
   isReadableFor(backend: string): boolean {
-    return !this.isRemoved && !this.#isReleasing && !this.#unreadableFor.has(backend)
+    return !this.isRemoved && !this.#isReleasing && !this.unreadableFor.has(backend)
   }
 
   markInFlight(backend: string): void {

@@ -33,20 +33,15 @@ export class SpanLine {
   #isDamaged = false
   readonly #parser: LineParser | undefined
 
-  private constructor(parts: {
-    readonly size: number
-    readonly spans?: readonly ReadableSpan[]
-    readonly json?: Buffer | undefined
-    readonly parser?: LineParser
-  }) {
-    this.#size = parts.size
-    this.#spans = parts.spans
-    this.#json = parts.json
-    this.#parser = parts.parser
+  private constructor(size: number, spans?: readonly ReadableSpan[], json?: Buffer, parser?: LineParser) {
+    this.#size = size
+    this.#spans = spans
+    this.#json = json
+    this.#parser = parser
   }
 
   static of(spans: readonly ReadableSpan[], json?: Buffer): SpanLine {
-    return new SpanLine({ size: spans.length, spans, json })
+    return new SpanLine(spans.length, spans, json)
   }
 
   /** Wraps a line of a file that looks like ours. It is parsed when its spans are needed. */
@@ -54,7 +49,7 @@ export class SpanLine {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
     // A crash of the machine may leave zeros in a file.
     if (!isWhole || json.includes(0) || !isUtf8(json)) return undefined
-    return new SpanLine({ size: spansIn(json), json, parser })
+    return new SpanLine(spansIn(json), undefined, json, parser)
   }
 
   /** Number of spans. An estimate until the line is parsed. */

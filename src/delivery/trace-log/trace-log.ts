@@ -64,6 +64,7 @@ export class TraceLog implements SpanProcessor {
   #draining: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  #isAwaited = false
   #hasWritten = false
   #stored = 0
   #dropped = 0
@@ -99,7 +100,13 @@ export class TraceLog implements SpanProcessor {
     this.#scheduleDrain()
   }
 
+  /** Begins to write what is recorded. */
+  startFlush(): void {
+    if (this.#hasWork) void this.#drain()
+  }
+
   forceFlush(): Promise<void> {
+    this.#isAwaited = true
     return this.#hasWork || this.#write ? this.#drain() : (this.#draining ?? Promise.resolve())
   }
 
@@ -160,6 +167,7 @@ export class TraceLog implements SpanProcessor {
     // Serialising spans takes milliseconds, which must not be spent in the hook that ended the last one.
     await new Promise(setImmediate)
     while (this.#hasWork) await this.#writeNext().catch(() => this.#dropPending())
+    this.#isAwaited = false
     this.#draining = undefined
   }
 
@@ -224,9 +232,10 @@ export class TraceLog implements SpanProcessor {
   /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
   #prepareWrite(): LogWrite | undefined {
     const { segments, batch, consumers } = this.#parts
-    // No later write, or no memory, would make up for lines in a deleted file.
-    const mustLookUp = this.#isClosed || consumers.some(consumer => consumer.isBehind === true)
-    const current = segments.current(() => this.#repeatNotes(), mustLookUp ? 0 : LOOK_UP_MILLIS)
+    // Lines in a deleted file would be lost if no consumer has them in memory.
+    const isOnlyCopy = consumers.length === 0 ? this.#isAwaited : consumers.some(({ isBehind }) => isBehind === true)
+    const maxAgeMillis = this.#isClosed || isOnlyCopy ? 0 : LOOK_UP_MILLIS
+    const current = segments.current(() => this.#repeatNotes(), maxAgeMillis)
     if (!current.ok) {
       this.#shiftUnnoted(Number.POSITIVE_INFINITY)
       this.#hasMissedNotes = true

@@ -61,7 +61,8 @@ export function guardrails(options: GuardrailsOptions): Hook<'block' | 'ask'> {
     throw invalidRule(`priority is no number from 0 to ${LAST_PRIORITY}`)
   const judges = ruleChecks(options)
   if (judges.length === 0) throw invalidRule('there is no rule: tools, paths, commands, sql, cards, patterns')
-  const readsShell = options.commands !== undefined || (options.paths !== undefined && coversShell(options.paths))
+  const { commands, paths } = options
+  const readsShell = commands !== undefined || (paths !== undefined && paths.for?.includes('shell') !== false)
   return defineHook({
     name,
     priority,
@@ -87,10 +88,6 @@ function ruleChecks({ tools, paths, commands, sql, cards, patterns }: Guardrails
   if (cards !== undefined) judges.push(cardCheck(cards))
   if (patterns !== undefined) judges.push(patternCheck(patterns))
   return judges
-}
-
-function coversShell(paths: PathRules): boolean {
-  return paths.for === undefined || paths.for.includes('shell')
 }
 
 function readShell(tool: ToolCall): ShellReading {

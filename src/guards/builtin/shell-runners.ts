@@ -82,9 +82,18 @@ export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   const runs = runner?.(args) ?? byPackageManager(name, args) ?? RUNS_NOTHING
   if (runs !== RUNS_NOTHING) return runs
   const plain = name.replace(/-?[\d.]+$/, '')
-  const code = Object.hasOwn(CODE_OPTIONS, name) ? CODE_OPTIONS[name] : undefined
-  if (code !== undefined) return { code: codeIn(args, code) }
+  const code = codeOf(CODE_OPTIONS, name, args)
+  if (code !== undefined) return { code }
   return wrapped(name, args) ?? interpreted(plain, args) ?? RUNS_NOTHING
+}
+
+function codeOf(
+  table: Readonly<Record<string, CodeOptions>>,
+  name: string,
+  args: readonly ShellWord[],
+): ShellWord[] | undefined {
+  const options = Object.hasOwn(table, name) ? table[name] : undefined
+  return options && codeIn(args, options)
 }
 
 function withOption(option: RegExp, doubt: NonNullable<ShellRuns['doubt']>): Runner {
@@ -233,7 +242,11 @@ function byGit(args: readonly ShellWord[]): ShellRuns {
   const [subcommand, ...rest] = operands
   if (subcommand === undefined) return RUNS_NOTHING
   if (subcommand.value === undefined) return doubtful('the name of a command comes from an expansion')
-  return { doubt: optionDoubt(read), code: gitCode(subcommand.value, rest), ...byGitSubcommand(subcommand.value, rest) }
+  return {
+    doubt: optionDoubt(read),
+    code: codeOf(GIT_CODE_OPTIONS, subcommand.value, rest) ?? [],
+    ...byGitSubcommand(subcommand.value, rest),
+  }
 }
 
 function setsCommand(word: ShellWord): boolean {
@@ -281,11 +294,6 @@ const GIT_CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   'ls-remote': { long: 'upload-pack exec' },
   pull: { long: 'upload-pack' },
   archive: { long: 'exec' },
-}
-
-function gitCode(subcommand: string, args: readonly ShellWord[]): ShellWord[] {
-  const options = Object.hasOwn(GIT_CODE_OPTIONS, subcommand) ? GIT_CODE_OPTIONS[subcommand] : undefined
-  return options === undefined ? [] : codeIn(args, options)
 }
 
 const SHELLS = new Set(['sh', 'bash', 'rbash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'pdksh', 'yash', 'posh'])

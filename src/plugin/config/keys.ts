@@ -168,7 +168,7 @@ const KEYS = {
   },
   span_batch_max_export_batch_size: {
     type: 'integer',
-    default: 128,
+    default: 512,
     about: 'Maximum spans in one request',
     otel: ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE'],
   },

@@ -95,15 +95,12 @@ async function postEvent(
   millis: number,
 ): Promise<HookOutput | undefined> {
   try {
-    return await sendEvent(event, runningAddress(place), versionOf(program), forwardOptions, millis)
+    const manifest = readFileSync(join(program, '../../../package.json'), 'utf8')
+    const { version } = JSON.parse(manifest) as { version: string }
+    return await sendEvent(event, runningAddress(place), version, forwardOptions, millis)
   } catch {
     return undefined
   }
-}
-
-function versionOf(program: string): string {
-  const { version } = JSON.parse(readFileSync(join(program, '../../../package.json'), 'utf8')) as { version: string }
-  return version
 }
 
 const MAX_BYTES = 64 * 1024 * 1024

@@ -42,7 +42,7 @@ import { contextFill, usageOf } from './usage.ts'
  * an agent's largest and most private data.
  */
 function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
-  const { capture, names } = options
+  const { capture, facts } = options
   if (capture.mode !== 'full') return new AttributeList()
   const body = requestBody(payload)
   const given = payload.request_messages ?? payload.messages ?? peek(body, 'messages') ?? peek(body, 'input')
@@ -55,18 +55,16 @@ function requestContent(payload: ApiStart, options: AttributeOptions): Attribute
   const whole = isArray(given) ? elementsOf(given, MESSAGES_LIMIT, 'last') : given
   const input = isArray(whole) && whole.length === 0 ? undefined : capture.content(whole, 'llm_input')
   return new AttributeList()
-    .addAll(
-      indexedMessages(names.inference.inputMessages, withSystem(leading === undefined ? apart : undefined, messages)),
-    )
-    .set(names.genAi.inputMessages, genAiMessages(messages, options))
-    .set(names.genAi.toolDefinitions, toolDefinitions(payload, options))
+    .addAll(indexedMessages(facts.indexedInput, withSystem(leading === undefined ? apart : undefined, messages)))
+    .set(facts.inputMessages, genAiMessages(messages, options))
+    .set(facts.toolDefinitions, toolDefinitions(payload, options))
     .set(
-      names.genAi.systemInstructions,
+      facts.systemInstructions,
       instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
     )
-    .set(names.inference.inputValue, input?.text ?? last?.content)
-    .set(names.inference.inputMimeType, input?.mimeType)
-    .set(names.own.contentTruncated, input?.truncated || undefined)
+    .set(facts.input, input?.text ?? last?.content)
+    .set(facts.inputType, input?.mimeType)
+    .set(facts.contentTruncated, input?.truncated || undefined)
 }
 
 /** Some providers accept the system prompt outside the messages. OpenInference can hold it only as a message. */
@@ -77,7 +75,7 @@ function withSystem(content: SafeText | undefined, messages: readonly CapturedMe
 }
 
 function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeList {
-  const { capture, names } = options
+  const { capture, facts } = options
   if (capture.mode !== 'full') return new AttributeList()
   const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')
   if (message === undefined) return new AttributeList()
@@ -85,11 +83,11 @@ function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeL
   const text = textOf(peek(message, 'content'))
   const output = capture.content(text ?? peek(message, 'tool_calls'), 'llm_output')
   return new AttributeList()
-    .addAll(indexedMessages(names.inference.outputMessages, messages))
-    .set(names.genAi.outputMessages, genAiMessages(messages, options, capture.id(payload.finish_reason) ?? 'stop'))
-    .set(names.inference.outputValue, output?.text)
-    .set(names.inference.outputMimeType, output?.mimeType)
-    .set(names.own.contentTruncated, output?.truncated || undefined)
+    .addAll(indexedMessages(facts.indexedOutput, messages))
+    .set(facts.outputMessages, genAiMessages(messages, options, capture.id(payload.finish_reason) ?? 'stop'))
+    .set(facts.output, output?.text)
+    .set(facts.outputType, output?.mimeType)
+    .set(facts.contentTruncated, output?.truncated || undefined)
 }
 
 /** Epoch seconds of the host → milliseconds. */
@@ -242,28 +240,27 @@ export function apiErrorPoints(
 type End = ApiEnd & ApiError
 
 export function requestAttributes(event: HookEvent<ApiStart>, options: AttributeOptions): AttributeList {
-  const { general, own, genAi, inference } = options.names
+  const { facts } = options
   const { payload } = event
   const { id } = options.capture
   const model = id(requestModel(payload))
   const provider = id(modelProvider(payload.provider))
   const server = serverAddress(payload.base_url)
   const attributes: AttributeList = new AttributeList()
-    .set(inference.spanKind, literal(OPENINFERENCE_KIND.llm))
-    .set(genAi.operationName, literal(OPERATION.chat))
-    .set(genAi.providerName, provider)
-    .set(inference.provider, inferenceProvider(provider))
-    .set(inference.system, inferenceSystem(provider))
-    .set(genAi.requestModel, model)
-    .set(inference.modelName, model)
-    .set(general.serverAddress, id(server.address))
-    .set(general.serverPort, server.port)
-    .set(own.apiMode, id(payload.api_mode))
-    .set(own.apiCallCount, wholeOf(payload.api_call_count))
-    .set(own.requestMessageCount, wholeOf(payload.message_count))
-    .set(own.requestToolCount, toolCount(payload))
-    .set(own.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
-    .set(own.requestCharCount, wholeOf(payload.request_char_count))
+    .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.llm))
+    .set(facts.operationName, literal(OPERATION.chat))
+    .set(facts.providerName, provider)
+    .set(facts.inferenceProvider, inferenceProvider(provider))
+    .set(facts.inferenceSystem, inferenceSystem(provider))
+    .set(facts.model, model)
+    .set(facts.serverAddress, id(server.address))
+    .set(facts.serverPort, server.port)
+    .set(facts.apiMode, id(payload.api_mode))
+    .set(facts.apiCallCount, wholeOf(payload.api_call_count))
+    .set(facts.requestMessageCount, wholeOf(payload.message_count))
+    .set(facts.requestToolCount, toolCount(payload))
+    .set(facts.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
+    .set(facts.requestCharCount, wholeOf(payload.request_char_count))
   addRequestParameters(attributes, event, options)
   return options.capture.mode === 'full' ? attributes.addAll(requestContent(payload, options)) : attributes
 }
@@ -271,19 +268,13 @@ export function requestAttributes(event: HookEvent<ApiStart>, options: Attribute
 function addUsage(attributes: AttributeList, event: HookEvent<ApiEnd>, options: AttributeOptions): void {
   const usage = usageOf(event, options)
   if (usage === undefined) return
-  const { genAi, genAiNext, inference } = options.names
-  attributes.set(genAi.usageInputTokens, usage.promptTokens)
-  attributes.set(genAi.usageOutputTokens, usage.outputTokens)
-  attributes.set(genAi.usageCacheRead, usage.cacheReadTokens || undefined)
-  attributes.set(genAi.usageCacheCreation, usage.cacheWriteTokens || undefined)
-  attributes.set(genAiNext.usageCacheWrite, usage.cacheWriteTokens || undefined)
-  attributes.set(genAi.usageReasoning, usage.reasoningTokens || undefined)
-  attributes.set(inference.tokensPrompt, usage.promptTokens)
-  attributes.set(inference.tokensCompletion, usage.outputTokens)
-  attributes.set(inference.tokensTotal, usage.totalTokens)
-  attributes.set(inference.tokensCacheRead, usage.cacheReadTokens || undefined)
-  attributes.set(inference.tokensCacheWrite, usage.cacheWriteTokens || undefined)
-  attributes.set(inference.tokensReasoning, usage.reasoningTokens || undefined)
+  const { facts } = options
+  attributes.set(facts.inputTokens, usage.promptTokens)
+  attributes.set(facts.outputTokens, usage.outputTokens)
+  attributes.set(facts.totalTokens, usage.totalTokens)
+  attributes.set(facts.cacheReadTokens, usage.cacheReadTokens || undefined)
+  attributes.set(facts.cacheWriteTokens, usage.cacheWriteTokens || undefined)
+  attributes.set(facts.reasoningTokens, usage.reasoningTokens || undefined)
 }
 
 export function responseAttributes(
@@ -291,45 +282,40 @@ export function responseAttributes(
   options: AttributeOptions,
   ended: EndedSpan<ApiStart>,
 ): AttributeList {
-  const { own, genAi, inference } = options.names
+  const { facts } = options
   const { payload } = event
   const { id } = options.capture
   const finishReason = id(payload.finish_reason)
   const context = contextFill(event, options)
   const attributes: AttributeList = new AttributeList()
-    .set(own.httpDurationMs, ended.durationMillis)
-    .set(own.llmResponseDurationMs, ended.durationMillis)
-    .set(genAi.responseId, id(payload.response_id))
-    .set(genAi.responseModel, id(payload.response_model))
-    .set(genAi.responseFinishReasons, finishReason === undefined ? undefined : [finishReason])
-    .set(own.responseFinishReason, finishReason)
-    .set(inference.finishReason, finishReason)
-    .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, ended))
-    .set(own.contextMaxTokens, context?.length)
-    .set(own.contextUsedRatio, context?.used)
-    .set(own.responseUpstreamProvider, id(peek(payload.response, 'upstream_provider')))
-    .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
-    .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
+    .set(facts.requestDurationMs, ended.durationMillis)
+    .set(facts.responseId, id(payload.response_id))
+    .set(facts.responseModel, id(payload.response_model))
+    .set(facts.responseFinishReasons, finishReason === undefined ? undefined : [finishReason])
+    .set(facts.finishReason, finishReason)
+    .set(facts.responseTimeToFirstChunk, timeToFirstChunk(payload, ended))
+    .set(facts.contextMaxTokens, context?.length)
+    .set(facts.contextUsedRatio, context?.used)
+    .set(facts.responseUpstreamProvider, id(peek(payload.response, 'upstream_provider')))
+    .set(facts.responseContentChars, wholeOf(payload.assistant_content_chars))
+    .set(facts.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
   addCost(attributes, requestCost(event, options, ended), options)
   addUsage(attributes, event, options)
   return options.capture.mode === 'full' ? attributes.addAll(responseContent(payload, options)) : attributes
 }
 
 function failed(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<ApiStart>): SpanEnd {
-  const { general, own } = options.names
+  const { facts } = options
   const { payload } = event
   const type = apiErrorType(payload, options)
-  const status = wholeOf(payload.status_code)
   return {
     attributes: new AttributeList()
-      .set(own.httpDurationMs, ended.durationMillis)
-      .set(own.llmResponseDurationMs, ended.durationMillis)
-      .set(general.httpStatusCode, status)
-      .set(own.responseStatusCode, status)
-      .set(own.retryCount, wholeOf(payload.retry_count))
-      .set(own.maxRetries, wholeOf(payload.max_retries))
-      .set(own.retryable, booleanOf(payload.retryable))
-      .set(own.errorReason, options.capture.id(payload.reason)),
+      .set(facts.requestDurationMs, ended.durationMillis)
+      .set(facts.statusCode, wholeOf(payload.status_code))
+      .set(facts.retryCount, wholeOf(payload.retry_count))
+      .set(facts.maxRetries, wholeOf(payload.max_retries))
+      .set(facts.retryable, booleanOf(payload.retryable))
+      .set(facts.errorReason, options.capture.id(payload.reason)),
     error: {
       type,
       message:
@@ -366,17 +352,17 @@ export const api: SpanDefinition<ApiStart, End> = {
   logEvent(event, options, { start }) {
     const { hook, payload } = event
     if (hook !== 'api_request_error' || payload.retryable !== true) return undefined
-    const { general, own, genAi } = options.names
+    const { facts } = options
     const { id, errorText } = options.capture
     return {
       event: 'requestRetried',
       attributes: new AttributeList()
-        .set(genAi.providerName, id(modelProvider(payload.provider ?? start?.provider)))
-        .set(genAi.requestModel, id(requestModel(start ?? payload)))
-        .set(general.errorType, apiErrorType(payload, options))
-        .set(general.httpStatusCode, wholeOf(payload.status_code))
-        .set(own.retryCount, wholeOf(payload.retry_count))
-        .set(own.errorMessage, errorText(errorFacts(payload.error).message)),
+        .set(facts.providerName, id(modelProvider(payload.provider ?? start?.provider)))
+        .set(facts.requestModel, id(requestModel(start ?? payload)))
+        .set(facts.errorType, apiErrorType(payload, options))
+        .set(facts.httpStatusCode, wholeOf(payload.status_code))
+        .set(facts.retryCount, wholeOf(payload.retry_count))
+        .set(facts.errorMessage, errorText(errorFacts(payload.error).message)),
     }
   },
 }

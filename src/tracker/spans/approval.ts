@@ -78,46 +78,46 @@ export const approval: SpanDefinition<Question, Answer> = {
     return options.spanNames === 'semconv' ? phrase`${word} ${pattern}` : phrase`${word}.${pattern}`
   },
   start({ payload }, options) {
-    const { own, genAi, inference } = options.names
+    const { facts } = options
     const { id, snippet } = options.capture
     const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT)
       .map(id)
       .filter(key => key !== undefined)
     return new AttributeList()
-      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
-      .set(own.approvalPatternKey, id(patternOf(payload)))
-      .set(own.approvalPatternKeys, patterns.length === 0 ? undefined : patterns)
-      .set(own.approvalSurface, id(payload.surface ?? payload.platform))
-      .set(own.approvalCommand, snippet(payload.command))
-      .set(own.approvalDescription, snippet(payload.description ?? payload.prompt))
-      .set(genAi.toolCallId, id(payload.tool_call_id))
+      .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.chain))
+      .set(facts.approvalPatternKey, id(patternOf(payload)))
+      .set(facts.approvalPatternKeys, patterns.length === 0 ? undefined : patterns)
+      .set(facts.approvalSurface, id(payload.surface ?? payload.platform))
+      .set(facts.approvalCommand, snippet(payload.command))
+      .set(facts.approvalDescription, snippet(payload.description ?? payload.prompt))
+      .set(facts.callId, id(payload.tool_call_id))
   },
   end(event, options, ended) {
-    const { own } = options.names
+    const { facts } = options
     const choice = choiceOf(event.payload)
     const isOpen = choice === ESCALATED || isQuestion(event.payload)
     return {
       attributes: new AttributeList()
-        .set(own.approvalChoice, options.capture.id(choice))
-        .set(own.approvalGranted, isOpen ? undefined : GRANTING_CHOICES.has(choice ?? ''))
-        .set(own.approvalTimedOut, choice === 'timeout')
-        .set(own.approvalDecidedBy, options.capture.id(event.payload.decided_by))
-        .set(own.approvalDurationMs, Math.max(0, event.at - ended.startAt)),
+        .set(facts.approvalChoice, options.capture.id(choice))
+        .set(facts.approvalGranted, isOpen ? undefined : GRANTING_CHOICES.has(choice ?? ''))
+        .set(facts.approvalTimedOut, choice === 'timeout')
+        .set(facts.approvalDecidedBy, options.capture.id(event.payload.decided_by))
+        .set(facts.approvalDurationMs, Math.max(0, event.at - ended.startAt)),
     }
   },
   logEvent({ payload }, options, { start }) {
     const choice = choiceOf(payload)
     const isOpen = choice === ESCALATED || choice === undefined || isQuestion(payload) || isQuestion(start ?? {})
     if (isOpen || GRANTING_CHOICES.has(choice)) return undefined
-    const { own, genAi } = options.names
+    const { facts } = options
     const { id } = options.capture
     return {
       event: choice === 'timeout' ? 'approvalTimedOut' : 'approvalDenied',
       attributes: new AttributeList()
-        .set(own.approvalPatternKey, id(patternOf(payload) ?? patternOf(start ?? {})))
-        .set(own.approvalChoice, id(choice))
-        .set(own.approvalDecidedBy, id(payload.decided_by))
-        .set(genAi.toolCallId, id(payload.tool_call_id)),
+        .set(facts.approvalPatternKey, id(patternOf(payload) ?? patternOf(start ?? {})))
+        .set(facts.approvalChoice, id(choice))
+        .set(facts.approvalDecidedBy, id(payload.decided_by))
+        .set(facts.callId, id(payload.tool_call_id)),
     }
   },
   measure({ payload }, options, ended) {

@@ -1,6 +1,6 @@
 import type { Attributes, Span } from '@opentelemetry/api'
 import type { SafeText } from '../../content/capture.ts'
-import { DISCARDED } from '../../contract/semconv/index.ts'
+import type { SpanFact } from '../../contract/semconv/index.ts'
 
 /** A span of our own pipeline, which accepts all attributes at once. */
 interface ListSpan extends Span {
@@ -10,8 +10,8 @@ interface ListSpan extends Span {
 export type SpanAttributeValue = SafeText | number | boolean | readonly SafeText[]
 
 /**
- * The attributes of a span, in order. Drops absent values and names of a disabled convention, so that definitions need
- * no conditionals. Also drops numbers that are not finite, and those that JSON would write as unsafe integers: a
+ * The attributes of a span, in order. Drops absent values, and a fact without an enabled convention has no name, so that
+ * definitions need no conditionals. Also drops numbers that are not finite, and those that JSON would write as unsafe integers: a
  * collector rejects the whole request for one of them.
  *
  * Two arrays and not an object. An object with computed keys costs V8 more than ten times as much to build, and again
@@ -25,8 +25,14 @@ export class AttributeList {
     return this.names.length
   }
 
-  set(name: string, value: SpanAttributeValue | undefined): this {
-    if (value === undefined || name === DISCARDED) return this
+  set(fact: SpanFact, value: SpanAttributeValue | undefined): this {
+    if (value !== undefined) for (let at = 0; at < fact.length; at++) this.setNamed(fact[at] as string, value)
+    return this
+  }
+
+  /** Sets an attribute that is no fact of hookspan's, such as a custom one. */
+  setNamed(name: string, value: SpanAttributeValue | undefined): this {
+    if (value === undefined || name === '') return this
     if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return this
     this.names.push(name)
     this.values.push(value)
@@ -35,7 +41,7 @@ export class AttributeList {
 
   put(name: string, value: SpanAttributeValue | undefined): this {
     const at = this.names.indexOf(name)
-    if (at < 0 || value === undefined) return this.set(name, value)
+    if (at < 0 || value === undefined) return this.setNamed(name, value)
     this.values[at] = value
     return this
   }
@@ -59,7 +65,7 @@ export class AttributeList {
 
   addAll(others: AttributeList | undefined): this {
     if (others === undefined) return this
-    for (let at = 0; at < others.names.length; at++) this.set(others.names[at] as string, others.values[at])
+    for (let at = 0; at < others.names.length; at++) this.setNamed(others.names[at] as string, others.values[at])
     return this
   }
 

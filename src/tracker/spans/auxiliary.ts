@@ -24,7 +24,7 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
     return model === undefined ? literal('chat') : phrase`chat ${model}`
   },
   start(event, options) {
-    return requestAttributes(event, options).set(options.names.own.auxTask, options.capture.id(event.payload.aux_task))
+    return requestAttributes(event, options).set(options.facts.auxTask, options.capture.id(event.payload.aux_task))
   },
   end(event, options, ended) {
     const { payload } = event

@@ -123,17 +123,17 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
     return options.spanNames === 'semconv' ? phrase`hook ${name}` : phrase`hook.${name}`
   },
   start({ payload }, options) {
-    const { own, genAi, inference } = options.names
+    const { facts } = options
     const kind = payload.hook_judges === true ? OPENINFERENCE_KIND.guardrail : OPENINFERENCE_KIND.chain
     return new AttributeList()
-      .set(inference.spanKind, literal(kind))
-      .set(own.hookName, controlHookName(payload, options))
-      .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase, options))
-      .set(own.hookPriority, wholeOf(payload.hook_priority))
-      .set(genAi.toolCallId, options.capture.id(payload.tool_call_id))
+      .set(facts.inferenceKind, literal(kind))
+      .set(facts.hookName, controlHookName(payload, options))
+      .set(facts.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase, options))
+      .set(facts.hookPriority, wholeOf(payload.hook_priority))
+      .set(facts.callId, options.capture.id(payload.tool_call_id))
   },
   end(event, options) {
-    const { own } = options.names
+    const { facts } = options
     const { id, snippet } = options.capture
     const { payload } = event
     const fields = elementsOf(payload.rewritten_fields, FIELDS_LIMIT)
@@ -142,29 +142,29 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
     const error = errorOf(event, options)
     return {
       attributes: new AttributeList()
-        .set(own.hookVerdict, wordOf(CONTROL_VERDICTS, payload.verdict, options))
-        .set(own.hookAction, wordOf(CONTROL_ACTIONS, payload.action, options))
-        .set(own.hookReason, snippet(payload.reason))
-        .set(own.hookDetail, snippet(payload.detail))
-        .set(own.hookRewrittenFields, fields.length === 0 ? undefined : fields)
-        .set(own.hookFailure, wordOf(CONTROL_FAILURES, payload.failure, options))
-        .set(own.hookDurationMs, millisOf(payload))
-        .set(own.errorMessage, error?.message),
+        .set(facts.hookVerdict, wordOf(CONTROL_VERDICTS, payload.verdict, options))
+        .set(facts.hookAction, wordOf(CONTROL_ACTIONS, payload.action, options))
+        .set(facts.hookReason, snippet(payload.reason))
+        .set(facts.hookDetail, snippet(payload.detail))
+        .set(facts.hookRewrittenFields, fields.length === 0 ? undefined : fields)
+        .set(facts.hookFailure, wordOf(CONTROL_FAILURES, payload.failure, options))
+        .set(facts.hookDurationMs, millisOf(payload))
+        .set(facts.errorMessage, error?.message),
       error,
     }
   },
   measure: points,
   logEvent({ payload }, options, { start }) {
     if (payload.action !== 'blocked') return undefined
-    const { own, genAi } = options.names
+    const { facts } = options
     const { id, snippet } = options.capture
     return {
       event: 'hookBlocked',
       attributes: new AttributeList()
-        .set(own.hookName, controlHookName(payload.hook_name === undefined ? (start ?? payload) : payload, options))
-        .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options))
-        .set(own.hookReason, snippet(payload.reason))
-        .set(genAi.toolCallId, id(payload.tool_call_id ?? start?.tool_call_id)),
+        .set(facts.hookName, controlHookName(payload.hook_name === undefined ? (start ?? payload) : payload, options))
+        .set(facts.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options))
+        .set(facts.hookReason, snippet(payload.reason))
+        .set(facts.callId, id(payload.tool_call_id ?? start?.tool_call_id)),
     }
   },
 }

@@ -65,12 +65,10 @@ export function requestCost(
   return cost
 }
 
-export function addCost(attributes: AttributeList, cost: Cost | undefined, { names, capture }: AttributeOptions): void {
+export function addCost(attributes: AttributeList, cost: Cost | undefined, { facts, capture }: AttributeOptions): void {
   if (cost === undefined) return
-  const dollars = roundedDollars(cost.dollars)
-  attributes.set(names.inference.costTotal, dollars)
-  attributes.set(names.own.costTotal, dollars)
-  attributes.set(names.own.costSource, literal(cost.source))
-  attributes.set(names.own.costModel, capture.id(cost.pricedAs))
-  attributes.set(names.own.costPrices, capture.id(cost.prices))
+  attributes.set(facts.cost, roundedDollars(cost.dollars))
+  attributes.set(facts.costSource, literal(cost.source))
+  attributes.set(facts.costModel, capture.id(cost.pricedAs))
+  attributes.set(facts.costPrices, capture.id(cost.prices))
 }

@@ -27,7 +27,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
     return options.spanNames === 'semconv' ? phrase`turn ${named}` : phrase`llm.${named}`
   },
   start({ payload }, options) {
-    const { own, genAi, inference, langfuse } = options.names
+    const { facts } = options
     const { capture } = options
     const model = capture.id(payload.model)
     const provider = capture.id(modelProvider((payload as { provider?: unknown }).provider))
@@ -36,34 +36,32 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
     const input = history ?? message
     return (
       new AttributeList()
-        .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
-        .set(inference.modelName, model)
-        .set(genAi.requestModel, model)
-        .set(inference.provider, inferenceProvider(provider))
-        .set(genAi.providerName, provider)
-        .set(inference.inputValue, input?.text)
-        .set(inference.inputMimeType, input?.mimeType)
-        .set(genAi.inputMessages, oneMessage('user', message, options))
+        .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.chain))
+        .set(facts.model, model)
+        .set(facts.inferenceProvider, inferenceProvider(provider))
+        .set(facts.providerName, provider)
+        .set(facts.input, input?.text)
+        .set(facts.inputType, input?.mimeType)
+        .set(facts.inputMessages, oneMessage('user', message, options))
         .set(
-          own.conversationMessageCount,
+          facts.conversationMessageCount,
           history === undefined ? undefined : messageCount(payload.conversation_history),
         )
         // The cost is on the requests.
-        .set(langfuse.costDetails, literal('{"total":0}'))
-        .set(own.contentTruncated, input?.truncated || undefined)
+        .set(facts.costDetails, literal('{"total":0}'))
+        .set(facts.contentTruncated, input?.truncated || undefined)
     )
   },
   end({ payload }, options) {
-    const { own, genAi, inference } = options.names
+    const { facts } = options
     const output = options.capture.content(payload.assistant_response, 'llm_output')
     return {
       attributes: new AttributeList()
-        .set(inference.outputValue, output?.text)
-        .set(inference.outputMimeType, output?.mimeType)
-        .set(genAi.outputMessages, oneMessage('assistant', output, options))
-        .set(own.contentCompletion, output?.text)
-        .set(genAi.responseModel, options.capture.id(payload.model))
-        .set(own.contentTruncated, output?.truncated || undefined),
+        .set(facts.answer, output?.text)
+        .set(facts.outputType, output?.mimeType)
+        .set(facts.outputMessages, oneMessage('assistant', output, options))
+        .set(facts.responseModel, options.capture.id(payload.model))
+        .set(facts.contentTruncated, output?.truncated || undefined),
     }
   },
   measure: () => [],

@@ -1,6 +1,6 @@
 import { type CapturedContent, type ContentCategory, literal, type SafeText, safeJson } from '../../content/capture.ts'
 import { elementsOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import { MESSAGE } from '../../contract/semconv/index.ts'
+import { MESSAGE, nameOf, type SpanFact } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions } from './span-definition.ts'
 
@@ -83,20 +83,21 @@ export function captureMessages(
 }
 
 /** `llm.input_messages.0.message.role`, …: the indexed form that OpenInference reads. */
-export function indexedMessages(prefix: string, messages: readonly CapturedMessage[]): AttributeList {
+export function indexedMessages(fact: SpanFact, messages: readonly CapturedMessage[]): AttributeList {
   const attributes = new AttributeList()
+  const prefix = nameOf(fact)
   if (prefix === '') return attributes
   messages.forEach((message, index) => {
     const at = `${prefix}.${index}.`
-    attributes.set(`${at}${MESSAGE.role}`, message.role)
-    attributes.set(`${at}${MESSAGE.content}`, message.content)
-    attributes.set(`${at}${MESSAGE.name}`, message.name)
-    attributes.set(`${at}${MESSAGE.toolCallId}`, message.toolCallId)
+    attributes.setNamed(`${at}${MESSAGE.role}`, message.role)
+    attributes.setNamed(`${at}${MESSAGE.content}`, message.content)
+    attributes.setNamed(`${at}${MESSAGE.name}`, message.name)
+    attributes.setNamed(`${at}${MESSAGE.toolCallId}`, message.toolCallId)
     message.toolCalls.forEach((call, order) => {
       const below = `${at}${MESSAGE.toolCalls}.${order}.`
-      attributes.set(`${below}${MESSAGE.toolCallIdOfCall}`, call.id)
-      attributes.set(`${below}${MESSAGE.toolCallName}`, call.name)
-      attributes.set(`${below}${MESSAGE.toolCallArguments}`, call.arguments)
+      attributes.setNamed(`${below}${MESSAGE.toolCallIdOfCall}`, call.id)
+      attributes.setNamed(`${below}${MESSAGE.toolCallName}`, call.name)
+      attributes.setNamed(`${below}${MESSAGE.toolCallArguments}`, call.arguments)
     })
   })
   return attributes

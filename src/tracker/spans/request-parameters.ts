@@ -80,22 +80,21 @@ export function addRequestParameters(
 ): void {
   const body = requestBody(payload)
   const parameters = readParameters(payload, body, options)
-  const { own, genAi, genAiNext, inference } = options.names
-  attributes.set(genAi.requestMaxTokens, parameters.max_tokens)
-  attributes.set(genAi.requestTemperature, parameters.temperature)
-  attributes.set(genAi.requestTopP, parameters.top_p)
-  attributes.set(genAi.requestTopK, parameters.top_k)
-  attributes.set(genAi.requestFrequencyPenalty, parameters.frequency_penalty)
-  attributes.set(genAi.requestPresencePenalty, parameters.presence_penalty)
-  attributes.set(genAi.requestStopSequences, parameters.stop)
-  attributes.set(genAi.requestChoiceCount, parameters.n)
-  attributes.set(genAi.requestStream, parameters.stream)
-  attributes.set(genAi.requestSeed, parameters.seed)
-  attributes.set(own.requestReasoningEffort, parameters.reasoning_effort)
-  attributes.set(genAiNext.requestReasoningLevel, parameters.reasoning_effort)
-  attributes.set(genAiNext.requestPreviousResponseId, options.capture.id(previousResponse(body)))
+  const { facts } = options
+  attributes.set(facts.requestMaxTokens, parameters.max_tokens)
+  attributes.set(facts.requestTemperature, parameters.temperature)
+  attributes.set(facts.requestTopP, parameters.top_p)
+  attributes.set(facts.requestTopK, parameters.top_k)
+  attributes.set(facts.requestFrequencyPenalty, parameters.frequency_penalty)
+  attributes.set(facts.requestPresencePenalty, parameters.presence_penalty)
+  attributes.set(facts.requestStopSequences, parameters.stop)
+  attributes.set(facts.requestChoiceCount, parameters.n)
+  attributes.set(facts.requestStream, parameters.stream)
+  attributes.set(facts.requestSeed, parameters.seed)
+  attributes.set(facts.reasoningEffort, parameters.reasoning_effort)
+  attributes.set(facts.requestPreviousResponseId, options.capture.id(previousResponse(body)))
   const json = safeJson(parameters)
-  if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
+  if (json !== NO_PARAMETERS) attributes.set(facts.invocationParameters, json)
 }
 
 /** Limit of listed tools; the count includes all of them. A model is not usefully offered more. */

@@ -73,11 +73,11 @@ function samplingPoints(
 
 export function iterationAttributes(
   { iteration, confidence }: IterationStart,
-  { names: { own } }: AttributeOptions,
+  { facts }: AttributeOptions,
 ): Attributes {
   return new AttributeList()
-    .set(own.iterationNumber, wholeOf(iteration))
-    .set(own.iterationConfidence, numberOf(confidence))
+    .set(facts.iterationNumber, wholeOf(iteration))
+    .set(facts.iterationConfidence, numberOf(confidence))
     .toAttributes()
 }
 
@@ -86,11 +86,11 @@ export function turnEventAttributes(
   { payload, correlation }: HookEvent<TurnEvent>,
   options: AttributeOptions,
 ): Attributes {
-  const { own } = options.names
+  const { facts } = options
   const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
   return new AttributeList()
-    .set(own.eventName, options.capture.id(payload.name))
-    .set(own.correlation, isGuess ? literal(correlation) : undefined)
+    .set(facts.eventName, options.capture.id(payload.name))
+    .set(facts.correlation, isGuess ? literal(correlation) : undefined)
     .toAttributes()
 }
 
@@ -131,17 +131,16 @@ function limitOf({ turn_exit_reason }: RootSpanEnd): SafeText | undefined {
 }
 
 export function sessionStartAttributes(payload: SessionStart, options: AttributeOptions): AttributeList {
-  const { own, genAi, inference } = options.names
+  const { facts } = options
   const { id } = options.capture
   const model = id(payload.model)
   return new AttributeList()
-    .set(own.sessionKind, id(sessionKind(payload)))
-    .set(own.platform, id(payload.platform))
-    .set(own.profile, id(payload.profile))
-    .set(own.cronJobId, id(payload.job_id) ?? id(payload.cron_job_id))
-    .set(genAi.agentName, id(payload.agent_name))
-    .set(genAi.requestModel, model)
-    .set(inference.modelName, model)
+    .set(facts.sessionKind, id(sessionKind(payload)))
+    .set(facts.platform, id(payload.platform))
+    .set(facts.profile, id(payload.profile))
+    .set(facts.cronJobId, id(payload.job_id) ?? id(payload.cron_job_id))
+    .set(facts.agentName, id(payload.agent_name))
+    .set(facts.model, model)
 }
 
 function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record<string, string>>): MetricPoint[] {
@@ -152,12 +151,12 @@ function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record
 }
 
 export function promptAttributes(input: CapturedContent | undefined, options: AttributeOptions): AttributeList {
-  const { own, genAi, inference } = options.names
+  const { facts } = options
   return new AttributeList()
-    .set(inference.inputValue, input?.text)
-    .set(inference.inputMimeType, input?.mimeType)
-    .set(genAi.inputMessages, oneMessage('user', input, options))
-    .set(own.contentTruncated, input?.truncated || undefined)
+    .set(facts.input, input?.text)
+    .set(facts.inputType, input?.mimeType)
+    .set(facts.inputMessages, oneMessage('user', input, options))
+    .set(facts.contentTruncated, input?.truncated || undefined)
 }
 
 export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
@@ -173,49 +172,48 @@ export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
   },
   start({ payload }, options) {
     return new AttributeList()
-      .set(options.names.inference.spanKind, literal(OPENINFERENCE_KIND.agent))
-      .set(options.names.inference.projectName, options.projectName)
-      .set(options.names.genAi.operationName, literal(OPERATION.invokeAgent))
+      .set(options.facts.inferenceKind, literal(OPENINFERENCE_KIND.agent))
+      .set(options.facts.projectName, options.projectName)
+      .set(options.facts.operationName, literal(OPERATION.invokeAgent))
       .addAll(sessionStartAttributes(payload, options))
   },
   end({ payload }, options) {
-    const { own, genAi, inference } = options.names
+    const { facts } = options
     const { id } = options.capture
     const { totals } = payload
     const model = id(payload.model)
     const error = errorOf(payload, options)
     const attributes: AttributeList = new AttributeList()
-      .set(genAi.requestModel, model)
-      .set(inference.modelName, model)
-      .set(genAi.providerName, totals.modelProvider)
-      .set(inference.provider, inferenceProvider(totals.modelProvider))
-      .set(genAi.responseModel, totals.responseModel)
-      .set(own.sessionCompleted, booleanOf(payload.completed))
-      .set(own.sessionInterrupted, booleanOf(payload.interrupted))
-      .set(own.sessionFailed, booleanOf(payload.failed))
-      .set(own.turnExitReason, id(payload.turn_exit_reason))
-      .set(inference.outputValue, totals.output?.text)
-      .set(inference.outputMimeType, totals.output?.mimeType)
-      .set(genAi.outputMessages, oneMessage('assistant', totals.output, options))
-      .set(own.contentTruncated, totals.output?.truncated || undefined)
-      .set(own.turnDurationMs, payload.durationMillis || undefined)
-      .set(own.turnFinalStatus, literal(payload.finalStatus))
+      .set(facts.model, model)
+      .set(facts.providerName, totals.modelProvider)
+      .set(facts.inferenceProvider, inferenceProvider(totals.modelProvider))
+      .set(facts.responseModel, totals.responseModel)
+      .set(facts.sessionCompleted, booleanOf(payload.completed))
+      .set(facts.sessionInterrupted, booleanOf(payload.interrupted))
+      .set(facts.sessionFailed, booleanOf(payload.failed))
+      .set(facts.turnExitReason, id(payload.turn_exit_reason))
+      .set(facts.output, totals.output?.text)
+      .set(facts.outputType, totals.output?.mimeType)
+      .set(facts.outputMessages, oneMessage('assistant', totals.output, options))
+      .set(facts.contentTruncated, totals.output?.truncated || undefined)
+      .set(facts.turnDurationMs, payload.durationMillis || undefined)
+      .set(facts.turnFinalStatus, literal(payload.finalStatus))
     addSummary(attributes, totals, options)
-    attributes.set(own.samplingReason, samplingReasonOf(payload, error, options))
+    attributes.set(facts.samplingReason, samplingReasonOf(payload, error, options))
     return { attributes, error }
   },
   logEvent({ payload }, options) {
     const error = errorOf(payload, options)
     if (error === undefined) return undefined
-    const { general, own, genAi } = options.names
+    const { facts } = options
     return {
       event: 'turnFailed',
       attributes: new AttributeList()
-        .set(genAi.agentName, payload.agentName)
-        .set(own.turnFinalStatus, literal(payload.finalStatus))
-        .set(own.turnDurationMs, payload.durationMillis || undefined)
-        .set(general.errorType, error.type)
-        .set(own.errorMessage, error.message),
+        .set(facts.agentName, payload.agentName)
+        .set(facts.turnFinalStatus, literal(payload.finalStatus))
+        .set(facts.turnDurationMs, payload.durationMillis || undefined)
+        .set(facts.errorType, error.type)
+        .set(facts.errorMessage, error.message),
     }
   },
   measure({ payload }, options, { start, durationMillis }) {

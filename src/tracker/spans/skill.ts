@@ -62,13 +62,12 @@ export function skillOfEnded(start: KeptTool | undefined, end: ToolStart): Skill
   return start === undefined ? skillOf(end) : start.skill
 }
 
-export function skillLifecycle(payload: SkillLifecycle, { names, capture }: AttributeOptions): Attributes {
-  const { own } = names
+export function skillLifecycle(payload: SkillLifecycle, { facts, capture }: AttributeOptions): Attributes {
   return new AttributeList()
-    .set(own.skillName, capture.id(payload.skill_name))
-    .set(own.skillAction, capture.id(payload.action))
-    .set(own.skillProvenance, capture.id(payload.provenance))
-    .set(own.skillUseCount, wholeOf(payload.use_count))
+    .set(facts.skillName, capture.id(payload.skill_name))
+    .set(facts.skillAction, capture.id(payload.action))
+    .set(facts.skillProvenance, capture.id(payload.provenance))
+    .set(facts.skillUseCount, wholeOf(payload.use_count))
     .toAttributes()
 }
 
@@ -87,15 +86,15 @@ export const skill: SpanDefinition<SkillEvidence, SkillWindowEnd> = {
     return options.spanNames === 'semconv' ? phrase`skill ${name}` : phrase`skill.${name}`
   },
   start({ payload }, options) {
-    const { own, inference } = options.names
+    const { facts } = options
     return new AttributeList()
-      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
-      .set(own.skillName, options.capture.id(payload.name))
-      .set(own.skillSource, literal(payload.source))
-      .set(own.skillPath, options.capture.snippet(payload.path))
+      .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.chain))
+      .set(facts.skillName, options.capture.id(payload.name))
+      .set(facts.skillSource, literal(payload.source))
+      .set(facts.skillPath, options.capture.snippet(payload.path))
   },
   end({ payload }, options) {
-    return { attributes: new AttributeList().set(options.names.own.skillResultStatus, literal(payload.finalStatus)) }
+    return { attributes: new AttributeList().set(options.facts.skillResultStatus, literal(payload.finalStatus)) }
   },
   measure: () => [],
 }

@@ -1,7 +1,7 @@
 import type { SpanKind } from '@opentelemetry/api'
 import type { Capture, SafeText } from '../../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../../contract/index.ts'
-import type { LogEventKey, MetricKey, Names, NextMetricKey } from '../../contract/semconv/index.ts'
+import type { FactNames, LogEventKey, MetricKey, NextMetricKey } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 
 /** Values derived from a record that several definitions use. Each is computed once and dropped with the record. */
@@ -55,7 +55,10 @@ export interface SpanLogEvent {
 }
 
 export interface AttributeOptions {
-  readonly names: Names
+  /** The attribute names of each fact that a span may state. */
+  readonly facts: FactNames
+  /** Returns true for a name that hookspan writes or might write. Custom attributes must not use it. */
+  readonly isOurs: (name: string) => boolean
   readonly capture: Capture
   readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'

@@ -28,38 +28,38 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
     return options.spanNames === 'semconv' ? phrase`invoke_agent ${role}` : phrase`subagent.${role}`
   },
   start({ payload }, options) {
-    const { own, genAi, inference } = options.names
+    const { facts } = options
     const { id, content, snippet } = options.capture
     const role = id(payload.child_role)
     const goal = content(payload.child_goal, 'llm_input')
     return new AttributeList()
-      .set(inference.spanKind, literal(OPENINFERENCE_KIND.agent))
-      .set(genAi.operationName, literal(OPERATION.invokeAgent))
-      .set(genAi.agentName, role)
-      .set(own.subagentRole, role)
-      .set(own.subagentChildSessionId, id(payload.child_session_id))
-      .set(own.subagentParentSessionId, id(payload.parent_session_id))
-      .set(own.subagentParentTurnId, id(payload.parent_turn_id))
-      .set(own.subagentChildId, id(payload.child_subagent_id))
-      .set(own.subagentParentId, id(payload.parent_subagent_id))
-      .set(own.subagentGoal, snippet(payload.child_goal))
-      .set(inference.inputValue, goal?.text)
-      .set(inference.inputMimeType, goal?.mimeType)
-      .set(own.contentTruncated, goal?.truncated || undefined)
+      .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.agent))
+      .set(facts.operationName, literal(OPERATION.invokeAgent))
+      .set(facts.agentName, role)
+      .set(facts.subagentRole, role)
+      .set(facts.subagentChildSessionId, id(payload.child_session_id))
+      .set(facts.subagentParentSessionId, id(payload.parent_session_id))
+      .set(facts.subagentParentTurnId, id(payload.parent_turn_id))
+      .set(facts.subagentChildId, id(payload.child_subagent_id))
+      .set(facts.subagentParentId, id(payload.parent_subagent_id))
+      .set(facts.subagentGoal, snippet(payload.child_goal))
+      .set(facts.input, goal?.text)
+      .set(facts.inputType, goal?.mimeType)
+      .set(facts.contentTruncated, goal?.truncated || undefined)
   },
   end({ payload }, options) {
-    const { own, inference } = options.names
+    const { facts } = options
     const { id, content, snippet, errorText } = options.capture
     const status = id(statusOf(payload))
     const summary = content(payload.child_summary, 'llm_output')
     return {
       attributes: new AttributeList()
-        .set(own.subagentStatus, status)
-        .set(own.subagentDurationMs, numberOf(payload.duration_ms))
-        .set(own.subagentSummary, snippet(payload.child_summary))
-        .set(inference.outputValue, summary?.text)
-        .set(inference.outputMimeType, summary?.mimeType)
-        .set(own.contentTruncated, summary?.truncated || undefined),
+        .set(facts.subagentStatus, status)
+        .set(facts.subagentDurationMs, numberOf(payload.duration_ms))
+        .set(facts.subagentSummary, snippet(payload.child_summary))
+        .set(facts.output, summary?.text)
+        .set(facts.outputType, summary?.mimeType)
+        .set(facts.contentTruncated, summary?.truncated || undefined),
       error:
         isFailedStop(payload) && status !== undefined
           ? { type: status, message: errorText(payload.child_summary) ?? status }

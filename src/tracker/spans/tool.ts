@@ -49,19 +49,15 @@ export function toolName(payload: ToolStart, options: AttributeOptions): SafeTex
   return options.capture.id(payload.tool_name) ?? literal(UNNAMED)
 }
 
-export function argumentAttributes(
-  args: unknown,
-  { capture, names: { own, genAi, inference } }: AttributeOptions,
-): AttributeList {
+export function argumentAttributes(args: unknown, { capture, facts }: AttributeOptions): AttributeList {
   const input = capture.content(args, 'tool_input')
   return new AttributeList()
-    .set(inference.inputValue, input?.text)
-    .set(inference.inputMimeType, input?.mimeType)
-    .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
-    .set(genAi.toolCallArguments, input?.text)
-    .set(own.toolTarget, capture.snippet(firstText(args, TARGET_KEYS)))
-    .set(own.toolCommand, capture.snippet(firstText(args, COMMAND_KEYS)))
-    .set(own.contentTruncated, input?.truncated || undefined)
+    .set(facts.toolInput, input?.text)
+    .set(facts.inputType, input?.mimeType)
+    .set(facts.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
+    .set(facts.toolTarget, capture.snippet(firstText(args, TARGET_KEYS)))
+    .set(facts.toolCommand, capture.snippet(firstText(args, COMMAND_KEYS)))
+    .set(facts.contentTruncated, input?.truncated || undefined)
 }
 
 function isMcp(name: string): boolean {
@@ -119,15 +115,15 @@ function failure(
 ): SpanLogEvent | undefined {
   const error = errorOf(event, options)
   if (error === undefined) return undefined
-  const { general, own, genAi } = options.names
+  const { facts } = options
   const { payload } = event
   return {
     event: 'toolFailed',
     attributes: new AttributeList()
-      .set(genAi.toolName, toolName(payload.tool_name === undefined ? (start ?? payload) : payload, options))
-      .set(genAi.toolCallId, options.capture.id(payload.tool_call_id))
-      .set(general.errorType, error.type)
-      .set(own.errorMessage, error.message),
+      .set(facts.calledTool, toolName(payload.tool_name === undefined ? (start ?? payload) : payload, options))
+      .set(facts.callId, options.capture.id(payload.tool_call_id))
+      .set(facts.errorType, error.type)
+      .set(facts.errorMessage, error.message),
   }
 }
 
@@ -147,7 +143,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   },
   start(event, options) {
     const { payload } = event
-    const { own, genAi, inference } = options.names
+    const { facts } = options
     const { id, content } = options.capture
     const name = toolName(payload, options)
     const callId = id(payload.tool_call_id)
@@ -155,38 +151,34 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
     const skill = skillOf(payload)
     return (
       new AttributeList()
-        .set(inference.spanKind, literal(OPENINFERENCE_KIND.tool))
-        .set(inference.toolName, name)
-        .set(inference.toolId, callId)
-        .set(inference.inputValue, input?.text)
-        .set(inference.inputMimeType, input?.mimeType)
+        .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.tool))
+        .set(facts.toolName, name)
+        .set(facts.toolCallId, callId)
+        .set(facts.toolInput, input?.text)
+        .set(facts.inputType, input?.mimeType)
         // The convention requires JSON, so arguments that are plain text are not written.
-        .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
-        .set(genAi.operationName, literal(OPERATION.executeTool))
-        .set(genAi.toolName, name)
-        .set(genAi.toolCallId, callId)
-        .set(genAi.toolType, literal(isMcp(name) ? 'extension' : 'function'))
-        .set(genAi.toolCallArguments, input?.text)
-        .set(own.toolTarget, toolTarget(event, options))
-        .set(own.toolCommand, toolCommand(event, options))
-        .set(own.skillName, id(skill?.name))
-        .set(own.skillSource, id(skill?.source))
-        .set(own.contentTruncated, input?.truncated || undefined)
+        .set(facts.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
+        .set(facts.operationName, literal(OPERATION.executeTool))
+        .set(facts.toolType, literal(isMcp(name) ? 'extension' : 'function'))
+        .set(facts.toolTarget, toolTarget(event, options))
+        .set(facts.toolCommand, toolCommand(event, options))
+        .set(facts.skillName, id(skill?.name))
+        .set(facts.skillSource, id(skill?.source))
+        .set(facts.contentTruncated, input?.truncated || undefined)
     )
   },
   end(event, options, ended) {
-    const { own, genAi, inference } = options.names
+    const { facts } = options
     const output = options.capture.content(event.payload.result, 'tool_output')
     const error = errorOf(event, options)
     return {
       attributes: new AttributeList()
-        .set(inference.outputValue, output?.text)
-        .set(inference.outputMimeType, output?.mimeType)
-        .set(genAi.toolCallResult, output?.text)
-        .set(own.toolOutcome, options.capture.id(toolOutcomeOf(event, options).outcome))
-        .set(own.toolDurationMs, ownDuration(event, ended))
-        .set(own.errorMessage, error?.message)
-        .set(own.contentTruncated, output?.truncated || undefined),
+        .set(facts.toolOutput, output?.text)
+        .set(facts.outputType, output?.mimeType)
+        .set(facts.toolOutcome, options.capture.id(toolOutcomeOf(event, options).outcome))
+        .set(facts.toolDurationMs, ownDuration(event, ended))
+        .set(facts.errorMessage, error?.message)
+        .set(facts.contentTruncated, output?.truncated || undefined),
       error,
     }
   },

@@ -1,6 +1,5 @@
 import type { CapturedEntry, SafeText } from '../../content/capture.ts'
 import { elementsOf, keysOf, peek } from '../../contract/foreign.ts'
-import { DISCARDED } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions } from './span-definition.ts'
 
@@ -65,7 +64,7 @@ function warnUnsupported(field: string, name: SafeText | undefined, value: unkno
 
 /** Custom attributes, which must not replace those of hookspan. */
 export function readAttributes(field: string, map: unknown, options: AttributeOptions, complain: WarnOnce): Entries {
-  return readEntries(field, map, options, complain, name => !options.names.isOurs(name))
+  return readEntries(field, map, options, complain, name => !options.isOurs(name))
 }
 
 export function readMetadata(
@@ -114,15 +113,14 @@ function mergeEntries(field: string, before: Entries, later: Entries, complain: 
 
 export function metadataAttributes(
   { tags, metadata, attributes, userId }: CapturedMetadata,
-  { names, capture }: AttributeOptions,
+  { facts, capture }: AttributeOptions,
 ): AttributeList {
-  const { general, inference, langfuse } = names
-  const list = new AttributeList().set(general.userId, userId)
-  if (tags.length > 0) list.set(inference.tags, tags).set(langfuse.traceTags, tags)
-  if (metadata.size > 0) list.set(inference.metadata, capture.json(Object.fromEntries(metadata)))
-  if (langfuse.traceMetadata !== DISCARDED) {
-    for (const [name, value] of metadata) list.set(`${langfuse.traceMetadata}.${name}`, value)
+  const list = new AttributeList().set(facts.userId, userId)
+  if (tags.length > 0) list.set(facts.tags, tags)
+  if (metadata.size > 0) list.set(facts.metadata, capture.json(Object.fromEntries(metadata)))
+  for (const prefix of facts.traceMetadata) {
+    for (const [name, value] of metadata) list.setNamed(`${prefix}.${name}`, value)
   }
-  for (const [name, value] of attributes) list.set(name, value)
+  for (const [name, value] of attributes) list.setNamed(name, value)
   return list
 }

@@ -170,38 +170,38 @@ const some = (value: number): number | undefined => value || undefined
 const totalOf = ({ input, output }: TokenSum): number => input + output
 
 export function addSummary(attributes: AttributeList, totals: TurnTotals, options: AttributeOptions): void {
-  const { own } = options.names
+  const { facts } = options
   const all = allTokens(totals)
-  attributes.set(own.turnToolCount, some(totals.tools.length))
-  attributes.set(own.turnTools, joined(sorted(totals.tools), ',', JOINED_LIMIT))
-  attributes.set(own.turnToolCallCount, some(totals.toolCalls))
-  attributes.set(own.turnToolErrorCount, some(totals.toolErrors))
-  attributes.set(own.turnToolTargets, joined(totals.targets, '|', JOINED_LIMIT))
-  attributes.set(own.turnToolCommands, joined(totals.commands, '|', JOINED_LIMIT))
-  attributes.set(own.turnToolOutcomes, joined(sorted(totals.outcomes), ',', JOINED_LIMIT))
-  attributes.set(own.turnSkillCount, some(totals.skills.length))
-  attributes.set(own.turnSkills, joined(sorted(totals.skills), ',', JOINED_LIMIT))
-  attributes.set(own.turnApiCallCount, some(totals.apiCalls))
-  attributes.set(own.turnApiErrorCount, some(totals.apiErrors))
-  attributes.set(own.turnRetryCount, some(totals.retries))
-  attributes.set(own.turnTokensInput, some(totals.tokensInput))
-  attributes.set(own.turnTokensOutput, some(totals.tokensOutput))
-  attributes.set(own.turnTokensTotal, some(totals.tokensInput + totals.tokensOutput))
-  attributes.set(own.turnTokensCacheRead, some(totals.tokensCacheRead))
-  attributes.set(own.turnTokensCacheWrite, some(totals.tokensCacheWrite))
-  attributes.set(own.turnTokensReasoning, some(totals.tokensReasoning))
-  attributes.set(own.contextMaxTokens, totals.context?.length)
-  attributes.set(own.contextUsedRatio, totals.context?.used)
-  attributes.set(own.turnSubagentCount, some(totals.subagents))
-  attributes.set(own.turnSubagentOpenCount, some(totals.subagentsOpen))
-  attributes.set(own.turnSubagentTokensTotal, some(totalOf(totals.subagentTokens)))
-  attributes.set(own.turnAuxiliaryTokensTotal, some(totalOf(totals.auxiliaryTokens)))
-  attributes.set(own.turnAllTokensInput, some(all.input))
-  attributes.set(own.turnAllTokensOutput, some(all.output))
-  attributes.set(own.turnAllTokensTotal, some(totalOf(all)))
+  attributes.set(facts.turnToolCount, some(totals.tools.length))
+  attributes.set(facts.turnTools, joined(sorted(totals.tools), ',', JOINED_LIMIT))
+  attributes.set(facts.turnToolCallCount, some(totals.toolCalls))
+  attributes.set(facts.turnToolErrorCount, some(totals.toolErrors))
+  attributes.set(facts.turnToolTargets, joined(totals.targets, '|', JOINED_LIMIT))
+  attributes.set(facts.turnToolCommands, joined(totals.commands, '|', JOINED_LIMIT))
+  attributes.set(facts.turnToolOutcomes, joined(sorted(totals.outcomes), ',', JOINED_LIMIT))
+  attributes.set(facts.turnSkillCount, some(totals.skills.length))
+  attributes.set(facts.turnSkills, joined(sorted(totals.skills), ',', JOINED_LIMIT))
+  attributes.set(facts.turnApiCallCount, some(totals.apiCalls))
+  attributes.set(facts.turnApiErrorCount, some(totals.apiErrors))
+  attributes.set(facts.turnRetryCount, some(totals.retries))
+  attributes.set(facts.turnTokensInput, some(totals.tokensInput))
+  attributes.set(facts.turnTokensOutput, some(totals.tokensOutput))
+  attributes.set(facts.turnTokensTotal, some(totals.tokensInput + totals.tokensOutput))
+  attributes.set(facts.turnTokensCacheRead, some(totals.tokensCacheRead))
+  attributes.set(facts.turnTokensCacheWrite, some(totals.tokensCacheWrite))
+  attributes.set(facts.turnTokensReasoning, some(totals.tokensReasoning))
+  attributes.set(facts.contextMaxTokens, totals.context?.length)
+  attributes.set(facts.contextUsedRatio, totals.context?.used)
+  attributes.set(facts.turnSubagentCount, some(totals.subagents))
+  attributes.set(facts.turnSubagentOpenCount, some(totals.subagentsOpen))
+  attributes.set(facts.turnSubagentTokensTotal, some(totalOf(totals.subagentTokens)))
+  attributes.set(facts.turnAuxiliaryTokensTotal, some(totalOf(totals.auxiliaryTokens)))
+  attributes.set(facts.turnAllTokensInput, some(all.input))
+  attributes.set(facts.turnAllTokensOutput, some(all.output))
+  attributes.set(facts.turnAllTokensTotal, some(totalOf(all)))
   addTurnCost(attributes, totals.cost, options)
-  attributes.set(own.turnApprovalCount, some(totals.approvals))
-  attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
+  attributes.set(facts.turnApprovalCount, some(totals.approvals))
+  attributes.set(facts.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }
 
 /**
@@ -209,7 +209,7 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, option
  * prices are configured.
  */
 function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, options: AttributeOptions): void {
-  const { own } = options.names
-  if (known > 0) attributes.set(own.turnCostTotal, roundedDollars(dollars))
-  if (known > 0 || options.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
+  const { facts } = options
+  if (known > 0) attributes.set(facts.turnCostTotal, roundedDollars(dollars))
+  if (known > 0 || options.pricing !== undefined) attributes.set(facts.turnCostUnknownCount, some(unknown))
 }

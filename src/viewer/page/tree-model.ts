@@ -96,11 +96,6 @@ export type TreeMove =
   | { readonly do: 'open' | 'close' | 'details'; readonly id: string }
   | { readonly do: 'openAll' | 'closeAll' | 'leave' | 'find' | 'nextHit' | 'previousHit' | 'help' }
 
-export interface TreeKey {
-  readonly key: string
-  readonly pageRows: number
-}
-
 interface Cursor {
   readonly rows: readonly VisibleRow[]
   readonly at: number
@@ -138,7 +133,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
 }
 
 export function treeMove(
-  { key, pageRows }: TreeKey,
+  { key, pageRows }: { readonly key: string; readonly pageRows: number },
   rows: readonly VisibleRow[],
   active: string,
 ): TreeMove | undefined {

@@ -84,10 +84,8 @@ export function rangeOf(stretches: readonly TimeRange[]): TimeRange {
   return { startAt, endAt }
 }
 
-export interface RetryWait {
+export interface RetryWait extends TimeRange {
   readonly row: number
-  readonly startAt: number
-  readonly endAt: number
 }
 
 /** Attempts are siblings: a failed request, followed by one marked as a further attempt. */

@@ -1,12 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { isSameSecret } from '../../receiver/loopback/listener.ts'
 
-export interface ViewerRequest {
-  readonly method: string | undefined
-  readonly url: string | undefined
-  readonly headers: IncomingHttpHeaders
-  /** Name, value, name, value. Includes duplicate headers, which Node drops from `headers`. */
-  readonly rawHeaders: readonly string[]
+/** `rawHeaders` (name, value, name, value) includes duplicate headers, which Node drops from `headers`. */
+export interface ViewerRequest extends Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'> {
   readonly port: number
 }
 

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import { eachLine, LogFile, spansOfEntry, type Window } from './log-file.ts'
 import { TextBlocks } from './text-blocks.ts'
 import { factsOfTrace, type PlacedSpan, slimSpan } from './trace-facts.ts'
-import { byPlace, lineCount, linesOf, type TraceEntry, type TraceTable } from './trace-table.ts'
+import { byPlace, linesOf, type TraceEntry, type TraceTable } from './trace-table.ts'
 
 /** The indexing progress of a file. All offsets are line starts or the end of the file. */
 export interface IndexedFile {
@@ -34,6 +34,7 @@ const FIRST_BYTES = 1_048_576
 const MAX_BYTES = 4_194_304
 const NEW_BYTES = 4_194_304
 const SLICE_MILLIS = 20
+/** Lines of traces whose spans stay in memory. */
 const MAX_GROWING_BYTES = 16_777_216
 
 /** Brings the table up to date with the files: first files being written, then older data from newest to oldest. */
@@ -251,7 +252,7 @@ class GrowingTraces {
   keepSpans(entry: TraceEntry, spans: PlacedSpan[]): void {
     this.#delete(entry)
     const lines = new Set(spans.map(({ line }) => line))
-    if (lines.size !== lineCount(entry)) return
+    if (lines.size !== linesOf(entry).length) return
     const bytes = [...lines].reduce((sum, { length }) => sum + length, 0)
     this.#traces.set(entry, { spans, bytes })
     this.#bytes += bytes

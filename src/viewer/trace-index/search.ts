@@ -4,7 +4,7 @@ import type { StoredSpan } from '../../reading/stored-span.ts'
 import type { TextMatch } from './answers.ts'
 import type { IndexedFile } from './indexer.ts'
 import { LogFile, readLineText, spansOfEntry } from './log-file.ts'
-import { type Block, searchableTexts, WantedTrigrams, withoutAccents } from './text-blocks.ts'
+import { searchableTexts, type TextBlock, WantedTrigrams, withoutAccents } from './text-blocks.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 /** Shorter words match whole words only: too many words begin with one or two letters. */
@@ -61,7 +61,7 @@ export class SearchText {
   }
 
   excerptOf(span: StoredSpan): string {
-    const text = searchableText(span)
+    const text = searchableTexts(span).join('\n')
     const folded = fold(text)
     const at = this.#shown.map(sought => wordStart(folded, sought)).find(place => place >= 0) ?? 0
     const from = Math.max(0, at - EXCERPT_BEFORE)
@@ -165,17 +165,13 @@ function escapeSequence(unit: string): string {
   return `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-function searchableText(span: StoredSpan): string {
-  return searchableTexts(span).join('\n')
-}
-
 export interface FoundTexts {
   readonly matches: ReadonlyMap<TraceEntry, TextMatch>
   readonly searchedSince: number | undefined
 }
 
 interface Chunk {
-  readonly block: Block
+  readonly block: TextBlock
   readonly text: string
   readonly hasAccents: boolean
 }
@@ -207,7 +203,7 @@ export class TextSearch {
   }
 
   /** The indexed lines as Latin-1, newest first. The rest has no facts yet, so no condition can be checked. */
-  async *#chunks(wants: (block: Block) => boolean): AsyncGenerator<Chunk, void> {
+  async *#chunks(wants: (block: TextBlock) => boolean): AsyncGenerator<Chunk, void> {
     const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
     let pausedAt = performance.now()
     for (const { path, low, high, texts } of this.#files().toReversed()) {
@@ -216,18 +212,14 @@ export class TextSearch {
         const bytes = LogFile.use(path, file => file.read(block.from, block.to, scratch))
         if (bytes === undefined) break
         const text = bytes.toString('latin1')
-        yield { block, text, hasAccents: !isPlain(bytes) && HAS_ACCENTS.test(text) }
+        const isPlain = isAscii(bytes) && !bytes.includes('\\u')
+        yield { block, text, hasAccents: !isPlain && HAS_ACCENTS.test(text) }
         if (performance.now() - pausedAt < SLICE_MILLIS) continue
         await this.#pause()
         pausedAt = performance.now()
       }
     }
   }
-}
-
-/** A cheap test that most blocks pass. */
-function isPlain(bytes: Buffer): boolean {
-  return isAscii(bytes) && !bytes.includes('\\u')
 }
 
 const TRACE_ID = /"traceId"\s*:\s*"([^"]*)"/g
@@ -256,7 +248,7 @@ class SearchPass implements FoundTexts {
     return this.isDone ? this.#reachedAt : undefined
   }
 
-  wants(block: Block): boolean {
+  wants(block: TextBlock): boolean {
     return !this.isDone && this.#matcher.trigrams.mayBeIn(block)
   }
 
@@ -288,7 +280,7 @@ class SearchPass implements FoundTexts {
       const { traceId, spanId } = span
       const entry = this.#table.trace(traceId)
       if (entry === undefined || !this.#isWanted(traceId)) continue
-      if (!this.#matcher.matches(searchableText(span))) continue
+      if (!this.#matcher.matches(searchableTexts(span).join('\n'))) continue
       this.matches.set(entry, { traceId, spanId, excerpt: this.#text.excerptOf(span) })
     }
   }

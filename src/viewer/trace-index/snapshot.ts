@@ -24,7 +24,7 @@ type StoredFacts = Omit<TraceFacts, 'prompt' | 'open'>
 /** File number, offset and length of the prompt's line, and the number of its span in it. */
 type StoredPrompt = readonly [file: number, offset: number, length: number, nth: number]
 /** Trace id, file numbers, offsets and lengths of its lines, and its facts unless they must be derived again. */
-type StoredTrace = readonly [string, number[], StoredFacts?, StoredPrompt?]
+type StoredTrace = readonly [string, number[], StoredFacts?, (StoredPrompt | null)?]
 
 function snapshotPath(stateDirectory: string): string {
   return join(stateDirectory, 'index', 'traces.jsonl')
@@ -32,8 +32,7 @@ function snapshotPath(stateDirectory: string): string {
 
 /**
  * Saves the table beside its log, so that the next process need not read the log again: a line with the version, a line with the
- * files, a line per trace, and the hash of all of them. No text of a span is in it but names, and the
- * trigrams of each block of the log.
+ * files, a line per trace, and the hash of all of them. No text of a span is in it but names, and trigrams of whole blocks.
  *
  * @throws the error of the file system
  */
@@ -78,11 +77,9 @@ function* storedValues(table: TraceTable, files: readonly IndexedFile[]): Genera
       continue
     }
     const { prompt, open: _, ...rest } = facts
-    if (prompt === undefined) yield [traceId, flat, rest] satisfies StoredTrace
-    else {
-      const { path, offset, length } = prompt.line
-      yield [traceId, flat, rest, [numberOf(path), offset, length, prompt.nth]] satisfies StoredTrace
-    }
+    const { line, nth = 0 } = prompt ?? {}
+    const place: StoredPrompt | null = line ? [numberOf(line.path), line.offset, line.length, nth] : null
+    yield [traceId, flat, rest, place] satisfies StoredTrace
   }
 }
 
@@ -116,7 +113,7 @@ function contentOf(files: readonly StoredFile[], traces: readonly StoredTrace[])
     const entry = table.addLines(traceId, places)
     if (facts === undefined) continue
     const [file, offset, length, nth = 0] = prompt ?? []
-    const place = prompt && { line: placeOf(file, offset, length), nth }
+    const place = prompt ? { line: placeOf(file, offset, length), nth } : undefined
     table.putFacts(entry, { ...facts, prompt: place, open: undefined })
   }
   return { table, files: files.map(file => ({ ...file, texts: new TextBlocks(file.texts) })) }

@@ -19,7 +19,7 @@ const CODES = Uint8Array.from({ length: 128 }, (_, unit) => {
 
 const WORD_START = 37
 
-export interface Block {
+export interface TextBlock {
   from: number
   to: number
   readonly trigrams: Uint8Array
@@ -32,7 +32,7 @@ export type StoredBlock = readonly [from: number, to: number, trigrams: string]
  * start within a quarter of a megabyte, however they were indexed.
  */
 export class TextBlocks {
-  readonly #blocks = new Map<number, Block>()
+  readonly #blocks = new Map<number, TextBlock>()
 
   constructor(stored: readonly StoredBlock[] = []) {
     for (const [from, to, trigrams] of stored) {
@@ -50,7 +50,7 @@ export class TextBlocks {
   }
 
   /** The blocks between two line starts, the last one first. */
-  between(low: number, high: number): Block[] {
+  between(low: number, high: number): TextBlock[] {
     return this.#inOrder()
       .reverse()
       .map(({ from, to, trigrams }) => ({ from: Math.max(from, low), to: Math.min(to, high), trigrams }))
@@ -61,7 +61,7 @@ export class TextBlocks {
     return this.#inOrder().map(({ from, to, trigrams }) => [from, to, Buffer.from(trigrams).toString('base64')])
   }
 
-  #inOrder(): Block[] {
+  #inOrder(): TextBlock[] {
     return [...this.#blocks.values()].sort((a, b) => a.from - b.from)
   }
 }
@@ -76,7 +76,7 @@ export class WantedTrigrams {
     this.#bits = Array.from({ length: FILTER_BYTES * 8 }, (_, bit) => bit).filter(bit => hasBit(trigrams, bit))
   }
 
-  mayBeIn({ trigrams }: Block): boolean {
+  mayBeIn({ trigrams }: TextBlock): boolean {
     return this.#bits.every(bit => hasBit(trigrams, bit))
   }
 }

@@ -56,7 +56,7 @@ export interface TraceFacts {
   readonly parents: readonly string[]
   /** Span id and session id of the sessions that spans of this trace started. */
   readonly delegations: readonly (readonly [string, string])[]
-  /** See `unpackFigures`: as objects, they would take ten times the memory. */
+  /** See `unpackFigures`: objects would take several times the memory. */
   readonly figures: string
   readonly prompt: SpanPlace | undefined
   readonly open: OpenSpans | undefined

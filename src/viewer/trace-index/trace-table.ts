@@ -3,7 +3,7 @@ import type { TraceFacts } from './trace-facts.ts'
 
 export interface TraceEntry {
   readonly traceId: string
-  /** Path of a file -> offset and length of each line, one after the other. An object per line would take five times the memory. */
+  /** Path of a file -> offset and length of each line, one after the other. An object per line would take several times the memory. */
   readonly lines: Map<string, number[]>
   facts: TraceFacts | undefined
   /** Lines were added or removed since the facts were derived. */
@@ -74,10 +74,6 @@ export class TraceTable {
     session?.delete(entry)
     if (session?.size === 0) this.#sessions.delete(id)
   }
-}
-
-export function lineCount({ lines }: TraceEntry): number {
-  return [...lines.values()].reduce((count, numbers) => count + numbers.length / 2, 0)
 }
 
 /** The lines of a trace in the order of the log. */

@@ -77,7 +77,7 @@ describe.each(ways)('a tool: %s', (_, streams) => {
     expect(Object.isFrozen(ran[0])).toBe(false)
   })
 
-  test('is asked about as it would run, and looked at once', async () => {
+  test('is judged as it would run, and checked once', async () => {
     let looks = 0
     const { run, ran } = scene([
       { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
@@ -145,12 +145,12 @@ test('is judged by its own arguments, also for two calls of one tool at once', a
 describe("the program's own approval", () => {
   const passes = { beforeTool: () => undefined }
   test.each([
-    ['its tool wants a person asked', { tool: { needsApproval: true } }, 'asks'],
-    ['its settings want a person asked', { toolApproval: { bash: 'user-approval' } }, 'asks'],
+    ['its tool requires the user', { tool: { needsApproval: true } }, 'asks'],
+    ['its settings require the user', { toolApproval: { bash: 'user-approval' } }, 'asks'],
     ['a function of its settings does', { toolApproval: { bash: () => 'user-approval' } }, 'asks'],
     ['a function for all tools does', { toolApproval: () => ({ type: 'user-approval', reason: 'rule' }) }, 'asks'],
     ['it denies', { toolApproval: { bash: 'denied' } }, 'denies'],
-    ['it says nothing', {}, 'runs'],
+    ['it has no setting', {}, 'runs'],
     ['a name that every object has', { toolApproval: Object.create({ bash: 'denied' }) }, 'runs'],
   ] as const)('%s', async (_, more, outcome) => {
     const { run, ran } = scene([passes], more)
@@ -345,7 +345,7 @@ describe.each(ways)('a request: %s', (_, streams) => {
   })
 })
 
-describe.each(ways)('a model that prepareStep gives by its name: %s', (_, streams) => {
+describe.each(ways)('a model that prepareStep names: %s', (_, streams) => {
   const LINE = /^hookspan: ai-sdk: prepareStep gives the model "other" by its name: /
 
   function named(hooks: readonly Omit<AnyHook, 'name'>[]) {
@@ -361,7 +361,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
   })
 
   test.each(['beforeModel', 'afterModel', 'afterTurn'])(
-    'is not asked where a hook that is to block has %s',
+    'is not sent if a guard that blocks on failure has %s',
     async at => {
       const { run, lines, other } = named([{ [at]: () => undefined }])
       expect((await run(streams)).text).toBe('The hook h0 failed to check this, and is set to block on failure.')
@@ -371,7 +371,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     },
   )
 
-  test('is checked if hooks may pass, with a line', async () => {
+  test('is sent if guards pass on failure, with a line', async () => {
     const { run, lines } = named([
       { onFailure: 'pass', beforeModel: () => block('Too dear.'), afterModel: () => undefined },
     ])

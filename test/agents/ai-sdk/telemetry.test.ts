@@ -69,7 +69,7 @@ describe('any event, without an exception', () => {
     ['a getter that throws', throwing],
     ['a revoked proxy', proxy.proxy],
     ['an empty object', {}],
-  ])('%s', (_what, event) => {
+  ])('is accepted: %s', (_what, event) => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const telemetry = createTelemetry(OPTIONS)
     for (const listener of Object.values(telemetry).slice(0, -3) as ((event: unknown) => void)[]) {
@@ -96,7 +96,7 @@ describe('nested calls', () => {
     expect(events[1]?.data).toMatchObject({ callId: 'a', error: { name: 'AI_APICallError', statusCode: 500 } })
   })
 
-  test('knows in which tool it was begun, also behind a wait and beside another tool', async () => {
+  test('knows in which tool it was begun, also after a wait and beside another tool', async () => {
     const telemetry = createTelemetry(OPTIONS)
     const inner = (callId: string) => async () => {
       await Promise.resolve()

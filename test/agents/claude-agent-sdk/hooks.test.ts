@@ -138,7 +138,7 @@ describe('a tool call', () => {
 
   test.each([
     ['without a user', {}, TOOL],
-    ['the SDK would ask nobody', { canUseTool: () => undefined }, { ...TOOL, permission_mode: 'bypassPermissions' }],
+    ['the SDK would not ask', { canUseTool: () => undefined }, { ...TOOL, permission_mode: 'bypassPermissions' }],
   ])('is denied where %s', async (_, options, input) => {
     expect(await new FakeSdk(ASKS, options).tool(input)).toMatchObject({
       permissionDecision: 'deny',

@@ -92,13 +92,13 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   ],
   ['a rewrite permits nothing', PRE, rewritten({ command: 'ls' }), pre({ updatedInput: { command: 'ls' } })],
   [
-    'a person is asked',
+    'the user is asked',
     PRE,
     { decision: 'ask', reason: 'Really?' },
     pre({ permissionDecision: 'ask', permissionDecisionReason: 'Really?' }),
   ],
   [
-    'a person is asked about what was rewritten',
+    'the user is asked about the rewrite',
     PRE,
     { decision: 'ask', reason: 'Really?', ...rewritten({ command: 'ls' }), ...injected('a line') },
     pre({
@@ -145,7 +145,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     { body: { decision: 'block', reason: 'A hook has decided so.' } },
   ],
   ['no answer to an event that is no question', { ...PRE, hook_event_name: 'Notification' }, blocked, {}],
-])('%s', (_, body, said, reply) => {
+])('translates an answer: %s', (_, body, said, reply) => {
   expect(claudeCodeGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 

@@ -101,7 +101,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ],
   ['the end of a turn, which cannot be blocked', STOP, [block('No.')], undefined],
   ['the end of a child, held back', CHILD, [retry({ feedback: 'More.' })], { decision: 'block', reason: 'More.' }],
-])('%s', async (_, body, verdicts, answer) => {
+])('translates an answer: %s', async (_, body, verdicts, answer) => {
   expect(await told(codexGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 

@@ -78,7 +78,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     { decision: 'deny', reason: 'The hook hook-1 has blocked this.' },
   ],
   [
-    'a tool, to be asked about: nobody may be there, and it would wait for ever',
+    'a tool, to be asked about: without a user it would wait for ever',
     TOOL,
     [ask('Really?')],
     {
@@ -93,7 +93,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: { command: 'ls' } } },
   ],
   ['a tool, rewritten and then blocked', TOOL, [rewrite({}), block('No.')], { decision: 'deny', reason: 'No.' }],
-  ['a tool, beside which nothing can be said', TOOL, [inject('Careful.')], undefined],
+  ['a tool, where nothing can be injected', TOOL, [inject('Careful.')], undefined],
   ['a result, blocked', RESULT, [block('Secrets.')], { decision: 'deny', reason: 'Secrets.' }],
   [
     'a result, with a line beside it',
@@ -104,7 +104,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['a result, which cannot be rewritten', RESULT, [rewrite('else')], undefined],
   ['the end of a turn', END, [pass()], undefined],
   ['the end of a turn, held back', END, [retry({ feedback: 'Test it.' })], { decision: 'deny', reason: 'Test it.' }],
-])('%s', async (_, body, verdicts, answer) => {
+])('translates an answer: %s', async (_, body, verdicts, answer) => {
   expect(await told(geminiGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 

@@ -37,7 +37,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ],
   ['a tool, rewritten', TOOL, [rewrite({ command: 'ls' })], { action: 'modify', args: { command: 'ls' } }],
   [
-    'a tool, to be asked about: the prompt of Hermes shows no more than what is said',
+    'a tool, to be asked about: the prompt of Hermes shows only its text',
     TOOL,
     [ask('Really?')],
     { action: 'approve', message: 'Really?\nrm x', rule_key: 'hookspan:hook-1:terminal:rm x' },
@@ -60,7 +60,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     },
   ],
   ['a tool, rewritten and then blocked', TOOL, [rewrite({}), block('No.')], { action: 'block', message: 'No.' }],
-  ['a tool, beside which nothing can be said', TOOL, [inject('Careful.')], undefined],
+  ['a tool, where nothing can be injected', TOOL, [inject('Careful.')], undefined],
   ['a result, passed', RESULT, [pass()], undefined],
   ['a result, rewritten', RESULT, [rewrite('masked')], { result: 'masked' }],
   ['a result, rewritten to no text', RESULT, [rewrite({ a: 1 })], { result: '{"a":1}' }],
@@ -68,7 +68,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['an answer, rewritten', ANSWER, [rewrite('Well done.')], { result: 'Well done.' }],
   ['an answer, rewritten to nothing', ANSWER, [rewrite('')], { result: ' ' }],
   ['an answer, which cannot be sent on', ANSWER, [retry()], undefined],
-])('%s', async (_, body, verdicts, answer) => {
+])('translates an answer: %s', async (_, body, verdicts, answer) => {
   expect(await told(hermesGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
@@ -116,7 +116,7 @@ test.each([
     'Look\nhere',
   ],
   ['none', undefined, ''],
-])('%s', (_, user_message, prompt) => {
+])('reads a question: %s', (_, user_message, prompt) => {
   expect(hermesGuardProtocol.requestIn(record('pre_llm_call', { user_message }))).toMatchObject({ event: { prompt } })
 })
 

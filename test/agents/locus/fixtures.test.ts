@@ -41,7 +41,7 @@ test('has no arguments of a call that a guardrail refused, because they may be t
   expect(JSON.stringify(told)).not.toContain('rm -rf')
 })
 
-test('conversations are not in records, unless content is captured in full', () => {
+test('omits conversations from records, unless content is captured in full', () => {
   const withMessages = scenarios.filter(scenario => JSON.stringify(recordsOf(scenario)).includes('"messages"'))
   expect(withMessages).toEqual(['full'])
 })

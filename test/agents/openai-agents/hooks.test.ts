@@ -74,7 +74,7 @@ describe.each(ways)('a tool: %s', (_, stream) => {
     expect(ran).toEqual([{ command: 'ls' }])
   })
 
-  test('is asked about as it would run, and looked at once', async () => {
+  test('is judged as it would run, and checked once', async () => {
     let looks = 0
     const { run, ran } = scene([
       { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
@@ -602,7 +602,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     expect(seen).toEqual([`sh -c 'echo "'\nrm x\nsh -c 'echo "'`])
   })
 
-  test('is none of the hooks where the provider runs it', async () => {
+  test('is excluded if the provider runs it', async () => {
     const tools: unknown[] = []
     const look = { beforeTool: ({ tool }: { tool: unknown }) => void tools.push(tool) }
     const { run, lines } = spoken([look as object], { item: RM_CALL, environment: { type: 'container_auto' } })

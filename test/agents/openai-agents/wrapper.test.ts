@@ -79,7 +79,7 @@ describe('the processor', () => {
     })
   })
 
-  test('hands the content on, and copies none of it', async () => {
+  test('passes the content on, and copies none of it', async () => {
     const processor = createTraceProcessor(OPTIONS)
     const span = Object.assign(new FakeSpan(), { endedAt: '2026-11-21T20:00:01.000Z' })
     await processor.onSpanEnd(span)

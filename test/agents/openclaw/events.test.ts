@@ -5,7 +5,7 @@ import { type Call, exec, played, recordsOf, Scene, treeOf } from './scene.ts'
 const read: Call = { id: 'call_2', name: 'read' }
 
 describe('a turn', () => {
-  test('goes from the prompt until the run is over', () => {
+  test('lasts from the prompt until the run is over', () => {
     expect(treeOf(new Scene().prompted('Look').calls(exec).tool(exec).answers().ends())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
         llm.fake-1 OK
@@ -71,7 +71,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('may fail before it asks a model', () => {
+  test('may fail before its first request', () => {
     const scene = new Scene('s1', { without: ['conversation'] }).prompted('Try').givesUp()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent ERROR failed [hermes.turn.final_status=failed]
@@ -153,7 +153,7 @@ describe('a model call', () => {
     })
   })
 
-  test('ends when it ended, not when its message came', () => {
+  test('ends at its own time, not at that of its message', () => {
     const scene = new Scene().prompted('Look').asks().stops()
     const endedAt = scene.now
     scene

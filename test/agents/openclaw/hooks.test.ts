@@ -221,7 +221,7 @@ describe('a result', () => {
     ['rewritten as data', { decisions: ['rewrite'], afterTool: () => rewrite({ ok: true }) }, '{"ok":true}'],
     ['blocked, which the host cannot do', { afterTool: () => block('Secret.') }, 'gone'],
     ['passed', { afterTool: () => undefined }, 'gone'],
-  ])('%s', (_, hook, text) => {
+  ])('is handled: %s', (_, hook, text) => {
     const { host } = scene([hook as object])
     expect(host.persisted(RESULT)).toEqual({ role: 'toolResult', content: [{ type: 'text', text }] })
   })

@@ -70,7 +70,7 @@ describe('the plugin', () => {
     expect(GLOBAL[RUNNING]).toBeInstanceOf(Map)
   })
 
-  test.each(['cli-metadata', 'setup-only'])('asks for nothing in mode %s, where that would throw', mode => {
+  test.each(['cli-metadata', 'setup-only'])('reads nothing of the host in mode %s, where that would throw', mode => {
     const lifeless = new Proxy({ registrationMode: mode } as OpenClawApi, {
       get: (api, key) => (key === 'registrationMode' ? api.registrationMode : expect.fail(`asked for ${String(key)}`)),
     })
@@ -84,11 +84,11 @@ describe('the plugin', () => {
     expect(hooks).not.toContain('before_agent_run')
   })
 
-  test('learns of tools by their hook where there are no agent events', () => {
+  test('records tools by their hook without agent events', () => {
     expect(new FakeHost().load('full', { runtime: {} }).hooks).toContain('before_tool_call')
   })
 
-  test('asks for the conversation only where it is allowed: the host complains otherwise', () => {
+  test('registers conversation hooks only with the permission: the host complains otherwise', () => {
     expect(new FakeHost().load('full').hooks).toContain('llm_input')
     expect(new FakeHost().load('full', { config: { plugins: {} } }).hooks).not.toContain('llm_input')
   })

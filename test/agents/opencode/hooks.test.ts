@@ -134,7 +134,7 @@ describe('a result', () => {
   test.each([
     [{ output: 'one' }, { output: 'one\n\nMind it.' }],
     [{ content: [TEXT('one')] }, { content: [TEXT('one'), TEXT('Mind it.')] }],
-  ])('has a line behind it: %j', async (output, expected) => {
+  ])('has a line appended: %j', async (output, expected) => {
     expect(await new FakeOpencode(hook('afterTool', 'inject', () => inject('Mind it.'))).result(output)).toEqual(
       expected,
     )

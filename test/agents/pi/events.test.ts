@@ -3,7 +3,7 @@ import { PiMachine } from '../../../src/agents/pi/events.ts'
 import { bash, played, recordsOf, Scene, START_AT, treeOf } from './scene.ts'
 
 describe('a turn', () => {
-  test('goes from a prompt until the agent is idle', () => {
+  test('lasts from a prompt until the agent is idle', () => {
     const scene = new Scene().starts().prompted('Look').calls(bash).tool(bash).answers().settles()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -177,7 +177,7 @@ describe('a session', () => {
 describe('a conversation that is compacted', () => {
   const entry = { summary: 'All that was said', usage: { input: 900, output: 40 } }
 
-  test('asks the model for it, in the turn in which it happens', () => {
+  test('has a request of the turn for it', () => {
     const scene = new Scene().prompted('Hi').answers().ends().says('session_before_compact', { reason: 'threshold' })
     scene.says('before_provider_headers', { headers: {} }).says('session_compact', { compactionEntry: entry })
     expect(treeOf(scene.says('agent_settled'))).toMatchInlineSnapshot(`

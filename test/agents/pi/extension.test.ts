@@ -175,7 +175,7 @@ describe('the trace context', () => {
     expect(inherited()).toBe('theirs')
   })
 
-  test('does not stay behind when the end of a tool was lost, or when we are loaded twice', () => {
+  test('is removed even if the end of a tool was lost, or if we are loaded twice', () => {
     const pi = inTurn()
     createPiExtension(OPTIONS)(pi)
     start(pi, 'a')

@@ -231,7 +231,7 @@ describe('a tool result', () => {
     expect(await pi.emit('tool_result', result([TEXT('one'), IMAGE, TEXT('two')]))).toEqual({ content })
   })
 
-  test('is withheld, or has a line behind it', async () => {
+  test('is withheld, or has a line appended', async () => {
     const withheld = new FakePi().with([hook('afterTool', 'block', () => block('No.'))])
     expect(await withheld.emit('tool_result', result([TEXT('one')]))).toEqual({ content: [TEXT('No.')], isError: true })
     const more = new FakePi().with([hook('afterTool', 'inject', () => inject('Mind it.'))])

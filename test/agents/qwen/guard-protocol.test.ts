@@ -41,7 +41,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: 'Not that.' }),
   ],
   [
-    'a person is asked',
+    'the user is asked',
     PRE,
     { decision: 'ask', reason: 'Really?' },
     specific('PreToolUse', { permissionDecision: 'ask', permissionDecisionReason: 'Really?' }),
@@ -56,7 +56,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
     { decision: 'retry', reason: 'Again.' },
     { body: { decision: 'block', reason: 'Again.' } },
   ],
-])('%s', (_, body, said, reply) => {
+])('translates an answer: %s', (_, body, said, reply) => {
   expect(qwenGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 

@@ -66,7 +66,7 @@ async function feed(config: PluginOptions = agent(), turns = home): Promise<stri
 }
 
 describe('a gateway', () => {
-  test('traces and metrics of an agent that shows one are handed on', async () => {
+  test('forwards traces and metrics of an agent that shows one', async () => {
     const spans = await feed(agent({ ...CLIENT_FIELDS, metrics: true }))
     expect(await arrived(spans)).toEqual(spans)
     await until(

@@ -78,7 +78,7 @@ test('stores a log twice that is sent again, and shows it once', async () => {
   expect((await scene.query.pageTrace(traceId)).spans).toHaveLength(4)
 })
 
-describe('rejected by Jaeger', () => {
+describe('the API of Jaeger', () => {
   const line = JSON.stringify({ resourceSpans: [] })
 
   test('rejects another path, another method, another content type, an invalid body', async () => {

@@ -140,7 +140,7 @@ describe('refuses', () => {
     ['another content type', '/v1/traces', { 'content-type': 'text/plain', 'x-mlflow-experiment-id': '0' }, 400],
     ['metrics', '/v1/metrics', { 'content-type': 'application/json', 'x-mlflow-experiment-id': '0' }, 404],
     ['another path', '/otel/v1/traces', { 'content-type': 'application/json', 'x-mlflow-experiment-id': '0' }, 404],
-  ])('%s', async (_what, path, headers, status) => {
+  ])('rejects %s', async (_what, path, headers, status) => {
     expect((await post(path, headers)).status).toBe(status)
   })
 })

@@ -62,7 +62,7 @@ describe("the address of a trace's page and API", () => {
       `http://box:3000/api/public/traces/${id}`,
     ],
     ['tempo', 'http://box:4318', {}, undefined, `http://box:3200/api/traces/${id}`],
-  ] as const)('%s', (type, endpoint, options, view, readBack) => {
+  ] as const)('is known for %s', (type, endpoint, options, view, readBack) => {
     const links = traceLinks(backend(type, endpoint, { options }), id, 'my project')
     expect(links.view).toBe(view)
     expect(links.readBack?.url).toBe(readBack)

@@ -11,7 +11,7 @@ import {
 
 const names = Array.from({ length: 200 }, (_, index) => `span ${index}`)
 
-describe.each(PROTOCOLS)('over %s, backends do not feel each other', protocol => {
+describe.each(PROTOCOLS)('the isolation of backends over %s', protocol => {
   const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
 
   test('delivers everything to a healthy backend beside dead, slow and hanging ones', async () => {

@@ -35,8 +35,8 @@ function resourceSpans(texts: readonly string[]): unknown[] {
   return texts.flatMap(text => (JSON.parse(text) as { resourceSpans: unknown[] }).resourceSpans)
 }
 
-describe('the line of the log is sent as is to a backend of http/json', () => {
-  test('sends it live', async () => {
+describe('a line of the log, for a backend of http/json', () => {
+  test('is sent live', async () => {
     const directory = await scratchDirectory()
     const server = await startSink()
     const backends = [backend('otlp', server.url, { protocol: 'http/json', metrics: false })]
@@ -47,7 +47,7 @@ describe('the line of the log is sent as is to a backend of http/json', () => {
     expect(server.spanNames).toEqual(['one', 'two'])
   })
 
-  test('sends it after an outage, without parsing', async () => {
+  test('is sent after an outage, without parsing', async () => {
     const directory = await scratchDirectory()
     const read = vi.spyOn(LineParser.prototype, 'read')
     const server = await startSink({ kind: 'status', status: 401 })
@@ -67,7 +67,7 @@ describe('the line of the log is sent as is to a backend of http/json', () => {
   })
 })
 
-test('builds protobuf once for all backends that use it', async () => {
+test('is converted to protobuf once for all backends that use it', async () => {
   const [one, two] = [await startSink(), await startSink()]
   const protobuf = { protocol: 'http/protobuf', metrics: false } as const
   const backends = [

@@ -289,7 +289,7 @@ describe('the list', () => {
   })
 })
 
-describe('to adopt', () => {
+describe('adoption', () => {
   test('takes over a checkpoint of a dead process, with a new heartbeat', async () => {
     const state = stateDirectory()
     leave(state, { owner: deadOwner(), heartbeatAt: 5000 })

@@ -37,7 +37,7 @@ test('builds damaged lines from a sound one', () => {
   expect(new LineParser().read(withValue({})).kind).toBe('spans')
 })
 
-describe('a line is damaged by', () => {
+describe('a damaged line', () => {
   test.each<[string, string]>([
     ['its end cut off', lineWith(SPAN).slice(0, -1)],
     ['a hole in it', lineWith(SPAN).replace(ID, '\0'.repeat(ID.length))],
@@ -102,7 +102,7 @@ describe('a line is damaged by', () => {
       'a resource in a hundred thousand lists',
       lineWith(SPAN, {}, { attributes: [{ key: 'a', value: 'DEEP' }] }).replace('"DEEP"', nested(100_000)),
     ],
-  ])('%s', (_, text) => {
+  ])('is recognised by %s', (_, text) => {
     const line = new LineParser().read(text)
     expect(line).toEqual({ kind: 'damaged', problem: expect.stringMatching(/^[a-zA-Z0-9 ]+$/) })
     expect(JSON.stringify(line)).not.toContain(SECRET)

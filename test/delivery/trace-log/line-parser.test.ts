@@ -171,7 +171,7 @@ describe('the header', () => {
 test.each([
   ['nothing', ''],
   ['white space', ' \t\r'],
-  ['an object that says nothing', '{}'],
+  ['an empty object', '{}'],
   ['metrics', '{"resourceMetrics":[]}'],
 ])('is another line than %s', (_, text) => {
   expect(new LineParser().read(text)).toEqual({ kind: 'other' })

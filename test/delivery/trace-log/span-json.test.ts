@@ -97,7 +97,7 @@ describe('the JSON of a span', () => {
     ],
     // biome-ignore lint/suspicious/noSparseArray: a hole is the matter
     ['a hole in a list', ['a', , 'b'], { arrayValue: { values: [{ stringValue: 'a' }, {}, { stringValue: 'b' }] } }],
-  ])('%s', (_, value, otlp) => {
+  ])('writes %s', (_, value, otlp) => {
     expect(otlpValue(value)).toEqual(otlp)
   })
 

@@ -61,7 +61,7 @@ describe('a line that is found', () => {
       'no text',
       Buffer.concat([Buffer.from(lineOf([spanWith()]).slice(0, -2)), Buffer.from([0xff]), Buffer.from(']}')]),
     ],
-    ['of somebody else', '{"hello":"there"}'],
+    ['of another program', '{"hello":"there"}'],
     ['a note', '{"hookspan.open":{"resourceSpans":[]}}'],
     ['empty', ''],
   ])('is not sent as is when it is %s', (_, line) => {

@@ -37,7 +37,7 @@ async function deliverRest(directory: string, servers: Record<string, FakeServer
   await next.close()
 }
 
-test('leaves spans behind an unreadable part to the next process, once', async () => {
+test('leaves spans after an unreadable part to the next process, once', async () => {
   const server = new FakeServer(down)
   const scene = openScene({ one: server }, SOON)
   scene.record('one')

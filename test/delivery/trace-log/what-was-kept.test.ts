@@ -44,8 +44,8 @@ async function behind(server = new FakeServer(down)) {
   return { ...scene, server, path, wellAgain }
 }
 
-describe('a kept span that is gone is lost, and counts once', () => {
-  test('counts it when its file is removed: read first, missed by the writer then', async () => {
+describe('a kept span that is lost', () => {
+  test('counts once when its file is removed: read first, missed by the writer then', async () => {
     const scene = await behind()
     rmSync(join(scene.directory, 'traces'), { recursive: true })
     await scene.wellAgain()
@@ -56,7 +56,7 @@ describe('a kept span that is gone is lost, and counts once', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 2, dropped: 2, queued: 0, spooled: 0 })
   })
 
-  test('counts it when its file is cut', async () => {
+  test('counts once when its file is cut', async () => {
     const scene = await behind()
     truncateSync(scene.path)
     await scene.wellAgain()
@@ -64,7 +64,7 @@ describe('a kept span that is gone is lost, and counts once', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 2, queued: 0, spooled: 0 })
   })
 
-  test('counts it when its line is damaged', async () => {
+  test('counts once when its line is damaged', async () => {
     const scene = await behind()
     const size = statSync(scene.path).size
     truncateSync(scene.path, size - 20)
@@ -74,7 +74,7 @@ describe('a kept span that is gone is lost, and counts once', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 2, queued: 0, spooled: 0 })
   })
 
-  test('counts it when its file is removed while it is in memory, and the server then fails', async () => {
+  test('counts once when its file is removed while it is in memory, and the server then fails', async () => {
     const server = new FakeServer()
     const scene = sceneOf(server)
     let answered = (): void => undefined

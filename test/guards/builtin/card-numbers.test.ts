@@ -12,7 +12,7 @@ describe('the number of a card', () => {
     ...['6011111111111117', '30569309025904', '38520000023237', '3530111333300000', '6200000000000005'],
     ...['4111 1111 1111 1111', '4111-1111-1111-1111', '3782 822463 10005', '4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1'],
     ...['4111\u00a01111\u00a01111\u00a01111', '41111111 11111111', '5018000000000009', '2200000000000004'],
-  ])('%s', number => {
+  ])('is found in %s', number => {
     expect(shown(number)).toEqual([number])
     expect(shown(`{"card":"${number}","until":"12/29"}`)).toEqual([number])
     expect(shown(`pay ${number}.`)).toEqual([number])
@@ -57,7 +57,7 @@ test('rejects a number with a wrong check digit', () => {
 })
 
 test.each(['1', '4', '1 ', '4 ', '4-', '4111 ', ' ', '4.', '4111111111111111 ', '-', '4a'])(
-  'hundreds of thousands of %j end',
+  'terminates for hundreds of thousands of %j',
   seed => {
     const text = seed.repeat(Math.floor(400_000 / seed.length))
     expect(shown(`4111111111111111, ${text}`)[0]).toBe('4111111111111111')

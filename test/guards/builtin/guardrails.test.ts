@@ -105,7 +105,7 @@ describe('commands', () => {
     ['rm -r x', 'pass'],
     ['rm "$a"', 'ask'],
     ['find . -delete', 'block'],
-  ])('letters of options in any order: %j: %s', (command, decision) => {
+  ])('reads letters of options in any order: %j: %s', (command, decision) => {
     expect(run({ commands: { block: ['rm -rf'] } }, command)).toBe(decision)
   })
 
@@ -318,7 +318,7 @@ describe('other arguments', () => {
     [{ a: 4111111111111111 }, 'block'],
     [{ a: '4111 1111 1111 1112' }, 'pass'],
     [{}, 'pass'],
-  ])('cards: %j: %s', (args, decision) => {
+  ])('judges card numbers: %j: %s', (args, decision) => {
     const said = judge({ cards: 'block' }, 'anything', args)
     expect(said.decision).toBe(decision)
     expect(JSON.stringify(said)).not.toContain('4111')

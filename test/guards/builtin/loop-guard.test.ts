@@ -62,7 +62,7 @@ const RUNS: Record<string, readonly [calls: readonly Call[], made: string, optio
   ],
 }
 
-test.each(Object.entries(RUNS))('%s', async (_, [calls, words, options]) => {
+test.each(Object.entries(RUNS))('stops a loop: %s', async (_, [calls, words, options]) => {
   expect(await made(calls, options)).toBe(words)
 })
 

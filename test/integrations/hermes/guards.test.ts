@@ -144,7 +144,7 @@ drained()
   test.each([
     ['open', 'open\n', 'open'],
     ['closed', 'closed\n', 'closed'],
-    ['a word that nobody knows: it was meant to guard', 'clsed', 'closed'],
+    ['an unknown word: it was meant to guard', 'clsed', 'closed'],
   ])('reads the file beside its configuration: %s', async (_, text, failing) => {
     const scene = new ShimScene()
     await scene.listen()

@@ -40,7 +40,7 @@ function records(bodies: readonly unknown[]): FedRecord[] {
 }
 
 describePython('a turn is the same tree by every way', () => {
-  test.each(sample(SCENARIOS, 3))('%s', async scenario => {
+  test.each(sample(SCENARIOS, 3))('builds the same tree in every way: %s', async scenario => {
     const recorded = recordsOf(join(FIXTURES, 'hermes', `${scenario}.jsonl`))
     const [listened, alone] = [new ShimScene(), new ShimScene()]
     await listened.listen()

@@ -193,7 +193,7 @@ describe('an object', () => {
     ['object', { kind: 'object' }],
     ['stream-object', { kind: 'streamObject' }],
     ['structured', { structured: true }],
-  ] as const)('%s', async (scenario, plan) => {
+  ] as const)('is traced by %s', async (scenario, plan) => {
     const { tree, results } = await lived(scenario, `an object: ${scenario}`, paris, plan)
     expect(results).toEqual([{ output: { city: 'Paris' } }])
     expect(tree).toMatchSnapshot()
@@ -259,8 +259,8 @@ describe('an approval', () => {
   })
 })
 
-describe('sessions', () => {
-  test('calls that name one', async () => {
+describe('a session', () => {
+  test('has the calls that name it', async () => {
     const plan = {
       prompts: ['One', 'Two'],
       session: 'conversation-1',
@@ -280,7 +280,7 @@ describe('sessions', () => {
       })
   })
 
-  test('calls at once in one are turns of their own', async () => {
+  test('has parallel calls as turns of their own', async () => {
     const plan = { prompts: ['One', 'Two'], atOnce: true, session: 'conversation-1' }
     const { trees, spans } = await lived('at-once', 'two calls at once in one session', asksForWeather, plan)
     expect(trees).toHaveLength(2)

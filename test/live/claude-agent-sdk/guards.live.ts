@@ -149,7 +149,7 @@ describe('asking', () => {
   scenes.scene(
     'beforeTool',
     'ask',
-    'the person is asked about what runs, also where nobody would be asked',
+    'the user is asked about the actual call, also where the SDK would not ask',
     async () => {
       const lived = await run([asks, REWRITES], ONE, { permission: 'allow' })
       expect(lived.said[0]).toEqual({ asked: 'Bash', input: { command: 'echo two' } })
@@ -289,7 +289,7 @@ test('blocks a guarded tool of a child agent like any other, below the child', a
   `)
 })
 
-describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
+describe.each(FAILURES)('a guard that $how', ({ body, failure }) => {
   test.each(['pass', 'block'] as const)('counts as %s', async onFailure => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])

@@ -391,7 +391,7 @@ test('traces a compaction', async () => {
   `)
 })
 
-test('heals the hooks that time out from the transcripts, and counts them', async () => {
+test('recovers the hooks that time out from the transcripts, and counts them', async () => {
   const run = await runClaude({
     scenario: 'lost-hooks',
     description: 'two child agents at once; the hooks that start children and end tools time out',

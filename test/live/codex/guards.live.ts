@@ -106,7 +106,7 @@ scene('a guard rewrites a command: what runs is the rewritten one', ['beforeTool
 })
 
 scene(
-  'a rewritten command is asked about as it runs: the person is asked all the same',
+  'a rewritten command is asked about as it runs: the user is asked all the same',
   ['beforeTool rewrite'],
   async () => {
     let asked = ''

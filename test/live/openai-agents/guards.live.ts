@@ -109,7 +109,7 @@ describe.each(WAYS)('a guard: %s, streamed: %s', (api, streams) => {
     covered.has('afterModel', 'rewrite')
   })
 
-  test('has an answer given once more', async () => {
+  test('repeats an answer', async () => {
     const answer: Answer = ({ items }) => ({ text: items.at(-1)?.text === 'Look once more.' ? 'Wet.' : 'Dry.' })
     const { result, requests } = await guarded({ guard: 'afterModel retry', ...how }, answer)
     expect([result.text, requests.length]).toEqual(['Wet.', 2])

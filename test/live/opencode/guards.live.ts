@@ -169,7 +169,7 @@ scenes.scene('afterTool', 'inject', 'the model gets a line behind the result', a
   expect(lived.results.join()).toMatch(/^one\s+Mind the gap\.$/)
 })
 
-describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
+describe.each(FAILURES)('a guard that $how', ({ body, failure }) => {
   test.each(['pass', 'block'] as const)('counts as %s', async onFailure => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])

@@ -292,7 +292,7 @@ scenes.scene('afterTurn', 'retry', 'the model is asked again, three times at mos
   `)
 })
 
-describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
+describe.each(FAILURES)('a guard that $how', ({ body, failure }) => {
   test.each(['pass', 'block'] as const)('counts as %s', async onFailure => {
     const scene = await guarded([failing(body, onFailure)], calls(bash('echo one', 'call_1')))
     const { stdout, stderr } = await print(scene.pi, 'Say one')

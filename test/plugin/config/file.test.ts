@@ -175,7 +175,7 @@ test('reports an unset variable with its key, and uses the next lower source', (
   ])
 })
 
-test('anchors are read, cycles and bombs end', () => {
+test('resolves anchors, and terminates at cycles and bombs', () => {
   expect(resolved({ yaml: 'service_name: &n me\nagent_name: *n' }).config.agent_name).toBe('me')
   expect(messages(resolved({ yaml: 'resource_attributes: &a\n  a: *a' }))).toEqual([
     'config: resource_attributes.a: expected text, got a mapping (config.yaml line 2); leaving it out',

@@ -33,7 +33,7 @@ test.each([
     },
     'denied=true slower_than_ms=500 waits_count=true cost_over=0.5 tokens_over=9 tools=Bash,edit rate=0.1 hold=false max_bytes=5',
   ],
-])('%s', (yaml, keep, text) => {
+])('reads %s', (yaml, keep, text) => {
   const resolution = resolved({ yaml: `keep: ${yaml}` })
   expect(messages(resolution)).toEqual([])
   expect(resolution.config.keep).toEqual(keep)

@@ -118,7 +118,7 @@ test.each([
   expect(problems.map(({ message }) => message)).toEqual([`config: options: ${text} (options in code)`])
 })
 
-test('cycles, getters that throw, endless lists', () => {
+test('survives cycles, getters that throw, endless lists', () => {
   expect(isSound(resolved({ code: cyclic as object }))).toBe(true)
   const getter = Object.defineProperty({ debug: true }, 'redact', {
     enumerable: true,

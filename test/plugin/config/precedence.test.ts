@@ -80,7 +80,7 @@ describe.each(KEY_NAMES)('%s', key => {
   })
 })
 
-test('maps are put together entry by entry', () => {
+test('merges maps entry by entry', () => {
   const { config } = resolved({
     yaml: 'resource_attributes: {a: file, b: file, c: file}',
     env: { OTEL_RESOURCE_ATTRIBUTES: 'b=env,c=env' },
@@ -106,7 +106,7 @@ test.each([
   ['9100', { host: '127.0.0.1', port: 9100 }],
   ['0.0.0.0:9100', { host: '0.0.0.0', port: 9100 }],
   ['[::1]:9100', { host: '::1', port: 9100 }],
-])('prometheus: %s', (text, address) => {
+])('reads prometheus: %s', (text, address) => {
   expect(resolved({ env: { HOOKSPAN_PROMETHEUS: text } }).config.prometheus).toEqual(address)
 })
 

@@ -8,7 +8,7 @@ const YAML = `prices:
   openai/*: {service_tiers: {Batch: 0.5, priority: 2}}
 `
 
-test('models in their order, each with its rates, or those of the list', () => {
+test('reads models in their order, each with its rates, or those of the list', () => {
   const resolution = resolved({ yaml: YAML })
   expect(messages(resolution)).toEqual([])
   const free = { input: 0, output: 0, cache_read: undefined, cache_write: undefined, cache_write_1h: undefined }

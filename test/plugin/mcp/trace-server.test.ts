@@ -82,7 +82,7 @@ async function serving(handler: Handler = () => ({ content: [] }), sessionId?: s
 const over = (headers: object): object => ({ requestInfo: { headers } })
 
 describe('a call', () => {
-  test('is a span of the server, below whom _meta names', async () => {
+  test('is a span of the server, below the parent that _meta names', async () => {
     const { telemetry, call } = await serving(undefined, 'session-1')
     await call({ _meta: { traceparent: META, tracestate: 'vendor=1' } })
     const span = telemetry.span('tools/call add')

@@ -110,7 +110,7 @@ test.each([
   ['more from the cache than was put in', { cacheReadTokens: 2_000_000 }],
   ['more kept for long than written', { cacheWriteTokens: 1, cacheWriteLongTokens: 2 }],
   ['more reasoning than output', { reasoningTokens: 200_000 }],
-])('counts that cannot be have no figure: %s', (_what, odd) => {
+])('sets no figure for invalid counts: %s', (_what, odd) => {
   expect(pricing().dollars({ usage: { ...USAGE, ...odd } })).toBeUndefined()
 })
 

@@ -84,7 +84,7 @@ describe('a returned value', () => {
     ['a symbol', Symbol('s')],
     ['an invalid date', new Date(Number.NaN)],
     ['a revoked proxy', revokedProxy()],
-  ])('is handed back and thrown as it is: %s', async (_, value) => {
+  ])('is returned and thrown as it is: %s', async (_, value) => {
     const fails = (): never => {
       throw value
     }
@@ -180,7 +180,7 @@ describe('a returned value', () => {
     expect(stack).toContain('myAgentLoop')
   })
 
-  test('getters of it are not asked', async () => {
+  test('does not call its getters', async () => {
     const hooks = createTestPlugin()
     const asked: string[] = []
     class Lazy {

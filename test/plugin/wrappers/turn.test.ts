@@ -109,7 +109,7 @@ describe('a turn', () => {
     expect(roots.map(span => span.attributes['hermes.turn.final_status'])).toEqual(['interrupted', 'completed'])
   })
 
-  test('links to the caller in another process whose trace context it is given', () => {
+  test('links to the caller in another process by a given trace context', () => {
     const hooks = createTestPlugin()
     hooks.turn({ traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' }, () => undefined)
     expect(

@@ -55,7 +55,7 @@ async function burst(scene: Scene, { protocol, end, isUp }: (typeof BURSTS)[numb
   tally.problems.push(...scene.files('spool').map(path => `still owed: ${path}`))
 }
 
-test('bursts', async () => {
+test('handles bursts', async () => {
   const tally = new Tally()
   await inParallel(BURSTS, 1, each =>
     tally.run(

@@ -67,7 +67,7 @@ describe('the first matching rule is the reason', () => {
     ['it failed, and something was denied', { signs: { denied: 1 }, hasFailed: true }, 'error'],
     ['as long as it may be', { millis: 1000 }, 'none'],
     ['longer', { millis: 1001 }, 'slow'],
-    ['longer, but a person was waited for', { millis: 5000, signs: { waits: [[0, 4000]] } }, 'none'],
+    ['longer, with a wait for the user', { millis: 5000, signs: { waits: [[0, 4000]] } }, 'none'],
     [
       'longer beside that',
       {
@@ -88,7 +88,7 @@ describe('the first matching rule is the reason', () => {
     ['a tool that is asked for', { signs: { tool: true } }, 'tool'],
     ['chosen by its id', { traceId: HIGH }, 'rate'],
     ['chosen by its id, and a tool', { traceId: HIGH, signs: { tool: true } }, 'tool'],
-  ])('%s', (_, came, reason) => {
+  ])('is found if %s', (_, came, reason) => {
     expect(samplingReason(ALL, turn(came))).toBe(reason)
     expect(samplingReason(NONE, turn(came))).toBe(came.signs?.tool === true ? 'tool' : 'none')
   })

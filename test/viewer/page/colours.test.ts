@@ -37,7 +37,7 @@ describe.each([
   })
 })
 
-test('gives every colour for both schemes', () => {
+test('has every colour for both schemes', () => {
   expect(colours.length).toBeGreaterThan(20)
   expect(css.replaceAll(COLOUR, '')).not.toMatch(/#[0-9a-f]{3}/)
 })

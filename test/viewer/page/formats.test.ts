@@ -21,7 +21,7 @@ test.each([
   [shortCount(2_500_000), '2.5 M'],
   [countOf(1, 'turn'), '1 turn'],
   [countOf(1_200, 'turn'), '1 200 turns'],
-])('%s', (text, expected) => {
+])('formats %s', (text, expected) => {
   expect(text).toBe(expected)
 })
 

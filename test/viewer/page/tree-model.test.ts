@@ -152,7 +152,7 @@ describe('a key', () => {
     ['ArrowRight', undefined],
     ['x', undefined],
     ['constructor', undefined],
-  ])('%s', (key, what) => {
+  ])('moves by %s', (key, what) => {
     expect(press(key, 'ask')).toEqual(what)
   })
 })

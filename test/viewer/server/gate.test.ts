@@ -66,7 +66,7 @@ describe.each(DATA_PATHS)('%s requires the token', path => {
     ['with the beginning of it', [`Authorization: Bearer ${TOKEN.slice(0, -1)}`]],
     ['with the token alone', [`Authorization: ${TOKEN}`]],
     ['with the token in a cookie', [`Cookie: k=${TOKEN}`]],
-  ])('%s', async (_, headers) => {
+  ])('rejects a request %s', async (_, headers) => {
     const { port } = await serve()
     const answer = await request(port, `GET ${path}?k=${TOKEN} HTTP/1.1`, [`Host: 127.0.0.1:${port}`, ...headers])
     expect(answer).toMatchObject({ status: 401, body: expect.stringContaining('run hookspan view again') })

@@ -126,7 +126,7 @@ async function useAll(opened: Opened): Promise<void> {
   }
 }
 
-test.each(Object.entries(LINES))('%s', async (_, lines) => {
+test.each(Object.entries(LINES))('survives %s', async (_, lines) => {
   const scene = new LogScene()
   scene.lines('1-1.jsonl', exportLine(...SAMPLE_TURN), ...lines)
   const opened = scene.open()

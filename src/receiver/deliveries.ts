@@ -1,0 +1,317 @@
+import type { HostEvent } from '../agents/host-event.ts'
+import type { HookDelivery, ReceiverAdapter } from '../agents/receiver-adapter.ts'
+import { inTime } from '../guards/in-time.ts'
+import type { ReceiverCounts } from './counts.ts'
+import { type EventSpool, SpoolDrain, type SpooledEvent } from './event-spool.ts'
+import type { ReceiverLimits } from './limits.ts'
+import { RecentIds } from './recent-ids.ts'
+import type { Recorder } from './recorder.ts'
+import type { Refusal } from './refusal.ts'
+import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
+
+export interface DeliveryIntakeOptions {
+  readonly endpoints: ReadonlyMap<string, AgentEndpoint>
+  readonly recorder: Pick<Recorder, 'recordEvent' | 'whenJournalled'>
+  readonly requests: RequestJournal
+  readonly spool: EventSpool
+  readonly limits: ReceiverLimits
+  readonly counts: ReceiverCounts
+  onDelivery(): void
+  onBroken(endpoint: AgentEndpoint, error: unknown): void
+  refuse(why: Refusal): void
+}
+
+/**
+ * Accepts each delivery once, in this order: requests left by an earlier receiver, the spool at start, then new requests. A
+ * request stays in the request journal, and a file in the spool, until all its records are in the event journal.
+ */
+export class DeliveryIntake {
+  readonly #options: DeliveryIntakeOptions
+  readonly #queue: DeliveryQueue
+  readonly #spoolDrain: SpoolDrain
+  readonly #seen: RecentIds
+  /** Requests received before the first spool scan ends, by path and id. Undefined from then on. */
+  #early: Map<unknown, () => void> | undefined = new Map()
+
+  constructor(options: DeliveryIntakeOptions) {
+    this.#options = options
+    const { recorder, limits, spool, refuse } = options
+    this.#queue = new DeliveryQueue(recorder, options.onBroken, limits.moreMillis)
+    this.#seen = new RecentIds(limits.deliveries)
+    this.#spoolDrain = new SpoolDrain({ spool, refuse, take: (event, done) => this.#acceptSpooled(event, done) })
+  }
+
+  get isIdle(): boolean {
+    return this.#queue.isIdle
+  }
+
+  get waiting(): number {
+    return this.#queue.waiting + (this.#early?.size ?? 0)
+  }
+
+  /**
+   * Accepts the requests that an earlier receiver left in the journal. @param deliveriesOf throws if a request cannot be read
+   */
+  recover(deliveriesOf: (request: ReceivedRequest) => readonly HookDelivery[]): void {
+    for (const { request, settle } of this.#options.requests.takeRecovered()) {
+      try {
+        const deliveries = deliveriesOf(request)
+        this.#acceptAll(request.path, deliveries, this.#whenJournalled(settle), (_key, push) => push())
+      } catch {
+        this.#options.counts.unreadable++
+        settle()
+      }
+    }
+  }
+
+  /**
+   * The request is in the request journal when this returns.
+   *
+   * @param done called when nothing of the request is held in memory any more
+   */
+  acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): void {
+    const settled =
+      deliveries.length === 0 ? undefined : this.#whenJournalled(this.#options.requests.appendRequest(request))
+    const both = (): void => {
+      done()
+      settled?.()
+    }
+    this.#acceptAll(request.path, deliveries, both, (key, push) => this.#whenReady(key, push))
+  }
+
+  recordEvent(remark: InternalEvent): void {
+    this.#whenReady(Symbol(), () => this.#queue.enqueueDelivery(remark))
+  }
+
+  drainSpool(): void {
+    void this.#spoolDrain.run().then(() => this.#releaseEarly())
+  }
+
+  /** Resolves when the recorder has everything accepted so far. The rest of the spool stays there. */
+  async whenProcessed(): Promise<void> {
+    await this.#spoolDrain.stop()
+    this.#releaseEarly()
+    await this.#queue.whenIdle()
+  }
+
+  #acceptAll(
+    path: string,
+    deliveries: readonly HookDelivery[],
+    done: () => void,
+    schedule: (key: string | undefined, push: () => void) => void,
+  ): void {
+    const endpoint = this.#options.endpoints.get(path)
+    let waiting = deliveries.length
+    if (waiting === 0) done()
+    const oneDone = (): void => {
+      if (--waiting === 0) done()
+    }
+    for (const delivery of deliveries) {
+      const key = keyOf(path, delivery)
+      if (endpoint === undefined || this.#isRepeated(key)) oneDone()
+      else {
+        this.#countDelivery()
+        schedule(key, () => this.#queue.enqueueDelivery({ endpoint, delivery, done: oneDone }))
+      }
+    }
+  }
+
+  #acceptSpooled({ path, delivery }: SpooledEvent, done: () => void): void {
+    const endpoint = this.#options.endpoints.get(path)
+    const key = keyOf(path, delivery)
+    const settled = this.#whenJournalled(done)
+    if (endpoint === undefined) done()
+    else if (this.#isRepeated(key)) {
+      // Its client also sent it directly and got no answer. It is processed now, not after the whole spool.
+      this.#early?.get(key)?.()
+      this.#early?.delete(key)
+      settled()
+    } else {
+      this.#countDelivery()
+      this.#options.counts.spooled++
+      this.#queue.enqueueDelivery({ endpoint, delivery, done: settled })
+    }
+  }
+
+  /** Runs the task now, or when the first spool scan has ended. */
+  #whenReady(key: unknown, push: () => void): void {
+    if (this.#early === undefined) push()
+    else this.#early.set(key ?? Symbol(), push)
+  }
+
+  #releaseEarly(): void {
+    for (const push of this.#early?.values() ?? []) push()
+    this.#early = undefined
+  }
+
+  #countDelivery(): void {
+    this.#options.counts.deliveries++
+    this.#options.onDelivery()
+  }
+
+  #whenJournalled(settle: () => void): () => void {
+    return () => void this.#options.recorder.whenJournalled().then(settle)
+  }
+
+  #isRepeated(key: string | undefined): boolean {
+    if (key === undefined || this.#seen.addId(key)) return false
+    this.#options.counts.duplicates++
+    return true
+  }
+}
+
+function keyOf(path: string, { id }: HookDelivery): string | undefined {
+  return id === undefined ? undefined : `${path} ${id}`
+}
+
+export interface AgentEndpoint {
+  readonly host: string
+  readonly adapter: ReceiverAdapter
+  readonly services?: readonly string[]
+}
+
+export interface QueuedDelivery {
+  readonly endpoint: AgentEndpoint
+  readonly delivery: HookDelivery
+  done(): void
+}
+
+/** An event that we derive ourselves. It is processed after everything the agent has sent in this lane. */
+export interface InternalEvent {
+  readonly host: string
+  readonly lane: string
+  readonly event: HostEvent
+}
+
+const SLICE_MILLIS = 5
+/** Items removed from a lane at once: removing them one by one would move the rest of the array each time. */
+const MAX_AT_ONCE = 100
+
+/**
+ * The answered deliveries that are not processed yet, in order for each host. If an adapter reads files of its agent, later
+ * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
+ */
+export class DeliveryQueue {
+  readonly #recorder: Pick<Recorder, 'recordEvent'>
+  readonly #onBroken: (endpoint: AgentEndpoint, error: unknown) => void
+  readonly #patienceMillis: number
+  readonly #lanes = new Map<string, (QueuedDelivery | InternalEvent)[]>()
+  #idle: (() => void)[] = []
+
+  constructor(
+    recorder: Pick<Recorder, 'recordEvent'>,
+    broke: (endpoint: AgentEndpoint, error: unknown) => void,
+    patienceMillis: number,
+  ) {
+    this.#recorder = recorder
+    this.#onBroken = broke
+    this.#patienceMillis = patienceMillis
+  }
+
+  enqueueDelivery(work: QueuedDelivery | InternalEvent): void {
+    const key = 'lane' in work ? work.lane : laneOf(work.endpoint, work.delivery.body)
+    const found = this.#lanes.get(key)
+    if (found !== undefined) found.push(work)
+    else {
+      this.#lanes.set(key, [work])
+      void this.#processLane(key)
+    }
+  }
+
+  get isIdle(): boolean {
+    return this.#lanes.size === 0
+  }
+
+  get waiting(): number {
+    return [...this.#lanes.values()].reduce((sum, { length }) => sum + length, 0)
+  }
+
+  whenIdle(): Promise<void> {
+    if (this.isIdle) return Promise.resolve()
+    return new Promise(resolve => this.#idle.push(resolve))
+  }
+
+  async #processLane(key: string): Promise<void> {
+    // Sends the answer first.
+    await nextTurn()
+    const lane = this.#lanes.get(key) ?? []
+    let until = performance.now() + SLICE_MILLIS
+    while (lane.length > 0) {
+      for (const work of lane.splice(0, MAX_AT_ONCE)) {
+        const more = this.#processDelivery(work)
+        if (more !== undefined) await more
+        if (performance.now() < until) continue
+        await nextTurn()
+        until = performance.now() + SLICE_MILLIS
+      }
+    }
+    // Must be synchronous with finding the lane empty: the next delivery starts a new run.
+    this.#lanes.delete(key)
+    if (this.isIdle) for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** Processes synchronously where possible. Returns a promise only if the adapter has more to read. */
+  #processDelivery(work: QueuedDelivery | InternalEvent): Promise<void> | undefined {
+    if ('lane' in work) {
+      this.#recorder.recordEvent({ host: work.host, event: work.event })
+      return undefined
+    }
+    const { endpoint, delivery, done } = work
+    const take = (events: readonly HostEvent[], mark: string): void => {
+      for (const [index, event] of events.entries()) {
+        const id = delivery.id === undefined ? undefined : `${delivery.id}${mark}${index === 0 ? '' : `#${index}`}`
+        this.#recorder.recordEvent({ host: endpoint.host, event, id })
+      }
+    }
+    try {
+      const events = endpoint.adapter.events(delivery)
+      take(events, '')
+      if (endpoint.adapter.enrich === undefined || events.length === 0) {
+        done()
+        return undefined
+      }
+      return this.#readMore(endpoint, events, take).finally(done)
+    } catch (error) {
+      this.#onBroken(endpoint, error)
+      done()
+      return undefined
+    }
+  }
+
+  async #readMore(
+    endpoint: AgentEndpoint,
+    events: readonly HostEvent[],
+    take: (events: readonly HostEvent[], mark: string) => void,
+  ): Promise<void> {
+    for (const [index, event] of events.entries()) {
+      try {
+        const more = await inTime(endpoint.adapter.enrich?.(event) ?? Promise.resolve([]), this.#patienceMillis)
+        if (typeof more === 'symbol') throw new Error('it takes too long')
+        take(more, `+${index}`)
+      } catch (error) {
+        this.#onBroken(endpoint, error)
+      }
+    }
+  }
+}
+
+/** One lane per session if the adapter reads files. Agents name the session id by one of these keys. */
+export function laneOf({ host, adapter }: AgentEndpoint, body: unknown): string {
+  if (adapter.enrich === undefined || typeof body !== 'object' || body === null) return host
+  const { session_id, sessionId, conversation_id } = body as Record<string, unknown>
+  return `${host} ${session_id ?? sessionId ?? conversation_id ?? ''}`
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+/** An agent that lost none is absent. */
+export function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
+  const lost: Record<string, number> = {}
+  for (const { host, adapter } of endpoints) {
+    const { lostHooks = 0 } = adapter
+    if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
+  }
+  return lost
+}

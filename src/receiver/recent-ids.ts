@@ -1,0 +1,28 @@
+/**
+ * The newest ids: at most `limit`, at least half of them. They are kept in two generations: removing the oldest id of a set
+ * one by one would skip all those removed before it.
+ */
+export class RecentIds {
+  readonly #half: number
+  #ids = new Set<string>()
+  #older = new Set<string>()
+
+  constructor(limit: number) {
+    this.#half = limit / 2
+  }
+
+  /** Returns false if the id is known. */
+  addId(id: string): boolean {
+    if (this.#ids.has(id) || this.#older.has(id)) return false
+    if (this.#ids.size >= this.#half) {
+      this.#older = this.#ids
+      this.#ids = new Set()
+    }
+    this.#ids.add(id)
+    return true
+  }
+
+  newest(most: number): readonly string[] {
+    return [...this.#older, ...this.#ids].slice(-most)
+  }
+}
