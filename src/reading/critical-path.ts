@@ -49,11 +49,7 @@ export function criticalPath(tree: TraceTree): CriticalPath {
   return { sections, ...sumsOf(sections), isProvisional: tree.isRunning }
 }
 
-function sumsOf(sections: readonly CriticalPathSection[]): {
-  workMillis: number
-  personMillis: number
-  gapMillis: number
-} {
+function sumsOf(sections: readonly CriticalPathSection[]) {
   const sums = { work: 0, person: 0, gap: 0 }
   for (const { part, fromAt, toAt } of sections) sums[part] += toAt - fromAt
   return { workMillis: sums.work, personMillis: sums.person, gapMillis: sums.gap }

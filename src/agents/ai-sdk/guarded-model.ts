@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek, textOf } from '../../contract/foreign.ts'
-import { toolCallOf } from '../../guards/index.ts'
+import { type Outcome, toolCallOf } from '../../guards/index.ts'
 import { namedArguments } from '../base/guard-text.ts'
 import { plainError } from './failure.ts'
 import type { GuardedCall } from './guarded-tools.ts'
@@ -122,24 +122,27 @@ class GuardedRequests {
     const { hooks, ids } = this.#call
     // The application has stopped the agent: no other answer is needed.
     if (signal?.aborted) return { text: said.text, alone: false }
-    let { text } = said
+    let verdict: AnswerVerdict = { text: said.text, alone: false }
     if (hooks.handles('afterModel')) {
-      const outcome = await hooks.run('afterModel', ids, this.#event(said, tries.afterModel), signal)
-      if (outcome.decision === 'retry') return retryVerdict('afterModel', outcome)
-      if (outcome.decision === 'block') return { text: outcome.reason ?? '', alone: true }
-      text = outcome.value
+      const event = this.#event(said, tries.afterModel)
+      verdict = verdictOf('afterModel', await hooks.run('afterModel', ids, event, signal))
+      if (verdict.phase !== undefined || verdict.alone) return verdict
     }
-    if (said.calls.length > 0 || said.error !== undefined || !hooks.handles('afterTurn')) return { text, alone: false }
-    const outcome = await hooks.run('afterTurn', ids, { answer: text, attempt: tries.afterTurn }, signal)
-    if (outcome.decision === 'retry') return retryVerdict('afterTurn', outcome)
-    if (outcome.decision === 'block') return { text: outcome.reason ?? '', alone: true }
-    return { text: outcome.value, alone: false }
+    if (said.calls.length > 0 || said.error !== undefined || !hooks.handles('afterTurn')) return verdict
+    const event = { answer: verdict.text, attempt: tries.afterTurn }
+    return verdictOf('afterTurn', await hooks.run('afterTurn', ids, event, signal))
   }
 
   #event({ text, calls, error, usage }: AnswerContent, attempt: number) {
     const toolCalls = calls.map(({ id, name, input }) => toolCallOf({ id, name, arguments: namedArguments(input) }))
-    const failure = error === undefined ? undefined : errorOf(error)
-    return { model: this.#model, text, toolCalls, attempt, usage, error: failure }
+    return {
+      model: this.#model,
+      text,
+      toolCalls,
+      attempt,
+      usage,
+      error: error === undefined ? undefined : errorOf(error),
+    }
   }
 }
 
@@ -153,18 +156,15 @@ type AnswerVerdict =
     }
   | { readonly phase?: undefined; readonly text: string; readonly alone: boolean }
 
-function retryVerdict(
+function verdictOf(
   phase: keyof Tries,
-  { reason, delayMillis }: { readonly reason: string | undefined; readonly delayMillis: number | undefined },
+  { decision, reason, delayMillis = 0, value }: Outcome<'afterModel'> | Outcome<'afterTurn'>,
 ): AnswerVerdict {
-  return { phase, feedback: reason, delayMillis: delayMillis ?? 0 }
+  if (decision === 'retry') return { phase, feedback: reason, delayMillis }
+  return decision === 'block' ? { text: reason ?? '', alone: true } : { text: value, alone: false }
 }
 
-function errorOf(error: unknown): {
-  type: string | undefined
-  status: number | undefined
-  message: string | undefined
-} {
+function errorOf(error: unknown) {
   const { name, statusCode, message } = plainError(error)
   return { type: name, status: statusCode, message }
 }

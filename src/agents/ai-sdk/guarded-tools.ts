@@ -4,6 +4,7 @@ import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { isSameCall, namedArguments, signalIn } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
+import { settle } from '../base/settle.ts'
 import { plainError } from './failure.ts'
 import { type RequestedCall, requestedCallOf } from './model-content.ts'
 
@@ -260,7 +261,7 @@ async function runAfterTool(
   const tool = toolCallOf({ name, arguments: namedArguments(input), id })
   const signal = signalIn(options, 'abortSignal')
   for (let attempt = 0, running = first; ; attempt++) {
-    const { result, error, isError } = await settled(running)
+    const { result, error, isError } = await settle(running)
     const event = { tool, result: isError ? plainError(error).message : result, isError, attempt }
     const outcome = await call.hooks.run('afterTool', call.idsOf(id), event, signal)
     if (outcome.decision === 'block') throw new Error(outcome.reason)
@@ -277,14 +278,6 @@ async function runAfterTool(
 async function runAgain(run: () => unknown): Promise<unknown> {
   const result = await run()
   return isIterable(result) ? lastOf(result) : result
-}
-
-async function settled(running: unknown): Promise<{ result?: unknown; error?: unknown; isError: boolean }> {
-  try {
-    return { result: await running, isError: false }
-  } catch (error) {
-    return { error, isError: true }
-  }
 }
 
 async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type HostHooks, toolCallOf } from '../../guards/index.ts'
 import { listOf } from '../base/content-text.ts'
+import { settle } from '../base/settle.ts'
 import { modelUsage } from '../base/usage.ts'
 import { type GuardedTools, withMethods } from './guarded-tools.ts'
 import { currentRun } from './live-sdk.ts'
@@ -78,7 +79,7 @@ async function requestAnswer(
   for (let attempt = 0, asked = request; ; attempt++) {
     const sent = await requestToSend(guard, asked)
     if (typeof sent === 'string') return answerFromText(sent)
-    const { response, error } = await settleResponse(ask(sent))
+    const { result: response, error } = await settle(ask(sent))
     const output = response?.output ?? []
     if (!hooks.handles('afterModel') || signal?.aborted) {
       if (response === undefined) throw error
@@ -201,24 +202,12 @@ function answerFromText(text: string): Response {
   return made
 }
 
-async function settleResponse(asking: Promise<Response>): Promise<{ response?: Response; error?: unknown }> {
-  try {
-    return { response: await asking }
-  } catch (error) {
-    return { error }
-  }
-}
-
 function callIn(item: ConversationItem, { tools }: Request): AgentToolCall | undefined {
   const called = toolCallIn(item)
   return called?.format?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
 }
 
-function errorOf(error: unknown): {
-  type: string | undefined
-  status: number | undefined
-  message: string | undefined
-} {
+function errorOf(error: unknown) {
   return {
     type: textOf(peek(error, 'name')),
     status: numberOf(peek(error, 'status')),
