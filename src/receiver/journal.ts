@@ -310,18 +310,18 @@ export type JournalLine =
   | { readonly kind: 'damaged' }
 
 const HEADER = 'hookspan.journal'
-export const JOURNAL_VERSION = 1
+const JOURNAL_VERSION = 1
 
-export function headerLine(): string {
+function headerLine(): string {
   return `${JSON.stringify({ [HEADER]: { version: JOURNAL_VERSION } })}\n`
 }
 
-export function idsLine(ids: readonly string[]): string {
+function idsLine(ids: readonly string[]): string {
   return `${JSON.stringify({ ids })}\n`
 }
 
 /** Replaces the opening brace of a line to mark its entry as past. */
-export const PAST: Buffer = Buffer.from('{"past":true,')
+const PAST: Buffer = Buffer.from('{"past":true,')
 
 export function entryLine({ host, at, id, event }: JournalEntry): string {
   return `${JSON.stringify({ host, at, id, event })}\n`
@@ -423,7 +423,7 @@ export function limitPlan(plan: readonly PlannedEntry[], isFull: boolean, onLeft
 
 const CHUNK_BYTES = 1_048_576
 
-export async function copyEntries(
+async function copyEntries(
   plan: readonly PlannedEntry[],
   source: FileHandle,
   file: SegmentFile,

@@ -36,7 +36,7 @@ export function textFor(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-export function isArguments(value: unknown): value is ToolArguments {
+function isArguments(value: unknown): value is ToolArguments {
   return typeof value === 'object' && value !== null && !isArray(value)
 }
 

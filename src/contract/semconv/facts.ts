@@ -94,7 +94,7 @@ function* rows(): Generator<readonly [key: string, row: Row]> {
 }
 
 /** The facts of spans, and the attribute names of each by convention. */
-export const FACTS: Readonly<Record<FactKey, Row>> = Object.fromEntries(rows()) as Record<FactKey, Row>
+const FACTS: Readonly<Record<FactKey, Row>> = Object.fromEntries(rows()) as Record<FactKey, Row>
 
 /** The attribute names of a fact in the enabled conventions. Empty if none has one. */
 export type SpanFact = readonly string[]

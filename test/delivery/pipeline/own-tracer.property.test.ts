@@ -168,7 +168,8 @@ const exception = fc.oneof(
   fc.string(),
   fc.record(
     { name: fc.string(), code: fc.string(), message: fc.string(), stack: fc.string() },
-    { requiredKeys: ['name'] },
+    // The SDK throws for an exception that no text can be made of.
+    { requiredKeys: ['name'], noNullPrototype: true },
   ),
 )
 const deeds: fc.Arbitrary<Deed[]> = anyPlans.chain(plans =>
