@@ -128,7 +128,7 @@ export class TurnLifecycle {
     const named = this.#registry.findEnded(host, ids, event.at, false)
     // Without a time, only a missing prompt shows that this one is late: a host may use the id of an ended turn again.
     const loop = named?.history.ended(slot('llm', LOOP))
-    const hadPrompt = loop !== undefined && loop.early === undefined
+    const hadPrompt = loop !== undefined && loop.early === undefined && loop.startAt !== startedAt(received)
     const ended = begins && hadPrompt ? this.#registry.findEnded(host, ids, startedAt(received), true) : named
     if (ended === undefined) return undefined
     const open = this.#registry.findOrIndex(host, ids, begins)

@@ -534,3 +534,15 @@ test('finds the ended turn of late records whose session id has changed since', 
       api.qwen3 OK
   `)
 })
+
+test('begins no second turn with a late prompt that is repeated after its answer', () => {
+  const first: Step = [3, 'pre_llm_call', { session_id: 's1', turn_id: 't1', model: 'qwen3' }]
+  const plugin = told([
+    [1, 'on_session_start', { session_id: 's1', model: 'qwen3' }],
+    [6, 'post_llm_call', { session_id: 's1', turn_id: 't1', model: 'qwen3' }],
+    [15, 'pre_llm_call', { session_id: 's1', turn_id: 't2', model: 'qwen3' }],
+    first,
+    first,
+  ])
+  expect(plugin.stats()).toMatchObject({ hooks: { duplicate: 1 }, spansOpen: 2 })
+})
