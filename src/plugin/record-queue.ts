@@ -1,7 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import { elementsOf, idOf, ownValue } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
-import { OnDemand } from '../contract/on-demand.ts'
 import type { Core } from '../tracker/core.ts'
 import type { HostLine } from '../tracker/log-events.ts'
 import type { CoreStats } from '../tracker/stats.ts'
@@ -22,8 +21,6 @@ interface QueuedRecord {
   /** Time of the call, epoch milliseconds. */
   readonly at: number
   readonly caller: SpanContext | undefined
-  /** The end of a session: its flush, once the record is processed. */
-  flushed?: Promise<void> | undefined
 }
 
 export interface RecordContext {
@@ -41,7 +38,7 @@ export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeS
   readonly captureScope: CaptureScope
   /** Processes each record inline: `log_flush_ms` is 0, or user code observes each span. */
   readonly isInline: boolean
-  /** The end of a session is flushed. A caller that awaits it has it processed at once. */
+  /** Processes the end of a session inline: many processes exit right after their answer. */
   readonly flushesSessionEnd: boolean
   /** Longest time in milliseconds that a record stays unwritten while the event loop is blocked. Infinity = no limit. */
   readonly maxUnwrittenMillis: number
@@ -96,15 +93,12 @@ export class RecordQueue {
 
   #receive(at: number, hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const { isInline, flushesSessionEnd } = this.#options
-    const canWait = !isInline && !this.#isClosed && typeof hook === 'string'
+    const isFlushed = flushesSessionEnd && hook === 'on_session_end'
+    const canWait = !isInline && !isFlushed && !this.#isClosed && typeof hook === 'string'
     const copy = canWait ? this.#copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#runAt(at, () => this.#drainedCore()?.handleHook(hook, payload, meta))
-    const record = this.#enqueue(hook, copy, at)
-    if (!flushesSessionEnd || hook !== 'on_session_end') return undefined
-    return new OnDemand(async () => {
-      this.#drain()
-      await record.flushed
-    })
+    this.#enqueue(hook, copy, at)
+    return undefined
   }
 
   /** Queues a log line in order with the hooks, because they determine the span beside it. */
@@ -176,14 +170,12 @@ export class RecordQueue {
     }
   }
 
-  #enqueue(hook: string | undefined, copy: RecordCopy, at: number): QueuedRecord {
-    const record: QueuedRecord = { hook, copy, at, caller: this.#options.activeSpan(), flushed: undefined }
-    this.#records.push(record)
+  #enqueue(hook: string | undefined, copy: RecordCopy, at: number): void {
+    this.#records.push({ hook, copy, at, caller: this.#options.activeSpan() })
     this.#chars += copy.chars
     this.#schedule()
     const isFull = (): boolean => this.#records.length > MAX_RECORDS || this.#chars > MAX_CHARS
     while (this.#current === undefined && isFull()) this.#processNext()
-    return record
   }
 
   /** If the host blocks the event loop, no timer can write the log. This hook then does, so that a kill loses nothing older. */
@@ -253,9 +245,10 @@ export class RecordQueue {
     const { hook, copy } = record
     this.#chars -= copy.chars
     this.#current = record
+    // A queued end of a session has no promise that a caller could await.
     const core = this.#open()
     if (hook === undefined) core?.log(copy.payload as HostLine)
-    else record.flushed = core?.handleHook(hook, copy.payload, copy.meta, needsSpanContextOnly)
+    else void core?.handleHook(hook, copy.payload, copy.meta, needsSpanContextOnly)
     this.#current = undefined
     return true
   }

@@ -100,11 +100,9 @@ describe('a plugin that was created', () => {
     expect(done.slice(0, 2)).toEqual(['open', 'first'])
   })
 
-  test('opens in the call when a session ends whose host waits', () => {
+  test('opens in the call when a session ends', () => {
     const { queue, done } = watched([nothing, nothing])
-    const ended = queue.handleHook('on_session_end', {}, undefined)
-    expect(done).toEqual([])
-    void ended?.then()
+    void queue.handleHook('on_session_end', {}, undefined)
     expect(done).toEqual(['open', 'on_session_end'])
   })
 
@@ -147,7 +145,7 @@ describe('a plugin that was created', () => {
     expect(queue.stats()).toEqual(NO_STATS)
     expect(queue.traceparent({ session_id: 's' }, '')).toBeUndefined()
     expect(queue.context({ session_id: 's' }, '', ROOT_CONTEXT)).toBe(ROOT_CONTEXT)
-    await expect(queue.handleHook('on_session_end', {}, undefined)).resolves.toBeUndefined()
+    expect(queue.handleHook('on_session_end', {}, undefined)).toBeUndefined()
     await expect(queue.flush()).resolves.toBeUndefined()
     queue.endAll()
     expect(done).toEqual(['open'])
