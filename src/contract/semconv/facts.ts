@@ -93,8 +93,8 @@ function* rows(): Generator<readonly [key: string, row: Row]> {
   }
 }
 
-/** The facts of spans, and the attribute names of each by convention. */
-const FACTS: Readonly<Record<FactKey, Row>> = Object.fromEntries(rows()) as Record<FactKey, Row>
+/** The facts of spans, and the attribute names of each by convention, which the build's scripts read. @public */
+export const FACTS: Readonly<Record<FactKey, Row>> = Object.fromEntries(rows()) as Record<FactKey, Row>
 
 /** The attribute names of a fact in the enabled conventions. Empty if none has one. */
 export type SpanFact = readonly string[]
