@@ -717,7 +717,7 @@ function isReviewPrompt({ host, event }: ReceivedHook): boolean {
   return typeof message === 'string' && message.startsWith(REVIEW_PROMPT)
 }
 
-/** @param name empty if the configured conventions have no name for it */
+/** Adds an event under each of its names, which are none if no configured convention has one. */
 function addEvent(span: Span | undefined, fact: SpanFact, at: number, attributes: Attributes): void {
   for (const name of fact) span?.addEvent(name, attributes, at)
 }
