@@ -29,6 +29,7 @@ export const ABLE: Capabilities = {
   afterTool: ['block', 'rewrite', 'retry'],
 }
 
+/** Guards for calls and agents of the SDK. */
 export interface AiSdkHooks {
   /**
    * Adds the hooks to the options of one `generateText` or `streamText` call. The options' own functions

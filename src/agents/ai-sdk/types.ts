@@ -25,10 +25,13 @@ export const EVENT_FIELDS = {
   onError: 'callId error',
 } as const
 
+/** A callback of the SDK that is used. */
 export type AiSdkEvent = keyof typeof EVENT_FIELDS
 
+/** An operation of the SDK. */
 export interface AiSdkExecution<Result> {
   readonly callId: string
+  /** Runs the operation. */
   readonly execute: () => PromiseLike<Result>
 }
 

@@ -104,6 +104,7 @@ export function handleSessionEnd(session: ClaudeSession, at: number, data: unkno
   })
 }
 
+/** Ends the children, whose process is gone. */
 function endChildren(session: ClaudeSession): void {
   for (const child of session.children.values()) endLoop(child, child.lastAt, { outcome: 'interrupted' })
 }

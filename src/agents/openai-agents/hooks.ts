@@ -29,6 +29,7 @@ export const ABLE: Capabilities = {
   afterTool: ['block', 'rewrite', 'retry'],
 }
 
+/** Guards for runners and agents. */
 export interface OpenAiAgentsHooks {
   /**
    * Adds the hooks to all runs of a runner: its agents, and those that they hand over to. Returns the same runner. An

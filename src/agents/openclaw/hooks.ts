@@ -47,6 +47,7 @@ export const ABLE: Capabilities = {
 const RESULTS =
   'hook {hook} changes results in afterTool only where they are kept, which the next turn sees, and only if it answers at once'
 
+/** The receiver of log lines for the user. */
 export type OpenClawHooksOptions = Pick<HostHooksOptions, 'report'>
 
 /** The part of the plugin API that guards use. */

@@ -25,6 +25,7 @@ export interface OpenClawApi {
  */
 export type OpenClawHandler = (event: unknown, context: unknown) => Promise<void> | undefined
 
+/** Runtime services of OpenClaw. */
 export interface OpenClawRuntime {
   readonly events?: {
     /** Calls listeners in order and catches their errors. Returns the function that ends the subscription. */

@@ -43,10 +43,13 @@ export const ABLE: Capabilities = {
   afterTool: ['block', 'rewrite', 'inject'],
 }
 
+/** A hook function called by opencode. */
 export type Listener = (input: unknown, output?: unknown) => Promise<void>
 
+/** The hooks of a plugin, by name. */
 export type GuardedHooks = Readonly<Record<string, Listener>>
 
+/** A plugin function. */
 export type GuardPlugin = (input?: PluginInput) => Promise<GuardedHooks>
 
 /**

@@ -14,6 +14,7 @@ export interface PluginInput {
   readonly client?: Client
 }
 
+/** The input of hooks about a conversation. */
 export interface ChatInput {
   readonly sessionID?: string
   readonly agent?: unknown

@@ -22,6 +22,7 @@ export interface PiUi {
   confirm?(title: string, message: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<boolean>
 }
 
+/** The model in use. */
 export interface PiModel {
   readonly provider?: string
   readonly id?: string
@@ -29,9 +30,11 @@ export interface PiModel {
   readonly baseUrl?: string
 }
 
+/** The interface that Pi passes to an extension. */
 export interface PiExtensionApi {
   /** Adds a handler. An event name unknown to this version of Pi is never emitted. Pi awaits handlers one after another. */
   on(event: string, handler: (event: unknown, context: PiContext) => unknown): unknown
 }
 
+/** The default export of an extension module. */
 export type PiExtension = (pi: PiExtensionApi) => void

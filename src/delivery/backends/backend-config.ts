@@ -18,6 +18,7 @@ export type BackendType =
   | 'file'
   | 'console'
 
+/** String values by name. */
 export type StringMap = Readonly<Record<string, string>>
 
 /** The encoding of OTLP over HTTP. */
@@ -29,6 +30,7 @@ export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
 
 /** The settings of one backend, as the exporters need them. */
 export interface BackendConfig {
+  /** Kind of backend */
   readonly type: BackendType
   /** Unique among the backends regardless of case, and safe as a file name. */
   readonly name: string

@@ -32,6 +32,7 @@ const BURST_SPANS = 65_536
 export interface BackendStats extends SpanCounts {
   /** Configured name; `local_log` for the local trace log */
   readonly name: string
+  /** Kind of backend */
   readonly type: string
   /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept: boolean

@@ -5,6 +5,7 @@ export type Origin = 'live' | 'own' | 'adopted'
 export interface SpanCounts {
   /** Spans of this process that were delivered. */
   readonly delivered: number
+  /** Lost spans. */
   readonly dropped: number
   /** Waiting in memory, or in flight. */
   readonly queued: number

@@ -21,7 +21,7 @@ const ERROR = 2
 const NANOS_PER_MILLI = 1e6
 const NANOS_PER_SECOND = 1e9
 
-/** Settings shared by all spans of a tracer. */
+/** What all spans of a tracer share. */
 export interface SpanSettings {
   readonly resource: ReadableSpan['resource']
   readonly scope: ReadableSpan['instrumentationScope']
