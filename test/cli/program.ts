@@ -54,7 +54,8 @@ export class Program {
   }
 
   remove(): void {
-    rmSync(this.home, { recursive: true, force: true })
+    // A receiver that found another one running may still be ending, and writes into the folder until it has.
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 20, retryDelay: 25 })
   }
 }
 
