@@ -72,9 +72,13 @@ function hintOf(attributes: SpanAttributes): string {
   return isOfRequest ? [said, cachedText(attributes)].filter(part => part !== '').join(' · ') : said
 }
 
+export function cachedTokensOf(attributes: SpanAttributes): number | undefined {
+  return attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
+}
+
 /** Cached tokens affect the cost of a request more than any other figure that fits on the line. */
 function cachedText(attributes: SpanAttributes): string {
-  const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
+  const cached = cachedTokensOf(attributes)
   return cached === undefined || cached <= 0 ? '' : `${humanCount(cached)} cached`
 }
 

@@ -11,7 +11,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'search this turn or the sessions'],
   ['n N', 'next match, previous match'],
   ['] [', 'open all, close all'],
-  ['l u', 'timeline, usage of the turn'],
+  ['t l u', 'transcript, timeline, usage of the turn'],
   ['?', 'show this list'],
 ]
 
@@ -38,7 +38,7 @@ export function KeysDialog(): JSX.Element {
 
 const SEARCH_BOX = 'main input[type=search]'
 
-/** `/` and `?` in every view, `l` and `u` in a turn. The tree of a turn handles its own keys first. */
+/** `/` and `?` in every view, `t`, `l` and `u` in a turn. The tree of a turn handles its own keys first. */
 export function startPageKeys(): void {
   addEventListener('keydown', event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event)) return
@@ -50,7 +50,7 @@ export function startPageKeys(): void {
 }
 
 function goToTab(key: string): boolean {
-  const tab = TURN_TABS['lu'.indexOf(key)]
+  const tab = TURN_TABS['tlu'.indexOf(key)]
   const here = address.peek()
   if (here.view !== 'turn' || tab === undefined) return false
   go({ view: 'turn', traceId: here.traceId, look: lookOfTab(tab) })
