@@ -72,7 +72,7 @@ test.each(['*', '**', '`', '[', '![](', '> ', '- ', '```\n', '| ', '~~a', '__', 
     const startedAt = performance.now()
     markdown(text)
     highlighted(text)
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
   },
 )
 
