@@ -1,3 +1,5 @@
+import { PATH_PARTS, type PathFilter } from './path-parts.ts'
+
 /** The filter of the session list, kept in the address. */
 export interface SessionFilter {
   readonly text?: string
@@ -19,10 +21,14 @@ export interface TurnLook {
   readonly inside?: readonly string[]
   readonly isUnfolded?: true
   readonly unfolded?: readonly string[]
-  readonly isPath?: true
+  readonly path?: PathFilter
 }
 
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
+
+export function changedLook(look: TurnLook, changes: LookChange): TurnLook {
+  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
+}
 
 export type PageAddress =
   | { readonly view: 'live' }
@@ -98,12 +104,12 @@ function lookOf(query: URLSearchParams): TurnLook {
     ...(opened && { opened: opened.split(',') }),
     ...(inside && { inside: inside.split(',').slice(0, MAX_INSIDE) }),
     ...(unfolded && (unfolded === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: unfolded.split(',') })),
-    ...(query.has('path') && { isPath: true }),
+    ...(query.has('path') && { path: PATH_PARTS.find(part => part === query.get('path')) ?? 'all' }),
   }
 }
 
 function queryOf(look: TurnLook): Record<string, string | undefined> {
-  const { span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, isPath } = look
+  const { span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path } = look
   return {
     span,
     find,
@@ -111,7 +117,7 @@ function queryOf(look: TurnLook): Record<string, string | undefined> {
     opened: listed(opened),
     inside: inside?.slice(0, MAX_INSIDE).join(','),
     unfolded: isUnfolded ? ALL_UNFOLDED : listed(unfolded),
-    path: isPath && '1',
+    path,
   }
 }
 

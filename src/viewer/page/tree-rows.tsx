@@ -6,6 +6,7 @@ import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
 import { Outcome, Since } from './elements.tsx'
 import { KindIcon, kindName } from './icons.tsx'
+import { pathPartOf } from './path-parts.ts'
 import { now } from './state.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
 import {
@@ -37,7 +38,7 @@ interface TreeProps {
 export function TreeRows({ view, visible, active, hits, look, move }: TreeProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState({ top: 0, height: 1_000 })
-  const marks = useMemo(() => rowMarks(view), [view])
+  const marks = useMemo(() => rowMarks(view, look.path), [view, look.path])
   const at = visible.findIndex(({ row }) => row.id === active)
   useTimeScale(box, view)
   useEffect(() => box.current?.focus({ preventScroll: true }), [])
@@ -51,7 +52,7 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
   return (
     <div
       ref={box}
-      class={`tree ${look.isPath ? 'shows-path' : ''}`}
+      class={`tree ${look.path === undefined ? '' : 'shows-path'}`}
       role="tree"
       tabIndex={0}
       aria-label="Spans of this turn"
@@ -179,7 +180,7 @@ function TreeRow(props: RowProps): JSX.Element {
     isHit && 'is-hit',
     row.isError && 'is-failed',
     group !== undefined && 'in-group',
-    path.some(({ part }) => part !== 'gap') && 'on-path',
+    path.length > 0 && 'on-path',
   ]
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree takes the keys for all of its rows
@@ -293,11 +294,13 @@ function Bars(props: RowProps): JSX.Element {
         />
       )}
       {visible.fold === undefined ? <SpanBar {...props} /> : <FoldBars {...props} fold={visible.fold} />}
-      {path
-        .filter(({ part }) => part !== 'gap')
-        .map(section => (
-          <i key={section.startAt} class={`bar path is-${section.part}`} style={barOf(section, view)} />
-        ))}
+      {path.map(section => (
+        <i
+          key={section.startAt}
+          class={`bar path path-part is-${pathPartOf(section, view.rows)}`}
+          style={barOf(section, view)}
+        />
+      ))}
     </div>
   )
 }

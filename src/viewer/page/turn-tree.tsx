@@ -1,12 +1,13 @@
 import type { JSX, RefObject } from 'preact'
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf } from '../../reading/human-figures.ts'
 import type { TraceView } from '../server/api.ts'
-import type { LookChange, TurnLook } from './address.ts'
+import { changedLook, type LookChange, type TurnLook } from './address.ts'
 import { insertChildTraces, originOfId } from './child-traces.ts'
 import { Notice } from './elements.tsx'
 import { useChildTraces, useSearchHits } from './loading.ts'
 import { go } from './navigation.tsx'
+import { pathRows, pathSections } from './path-parts.ts'
 import { SpanPanel } from './span-panel.tsx'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
@@ -26,10 +27,15 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
   const hits = useSearchHits(path, look.find ?? '', own)
   const visible = useMemo(() => {
     const wanted = new Set([active, ...hits])
-    return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted })
+    const only = pathRows(view, look.path)
+    return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted, only })
   }, [view, look, active, hits])
+  useEffect(() => {
+    const first = look.path !== 'all' && pathSections(view, look.path).at(0)
+    if (first) setActive(rows[first.row]?.id ?? '')
+  }, [look.path])
   const change = (changes: LookChange): void =>
-    go({ view: 'turn', traceId: view.turn.traceId, look: changed(look, changes) }, 'replace')
+    go({ view: 'turn', traceId: view.turn.traceId, look: changedLook(look, changes) }, 'replace')
   const leave = (): void => {
     change({ span: undefined })
     document.querySelector<HTMLElement>('[role=tree]')?.focus()
@@ -55,10 +61,6 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
       </div>
     </>
   )
-}
-
-function changed(look: TurnLook, changes: LookChange): TurnLook {
-  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
 }
 
 interface TreeState {
@@ -164,11 +166,6 @@ function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarPro
           onSwitch={isOn => change({ isUnfolded: isOn ? undefined : true, unfolded: undefined })}
         >
           Fold repeats
-        </Switch>
-      )}
-      {view.path.length > 0 && (
-        <Switch isOn={look.isPath === true} onSwitch={isOn => change({ isPath: isOn ? true : undefined })}>
-          Critical path
         </Switch>
       )}
       <button type="button" class="quiet" aria-label="Keys" onClick={() => move({ do: 'help' })}>

@@ -7,6 +7,7 @@ import { CompareButton } from './compare.tsx'
 import { CopyButton, Figure, LoadState, Notice, Since, shortId, timeText, UsageFigures } from './elements.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
+import { PathBar } from './path-bar.tsx'
 import { ShareButton } from './share.tsx'
 import { Waterfall } from './turn-tree.tsx'
 
@@ -21,7 +22,7 @@ export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   if (value === undefined) return <LoadState problem={problem} />
   return (
     <div class="turn-view">
-      <Header view={value} />
+      <Header view={value} look={look} />
       {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
       <Waterfall key={traceId} view={value} look={look} path={path} />
       <Announcer view={value} />
@@ -29,7 +30,7 @@ export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   )
 }
 
-function Header({ view }: { readonly view: TraceView }): JSX.Element {
+function Header({ view, look }: { readonly view: TraceView; readonly look: TurnLook }): JSX.Element {
   const { turn, previous, next } = view
   const { agent, sessionId, turnNumber, isBackground, title, startAt, outcome, state, model, traceId } = turn
   return (
@@ -57,6 +58,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
         <UsageFigures {...turn} />
         <Figure label={turn.spanCount === 1 ? 'span' : 'spans'}>{humanCount(turn.spanCount)}</Figure>
       </dl>
+      <PathBar view={view} look={look} />
     </header>
   )
 }

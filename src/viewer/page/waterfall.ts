@@ -1,4 +1,5 @@
 import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+import { type PathFilter, pathSections } from './path-parts.ts'
 import { subtreeEnds } from './tree-model.ts'
 
 export interface ParallelGroup {
@@ -157,8 +158,8 @@ export interface GroupMark {
   readonly depth: number
 }
 
-export function rowMarks(view: TraceView): RowMarks {
-  const { rows, path } = view
+export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMarks {
+  const { rows } = view
   const ends = subtreeEnds(rows)
   const groupOf = new Map<number, GroupMark>()
   const groups = parallelGroups(rows, view.now).map(group => ({ group, depth: rows[group.rows[0] ?? 0]?.depth ?? 0 }))
@@ -170,7 +171,8 @@ export function rowMarks(view: TraceView): RowMarks {
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
   const pathOf = new Map<number, PathSectionRow[]>()
-  for (const section of path) pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
+  for (const section of pathSections(view, filter))
+    pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }
 

@@ -11,11 +11,11 @@ test.each<[string, PageAddress]>([
   ['/sessions/a%2Fb%20%3F', { view: 'session', id: 'a/b ?' }],
   ['/turns/5b8e', { view: 'turn', traceId: '5b8e', look: {} }],
   [
-    '/turns/5b8e?span=07&find=rm+-rf&closed=02%2C04&inside=ab%2Ccd&unfolded=1&path=1',
+    '/turns/5b8e?span=07&find=rm+-rf&closed=02%2C04&inside=ab%2Ccd&unfolded=1&path=all',
     {
       view: 'turn',
       traceId: '5b8e',
-      look: { span: '07', find: 'rm -rf', closed: ['02', '04'], inside: ['ab', 'cd'], isUnfolded: true, isPath: true },
+      look: { span: '07', find: 'rm -rf', closed: ['02', '04'], inside: ['ab', 'cd'], isUnfolded: true, path: 'all' },
     },
   ],
   [
