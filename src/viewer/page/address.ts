@@ -22,6 +22,10 @@ export interface TurnLook {
   readonly isUnfolded?: true
   readonly unfolded?: readonly string[]
   readonly path?: PathFilter
+  /** Spans as stored, without joined wrappers. */
+  readonly isStored?: true
+  /** The visible time, in milliseconds since the start of the turn. */
+  readonly range?: readonly [number, number]
 }
 
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
@@ -95,6 +99,7 @@ function filterOf(query: URLSearchParams): SessionFilter {
 }
 
 function lookOf(query: URLSearchParams): TurnLook {
+  const [from, to] = ['from', 'to'].map(name => Number.parseFloat(query.get(name) ?? ''))
   const names = ['span', 'find', 'closed', 'opened', 'inside', 'unfolded']
   const [span, find, closed, opened, inside, unfolded] = names.map(name => query.get(name) ?? '')
   return {
@@ -105,11 +110,13 @@ function lookOf(query: URLSearchParams): TurnLook {
     ...(inside && { inside: inside.split(',').slice(0, MAX_INSIDE) }),
     ...(unfolded && (unfolded === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: unfolded.split(',') })),
     ...(query.has('path') && { path: PATH_PARTS.find(part => part === query.get('path')) ?? 'all' }),
+    ...(query.has('stored') && { isStored: true }),
+    ...(from !== undefined && to !== undefined && from < to && { range: [from, to] }),
   }
 }
 
 function queryOf(look: TurnLook): Record<string, string | undefined> {
-  const { span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path } = look
+  const { span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path, isStored, range } = look
   return {
     span,
     find,
@@ -118,6 +125,9 @@ function queryOf(look: TurnLook): Record<string, string | undefined> {
     inside: inside?.slice(0, MAX_INSIDE).join(','),
     unfolded: isUnfolded ? ALL_UNFOLDED : listed(unfolded),
     path,
+    stored: isStored && '1',
+    from: range?.[0].toString(),
+    to: range?.[1].toString(),
   }
 }
 

@@ -99,8 +99,9 @@ function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): Rea
 
 export type TreeMove =
   | { readonly do: 'go'; readonly id: string }
-  | { readonly do: 'open' | 'close' | 'details'; readonly id: string }
+  | { readonly do: 'open' | 'close' | 'details' | 'fit'; readonly id: string }
   | { readonly do: 'openAll' | 'closeAll' | 'leave' | 'find' | 'nextHit' | 'previousHit' | 'help' }
+  | { readonly do: 'zoomIn' | 'zoomOut' | 'panLeft' | 'panRight' | 'showAll' }
 
 interface Cursor {
   readonly rows: readonly VisibleRow[]
@@ -125,6 +126,12 @@ const MOVES: Readonly<Record<string, (cursor: Cursor) => TreeMove | undefined>> 
   n: () => ({ do: 'nextHit' }),
   N: () => ({ do: 'previousHit' }),
   '?': () => ({ do: 'help' }),
+  w: () => ({ do: 'zoomIn' }),
+  s: () => ({ do: 'zoomOut' }),
+  a: () => ({ do: 'panLeft' }),
+  d: () => ({ do: 'panRight' }),
+  f: ({ rows, at }) => rows[at] && { do: 'fit', id: rows[at].row.id },
+  '0': () => ({ do: 'showAll' }),
 }
 
 const SAME_AS: Readonly<Record<string, string>> = {
@@ -136,6 +143,10 @@ const SAME_AS: Readonly<Record<string, string>> = {
   G: 'End',
   ' ': 'Enter',
   ']': '*',
+  W: 'w',
+  S: 's',
+  A: 'a',
+  D: 'd',
 }
 
 export function treeMove(

@@ -22,6 +22,10 @@ test.each<[string, PageAddress]>([
     '/turns/5b8e?closed=*&opened=02%2C04&unfolded=07%2C08',
     { view: 'turn', traceId: '5b8e', look: { isClosed: true, opened: ['02', '04'], unfolded: ['07', '08'] } },
   ],
+  [
+    '/turns/5b8e?stored=1&from=1200.5&to=4000',
+    { view: 'turn', traceId: '5b8e', look: { isStored: true, range: [1_200.5, 4_000] } },
+  ],
   ['/numbers', { view: 'numbers', since: '7d' }],
   ['/numbers?since=all', { view: 'numbers', since: 'all' }],
   ['/compare?a=1&b=2', { view: 'compare', a: '1', b: '2' }],
