@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+import type { PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
 import { Outcome, Since } from './elements.tsx'
 import { percent, shortCount } from './formats.ts'
@@ -17,6 +17,7 @@ import {
   type GroupMark,
   type ParallelGroup,
   type RetryWait,
+  rangeOf,
   rowMarks,
   type TimeRange,
   ticksOf,
@@ -129,13 +130,10 @@ function useWheel(box: { readonly current: HTMLElement | null }, { time }: TreeP
     const turn = (event: WheelEvent): void => {
       if (!event.ctrlKey) return
       event.preventDefault()
-      const { left, width } = element?.querySelector('.axis .bar-cell')?.getBoundingClientRect() ?? {
-        left: 0,
-        width: 1,
-      }
+      const bars = element?.querySelector('.axis .bar-cell')?.getBoundingClientRect()
+      const share = bars === undefined ? 0.5 : Math.min(1, Math.max(0, (event.clientX - bars.left) / bars.width))
       const { from, to } = time.shown.value
-      const anchor = from + Math.min(1, Math.max(0, (event.clientX - left) / width)) * (to - from)
-      time.show(time.scale.zoom({ from, to }, Math.exp(event.deltaY * WHEEL_ZOOM), anchor))
+      time.show(time.scale.zoom({ from, to }, Math.exp(event.deltaY * WHEEL_ZOOM), from + share * (to - from)))
     }
     element?.addEventListener('wheel', turn, { passive: false })
     return () => element?.removeEventListener('wheel', turn)
@@ -255,7 +253,6 @@ function TreeRow(props: RowProps): JSX.Element {
       aria-posinset={position}
       aria-expanded={isParent || fold !== undefined ? isOpen : undefined}
       aria-selected={isSelected}
-      aria-label={ariaLabel(visible)}
       style={{ '--place': place, '--depth': Math.min(row.depth, MAX_INDENT), '--group': group?.depth ?? 0 }}
       onClick={() => move({ do: 'details', id: row.id })}
       onDblClick={() => move({ do: 'fit', id: row.id })}
@@ -270,28 +267,6 @@ function TreeRow(props: RowProps): JSX.Element {
 /** Deeper rows share one indent, so that names keep room. */
 const MAX_INDENT = 24
 
-function ariaLabel(visible: VisibleRow): string {
-  const { row, fold, hiddenCount, isOpen } = visible
-  const { tokens, cached, cost } = figuresOf(visible)
-  const lasted = row.state === 'ended' ? humanDuration(row.endAt - row.startAt) : STATES[row.state]
-  const parts = [
-    fold === undefined ? '' : `${fold.rows.length} times`,
-    `${kindName(row.kind)} ${row.name}`,
-    row.attempt,
-    row.hint?.slice(0, 200),
-    fold === undefined ? lasted : `${humanDuration(fold.totalMillis)} in total`,
-    tokens && `${tokens} tokens`,
-    cached && `${cached} cached`,
-    cost,
-    row.outcome?.text,
-    ...(row.marks ?? []).map(({ text }) => text),
-    !isOpen && hiddenCount > 0 && fold === undefined ? `${hiddenCount} hidden` : '',
-  ]
-  return parts.filter(Boolean).join(', ')
-}
-
-const STATES = { open: 'open', 'owner-dead': 'open, process exited' } as const
-
 function NameCell({ visible, group, move }: RowProps): JSX.Element {
   const { row, isParent, isOpen, hiddenCount, fold } = visible
   const toggle = (event: Event): void => {
@@ -304,6 +279,7 @@ function NameCell({ visible, group, move }: RowProps): JSX.Element {
         {isParent || fold !== undefined ? (isOpen ? '▾' : '▸') : ''}
       </span>
       <KindIcon kind={row.kind} />
+      <span class="unseen">{kindName(row.kind)} </span>
       {fold !== undefined && <span class="times">×{fold.rows.length}</span>}
       <span class="name one-line">{row.name}</span>
       {row.attempt !== undefined && <span class="chip attempt">{row.attempt}</span>}
@@ -314,11 +290,10 @@ function NameCell({ visible, group, move }: RowProps): JSX.Element {
         </span>
       )}
       {!isOpen && fold === undefined && hiddenCount > 0 && <Hidden row={row} count={hiddenCount} />}
-      {isNotable(row) && (
-        <span class="chip">
-          <Outcome outcome={row.outcome} />
-        </span>
-      )}
+      <span class={isNotable(row) ? 'chip' : 'unseen'}>
+        <Outcome outcome={row.outcome} />
+        {row.state !== 'ended' && ' open'}
+      </span>
       {row.marks?.map(mark => (
         <span key={mark.text} class={`chip tone-${mark.tone}`}>
           {mark.text}
@@ -347,7 +322,7 @@ function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: Para
 }
 
 function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number }): JSX.Element {
-  const { errorCount = 0 } = row.sum ?? {}
+  const errorCount = row.sum?.errorCount ?? 0
   return (
     <span class="chip">
       {humanCount(count)} hidden
@@ -370,19 +345,21 @@ function figuresOf({ row, isOpen, fold }: VisibleRow): { tokens: string; cached:
 
 function Figures({ visible }: RowProps): JSX.Element {
   const { row, fold } = visible
-  const { tokens, cached, cost } = figuresOf(visible)
+  const duration = fold === undefined ? <Duration row={row} /> : humanDuration(fold.totalMillis)
   return (
     <>
-      <span class="figure-cell">{fold === undefined ? <Duration row={row} /> : humanDuration(fold.totalMillis)}</span>
-      <span class="figure-cell is-tokens">{tokens}</span>
-      <span class="figure-cell is-cached">{cached}</span>
-      <span class="figure-cell is-cost">{cost}</span>
+      {Object.entries({ duration, ...figuresOf(visible) }).map(([name, figure]) => (
+        <span key={name} class={`figure-cell is-${name}`}>
+          {figure}
+          {figure !== '' && name !== 'duration' && <span class="unseen"> {name}</span>}
+        </span>
+      ))}
     </>
   )
 }
 
 function Bars(props: RowProps): JSX.Element {
-  const { visible, view, scale, wait, path } = props
+  const { view, scale, wait, path } = props
   return (
     <div class="bar-cell">
       {wait !== undefined && (
@@ -392,7 +369,7 @@ function Bars(props: RowProps): JSX.Element {
           style={barOf(wait, view, scale)}
         />
       )}
-      {visible.fold === undefined ? <SpanBar {...props} /> : <FoldBars {...props} fold={visible.fold} />}
+      {spanBars(props)}
       {path.map(section => (
         <i
           key={section.startAt}
@@ -404,37 +381,22 @@ function Bars(props: RowProps): JSX.Element {
   )
 }
 
-function SpanBar({ visible: { row }, view, scale }: RowProps): JSX.Element {
-  const isOpen = row.state === 'open'
-  const { '--from': from, '--to': to } = barOf(
-    { startAt: row.startAt, endAt: Math.max(row.endAt, row.startAt) },
-    view,
-    scale,
-  )
-  const style = { '--kind': `var(--kind-${row.kind})`, '--from': from, ...(!isOpen && { '--to': to }) }
-  const kind = [
+function spanBars({ visible: { row, fold }, view, scale }: RowProps): JSX.Element[] {
+  const ranges = fold ? foldRanges(fold, view.rows) : [rangeOf([row])]
+  const classes = [
     'bar',
     `kind-${row.kind}`,
+    fold !== undefined && 'is-fold',
     row.state !== 'ended' && `is-${row.state}`,
     row.isError && 'is-failed',
     row.isPersonWait && 'is-wait',
   ]
-  return <i class={kind.filter(Boolean).join(' ')} style={style} />
-}
-
-function FoldBars({ visible: { row }, view, scale, fold }: RowProps & { readonly fold: Fold }): JSX.Element {
-  const kind = { '--kind': `var(--kind-${row.kind})` }
-  return (
-    <>
-      {foldRanges(fold, view.rows).map(stretch => (
-        <i
-          key={stretch.startAt}
-          class={`bar is-fold kind-${row.kind}`}
-          style={{ ...kind, ...barOf(stretch, view, scale) }}
-        />
-      ))}
-    </>
-  )
+  return ranges.map(range => {
+    const { '--from': from, '--to': to } = barOf(range, view, scale)
+    const end = row.state === 'open' ? {} : { '--to': to }
+    const style = { '--kind': `var(--kind-${row.kind})`, '--from': from, ...end }
+    return <i key={from} class={classes.filter(Boolean).join(' ')} style={style} />
+  })
 }
 
 function barOf({ startAt, endAt }: TimeRange, view: TraceView, scale: TimeScale) {

@@ -185,7 +185,8 @@ function tree(of: Page = page): Locator {
 
 async function activeRow(): Promise<string | null> {
   const id = await tree().getAttribute('aria-activedescendant')
-  return page.locator(`[id="${id}"]`).getAttribute('aria-label')
+  const text = await page.locator(`[id="${id}"] .name-cell`).textContent()
+  return text?.replace(/^[▾▸]/, '') ?? null
 }
 
 async function openTurn(traceId: string, query = ''): Promise<void> {

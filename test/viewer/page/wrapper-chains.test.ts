@@ -48,7 +48,7 @@ test('joins a tool, its sub-agent, the agent and its loop into one row with all 
 test('gives a span that is pointed at its own row', () => {
   const joined = joinWrappers(view, new Set(['subagent.reviewer']))
   expect(text(joined)).toContain(`tool tool.Task 10-12
-        subagent subagent.reviewer · haiku-4-5 11-60`)
+        subagent reviewer · haiku-4-5 11-60`)
 })
 
 test('shows a failure and an open end of any of the joined spans', () => {
