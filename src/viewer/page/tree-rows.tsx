@@ -286,7 +286,7 @@ function NameCell({ visible, group, move }: RowProps): JSX.Element {
       {group?.isFirst === true && <Parallel group={group.group} />}
       {row.hint !== undefined && (
         <span class="hint one-line" title={row.hint}>
-          {row.hint}
+          {row.hint.slice(0, MAX_HINT)}
         </span>
       )}
       {!isOpen && fold === undefined && hiddenCount > 0 && <Hidden row={row} count={hiddenCount} />}
@@ -309,6 +309,8 @@ function isNotable({ kind, outcome }: SpanRow): boolean {
   return outcome !== undefined && outcome.tone !== 'ok' && (outcome.tone !== 'dim' || kind === 'hook')
 }
 
+/** Of a row, for screen readers: the details have all of it. */
+const MAX_HINT = 200
 const MIN_PARALLEL_GAIN = 0.95
 
 function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: ParallelGroup }): JSX.Element {
