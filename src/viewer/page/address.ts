@@ -10,7 +10,12 @@ export interface SessionFilter {
   readonly since?: string
 }
 
+export const TURN_TABS = ['timeline', 'usage'] as const
+export type TurnTab = (typeof TURN_TABS)[number]
+
 export interface TurnLook {
+  /** The timeline if absent. */
+  readonly tab?: Exclude<TurnTab, 'timeline'>
   readonly span?: string
   readonly find?: string
   readonly closed?: readonly string[]
@@ -26,6 +31,11 @@ export interface TurnLook {
   readonly isStored?: true
   /** The visible time, in milliseconds since the start of the turn. */
   readonly range?: readonly [number, number]
+}
+
+/** Changes the tab. The rest of the look applies to the timeline alone. */
+export function lookOfTab(tab: TurnTab): TurnLook {
+  return tab === 'timeline' ? {} : { tab }
 }
 
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
@@ -102,7 +112,9 @@ function lookOf(query: URLSearchParams): TurnLook {
   const [from, to] = ['from', 'to'].map(name => Number.parseFloat(query.get(name) ?? ''))
   const names = ['span', 'find', 'closed', 'opened', 'inside', 'unfolded']
   const [span, find, closed, opened, inside, unfolded] = names.map(name => query.get(name) ?? '')
+  const tab = query.get('tab')
   return {
+    ...(tab === 'usage' && { tab }),
     ...(span && { span }),
     ...(find && { find }),
     ...(closed && (closed === ALL_CLOSED ? { isClosed: true } : { closed: closed.split(',') })),
@@ -116,8 +128,9 @@ function lookOf(query: URLSearchParams): TurnLook {
 }
 
 function queryOf(look: TurnLook): Record<string, string | undefined> {
-  const { span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path, isStored, range } = look
+  const { tab, span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path, isStored, range } = look
   return {
+    tab,
     span,
     find,
     closed: isClosed ? ALL_CLOSED : listed(closed),

@@ -16,7 +16,8 @@ export function PathBar({ view, look }: PathBarProps): JSX.Element | null {
   if (sums.length === 0) return null
   const button = (filter: PathFilter, children: ComponentChildren): JSX.Element => {
     const isOn = look.path === filter
-    const to = changedLook(look, { path: isOn ? undefined : filter })
+    // The marks and the filter are of the timeline.
+    const to = changedLook(look, { tab: undefined, path: isOn ? undefined : filter })
     const press = (): void => go({ view: 'turn', traceId: view.turn.traceId, look: to }, 'replace')
     return (
       <button key={filter} type="button" class="quiet" aria-pressed={isOn} onClick={press}>

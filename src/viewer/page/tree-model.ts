@@ -137,8 +137,6 @@ const MOVES: Readonly<Record<string, (cursor: Cursor) => TreeMove | undefined>> 
 const SAME_AS: Readonly<Record<string, string>> = {
   j: 'ArrowDown',
   k: 'ArrowUp',
-  l: 'ArrowRight',
-  h: 'ArrowLeft',
   g: 'Home',
   G: 'End',
   ' ': 'Enter',
