@@ -1,3 +1,5 @@
+import { PATH_PARTS, type PathFilter } from './path-parts.ts'
+
 /** The filter of the session list, kept in the address. */
 export interface SessionFilter {
   readonly text?: string
@@ -24,7 +26,11 @@ export interface TurnLook {
   readonly inside?: readonly string[]
   readonly isUnfolded?: true
   readonly unfolded?: readonly string[]
-  readonly isPath?: true
+  readonly path?: PathFilter
+  /** Spans as stored, without joined wrappers. */
+  readonly isStored?: true
+  /** The visible time, in milliseconds since the start of the turn. */
+  readonly range?: readonly [number, number]
 }
 
 /** Changes the tab. The rest of the look applies to the timeline alone. */
@@ -33,6 +39,10 @@ export function lookOfTab(tab: TurnTab): TurnLook {
 }
 
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
+
+export function changedLook(look: TurnLook, changes: LookChange): TurnLook {
+  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
+}
 
 export type PageAddress =
   | { readonly view: 'live' }
@@ -99,6 +109,7 @@ function filterOf(query: URLSearchParams): SessionFilter {
 }
 
 function lookOf(query: URLSearchParams): TurnLook {
+  const [from, to] = ['from', 'to'].map(name => Number.parseFloat(query.get(name) ?? ''))
   const names = ['span', 'find', 'closed', 'opened', 'inside', 'unfolded']
   const [span, find, closed, opened, inside, unfolded] = names.map(name => query.get(name) ?? '')
   const tab = query.get('tab')
@@ -110,12 +121,14 @@ function lookOf(query: URLSearchParams): TurnLook {
     ...(opened && { opened: opened.split(',') }),
     ...(inside && { inside: inside.split(',').slice(0, MAX_INSIDE) }),
     ...(unfolded && (unfolded === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: unfolded.split(',') })),
-    ...(query.has('path') && { isPath: true }),
+    ...(query.has('path') && { path: PATH_PARTS.find(part => part === query.get('path')) ?? 'all' }),
+    ...(query.has('stored') && { isStored: true }),
+    ...(from !== undefined && to !== undefined && from < to && { range: [from, to] }),
   }
 }
 
 function queryOf(look: TurnLook): Record<string, string | undefined> {
-  const { tab, span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, isPath } = look
+  const { tab, span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path, isStored, range } = look
   return {
     tab,
     span,
@@ -124,7 +137,10 @@ function queryOf(look: TurnLook): Record<string, string | undefined> {
     opened: listed(opened),
     inside: inside?.slice(0, MAX_INSIDE).join(','),
     unfolded: isUnfolded ? ALL_UNFOLDED : listed(unfolded),
-    path: isPath && '1',
+    path,
+    stored: isStored && '1',
+    from: range?.[0].toString(),
+    to: range?.[1].toString(),
   }
 }
 

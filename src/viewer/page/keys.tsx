@@ -11,6 +11,9 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'search this turn or the sessions'],
   ['n N', 'next match, previous match'],
   ['] [', 'open all, close all'],
+  ['w s or Ctrl and wheel', 'zoom the timeline in, out'],
+  ['a d', 'move the timeline left, right'],
+  ['f 0', 'fit the row, show all of the time'],
   ['t l u', 'transcript, timeline, usage of the turn'],
   ['?', 'show this list'],
 ]

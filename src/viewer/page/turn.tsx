@@ -7,6 +7,7 @@ import { CompareButton } from './compare.tsx'
 import { CopyButton, Figure, LoadState, Notice, Since, shortId, timeText, UsageFigures } from './elements.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
+import { PathBar } from './path-bar.tsx'
 import { ShareButton } from './share.tsx'
 import { Feed, TurnTranscript } from './transcript.tsx'
 import { Waterfall } from './turn-tree.tsx'
@@ -24,7 +25,7 @@ export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   const shown = look.tab ?? 'timeline'
   return (
     <div class="turn-view">
-      <Header view={value} />
+      <Header view={value} look={look} />
       {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
       <nav class="tabs" aria-label="Views of this turn">
         {TURN_TABS.map(tab => (
@@ -49,7 +50,7 @@ export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   )
 }
 
-function Header({ view }: { readonly view: TraceView }): JSX.Element {
+function Header({ view, look }: { readonly view: TraceView; readonly look: TurnLook }): JSX.Element {
   const { turn, previous, next } = view
   const { agent, sessionId, turnNumber, isBackground, title, startAt, outcome, state, model, traceId } = turn
   return (
@@ -77,6 +78,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
         <UsageFigures {...turn} />
         <Figure label={turn.spanCount === 1 ? 'span' : 'spans'}>{humanCount(turn.spanCount)}</Figure>
       </dl>
+      <PathBar view={view} look={look} />
     </header>
   )
 }
