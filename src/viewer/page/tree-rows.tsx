@@ -9,6 +9,7 @@ import { percent, shortCount } from './formats.ts'
 import { KindIcon, kindName } from './icons.tsx'
 import { pathPartOf } from './path-parts.ts'
 import { now } from './state.ts'
+import { ticksOf } from './ticks.ts'
 import type { ShownTime } from './time-range.ts'
 import type { TimeScale } from './time-scale.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
@@ -20,7 +21,6 @@ import {
   rangeOf,
   rowMarks,
   type TimeRange,
-  ticksOf,
 } from './waterfall.ts'
 
 /** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
@@ -255,7 +255,7 @@ function TreeRow(props: RowProps): JSX.Element {
       aria-selected={isSelected}
       style={{ '--place': place, '--depth': Math.min(row.depth, MAX_INDENT), '--group': group?.depth ?? 0 }}
       onClick={() => move({ do: 'details', id: row.id })}
-      onDblClick={() => move({ do: 'fit', id: row.id })}
+      onDblClick={({ target }) => (target as Element).closest('.bar-cell') && move({ do: 'fit', id: row.id })}
     >
       <NameCell {...props} />
       <Figures {...props} />
