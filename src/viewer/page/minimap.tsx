@@ -4,8 +4,7 @@ import { humanDuration } from '../../reading/human-figures.ts'
 import type { SpanRow, TraceView } from '../server/api.ts'
 import { onDrag } from './dragging.ts'
 import type { ShownTime } from './time-range.ts'
-import type { TimeScale } from './time-scale.ts'
-import { endOf } from './waterfall.ts'
+import { endOf, type TimeScale } from './time-scale.ts'
 
 interface MinimapProps {
   readonly view: TraceView

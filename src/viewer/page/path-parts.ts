@@ -2,10 +2,10 @@ import type { PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 
 /** In this order on the page. `you`: waits for the user; `untraced`: time between the steps of an agent. */
 export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
-export type PathCategory = (typeof PATH_PARTS)[number]
-export type PathFilter = PathCategory | 'all'
+export type PathPartName = (typeof PATH_PARTS)[number]
+export type PathFilter = PathPartName | 'all'
 
-export function pathPartOf({ part, row }: PathSectionRow, rows: readonly SpanRow[]): PathCategory {
+export function pathPartOf({ part, row }: PathSectionRow, rows: readonly SpanRow[]): PathPartName {
   if (part !== 'work') return part === 'person' ? 'you' : 'untraced'
   const kind = rows[row]?.kind
   if (kind === 'api' || kind === 'auxiliary') return 'model'
@@ -13,8 +13,8 @@ export function pathPartOf({ part, row }: PathSectionRow, rows: readonly SpanRow
 }
 
 /** The critical path's milliseconds by part, without empty parts. */
-export function pathSums({ path, rows }: TraceView): [PathCategory, number][] {
-  const sums = new Map<PathCategory, number>()
+export function pathSums({ path, rows }: TraceView): [PathPartName, number][] {
+  const sums = new Map<PathPartName, number>()
   for (const section of path) {
     const part = pathPartOf(section, rows)
     sums.set(part, (sums.get(part) ?? 0) + section.endAt - section.startAt)

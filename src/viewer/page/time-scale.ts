@@ -1,5 +1,4 @@
 import type { SpanRow, TraceView } from '../server/api.ts'
-import { endOf } from './waterfall.ts'
 
 /** Times are milliseconds since the start of the turn; positions are those on the scale, where idle stretches are compressed. */
 export interface Range {
@@ -103,4 +102,8 @@ function* busyStretches(rows: readonly SpanRow[], now: number): Generator<readon
     const from = cursor ?? row.startAt
     if (endOf(row, now) >= from) yield [from, endOf(row, now)]
   }
+}
+
+export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
+  return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }

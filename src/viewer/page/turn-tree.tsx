@@ -14,9 +14,10 @@ import { pathRows, pathSections } from './path-parts.ts'
 import { SpanPanel } from './span-panel.tsx'
 import { now } from './state.ts'
 import { type ShownTime, useShownTime } from './time-range.ts'
+import { endOf } from './time-scale.ts'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
-import { endOf, rangeOf } from './waterfall.ts'
+import { rangeOf } from './waterfall.ts'
 import { joinWrappers } from './wrapper-chains.ts'
 
 interface WaterfallProps {

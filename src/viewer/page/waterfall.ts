@@ -1,5 +1,6 @@
 import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import { type PathFilter, pathSections } from './path-parts.ts'
+import { endOf } from './time-scale.ts'
 import { subtreeEnds } from './tree-model.ts'
 
 export interface ParallelGroup {
@@ -48,10 +49,6 @@ function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: nu
   }
   finish()
   return groups
-}
-
-export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
-  return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }
 
 export interface TimeRange {
