@@ -49,6 +49,7 @@ export function TreeRows(props: TreeProps): JSX.Element {
   useEffect(() => box.current?.focus({ preventScroll: true }), [])
   useScroll(box, setScroll)
   useScrollToActive(box, at, active)
+  useScrollToRange(box, props)
   const { from, to } = windowOf(visible.length, { ...scroll, rowHeight: ROW_HEIGHT })
   const places = Array.from({ length: to - from }, (_, index) => from + index)
   // The active row is always rendered: the tree's focus refers to it.
@@ -172,6 +173,24 @@ function useScrollToActive(box: { readonly current: HTMLElement | null }, at: nu
     if (top < element.scrollTop) element.scrollTop = top
     else if (bottom > element.scrollTop + height) element.scrollTop = bottom - height
   }, [active])
+}
+
+/** Scrolls to the first row that begins or ends in a newly chosen time, unless one is in view. */
+function useScrollToRange(
+  box: { readonly current: HTMLElement | null },
+  { look: { range }, view, visible }: TreeProps,
+): void {
+  useEffect(() => {
+    const element = box.current
+    if (range === undefined || element === null) return
+    const [from, to] = range.map(time => time + view.startAt) as [number, number]
+    const isIn = ({ row: { startAt, endAt } }: VisibleRow): boolean =>
+      (startAt > from && startAt < to) || (endAt > from && endAt < to)
+    const top = Math.ceil(element.scrollTop / ROW_HEIGHT)
+    const first = visible.findIndex(isIn)
+    const isInView = visible.slice(top, top + Math.floor(element.clientHeight / ROW_HEIGHT) - 1).some(isIn)
+    if (first >= 0 && !isInView) element.scrollTop = first * ROW_HEIGHT
+  }, [range?.join()])
 }
 
 const HEADS = ['Duration', 'Tokens', 'Cached', 'Cost'] as const

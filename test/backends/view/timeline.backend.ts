@@ -201,6 +201,16 @@ describe('the time of a turn', () => {
     await page.locator('.axis').getByText('8 h 59 m 40 s').waitFor()
   })
 
+  test('scrolls to the rows of a chosen time', async () => {
+    await openTurn(MANY, '?unfolded=1&from=2500000&to=2530000')
+    await row(/tool\.t\d/).waitFor()
+    const scrollTop = (): Promise<unknown> => page.evaluate(`document.querySelector('.tree').scrollTop`)
+    await expect.poll(scrollTop).toBeGreaterThan(60_000)
+    await page.keyboard.press('w')
+    await expect.poll(timeInAddress).toEqual([2_505_000, 2_525_000])
+    expect(await scrollTop()).toBeLessThan(75_000)
+  })
+
   test('is zoomed in five thousand spans without rendering rows', async () => {
     await openTurn(MANY, '?unfolded=1')
     await row(/tool\.t0/).waitFor()
