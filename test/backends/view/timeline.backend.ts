@@ -254,6 +254,13 @@ describe('the rows of a turn', () => {
     expect(page.url()).toContain('stored=1')
   })
 
+  test('show a span of a joined row if a link leads to it, and keep the cursor when it is closed', async () => {
+    await openTurn(OVERNIGHT, '?span=1d00000000000014')
+    await row(/sub-agent reviewer · haiku-4-5/).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.row.is-active', { hasText: 'Task → reviewer · haiku-4-5' }).waitFor()
+  })
+
   test('open one fold at a time, whose bar covers its calls', async () => {
     await openTurn(OVERNIGHT)
     const fold = row(/tool ×7 tool\.Read/)
