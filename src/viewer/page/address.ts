@@ -10,7 +10,7 @@ export interface SessionFilter {
   readonly since?: string
 }
 
-export const TURN_TABS = ['timeline', 'usage'] as const
+export const TURN_TABS = ['transcript', 'timeline', 'usage'] as const
 export type TurnTab = (typeof TURN_TABS)[number]
 
 export interface TurnLook {
@@ -114,7 +114,7 @@ function lookOf(query: URLSearchParams): TurnLook {
   const [span, find, closed, opened, inside, unfolded] = names.map(name => query.get(name) ?? '')
   const tab = query.get('tab')
   return {
-    ...(tab === 'usage' && { tab }),
+    ...((tab === 'transcript' || tab === 'usage') && { tab }),
     ...(span && { span }),
     ...(find && { find }),
     ...(closed && (closed === ALL_CLOSED ? { isClosed: true } : { closed: closed.split(',') })),

@@ -14,7 +14,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['w s or Ctrl and wheel', 'zoom the timeline in, out'],
   ['a d', 'move the timeline left, right'],
   ['f 0', 'fit the row, show all of the time'],
-  ['l u', 'timeline, usage of the turn'],
+  ['t l u', 'transcript, timeline, usage of the turn'],
   ['?', 'show this list'],
 ]
 
@@ -41,7 +41,7 @@ export function KeysDialog(): JSX.Element {
 
 const SEARCH_BOX = 'main input[type=search]'
 
-/** `/` and `?` in every view, `l` and `u` in a turn. The tree of a turn handles its own keys first. */
+/** `/` and `?` in every view, `t`, `l` and `u` in a turn. The tree of a turn handles its own keys first. */
 export function startPageKeys(): void {
   addEventListener('keydown', event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event)) return
@@ -53,7 +53,7 @@ export function startPageKeys(): void {
 }
 
 function goToTab(key: string): boolean {
-  const tab = TURN_TABS['lu'.indexOf(key)]
+  const tab = TURN_TABS['tlu'.indexOf(key)]
   const here = address.peek()
   if (here.view !== 'turn' || tab === undefined) return false
   go({ view: 'turn', traceId: here.traceId, look: lookOfTab(tab) })

@@ -9,6 +9,7 @@ import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
 import { PathBar } from './path-bar.tsx'
 import { ShareButton } from './share.tsx'
+import { Feed, TurnTranscript } from './transcript.tsx'
 import { Waterfall } from './turn-tree.tsx'
 import { TurnUsage } from './turn-usage.tsx'
 
@@ -34,6 +35,15 @@ export function TurnView({ traceId, look }: TurnProps): JSX.Element {
         ))}
       </nav>
       {shown === 'timeline' && <Waterfall key={traceId} view={value} look={look} path={path} />}
+      {shown === 'transcript' && (
+        <div class="turn-page">
+          <Feed label="Transcript" isLive={value.turn.state === 'open'}>
+            <article aria-label="Turn" aria-posinset={1} aria-setsize={1}>
+              <TurnTranscript traceId={traceId} />
+            </article>
+          </Feed>
+        </div>
+      )}
       {shown === 'usage' && <TurnUsage view={value} />}
       <Announcer view={value} />
     </div>
