@@ -4,15 +4,16 @@ import type { SessionDetail, TurnRow } from '../server/api.ts'
 import { CompareButton } from './compare.tsx'
 import { CopyButton, Figure, LoadState, Notice, Outcome, Since, shortId, timeText, UsageFigures } from './elements.tsx'
 import { percent, shortCount } from './formats.ts'
-import { useLoaded } from './loading.ts'
+import { useLoaded, usePageTitle } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { ShareButton } from './share.tsx'
 
 export function SessionView({ id }: { readonly id: string }): JSX.Element {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)
+  usePageTitle(value?.turns[0]?.title)
   if (value === undefined) return <LoadState problem={problem} />
   const { session, turns } = value
-  const { agent, model, startAt, turnCount } = session
+  const { agent, model, project, branch, startAt, turnCount } = session
   const title = turns[0]?.title ?? ''
   return (
     <>
@@ -22,7 +23,7 @@ export function SessionView({ id }: { readonly id: string }): JSX.Element {
         <CompareButton id={id} title={title || `Session ${shortId(id)}`} />
       </p>
       <h1>{title || `Session ${shortId(id)}`}</h1>
-      <p class="dim">{[agent, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</p>
+      <p class="dim">{[agent, project, branch, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</p>
       <dl class="figures">
         <Figure label={turnCount === 1 ? 'turn' : 'turns'}>{turnCount}</Figure>
         <UsageFigures {...session} />
