@@ -12,7 +12,7 @@ import {
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
-import { costText, inputText, outputText, rowEnding, rowTitle, type TreeRow, treeRows } from './tree-rows.ts'
+import { costText, hintText, inputText, outputText, rowEnding, rowTitle, type TreeRow, treeRows } from './tree-rows.ts'
 
 export interface TreeTextOptions {
   /** Cells of a line, at least 20. Default 100; from 60 on there is a column of waterfall bars. */
@@ -209,7 +209,7 @@ function widestCells(rows: readonly TreeRow[], levels: number): WidestCells {
   for (const row of rows) {
     const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL
     const title = rowTitle(row)
-    const name = row.facts.hint === '' ? title : title.slice(0, -1)
+    const name = hintText(row.facts) === '' ? title : title.slice(0, -1)
     widths.names = Math.max(widths.names, Math.min(MAX_TITLE, branches + segmentsWidth(name)))
     widths.titles = Math.max(widths.titles, Math.min(MAX_TITLE, branches + segmentsWidth(title)))
     widths.duration = Math.max(widths.duration, displayWidth(humanDuration(row.facts.durationMillis)))

@@ -2,13 +2,15 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { countOf, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { TraceView } from '../server/api.ts'
-import type { TurnLook } from './address.ts'
+import { lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
 import { CompareButton } from './compare.tsx'
 import { CopyButton, Figure, LoadState, Notice, Since, shortId, timeText, UsageFigures } from './elements.tsx'
 import { useLoaded, usePageTitle } from './loading.ts'
 import { Link } from './navigation.tsx'
+import { PathBar } from './path-bar.tsx'
 import { ShareButton } from './share.tsx'
 import { Waterfall } from './turn-tree.tsx'
+import { TurnUsage } from './turn-usage.tsx'
 
 interface TurnProps {
   readonly traceId: string
@@ -20,17 +22,26 @@ export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   const { value, problem } = useLoaded<TraceView>(path, ids => ids.includes(traceId))
   usePageTitle(value?.turn.title)
   if (value === undefined) return <LoadState problem={problem} />
+  const shown = look.tab ?? 'timeline'
   return (
     <div class="turn-view">
-      <Header view={value} />
+      <Header view={value} look={look} />
       {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
-      <Waterfall key={traceId} view={value} look={look} path={path} />
+      <nav class="tabs" aria-label="Views of this turn">
+        {TURN_TABS.map(tab => (
+          <Link key={tab} to={{ view: 'turn', traceId, look: lookOfTab(tab) }} isCurrent={tab === shown}>
+            {tab[0]?.toUpperCase() + tab.slice(1)}
+          </Link>
+        ))}
+      </nav>
+      {shown === 'timeline' && <Waterfall key={traceId} view={value} look={look} path={path} />}
+      {shown === 'usage' && <TurnUsage view={value} />}
       <Announcer view={value} />
     </div>
   )
 }
 
-function Header({ view }: { readonly view: TraceView }): JSX.Element {
+function Header({ view, look }: { readonly view: TraceView; readonly look: TurnLook }): JSX.Element {
   const { turn, previous, next } = view
   const {
     agent,
@@ -74,6 +85,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
         <UsageFigures {...turn} />
         <Figure label={turn.spanCount === 1 ? 'span' : 'spans'}>{humanCount(turn.spanCount)}</Figure>
       </dl>
+      <PathBar view={view} look={look} />
     </header>
   )
 }

@@ -1,4 +1,6 @@
 import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+import { type PathFilter, pathSections } from './path-parts.ts'
+import { endOf, type Range, type TimeScale } from './time-scale.ts'
 import { subtreeEnds } from './tree-model.ts'
 
 export interface ParallelGroup {
@@ -47,10 +49,6 @@ function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: nu
   }
   finish()
   return groups
-}
-
-export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
-  return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }
 
 export interface TimeRange {
@@ -112,12 +110,27 @@ export interface Tick {
 const LAST_TICK = 0.97
 const STEPS = [1, 2, 5, 10, 15, 20, 30, 60] as const
 
-export function ticksOf(millis: number, most: number): Tick[] {
-  if (!(millis > 0)) return [{ at: 0, text: '0' }]
-  const step = stepFor(millis / Math.max(1, most))
+/** Ticks at round times within a range of positions, at most about `most`. None is in a compressed stretch. */
+export function ticksOf(
+  { from, to }: Range,
+  most: number,
+  scale: Pick<TimeScale, 'breaks' | 'position' | 'time'>,
+): Tick[] {
+  const step = stepFor(Math.max(1, to - from) / most)
   const ticks: Tick[] = []
-  // A tick at the very end has no room for its text.
-  for (let at = 0; at <= millis * LAST_TICK; at += step) ticks.push({ at, text: tickText(at, step) })
+  let next = Number.NEGATIVE_INFINITY
+  for (let index = Math.ceil(scale.time(from) / step); ticks.length <= most * 2; index++) {
+    const time = index * step
+    const at = scale.position(time)
+    // A tick at the very end has no room for its text.
+    if (at > from + (to - from) * LAST_TICK) break
+    const idle = scale.breaks.find(each => each.from < time && time < each.to)
+    if (idle !== undefined) index = Math.ceil(idle.to / step) - 1
+    else if (at >= next) {
+      ticks.push({ at, text: tickText(time, step) })
+      next = at + step / 2
+    }
+  }
   return ticks
 }
 
@@ -131,18 +144,16 @@ function stepFor(least: number): number {
   return 86_400_000 * Math.ceil(least / 86_400_000)
 }
 
-function tickText(at: number, step: number): string {
-  if (at === 0) return '0'
-  if (step < 1_000 && at < 1_000) return `${at} ms`
-  if (at < 60_000) return `${at / 1_000} s`
-  if (at < 3_600_000) return twoUnits(at, 60_000, 'm', 1_000, 's')
-  return twoUnits(at, 3_600_000, 'h', 60_000, 'm')
-}
-
-/** `1 m`, `1 m 20 s`: zero seconds are left out. */
-function twoUnits(at: number, large: number, largeName: string, small: number, smallName: string): string {
-  const rest = Math.round((at % large) / small)
-  return `${Math.floor(at / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`
+/** `200 ms`, `1 m 20 s`, `1 h 5.25 s`: units with zero are left out. */
+function tickText(time: number, step: number): string {
+  if (time === 0) return '0'
+  if (time < 1_000 && step < 1_000) return `${time} ms`
+  const units = [
+    [Math.floor(time / 3_600_000), 'h'],
+    [Math.floor(time / 60_000) % 60, 'm'],
+    [(time % 60_000) / 1_000, 's'],
+  ] as const
+  return units.flatMap(([amount, unit]) => (amount === 0 ? [] : [`${amount} ${unit}`])).join(' ')
 }
 
 export interface RowMarks {
@@ -157,8 +168,8 @@ export interface GroupMark {
   readonly depth: number
 }
 
-export function rowMarks(view: TraceView): RowMarks {
-  const { rows, path } = view
+export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMarks {
+  const { rows } = view
   const ends = subtreeEnds(rows)
   const groupOf = new Map<number, GroupMark>()
   const groups = parallelGroups(rows, view.now).map(group => ({ group, depth: rows[group.rows[0] ?? 0]?.depth ?? 0 }))
@@ -170,18 +181,7 @@ export function rowMarks(view: TraceView): RowMarks {
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
   const pathOf = new Map<number, PathSectionRow[]>()
-  for (const section of path) pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
+  for (const section of pathSections(view, filter))
+    pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
-}
-
-export interface Scale {
-  readonly from: number
-  readonly to: number
-  readonly at: number
-}
-
-export function timeScale({ rows, startAt, turn }: TraceView, at: number): Scale {
-  let to = startAt
-  for (const row of rows) to = Math.max(to, row.endAt, row.startAt)
-  return { from: startAt, to: turn.state === 'open' ? Math.max(to, at) : to, at: Math.max(at, to) }
 }

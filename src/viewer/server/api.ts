@@ -66,6 +66,8 @@ export interface SpanRow {
   readonly isPersonWait?: true
   readonly input?: number
   readonly output?: number
+  /** The part of `input` that a cache served. */
+  readonly cached?: number
   readonly cost?: number
   readonly sum?: RowSum
   readonly childTraces?: readonly string[]
@@ -74,6 +76,8 @@ export interface SpanRow {
 export interface RowSum {
   readonly input: number
   readonly output: number
+  readonly cached: number
+  readonly cost: number
   readonly errorCount: number
 }
 

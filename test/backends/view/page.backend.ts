@@ -185,7 +185,8 @@ function tree(of: Page = page): Locator {
 
 async function activeRow(): Promise<string | null> {
   const id = await tree().getAttribute('aria-activedescendant')
-  return page.locator(`[id="${id}"]`).getAttribute('aria-label')
+  const text = await page.locator(`[id="${id}"] .name-cell`).textContent()
+  return text?.replace(/^[▾▸]/, '') ?? null
 }
 
 async function openTurn(traceId: string, query = ''): Promise<void> {
@@ -360,7 +361,7 @@ test('is no wider than the window with one long word', async () => {
 
 describe('a turn', () => {
   test('is a tree for keys and screen readers', async () => {
-    await openTurn(TRACE_ID)
+    await openTurn(TRACE_ID, '?stored=1')
     const rows = page.getByRole('treeitem')
     await expect.poll(() => rows.count()).toBe(SAMPLE_TURN.length)
     await tree().focus()
@@ -401,7 +402,7 @@ describe('a turn', () => {
   })
 
   test('opens the turn of a child session inside of its own, and so does the address', async () => {
-    await openTurn(PARENT)
+    await openTurn(PARENT, '?stored=1')
     const rows = page.getByRole('treeitem')
     await tree().focus()
     await page.keyboard.press('End')
