@@ -6,8 +6,12 @@ export interface SessionFilter {
   readonly agent?: string
   readonly model?: string
   readonly tool?: string
+  readonly project?: string
+  readonly branch?: string
   readonly outcome?: string
   readonly since?: string
+  /** A column of the list; with a leading `-`, its lowest value first. */
+  readonly sort?: string
 }
 
 export const TURN_TABS = ['transcript', 'timeline', 'usage'] as const
@@ -53,7 +57,7 @@ export type PageAddress =
   | { readonly view: 'compare'; readonly a: string; readonly b: string }
   | { readonly view: 'nowhere' }
 
-const FILTERS = ['text', 'agent', 'model', 'tool', 'outcome', 'since'] as const
+const FILTERS = ['text', 'project', 'branch', 'agent', 'model', 'tool', 'outcome', 'since', 'sort'] as const
 /** More ids would make the address too long to share. */
 const MAX_LISTED = 40
 const ALL_CLOSED = '*'

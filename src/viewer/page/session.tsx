@@ -5,16 +5,17 @@ import { CompareButton } from './compare.tsx'
 import { CopyButton, Figure, LoadState, Notice, Outcome, Since, shortId, timeText, UsageFigures } from './elements.tsx'
 import { percent, shortCount } from './formats.ts'
 import { LazyBlock } from './lazy-block.tsx'
-import { useLoaded } from './loading.ts'
+import { useLoaded, usePageTitle } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { ShareButton } from './share.tsx'
 import { Feed, TurnTranscript } from './transcript.tsx'
 
 export function SessionView({ id }: { readonly id: string }): JSX.Element {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)
+  usePageTitle(value?.turns[0]?.title)
   if (value === undefined) return <LoadState problem={problem} />
   const { session, turns } = value
-  const { agent, model, startAt, turnCount } = session
+  const { agent, model, project, branch, startAt, turnCount } = session
   const title = turns[0]?.title ?? ''
   return (
     <>
@@ -24,7 +25,7 @@ export function SessionView({ id }: { readonly id: string }): JSX.Element {
         <CompareButton id={id} title={title || `Session ${shortId(id)}`} />
       </p>
       <h1 class="two-lines">{title || `Session ${shortId(id)}`}</h1>
-      <p class="dim">{[agent, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</p>
+      <p class="dim">{[agent, project, branch, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</p>
       <dl class="figures">
         <Figure label={turnCount === 1 ? 'turn' : 'turns'}>{turnCount}</Figure>
         <UsageFigures {...session} />

@@ -9,6 +9,7 @@ import { percent, shortCount } from './formats.ts'
 import { KindIcon, kindName } from './icons.tsx'
 import { pathPartOf } from './path-parts.ts'
 import { now } from './state.ts'
+import { ticksOf } from './ticks.ts'
 import type { ShownTime } from './time-range.ts'
 import type { TimeScale } from './time-scale.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
@@ -20,7 +21,6 @@ import {
   rangeOf,
   rowMarks,
   type TimeRange,
-  ticksOf,
 } from './waterfall.ts'
 
 /** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
@@ -49,6 +49,7 @@ export function TreeRows(props: TreeProps): JSX.Element {
   useEffect(() => box.current?.focus({ preventScroll: true }), [])
   useScroll(box, setScroll)
   useScrollToActive(box, at, active)
+  useScrollToRange(box, props)
   const { from, to } = windowOf(visible.length, { ...scroll, rowHeight: ROW_HEIGHT })
   const places = Array.from({ length: to - from }, (_, index) => from + index)
   // The active row is always rendered: the tree's focus refers to it.
@@ -174,6 +175,24 @@ function useScrollToActive(box: { readonly current: HTMLElement | null }, at: nu
   }, [active])
 }
 
+/** Scrolls to the first row that begins or ends in a newly chosen time, unless one is in view. */
+function useScrollToRange(
+  box: { readonly current: HTMLElement | null },
+  { look: { range }, view, visible }: TreeProps,
+): void {
+  useEffect(() => {
+    const element = box.current
+    if (range === undefined || element === null) return
+    const [from, to] = range.map(time => time + view.startAt) as [number, number]
+    const isIn = ({ row: { startAt, endAt } }: VisibleRow): boolean =>
+      (startAt > from && startAt < to) || (endAt > from && endAt < to)
+    const top = Math.ceil(element.scrollTop / ROW_HEIGHT)
+    const first = visible.findIndex(isIn)
+    const isInView = visible.slice(top, top + Math.floor(element.clientHeight / ROW_HEIGHT) - 1).some(isIn)
+    if (first >= 0 && !isInView) element.scrollTop = first * ROW_HEIGHT
+  }, [range?.join()])
+}
+
 const HEADS = ['Duration', 'Tokens', 'Cached', 'Cost'] as const
 
 function Axis({ time: { scale, shown } }: TreeProps): JSX.Element {
@@ -255,7 +274,7 @@ function TreeRow(props: RowProps): JSX.Element {
       aria-selected={isSelected}
       style={{ '--place': place, '--depth': Math.min(row.depth, MAX_INDENT), '--group': group?.depth ?? 0 }}
       onClick={() => move({ do: 'details', id: row.id })}
-      onDblClick={() => move({ do: 'fit', id: row.id })}
+      onDblClick={({ target }) => (target as Element).closest('.bar-cell') && move({ do: 'fit', id: row.id })}
     >
       <NameCell {...props} />
       <Figures {...props} />

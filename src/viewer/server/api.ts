@@ -11,6 +11,8 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
  */
 
 export type {
+  FacetName,
+  Facets,
   ModelFigures,
   OpenSpanRow,
   OpenTraceRow,

@@ -3,6 +3,7 @@ import { sharedContent, sharedContentLines } from '../../reading/shared-content.
 import { namespaceOfTree } from '../../reading/span-attributes.ts'
 import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
+import { SESSION_SORTS } from '../trace-index/answers.ts'
 import type { FoundSpans, Shared, SpanState, Status } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
@@ -232,9 +233,13 @@ const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
+  const [, minus, column] = /^(-?)(.*)$/.exec(query.get('sort') ?? '') ?? []
+  const sort = SESSION_SORTS.find(name => name === column)
   return {
-    ...texts(query, ['agent', 'model', 'tool', 'outcome', 'text', 'before']),
+    ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
     ...within(query),
+    ...(sort !== undefined && { sort, isAscending: minus === '-' }),
+    ...(query.has('facets') && { hasFacets: true }),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
 }

@@ -8,6 +8,10 @@ test.each<[string, PageAddress]>([
     '/sessions?text=two+words&agent=hermes&since=7d',
     { view: 'sessions', filter: { text: 'two words', agent: 'hermes', since: '7d' } },
   ],
+  [
+    '/sessions?project=shop&branch=fix%2Flogin&sort=-cost',
+    { view: 'sessions', filter: { project: 'shop', branch: 'fix/login', sort: '-cost' } },
+  ],
   ['/sessions/a%2Fb%20%3F', { view: 'session', id: 'a/b ?' }],
   ['/turns/5b8e', { view: 'turn', traceId: '5b8e', look: {} }],
   [
