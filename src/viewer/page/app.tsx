@@ -1,18 +1,18 @@
 import type { JSX } from 'preact'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
-import type { PageAddress } from './address.ts'
+import { type PageAddress, USAGE_LOOK } from './address.ts'
 import { CompareView, ComparisonBar } from './compare.tsx'
 import { clockText, dayText, Notice } from './elements.tsx'
 import { percent } from './formats.ts'
 import { KeysDialog } from './keys.tsx'
 import { LiveView } from './live.tsx'
 import { address, Link } from './navigation.tsx'
-import { NumbersView } from './numbers.tsx'
 import { countOpen } from './open-traces.ts'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
 import { connection, now, openTraces, source } from './state.ts'
 import { TurnView } from './turn.tsx'
+import { UsageView } from './usage.tsx'
 
 export function App(): JSX.Element {
   const here = address.value
@@ -34,8 +34,8 @@ export function App(): JSX.Element {
           <Link to={{ view: 'sessions', filter: {} }} isCurrent={section === 'sessions'}>
             Sessions
           </Link>
-          <Link to={{ view: 'numbers', since: '7d' }} isCurrent={section === 'numbers'}>
-            Metrics
+          <Link to={{ view: 'usage', look: USAGE_LOOK }} isCurrent={section === 'usage'}>
+            Usage
           </Link>
         </nav>
         <Connection />
@@ -60,8 +60,8 @@ function View({ here }: { readonly here: PageAddress }): JSX.Element {
       return <SessionView key={here.id} id={here.id} />
     case 'turn':
       return <TurnView key={here.traceId} traceId={here.traceId} look={here.look} />
-    case 'numbers':
-      return <NumbersView since={here.since} />
+    case 'usage':
+      return <UsageView look={here.look} />
     case 'compare':
       return <CompareView a={here.a} b={here.b} />
     default:
@@ -86,7 +86,7 @@ const SECTION_OF: Readonly<Record<PageAddress['view'], PageAddress['view']>> = {
   sessions: 'sessions',
   session: 'sessions',
   turn: 'sessions',
-  numbers: 'numbers',
+  usage: 'usage',
   compare: 'sessions',
   nowhere: 'nowhere',
 }

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
-import type { SessionPage, SessionRow, UsageNumbers } from '../server/api.ts'
+import type { SessionPage, SessionRow, Usage } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
 import { Ago, Notice, shortId, Table, timeText } from './elements.tsx'
-import { ageMillis, shortCount } from './formats.ts'
+import { ageMillis, localMidnight, shortCount, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { fetchJson, ViewerRequestError } from './requests.ts'
@@ -35,8 +35,14 @@ export function SessionsView({ filter }: { readonly filter: SessionFilter }): JS
 }
 
 /** Ages are rounded to whole minutes: a query that changes constantly would be reloaded constantly. */
-function queryOf({ since, ...filter }: SessionFilter): string {
+function queryOf({ since, day, ...filter }: SessionFilter): string {
   const query = new URLSearchParams(filter as Record<string, string>)
+  if (filter.hour !== undefined) query.set('zone', timeZone())
+  const dayAt = Date.parse(`${day}T00:00`)
+  if (!Number.isNaN(dayAt)) {
+    query.set('since', String(dayAt))
+    query.set('until', String(localMidnight(dayAt, 1) - 1))
+  }
   const millis = ageMillis(since ?? '')
   if (millis !== undefined) query.set('since', String(Math.floor((now.peek() - millis) / 60_000) * 60_000))
   return query.size === 0 ? '' : `?${query}`
@@ -101,6 +107,16 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
       {text('tool', 'Tool')}
       <Choice label="Status" value={draft.outcome ?? ''} onChoice={value => set('outcome', value)} choices={OUTCOMES} />
       <Choice label="Time range" value={draft.since ?? ''} onChoice={value => set('since', value)} choices={AGES} />
+      {(['day', 'hour'] as const).map(name => {
+        const { [name]: value = '' } = draft
+        if (value === '') return null
+        const shown = name === 'day' ? value : `${WEEKDAYS[Math.floor(Number(value) / 24)]} ${Number(value) % 24}:00`
+        return (
+          <button key={name} type="button" aria-label={`Remove filter: ${shown}`} onClick={() => set(name, '')}>
+            {shown} ×
+          </button>
+        )
+      })}
     </search>
   )
 }
@@ -109,11 +125,11 @@ type TextName = 'text' | 'agent' | 'model' | 'tool'
 
 /** Suggestions for the filters. Loaded once, because they hardly change. */
 function useNames(): { readonly [Name in TextName]?: readonly string[] } {
-  const { value } = useLoaded<UsageNumbers>('/api/numbers', () => false)
+  const { value } = useLoaded<Usage>('/api/usage', () => false)
   if (value === undefined) return {}
   return {
     agent: value.agents,
-    model: value.models.map(({ model }) => model).filter(model => model !== ''),
+    model: value.models,
     tool: value.tools.map(({ tool }) => tool).filter(tool => tool !== ''),
   }
 }

@@ -11,16 +11,19 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
  */
 
 export type {
-  ModelFigures,
   OpenSpanRow,
   OpenTraceRow,
+  Percentiles,
   SessionDetail,
   SessionPage,
   SessionRow,
   SourceStatus,
   ToolFigures,
   TurnRow,
-  UsageNumbers,
+  Usage,
+  UsageGroup,
+  UsageGroupRow,
+  UsageSums,
 } from '../trace-index/answers.ts'
 
 export interface Status {

@@ -2,7 +2,7 @@ import { exportHtml } from '../../reading/export-html.ts'
 import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
 import { type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
-import type { FoundSpans, Shared, Status } from './api.ts'
+import type { FoundSpans, Shared, Status, UsageGroup } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
 import type { SessionQuery, TraceSource } from './source.ts'
@@ -44,7 +44,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/sessions', answer: 'page' },
   { path: '/sessions/:id', answer: 'page' },
   { path: '/turns/:traceId', answer: 'page' },
-  { path: '/numbers', answer: 'page' },
+  { path: '/usage', answer: 'page' },
   { path: '/compare', answer: 'page' },
   { path: '/api/live', answer: 'live' },
   {
@@ -57,8 +57,8 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/traces/:traceId/find', answer: find },
   { path: '/api/traces/:traceId/spans/:spanId', answer: span },
   {
-    path: '/api/numbers',
-    answer: ({ source, query }) => source.numbers({ ...texts(query, ['agent', 'model']), ...within(query) }),
+    path: '/api/usage',
+    answer: ({ source, query }) => source.usage({ ...groupIn(query), ...within(query), ...zoneIn(query) }),
   },
   { path: '/api/compare', answer: compare },
   { path: '/api/export', answer: shared },
@@ -207,11 +207,33 @@ const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
+  const weekHour = count(query, 'hour')
   return {
     ...texts(query, ['agent', 'model', 'tool', 'outcome', 'text', 'before']),
     ...within(query),
+    ...zoneIn(query),
+    ...(weekHour !== undefined && { weekHour }),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
+}
+
+const GROUPS: readonly UsageGroup[] = ['agent', 'model', 'session', 'day']
+
+function groupIn(query: URLSearchParams): { by?: UsageGroup } {
+  const by = GROUPS.find(group => group === query.get('by'))
+  if (by === undefined && query.has('by')) throw new RequestError(400, `by takes one of ${GROUPS.join(', ')}`)
+  return by === undefined ? {} : { by }
+}
+
+function zoneIn(query: URLSearchParams): { timeZone?: string } {
+  const { zone: timeZone } = texts(query, ['zone'])
+  if (timeZone === undefined) return {}
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+  } catch {
+    throw new RequestError(400, 'there is no such time zone')
+  }
+  return { timeZone }
 }
 
 function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } {

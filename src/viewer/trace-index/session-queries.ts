@@ -14,9 +14,10 @@ import type {
   TextMatch,
   TurnRow,
 } from './answers.ts'
+import { LocalCalendar } from './local-calendar.ts'
 import { eachLine } from './log-file.ts'
 import { SearchText, type TextSearch } from './search.ts'
-import { cutText, type StoredTurn, type TraceFacts } from './trace-facts.ts'
+import { cutText, type Figure, type StoredTurn, type TraceFacts, unpackFigures } from './trace-facts.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 const DEFAULT_LIMIT = 50
@@ -30,6 +31,7 @@ export interface SessionSource {
   readonly table: TraceTable
   readonly search: TextSearch
   readonly open: ReadonlyMap<string, OpenTraceRow>
+  readonly now: number
 }
 
 interface ListedSession {
@@ -119,7 +121,7 @@ async function readTitle({ facts }: TraceEntry): Promise<string> {
 
 type TurnCondition = (facts: TraceFacts) => boolean
 
-function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt }: SessionQuery): TurnCondition {
+function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt, ...query }: SessionQuery): TurnCondition {
   const conditions: TurnCondition[] = []
   if (agent !== undefined) conditions.push(({ turn }) => turn.agent === agent)
   if (model !== undefined) conditions.push(({ models }) => models.some(name => name.startsWith(model)))
@@ -129,6 +131,12 @@ function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt }: SessionQ
   else if (outcome !== undefined) conditions.push(({ turn }) => turn.outcome?.text === outcome)
   if (sinceAt !== undefined) conditions.push(({ turn }) => turn.lastAt >= sinceAt || turn.runningCount > 0)
   if (untilAt !== undefined) conditions.push(({ turn }) => turn.startAt <= untilAt)
+  const { weekHour, timeZone } = query
+  if (weekHour !== undefined) {
+    const calendar = new LocalCalendar(timeZone)
+    const isThen = ({ slot }: Figure): boolean => calendar.timeOf(slot).weekHour === weekHour
+    conditions.push(({ figures }) => unpackFigures(figures).some(isThen))
+  }
   return facts => conditions.every(holds => holds(facts))
 }
 
