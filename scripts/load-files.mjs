@@ -22,7 +22,8 @@ const WITH_PACKAGES = {
   // The ES modules of a package, of which esbuild leaves out what is not used.
   mainFields: ['module', 'main'],
 }
-const SQUEEZED = { minifySyntax: true, minifyWhitespace: true, legalComments: 'none', sourcemap: false }
+/** Files that are mostly packages; a bundler renames what is in the second anyway. */
+const SQUEEZED = { minify: true, lineLimit: 0, legalComments: 'none' }
 
 /** Published modules load packages and core through `#load`: Node and bundlers resolve it to files of their own. */
 export const loadedLate = {

@@ -106,5 +106,5 @@ test('reports an empty log, and a wrong group', async () => {
   expect((await run([])).stderr).toContain('There are no traces in')
   const io = fakeIo({ home })
   expect(await usage.run(['--by', 'colour'], io)).toBe(2)
-  expect(io.written.stderr).toContain('--by takes day, agent, model, session, got "colour"')
+  expect(io.written.stderr).toContain('--by takes day, agent, model, project, session, got "colour"')
 })

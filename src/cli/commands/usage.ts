@@ -13,13 +13,13 @@ import { nothingThere } from '../trace-query.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../traces-place.ts'
 import { viewPrices } from '../view-prices.ts'
 
-const GROUPS = ['day', 'agent', 'model', 'session'] as const satisfies readonly UsageGroup[]
+const GROUPS = ['day', 'agent', 'model', 'project', 'session'] as const satisfies readonly UsageGroup[]
 
 const PAGE = {
   name: 'usage',
   operand: { placeholder: '[FILE]', offers: 'files' },
-  about: `Sums up cost, tokens, requests and failures of this week, or since another time: by local day, agent, model or session.
-Reads the local trace log, or FILE (OTLP/JSON lines, or a directory of *.jsonl).
+  about: `Sums up cost, tokens, requests and failures of this week, or since another time: by local day, agent, model,
+project or session. Reads the local trace log, or FILE (OTLP/JSON lines, or a directory of *.jsonl).
 
 Requests that were recorded without a cost are priced by your prices and the bundled list, unless "prices" is false.`,
   options: {

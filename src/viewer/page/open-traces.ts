@@ -27,14 +27,14 @@ export function questionOf({ doing, title }: OpenTraceRow): string {
   return approval?.hint || approval?.name || title
 }
 
-/** `● 1 waiting: git push --force · hookspan`. A disconnected page cannot know what is open, so it shows only that. */
-export function tabTitle(open: readonly OpenTraceRow[], isConnected: boolean): string {
+/** `● 1 waiting: git push --force · Sessions · hookspan`. A disconnected page cannot know what is open, so it shows only that. */
+export function tabTitle(open: readonly OpenTraceRow[], isConnected: boolean, page = ''): string {
   const [first] = waitingTraces(open)
   const { living, waiting } = countOpen(open)
   const question = first === undefined ? '' : questionOf(first).slice(0, MAX_TITLE_CHARS)
   const what = waiting > 0 ? `● ${waiting} waiting: ${question}` : living > 0 ? `${living} open` : ''
   const title = isConnected ? what : 'not connected'
-  return title === '' ? 'hookspan' : `${title} · hookspan`
+  return [title, page, 'hookspan'].filter(part => part !== '').join(' · ')
 }
 
 /** The command that continues a session in a terminal, for the agents that have one. */

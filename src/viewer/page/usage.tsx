@@ -64,7 +64,7 @@ function Figures({ usage, look }: FiguresProps): JSX.Element {
       </p>
       <Days chart={dayChart(usage, measure)} measure={measure} look={look} />
       <section>
-        <h2>{look.by === 'model' ? 'Models' : 'Agents'}</h2>
+        <h2>{GROUP_HEADS[look.by]}s</h2>
         <Groups groups={groups} look={look} filter={filter} />
       </section>
       <div class="usage-columns">
@@ -86,6 +86,8 @@ function Figures({ usage, look }: FiguresProps): JSX.Element {
     </>
   )
 }
+
+const GROUP_HEADS = { model: 'Model', agent: 'Agent', project: 'Project' } as const
 
 const COLOURS = ['api', 'approval', 'tool', 'subagent', 'skill', 'other'] as const
 
@@ -195,18 +197,7 @@ interface GroupsProps extends Pick<Usage, 'groups'> {
 
 function Groups({ groups, look: { by }, filter }: GroupsProps): JSX.Element {
   return (
-    <Table
-      heads={[
-        by === 'model' ? 'Model' : 'Agent',
-        'Cost',
-        'Tokens in',
-        'Cached',
-        'Tokens out',
-        'Requests',
-        'Failed',
-        ...SHARES,
-      ]}
-    >
+    <Table heads={[GROUP_HEADS[by], 'Cost', 'Tokens in', 'Cached', 'Tokens out', 'Requests', 'Failed', ...SHARES]}>
       {groups.map(({ name, latency, ...sums }) => (
         <tr key={name}>
           <th scope="row">

@@ -28,6 +28,8 @@ export interface SessionQuery {
   readonly agent?: string
   readonly model?: string
   readonly tool?: string
+  readonly project?: string
+  readonly branch?: string
   /** The outcome of a turn (`completed`), `error` if a span in it failed, or `running`. */
   readonly outcome?: string
   readonly text?: string
@@ -38,10 +40,22 @@ export interface SessionQuery {
   readonly weekHour?: number
   /** Zone of `weekHour`, an IANA name. The zone of this process by default. */
   readonly timeZone?: string
+  /** Without it: the time of the last activity. */
+  readonly sort?: SessionSort
+  readonly isAscending?: boolean
+  readonly hasFacets?: boolean
   readonly before?: string
   /** Maximum number of rows, 50 by default. */
   readonly limit?: number
 }
+
+export const SESSION_SORTS = ['turns', 'tokens', 'cost', 'waiting', 'errors', 'last'] as const
+export type SessionSort = (typeof SESSION_SORTS)[number]
+
+export type FacetName = 'project' | 'branch' | 'agent' | 'model' | 'tool' | 'outcome'
+
+/** Value → sessions with it that meet the other conditions, most frequent first. */
+export type Facets = Readonly<Record<FacetName, readonly (readonly [string, number])[]>>
 
 export interface Sums {
   readonly startAt: number
@@ -67,6 +81,8 @@ export interface SessionRow extends Sums, Openness {
   readonly id: string
   readonly agent: string
   readonly model: string
+  readonly project: string
+  readonly branch: string
   readonly turnCount: number
   /** Prompt or activity of the last turn: one line, printable. */
   readonly title: string
@@ -84,6 +100,7 @@ export interface TextMatch {
 export interface SessionPage {
   readonly rows: readonly SessionRow[]
   readonly next: string | undefined
+  readonly facets?: Facets | undefined
   /** The text search was incomplete and reached back only to this time. */
   readonly searchedSince: number | undefined
 }
@@ -93,6 +110,8 @@ export interface TurnRow extends Sums, Openness {
   readonly sessionId: string
   readonly agent: string
   readonly model: string
+  readonly project: string
+  readonly branch: string
   readonly turnNumber: number | undefined
   readonly isBackground: boolean
   readonly durationMillis: number
@@ -118,7 +137,7 @@ export interface ChildTraces {
   readonly traceIds: readonly string[]
 }
 
-export type UsageGroup = 'agent' | 'model' | 'session' | 'day'
+export type UsageGroup = 'agent' | 'model' | 'project' | 'session' | 'day'
 
 /** Times are rounded down to quarters of an hour; `sinceAt` is included, `untilAt` is not. */
 export interface UsageQuery {
@@ -138,7 +157,7 @@ export interface Percentiles {
 }
 
 export interface UsageGroupRow extends UsageSums {
-  /** Name of the agent or model, id of the session, or local day (`2026-11-22`). Empty if it is not recorded. */
+  /** Name of the agent, model or project, id of the session, or local day (`2026-11-22`). Empty if it is not recorded. */
   readonly name: string
   /** The first prompt of a session; empty for other groups, and for all but the heaviest ten sessions. */
   readonly title: string
@@ -173,9 +192,6 @@ export interface Usage {
   readonly hours: readonly UsageSums[]
   /** Most calls first. */
   readonly tools: readonly ToolFigures[]
-  /** Of all times, sorted. */
-  readonly agents: readonly string[]
-  readonly models: readonly string[]
 }
 
 export interface OpenTraceRow {

@@ -26,13 +26,10 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
   const days = new Map<string, SumMap>()
   const hours = Array.from({ length: WEEK_HOURS }, () => new UsageSum())
   const newest = new Map<string, TraceEntry>()
-  const [agents, models] = [new Set<string>(), new Set<string>()]
   for (const entry of table.traces) {
     const { facts } = entry
     if (facts === undefined) continue
-    const { agent, sessionId, startAt, lastAt } = facts.turn
-    agents.add(agent)
-    for (const model of facts.models) models.add(model)
+    const { sessionId, startAt, lastAt } = facts.turn
     if (lastAt < beforeSince * SLOT_MILLIS) continue
     for (const figure of unpackFigures(facts.figures)) {
       const { slot, kind, name } = figure
@@ -61,7 +58,7 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
   // A turn without requests may name a model that it never used.
   const ranked = groups.heaviestFirst().filter(([, sum]) => by !== 'model' || sum.isUsed)
   const sorted = by === 'day' ? groups.byName() : ranked
-  const hasCells = by === 'agent' || by === 'model'
+  const hasCells = by !== 'day' && by !== 'session'
   return {
     total: total.sums(),
     before: sinceAt === undefined ? undefined : before.sums(),
@@ -78,17 +75,11 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
       .byName()
       .map(([tool, sum]) => sum.toolFigures(tool))
       .sort((a, b) => b.callCount - a.callCount),
-    agents: named(agents),
-    models: named(models),
   }
 }
 
 function groupOf(by: UsageGroup, { turn }: TraceFacts, { name }: Figure, day: string): string {
-  return { agent: turn.agent, model: name, session: turn.sessionId, day }[by]
-}
-
-function named(names: ReadonlySet<string>): string[] {
-  return [...names].filter(name => name !== '').sort()
+  return { agent: turn.agent, model: name, project: turn.project, session: turn.sessionId, day }[by]
 }
 
 type NamedSum = readonly [name: string, sum: UsageSum]

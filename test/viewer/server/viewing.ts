@@ -60,7 +60,7 @@ export const NOTHING: TraceSource = {
   children: async () => [],
   usage: async () => {
     const nothing = { dollars: 0, input: 0, output: 0, cachedTokens: 0, requestCount: 0, errorCount: 0, turnCount: 0 }
-    const lists = { groups: [], cells: [], sessions: [], hours: [], tools: [], agents: [], models: [] }
+    const lists = { groups: [], cells: [], sessions: [], hours: [], tools: [] }
     return { total: nothing, before: undefined, ...lists }
   },
   open: () => [],

@@ -7,7 +7,8 @@ const DAY = 86_400_000
 
 function turn(trace: string, from: number, agent: string, outcome: string): SpanNote {
   const who = { 'hermes.span.kind': 'session', 'session.id': `s-${trace}`, 'gen_ai.agent.name': agent }
-  const attributes = { ...who, 'hermes.turn.final_status': outcome }
+  const project = agent === 'toy' ? { 'vcs.repository.name': 'work' } : {}
+  const attributes = { ...who, ...project, 'hermes.turn.final_status': outcome }
   return { id: 'r', trace, name: 'agent', from, to: from + 100_000, attributes }
 }
 
@@ -79,15 +80,15 @@ test('groups by model, agent, session or day', async () => {
     ['2026-11-21', 1, 2, 1, 100, 120, 0.02],
     ['2026-11-22', 1, 2, 0, 200, 120, 0.02],
   ])
-  const { cells, agents, models } = await index.usage()
+  const { cells } = await index.usage()
   expect(cells.map(({ day, name, dollars }) => [day, name, dollars])).toEqual([
     ['2026-11-21', 'big', 0.02],
     ['2026-11-22', 'big', 0.01],
     ['2026-11-22', 'small', 0.01],
   ])
-  expect([agents, models]).toEqual([
-    ['other', 'toy'],
-    ['big', 'small'],
+  expect(await rows('project')).toEqual([
+    ['', 1, 2, 0, 200, 120, 0.02],
+    ['work', 1, 2, 1, 100, 120, 0.02],
   ])
 })
 
