@@ -4,7 +4,7 @@ import { humanCost, humanCount } from './human-figures.ts'
 import { clipSegments, paintLine, segment, type TextSegment } from './segments.ts'
 import { cachedShare, type UsageMeasure, type UsageSums } from './usage-sentence.ts'
 
-export interface UsageTextRow extends UsageSums {
+interface UsageTextRow extends UsageSums {
   readonly name: string
   /** Shown beside the name. */
   readonly title: string

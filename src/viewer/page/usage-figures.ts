@@ -1,7 +1,7 @@
 import type { UsageMeasure } from '../../reading/usage-sentence.ts'
 import type { Usage, UsageGroup } from '../server/api.ts'
 
-export interface DayColumn {
+interface DayColumn {
   readonly day: string
   readonly value: number
   /** From the bottom, in the order of `DayChart.names`. */

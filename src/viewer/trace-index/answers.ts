@@ -166,7 +166,7 @@ export interface UsageGroupRow extends UsageSums {
 }
 
 /** The usage of a group on a local day. */
-export interface UsageCell extends UsageSums {
+interface UsageCell extends UsageSums {
   readonly day: string
   readonly name: string
 }

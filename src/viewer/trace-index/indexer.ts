@@ -280,7 +280,7 @@ async function readPlacedSpans(entry: TraceEntry, price: SpanPricer): Promise<Pl
   const found: PlacedSpan[] = []
   await eachLine(linesOf(entry), (line, spans) => {
     for (const [nth, span] of spans.entries()) {
-      if (span.traceId === entry.traceId) found.push({ span: slimSpan(span), line, nth })
+      if (span.traceId === entry.traceId) found.push({ span: price(slimSpan(span)), line, nth })
     }
   })
   return found

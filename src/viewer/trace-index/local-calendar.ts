@@ -1,6 +1,6 @@
 import { SLOT_MILLIS } from './trace-facts.ts'
 
-export interface LocalTime {
+interface LocalTime {
   /** `2026-11-22` */
   readonly day: string
   /** Hour of the week, from 0 = Monday, 0 h, to 167. */

@@ -48,3 +48,14 @@ test('reads the log again if the prices have changed since the snapshot', async 
   const index = priced(scene)
   expect(await dollarsIn(index)).toBeCloseTo(0.3)
 })
+
+test('prices the requests of a trace whose lines are read again', async () => {
+  const scene = new LogScene()
+  const note = { trace: 't1', name: 'api', from: 0, to: 500, attributes: REQUEST }
+  scene.lines('1-1.jsonl', exportLine({ id: 'a', ...note }))
+  const first = priced(scene)
+  await first.catchUp()
+  first.close()
+  scene.lines('1-1.jsonl', exportLine({ id: 'b', ...note }))
+  expect(await dollarsIn(priced(scene))).toBeCloseTo(0.6)
+})
