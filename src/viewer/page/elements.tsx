@@ -104,6 +104,23 @@ export function LoadState({ problem }: { readonly problem: string | undefined })
   )
 }
 
+interface FoldProps {
+  readonly summary: ComponentChildren
+  readonly isOpen?: boolean
+  readonly children: ComponentChildren
+}
+
+/** The content is rendered, and loaded, only while open. */
+export function Fold({ summary, isOpen = false, children }: FoldProps): JSX.Element {
+  const [open, setOpen] = useState(isOpen)
+  return (
+    <details class="fold" open={open} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>{summary}</summary>
+      {open && <div class="fold-body">{children}</div>}
+    </details>
+  )
+}
+
 interface TableProps {
   readonly heads: readonly string[]
   /** The number of columns with text, at the left. The others hold numbers. */
