@@ -1,9 +1,8 @@
-import type { ComponentChildren, JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import type { JSX } from 'preact'
 import { countOf, humanDuration } from '../../reading/human-figures.ts'
 import type { LongValue, PromptDiff, SpanDetail, SpanRow, TraceView } from '../server/api.ts'
 import { originOf } from './child-traces.ts'
-import { CopyButton, Figure, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
+import { CopyButton, Figure, Fold, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
 import { KindIcon, kindName } from './icons.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
@@ -125,50 +124,33 @@ function Request({ detail, path, contents, groups, show }: RequestProps): JSX.El
         />
       )}
       {sameCount > 0 && input !== undefined && (
-        <Folded summary={countOf(sameCount, 'earlier message')}>
+        <Fold summary={countOf(sameCount, 'earlier message')}>
           <ContentBlock
             {...input}
             label="Earlier messages"
             path={path}
             pick={all => all.filter(({ role }) => !instructions || role !== 'system').slice(0, sameCount)}
           />
-        </Folded>
+        </Fold>
       )}
       {instructions !== undefined && (
-        <Folded summary="Instructions">
+        <Fold summary="Instructions">
           <ContentBlock {...instructions} path={path} />
-        </Folded>
+        </Fold>
       )}
       {previousId !== undefined && (
-        <Folded summary="Prompt compared with the last request">
+        <Fold summary="Prompt compared with the last request">
           <PromptDifference path={path} />
           <button type="button" class="link" onClick={() => show(previousId)}>
             Show the last request
           </button>
-        </Folded>
+        </Fold>
       )}
     </>
   )
 }
 
 const LABELS: Readonly<Record<string, string>> = { Input: 'tokens in', Output: 'tokens out' }
-
-/** The content is rendered, and loaded, only while open. */
-function Folded({
-  summary,
-  children,
-}: {
-  readonly summary: string
-  readonly children: ComponentChildren
-}): JSX.Element {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <details class="folded" onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>{summary}</summary>
-      {isOpen && children}
-    </details>
-  )
-}
 
 function PromptDifference({ path }: { readonly path: string }): JSX.Element {
   const { value, problem } = useLoaded<PromptDiff>(`${path}/prompt`)

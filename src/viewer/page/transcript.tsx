@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { LongValue, Transcript, TranscriptStep, TranscriptText } from '../server/api.ts'
-import { Notice, Outcome, Since } from './elements.tsx'
+import { Fold, Notice, Outcome, Since } from './elements.tsx'
 import { shortCount } from './formats.ts'
 import { KindIcon, kindName } from './icons.tsx'
 import { LazyBlock } from './lazy-block.tsx'
@@ -140,23 +140,6 @@ function Step({ step, traceId, answer }: StepProps): JSX.Element {
   )
 }
 
-interface FoldProps {
-  readonly summary: JSX.Element
-  readonly isOpen?: boolean
-  readonly children: ComponentChildren
-}
-
-/** The content is rendered only while open. */
-function Fold({ summary, isOpen = false, children }: FoldProps): JSX.Element {
-  const [open, setOpen] = useState(isOpen)
-  return (
-    <details open={open} onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>{summary}</summary>
-      {open && <div class="fold-body">{children}</div>}
-    </details>
-  )
-}
-
 function StepLine({ step, traceId, excerpt }: Omit<StepProps, 'answer'> & { readonly excerpt: string }): JSX.Element {
   const { id, kind, name, hint, attempt } = step
   const { input, output, cached, cost } = usageOf(step)
@@ -217,18 +200,11 @@ function usageOf({ input = 0, output = 0, cached = 0, cost = 0, agent }: Transcr
 /** Outcomes that every step has are not worth a word. */
 const USUAL: ReadonlySet<string> = new Set(['completed', 'stop', 'tool_calls', 'end_turn', 'tool_use'])
 
-function StepOutcome({
-  step: { kind, state, outcome, decidedBy },
-}: {
-  readonly step: TranscriptStep
-}): JSX.Element | null {
+function StepOutcome({ step }: Pick<StepProps, 'step'>): JSX.Element | null {
+  const { kind, state, outcome, decidedBy } = step
   if (state === 'owner-dead') return <span class="tone-error">left open</span>
-  if (state === 'open')
-    return (
-      <span class={kind === 'approval' ? 'tone-wait' : 'tone-running'}>
-        {kind === 'approval' ? 'waits for you' : 'running'}
-      </span>
-    )
+  if (state === 'open' && kind === 'approval') return <span class="tone-wait">waits for you</span>
+  if (state === 'open') return <span class="tone-running">running</span>
   if (kind === 'approval') {
     return (
       <>
@@ -263,7 +239,7 @@ export function Feed({ label, isLive, children }: FeedProps): JSX.Element {
   const { isAtEnd, jump } = useEnd(box, isLive)
   return (
     <>
-      <div ref={box} class="feed" role="feed" aria-label={label} onKeyDown={event => moveFocus(event, box.current)}>
+      <div ref={box} class="feed" role="feed" aria-label={label}>
         {children}
       </div>
       {!isAtEnd && (
@@ -273,18 +249,6 @@ export function Feed({ label, isLive, children }: FeedProps): JSX.Element {
       )}
     </>
   )
-}
-
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }
-const STOPS = 'summary, li > .talk-line > a, .talk-head a'
-
-function moveFocus(event: KeyboardEvent, box: HTMLElement | null): void {
-  const step = STEPS[event.key]
-  if (step === undefined || box === null || event.ctrlKey || event.metaKey || event.altKey) return
-  const stops = [...box.querySelectorAll<HTMLElement>(STOPS)]
-  const at = stops.indexOf(document.activeElement as HTMLElement)
-  stops[at + step]?.focus()
-  event.preventDefault()
 }
 
 const END_PIXELS = 60

@@ -11,7 +11,7 @@ import { PathBar } from './path-bar.tsx'
 import { ShareButton } from './share.tsx'
 import { Feed, TurnTranscript } from './transcript.tsx'
 import { Waterfall } from './turn-tree.tsx'
-import { TurnUsage } from './turn-usage.tsx'
+import { TabPage, TurnUsage } from './turn-usage.tsx'
 
 interface TurnProps {
   readonly traceId: string
@@ -37,13 +37,13 @@ export function TurnView({ traceId, look }: TurnProps): JSX.Element {
       </nav>
       {shown === 'timeline' && <Waterfall key={traceId} view={value} look={look} path={path} />}
       {shown === 'transcript' && (
-        <div class="turn-page">
+        <TabPage label="Transcript">
           <Feed label="Transcript" isLive={value.turn.state === 'open'}>
             <article aria-label="Turn" aria-posinset={1} aria-setsize={1}>
               <TurnTranscript traceId={traceId} />
             </article>
           </Feed>
-        </div>
+        </TabPage>
       )}
       {shown === 'usage' && <TurnUsage view={value} />}
       <Announcer view={value} />

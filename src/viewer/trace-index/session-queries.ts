@@ -17,9 +17,10 @@ import type {
   TextMatch,
   TurnRow,
 } from './answers.ts'
+import { LocalCalendar } from './local-calendar.ts'
 import { eachLine } from './log-file.ts'
 import { SearchText, type TextSearch } from './search.ts'
-import { cutText, type StoredTurn, type TraceFacts } from './trace-facts.ts'
+import { cutText, type Figure, type StoredTurn, type TraceFacts, unpackFigures } from './trace-facts.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 const DEFAULT_LIMIT = 50
@@ -33,6 +34,7 @@ export interface SessionSource {
   readonly table: TraceTable
   readonly search: TextSearch
   readonly open: ReadonlyMap<string, OpenTraceRow>
+  readonly now: number
 }
 
 interface ListedSession {
@@ -141,7 +143,7 @@ const FACETS: Readonly<Record<FacetName, (facts: TraceFacts) => readonly string[
 const FACET_NAMES = Object.keys(FACETS) as FacetName[]
 const MAX_FACET_VALUES = 12
 
-function conditionOf({ model, tool, sinceAt, untilAt, ...exact }: SessionQuery): TurnCondition {
+function conditionOf({ model, tool, sinceAt, untilAt, weekHour, timeZone, ...exact }: SessionQuery): TurnCondition {
   const conditions: TurnCondition[] = []
   for (const name of ['project', 'branch', 'agent', 'outcome'] as const) {
     const wanted = exact[name]
@@ -151,6 +153,11 @@ function conditionOf({ model, tool, sinceAt, untilAt, ...exact }: SessionQuery):
   if (tool !== undefined) conditions.push(({ tools }) => tools.some(name => name.startsWith(tool)))
   if (sinceAt !== undefined) conditions.push(({ turn }) => turn.lastAt >= sinceAt || turn.runningCount > 0)
   if (untilAt !== undefined) conditions.push(({ turn }) => turn.startAt <= untilAt)
+  if (weekHour !== undefined) {
+    const calendar = new LocalCalendar(timeZone)
+    const isThen = ({ slot }: Figure): boolean => calendar.timeOf(slot).weekHour === weekHour
+    conditions.push(({ figures }) => unpackFigures(figures).some(isThen))
+  }
   return facts => conditions.every(holds => holds(facts))
 }
 
