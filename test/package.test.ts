@@ -74,7 +74,7 @@ const EXPECTED: readonly RegExp[] = [
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
   /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,
-  /^docs\/(.+\.md|openapi\.yaml)$/,
+  /^docs\/(.+\.md|openapi\.yaml|config\.schema\.json)$/,
   /^integrations\/locus\/(\w+\.py|pyproject\.toml)$/,
   /^observability\/.+\.(md|ya?ml|json)$/,
   /^(package\.json|openclaw\.plugin\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,

@@ -1,4 +1,3 @@
-import type { ComponentChild, VNode } from 'preact'
 import { expect, test } from 'vitest'
 
 // The page has its own compiler options. The paths are not literals, so that these of the tests do not apply to it.
@@ -12,7 +11,11 @@ interface Rendered {
   readonly attributes: readonly string[]
 }
 
-type AnyNode = VNode<Readonly<Record<string, unknown>> & { readonly children?: ComponentChild }>
+/** A node of Preact, whose own types would bring those of the browser into every test. */
+interface AnyNode {
+  readonly type: string | ((props: unknown) => unknown)
+  readonly props: Readonly<Record<string, unknown>>
+}
 
 /** The text, the elements and the attributes that a node becomes in the page. */
 function rendered(node: unknown): Rendered {
@@ -26,8 +29,8 @@ function rendered(node: unknown): Rendered {
   }
   if (typeof node !== 'object' || node === null) return { text: String(node ?? ''), elements: [], attributes: [] }
   const { type, props } = node as AnyNode
-  if (typeof type === 'function') return rendered((type as (given: unknown) => unknown)(props))
-  const inner = rendered(props.children ?? '')
+  if (typeof type === 'function') return rendered(type(props))
+  const inner = rendered(props['children'] ?? '')
   const attributes = Object.keys(props).filter(name => name !== 'children')
   return { text: inner.text, elements: [type, ...inner.elements], attributes: [...attributes, ...inner.attributes] }
 }
