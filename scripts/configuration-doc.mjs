@@ -103,8 +103,12 @@ function defaultEndpoint({ endpoint, options }) {
   return url === undefined ? '' : code(url)
 }
 
-function ownField([field, { about, default: value, required }]) {
-  const notes = [required ? 'required' : undefined, value === undefined ? undefined : `default ${code(value)}`]
+function ownField([field, { about, default: value, required, variables = [] }]) {
+  const notes = [
+    required ? 'required' : undefined,
+    value === undefined ? undefined : `default ${code(value)}`,
+    variables.length === 0 ? undefined : `else ${variables.map(code).join(' or ')}`,
+  ]
   const extra = notes.filter(note => note !== undefined).join(', ')
   return `${code(field)}: ${about}${extra ? ` (${extra})` : ''}`
 }
@@ -149,7 +153,8 @@ ${keyTable()}
 
 ${fieldTable(BACKEND_FIELDS)}
 
-Any field also works with the suffix \`_env\`: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, which keeps the secret out of
+A field with a variable after "else" is read from that variable, which the vendor's own SDKs read, if it is absent. Any field also works
+with the suffix \`_env\`: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, which keeps the secret out of
 the file. Credentials in an address (\`https://user:password@…\`) become a header. Short forms of an entry are \`console\`,
 \`file=/tmp/spans.jsonl\`, \`phoenix=http://127.0.0.1:6006\`, or an address alone for \`otlp\`.
 

@@ -102,7 +102,7 @@ describe('docs/config.schema.json', () => {
     'backends: [jeager]',
     'backends: [{ type: jeager }]',
     'backends: [{ type: phoenix, api_ky: x }]',
-    'backends: [{ type: datadog }]',
+    'backends: [{ type: openobserve }]',
     'backends: [{ endpoint: http://127.0.0.1:4318 }]',
     'backends: [{ type: otlp, protocol: grpc }]',
     'keep: { eror: true }',
@@ -112,6 +112,6 @@ describe('docs/config.schema.json', () => {
     expect(accepts(SCHEMA, parse(yaml))).toBe(false)
     const { problems } = resolved({ yaml: `${yaml}\n` })
     // The plan of the backend, not the configuration, finds a missing field.
-    if (!yaml.includes('type: datadog }')) expect(messages({ problems } as never)).not.toEqual([])
+    if (!yaml.includes('type: openobserve }')) expect(messages({ problems } as never)).not.toEqual([])
   })
 })
