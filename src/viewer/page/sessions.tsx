@@ -9,9 +9,11 @@ import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { fetchJson, ViewerRequestError } from './requests.ts'
 import { now } from './state.ts'
+import { useTextMarks } from './text-marks.ts'
 
 export function SessionsView({ filter }: { readonly filter: SessionFilter }): JSX.Element {
   const query = queryOf(filter)
+  useTextMarks(filter.text?.split(/\s+/) ?? [])
   const { value, problem } = useLoaded<SessionPage>(`/api/sessions?facets=1&${query}`)
   return (
     <>

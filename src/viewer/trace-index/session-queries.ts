@@ -62,7 +62,7 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   return {
     rows,
     next: last === undefined ? undefined : `${last.rank}~${last.id}`,
-    facets: query.hasFacets ? facetsOf(source.table, query, found?.matches) : undefined,
+    facets: query.hasFacets ? await facetsOf(source, query, text, found?.matches) : undefined,
     searchedSince: found?.searchedSince,
   }
 }
@@ -161,24 +161,34 @@ function conditionOf({ model, tool, sinceAt, untilAt, weekHour, timeZone, ...exa
   return facts => conditions.every(holds => holds(facts))
 }
 
-/** @param matches the traces that contain the text of the query; undefined without a text */
-function facetsOf(
-  { sessions }: TraceTable,
+/** @param listed the traces that contain the text and meet all conditions; undefined without a text */
+async function facetsOf(
+  { table, search }: SessionSource,
   query: SessionQuery,
-  matches: ReadonlyMap<TraceEntry, TextMatch> | undefined,
-): Facets {
-  const all = [...sessions]
+  text: SearchText | undefined,
+  listed: ReadonlyMap<TraceEntry, TextMatch> | undefined,
+): Promise<Facets> {
+  const isNarrowed = FACET_NAMES.some(name => query[name] !== undefined)
+  const { sinceAt, untilAt } = query
+  const isInTime = conditionOf({ ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) })
+  // The other values of a chosen facet have traces that are not listed.
+  const found =
+    isNarrowed && text ? await search.find(text, ({ facts }) => facts !== undefined && isInTime(facts)) : undefined
+  const matches = found?.matches ?? listed
+  const all = [...table.sessions]
   const facet = (name: FacetName): readonly (readonly [string, number])[] => {
     const { [name]: chosen, ...others } = query
     const accepts = conditionOf(others)
+    const isCounted = (entry: TraceEntry): boolean =>
+      matches?.has(entry) !== false && accepts(entry.facts as TraceFacts)
     const counts = new Map(chosen === undefined ? [] : [[chosen, 0]])
     for (const [, traces] of all) {
-      const listed = [...traces].filter(entry => matches?.has(entry) ?? accepts(entry.facts as TraceFacts))
-      const values = listed.flatMap(({ facts }) => FACETS[name](facts as TraceFacts))
+      const values = [...traces].filter(isCounted).flatMap(({ facts }) => FACETS[name](facts as TraceFacts))
       for (const value of new Set(values)) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1)
     }
     const frequent = [...counts].sort(([a, some], [b, more]) => more - some || (a < b ? -1 : 1))
-    return frequent.slice(0, MAX_FACET_VALUES).map(([value, count]) => [displayText(value), count])
+    const shown = frequent.filter(([value], index) => index < MAX_FACET_VALUES || value === chosen)
+    return shown.map(([value, count]) => [displayText(value), count])
   }
   return Object.fromEntries(FACET_NAMES.map(name => [name, facet(name)])) as unknown as Facets
 }

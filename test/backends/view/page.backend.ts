@@ -268,7 +268,7 @@ describe('the sessions of projects', () => {
         'llm.cost.total': cost,
         'input.value': `basket ${index} of ${project}`,
       }
-      return exportLine({ id: '1', trace: `ba${index}0`.repeat(8), name: 'agent', from: 0, to: 60_000, attributes })
+      return exportLine({ id: '1', trace: `ba${index}0`.repeat(8), name: 'agent', from: 0, to: 60, attributes })
     })
     viewer.write('projects.jsonl', ...lines)
   })
@@ -309,7 +309,8 @@ describe('the sessions of projects', () => {
     await page.goto(viewer.at('/sessions?text=basket'))
     await expect.poll(() => page.title(), SOON).toBe('Sessions · hookspan')
     const row = page.getByRole('row', { name: /basket 1/ })
-    await row.getByRole('cell').nth(4).click()
+    // The link of the title covers the row.
+    await row.getByRole('cell').nth(4).click({ force: true })
     await page.getByRole('heading', { level: 1, name: 'basket 1 of shop' }).waitFor()
     await page.getByText('shop · fix/login').waitFor()
     await expect.poll(() => page.title()).toBe('basket 1 of shop · hookspan')
@@ -416,6 +417,42 @@ describe('a turn', () => {
     await page.reload()
     await child.waitFor()
     await page.getByRole('complementary').getByRole('heading', { level: 2, name: 'agent.child' }).waitFor()
+  })
+
+  test('puts a distant match in the middle, and marks it in the row and in the details', async () => {
+    const marked = (): Promise<unknown> =>
+      page.evaluate("[...(CSS.highlights.get('match') ?? [])].map(range => range.toString())")
+    await openTurn(MANY, '?unfolded=1&find=step+3333')
+    await page.getByText('1 of 1').or(page.getByText('– of 1')).waitFor()
+    await tree().focus()
+    await page.keyboard.press('n')
+    const row = page.getByRole('treeitem', { name: /step 3333/ })
+    await row.waitFor()
+    const [box, around] = [await row.boundingBox(), await tree().boundingBox()]
+    const middle = ((box?.y ?? 0) - (around?.y ?? 0)) / (around?.height ?? 1)
+    expect(middle).toBeGreaterThan(0.25)
+    expect(middle).toBeLessThan(0.75)
+    await expect.poll(marked).toContain('step 3333')
+    const before = ((await marked()) as string[]).length
+    await page.keyboard.press('Enter')
+    await page.getByRole('complementary').waitFor()
+    await expect.poll(async () => ((await marked()) as string[]).length).toBeGreaterThan(before)
+    await page.goto(viewer.at('/sessions?text=reviewer'))
+    await page.locator('.match').first().waitFor()
+    await expect.poll(marked).toContain('reviewer')
+  })
+
+  test('shows its bars in forced colours', async () => {
+    await page.emulateMedia({ forcedColors: 'active' })
+    await openTurn(TRACE_ID)
+    const styles = (selector: string, style: string): Promise<string[]> =>
+      page.evaluate(`[...document.querySelectorAll('${selector}')].map(each => getComputedStyle(each).${style})`)
+    const colours = await styles('.row .bar', 'background')
+    const [canvas = ''] = await styles('body', 'backgroundColor')
+    expect(new Set(colours).size).toBeGreaterThan(2)
+    expect(colours.filter(colour => colour.startsWith(`${canvas} none`))).toEqual([])
+    const icons = await styles('.icon', 'fill')
+    expect(new Set(icons).size).toBeGreaterThan(2)
   })
 
   test('renders as many of five thousand spans as are visible, and scrolls to its end', async () => {
