@@ -26,8 +26,10 @@ Later sources override earlier ones, key by key; the map \`resource_attributes\`
 repository by another author; a file in it must not be able to send your prompts to that author's server. For the same reason, a backend
 with an invalid address is dropped and never falls back to a default address.
 
-Run \`hookspan config\` to see every value in force and its source. \`hookspan config --check\` fails if the configuration has an error. Each
-error is one line on standard error, and the next lower source applies:
+Run \`hookspan config --init\` to get a commented file in the usual place. Its first line names [a JSON schema](config.schema.json), with
+which editors (those with a YAML language server) complete keys and mark mistakes. Run \`hookspan config\` to see every value in force and
+its source. \`hookspan config --check\` fails if the configuration has an error, or a backend lacks a field. Each error is one line on
+standard error, and the next lower source applies:
 
 \`\`\`text
 config: root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 7); using 600000
@@ -101,8 +103,12 @@ function defaultEndpoint({ endpoint, options }) {
   return url === undefined ? '' : code(url)
 }
 
-function ownField([field, { about, default: value, required }]) {
-  const notes = [required ? 'required' : undefined, value === undefined ? undefined : `default ${code(value)}`]
+function ownField([field, { about, default: value, required, variables = [] }]) {
+  const notes = [
+    required ? 'required' : undefined,
+    value === undefined ? undefined : `default ${code(value)}`,
+    variables.length === 0 ? undefined : `else ${variables.map(code).join(' or ')}`,
+  ]
   const extra = notes.filter(note => note !== undefined).join(', ')
   return `${code(field)}: ${about}${extra ? ` (${extra})` : ''}`
 }
@@ -147,7 +153,8 @@ ${keyTable()}
 
 ${fieldTable(BACKEND_FIELDS)}
 
-Any field also works with the suffix \`_env\`: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, which keeps the secret out of
+A field with a variable after "else" is read from that variable, which the vendor's own SDKs read, if it is absent. Any field also works
+with the suffix \`_env\`: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, which keeps the secret out of
 the file. Credentials in an address (\`https://user:password@…\`) become a header. Short forms of an entry are \`console\`,
 \`file=/tmp/spans.jsonl\`, \`phoenix=http://127.0.0.1:6006\`, or an address alone for \`otlp\`.
 

@@ -38,10 +38,13 @@ export const withPackageFacts = {
   name: 'package facts',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/plugin\/package-facts\.ts$/ }, ({ path }) => {
-      const { name, version, engines } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
+      const { name, version, engines, repository } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
       const source = readFileSync(path, 'utf8')
       if (!PACKAGE_JSON.test(source)) throw new Error(`${path} is not what the build expects`)
-      return { contents: source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines })), loader: 'ts' }
+      return {
+        contents: source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines, repository })),
+        loader: 'ts',
+      }
     })
   },
 }

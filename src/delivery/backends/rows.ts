@@ -110,7 +110,9 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Arize Phoenix',
     endpoint: () => 'http://127.0.0.1:6006',
     onlyProtocol: true,
-    options: { api_key: { ...SECRET, about: 'Required if authentication is on' } },
+    options: {
+      api_key: { ...SECRET, about: 'Required if authentication is on', variables: ['PHOENIX_API_KEY'] },
+    },
     headers: o => ({ authorization: prefixed('Bearer', o['api_key']) }),
     traceView: '{base}/redirects/traces/{trace_id}',
     readBack: { url: '{base}/v1/projects/{project}/spans?trace_id={trace_id}', found: 'body', authenticated: true },
@@ -161,7 +163,9 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     metrics: true,
     logs: true,
     temporality: 'delta',
-    options: { dsn: { ...NEEDED_SECRET, about: 'DSN of the project; it also names the server' } },
+    options: {
+      dsn: { ...NEEDED_SECRET, about: 'DSN of the project; it also names the server', variables: ['UPTRACE_DSN'] },
+    },
     headers: o => ({ 'uptrace-dsn': o['dsn'] }),
   },
   openobserve: {
@@ -185,8 +189,8 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     endpoint: o => (o['region'] === 'eu' ? 'https://api.eu1.honeycomb.io' : 'https://api.honeycomb.io'),
     metrics: true,
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'Ingest key of the environment' },
-      dataset: { about: 'For metrics, and for Classic environments' },
+      api_key: { ...NEEDED_SECRET, about: 'Ingest key of the environment', variables: ['HONEYCOMB_API_KEY'] },
+      dataset: { about: 'For metrics, and for Classic environments', variables: ['HONEYCOMB_DATASET'] },
       region: { default: 'us', about: 'us or eu' },
     },
     headers: o => ({ 'x-honeycomb-team': o['api_key'], 'x-honeycomb-dataset': o['dataset'] }),
@@ -209,9 +213,9 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     endpoint: () => 'https://trace.wandb.ai/otel',
     onlyProtocol: true,
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'W&B API key' },
-      entity: { required: true, about: 'Team or user' },
-      project: { required: true, about: 'Target project' },
+      api_key: { ...NEEDED_SECRET, about: 'W&B API key', variables: ['WANDB_API_KEY'] },
+      entity: { required: true, about: 'Team or user', variables: ['WANDB_ENTITY'] },
+      project: { required: true, about: 'Target project', variables: ['WANDB_PROJECT'] },
     },
     headers: o => ({ 'wandb-api-key': o['api_key'] }),
     resource: o => ({ 'wandb.entity': o['entity'], 'wandb.project': o['project'] }),
@@ -224,10 +228,13 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     endpoint: o =>
       `https://${o['region'] && o['region'] !== 'us' ? `${o['region']}.` : ''}api.smith.langchain.com/otel`,
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'API key' },
-      project: { about: 'Target project; without it, the default project' },
+      api_key: { ...NEEDED_SECRET, about: 'API key', variables: ['LANGSMITH_API_KEY', 'LANGCHAIN_API_KEY'] },
+      project: {
+        about: 'Target project; without it, the default project',
+        variables: ['LANGSMITH_PROJECT', 'LANGCHAIN_PROJECT'],
+      },
       region: { default: 'us', about: 'us, eu, apac or aws' },
-      workspace_id: { about: 'For keys that reach several workspaces' },
+      workspace_id: { about: 'For keys that reach several workspaces', variables: ['LANGSMITH_WORKSPACE_ID'] },
     },
     headers: o => ({ 'x-api-key': o['api_key'], 'langsmith-project': o['project'], 'x-tenant-id': o['workspace_id'] }),
     note: 'A self-hosted server is https://<host>/api/v1/otel',
@@ -239,8 +246,8 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     onlyProtocol: true,
     temporality: 'delta',
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'API key' },
-      site: { default: 'datadoghq.com', about: 'Site of the account, such as datadoghq.eu' },
+      api_key: { ...NEEDED_SECRET, about: 'API key', variables: ['DD_API_KEY'] },
+      site: { default: 'datadoghq.com', about: 'Site of the account, such as datadoghq.eu', variables: ['DD_SITE'] },
       source: { default: 'llmobs', about: 'Target product' },
     },
     headers: o => ({ 'dd-api-key': o['api_key'], 'dd-otlp-source': o['source'] }),
@@ -251,8 +258,8 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'MLflow tracking server, 3.6 or later',
     endpoint: () => 'http://127.0.0.1:5000',
     options: {
-      experiment_id: { required: true, about: 'Target experiment' },
-      token: { ...SECRET, about: 'Token, if the server requires one' },
+      experiment_id: { required: true, about: 'Target experiment', variables: ['MLFLOW_EXPERIMENT_ID'] },
+      token: { ...SECRET, about: 'Token, if the server requires one', variables: ['MLFLOW_TRACKING_TOKEN'] },
     },
     headers: o => ({ 'x-mlflow-experiment-id': o['experiment_id'], authorization: prefixed('Bearer', o['token']) }),
     traceView: '{base}/#/experiments/{experiment_id}/traces',
@@ -267,8 +274,12 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     metrics: true,
     temporality: 'delta',
     options: {
-      api_key: { ...SECRET, about: 'API key, encoded' },
-      secret_token: { ...SECRET, about: 'Secret token of an APM server, instead of an API key' },
+      api_key: { ...SECRET, about: 'API key, encoded', variables: ['ELASTIC_APM_API_KEY'] },
+      secret_token: {
+        ...SECRET,
+        about: 'Secret token of an APM server, instead of an API key',
+        variables: ['ELASTIC_APM_SECRET_TOKEN'],
+      },
     },
     headers: o => ({ authorization: prefixed('ApiKey', o['api_key']) ?? prefixed('Bearer', o['secret_token']) }),
   },

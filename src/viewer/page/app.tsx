@@ -1,22 +1,27 @@
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
-import type { PageAddress } from './address.ts'
+import { type PageAddress, USAGE_LOOK } from './address.ts'
 import { CompareView, ComparisonBar } from './compare.tsx'
 import { clockText, dayText, Notice } from './elements.tsx'
+import { FirstSteps } from './first-steps.tsx'
 import { percent } from './formats.ts'
 import { KeysDialog } from './keys.tsx'
 import { LiveView } from './live.tsx'
 import { address, Link } from './navigation.tsx'
-import { NumbersView } from './numbers.tsx'
 import { countOpen } from './open-traces.ts'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
-import { connection, now, openTraces, source } from './state.ts'
+import { connection, now, openTraces, pageTitle, source } from './state.ts'
 import { TurnView } from './turn.tsx'
+import { UsageView } from './usage.tsx'
 
 export function App(): JSX.Element {
   const here = address.value
   const section = SECTION_OF[here.view]
+  useEffect(() => {
+    pageTitle.value = TITLES[here.view] ?? ''
+  }, [here.view])
   return (
     <>
       <a class="skip" href="#main">
@@ -34,8 +39,8 @@ export function App(): JSX.Element {
           <Link to={{ view: 'sessions', filter: {} }} isCurrent={section === 'sessions'}>
             Sessions
           </Link>
-          <Link to={{ view: 'numbers', since: '7d' }} isCurrent={section === 'numbers'}>
-            Metrics
+          <Link to={{ view: 'usage', look: USAGE_LOOK }} isCurrent={section === 'usage'}>
+            Usage
           </Link>
         </nav>
         <Connection />
@@ -43,7 +48,14 @@ export function App(): JSX.Element {
       {connection.value === 'lost' && <LostBar />}
       <ComparisonBar />
       <main id="main" tabIndex={-1} class={`view-${here.view} ${connection.value === 'lost' ? 'is-stale' : ''}`}>
-        {connection.value === 'refused' ? <TokenMissing /> : <View here={here} />}
+        {connection.value === 'refused' ? (
+          <TokenMissing />
+        ) : (
+          <>
+            <FirstSteps />
+            <View here={here} />
+          </>
+        )}
       </main>
       <KeysDialog />
     </>
@@ -60,8 +72,8 @@ function View({ here }: { readonly here: PageAddress }): JSX.Element {
       return <SessionView key={here.id} id={here.id} />
     case 'turn':
       return <TurnView key={here.traceId} traceId={here.traceId} look={here.look} />
-    case 'numbers':
-      return <NumbersView since={here.since} />
+    case 'usage':
+      return <UsageView look={here.look} />
     case 'compare':
       return <CompareView a={here.a} b={here.b} />
     default:
@@ -81,12 +93,19 @@ export function TokenMissing(): JSX.Element {
   )
 }
 
+/** A session and a turn have titles of their own. */
+const TITLES: { readonly [View in PageAddress['view']]?: string } = {
+  sessions: 'Sessions',
+  usage: 'Usage',
+  compare: 'Compare',
+}
+
 const SECTION_OF: Readonly<Record<PageAddress['view'], PageAddress['view']>> = {
   live: 'live',
   sessions: 'sessions',
   session: 'sessions',
   turn: 'sessions',
-  numbers: 'numbers',
+  usage: 'usage',
   compare: 'sessions',
   nowhere: 'nowhere',
 }

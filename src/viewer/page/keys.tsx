@@ -14,7 +14,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['w s or Ctrl and wheel', 'zoom the timeline in, out'],
   ['a d', 'move the timeline left, right'],
   ['f 0', 'fit the row, show all of the time'],
-  ['l u', 'timeline, usage of the turn'],
+  ['t l u', 'transcript, timeline, usage of the turn'],
   ['?', 'show this list'],
 ]
 
@@ -41,22 +41,34 @@ export function KeysDialog(): JSX.Element {
 
 const SEARCH_BOX = 'main input[type=search]'
 
-/** `/` and `?` in every view, `l` and `u` in a turn. The tree of a turn handles its own keys first. */
+/** `/` and `?` in every view, `t`, `l` and `u` in a turn, `j` and `k` in a transcript. The tree of a turn handles its own keys first. */
 export function startPageKeys(): void {
   addEventListener('keydown', event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event)) return
     if (event.key === '?') document.querySelector<HTMLDialogElement>('#keys')?.showModal()
     else if (event.key === '/') focusSearch()
-    else if (!goToTab(event.key)) return
+    else if (!goToTab(event.key) && !moveToStep(event.key)) return
     event.preventDefault()
   })
 }
 
 function goToTab(key: string): boolean {
-  const tab = TURN_TABS['lu'.indexOf(key)]
+  const tab = TURN_TABS['tlu'.indexOf(key)]
   const here = address.peek()
   if (here.view !== 'turn' || tab === undefined) return false
   go({ view: 'turn', traceId: here.traceId, look: lookOfTab(tab) })
+  return true
+}
+
+const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
+const STEP_LINES = '.feed :is(summary, .talk-head a, li > .talk-line > a)'
+
+/** Moves the focus between the lines of a transcript. */
+function moveToStep(key: string): boolean {
+  const stops = [...document.querySelectorAll<HTMLElement>(STEP_LINES)]
+  const step = STEPS[key]
+  if (step === undefined || stops.length === 0) return false
+  stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus()
   return true
 }
 

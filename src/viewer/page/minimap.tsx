@@ -42,7 +42,7 @@ export function Minimap({ view, time }: MinimapProps): JSX.Element {
       {scale.breaks.map(({ from, length }) => (
         <i key={from} class="break" style={{ left: share(scale.position(from), scale), width: share(length, scale) }} />
       ))}
-      <Brush view={view} time={time} />
+      <Brush time={time} />
     </div>
   )
 }
@@ -51,7 +51,7 @@ function share(position: number, { total }: TimeScale): string {
   return `${(position / total) * 100}%`
 }
 
-function Brush({ time: { scale, shown, show } }: MinimapProps): JSX.Element {
+function Brush({ time: { scale, shown, show } }: Pick<MinimapProps, 'time'>): JSX.Element {
   const { from, to } = shown.value
   const end = Math.min(to, scale.total)
   const edge = (grip: 'from' | 'to', label: string, at: number): JSX.Element => {
@@ -106,14 +106,8 @@ function lanesOf(view: TraceView, scale: TimeScale): { readonly colour: string; 
   const lanes = LANES.map(({ colour, kinds }, index) => {
     const rows = view.rows.filter(({ kind }) => kinds.some(each => each === kind))
     const top = MARGIN + index * LANE
-    failures.push(
-      pathOf(
-        rows.filter(({ isError }) => isError),
-        top,
-        view,
-        scale,
-      ),
-    )
+    const failed = rows.filter(({ isError }) => isError)
+    failures.push(pathOf(failed, top, view, scale))
     return { colour, path: pathOf(rows, top, view, scale) }
   })
   return [...lanes, { colour: 'error', path: failures.join('') }]

@@ -35,6 +35,8 @@ export function useShownTime(
     return computed(() => chosen.value ?? { from: 0, to: end() })
   }, [scale])
   useLayoutEffect(() => {
+    // The address does not have the newest range yet.
+    if (timer.current !== undefined) return
     const [from, to] = (look.range ?? []).map(time => scale.position(time))
     chosen.value = from === undefined || to === undefined ? undefined : scale.clamp(from, to - from)
   }, [scale, look.range?.join()])
@@ -43,6 +45,7 @@ export function useShownTime(
     chosen.value = range
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
+      timer.current = undefined
       const times = range && [range.from, range.to].map(position => Math.round(scale.time(position) * 100) / 100)
       change({ range: times as [number, number] | undefined })
     }, ADDRESS_DELAY_MILLIS)

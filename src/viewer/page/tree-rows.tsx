@@ -9,6 +9,7 @@ import { percent, shortCount } from './formats.ts'
 import { KindIcon, kindName } from './icons.tsx'
 import { pathPartOf } from './path-parts.ts'
 import { now } from './state.ts'
+import { ticksOf } from './ticks.ts'
 import type { ShownTime } from './time-range.ts'
 import type { TimeScale } from './time-scale.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
@@ -20,7 +21,6 @@ import {
   rangeOf,
   rowMarks,
   type TimeRange,
-  ticksOf,
 } from './waterfall.ts'
 
 /** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
@@ -49,6 +49,7 @@ export function TreeRows(props: TreeProps): JSX.Element {
   useEffect(() => box.current?.focus({ preventScroll: true }), [])
   useScroll(box, setScroll)
   useScrollToActive(box, at, active)
+  useScrollToRange(box, props)
   const { from, to } = windowOf(visible.length, { ...scroll, rowHeight: ROW_HEIGHT })
   const places = Array.from({ length: to - from }, (_, index) => from + index)
   // The active row is always rendered: the tree's focus refers to it.
@@ -169,9 +170,31 @@ function useScrollToActive(box: { readonly current: HTMLElement | null }, at: nu
     const axis = element.querySelector<HTMLElement>('.axis')?.offsetHeight ?? 0
     const [top, bottom] = [at * ROW_HEIGHT, (at + 1) * ROW_HEIGHT]
     const height = element.clientHeight - axis
-    if (top < element.scrollTop) element.scrollTop = top
-    else if (bottom > element.scrollTop + height) element.scrollTop = bottom - height
+    const isAbove = top < element.scrollTop
+    if (!isAbove && bottom <= element.scrollTop + height) return
+    const distance = isAbove ? element.scrollTop - top : bottom - element.scrollTop - height
+    // A step scrolls by a row. After a jump, the row stands in the middle, with those around it.
+    if (distance > ROW_HEIGHT) element.scrollTop = top - (height - ROW_HEIGHT) / 2
+    else element.scrollTop = isAbove ? top : bottom - height
   }, [active])
+}
+
+/** Scrolls to the first row that begins or ends in a newly chosen time, unless one is in view. */
+function useScrollToRange(
+  box: { readonly current: HTMLElement | null },
+  { look: { range }, view, visible }: TreeProps,
+): void {
+  useEffect(() => {
+    const element = box.current
+    if (range === undefined || element === null) return
+    const [from, to] = range.map(time => time + view.startAt) as [number, number]
+    const isIn = ({ row: { startAt, endAt } }: VisibleRow): boolean =>
+      (startAt > from && startAt < to) || (endAt > from && endAt < to)
+    const top = Math.ceil(element.scrollTop / ROW_HEIGHT)
+    const first = visible.findIndex(isIn)
+    const isInView = visible.slice(top, top + Math.floor(element.clientHeight / ROW_HEIGHT) - 1).some(isIn)
+    if (first >= 0 && !isInView) element.scrollTop = first * ROW_HEIGHT
+  }, [range?.join()])
 }
 
 const HEADS = ['Duration', 'Tokens', 'Cached', 'Cost'] as const
@@ -255,7 +278,7 @@ function TreeRow(props: RowProps): JSX.Element {
       aria-selected={isSelected}
       style={{ '--place': place, '--depth': Math.min(row.depth, MAX_INDENT), '--group': group?.depth ?? 0 }}
       onClick={() => move({ do: 'details', id: row.id })}
-      onDblClick={() => move({ do: 'fit', id: row.id })}
+      onDblClick={({ target }) => (target as Element).closest('.bar-cell') && move({ do: 'fit', id: row.id })}
     >
       <NameCell {...props} />
       <Figures {...props} />

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { JSX, RefObject } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf } from '../../reading/human-figures.ts'
 import type { TraceView } from '../server/api.ts'
 import { changedLook, type LookChange, type TurnLook } from './address.ts'
@@ -13,6 +13,7 @@ import { go } from './navigation.tsx'
 import { pathRows, pathSections } from './path-parts.ts'
 import { SpanPanel } from './span-panel.tsx'
 import { now } from './state.ts'
+import { useTextMarks } from './text-marks.ts'
 import { type ShownTime, useShownTime } from './time-range.ts'
 import { endOf } from './time-scale.ts'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
@@ -32,6 +33,7 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
   const [active, setActive] = useState(look.span ?? own.rows[0]?.id ?? '')
   const findBox = useRef<HTMLInputElement>(null)
   const hits = useSearchHits(path, look.find ?? '', own)
+  useTextMarks([look.find ?? ''])
   const view = useMemo(
     () => (look.isStored ? stored : joinWrappers(stored, new Set([look.span ?? '', ...hits]))),
     [stored, look.isStored, look.span, hits],
@@ -43,9 +45,16 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
     return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted, only })
   }, [view, look, active, hits])
   useEffect(() => {
-    const first = look.path !== 'all' && pathSections(view, look.path).at(0)
+    const first = look.path !== 'all' && look.span === undefined && pathSections(view, look.path).at(0)
     if (first) setActive(rows[first.row]?.id ?? '')
   }, [look.path])
+  useLayoutEffect(() => {
+    // The row may have been joined with its parent, or filtered out.
+    const shown = new Set(visible.map(({ row }) => row.id))
+    let row = stored.rows.find(({ id }) => id === active)
+    while (row !== undefined && !shown.has(row.id)) row = stored.rows[row.parent]
+    if (row !== undefined && row.id !== active) setActive(row.id)
+  }, [visible, active])
   const latestLook = useRef(look)
   latestLook.current = look
   const change = (changes: LookChange): void =>

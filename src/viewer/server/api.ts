@@ -11,16 +11,21 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
  */
 
 export type {
-  ModelFigures,
+  FacetName,
+  Facets,
   OpenSpanRow,
   OpenTraceRow,
+  Percentiles,
   SessionDetail,
   SessionPage,
   SessionRow,
   SourceStatus,
   ToolFigures,
   TurnRow,
-  UsageNumbers,
+  Usage,
+  UsageGroup,
+  UsageGroupRow,
+  UsageSums,
 } from '../trace-index/answers.ts'
 
 export interface Status {
@@ -107,6 +112,36 @@ export interface TraceView {
   readonly next?: string
 }
 
+export interface TranscriptText extends LongValue {
+  /** The span that has the text. */
+  readonly id: string
+}
+
+/** One line of a transcript. Absent means zero, none or false. */
+export interface TranscriptStep
+  extends Pick<SpanRow, 'id' | 'kind' | 'name' | 'attempt' | 'startAt' | 'endAt' | 'state' | 'outcome' | 'isError'>,
+    Pick<SpanRow, 'input' | 'output' | 'cost' | 'childTraces'> {
+  readonly hint: string
+  readonly cached?: number
+  readonly text?: LongValue
+  readonly reasoning?: LongValue
+  /** The message of a failure and the last lines of its output. */
+  readonly failure?: LongValue
+  readonly decidedBy?: string
+  /** The work of a child agent. */
+  readonly agent?: Transcript
+}
+
+/** `/api/traces/:traceId/transcript`: a turn as a conversation. */
+export interface Transcript {
+  readonly question?: TranscriptText
+  readonly steps: readonly TranscriptStep[]
+  readonly answer?: TranscriptText
+  /** False if no prompt and no result was captured anywhere in the trace. */
+  readonly hasContent: boolean
+  readonly cutCount?: number
+}
+
 /** `/api/traces/:traceId/find?text=`: spans that contain the text, in tree order. */
 export interface FoundSpans {
   readonly spanIds: readonly string[]
@@ -142,6 +177,9 @@ export interface SpanDetail {
   readonly state: SpanState
   readonly status: 'unset' | 'ok' | 'error'
   readonly statusMessage?: string
+  /** The message of a failure and the last lines of its output. */
+  readonly failure?: string
+  readonly prompt?: PromptView
   readonly outcome?: TextSegment
   readonly hint: string
   readonly namespace: string
@@ -150,6 +188,23 @@ export interface SpanDetail {
   readonly links: readonly SpanLink[]
   readonly resource: Readonly<Record<string, LongValue>>
   readonly scope: string
+}
+
+/** The messages of a model request. Instructions are not among them if the span has them as an attribute. */
+export interface PromptView {
+  /** The span of the agent's previous request in this turn. */
+  readonly previousId?: string
+  /** The number of messages at the beginning that the previous request had as well. */
+  readonly sameCount: number
+  readonly freshCount: number
+  /** The other messages, as JSON. */
+  readonly fresh: LongValue
+}
+
+/** `/api/traces/:traceId/spans/:spanId/prompt`: the prompt compared with that of the previous request. */
+export interface PromptDiff {
+  readonly lines: readonly DiffLine[]
+  readonly cutCount?: number
 }
 
 export interface ValuePart {

@@ -4,19 +4,23 @@ import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
+  FacetName,
+  Facets,
   Openness,
   OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SessionRow,
+  SessionSort,
   Sums,
   TextMatch,
   TurnRow,
 } from './answers.ts'
+import { LocalCalendar } from './local-calendar.ts'
 import { eachLine } from './log-file.ts'
 import { SearchText, type TextSearch } from './search.ts'
-import { cutText, type StoredTurn, type TraceFacts } from './trace-facts.ts'
+import { cutText, type Figure, type StoredTurn, type TraceFacts, unpackFigures } from './trace-facts.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 const DEFAULT_LIMIT = 50
@@ -30,12 +34,14 @@ export interface SessionSource {
   readonly table: TraceTable
   readonly search: TextSearch
   readonly open: ReadonlyMap<string, OpenTraceRow>
+  readonly now: number
 }
 
 interface ListedSession {
   readonly id: string
   readonly traces: readonly TraceEntry[]
-  readonly lastAt: number
+  /** The value by which it is sorted. */
+  readonly rank: number
 }
 
 export async function querySessions(source: SessionSource, query: SessionQuery): Promise<SessionPage> {
@@ -45,7 +51,9 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   const limit = Math.min(MAX_ROWS, Math.max(1, Math.floor(query.limit ?? DEFAULT_LIMIT)))
   const isListed = (entry: TraceEntry): boolean =>
     found === undefined ? accepts(entry.facts as TraceFacts) : found.matches.has(entry)
-  const listed = listSessions(source.table, isListed).filter(isAfter(query.before))
+  const order = orderOf(query)
+  const all = listSessions(source.table, isListed, order.rankOf)
+  const listed = all.filter(isAfter(query.before, order.direction)).sort(order.compare)
   const rows: SessionRow[] = []
   for (const session of listed.slice(0, limit)) {
     rows.push(await sessionRow(source, session, found && newestMatch(session, found.matches)))
@@ -53,7 +61,8 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   const last = listed.length > limit ? listed[limit - 1] : undefined
   return {
     rows,
-    next: last === undefined ? undefined : `${last.lastAt}~${last.id}`,
+    next: last === undefined ? undefined : `${last.rank}~${last.id}`,
+    facets: query.hasFacets ? await facetsOf(source, query, text, found?.matches) : undefined,
     searchedSince: found?.searchedSince,
   }
 }
@@ -68,7 +77,7 @@ export async function querySession(source: SessionSource, id: string): Promise<S
     const openness = turn.runningCount > 0 ? opennessOf([turn.traceId], source.open) : ENDED
     turns.push({ ...turn, ...openness, title: await titleOf(entry) })
   }
-  return { session: await sessionRow(source, listedSession(id, traces), undefined), turns }
+  return { session: await sessionRow(source, { id, traces: [...traces] }, undefined), turns }
 }
 
 /** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */
@@ -119,35 +128,120 @@ async function readTitle({ facts }: TraceEntry): Promise<string> {
 
 type TurnCondition = (facts: TraceFacts) => boolean
 
-function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt }: SessionQuery): TurnCondition {
+/** The values of a turn for each facet. */
+const FACETS: Readonly<Record<FacetName, (facts: TraceFacts) => readonly string[]>> = {
+  project: ({ turn }) => [turn.project],
+  branch: ({ turn }) => [turn.branch],
+  agent: ({ turn }) => [turn.agent],
+  model: ({ models }) => models,
+  tool: ({ tools }) => tools,
+  outcome: ({ turn }) => [
+    turn.runningCount > 0 ? 'running' : (turn.outcome?.text ?? ''),
+    ...(turn.errorCount > 0 ? ['error'] : []),
+  ],
+}
+const FACET_NAMES = Object.keys(FACETS) as FacetName[]
+const MAX_FACET_VALUES = 12
+
+function conditionOf({ model, tool, sinceAt, untilAt, weekHour, timeZone, ...exact }: SessionQuery): TurnCondition {
   const conditions: TurnCondition[] = []
-  if (agent !== undefined) conditions.push(({ turn }) => turn.agent === agent)
+  for (const name of ['project', 'branch', 'agent', 'outcome'] as const) {
+    const wanted = exact[name]
+    if (wanted !== undefined) conditions.push(facts => FACETS[name](facts).includes(wanted))
+  }
   if (model !== undefined) conditions.push(({ models }) => models.some(name => name.startsWith(model)))
   if (tool !== undefined) conditions.push(({ tools }) => tools.some(name => name.startsWith(tool)))
-  if (outcome === 'error') conditions.push(({ turn }) => turn.errorCount > 0)
-  else if (outcome === 'running') conditions.push(({ turn }) => turn.runningCount > 0)
-  else if (outcome !== undefined) conditions.push(({ turn }) => turn.outcome?.text === outcome)
   if (sinceAt !== undefined) conditions.push(({ turn }) => turn.lastAt >= sinceAt || turn.runningCount > 0)
   if (untilAt !== undefined) conditions.push(({ turn }) => turn.startAt <= untilAt)
+  if (weekHour !== undefined) {
+    const calendar = new LocalCalendar(timeZone)
+    const isThen = ({ slot }: Figure): boolean => calendar.timeOf(slot).weekHour === weekHour
+    conditions.push(({ figures }) => unpackFigures(figures).some(isThen))
+  }
   return facts => conditions.every(holds => holds(facts))
 }
 
-function listSessions(table: TraceTable, isListed: (entry: TraceEntry) => boolean): ListedSession[] {
+/** @param listed the traces that contain the text and meet all conditions; undefined without a text */
+async function facetsOf(
+  { table, search }: SessionSource,
+  query: SessionQuery,
+  text: SearchText | undefined,
+  listed: ReadonlyMap<TraceEntry, TextMatch> | undefined,
+): Promise<Facets> {
+  const isNarrowed = FACET_NAMES.some(name => query[name] !== undefined)
+  const { sinceAt, untilAt } = query
+  const isInTime = conditionOf({ ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) })
+  // The other values of a chosen facet have traces that are not listed.
+  const found =
+    isNarrowed && text ? await search.find(text, ({ facts }) => facts !== undefined && isInTime(facts)) : undefined
+  const matches = found?.matches ?? listed
+  const all = [...table.sessions]
+  const facet = (name: FacetName): readonly (readonly [string, number])[] => {
+    const { [name]: chosen, ...others } = query
+    const accepts = conditionOf(others)
+    const isCounted = (entry: TraceEntry): boolean =>
+      matches?.has(entry) !== false && accepts(entry.facts as TraceFacts)
+    const counts = new Map(chosen === undefined ? [] : [[chosen, 0]])
+    for (const [, traces] of all) {
+      const values = [...traces].filter(isCounted).flatMap(({ facts }) => FACETS[name](facts as TraceFacts))
+      for (const value of new Set(values)) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1)
+    }
+    const frequent = [...counts].sort(([a, some], [b, more]) => more - some || (a < b ? -1 : 1))
+    const shown = frequent.filter(([value], index) => index < MAX_FACET_VALUES || value === chosen)
+    return shown.map(([value, count]) => [displayText(value), count])
+  }
+  return Object.fromEntries(FACET_NAMES.map(name => [name, facet(name)])) as unknown as Facets
+}
+
+const RANKS: Readonly<Record<SessionSort, (turn: StoredTurn) => number>> = {
+  turns: () => 1,
+  tokens: ({ tokens }) => (tokens?.input ?? 0) + (tokens?.output ?? 0),
+  cost: ({ cost }) => cost.dollars,
+  waiting: ({ waitedMillis }) => waitedMillis,
+  errors: ({ errorCount }) => errorCount,
+  last: ({ lastAt }) => lastAt,
+}
+
+interface SessionOrder {
+  /** 1: the highest first. */
+  readonly direction: 1 | -1
+  rankOf(traces: Iterable<TraceEntry>): number
+  compare(a: Ranked, b: Ranked): number
+}
+
+type Ranked = Pick<ListedSession, 'id' | 'rank'>
+
+function orderOf({ sort = 'last', isAscending = false }: SessionQuery): SessionOrder {
+  const direction = isAscending ? -1 : 1
+  return {
+    direction,
+    rankOf: traces => {
+      const ranks = Array.from(traces, entry => RANKS[sort](turnIn(entry)))
+      return sort === 'last'
+        ? ranks.reduce((last, rank) => Math.max(last, rank), Number.NEGATIVE_INFINITY)
+        : ranks.reduce((sum, rank) => sum + rank, 0)
+    },
+    compare: (a, b) => direction * (b.rank - a.rank || (a.id < b.id ? 1 : -1)),
+  }
+}
+
+function listSessions(
+  { sessions }: TraceTable,
+  isListed: (entry: TraceEntry) => boolean,
+  rankOf: SessionOrder['rankOf'],
+): ListedSession[] {
   const listed: ListedSession[] = []
-  for (const [id, traces] of table.sessions) if ([...traces].some(isListed)) listed.push(listedSession(id, traces))
-  return listed.sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? 1 : -1))
+  for (const [id, traces] of sessions) {
+    if ([...traces].some(isListed)) listed.push({ id, traces: [...traces], rank: rankOf(traces) })
+  }
+  return listed
 }
 
-function listedSession(id: string, traces: ReadonlySet<TraceEntry>): ListedSession {
-  const lastAt = [...traces].reduce((last, entry) => Math.max(last, turnIn(entry).lastAt), Number.NEGATIVE_INFINITY)
-  return { id, traces: [...traces], lastAt }
-}
-
-function isAfter(cursor: string | undefined): (session: ListedSession) => boolean {
+function isAfter(cursor: string | undefined, direction: 1 | -1): (session: ListedSession) => boolean {
   const [match, last = '', id = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(cursor ?? '') ?? []
   if (match === undefined) return () => true
-  const at = Number(last)
-  return session => session.lastAt < at || (session.lastAt === at && session.id < id)
+  const rank = Number(last)
+  return session => direction * (rank - session.rank || (session.id < id ? 1 : session.id === id ? 0 : -1)) > 0
 }
 
 function newestMatch({ traces }: ListedSession, matches: ReadonlyMap<TraceEntry, TextMatch>): TextMatch | undefined {
@@ -166,7 +260,7 @@ function newer(a: StoredTurn, b: StoredTurn): number {
 
 async function sessionRow(
   { open }: SessionSource,
-  { id, traces }: ListedSession,
+  { id, traces }: Omit<ListedSession, 'rank'>,
   match: TextMatch | undefined,
 ): Promise<SessionRow> {
   const newestFirst = traces.toSorted(
@@ -188,6 +282,8 @@ async function sessionRow(
     id,
     agent: agents.find(agent => agent !== '') ?? '',
     model: lastTurn?.model ?? '',
+    project: turns.find(({ project }) => project !== '')?.project ?? '',
+    branch: turns.find(({ branch }) => branch !== '')?.branch ?? '',
     turnCount: turns.length,
     title: last === undefined ? '' : await titleOf(last),
     outcome: lastTurn?.outcome,

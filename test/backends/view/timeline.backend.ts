@@ -201,6 +201,16 @@ describe('the time of a turn', () => {
     await page.locator('.axis').getByText('8 h 59 m 40 s').waitFor()
   })
 
+  test('scrolls to the rows of a chosen time', async () => {
+    await openTurn(MANY, '?unfolded=1&from=2500000&to=2530000')
+    await row(/tool\.t\d/).waitFor()
+    const scrollTop = (): Promise<unknown> => page.evaluate(`document.querySelector('.tree').scrollTop`)
+    await expect.poll(scrollTop).toBeGreaterThan(60_000)
+    await page.keyboard.press('w')
+    await expect.poll(timeInAddress).toEqual([2_505_000, 2_525_000])
+    expect(await scrollTop()).toBeLessThan(75_000)
+  })
+
   test('is zoomed in five thousand spans without rendering rows', async () => {
     await openTurn(MANY, '?unfolded=1')
     await row(/tool\.t0/).waitFor()
@@ -242,6 +252,13 @@ describe('the rows of a turn', () => {
     await row(/sub-agent subagent\.reviewer/).waitFor()
     expect(await chain.count()).toBe(0)
     expect(page.url()).toContain('stored=1')
+  })
+
+  test('show a span of a joined row if a link leads to it, and keep the cursor when it is closed', async () => {
+    await openTurn(OVERNIGHT, '?span=1d00000000000014')
+    await row(/sub-agent reviewer · haiku-4-5/).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.row.is-active', { hasText: 'Task → reviewer · haiku-4-5' }).waitFor()
   })
 
   test('open one fold at a time, whose bar covers its calls', async () => {

@@ -225,6 +225,19 @@ test("reads a vendor's usual variables for absent fields", () => {
   expect(one({ type: 'jaeger' }, env)?.options).toEqual({})
 })
 
+test.each([
+  ['phoenix', { PHOENIX_API_KEY: 'k' }, { api_key: 'k' }],
+  ['uptrace', { UPTRACE_DSN: 'https://k@uptrace.example' }, { dsn: 'https://k@uptrace.example' }],
+  ['honeycomb', { HONEYCOMB_API_KEY: 'k', HONEYCOMB_DATASET: 'd' }, { api_key: 'k', dataset: 'd' }],
+  ['weave', { WANDB_API_KEY: 'k', WANDB_ENTITY: 'e', WANDB_PROJECT: 'p' }, { api_key: 'k', entity: 'e', project: 'p' }],
+  ['langsmith', { LANGSMITH_API_KEY: 'k', LANGCHAIN_PROJECT: 'p' }, { api_key: 'k', project: 'p' }],
+  ['datadog', { DD_API_KEY: 'k', DD_SITE: 'datadoghq.eu' }, { api_key: 'k', site: 'datadoghq.eu' }],
+  ['mlflow', { MLFLOW_EXPERIMENT_ID: '7', MLFLOW_TRACKING_TOKEN: 'k' }, { experiment_id: '7', token: 'k' }],
+  ['elastic', { ELASTIC_APM_SECRET_TOKEN: 'k' }, { secret_token: 'k' }],
+])('reads the variables of %s', (type, env, options) => {
+  expect(one({ type }, env)?.options).toEqual(options)
+})
+
 test('loses the field of an unset variable; with both, uses the variable if possible', () => {
   const { list, lines } = backends(
     [

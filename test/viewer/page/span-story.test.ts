@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { jsonIn, messagesIn } from '../../../src/viewer/page/messages.ts'
-import { editIn, spanStory } from '../../../src/viewer/page/span-story.ts'
+import { spanStory } from '../../../src/viewer/page/span-story.ts'
 import type { SpanDetail } from '../../../src/viewer/server/api.ts'
 
 function detail(attributes: Readonly<Record<string, unknown>>, more: Partial<SpanDetail> = {}): SpanDetail {
@@ -175,22 +175,4 @@ test.each([
   ['{"a":', undefined],
 ])('shows %j as JSON', (text, expected) => {
   expect(jsonIn(text)).toEqual(expected)
-})
-
-describe('an edit', () => {
-  test.each([
-    [
-      { path: 'x', old_string: 'a', new_string: 'b' },
-      { before: 'a', after: 'b' },
-    ],
-    [
-      { oldText: 'a', newText: 'b' },
-      { before: 'a', after: 'b' },
-    ],
-    [{ old_string: 'a' }, undefined],
-    ['text', undefined],
-    [null, undefined],
-  ])('is in %j', (value, expected) => {
-    expect(editIn(value)).toEqual(expected)
-  })
 })

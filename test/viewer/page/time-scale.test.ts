@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { ticksOf } from '../../../src/viewer/page/ticks.ts'
 import { TimeScale } from '../../../src/viewer/page/time-scale.ts'
-import { ticksOf } from '../../../src/viewer/page/waterfall.ts'
 import type { TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { ticksOf } from '../../../src/viewer/page/ticks.ts'
 import { TimeScale } from '../../../src/viewer/page/time-scale.ts'
-import { foldRanges, parallelGroups, retryWaits, ticksOf } from '../../../src/viewer/page/waterfall.ts'
+import { foldRanges, parallelGroups, retryWaits } from '../../../src/viewer/page/waterfall.ts'
 import type { TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
 
