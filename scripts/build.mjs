@@ -57,6 +57,7 @@ const COMMON = {
   target: 'node20.19',
   packages: 'external',
   charset: 'utf8',
+  minifySyntax: true,
   minifyWhitespace: true,
   // A stack trace has a line that is short enough to find.
   lineLimit: 120,

@@ -41,7 +41,10 @@ export const withPackageFacts = {
       const { name, version, engines, repository } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
       const source = readFileSync(path, 'utf8')
       if (!PACKAGE_JSON.test(source)) throw new Error(`${path} is not what the build expects`)
-      return { contents: source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines, repository })), loader: 'ts' }
+      return {
+        contents: source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines, repository })),
+        loader: 'ts',
+      }
     })
   },
 }

@@ -19,6 +19,7 @@ import lock from '../package-lock.json' with { type: 'json' }
 import { REPOSITORY } from './cli/program.ts'
 
 const run = promisify(execFile)
+const BUN = join(REPOSITORY, 'node_modules', 'bun', 'bin', 'bun.exe')
 
 interface Packed {
   readonly files: readonly { readonly path: string; readonly size: number }[]
@@ -70,7 +71,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 
 const EXPECTED: readonly RegExp[] = [
   /^dist\/(.+\.d\.ts|(index|testing|plugin\/(mcp|pino)\/index|cli\/main|trace-index\/index-thread|guards\/((builtin\/)?index|isolated-thread)|agents\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js|(hook|plugin\/(core-and-pipeline|opentelemetry))\.cjs)$/,
-  /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
+  /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|licenses\.txt))$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
   /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,
@@ -201,6 +202,23 @@ describe('installed in a project', () => {
       version: packageJson.version,
       refused: 'ERR_PACKAGE_PATH_NOT_EXPORTED',
     })
+  })
+
+  const TURN = `const plugin = createTestPlugin()
+    const ids = { session_id: 's', turn_id: 't' }
+    plugin.emit('pre_llm_call', { ...ids, model: 'm' })
+    plugin.emit('post_llm_call', ids)
+    plugin.emit('on_session_end', { ...ids, completed: true })
+    process.stdout.write(plugin.tree())`
+
+  test.each([
+    ['a CommonJS program', 'program.cjs', "const { createTestPlugin } = require('hookspan/testing')", process.execPath],
+    ['Bun', 'program.mjs', "import { createTestPlugin } from 'hookspan/testing'", BUN],
+  ])('records a turn in %s', async (_, name, load, runtime) => {
+    writeFileSync(join(project, name), `${load}\n${TURN}`)
+    const env = { PATH: process.env['PATH'], HOME: project, NODE_NO_WARNINGS: '1' }
+    const { stdout } = await run(runtime, [join(project, name)], { cwd: project, env })
+    expect(stdout).toBe('agent OK\n  llm.m OK')
   })
 
   test('loads no other package on import', async () => {

@@ -53,7 +53,7 @@ export const usage: Command = command(PAGE, async ({ values, operands }, io) => 
   }
   // The Swedish format is the ISO one, in local time.
   const sinceText = `since ${new Date(since).toLocaleString('sv-SE').slice(0, 16)}`
-  if (total.turnCount === 0) {
+  if (total.turnCount + total.requestCount === 0) {
     io.stdout.write(`No turns ${sinceText}.\n`)
     return EXIT.ok
   }

@@ -39,7 +39,8 @@ export function dayChart({ cells, groups }: Usage, { amountOf }: UsageMeasure): 
 
 /** All days from the first to the last: a day without usage is an empty column. */
 function daysBetween(days: readonly string[]): string[] {
-  const sorted = days.filter(day => day !== '').sort()
+  // A wrong clock makes years of five digits, which no ISO date has.
+  const sorted = days.filter(day => /^\d{4}-\d\d-\d\d$/.test(day)).sort()
   const last = sorted.at(-1)
   const all: string[] = []
   for (let day = last; day !== undefined && day >= (sorted[0] ?? '') && all.length < MAX_DAYS; ) {

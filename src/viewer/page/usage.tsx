@@ -51,7 +51,7 @@ interface FiguresProps {
 
 function Figures({ usage, look }: FiguresProps): JSX.Element {
   const { total, sessions, groups, hours, tools } = usage
-  if (total.turnCount === 0) return <Notice>No turns in this time range.</Notice>
+  if (total.turnCount + total.requestCount === 0) return <Notice>No turns in this time range.</Notice>
   const period = PERIODS.find(([since]) => since === look.since)?.[1] ?? ''
   const measure = usageMeasure(total)
   const filter: SessionFilter = look.since === 'all' ? {} : { since: look.since }
