@@ -32,7 +32,7 @@ export function agentNameOf(
 
 /** The caller of a turn, nearest source first: the record, the active span at its start, the environment of the process. */
 export function callerOf(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
-  return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan() ?? options.remoteParent
+  return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan?.() ?? options.remoteParent
 }
 
 /** A root has a parent only in two cases: it is a delegation's child, or nested under a caller. */
