@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LOAD_CORE } from './test/support/load-core-alias.ts'
 
+// Texts show local times.
+process.env['TZ'] = 'UTC'
+
 const isDeep = process.env['HOOKSPAN_TEST_DEEP'] === '1'
 const TESTS = isDeep ? /\.(test|deep)\.ts$/ : /\.test\.ts$/
 

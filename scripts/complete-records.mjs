@@ -105,6 +105,9 @@ const SESSION = {
   profile: 'work',
   sender_id: '4711',
   correlation_id: 'req-77',
+  cwd: '/work/shop',
+  repository: 'https://github.com/acme/shop.git',
+  branch: 'fix/login',
   parent_session_id: 's-0',
   ...belongingTo('session'),
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
@@ -365,7 +368,16 @@ const STEPS = [
   [
     30_000,
     'pre_llm_call',
-    { session_id: 's-9', user_message: 'Hello', model: 'm', platform: 'telegram', sender_id: '4713' },
+    {
+      session_id: 's-9',
+      user_message: 'Hello',
+      model: 'm',
+      platform: 'telegram',
+      sender_id: '4713',
+      cwd: '/work/blog',
+      repository: 'acme/blog',
+      branch: 'main',
+    },
   ],
   [30_100, 'on_session_end', { session_id: 's-9', interrupted: true }],
 ]

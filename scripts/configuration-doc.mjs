@@ -26,8 +26,10 @@ Later sources override earlier ones, key by key; the map \`resource_attributes\`
 repository by another author; a file in it must not be able to send your prompts to that author's server. For the same reason, a backend
 with an invalid address is dropped and never falls back to a default address.
 
-Run \`hookspan config\` to see every value in force and its source. \`hookspan config --check\` fails if the configuration has an error. Each
-error is one line on standard error, and the next lower source applies:
+Run \`hookspan config --init\` to get a commented file in the usual place. Its first line names [a JSON schema](config.schema.json), with
+which editors (those with a YAML language server) complete keys and mark mistakes. Run \`hookspan config\` to see every value in force and
+its source. \`hookspan config --check\` fails if the configuration has an error, or a backend lacks a field. Each error is one line on
+standard error, and the next lower source applies:
 
 \`\`\`text
 config: root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 7); using 600000

@@ -59,4 +59,4 @@ export function describePayload(interfaces, name) {
 }
 
 const IDENTITIES = ['Identity', 'DelegationIdentity']
-const MIXED_IN = ['RequestParameters', 'TurnMetadata']
+const MIXED_IN = ['RequestParameters', 'TurnMetadata', 'Workspace']

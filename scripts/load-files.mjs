@@ -22,7 +22,8 @@ const WITH_PACKAGES = {
   // The ES modules of a package, of which esbuild leaves out what is not used.
   mainFields: ['module', 'main'],
 }
-const SQUEEZED = { minifySyntax: true, minifyWhitespace: true, legalComments: 'none', sourcemap: false }
+/** Files that are mostly packages; a bundler renames what is in the second anyway. */
+const SQUEEZED = { minify: true, lineLimit: 0, legalComments: 'none' }
 
 /** Published modules load packages and core through `#load`: Node and bundlers resolve it to files of their own. */
 export const loadedLate = {
@@ -37,10 +38,10 @@ export const withPackageFacts = {
   name: 'package facts',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/plugin\/package-facts\.ts$/ }, ({ path }) => {
-      const { name, version, engines } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
+      const { name, version, engines, repository } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
       const source = readFileSync(path, 'utf8')
       if (!PACKAGE_JSON.test(source)) throw new Error(`${path} is not what the build expects`)
-      return { contents: source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines })), loader: 'ts' }
+      return { contents: source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines, repository })), loader: 'ts' }
     })
   },
 }

@@ -6,6 +6,8 @@
  *     npm run test:deep -- test/tracker        those in a room, without the soak
  *     npm run test:deep -- --sequences 100000 --seed 4711
  *                                           only sequences of hook records: so many, from a seed (default: one by chance)
+ *     npm run test:deep -- --writers 100000
+ *                                           only comparisons of our spans with the SDK's, for sequences of spans and hooks
  */
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -16,15 +18,20 @@ import { parseArgs } from 'node:util'
 import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
-const SEQUENCES = 'test/tracker/interleaving.property.test.ts'
+/** The options that ask for many cases of a few properties, and their file. */
+const PROPERTIES = {
+  sequences: 'test/tracker/interleaving.property.test.ts',
+  writers: 'test/delivery/pipeline/own-tracer.property.test.ts',
+}
 /** Sequences of one property in one process: all of a process stay in memory, and a failing one needs room to shrink. */
 const AT_ONCE = 1000
 
 const { values, positionals } = parseArgs({
-  options: { sequences: { type: 'string' }, seed: { type: 'string' } },
+  options: { sequences: { type: 'string' }, writers: { type: 'string' }, seed: { type: 'string' } },
   allowPositionals: true,
 })
-process.exitCode = values.sequences === undefined ? everything() : sequences()
+const counted = Object.keys(PROPERTIES).filter(name => values[name] !== undefined)
+process.exitCode = counted.length === 0 ? everything() : counted.reduce((failed, name) => failed || manyCases(name), 0)
 
 function everything() {
   const files = deepFiles().filter(file => positionals.every(place => file.startsWith(place)))
@@ -40,16 +47,18 @@ function deepFiles() {
   return files.filter(file => file.endsWith('.deep.ts') || (file.endsWith('.test.ts') && takesSamples(file)))
 }
 
-function sequences() {
-  const properties = readFileSync(join(REPOSITORY, SEQUENCES), 'utf8').match(/await holds\(/g).length
-  const each = Math.ceil(Number(values.sequences) / properties)
+function manyCases(name) {
+  const file = PROPERTIES[name]
+  const properties = readFileSync(join(REPOSITORY, file), 'utf8').match(/await holds\(|fc\.assert\(/g).length
+  const each = Math.ceil(Number(values[name]) / properties)
   const first = Number(values.seed ?? randomInt(2 ** 31))
   const plan = `${properties} properties of ${each} sequences each, from seed ${first}`
   console.log(plan)
   let failed = 0
   for (let done = 0; done < each && failed === 0; done += AT_ONCE) {
-    const env = { PROPERTY_RUNS: String(Math.min(AT_ONCE, each - done)), PROPERTY_SEED: String(first + done) }
-    failed = vitest([SEQUENCES], { ...env, HOOKSPAN_TEST_BUILD: '0' })
+    const seed = String(first + done)
+    const env = { PROPERTY_RUNS: String(Math.min(AT_ONCE, each - done)), PROPERTY_SEED: seed, HOOKSPAN_TEST_SEED: seed }
+    failed = vitest([file], { ...env, HOOKSPAN_TEST_BUILD: '0' })
   }
   console.log(`${plan}: ${failed === 0 ? 'all hold' : 'failed'}`)
   return failed

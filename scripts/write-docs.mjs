@@ -4,6 +4,7 @@ import { argv } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { METRIC } from '../build/contract/semconv/index.js'
 import { INSTRUMENTS } from '../build/tracker/instrument-table.js'
+import { configSchema } from './config-schema.mjs'
 import { configurationDoc } from './configuration-doc.mjs'
 import { dashboardText } from './dashboard.mjs'
 import { hooksDoc } from './hooks-doc.mjs'
@@ -14,6 +15,7 @@ import { picture } from './tree-picture.mjs'
 /** Path in the repository → function that returns its text. */
 export const GENERATED = new Map([
   ['docs/configuration.md', configurationDoc],
+  ['docs/config.schema.json', configSchema],
   ['docs/hooks.md', hooksDoc],
   ['docs/spans.md', spansDoc],
   ['docs/metrics.md', metricsDoc],

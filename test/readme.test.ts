@@ -74,10 +74,9 @@ function allCode(page: string): string[] {
   return [...inlineCode(page), ...blocks(page).flatMap(body => body.split('\n'))]
 }
 
-/** `hookspan COMMAND …`, or our script for it, as it is named in a piece of code. */
+/** `hookspan COMMAND …`, as it is named in a piece of code. */
 function calls(code: string): { readonly name: string; readonly options: readonly string[] }[] {
-  const said = code.replace(/npm run demo(?: --)?/, 'hookspan demo')
-  return [...said.matchAll(/(?<![\w/.-])hookspan ([a-z]+)([^|&]*)/g)].map(([, name = '', rest = '']) => ({
+  return [...code.matchAll(/(?<![\w/.-])hookspan ([a-z]+)([^|&]*)/g)].map(([, name = '', rest = '']) => ({
     name,
     options: rest.match(/--[a-z][a-z-]*/g) ?? [],
   }))

@@ -16,7 +16,7 @@ export interface Output {
 export interface CommandIo {
   readonly stdout: Output
   readonly stderr: Output
-  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
   readonly env: Readonly<Record<string, string | undefined>>
   /** The user's home directory, absolute. Empty if there is none. */
   readonly home: string

@@ -4,7 +4,10 @@ import { listOpenSegments } from '../delivery/trace-log/index.ts'
 import { type OpenTurn, openTurns } from '../reading/open-turns.ts'
 import { type RunningTrace, TraceFollower } from '../reading/trace-follower.ts'
 import type { TraceTree } from '../reading/trace-forest.ts'
-import { listSegments } from '../reading/trace-log.ts'
+import { listSegments, selectTraces } from '../reading/trace-log.ts'
+
+/** Reading the whole log would take seconds. */
+const RECENT_SEGMENTS = 4
 
 /** Maps each segment with open spans to whether its process is alive. */
 type SegmentOwners = ReadonlyMap<string, boolean>
@@ -45,6 +48,14 @@ export class OpenTraces {
     const left = leftBehind(open, this.#owned)
     const trees = open.map(({ tree }) => tree)
     return openTurns(trees, now, tree => left.has(tree))
+  }
+
+  /** The turns that ended last, newest first, as far as the newest segments contain them. */
+  async readEnded(last: number): Promise<readonly TraceTree[]> {
+    const segments = await listSegments(join(this.#directory, 'traces'))
+    const { trees } = await selectTraces(segments.slice(-RECENT_SEGMENTS), { last: 2 * last })
+    const ended = trees.filter(({ isRunning }) => !isRunning)
+    return ended.sort((a, b) => b.endAt - a.endAt).slice(0, last)
   }
 
   #hasEarlier(): boolean {

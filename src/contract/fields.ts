@@ -40,6 +40,8 @@ const DELEGATION = {
 
 const TURN_METADATA = { tags: 'list', metadata: 'any', user_id: 'text', attributes: 'any' } as const
 
+const WORKSPACE = { cwd: 'text', repository: 'text', branch: 'text' } as const
+
 const TOOL_START = { ...IDENTITY, tool_name: 'text', args: 'any' } as const
 
 const APPROVAL_REQUEST = {
@@ -132,6 +134,7 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
   on_session_start: {
     ...IDENTITY,
     ...TURN_METADATA,
+    ...WORKSPACE,
     model: 'text',
     platform: 'text',
     provider: 'text',
@@ -152,6 +155,7 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
   pre_llm_call: {
     ...IDENTITY,
     ...TURN_METADATA,
+    ...WORKSPACE,
     traceparent: 'text',
     user_message: 'any',
     conversation_history: 'list',

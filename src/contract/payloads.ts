@@ -50,6 +50,16 @@ export interface TurnMetadata {
   readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined
 }
 
+/** Location of the agent's work. `workspace_capture` decides how much of it is recorded. */
+export interface Workspace {
+  /** The agent's working directory. Only its name is recorded, unless `workspace_capture` is `path` */
+  readonly cwd?: string | undefined
+  /** The repository: a name, `owner/name` or an address, of which only the name is recorded */
+  readonly repository?: string | undefined
+  /** Branch or tag that is checked out */
+  readonly branch?: string | undefined
+}
+
 /**
  * One interface per hook. The types describe what hosts
  * send. The code trusts none of them, because any field can hold any value. Names are the wire names of
@@ -57,7 +67,7 @@ export interface TurnMetadata {
  */
 
 /** `on_session_start` */
-export interface SessionStart extends Identity, TurnMetadata {
+export interface SessionStart extends Identity, TurnMetadata, Workspace {
   /** Name of the model */
   readonly model?: string | undefined
   /**
@@ -96,7 +106,7 @@ export interface SessionStart extends Identity, TurnMetadata {
 }
 
 /** `pre_llm_call` */
-export interface TurnStart extends Identity, TurnMetadata {
+export interface TurnStart extends Identity, TurnMetadata, Workspace {
   /** Text, or a list of content parts. */
   readonly user_message?: unknown
   /** Messages `{role, content}`, oldest first. Only with `capture_conversation_history` */

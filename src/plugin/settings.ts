@@ -100,6 +100,7 @@ export function attributeOptionsOf(
     facts: resolveFacts(config.namespace, conventionsOf(config)),
     isOurs: ownershipOf(config.namespace),
     capture,
+    workspaceCapture: config.workspace_capture,
     nextMetrics: config.conventions.includes('gen_ai_next'),
     spanNames: config.span_names,
     agentName: id(config.agent_name),

@@ -9,12 +9,16 @@ const ANSI =
 /** More combining marks than a script needs would overlap the neighbouring lines. */
 const STACKED_MARKS = /(\p{M}{4})\p{M}+/gu
 
+/** Printable ASCII without double blanks: most texts, and the same on one line. A turn has thousands of them. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/
+
 /**
  * Makes text of a trace safe to show on one line. Removes everything that moves a cursor, sets a colour, changes the writing
  * direction or hides. Joiners and selectors that shape letters and emoji stay. All trace text shown in a terminal or a picture
  * passes through here.
  */
 export function displayText(text: string): string {
+  if (text.length <= MAX_CHARS && PLAIN.test(text)) return text
   return text
     .slice(0, MAX_CHARS)
     .replace(ANSI, '')

@@ -246,10 +246,32 @@ function segmentsHtml(segments: readonly TextSegment[]): string {
 
 const MAX_INDENT = 12
 
-const LIGHT = `--ground:#fff;--text:#161616;--quiet:#5c5c5c;--line:#d8d8d8;--panel:#f5f5f5;--bad:#b3261e;--good:#0f6b4f;
---warn:#8a5a00;--session:#161616;--llm:#5c5c5c;--api:#0072b2;--tool:#8a3b75;--subagent:#a8480a;--approval:#8a5a00;--other:#5c5c5c`
-const DARK = `--ground:#161616;--text:#f0f0f0;--quiet:#b0b0b0;--line:#3a3a3a;--panel:#222;--bad:#ff8a80;--good:#5ad1a5;
---warn:#e6b450;--session:#f0f0f0;--llm:#b0b0b0;--api:#56b4e9;--tool:#e29fcb;--subagent:#f08c50;--approval:#e6b450;--other:#b0b0b0`
+/** Name → colour on light and on dark ground. Those of the kinds are the colours of the page. */
+const COLORS: Readonly<Record<string, readonly [light: string, dark: string]>> = {
+  ground: ['#ffffff', '#161616'],
+  text: ['#161616', '#f0f0f0'],
+  quiet: ['#5c5c5c', '#b0b0b0'],
+  line: ['#d8d8d8', '#3a3a3a'],
+  panel: ['#f5f5f5', '#222222'],
+  bad: ['#b3261e', '#ff7b72'],
+  good: ['#19774a', '#4cc38a'],
+  warn: ['#855600', '#e0a94a'],
+  session: ['#66727f', '#8c98a5'],
+  llm: ['#7d8894', '#76828e'],
+  api: ['#0072b2', '#4aa5e3'],
+  tool: ['#00845f', '#2cb68b'],
+  subagent: ['#a8528a', '#d98abd'],
+  approval: ['#b86a00', '#e59a2f'],
+  hook: ['#9a5b3c', '#d99a78'],
+  skill: ['#7b6832', '#bca55f'],
+  auxiliary: ['#4f87a6', '#83b6d1'],
+  other: ['#7b858f', '#8d97a1'],
+}
+
+const properties = (scheme: 0 | 1): string =>
+  Object.entries(COLORS)
+    .map(([name, colors]) => `--${name}:${colors[scheme]}`)
+    .join(';')
 
 const indents = Array.from({ length: MAX_INDENT }, (_, depth) => `.d${depth + 1}{padding-left:${(depth + 1) * 1.1}rem}`)
 
@@ -257,12 +279,12 @@ const TONES: readonly (readonly [string, string])[] = [
   ['session', 'session'],
   ['llm', 'llm'],
   ['api', 'api'],
-  ['auxiliary', 'api'],
+  ['auxiliary', 'auxiliary'],
   ['tool', 'tool'],
   ['subagent', 'subagent'],
   ['approval', 'approval'],
-  ['hook', 'other'],
-  ['skill', 'other'],
+  ['hook', 'hook'],
+  ['skill', 'skill'],
   ['other', 'other'],
   ['ok', 'good'],
   ['warn', 'warn'],
@@ -271,8 +293,8 @@ const TONES: readonly (readonly [string, string])[] = [
 ]
 
 /** The whole style of an exported page. No element has a style attribute: the policy allows only this text, by its hash. */
-const EXPORT_STYLE: string = `:root{color-scheme:light dark;${LIGHT}}
-@media (prefers-color-scheme:dark){:root{${DARK}}}
+const EXPORT_STYLE: string = `:root{color-scheme:light dark;${properties(0)}}
+@media (prefers-color-scheme:dark){:root{${properties(1)}}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:80rem;padding:1rem;background:var(--ground);color:var(--text);
 font:15px/1.45 system-ui,sans-serif}

@@ -39,9 +39,18 @@ export function countOf(count: number, noun: string): string {
   return `${humanCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** `2026-11-21 11:15:00 +01:00`, in the zone of this machine, or `… UTC`. Empty for a time that no date can hold. */
 export function humanInstant(at: number): string {
-  const date = new Date(at)
-  return Number.isNaN(date.getTime()) ? '' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+  const offset = -new Date(at).getTimezoneOffset()
+  const local = new Date(at + offset * 60_000)
+  if (Number.isNaN(local.getTime())) return ''
+  return `${local.toISOString().slice(0, 19).replace('T', ' ')} ${zoneText(offset)}`
+}
+
+function zoneText(minutes: number): string {
+  if (minutes === 0) return 'UTC'
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
+  return `${minutes < 0 ? '-' : '+'}${[hours, rest].map(part => String(part).padStart(2, '0')).join(':')}`
 }
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const

@@ -1,15 +1,22 @@
-import { humanAge, humanCount } from './human-figures.ts'
-import { type OpenState, type OpenTurn, openTurns } from './open-turns.ts'
+import { countOf, humanAge, humanCost, humanCount, humanDuration } from './human-figures.ts'
+import { type OpenState, type OpenTurn, openTurns, promptIn } from './open-turns.ts'
 import { alignEnds, clipSegments, joinSegments, paintLine, segment, type TextSegment, type Tone } from './segments.ts'
 import type { TraceTree } from './trace-forest.ts'
+import { summarize } from './trace-summary.ts'
 import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
-import { rowTitle, tokensText } from './tree-rows.ts'
+import { rowTitle, tokensText, treeRows } from './tree-rows.ts'
 
 export interface OpenTurnsOptions {
   readonly width: number
   readonly color: boolean
   readonly now: number
   readonly maxLines: number
+}
+
+/** The selected turn of an interactive list, and what is listed below the open turns. */
+export interface TopOptions extends OpenTurnsOptions {
+  readonly selectedId?: string | undefined
+  readonly ended?: readonly TraceTree[]
 }
 
 type Line = readonly TextSegment[]
@@ -32,11 +39,51 @@ export function renderOpenTurns(
   return paintLines(fitTurns(drawn, options.maxLines, 'running'), options)
 }
 
-export function renderTop(turns: readonly OpenTurn[], options: OpenTurnsOptions): string[] {
-  const drawn = turns.map(turn => turnLines(turn, options, statusOf(turn)))
-  const lines = fitTurns(drawn, options.maxLines - 2, 'open')
-  return paintLines([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines])], options)
+export function renderTop(turns: readonly OpenTurn[], options: TopOptions): string[] {
+  const { ended = [], selectedId } = options
+  const below =
+    ended.length === 0 ? [] : [[], [segment('dim', 'Ended')], ...ended.map(tree => endedLine(tree, options))]
+  const drawn = turns.map(turn => turnLines(turn, options, statusOf(turn), turn.traceId === selectedId))
+  const maxLines = Math.max(1, options.maxLines - 2 - below.length)
+  const lines = fitTurns(drawn.slice(firstShown(turns, drawn, selectedId, maxLines)), maxLines, 'open')
+  return paintLines([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines]), ...below], options)
 }
+
+/** The number of turns to leave out at the top, so that the selected one fits. */
+function firstShown(
+  turns: readonly OpenTurn[],
+  drawn: readonly (readonly Line[])[],
+  selectedId: string | undefined,
+  maxLines: number,
+): number {
+  const selected = turns.findIndex(({ traceId }) => traceId === selectedId)
+  let first = Math.max(0, selected)
+  let rows = drawn[first]?.length ?? 0
+  // One line is left for the count of those that do not fit.
+  while (first > 0 && rows + (drawn[first - 1]?.length ?? 0) < maxLines) rows += drawn[--first]?.length ?? 0
+  return first
+}
+
+function endedLine(tree: TraceTree, { now, width, selectedId }: TopOptions): Line {
+  const summary = summarize(tree)
+  const { outcome, durationMillis, cost, errorCount } = summary
+  const figures = joinSegments(
+    [
+      outcome ?? segment('dim', ''),
+      segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
+      segment('plain', humanDuration(durationMillis)),
+      segment('plain', cost.paidCount === 0 ? '' : humanCost(cost.dollars)),
+      segment('dim', `${humanAge(now - tree.endAt)} ago`),
+    ],
+    ' · ',
+  )
+  const isSelected = tree.traceId === selectedId
+  const title = [segment(outcome?.tone ?? 'dim', isSelected ? SELECTED : '● '), ...headerTitle(summary, tree.traceId)]
+  const prompt = promptIn(treeRows(tree))
+  return alignEnds(prompt === '' ? title : [...title, segment('plain', `  ${prompt}`)], figures, width)
+}
+
+const SELECTED = '▸ '
 
 function paintLines(lines: readonly Line[], { width, color }: OpenTurnsOptions): string[] {
   return lines.map(line => paintLine(clipSegments(line, width), color))
@@ -83,7 +130,7 @@ function statusOf(turn: OpenTurn): Line {
   return [...stateOf(turn), segment('plain', tokens === undefined ? '' : tokensText(tokens))]
 }
 
-function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Line): Line[] {
+function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Line, isSelected = false): Line[] {
   const shown = turn.doing.slice(0, MAX_SPANS).map(row => {
     const lasted = humanAge(now - row.step.node.span.startAt)
     return alignEnds([segment('dim', '  └─ '), ...rowTitle(row)], [segment('plain', lasted)], width)
@@ -92,13 +139,13 @@ function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Lin
   const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more in parallel`)]]
   const isBelow = turn.prompt === '' || turn.doing.some(({ facts }) => facts.kind === 'session')
   const prompt = isBelow ? [] : [[segment('plain', `  ${turn.prompt}`)]]
-  return [titleLine(turn, status, { now, width }), ...prompt, ...shown, ...rest]
+  return [titleLine(turn, status, { now, width, isSelected }), ...prompt, ...shown, ...rest]
 }
 
 function titleLine(
   { state, summary, traceId, sinceAt }: OpenTurn,
   status: Line,
-  { now, width }: Pick<OpenTurnsOptions, 'now' | 'width'>,
+  { now, width, isSelected }: Pick<OpenTurnsOptions, 'now' | 'width'> & { readonly isSelected: boolean },
 ): Line {
   const isTold = status.length > 0
   const lasted = `${isTold ? 'open' : 'running for'} ${humanAge(now - sinceAt)}`
@@ -111,5 +158,9 @@ function titleLine(
     ],
     ' · ',
   )
-  return alignEnds([segment(isTold ? STATES[state].tone : 'warn', '○ '), ...headerTitle(summary, traceId)], ages, width)
+  return alignEnds(
+    [segment(isTold ? STATES[state].tone : 'warn', isSelected ? SELECTED : '○ '), ...headerTitle(summary, traceId)],
+    ages,
+    width,
+  )
 }

@@ -19,6 +19,7 @@ export interface OpenTurn {
   readonly sinceAt: number
   readonly lastAt: number
   readonly doing: readonly TreeRow[]
+  readonly tree: TraceTree
 }
 
 /** A thinking model or a test suite may be silent for a minute; a longer silence is worth a look. */
@@ -68,11 +69,15 @@ function openTurn(stored: TraceTree, now: number, isOwnerDead: boolean): OpenTur
   const innermost = innermostOpen(tree)
   const rows = treeRows(tree)
   const doing = rows.filter(({ step }) => innermost.has(step.node))
-  const prompt = rows.find(({ facts }) => facts.kind === 'session')?.facts.hint ?? ''
+  const prompt = promptIn(rows)
   const sinceAt = openSpans(tree).reduce((first, { span }) => Math.min(first, span.startAt), tree.endAt)
   const isWaitingForPerson = waitingSince(innermost, namespaceOfTree(tree)) !== undefined
   const state = openState({ isOwnerDead, isWaitingForPerson, silentMillis: summary.silentMillis })
-  return { state, traceId: tree.traceId, summary, prompt, sinceAt, lastAt: tree.lastAt, doing }
+  return { state, traceId: tree.traceId, summary, prompt, sinceAt, lastAt: tree.lastAt, doing, tree }
+}
+
+export function promptIn(rows: readonly TreeRow[]): string {
+  return rows.find(({ facts }) => facts.kind === 'session')?.facts.hint ?? ''
 }
 
 function openSpans(tree: TraceTree): TraceNode[] {

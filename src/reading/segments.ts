@@ -63,13 +63,16 @@ export function alignEnds(
   return [...fitting, segment('plain', ' '.repeat(gap)), ...right]
 }
 
-/** The sixteen colours that every terminal theme defines, so that the tree fits each theme. */
+/**
+ * The sixteen colours that every terminal theme defines, so that the tree fits each theme. Kinds have the hues of the page
+ * (`colours.css`) and of the export.
+ */
 const CODES: { readonly [Each in Tone]: string } = {
   session: '1',
-  llm: '94',
-  api: '36',
-  tool: '35',
-  subagent: '95',
+  llm: '90',
+  api: '94',
+  tool: '32',
+  subagent: '35',
   approval: '33',
   hook: '93',
   skill: '96',

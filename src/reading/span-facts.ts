@@ -1,5 +1,4 @@
 import { displayText } from './display-text.ts'
-import { humanCount } from './human-figures.ts'
 import { type DisplayKind, segment, type TextSegment, type Tone } from './segments.ts'
 import { SpanAttributes } from './span-attributes.ts'
 import { outcomeOf } from './span-outcome.ts'
@@ -19,6 +18,8 @@ export interface SpanFacts {
   readonly hint: string
   readonly durationMillis: number
   readonly tokens: Tokens | undefined
+  /** Tokens of a request's input that a cache served. Undefined for none. */
+  readonly cachedTokens: number | undefined
   readonly cost: number | undefined
   readonly outcome: TextSegment | undefined
   readonly marks: readonly TextSegment[]
@@ -36,6 +37,7 @@ export function factsOf(node: TraceNode, namespace: string): SpanFacts {
     hint: hintOf(attributes),
     durationMillis: span.endAt - span.startAt,
     tokens: tokensOf(attributes),
+    cachedTokens: isRequest(kind) ? cachedTokensOf(attributes) : undefined,
     cost: isRequest(kind) ? costOf(attributes) : undefined,
     outcome: outcomeOf(attributes),
     marks: marksOf(node, attributes),
@@ -68,14 +70,12 @@ function hintOf(attributes: SpanAttributes): string {
   if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
   const hint = attributes.text(...HINT_NAMES[kind])
   if (kind === 'hook') return hint || attributes.joinedText('.hook.rewritten_fields')
-  const said = isOfRequest && span.name.includes(hint) ? '' : hint
-  return isOfRequest ? [said, cachedText(attributes)].filter(part => part !== '').join(' · ') : said
+  return isOfRequest && span.name.includes(hint) ? '' : hint
 }
 
-/** Cached tokens affect the cost of a request more than any other figure that fits on the line. */
-function cachedText(attributes: SpanAttributes): string {
+export function cachedTokensOf(attributes: SpanAttributes): number | undefined {
   const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
-  return cached === undefined || cached <= 0 ? '' : `${humanCount(cached)} cached`
+  return cached === undefined || cached <= 0 ? undefined : cached
 }
 
 export function isRequest(kind: DisplayKind): boolean {

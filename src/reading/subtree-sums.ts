@@ -1,5 +1,5 @@
 import { type SpanAttributes, walkSpans } from './span-attributes.ts'
-import { costOf, isRequest, tokensOf } from './span-facts.ts'
+import { cachedTokensOf, costOf, isRequest, tokensOf } from './span-facts.ts'
 import type { TraceNode, TraceTree } from './trace-forest.ts'
 
 export interface SubtreeSum {
@@ -9,6 +9,7 @@ export interface SubtreeSum {
   /** Tokens of the requests in it, each counted once. A parent that repeats the usage of its children is not counted. */
   readonly inputTokens: number
   readonly outputTokens: number
+  readonly cachedTokens: number
   readonly cost: number
   readonly startAt: number
   readonly endAt: number
@@ -35,6 +36,7 @@ function ownSum(attributes: SpanAttributes): SubtreeSum {
     runningCount: span.running === true ? 1 : 0,
     inputTokens: tokens?.input ?? 0,
     outputTokens: tokens?.output ?? 0,
+    cachedTokens: (isRequest(kind) ? cachedTokensOf(attributes) : undefined) ?? 0,
     cost: (isRequest(kind) ? costOf(attributes) : undefined) ?? 0,
     startAt: span.startAt,
     endAt: Math.max(span.startAt, span.endAt),
@@ -48,6 +50,7 @@ export function addSums(one: SubtreeSum, other: SubtreeSum): SubtreeSum {
     runningCount: one.runningCount + other.runningCount,
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
+    cachedTokens: one.cachedTokens + other.cachedTokens,
     cost: one.cost + other.cost,
     startAt: Math.min(one.startAt, other.startAt),
     endAt: Math.max(one.endAt, other.endAt),

@@ -10,6 +10,9 @@ export interface TraceSummary {
   readonly turnNumber: number | undefined
   readonly isBackground: boolean
   readonly model: string
+  /** The repository, or else the working directory. */
+  readonly project: string
+  readonly branch: string
   readonly startAt: number
   readonly durationMillis: number
   readonly tokens: Tokens | undefined
@@ -41,6 +44,8 @@ export function summarize(tree: TraceTree): TraceSummary {
     turnNumber: isWhole ? attributes?.number('.turn.number') : undefined,
     isBackground: attributes?.text('.session.kind') === 'background',
     model: attributes?.text('gen_ai.request.model', 'llm.model_name') ?? '',
+    project: attributes?.text('vcs.repository.name', '.workspace.directory') ?? '',
+    branch: attributes?.text('vcs.ref.head.name') ?? '',
     startAt: tree.startAt,
     durationMillis: main === undefined || !isWhole ? tree.endAt - tree.startAt : main.span.endAt - main.span.startAt,
     tokens: input + output > 0 ? { input, output } : attributes && tokensOf(attributes),

@@ -19,10 +19,16 @@ export function rowTitle({ facts }: TreeRow): TextSegment[] {
     [
       segment(facts.isError ? 'error' : facts.kind, facts.name),
       segment('warn', facts.attempt),
-      segment('dim', facts.hint),
+      segment('dim', hintText(facts)),
     ],
     '  ',
   )
+}
+
+/** Cached tokens affect the cost of a request more than any other figure that fits on the line. */
+export function hintText({ hint, cachedTokens }: SpanFacts): string {
+  const cached = cachedTokens === undefined ? '' : `${humanCount(cachedTokens)} cached`
+  return [hint, cached].filter(text => text !== '').join(' · ')
 }
 
 export function rowEnding({ facts }: TreeRow): TextSegment[] {

@@ -12,10 +12,10 @@ import {
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
-import { costText, inputText, outputText, rowEnding, rowTitle, type TreeRow, treeRows } from './tree-rows.ts'
+import { costText, hintText, inputText, outputText, rowEnding, rowTitle, type TreeRow, treeRows } from './tree-rows.ts'
 
 export interface TreeTextOptions {
-  /** Cells of a line, at least 20. Default 100; from 100 on there is a column of waterfall bars. */
+  /** Cells of a line, at least 20. Default 100; from 60 on there is a column of waterfall bars. */
   readonly width?: number
   readonly color?: boolean
   /** Epoch milliseconds: running spans are drawn up to then. Default: the latest known time of the trace. */
@@ -25,6 +25,9 @@ export interface TreeTextOptions {
 const DEFAULT_WIDTH = 100
 const MIN_WIDTH = 20
 const MIN_FIGURES = 40
+
+/** The lines of `renderTree` before the first span. */
+export const HEADER_LINES = 3
 
 export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
   const tree = upTo(stored, options)
@@ -142,11 +145,14 @@ const CELLS_PER_LEVEL = 3
 
 const MARGIN = 2
 
-const BAR_FROM_WIDTH = 100
-const MIN_BAR = 16
+const BAR_FROM_WIDTH = 60
+const WIDE_FROM_WIDTH = 100
+const MIN_BAR = 8
+const MIN_WIDE_BAR = 16
 const MAX_BAR = 40
 const BAR_SHARE = 0.24
 const MIN_TITLE = 26
+const MAX_NARROW_NAME = 40
 const MAX_ENDING = 34
 /** Marks are rare: on a narrow terminal, one line with several of them must not take the names' room on all lines. */
 const TIGHT_ENDING = { share: 0.23, least: 18 } as const
@@ -158,7 +164,7 @@ function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
   const levels = Math.max(2, Math.floor(width / 8))
   const { names, titles, ...wanted } = widestCells(rows, levels)
   const room = (plan: OtherColumns): number => width - MARGIN - otherCells(plan)
-  const ample = { ...wanted, bar: width >= BAR_FROM_WIDTH ? MIN_BAR : 0 }
+  const ample = { ...wanted, bar: leastBar(width) }
   const tightEnding = Math.max(TIGHT_ENDING.least, Math.floor(width * TIGHT_ENDING.share))
   const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) }
   const withoutTokens = { ...full, input: 0, output: 0 }
@@ -168,11 +174,23 @@ function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
     withoutTokens,
     withoutFigures,
     { ...withoutFigures, ending: Math.min(full.ending, 14) },
+    { ...withoutFigures, ending: Math.min(full.ending, 10) },
     { ...withoutFigures, ending: 0 },
   ]
-  const plan = plans.find(each => room(each) >= MIN_TITLE) ?? { ...withoutFigures, ending: 0, duration: 0 }
+  // On a narrow terminal, bars leave room for tokens only if the names fit.
+  const least = width < WIDE_FROM_WIDTH ? Math.max(MIN_TITLE, Math.min(names, MAX_NARROW_NAME)) : MIN_TITLE
+  const plan = plans.find(each => room(each) >= (each === full ? least : MIN_TITLE)) ?? {
+    ...withoutFigures,
+    ending: 0,
+    duration: 0,
+  }
   const bar = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width)
   return { ...plan, bar, levels, title: Math.min(Math.max(titles, MIN_TITLE), room(plan) + plan.bar - bar) }
+}
+
+function leastBar(width: number): number {
+  if (width < BAR_FROM_WIDTH) return 0
+  return width < WIDE_FROM_WIDTH ? MIN_BAR : MIN_WIDE_BAR
 }
 
 function barWidth(least: number, room: number, names: number, titles: number, width: number): number {
@@ -191,7 +209,7 @@ function widestCells(rows: readonly TreeRow[], levels: number): WidestCells {
   for (const row of rows) {
     const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL
     const title = rowTitle(row)
-    const name = row.facts.hint === '' ? title : title.slice(0, -1)
+    const name = hintText(row.facts) === '' ? title : title.slice(0, -1)
     widths.names = Math.max(widths.names, Math.min(MAX_TITLE, branches + segmentsWidth(name)))
     widths.titles = Math.max(widths.titles, Math.min(MAX_TITLE, branches + segmentsWidth(title)))
     widths.duration = Math.max(widths.duration, displayWidth(humanDuration(row.facts.durationMillis)))

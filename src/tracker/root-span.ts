@@ -95,4 +95,5 @@ export function rootAttributes(
     .set(facts.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)
     .set(facts.subagentRole, id(delegation?.role))
     .set(facts.subagentParentSessionId, id(parentSession))
+    .addAll(session.workspace)
 }

@@ -11,6 +11,7 @@ import {
   metadataAttributes,
   readMetadata,
   type WarnOnce,
+  workspaceAttributes,
 } from './spans/turn-metadata.ts'
 import type { TrackedDelegation, TrackedSession, TrackedTurn } from './turn.ts'
 
@@ -46,6 +47,8 @@ export class TurnFacts {
   }
 
   addFacts(turn: TrackedTurn, event: AnyHookEvent, reported: CapturedMetadata | undefined): void {
+    const workspace = workspaceAttributes(event.payload, this.#attributeOptions)
+    if (workspace.size > 0) turn.setRootAttributes(turn.session.workspace.putAll(workspace))
     const remembered = rememberedAttributes(event.payload as SessionStart, this.#attributeOptions)
     if (remembered.size === 0 && reported === undefined) return
     turn.session.remembered.putAll(remembered)

@@ -11,6 +11,7 @@ import type { SamplingReason } from './spans/keep.ts'
 import { LOOP } from './spans/llm.ts'
 import { type RootSpanEnd, session as rootDefinition } from './spans/session.ts'
 import type { AnyHookEvent } from './spans/span-definition.ts'
+import { workspaceAttributes } from './spans/turn-metadata.ts'
 import { addChild } from './spans/turn-totals.ts'
 import { contextOfSpan, type TrackedSession, type TrackedSpan, TrackedTurn } from './turn.ts'
 import { rememberedAttributes, type TurnFacts, turnIdentity } from './turn-facts.ts'
@@ -165,6 +166,7 @@ export class TurnLifecycle {
     const payload = event.payload as SessionStart
     const delegation = this.delegations.forChild(session.host, session.id, event.at)
     session.remembered.putAll(rememberedAttributes(payload, this.#options.attributeOptions))
+    session.workspace.putAll(workspaceAttributes(payload, this.#options.attributeOptions))
     const metadata = this.#facts.inheritedMetadata(session, delegation)
     // A replayed record without a time has the time of the replay, which would make the seed vary.
     const beganAt = event.isExplicit || this.#options.sweepByClock ? event.at : undefined

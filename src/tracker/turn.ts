@@ -73,6 +73,8 @@ export class TrackedSession {
   turnCount = 0
   /** Stated once, valid for every later turn: correlation id, sender. */
   readonly remembered: AttributeList = new AttributeList()
+  /** Working directory, repository and branch. Only root spans carry them. */
+  readonly workspace: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */
   metadata: CapturedMetadata | undefined
   lastRoot: SpanContext | undefined

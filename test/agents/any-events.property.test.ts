@@ -70,7 +70,7 @@ const shuffled = (events: Run): fc.Arbitrary<Run> =>
 
 function ofFixtures(host: string, id: string, more: Partial<Machine> = {}): Machine {
   const fixed = more.fixed ?? captured(host)
-  const defaults = { usually: 20, deeply: 300, order: picked(60), spoilt: everyEvent }
+  const defaults = { usually: 12, deeply: 300, order: picked(60), spoilt: everyEvent }
   return { host, id, fixed, runs: anyOf(fixed), ...defaults, ...more }
 }
 
@@ -131,7 +131,7 @@ const TABLE: readonly Machine[] = [
     id: 'span_t1_2',
     runs: plays.map(name => play(name, 't1')),
     fixed: PLAY_NAMES.map(name => play(name, 't1')),
-    usually: 12,
+    usually: 7,
     deeply: 200,
     order: shuffled,
     spoilt: () => 12,
@@ -147,7 +147,7 @@ const TABLE: readonly Machine[] = [
       .tuple(fc.constantFrom(...captured('opencode'), everything, everything, everything), fc.nat())
       .map(([events, from]) => (events.length <= 70 ? events : events.slice(from % (events.length - 60)).slice(0, 60))),
     fixed: opencodeRuns,
-    usually: 12,
+    usually: 7,
     deeply: 200,
     order: displaced,
     spoilt: () => 15,
@@ -159,7 +159,7 @@ const TABLE: readonly Machine[] = [
     id: 's1',
     runs: piTurns.map(deeds => piStory('s1', deeds)),
     fixed: [],
-    usually: 10,
+    usually: 6,
     deeply: 200,
     order: picked(120),
     spoilt: () => 20,
@@ -175,7 +175,7 @@ const TABLE: readonly Machine[] = [
       openClawTurns.map(deeds => openClawFamily('s1', deeds)),
     ),
     fixed: [],
-    usually: 8,
+    usually: 5,
     deeply: 200,
     order: picked(120),
     spoilt: () => 20,

@@ -1,3 +1,5 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { config as configCommand } from '../../src/cli/commands/config.ts'
 import { KEY_NAMES } from '../../src/plugin/config/keys.ts'
@@ -104,10 +106,60 @@ describe('--check', () => {
     ['a key', 'sampel_rate: 1\n'],
     ['a backend', 'backends: [{ type: jeager }]\n'],
     ['the file', 'a: [\n'],
+    ['a backend without a required field', 'backends: [{ type: langfuse }]\n'],
+    ['a backend without an address', 'backends: [elastic]\n'],
   ])('reports only the error of %s, and exits with 1', async (_what, yaml) => {
     const { code, stdout, stderr } = await config(['--check'], homeWith(yaml))
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^hookspan: config: [^\n]+\n$/)
+  })
+})
+
+test('names the line of each backend', async () => {
+  const home = homeWith('backends:\n  - type: console\n  - type: datadog\n')
+  const { stderr } = await config(['--check'], home)
+  expect(stderr).toBe(
+    'hookspan: config: backends[1]: backend datadog is off: api_key is missing. Set api_key, or api_key_env to the name of a variable (config.yaml line 3)\n',
+  )
+  const shown = await config([], home)
+  expect(rowOf(shown, 'backends[0]')?.at(-1)).toBe('config.yaml line 2')
+  expect(rowOf(shown, 'backends[1]')?.at(-1)).toBe('config.yaml line 3')
+})
+
+describe('--init', () => {
+  test('writes a valid file, for its user alone, that only comments', async () => {
+    const home = scratchHome()
+    const path = join(home, '.config/hookspan/config.yaml')
+    expect(await config(['--init'], home)).toEqual({ code: 0, stdout: `Written: ${path}\n`, stderr: '' })
+    expect((await config(['--check'], home)).code).toBe(0)
+    if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600)
+    const text = readFileSync(path, 'utf8')
+    expect(text.split('\n').filter(line => line !== '' && !line.startsWith('#'))).toEqual([])
+    const keys = text.split('\n').flatMap(line => /^# ([a-z_]+):(?: |$)/.exec(line)?.[1] ?? [])
+    expect(keys.length).toBeGreaterThan(4)
+    expect(keys.filter(key => !KEY_NAMES.some(name => name === key))).toEqual([])
+    writeFileSync(path, text.replace(/^# (?=[a-z_]+:(?: |$)| )/gm, ''))
+    expect(await config(['--check'], home, { COLLECTOR_TOKEN: 'x' })).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('names the schema in the line that editors read', async () => {
+    const home = scratchHome()
+    await config(['--init'], home)
+    const [first] = readFileSync(join(home, '.config/hookspan/config.yaml'), 'utf8').split('\n')
+    const schema = JSON.parse(readFileSync(new URL('../../docs/config.schema.json', import.meta.url), 'utf8'))
+    expect(first).toBe(`# yaml-language-server: $schema=${schema.$id}`)
+  })
+
+  test('keeps an existing file', async () => {
+    const home = homeWith('sample_rate: 0.5\n')
+    const { code, stdout, stderr } = await config(['--init'], home)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('there is a configuration already')
+    expect(readFileSync(join(home, '.config/hookspan/config.yaml'), 'utf8')).toBe('sample_rate: 0.5\n')
+  })
+
+  test('cannot be combined', async () => {
+    expect((await config(['--init', '--check'], scratchHome())).code).toBe(2)
   })
 })
 

@@ -19,7 +19,7 @@ describe('hookspan doctor', () => {
     const { code, stdout, stderr } = await program.run(['doctor', '--backend', `otlp=${sink.url}`])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/\n {2}ok {4}otlp .*: delivered in .*\n/)
-    expect(stdout).toMatch(/\n\nNo problems found\.\n$/)
+    expect(stdout).toMatch(/\n\nNo problems found, but no agent is set up: run .*\n$/)
     expect(sink.spanNames).toEqual(['hookspan.doctor'])
     expect(readdirSync(program.home)).toEqual([])
   })

@@ -140,6 +140,7 @@ describe('--json', () => {
       ok: false,
       version: packageJson.version,
       node: process.versions.node,
+      agents: [],
       config: {
         file: `${scene.home}/.config/hookspan/config.yaml`,
         values: [

@@ -17,7 +17,9 @@ test('sends nothing without a backend, and reports no error', async () => {
   const diagnosis = await scene.doctor()
   expect(diagnosis).toMatchObject({ code: 0, stderr: '' })
   expect(section(diagnosis, 'Backends')).toEqual(['  ok    none is configured: nothing leaves this machine'])
-  expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('No problems found.')
+  expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe(
+    'No problems found, but no agent is set up: run "npx hookspan init".',
+  )
   expect(existsSync(scene.state)).toBe(false)
 })
 

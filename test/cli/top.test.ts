@@ -3,9 +3,11 @@ import { existsSync } from 'node:fs'
 import { appendFile, mkdir, mkdtemp, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { top as topCommand, watchTop } from '../../src/cli/commands/top.ts'
 import { OpenTraces } from '../../src/cli/open-traces.ts'
+import { TopScreen } from '../../src/cli/top-screen.ts'
 import { type Owner, thisOwner } from '../../src/delivery/trace-log/owner.ts'
 import { deadOwner, leave } from '../delivery/trace-log/checkpoint-fixture.ts'
 import { scratchPlugin } from '../plugin/scratch-plugin.ts'
@@ -242,5 +244,112 @@ describe('on a terminal', () => {
     const [look = ''] = await watched([], { rows: 8 })
     expect(look.split('\n').length - 1).toBe(6)
     expect(look).toContain('  … and 3 more open\n')
+  })
+})
+
+describe('the keys of a terminal', () => {
+  const UP = '\u001b[A'
+  const DOWN = '\u001b[B'
+
+  /** The four agents, and two turns that have ended, one of them with an error. */
+  async function pressing(): Promise<(keys: string) => string[]> {
+    await agents()
+    const ended = (agent: string, trace: string, from: number, prompt: string): SpanNote => {
+      return { ...turnOf(agent, trace, from, prompt), to: from + 5_000 }
+    }
+    const done = ended('gemini', 'aa110001', 100_000, 'Rename the module')
+    const failed = ended('qwen', 'aa110002', 110_000, 'Fix the build')
+    await write('5-1', thisOwner(), exportLine({ ...partOf(done, 'g1', 'tool.edit', 101_000), to: 102_000 }, done))
+    const broken = { ...partOf(failed, 'f1', 'tool.make', 111_000), to: 112_000, status: 2 as const }
+    await write('5-1', thisOwner(), exportLine({ ...broken, message: 'no rule' }, failed))
+    const traces = new OpenTraces(state)
+    const data = { open: await traces.readOpenTurns(NOW), ended: await traces.readEnded(5) }
+    const screen = new TopScreen()
+    const look = { width: 99, color: false, now: NOW, maxLines: 40 }
+    screen.render(data, look)
+    return keys => {
+      expect(screen.press(keys)).toBe(true)
+      return screen.render(data, look)
+    }
+  }
+
+  const selected = (lines: readonly string[]): string | undefined =>
+    lines.find(line => line.startsWith('▸'))?.split(' ')[1]
+
+  test('list the ended turns below, and select one of all turns by arrows', async () => {
+    const press = await pressing()
+    const lines = press('')
+    expect(lines.slice(-5)).toEqual([
+      'Ended',
+      expect.stringMatching(/^● qwen · s-0002 · turn 3 {2}Fix the build .* 1 error · 5\.0 s · 2 m 10 s ago$/),
+      expect.stringMatching(/^● gemini · s-0001 · turn 3 {2}Rename the module .* 5\.0 s · 2 m 20 s ago$/),
+      '',
+      '↑↓ select · Enter tree · / search · e next error · w waiting only · q quit',
+    ])
+    expect(selected(lines)).toBe('codex')
+    expect(selected(press(DOWN))).toBe('claude-code')
+    expect(selected(press(`${DOWN}jj`))).toBe('qwen')
+    expect(selected(press(`${DOWN}${DOWN}${DOWN}`))).toBe('gemini')
+    expect(selected(press(`k${UP}`))).toBe('hermes')
+  })
+
+  test('open the tree of a turn, and return to it', async () => {
+    const press = await pressing()
+    const tree = press(`${DOWN}\r`)
+    expect(tree[0]).toMatch(/^● claude-code · s-07aa · turn 3/)
+    expect(tree.join('\n')).toContain('approval.push')
+    expect(tree.at(-1)).toBe('↑↓ scroll · e next error · Esc list · q quit')
+    expect(selected(press('\u001b'))).toBe('claude-code')
+  })
+
+  test('search the whole trees while typing, and clear the search', async () => {
+    const press = await pressing()
+    const found = press('/GIT pu')
+    expect(found[0]).toBe('1 open: 1 waiting for approval')
+    expect(found.at(-1)).toBe('/GIT pu▏')
+    expect(press('\r').at(-1)).toMatch(/^\/GIT pu \(Esc clears\) · ↑↓ select/)
+    expect(press('\u001b')[0]).toContain('4 open')
+    // A letter of the search is no key, and a deleted one no part of it.
+    const typed = press('/Reqx\u007f\u007fname the')
+    expect(typed[0]).toBe('No open turns.')
+    expect(typed.join('\n')).toContain('Rename the module')
+  })
+
+  test('go from error to error, in the list and in a tree', async () => {
+    const press = await pressing()
+    expect(selected(press('e'))).toBe('qwen')
+    expect(selected(press('e'))).toBe('qwen')
+    expect(press('\re').join('\n')).toContain('tool.make')
+  })
+
+  test('show only turns that wait for the user', async () => {
+    const press = await pressing()
+    const waiting = press('w')
+    expect(waiting[0]).toBe('1 open: 1 waiting for approval')
+    expect(waiting.join('\n')).not.toContain('Ended')
+    expect(waiting.at(-1)).toMatch(/^waiting only · ↑↓/)
+    expect(press('w')[0]).toContain('4 open')
+  })
+
+  test('keep the selected turn in a low window', async () => {
+    await agents()
+    const data = { open: await new OpenTraces(state).readOpenTurns(NOW), ended: [] }
+    const screen = new TopScreen()
+    const look = { width: 99, color: false, now: NOW, maxLines: 9 }
+    screen.render(data, look)
+    screen.press('jjj')
+    const lines = screen.render(data, look)
+    expect(selected(lines)).toBe('hermes')
+    expect(lines.length).toBeLessThanOrEqual(9)
+  })
+
+  test('end the command by q, and leave the terminal as it was', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) })
+    const modes: boolean[] = []
+    const io = { ...fakeIo({ home, env: { NO_COLOR: '1' }, columns: 80, now: () => NOW }), stdin }
+    stdin.write('q')
+    expect(await watchTop(new OpenTraces(state), io)).toBe(0)
+    expect(modes).toEqual([true, false])
+    expect(stdin.listenerCount('data')).toBe(0)
   })
 })

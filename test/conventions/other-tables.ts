@@ -51,6 +51,8 @@ export const GENERAL_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
   'telemetry.sdk.name': text,
   'telemetry.sdk.version': text,
   'user.id': text,
+  'vcs.ref.head.name': text,
+  'vcs.repository.name': text,
 }
 
 /** Types of the OpenInference names that we write. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { displayLines, displayText, visibleText } from '../../src/reading/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth, padStartToWidth } from '../../src/reading/display-width.ts'
 import { escapeHtml } from '../../src/reading/export-html.ts'
@@ -140,8 +140,17 @@ describe('figures', () => {
     expect(humanCount(count)).toBe(text)
   })
 
-  test('shows an instant in UTC, and an invalid one as an empty text', () => {
-    expect(humanInstant(1795256100000)).toBe('2026-11-21 10:15:00 UTC')
+  test.each([
+    ['UTC', '2026-11-21 10:15:00 UTC'],
+    ['Europe/Berlin', '2026-11-21 11:15:00 +01:00'],
+    ['America/St_Johns', '2026-11-21 06:45:00 -03:30'],
+  ])('shows an instant in the zone of the machine: %s', (zone, text) => {
+    vi.stubEnv('TZ', zone)
+    expect(humanInstant(1795256100000)).toBe(text)
+    vi.unstubAllEnvs()
+  })
+
+  test('shows an invalid instant as an empty text', () => {
     expect(humanInstant(Number.POSITIVE_INFINITY)).toBe('')
   })
 })

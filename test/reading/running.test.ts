@@ -58,11 +58,11 @@ describe('a tree of running spans', () => {
 ● toy · s1 · turn 2                                      2026-11-21 10:15:00 UTC
   running · 4 m 05 s · silent for 4 m 03 s · 5 spans, 4 running         a1b2c3d4
 
-  agent                             4 m 05 s  running
-  └─ llm.m                          4 m 05 s  running
-     └─ api.m                          1.5 s
-        ├─ tool.grep                4 m 03 s  running
-        └─ tool.terminal  npm test  4 m 03 s  running
+  agent                             ─────────────────────────  4 m 05 s  running
+  └─ llm.m                          ─────────────────────────  4 m 05 s  running
+     └─ api.m                       ╸                             1.5 s
+        ├─ tool.grep                ━━━━━━━━━━━━━━━━━━━━━━━━━  4 m 03 s  running
+        └─ tool.terminal  npm test  ━━━━━━━━━━━━━━━━━━━━━━━━━  4 m 03 s  running
 `)
   })
 

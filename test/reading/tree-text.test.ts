@@ -11,7 +11,7 @@ function treeOf(notes: readonly SpanNote[]): TraceTree {
   return tree
 }
 
-/** A line of the tree below a root, as text of 90 columns, without what stands left of the name. */
+/** A line of the tree below a root, as text of 90 columns, without its bar and what stands left of the name. */
 function lineOf(attributes: SpanNote['attributes'], more: Partial<SpanNote> = {}): string {
   const root = { id: '1', name: 'agent', from: 0, to: 1000, attributes: { 'hermes.span.kind': 'session' } }
   const tree = treeOf([
@@ -19,7 +19,8 @@ function lineOf(attributes: SpanNote['attributes'], more: Partial<SpanNote> = {}
     { id: '2', parent: '1', name: 'x', from: 0, to: 20, attributes: attributes ?? {}, ...more },
   ])
   const lines = renderTree(tree, { width: 90 }).split('\n')
-  return (lines.find(line => line.includes('└─')) ?? '').replace(/^[ └─]*/, '').replace(/ {2,}/g, '  ')
+  const line = (lines.find(each => each.includes('└─')) ?? '').replace(/^[ └─]*/, '')
+  return line.replace(/ +[━╸╺─╍╴╶]+(?= )/, '').replace(/ {2,}/g, '  ')
 }
 
 describe('the tree in the terminal', () => {
@@ -52,24 +53,26 @@ describe('the tree in the terminal', () => {
 `)
   })
 
-  test('has no waterfall without room', () => {
+  test('has a narrow waterfall from 60 columns, and tokens beside it only if the names fit', () => {
+    const hasBars = (width: number): boolean => renderTree(treeOf(SAMPLE_TURN), { width }).includes('────────')
+    expect([59, 60].map(hasBars)).toEqual([false, true])
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 80 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1         2026-11-21 10:15:00 UTC
   completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agen…  5b8efff7
 
-  agent  Remove the build directory, s…  14.2 s  4 150 → 206  completed
-  └─ llm.qwen3-coder-30b                 14.1 s
-     ├─ api.qwen3-coder-30b  Error cod…  360 ms               429 RateLimitError
-     ├─ api.qwen3-coder-30b  attempt 2…   1.9 s  1 840 → 148  tool_calls
-     │  ├─ tool.terminal  rm -rf ./bui…   5.7 s               completed
-     │  │  └─ approval.rm_rf  rm -rf .…   5.5 s               once
-     │  ├─ tool.read_file  README.md      50 ms               completed
-     │  └─ tool.delegate_task             2.6 s               completed
-     │     └─ subagent.leaf  Summarise…   2.5 s               completed
-     │        └─ agent                    2.4 s  1 080 → 96   completed
-     │           └─ llm.qwen3-coder-30b   2.4 s
-     │              └─ api.qwen3-coder…   2.3 s  1 080 → 96   stop
-     └─ api.qwen3-coder-30b  1 840 cac…   1.3 s  2 310 → 58   stop
+  agent  Remove the build directory, show…  ────────  14.2 s  completed
+  └─ llm.qwen3-coder-30b                    ────────  14.1 s
+     ├─ api.qwen3-coder-30b  Error code:…   ╸         360 ms  429 RateLimitError
+     ├─ api.qwen3-coder-30b  attempt 2  1…   ━╸        1.9 s  tool_calls
+     │  ├─ tool.terminal  rm -rf ./build      ━━━━     5.7 s  completed
+     │  │  └─ approval.rm_rf  rm -rf ./bu…    ╍╍╍╍     5.5 s  once
+     │  ├─ tool.read_file  README.md          ╸        50 ms  completed
+     │  └─ tool.delegate_task                    ╺━╸   2.6 s  completed
+     │     └─ subagent.leaf  Summarise CH…       ╶─╴   2.5 s  completed
+     │        └─ agent                           ╶─╴   2.4 s  completed
+     │           └─ llm.qwen3-coder-30b          ╶─╴   2.4 s
+     │              └─ api.qwen3-coder-30b       ╺━╸   2.3 s  stop
+     └─ api.qwen3-coder-30b  1 840 cached          ━   1.3 s  stop
 `)
   })
 

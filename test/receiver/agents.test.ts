@@ -5,7 +5,7 @@ import { MACHINES } from '../../src/agents/machines.ts'
 import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import type { ReceivedEvent } from '../../src/receiver/recorder.ts'
-import { SAMPLED, sample } from '../support/sample.ts'
+import { SEED, sample } from '../support/sample.ts'
 import { inOrder, treesOf, World } from './world.ts'
 
 const FIXTURES = new URL('../fixtures/', import.meta.url)
@@ -49,6 +49,9 @@ function toldIn(run: string): ReceivedEvent[] {
   })
 }
 
+/** Sixteen in the deep suite: two receivers run for each, and long runs have hundreds of events. */
+const SAMPLED_CUTS = `sampled by HOOKSPAN_TEST_SEED=${SEED}`
+
 const isTold = (record: object): boolean => !('fixture' in record)
 
 /** Of one receiver behind another: each is told what stands before one of the cuts. */
@@ -71,11 +74,11 @@ function withoutEnd({ endAt, ...span }: StoredSpan): object {
   return { ...span, attributes }
 }
 
-test.each(RUNS)(`continues the turn of %s after a handover behind some of its events (${SAMPLED})`, async run => {
+test.each(RUNS)(`continues the turn of %s after a handover behind some of its events (${SAMPLED_CUTS})`, async run => {
   const told = toldIn(run)
   const untroubled = await recorded(told, [])
   expect(untroubled.length).toBeGreaterThan(0)
-  const cuts = sample([...told.keys()].slice(1), 3)
+  const cuts = sample([...told.keys()].slice(1), 3, 16)
   const spans = await recorded(told, cuts)
   expect(treesOf(spans, false)).toBe(treesOf(untroubled, false))
   expect(spans.map(withoutEnd)).toEqual(untroubled.map(withoutEnd))
@@ -107,11 +110,11 @@ function readAgain(told: readonly ReceivedEvent[], cut: number): readonly Receiv
 }
 
 test.each(FILE_RUNS)(
-  `builds the same turn of %s if the next receiver reads its files again (${SAMPLED})`,
+  `builds the same turn of %s if the next receiver reads its files again (${SAMPLED_CUTS})`,
   async run => {
     const told = toldIn(run)
     const untroubled = await recorded(told, [])
-    for (const cut of sample([...told.keys()].slice(1), 2)) {
+    for (const cut of sample([...told.keys()].slice(1), 2, 16)) {
       const spans = await recorded(readAgain(told, cut), [cut])
       expect(treesOf(spans, false), `behind event ${cut}`).toBe(treesOf(untroubled, false))
       expect(spans.map(withoutEnd), `behind event ${cut}`).toEqual(untroubled.map(withoutEnd))

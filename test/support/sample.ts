@@ -12,9 +12,10 @@ export const deepTest: typeof test = IS_DEEP ? test : ((() => undefined) as unkn
 /** For the name of what tries a sample: a failure then says how the same one is tried again. */
 export const SAMPLED: string = IS_DEEP ? 'all of them' : `sampled by HOOKSPAN_TEST_SEED=${SEED}`
 
-/** So many of them, in their order. */
-export function sample<One>(all: readonly One[], count: number): readonly One[] {
-  if (IS_DEEP || count >= all.length) return all
+/** So many of them, in their order: `usually` in `npm test`, `deeply` (default: all) in the deep suite. */
+export function sample<One>(all: readonly One[], usually: number, deeply: number = all.length): readonly One[] {
+  const count = times(usually, deeply)
+  if (count >= all.length) return all
   const random = seeded(SEED + all.length)
   const left = [...all.keys()]
   const taken = Array.from({ length: count }, () => left.splice(Math.floor(random() * left.length), 1)[0])

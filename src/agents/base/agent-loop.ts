@@ -1,3 +1,5 @@
+import { peek, textOf } from '../../contract/foreign.ts'
+import type { Workspace } from '../../contract/index.ts'
 import type { DelegatedTask } from './delegation.ts'
 import type { TimedEvent } from './event-machine.ts'
 import { LimitedMap } from './limited-map.ts'
@@ -15,6 +17,10 @@ export class AgentSession {
   provider: string | undefined
   /** The model of the last answer, or the agent's initial model. */
   model: string | undefined
+  /** The working directory of the first event that has one: later ones follow each `cd` of the agent. */
+  cwd: string | undefined
+  repository: string | undefined
+  branch: string | undefined
   isAnnounced = false
   /** A hook that is processed after the agent's files have been read. */
   bufferedHook: TimedEvent | undefined
@@ -25,6 +31,17 @@ export class AgentSession {
     this.id = id
     this.platform = platform
     this.provider = provider
+  }
+
+  get workspace(): Workspace {
+    return { cwd: this.cwd, repository: this.repository, branch: this.branch }
+  }
+
+  /** @param facts a hook, or another record with the fields of a `Workspace` */
+  noteWorkspace(facts: unknown): void {
+    this.cwd ??= textOf(peek(facts, 'cwd'))
+    this.repository = textOf(peek(facts, 'repository')) ?? this.repository
+    this.branch = textOf(peek(facts, 'branch')) ?? this.branch
   }
 
   takeBufferedHook(): TimedEvent | undefined {
@@ -82,9 +99,16 @@ export class AgentLoop<Session extends AgentSession = AgentSession> extends Host
     this.model = model ?? this.model
     if (this.prompt === undefined) return
     const { at, text, traceparent } = this.prompt
-    const { provider, platform } = this.session
+    const { provider, platform, workspace } = this.session
     this.prompt = undefined
-    this.emit('pre_llm_call', at, { user_message: text, model: this.model, provider, platform, traceparent })
+    this.emit('pre_llm_call', at, {
+      user_message: text,
+      model: this.model,
+      provider,
+      platform,
+      traceparent,
+      ...workspace,
+    })
   }
 
   /** Emits the start of the session with its first turn. */
@@ -92,8 +116,8 @@ export class AgentLoop<Session extends AgentSession = AgentSession> extends Host
     const { session, model, startAt } = this
     if (session.isAnnounced) return
     session.isAnnounced = true
-    const { provider, platform } = session
-    this.emit('on_session_start', startAt, { model, provider, platform, traceparent })
+    const { provider, platform, workspace } = session
+    this.emit('on_session_start', startAt, { model, provider, platform, traceparent, ...workspace })
   }
 
   announceChild(role: string | undefined, parent_session_id: unknown): void {

@@ -25,7 +25,9 @@ export class LiveSessions {
     this.#ended.delete(id)
     const query = idOf(peek(event.context, 'query'))
     if (query !== undefined) this.#queries.recall(query, () => new Set()).add(id)
-    return this.#sessions.get(id)
+    const session = this.#sessions.get(id)
+    session.noteWorkspace(event.data)
+    return session
   }
 
   all(): SdkSession[] {

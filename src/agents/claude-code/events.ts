@@ -123,7 +123,10 @@ export class ClaudeCodeMachine extends EventMachine {
       'transcript:failure': moment => this.#request(moment, handleFailure),
       'transcript:result': moment => this.#request(moment, handleResultInTranscript),
       'transcript:read': ({ data }) =>
-        this.#found(data, session => handleBufferedHook(session, peek(data, 'goes_on') === true)),
+        this.#found(data, session => {
+          session.noteWorkspace(data)
+          handleBufferedHook(session, peek(data, 'goes_on') === true)
+        }),
     },
     QUIET_HOOKS,
   )
@@ -141,6 +144,7 @@ export class ClaudeCodeMachine extends EventMachine {
     const id = idOf(peek(moment.data, 'session_id'))
     if (id === undefined) return
     const session = this.#sessions.get(id)
+    session.noteWorkspace(moment.data)
     if (isRepeated(session, moment)) return
     handleBufferedHook(session)
     if (READS_FIRST.has(moment.event) || isUnknown(session, moment)) session.bufferedHook = moment

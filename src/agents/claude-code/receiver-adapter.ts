@@ -97,7 +97,7 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
       ...found,
       ...late,
       ...lateFindings,
-      readEnd({ session_id: owner.session_id, goes_on: goes_on || undefined }),
+      readEnd({ session_id: owner.session_id, goes_on: goes_on || undefined, branch: file.lines.branch }),
     ]
   }
 

@@ -38,6 +38,7 @@ type OpenAnswer = Mutable<TranscriptResponse> & { readonly content: unknown[] }
 export class ClaudeTranscript {
   readonly #owner: FindingOwner
   #promptId: string | undefined
+  branch: string | undefined
   #askedAt: number | undefined
   /** The same time according to hooks, which do not lag; zero if unknown. */
   askedAt = 0
@@ -159,6 +160,7 @@ export class ClaudeTranscript {
       this.#unanswered = undefined
     }
     this.#promptId = promptId ?? this.#promptId
+    this.branch = textOf(peek(line, 'gitBranch')) ?? this.branch
     const prompt = isOther ? textOf(contentOf(line)) : undefined
     if (prompt !== undefined && peek(line, 'isMeta') !== true)
       this.#emit('transcript:prompt', at, { ...this.#ids(), at, prompt })

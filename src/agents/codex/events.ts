@@ -69,6 +69,7 @@ export class CodexMachine extends EventMachine {
     'rollout:over': this.#findingHandler(handleTurnEnd),
     'rollout:read': ({ data }) => {
       const session = this.#sessionOf(data)
+      session?.noteWorkspace(data)
       if (session !== undefined) releaseHook(session, peek(data, 'goes_on') === true)
     },
   })
@@ -85,6 +86,7 @@ export class CodexMachine extends EventMachine {
   #handleHook(moment: TimedEvent): void {
     const session = this.#sessionOf(moment.data)
     if (session === undefined) return
+    session.noteWorkspace(moment.data)
     releaseHook(session)
     if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
     else HOOKS[moment.event]?.(session, moment.at, moment.data)

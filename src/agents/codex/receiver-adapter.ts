@@ -54,7 +54,8 @@ export class CodexAdapter implements ReceiverAdapter {
       at,
       found => ENDS.has(event) && !goesOn && isEndOf(found, trigger),
     )
-    return [...found, readEnd({ session_id, goes_on: goesOn || undefined })]
+    const { repository, branch } = rollout.lines
+    return [...found, readEnd({ session_id, goes_on: goesOn || undefined, repository, branch })]
   }
 
   /** Reads the parents' rollouts: only they record which call started the child. */

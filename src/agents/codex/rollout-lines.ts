@@ -74,6 +74,8 @@ export class RolloutLines {
   readonly findings: PendingFindings = new PendingFindings()
   #turn: RolloutTurn | undefined
   #provider: unknown
+  repository: string | undefined
+  branch: string | undefined
   #now = 0
   readonly #calls = new LimitedMap<string, true>(MAX_KEPT)
   readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
@@ -114,6 +116,8 @@ export class RolloutLines {
     switch (peek(line, 'type')) {
       case 'session_meta':
         this.#provider = peek(payload, 'model_provider')
+        this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
+        this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
         break
       case 'turn_context':
         if (this.#turn !== undefined) this.#turn.model = peek(payload, 'model')

@@ -140,6 +140,7 @@ export class CopilotMachine extends EventMachine {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
     const session = this.#hooked.get(id)
+    session.noteWorkspace(data)
     this.#releaseHook(session)
     const moment = { event, at: plausibleTime(timestampOf(data), at), data }
     session.since ??= FIRST_HOOKS.has(event) ? moment.at : 0

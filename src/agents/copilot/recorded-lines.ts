@@ -95,6 +95,7 @@ export const RECORDED_HOOK_HANDLERS: Readonly<Record<string, LineHandler>> = {
 
 function handleSessionStart(session: RecordedSession, _at: number, data: unknown): void {
   session.model = textOf(peek(data, 'selectedModel')) ?? session.model
+  session.noteWorkspace(peek(data, 'context'))
 }
 
 function handlePrompt(session: RecordedSession, at: number, data: unknown): void {

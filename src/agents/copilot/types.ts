@@ -23,8 +23,8 @@ export interface FileLine extends FindingOwner {
 
 /** The types of lines that are read, and the fields of each. Other fields may be large and are not needed. */
 export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
-  'session.start': ['selectedModel'],
-  'session.resume': ['selectedModel'],
+  'session.start': ['selectedModel', 'context'],
+  'session.resume': ['selectedModel', 'context'],
   'user.message': ['content', 'interactionId', 'delivery'],
   'system.notification': ['content'],
   'assistant.turn_start': [],

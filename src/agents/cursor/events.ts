@@ -1,4 +1,4 @@
-import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { childTask, type DelegatedTask } from '../base/delegation.ts'
 import {
   type EventHandlers,
@@ -154,6 +154,7 @@ export class CursorMachine extends EventMachine {
     const id = idOf(peek(moment.data, 'conversation_id')) ?? idOf(peek(moment.data, 'session_id'))
     if (id === undefined) return
     const session = this.#sessions.get(id)
+    session.noteWorkspace({ cwd: elementsOf(peek(moment.data, 'workspace_roots'), 1)[0] })
     session.model = textOf(peek(moment.data, 'model')) ?? session.model
     handle?.(session, moment)
   }

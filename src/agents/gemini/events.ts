@@ -74,6 +74,7 @@ export class GeminiMachine extends EventMachine {
 
   #handleHook(moment: TimedEvent): void {
     this.#withSession(moment.data, session => {
+      session.noteWorkspace(moment.data)
       releaseHook(session)
       if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
       session.newestAt = newestFor(moment)

@@ -5,6 +5,7 @@ import type { WireHook } from './types.ts'
 
 /** Hooks whose session is that of the parent, although the wire format has only `session_id`. */
 const DELEGATIONS: ReadonlySet<string> = new Set(['subagent_start', 'subagent_stop'])
+const TURN_STARTS: ReadonlySet<string> = new Set(['on_session_start', 'pre_llm_call'])
 /** A Python object, serialised by Python's `repr`; its text is in `response`. */
 const UNREADABLE = 'assistant_message'
 
@@ -19,13 +20,14 @@ export const hermes: ReceiverAdapter = {
   },
 }
 
-function payloadOf(hook: string, { extra, session_id, tool_name, tool_input }: Partial<WireHook>): object {
+function payloadOf(hook: string, { extra, session_id, tool_name, tool_input, cwd }: Partial<WireHook>): object {
   // Spreads to nothing if `extra` is not an object.
   const { [UNREADABLE]: _, ...fields } = { ...extra }
   const session = DELEGATIONS.has(hook) ? 'parent_session_id' : 'session_id'
   return {
     ...fields,
     ...(session_id && { [session]: session_id }),
+    ...(cwd && TURN_STARTS.has(hook) && { cwd }),
     ...(tool_name && { tool_name }),
     ...(tool_input && { args: tool_input }),
   }

@@ -97,6 +97,7 @@ function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown
     trigger,
     session_type: trigger === 'heartbeat' ? trigger : undefined,
     job_id: peek(context, 'jobId'),
+    cwd: peek(context, 'workspaceDir'),
   })
   run.emit('pre_llm_call', at, { model, platform, sender_id, user_message: prompt })
 }

@@ -66,7 +66,8 @@ export class OpencodeSession {
     const [model, provider, parent_session_id] = [peek(used, 'modelID'), peek(used, 'providerID'), this.parentId]
     // opencode's own agent: `build`, `plan`, or one defined by the user. The agent of the trace is opencode.
     const profile = textOf(own?.agent) ?? textOf(this.agent)
-    turn.emit('on_session_start', startedAt, { model, provider, profile, parent_session_id })
+    const cwd = this.directory
+    turn.emit('on_session_start', startedAt, { model, provider, profile, parent_session_id, cwd })
     const user_message = joinTexts(
       prompts.map(({ text }) => text),
       BLANK_LINE,

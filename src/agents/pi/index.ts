@@ -112,13 +112,14 @@ function isMoreOfTheSame(data: unknown): boolean {
 
 /** Copies the context to plain data, which stays valid after Pi has released the session. */
 function plainContext(sessionId: unknown, context: PiContext): Readonly<Record<string, unknown>> {
-  const { model, hasUI, mode } = context
+  const { model, hasUI, mode, cwd } = context
   const { provider, id, api, baseUrl } = model ?? {}
   return {
     sessionId,
     model: model == null ? undefined : { provider, id, api, baseUrl },
     hasUI,
     mode,
+    cwd,
     aborted: context.signal?.aborted === true || undefined,
   }
 }

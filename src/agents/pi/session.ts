@@ -1,3 +1,4 @@
+import { peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { RecordScope, type Records } from '../base/records.ts'
@@ -43,7 +44,8 @@ export class PiSession {
     if (!this.#isStartEmitted && this.isAnnounced) {
       this.#isStartEmitted = true
       const { model, provider } = modelOf(context)
-      turn.emit('on_session_start', at, { model, provider, platform: platformOf(context) })
+      const cwd = textOf(peek(context, 'cwd'))
+      turn.emit('on_session_start', at, { model, provider, platform: platformOf(context), cwd })
     }
     return turn
   }

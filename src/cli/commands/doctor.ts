@@ -13,14 +13,14 @@ const PAGE = {
   name: 'doctor',
   about: `Checks that traces arrive, and prints how to fix what does not work. Sends a span named hookspan.doctor, of the
 service hookspan-doctor, to each configured backend, and a point of the counter hookspan.doctor.probes if it receives
-metrics. Then reads the span back, if the backend has an API for that. Also checks the configuration, the trace log, pending
+metrics. Then reads the span back, if the backend has an API for that. Also checks the agents, the configuration, the trace log, pending
 and dropped data, clocks, proxy variables and Node.`,
   options: {
     offline: { help: 'send nothing; check only this machine' },
     wait: { value: 'MS', default: '5000', help: 'time limit for a backend to show the span' },
     backend: { ...BACKEND_OPTION, help: 'probe this backend instead of the configured ones' },
     json: {
-      help: 'one JSON object: {"ok", "version", "node", "config", "backends", "backlog", "unjudged", "losses", "findings"}',
+      help: 'one JSON object: {"ok", "version", "node", "agents", "config", "backends", "backlog", "unjudged", "losses", "findings"}',
     },
   },
   closing: 'Exits with 1 if something is wrong. Warnings alone do not change the exit code.',

@@ -14,6 +14,7 @@ import type { Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
 import { NODE_RANGE, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { pipelineSettings } from '../../plugin/settings.ts'
 import type { CommandIo } from '../command.ts'
+import { type AgentState, checkAgents, readAgents } from './check-agents.ts'
 import { checkBackends } from './check-backends.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
 import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS, type SamplingState } from './check-delivery.ts'
@@ -30,6 +31,7 @@ export interface ExaminationOptions extends ProbeOptions {
 export interface Examination {
   readonly version: string
   readonly node: string
+  readonly agents: readonly AgentState[]
   readonly config: ConfigFacts
   readonly backends: readonly ProbeResult[]
   readonly backlog: readonly BacklogEntry[]
@@ -50,6 +52,7 @@ export async function examine(
     named.length === 0 ? configured : resolveConfig({ code: { backends: named }, env: io.env, home: io.home })
   const { config } = resolution
   const facts = readConfigFacts(resolution)
+  const agents = await readAgents(io)
   const stateFindings = await checkState(config, io, write)
   const { results, skews } = await probeAll(resolution, options, io)
   const { backlog, unjudged, losses } = await readState(io)
@@ -60,6 +63,7 @@ export async function examine(
   return {
     version: PACKAGE_VERSION,
     node: process.versions.node,
+    agents,
     config: facts,
     backends: results,
     backlog,
@@ -67,6 +71,7 @@ export async function examine(
     losses,
     findings: [
       checkNode(),
+      ...checkAgents(agents, io.now()),
       ...checkConfig(facts, resolution, io),
       ...stateFindings,
       ...checkBackends(results, options),

@@ -3,6 +3,7 @@ export type Level = 'ok' | 'note' | 'warn' | 'fail'
 
 export const AREAS = [
   'Node',
+  'Agents',
   'Configuration',
   'Trace log',
   'Backends',

@@ -1,6 +1,8 @@
 import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { paintLine, segment, type TextSegment, type Tone } from '../../reading/segments.ts'
+import { isoInstant } from '../../reading/tree-json.ts'
+import { hasAgent } from './check-agents.ts'
 import type { Examination } from './examination.ts'
 import { AREAS, type Area, type DoctorFinding, isWrong, type Level } from './finding.ts'
 import type { ProbeResult } from './probe.ts'
@@ -10,10 +12,10 @@ const MARK_WIDTH = 6
 const MAX_VALUE = 60
 
 export function reportText(examination: Examination, color: boolean): string {
-  const { version, findings } = examination
+  const { version } = examination
   const lines: TextSegment[][] = [[segment('strong', `hookspan ${version}`)]]
   for (const area of AREAS) lines.push(...section(area, examination))
-  lines.push([], [summary(findings)])
+  lines.push([], [summary(examination)])
   return `${lines.map(line => paintLine(line, color)).join('\n')}\n`
 }
 
@@ -39,7 +41,7 @@ function valueLines(values: Examination['config']['values']): TextSegment[][] {
   ])
 }
 
-function summary(findings: readonly DoctorFinding[]): TextSegment {
+function summary({ findings, agents }: Examination): TextSegment {
   const count = (level: Level): number => findings.filter(finding => finding.level === level).length
   const [wrong, warnings] = [count('fail'), count('warn')]
   if (wrong > 0) {
@@ -47,16 +49,24 @@ function summary(findings: readonly DoctorFinding[]): TextSegment {
     return segment('error', `${countOf(wrong, 'error')}${also}.`)
   }
   if (warnings > 0) return segment('warn', `No errors; ${countOf(warnings, 'warning')}.`)
-  return segment('ok', 'No problems found.')
+  if (hasAgent(agents)) return segment('ok', 'No problems found.')
+  return segment('warn', 'No problems found, but no agent is set up: run "npx hookspan init".')
 }
 
 /** The report as one line of JSON; docs/commands.md documents its fields. */
 export function reportJson(examination: Examination): string {
-  const { version, node, config, backends, backlog, unjudged, losses, findings } = examination
+  const { version, node, agents, config, backends, backlog, unjudged, losses, findings } = examination
   return JSON.stringify({
     ok: !findings.some(isWrong),
     version,
     node,
+    agents: agents.map(({ name, sign, isSetUp, problem, lastSeenAt }) => ({
+      host: name,
+      found: sign ?? null,
+      setUp: isSetUp,
+      lastSeen: lastSeenAt === undefined ? null : isoInstant(lastSeenAt),
+      ...(problem !== undefined && { problem }),
+    })),
     config: { file: config.file ?? null, values: config.values, problems: config.problems },
     backends: backends.map(backendJson),
     backlog,

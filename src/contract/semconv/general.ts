@@ -1,4 +1,4 @@
-/** Stable OpenTelemetry names that every backend reads. Written out so that the modules above need no package. */
+/** OpenTelemetry names that every backend reads; those of `vcs` are not stable yet. Written out so that the modules above need no package. */
 export const GENERAL = {
   sessionId: 'session.id',
   userId: 'user.id',
@@ -9,6 +9,8 @@ export const GENERAL = {
   exceptionType: 'exception.type',
   exceptionMessage: 'exception.message',
   exceptionEscaped: 'exception.escaped',
+  repositoryName: 'vcs.repository.name',
+  branchName: 'vcs.ref.head.name',
 } as const
 
 /** The version of OpenTelemetry's conventions that the scope follows. */

@@ -16,6 +16,7 @@ export const OWN = {
   host: '{ns}.host',
   platform: '{ns}.platform',
   profile: '{ns}.profile',
+  workspaceDirectory: '{ns}.workspace.directory',
 
   sessionKind: '{ns}.session.kind',
   sessionSynthesized: '{ns}.session.synthesized',

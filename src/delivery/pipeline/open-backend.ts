@@ -11,10 +11,8 @@ import { LogQueue } from './log-queue.ts'
 import { createMetricReader, MetricQueue } from './metrics.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { CONTENT_TYPES, OtlpLogSink, OtlpMetricSink, OtlpSpanSink } from './otlp-sinks.ts'
-import type { Cursors } from './send-scheduler.ts'
 import type { PipelineSettings, Reporter } from './settings.ts'
-import { SpanQueue } from './span-queue.ts'
-import { SpanTally } from './span-tally.ts'
+import { type Cursors, SpanQueue } from './span-queue.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 export interface OpenBackend {
@@ -44,10 +42,10 @@ export function openBackend(
   const spans = plan.traces ? spanSink(plan, settings, files) : undefined
   const metrics = plan.metrics ? metricSink(plan, settings, files) : undefined
   const metricQueue = metrics && new MetricQueue(metrics, plan.temporality, deliveries)
-  const tally = new SpanTally((lost, reason) => {
+  const onLoss = (lost: number, reason: string): void => {
     losses?.note(name, lost, reason)
     emitter.countLostSpans(name, lost, reason)
-  })
+  }
   const log = isKept ? cursors(name, report, () => queue, spans) : undefined
   const { tailSampling } = settings
   // HTTP requests enforce their own timeout. This bound covers sinks that do not.
@@ -56,7 +54,7 @@ export function openBackend(
   // Sampling releases a whole trace at once. Without a log, spans that do not fit into memory would be lost.
   const burst = log ? { cursors: log } : { burstBytes: tailSampling?.maxBytes }
   const queue: SpanQueue | undefined =
-    spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
+    spans && new SpanQueue({ sink: spans, batch, report: deliveries, onLoss, ...burst })
   const logs = plan.logs ? logQueue(plan, settings, files, deliveries, emitter) : undefined
   return {
     name,

@@ -43,6 +43,7 @@ export interface OtlpTarget {
  */
 export class OtlpSender implements Transport {
   readonly #target: OtlpTarget
+  #http: typeof import('node:http') | typeof import('node:https') | undefined
   #agent: Agent | undefined
 
   constructor(target: OtlpTarget) {
@@ -76,7 +77,10 @@ export class OtlpSender implements Transport {
     let length = 0
     for (const piece of body) length += piece.byteLength
     const headers: OutgoingHttpHeaders = { ...this.#target.headers, 'content-length': length }
+    // Kept: `require` resolves a name anew each time.
+    this.#http ??= url.startsWith('https:') ? https() : http()
     this.#agent ??= createAgent(url, tls)
+    const client = this.#http
     const agent = this.#agent
     const startedAt = performance.now()
     return new Promise(resolve => {
@@ -100,7 +104,7 @@ export class OtlpSender implements Transport {
       if (signal.aborted) return cut()
       signal.addEventListener('abort', cut)
       try {
-        request = (url.startsWith('https:') ? https() : http()).request(url, { method: 'POST', headers, agent })
+        request = client.request(url, { method: 'POST', headers, agent })
         request.on('socket', leaveProcessFree)
         request.on('error', error => fail({ kind: 'network', code: codeOf(error) }))
         request.on('response', response => readAnswer(response, settle))

@@ -48,10 +48,7 @@ class OwnTracer implements Tracer {
     this.#ids = options.idGenerator ?? randomIds
     this.#processors = spanProcessors
     this.#hashLimit = hashLimitOf(options.sampleRate)
-    const onEnd = (span: RecordedSpan): void => {
-      for (const processor of spanProcessors) processor.onEnd(span)
-    }
-    this.#settings = { resource, scope, attributeCountLimit, partCountLimit, onEnd }
+    this.#settings = { resource, scope, attributeCountLimit, partCountLimit, processors: spanProcessors }
   }
 
   startSpan(name: string, options: SpanOptions = {}, given: Context = api().context.active()): Span {

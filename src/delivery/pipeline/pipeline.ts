@@ -16,17 +16,23 @@ import { DeterministicIds } from './deterministic-ids.ts'
 import { LogEmitter, type LogEvent } from './log-emitter.ts'
 import type { LogCounts } from './log-queue.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
-import { openPrometheus } from './prometheus.ts'
-import { createMeterProvider, createOwnTracerProvider, createResource, createSdkTracerProvider } from './providers.ts'
+import { openPrometheus, type PrometheusEndpoint } from './prometheus.ts'
+import {
+  createMeterProvider,
+  createOwnTracerProvider,
+  createResource,
+  createSdkTracerProvider,
+  type OwnMeterProvider,
+} from './providers.ts'
 import { http, https, metricsSdk, transformer } from './sdk.ts'
 import type { BatchSettings, LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
-import { Shutdown } from './shutdown.ts'
 import { DirectSpanProcessor, NewSpanFilter } from './span-processors.ts'
-import { type SpanCounts, SpanTally } from './span-tally.ts'
+import { NO_SPANS, type SpanCounts, type SpanQueue } from './span-queue.ts'
 import { type EarlyDecision, TailSampler } from './tail-sampler.ts'
-import { type UserExtensionOptions, UserExtensions } from './user-extensions.ts'
+import { type UserExtensionOptions, UserExtensions, within } from './user-extensions.ts'
 
 const BURST_SPANS = 65_536
+const LAST_WORDS_MILLIS = 200
 
 /** Counts of the spans for one backend by outcome. */
 export interface BackendStats extends SpanCounts {
@@ -98,11 +104,6 @@ export function createPipeline(
   const meters = createMeterProvider(resource, [...own, ...extensions.metricReaders])
   const { store, kept } = local ?? {}
   const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
-  const { flushWaitMillis: waitMillis, giveUp } = settings
-  const shutdown = new Shutdown({
-    ...{ backends, meters, extensions, prometheus, waitMillis, giveUp, stores },
-    emitter: emitter.hasQueues ? emitter : undefined,
-  })
   const direct =
     store === undefined && queues.length > 0
       ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
@@ -120,51 +121,219 @@ export function createPipeline(
   // Only processors of ours accept the lighter spans.
   const createTracerProvider = extensions.spanProcessors.length > 0 ? createSdkTracerProvider : createOwnTracerProvider
   for (const { traceLog: log } of stores) continuation?.addSaver(() => log.forceFlush())
-  // With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads.
-  const release = (): void => (store || continuation?.leavesOpen ? undefined : sampler?.releaseUndecided())
-  return {
+  return new DeliveryPipeline({
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
-    meterProvider: meters.meterProvider,
     log: emitter.hasQueues ? event => emitter.emit(event) : undefined,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
-    flush: () => shutdown.flush(),
-    startFlush: () => shutdown.startFlush(),
-    shutdown() {
-      release()
-      return shutdown.shutdown().finally(() => local?.reportUnstored())
-    },
-    startLogFlush() {
-      for (const { traceLog: log } of stores) log.startFlush()
-    },
-    renewNote: span => store?.traceLog.renewNote(span),
-    flushLogSync() {
-      for (const { traceLog: log } of stores) log.flushSync()
-    },
-    shutdownSync() {
-      release()
-      for (const { traceLog: log } of stores) log.shutdownSync()
-      for (const queue of queues) queue.abandonNow()
-      for (const each of stores) each.release()
-      local?.reportUnstored()
-    },
-    setEarlyDecision(decide) {
-      if (sampler) sampler.decideEarly = decide
-    },
-    recover(onCrashed) {
-      const run = (): void => void recoverAll(stores, onCrashed)
-      if (continuation) continuation.afterReplay(run)
-      else run()
-    },
-    async deliverBacklog() {
-      await recoverAll(stores, () => undefined)
-      await Promise.all(queues.map(queue => queue.drainRecovered()))
-    },
-    resend: request => store?.resend(request),
-    stats: () => ({
-      backends: [...(local ? [local.stats()] : []), ...backends.map(backend => statsOf(backend, stores))],
-      traceFiles: store?.paths ?? [],
-    }),
+    emitter: emitter.hasQueues ? emitter : undefined,
+    ...{ settings, backends, queues, local, stores, meters, extensions, prometheus, sampler },
+  })
+}
+
+interface PipelineParts extends Pick<Pipeline, 'tracerProvider' | 'log' | 'seedIds'> {
+  readonly settings: PipelineSettings
+  readonly backends: readonly OpenBackend[]
+  readonly queues: readonly SpanQueue[]
+  readonly local: OpenTraceLog | undefined
+  readonly stores: readonly Store[]
+  readonly meters: OwnMeterProvider
+  readonly extensions: UserExtensions
+  readonly prometheus: PrometheusEndpoint | undefined
+  readonly sampler: TailSampler | undefined
+  /** Undefined if no backend gets log events. */
+  readonly emitter: LogEmitter | undefined
+}
+
+interface ClosingQueue {
+  waitedMillis(): number
+  /** Starts nothing more for other processes. Resolves when their data in flight has been dealt with. */
+  stop?(): Promise<void>
+  abandon(): Promise<void>
+}
+
+class DeliveryPipeline implements Pipeline {
+  readonly tracerProvider: TracerProvider
+  readonly meterProvider: MeterProvider
+  readonly log: Pipeline['log']
+  readonly seedIds: Pipeline['seedIds']
+  readonly #parts: PipelineParts
+  /** True if a backend gets metrics or logs. */
+  readonly #hasReports: boolean
+  /** True if any component reads the metrics. */
+  readonly #hasReaders: boolean
+  #closed: Promise<void> | undefined
+  #isFlushStarted = false
+  /** One listener per signal: many listeners would cause a leak warning on the host's stderr. */
+  readonly #givenUp: Promise<void>[]
+
+  constructor(parts: PipelineParts) {
+    const { backends, prometheus, extensions, settings } = parts
+    this.tracerProvider = parts.tracerProvider
+    this.meterProvider = parts.meters.meterProvider
+    this.log = parts.log
+    this.seedIds = parts.seedIds
+    this.#parts = parts
+    this.#hasReports = backends.some(({ metricQueue, logs }) => metricQueue !== undefined || logs !== undefined)
+    const hasMetrics = backends.some(({ reader }) => reader !== undefined)
+    this.#hasReaders = hasMetrics || prometheus !== undefined || extensions.metricReaders.length > 0
+    this.#givenUp = settings.giveUp === undefined ? [] : [aborted(settings.giveUp)]
   }
+
+  async flush(): Promise<void> {
+    if (this.#closed) return this.#closed
+    const { queues, settings, emitter, extensions, meters } = this.#parts
+    // Keeps the process alive. Requests do not: a hanging collector must not hold the process.
+    const hold = setTimeout(() => undefined, settings.flushWaitMillis)
+    const extended = extensions.spanProcessors.length > 0 ? extensions.flush() : undefined
+    // First: writing to the log passes the spans on to the backends.
+    await this.#flushLog()
+    const delivered = Promise.allSettled(queues.map(queue => queue.forceFlush()))
+    if (this.#hasReports) await this.#beforeMetrics(delivered)
+    await Promise.allSettled([
+      delivered,
+      this.#hasReaders ? meters.forceFlush() : undefined,
+      emitter?.flush(),
+      extended,
+    ])
+    clearTimeout(hold)
+  }
+
+  /** A flush waits for all backends, and a hanging one must not delay new data for the others. */
+  startFlush(): void {
+    if (this.#closed || this.#isFlushStarted) return
+    this.#isFlushStarted = true
+    void this.#flushLog().finally(() => {
+      this.#isFlushStarted = false
+      for (const queue of this.#parts.queues) queue.startFlush()
+    })
+    void this.#parts.emitter?.flush()
+  }
+
+  shutdown(): Promise<void> {
+    this.#releaseUndecided()
+    this.#closed ??= this.#close()
+    return this.#closed.finally(() => this.#parts.local?.reportUnstored())
+  }
+
+  startLogFlush(): void {
+    for (const { traceLog: log } of this.#parts.stores) log.startFlush()
+  }
+
+  renewNote(span: Span): void {
+    this.#parts.local?.store.traceLog.renewNote(span)
+  }
+
+  flushLogSync(): void {
+    for (const { traceLog: log } of this.#parts.stores) log.flushSync()
+  }
+
+  shutdownSync(): void {
+    const { stores, queues, local } = this.#parts
+    this.#releaseUndecided()
+    for (const { traceLog: log } of stores) log.shutdownSync()
+    for (const queue of queues) queue.abandonNow()
+    for (const store of stores) store.release()
+    local?.reportUnstored()
+  }
+
+  setEarlyDecision(decide: EarlyDecision): void {
+    const { sampler } = this.#parts
+    if (sampler) sampler.decideEarly = decide
+  }
+
+  recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void {
+    const { stores, settings } = this.#parts
+    const run = (): void => void recoverAll(stores, onCrashed)
+    if (settings.continuation) settings.continuation.afterReplay(run)
+    else run()
+  }
+
+  async deliverBacklog(): Promise<void> {
+    await recoverAll(this.#parts.stores, () => undefined)
+    await Promise.all(this.#parts.queues.map(queue => queue.drainRecovered()))
+  }
+
+  resend(request: ResendRequest): Resend | undefined {
+    return this.#parts.local?.store.resend(request)
+  }
+
+  stats(): PipelineStats {
+    const { local, backends, stores } = this.#parts
+    return {
+      backends: [...(local ? [local.stats()] : []), ...backends.map(backend => statsOf(backend, stores))],
+      traceFiles: local?.store.paths ?? [],
+    }
+  }
+
+  /** With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads. */
+  #releaseUndecided(): void {
+    const { local, settings, sampler } = this.#parts
+    if (!local && !settings.continuation?.leavesOpen) sampler?.releaseUndecided()
+  }
+
+  async #close(): Promise<void> {
+    const extensions = this.#parts.extensions.shutdown()
+    await this.#closeLog()
+    const leavingAt = performance.now()
+    const recovered = Promise.all(this.#parts.stores.map(store => store.recovered()))
+    void this.#parts.emitter?.flush()
+    const left = Promise.all(this.#parts.queues.map(queue => this.#closeQueue(queue, queue.shutdown(recovered))))
+    if (this.#hasReports) await this.#beforeMetrics(left)
+    const measured = this.#parts.meters.shutdown().catch(() => undefined)
+    const metricQueues = this.#parts.backends.flatMap(({ metricQueue }) => metricQueue ?? [])
+    const waitMillis = this.#parts.settings.flushWaitMillis - (performance.now() - leavingAt)
+    const read = this.#parts.extensions.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
+    const logQueues = this.#parts.emitter?.shutdown() ?? []
+    const logs = logQueues.map(({ queue, sent }) => this.#closeQueue(queue, sent, waitMillis))
+    await Promise.all([
+      left,
+      read,
+      ...metricQueues.map(metricQueue => this.#closeQueue(metricQueue, measured, waitMillis)),
+      ...logs,
+    ])
+    await this.#closeStore()
+    await extensions
+    this.#parts.prometheus?.close()
+  }
+
+  /** Metrics and logs report the outcome of the spans. After half the wait they are sent without it. */
+  async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
+    await within(this.#parts.settings.flushWaitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
+  }
+
+  async #flushLog(): Promise<void> {
+    await Promise.all(this.#parts.stores.map(({ traceLog: log }) => log.forceFlush()))
+  }
+
+  /** Bounded: a disk can hang like a backend. */
+  async #closeLog(): Promise<void> {
+    const { stores, settings } = this.#parts
+    await within(settings.flushWaitMillis, Promise.all(stores.map(({ traceLog: log }) => log.shutdown())))
+  }
+
+  async #closeStore(): Promise<void> {
+    const { stores } = this.#parts
+    await within(LAST_WORDS_MILLIS, Promise.all(stores.map(store => store.stop())))
+    for (const store of stores) store.release()
+  }
+
+  /** Subtracts the time that a flush has already waited for this export. */
+  async #closeQueue(
+    leaving: ClosingQueue,
+    delivered: Promise<unknown>,
+    waitMillis: number = this.#parts.settings.flushWaitMillis,
+  ): Promise<void> {
+    await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
+    if (leaving.stop) await within(LAST_WORDS_MILLIS, leaving.stop())
+    await within(LAST_WORDS_MILLIS, leaving.abandon())
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 /** A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it. */
@@ -273,10 +442,8 @@ function countsOf({ traceLog: log }: Store): SpanCounts {
   return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }
 }
 
-const NO_SPANS = new SpanTally()
-
 function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, stores: readonly Store[]): BackendStats {
-  const counts = (queue ?? NO_SPANS).counts()
+  const counts = queue?.counts() ?? NO_SPANS
   const error = report.lastError === undefined ? {} : { lastError: report.lastError }
   return {
     name,

@@ -21,7 +21,7 @@ export class DirectSpanProcessor implements SpanProcessor {
 
   onEnd(span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & SAMPLED) === 0 || this.#wasSent()) return
-    const lines = [SpanLine.of([span])]
+    const lines = [new SpanLine([span])]
     for (const receiver of this.#consumers) receiver.enqueueBatch({ lines })
   }
 

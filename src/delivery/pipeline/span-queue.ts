@@ -1,6 +1,8 @@
 import {
   type Batch,
   type BatchConsumer,
+  type Cursor,
+  isInLog,
   type LogSegment,
   type RecoveryQueue,
   type SpanLine,
@@ -9,94 +11,163 @@ import {
 import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
 import { type DeliveryReport, lossReason } from './delivery-report.ts'
-import { type Cursors, type SendRequest, SendScheduler, TOO_LARGE } from './send-scheduler.ts'
+import { type Origin, SendRequest, TOO_LARGE } from './send-request.ts'
 import type { BatchSettings } from './settings.ts'
-import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
 
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
+/** Time for an aborted sink to report its result. */
+const LAST_WORD_MILLIS = 50
+
+/** Positions of one backend in the log of this process (`own`) and in those of others (`adopted`). */
+export interface Cursors {
+  readonly own: Cursor
+  readonly adopted: Cursor
+}
 
 export interface SpanQueueOptions {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
   readonly cursors?: Cursors
-  readonly tally?: SpanTally
+  readonly onLoss?: (spans: number, reason: string) => void
   readonly backOff?: BackOff
   /** Allowance for bursts without a log, in bytes of estimated JSON. It applies regardless of the number of spans. */
   readonly burstBytes?: number | undefined
 }
 
+/** Counts of spans by outcome. */
+export interface SpanCounts {
+  /** Spans of this process that were delivered. */
+  readonly delivered: number
+  /** Lost spans. */
+  readonly dropped: number
+  /** Waiting in memory, or in flight. */
+  readonly queued: number
+  /** Not delivered yet, but in the trace log for later delivery. */
+  readonly spooled: number
+  /** Total number of spans ever kept in the trace log for later. */
+  readonly spooledEver: number
+  /** Spans sent again, counted for each attempt. */
+  readonly retried: number
+  /** Delivered spans that other processes had left in the trace log. */
+  readonly recovered: number
+}
+
+export const NO_SPANS: SpanCounts = {
+  delivered: 0,
+  dropped: 0,
+  queued: 0,
+  spooled: 0,
+  spooledEver: 0,
+  retried: 0,
+  recovered: 0,
+}
+
+/** A batch in memory, with its sizes at that time. */
+interface QueuedBatch extends Batch {
+  readonly spans: number
+  /** 0 if not needed, because weighing takes time. */
+  readonly bytes: number
+}
+
+/** Resolves when the given number of spans has been delivered or dropped. */
+interface Waiter {
+  readonly until: number
+  readonly resolve: () => void
+}
+
 /**
  * The queue of spans for one backend: bounded, with one export in flight. It blocks neither the code that ends a span nor
- * other backends. Spans in the log that cannot be delivered now are read from there later, in order. Other undeliverable
- * spans are counted as dropped.
+ * other backends. Spans in the log that cannot be delivered now are read from there later, in order: the queue is behind.
+ * Other undeliverable spans are counted as dropped. Spans of other processes come last.
  */
 export class SpanQueue implements BatchConsumer, RecoveryQueue {
   readonly #parts: SpanQueueOptions
-  readonly #sink: BoundedSink
-  readonly #scheduler: SendScheduler
-  readonly #waiters = new FlushWaiters()
   readonly #backOff: BackOff
-  readonly #tally: SpanTally
+  /** True if spans are in the log and not in memory. */
+  isBehind = false
+  #live: QueuedBatch[] = []
+  /** Spans and bytes of `#live`. */
+  #size = 0
+  #bytes = 0
   #current: SendRequest | undefined
+  #inFlight: AbortController | undefined
+  #inFlightAt = 0
+  /** Flush target: everything up to this count is sent, even if it does not fill a request. */
+  #flushTarget = 0
+  #waiters: Waiter[] = []
   #timer: NodeJS.Timeout | undefined
   #isSending = false
   #isClosed = false
   #isStopping = false
   #isAbandoned = false
   #hasAccepted = false
+  #accepted = 0
+  #retried = 0
+  #delivered = 0
+  #dropped = 0
+  #recovered = 0
+  #othersDropped = 0
+  #spooled = 0
+  #spooledEver = 0
 
   constructor(parts: SpanQueueOptions) {
     this.#parts = parts
-    this.#sink = new BoundedSink(parts.sink, parts.batch.exportTimeoutMillis)
     this.#backOff = parts.backOff ?? new BackOff()
-    this.#tally = parts.tally ?? new SpanTally()
-    const { batch, cursors: log, report, burstBytes } = parts
-    this.#scheduler = new SendScheduler({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
-  }
-
-  get isBehind(): boolean {
-    return this.#scheduler.isBehind
   }
 
   enqueueBatch(batch: Batch): void {
-    const { cursors: log, batch: limits, report } = this.#parts
-    const size = sizeOf(batch.lines)
-    this.#tally.accepted += size
-    const isKept = log !== undefined && batch.position !== undefined
-    if (this.#isAbandoned && isKept) this.#tally.spooled(size)
-    else if (this.#isClosed && !isKept) this.#dropTooLate(size)
-    else if (!this.#scheduler.enqueueBatch(batch, size)) {
-      this.#tally.dropped(size, 'the queue was full')
-      report.overflowed(Math.max(limits.maxQueueSize, this.#scheduler.waiting), size)
+    const { cursors, batch: limits, burstBytes, report } = this.#parts
+    const { lines } = batch
+    const spans = sizeOf(lines)
+    this.#accepted += spans
+    const isKept = cursors !== undefined && batch.position !== undefined
+    const position = isKept && isInLog(batch) ? batch.position : undefined
+    const isBurst = burstBytes !== undefined && this.#bytes <= burstBytes
+    const isFull = this.#size + spans > limits.maxQueueSize && !isBurst
+    if (this.#isAbandoned && isKept) this.#countSpooled(spans)
+    else if (this.#isClosed && !isKept) this.#dropTooLate(spans)
+    else if (position === undefined && isFull) {
+      this.#countDropped(spans, 'the queue was full')
+      report.overflowed(Math.max(limits.maxQueueSize, this.#size), spans)
+    } else if (position === undefined || this.#isSentFromMemory(position.segment, spans, isFull)) {
+      const bytes = burstBytes === undefined ? 0 : lines.reduce((sum, line) => sum + line.bytes, 0)
+      this.#live.push({ lines, position, spans, bytes })
+      this.#size += spans
+      this.#bytes += bytes
     }
-    if (this.#scheduler.waiting >= limits.maxExportBatchSize) void this.#sendDue()
+    if (this.#size >= limits.maxExportBatchSize) void this.#sendDue()
     else this.#scheduleSend()
   }
 
   enqueueSegment(segment: LogSegment): void {
-    this.#scheduler.enqueueSegment(segment)
+    this.#parts.cursors?.adopted.addSegment(segment)
     this.#scheduleSend()
   }
 
+  /** Spans in memory are sent even if their segment is removed. */
   beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void {
-    const inMemory = this.#scheduler.inMemoryOf(segment)
-    return pending => this.#tally.dropped(pending - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
+    const current = this.#current?.isDone === false ? this.#current.batches : []
+    let inMemory = 0
+    for (const { position, lines } of [...current, ...this.#live]) {
+      if (position?.segment === segment) inMemory += sizeOf(lines)
+    }
+    return pending => this.#countDropped(pending - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
   }
 
   /** Counts spans that disappeared from the log without being removed by this process. */
   countMissing(spans: number, isAdopted: boolean): void {
-    this.#tally.dropped(spans, 'they are not in the trace log any more', isAdopted ? 'adopted' : 'own')
+    this.#countDropped(spans, 'they are not in the trace log any more', isAdopted ? 'adopted' : 'own')
   }
 
   countLost(spans: number, reason: string): void {
-    this.#tally.dropped(spans, reason, 'adopted')
+    this.#countDropped(spans, reason, 'adopted')
   }
 
   async drainRecovered(): Promise<void> {
-    while (this.#scheduler.hasRecovered && !this.#backOff.isActive && !this.#isStopping) {
-      const waiter = this.#waiters.add(Number.POSITIVE_INFINITY)
+    while (this.#hasRecovered && !this.#backOff.isActive && !this.#isStopping) {
+      const waiter = this.#settled(Number.POSITIVE_INFINITY)
       void this.#sendDue()
       await waiter
     }
@@ -104,16 +175,16 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** Waits for everything recorded until now, unless the backend is paused after a failure. Never rejects. */
   forceFlush(): Promise<void> {
-    const until = this.#tally.accepted
-    if (this.#tally.settled >= until || (this.#backOff.isActive && !this.#isSending)) return Promise.resolve()
-    this.#scheduler.requestFlush()
-    const flushed = this.#waiters.add(until)
-    void this.#sendDue()
+    const until = this.#accepted
+    const hasSettled = this.#delivered + this.#dropped >= until
+    if (hasSettled || (this.#backOff.isActive && !this.#isSending)) return Promise.resolve()
+    const flushed = this.#settled(until)
+    this.startFlush()
     return flushed
   }
 
   startFlush(): void {
-    this.#scheduler.requestFlush()
+    this.#flushTarget = this.#accepted
     void this.#sendDue()
   }
 
@@ -124,27 +195,28 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     await adopted
     await this.drainRecovered()
     await this.stop()
-    await this.#sink.close()
+    await this.#parts.sink.close()
   }
 
   /** Starts no more sends for other processes. Resolves when those in flight have arrived or failed. */
   async stop(): Promise<void> {
     this.#isStopping = true
     // There is always more of it, so a request is always in flight. If aborted, it would be sent again by the next process.
-    if (this.#isSending && this.#current?.origin === 'adopted') await this.#waiters.add(Number.POSITIVE_INFINITY)
+    if (this.#isSending && this.#current?.origin === 'adopted') await this.#settled(Number.POSITIVE_INFINITY)
   }
 
   /** Gives up: spans stay in the log or count as dropped, and pending flushes resolve. Resolves within moments. */
   async abandon(): Promise<void> {
+    const { cursors } = this.#parts
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
     clearTimeout(this.#timer)
-    const waiting = this.#scheduler.dropMemory()
-    this.#sink.abort()
-    if (this.#isSending) await this.#waiters.add(Number.POSITIVE_INFINITY)
+    const waiting = this.#dropMemory()
+    this.#inFlight?.abort()
+    if (this.#isSending) await this.#settled(Number.POSITIVE_INFINITY)
     this.#dropTooLate(waiting, this.#releaseCurrent())
-    await this.#scheduler.close()
+    await Promise.all([cursors?.own.close(), cursors?.adopted.close()])
   }
 
   /** For a process that ends immediately. Drops and counts spans that are only in memory. */
@@ -152,27 +224,63 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
-    this.#dropTooLate(this.#scheduler.dropMemory(), this.#releaseCurrent())
+    this.#dropTooLate(this.#dropMemory(), this.#releaseCurrent())
   }
 
   counts(): SpanCounts {
-    return this.#tally.counts()
+    return {
+      delivered: this.#delivered,
+      dropped: this.#dropped + this.#othersDropped,
+      queued: this.#accepted - this.#delivered - this.#dropped - this.#spooled,
+      spooled: this.#spooled,
+      spooledEver: this.#spooledEver,
+      retried: this.#retried,
+      recovered: this.#recovered,
+    }
   }
 
   waitedMillis(): number {
-    return this.#sink.waitedMillis()
+    return this.#inFlight ? performance.now() - this.#inFlightAt : 0
+  }
+
+  /** False if the spans are left to the log. */
+  #isSentFromMemory(segment: LogSegment, spans: number, isFull: boolean): boolean {
+    const { cursors, report } = this.#parts
+    cursors?.own.addSegment(segment)
+    if (segment.unreadableFor.has(report.name)) {
+      this.#countSpooled(spans)
+      return false
+    }
+    if (isFull || this.isBehind) this.#fallBehind(spans)
+    return !this.isBehind
+  }
+
+  /** Switches from memory to the log. `more` spans are only in the log. */
+  #fallBehind(more = 0): void {
+    this.isBehind = true
+    for (const segment of new Set(this.#live.map(({ position }) => position?.segment))) segment?.lookUp()
+    this.#countSpooled(this.#dropLogged() + more)
+  }
+
+  get #hasRecovered(): boolean {
+    return this.#parts.cursors?.adopted.isCaughtUp === false
+  }
+
+  /** True if something must be sent without waiting for a full batch. */
+  get #isDue(): boolean {
+    const isWanted = this.#size > 0 && this.#delivered + this.#dropped < this.#flushTarget
+    return this.isBehind || isWanted || this.#size >= this.#parts.batch.maxExportBatchSize
   }
 
   #scheduleSend(): void {
-    const { batch } = this.#parts
-    const hasMore = this.#current !== undefined || this.#scheduler.hasAny
-    if (this.#timer || this.#isSending || this.#isAbandoned || !hasMore) return
+    if (this.#timer || this.#isSending || this.#isAbandoned) return
+    if (!this.#current && this.#size === 0 && !this.isBehind && !this.#hasRecovered) return
     // Timers truncate fractions, and would fire too early.
-    const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : batch.scheduleDelayMillis
+    const { isActive } = this.#backOff
+    const millis = isActive ? Math.ceil(this.#backOff.remainingMillis()) : this.#parts.batch.scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#scheduler.requestFlush()
-      void this.#sendDue()
+      this.startFlush()
     }, millis).unref()
   }
 
@@ -189,23 +297,24 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
         // Continues with the next batch.
       }
       this.#isSending = false
-      isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#scheduler.isDue
-      this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
+      isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#isDue
+      this.#resolveWaiters(isDue ? this.#delivered + this.#dropped : Number.POSITIVE_INFINITY)
     }
     this.#scheduleSend()
   }
 
   async #sendNext(): Promise<boolean> {
     try {
-      this.#current ??= await this.#scheduler.nextBatch(() => !this.#isStopping)
+      if (this.#current === undefined) await this.#openRequest()
       const current = this.#current
       if (current === undefined || this.#isAbandoned) return false
-      if (!current.isDone) {
-        if (current.tries > 0) this.#tally.retried += sizeOf(current.group)
-        const result = await this.#sink.export(current.group)
+      if (current.isDone) this.#acknowledge(current)
+      else {
+        if (current.tries > 0) this.#retried += sizeOf(current.group)
+        const result = await this.#export(current.group)
         if (result.failure === undefined || result.failure.kind === 'rejected') this.#onAccepted(current, result)
         else await this.#onFailed(current, result.failure, result.retryAfterMillis)
-        this.#waiters.settled(this.#tally.settled)
+        this.#resolveWaiters(this.#delivered + this.#dropped)
       }
     } catch {
       if (this.#current === undefined) {
@@ -219,23 +328,80 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     return true
   }
 
+  /** Opens the next request if something is due. Spans of other processes must not delay the end of this one. */
+  async #openRequest(): Promise<void> {
+    const { cursors, batch } = this.#parts
+    const most = batch.maxExportBatchSize
+    while (this.#current === undefined) {
+      const hasAdopted = this.#hasRecovered && !this.#isStopping
+      if (this.isBehind && cursors) {
+        const read = await cursors.own.readBatch(most)
+        if (read) this.#current = new SendRequest('own', [read], most)
+        else if (cursors.own.isCaughtUp) this.isBehind = false
+      } else if (this.#isDue || (hasAdopted && this.#size > 0)) {
+        this.#current = new SendRequest('live', this.#shiftBatches(most), most)
+      } else {
+        const read = hasAdopted ? await cursors?.adopted.readBatch(most) : undefined
+        if (read) this.#current = new SendRequest('adopted', [read], most)
+        else if (!this.#isDue) return
+      }
+    }
+  }
+
+  /** Removes the first batches: at most this many spans, or one batch. Either all of them are in the log, or none. */
+  #shiftBatches(most: number): readonly Batch[] {
+    const [first] = this.#live
+    let [count, size] = [0, 0]
+    for (const batch of this.#live) {
+      if (first && isInLog(batch) !== isInLog(first)) break
+      if (count > 0 && size + batch.spans > most) break
+      count++
+      size += batch.spans
+      this.#bytes -= batch.bytes
+    }
+    this.#size -= size
+    return this.#live.splice(0, count)
+  }
+
+  /** Limits the duration of an export, so that a sink that never answers does not block its queue. */
+  async #export(lines: readonly SpanLine[]): Promise<ExportResult> {
+    const { sink, batch } = this.#parts
+    const afterMillis = batch.exportTimeoutMillis
+    const inFlight = new AbortController()
+    this.#inFlight = inFlight
+    this.#inFlightAt = performance.now()
+    const exported = sink.export(lines, inFlight.signal).catch(() => broken(lines))
+    const lastWord = new Promise<ExportResult>(resolve => {
+      const giveUp = (): void => resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis } })
+      inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
+    })
+    const guard = setTimeout(() => inFlight.abort(), afterMillis).unref()
+    const result = await Promise.race([exported, lastWord])
+    clearTimeout(guard)
+    this.#inFlight = undefined
+    return result
+  }
+
   #onAccepted(current: SendRequest, { lost, failure }: ExportResult): void {
     const { report } = this.#parts
     this.#hasAccepted = true
     current.isServerProven = true
     this.#backOff.succeeded()
-    this.#tally.delivered(sizeOf(current.group) - lost, current.origin)
-    if (lost > 0) this.#tally.dropped(lost, REJECTED, current.origin)
-    current.removeGroup()
+    const delivered = sizeOf(current.group) - lost
+    if (current.origin === 'adopted') this.#recovered += delivered
+    else this.#delivered += delivered
+    if (current.origin === 'own') this.#spooled -= delivered
+    if (lost > 0) this.#countDropped(lost, REJECTED, current.origin)
+    this.#removeGroup(current)
     if (failure) report.failed('traces', failure, lost)
     else report.delivered('traces')
-    if (this.#scheduler.waiting === 0) report.caughtUp()
+    if (this.#size === 0) report.caughtUp()
   }
 
   async #onFailed(current: SendRequest, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
     // The rejected line may be corrupt although it looks like ours. It is parsed before the next attempt.
     if (failure.kind === 'status') current.parseLines()
-    if (sizeOf(current.group) === 0) return current.removeGroup()
+    if (sizeOf(current.group) === 0) return this.#removeGroup(current)
     const verdict = classifyFailure(failure, current.tries)
     const isRefused = verdict.kind === 'refused'
     // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
@@ -254,12 +420,12 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     current.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
     this.#backOff.failed(backOffReason(verdict, failure), retryAfterMillis)
-    this.#scheduler.fallBehind()
+    this.#fallBehind()
   }
 
   /** If the server accepts an empty request, it can read our requests. */
   async #acceptsEmptyRequest(current: SendRequest): Promise<boolean> {
-    const { failure } = await this.#sink.export([])
+    const { failure } = await this.#export([])
     current.isServerProven = failure === undefined
     return current.isServerProven
   }
@@ -267,73 +433,88 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   #dropGroup(current: SendRequest, failure: DeliveryFailure): void {
     const lost = sizeOf(current.group)
     const isOne = current.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
-    this.#tally.dropped(lost, lossReason(failure), current.origin)
+    this.#countDropped(lost, lossReason(failure), current.origin)
     this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)
+    this.#removeGroup(current)
+  }
+
+  #removeGroup(current: SendRequest): void {
     current.removeGroup()
+    if (current.isDone) this.#acknowledge(current)
+  }
+
+  #acknowledge({ batches }: SendRequest): void {
+    const { cursors, report } = this.#parts
+    for (const { position, lines } of batches) {
+      if (position === undefined) continue
+      for (const line of lines) if (line.isDamaged) cursors?.own.reportDamaged(position.segment)
+      position.segment.acknowledge(report.name, position.end, sizeOf(lines))
+    }
   }
 
   #releaseCurrent(): number {
     const current = this.#current
     this.#current = undefined
-    this.#scheduler.releaseInFlight()
     if (current === undefined) return 0
+    for (const { position } of current.batches) position?.segment.clearInFlight(this.#parts.report.name)
     if (!current.isKept) {
       // The log may have been pruned meanwhile, so these spans no longer count as spooled.
-      this.#tally.dropped(current.size, TOO_LATE, current.origin)
+      this.#countDropped(current.size, TOO_LATE, current.origin)
       return current.size
     }
-    if (current.origin === 'live') this.#tally.spooled(current.size)
+    if (current.origin === 'live') this.#countSpooled(current.size)
     return 0
   }
 
   #dropTooLate(waiting: number, current = 0): void {
-    this.#tally.dropped(waiting, TOO_LATE)
+    this.#countDropped(waiting, TOO_LATE)
     if (waiting + current > 0) this.#parts.report.lostAtShutdown(waiting + current)
   }
-}
 
-/** Time for an aborted sink to report its result. */
-const LAST_WORD_MILLIS = 50
-
-/** Limits the duration of an export, so that a sink that never answers does not block its queue. One export at a time. */
-export class BoundedSink {
-  readonly #sink: SpanSink
-  readonly #timeoutMillis: number
-  #inFlight: AbortController | undefined
-  #inFlightAt = 0
-
-  constructor(sink: SpanSink, timeoutMillis: number) {
-    this.#sink = sink
-    this.#timeoutMillis = timeoutMillis
+  /** Returns the number of spans that were only in memory. */
+  #dropMemory(): number {
+    this.#countSpooled(this.#dropLogged())
+    const size = this.#size
+    this.#replaceLive([])
+    return size
   }
 
-  async export(lines: readonly SpanLine[]): Promise<ExportResult> {
-    const inFlight = new AbortController()
-    this.#inFlight = inFlight
-    this.#inFlightAt = performance.now()
-    const exported = this.#sink.export(lines, inFlight.signal).catch(() => broken(lines))
-    const lastWord = new Promise<ExportResult>(resolve => {
-      const giveUp = (): void =>
-        resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis: this.#timeoutMillis } })
-      inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
-    })
-    const guard = setTimeout(() => inFlight.abort(), this.#timeoutMillis).unref()
-    const delivery = await Promise.race([exported, lastWord])
-    clearTimeout(guard)
-    this.#inFlight = undefined
-    return delivery
+  #dropLogged(): number {
+    const before = this.#size
+    this.#replaceLive(this.#live.filter(batch => !isInLog(batch)))
+    return before - this.#size
   }
 
-  abort(): void {
-    this.#inFlight?.abort()
+  #replaceLive(live: QueuedBatch[]): void {
+    this.#live = live
+    this.#size = live.reduce((sum, { spans }) => sum + spans, 0)
+    this.#bytes = live.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  waitedMillis(): number {
-    return this.#inFlight ? performance.now() - this.#inFlightAt : 0
+  #countDropped(spans: number, reason: string, origin: Origin = 'live'): void {
+    if (spans === 0) return
+    if (origin === 'adopted') this.#othersDropped += spans
+    else this.#dropped += spans
+    if (origin === 'own') this.#spooled -= spans
+    this.#parts.onLoss?.(spans, reason)
   }
 
-  close(): Promise<void> {
-    return this.#sink.close()
+  #countSpooled(spans: number): void {
+    this.#spooled += spans
+    this.#spooledEver += spans
+  }
+
+  #settled(until: number): Promise<void> {
+    return new Promise(resolve => this.#waiters.push({ until, resolve }))
+  }
+
+  #resolveWaiters(count: number): void {
+    const waiters = this.#waiters
+    this.#waiters = []
+    for (const waiter of waiters) {
+      if (waiter.until <= count) waiter.resolve()
+      else this.#waiters.push(waiter)
+    }
   }
 }
 

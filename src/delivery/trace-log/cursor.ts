@@ -70,7 +70,7 @@ export class Cursor {
       // Meanwhile it was pruned and counted as lost, or released because another backend could not read it.
       if (!segment.isReadableFor(this.#backend)) return undefined
       const progress = segment.checkpoint.resendOf(this.#backend)
-      const wanted = progress ? [SpanLine.of(progress.selectSpans(spansOf(lines)))] : lines
+      const wanted = progress ? [new SpanLine(progress.selectSpans(spansOf(lines)))] : lines
       if (lines.some(({ isDamaged }) => isDamaged)) this.reportDamaged(segment)
       if (sizeOf(wanted) > 0) {
         segment.markInFlight(this.#backend)

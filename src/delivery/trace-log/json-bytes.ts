@@ -20,8 +20,9 @@ const MAX_KEPT_BYTES = 2_097_152
 
 /** Builds JSON as the bytes of the file. A string would have to be concatenated, flattened and encoded. */
 export class JsonBytes {
+  /** Number of bytes written. */
+  length = 0
   #bytes: Buffer = Buffer.allocUnsafeSlow(0)
-  #length = 0
   /** Spans carry the same content under the names of several conventions, and the end of a turn repeats it. */
   readonly #recent: { text: string; from: number; to: number }[] = Array.from({ length: MAX_RECENT }, () => ({
     text: '',
@@ -30,12 +31,8 @@ export class JsonBytes {
   }))
   #oldest = 0
 
-  get length(): number {
-    return this.#length
-  }
-
   get written(): Buffer {
-    return this.#bytes.subarray(0, this.#length)
+    return this.#bytes.subarray(0, this.length)
   }
 
   start(): void {
@@ -49,7 +46,7 @@ export class JsonBytes {
   }
 
   cutTo(length: number): void {
-    this.#length = length
+    this.length = length
     this.clearRecent()
   }
 
@@ -60,40 +57,39 @@ export class JsonBytes {
 
   ascii(text: string): void {
     const bytes = this.#withRoom(text.length)
-    let at = this.#length
+    let at = this.length
     if (text.length > SHORT_CHARS) at += bytes.write(text, at)
     else for (let place = 0; place < text.length; place++) bytes[at++] = text.charCodeAt(place)
-    this.#length = at
+    this.length = at
   }
 
   comma(): void {
-    if (this.#bytes[this.#length - 1] !== BRACKET) this.ascii(',')
+    if (this.#bytes[this.length - 1] !== BRACKET) this.ascii(',')
   }
 
   json(text: string): void {
     const bytes = this.#withRoom(text.length * MAX_BYTES_PER_CHAR)
-    this.#length += bytes.write(text, this.#length)
+    this.length += bytes.write(text, this.length)
   }
 
   from(place: number): Buffer {
-    return Buffer.from(this.#bytes.subarray(place, this.#length))
+    return Buffer.from(this.#bytes.subarray(place, this.length))
   }
 
   bytes(piece: Uint8Array): void {
-    this.#withRoom(piece.length).set(piece, this.#length)
-    this.#length += piece.length
+    this.#withRoom(piece.length).set(piece, this.length)
+    this.length += piece.length
   }
 
   /** Contains no line break of any kind. Unpaired surrogates are escaped, so that it is valid UTF-8. */
   string(text: string): void {
-    if (text.length <= MAX_PLAIN_CHARS) this.#shortString(text)
-    else this.#longString(text)
-  }
-
-  #shortString(text: string): void {
     const chars = text.length
+    if (chars > MAX_PLAIN_CHARS) {
+      this.#longString(text)
+      return
+    }
     const bytes = this.#withRoom(chars * 2 + 2)
-    let at = this.#length
+    let at = this.length
     bytes[at++] = QUOTE
     for (let place = 0; place < chars; place++) {
       const char = text.charCodeAt(place)
@@ -105,18 +101,18 @@ export class JsonBytes {
       bytes[at++] = char
     }
     bytes[at++] = QUOTE
-    this.#length = at
+    this.length = at
   }
 
   #longString(text: string): void {
     for (const recent of this.#recent) {
       if (recent.text !== text) continue
       const { from, to } = recent
-      this.#withRoom(to - from).copyWithin(this.#length, from, to)
-      this.#length += to - from
+      this.#withRoom(to - from).copyWithin(this.length, from, to)
+      this.length += to - from
       return
     }
-    const from = this.#length
+    const from = this.length
     // JSON in JSON has a quote to escape soon after its start.
     if (OPENING.test(text) || MUST_ESCAPE.test(text)) this.json(stringJson(text))
     else {
@@ -124,15 +120,15 @@ export class JsonBytes {
       this.json(text)
       this.ascii('"')
     }
-    Object.assign(this.#recent[this.#oldest] as object, { text, from, to: this.#length })
+    Object.assign(this.#recent[this.#oldest] as object, { text, from, to: this.length })
     this.#oldest = (this.#oldest + 1) % MAX_RECENT
   }
 
   #withRoom(bytes: number): Buffer {
-    if (this.#length + bytes > this.#bytes.length) {
-      const size = Math.max(this.#bytes.length * 2, this.#length + bytes, MIN_BYTES)
+    if (this.length + bytes > this.#bytes.length) {
+      const size = Math.max(this.#bytes.length * 2, this.length + bytes, MIN_BYTES)
       const larger = Buffer.allocUnsafeSlow(size)
-      this.#bytes.copy(larger, 0, 0, this.#length)
+      this.#bytes.copy(larger, 0, 0, this.length)
       this.#bytes = larger
     }
     return this.#bytes

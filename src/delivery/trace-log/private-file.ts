@@ -44,12 +44,8 @@ function notPrivate(path: string): Error {
   return Object.assign(new Error('not private'), { code: NOT_PRIVATE, path })
 }
 
-export function isOwnFile(stats: Stats): boolean {
-  return stats.isFile() && isOurs(stats)
-}
-
 export function expectOwnFile(stats: Stats, path: string): void {
-  if (!isOwnFile(stats)) throw notPrivate(path)
+  if (!stats.isFile() || !isOurs(stats)) throw notPrivate(path)
 }
 
 /** Opens a file of ours and closes it after `use`. Throws code `ENOTPRIVATE` if the file is not ours. */

@@ -10,8 +10,8 @@ import type {
   SpanStatus,
   TimeInput,
 } from '@opentelemetry/api'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { type AttributeKey, cachedKey, createKey } from './attribute-key.ts'
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { stringJson } from './json-bytes.ts'
 
 type TimedEvent = ReadableSpan['events'][number]
 
@@ -28,7 +28,7 @@ export interface SpanSettings {
   readonly attributeCountLimit: number
   /** Maximum number of events, of links, and of the attributes of each. */
   readonly partCountLimit: number
-  onEnd(span: RecordedSpan): void
+  readonly processors: readonly Pick<SpanProcessor, 'onEnd'>[]
 }
 
 export interface SpanStart {
@@ -60,12 +60,16 @@ export class RecordedSpan implements Span, ReadableSpan {
   droppedEventsCount = 0
   droppedLinksCount = 0
   readonly context: SpanContext
+  readonly resource: ReadableSpan['resource']
+  readonly instrumentationScope: ReadableSpan['instrumentationScope']
   readonly settings: SpanSettings
   readonly hasGivenStart: boolean
   readonly createdAt: number
 
   constructor(settings: SpanSettings, { name, kind, context, parent, startTime }: SpanStart) {
     this.settings = settings
+    this.resource = settings.resource
+    this.instrumentationScope = settings.scope
     this.name = name
     this.kind = kind
     this.context = context
@@ -73,14 +77,6 @@ export class RecordedSpan implements Span, ReadableSpan {
     this.hasGivenStart = startTime !== undefined && startTime !== null
     this.createdAt = this.hasGivenStart ? 0 : performance.now()
     this.startTime = this.timeOf(startTime ?? Date.now())
-  }
-
-  get resource(): ReadableSpan['resource'] {
-    return this.settings.resource
-  }
-
-  get instrumentationScope(): ReadableSpan['instrumentationScope'] {
-    return this.settings.scope
   }
 
   /** A new object on each call. */
@@ -191,7 +187,7 @@ export class RecordedSpan implements Span, ReadableSpan {
       this.duration = [0, 0]
     }
     this.ended = true
-    this.settings.onEnd(this)
+    for (const processor of this.settings.processors) processor.onEnd(this)
   }
 
   /** A small number is a time of `performance.now()`, as in the SDK. */
@@ -258,4 +254,35 @@ function durationOf(start: HrTime, end: HrTime): HrTime {
 export function attributeOf(span: ReadableSpan, name: string): AttributeValue | undefined {
   if (!(span instanceof RecordedSpan)) return span.attributes[name]
   return span.values[span.keys.findIndex(key => key.name === name)]
+}
+
+const MAX_KEYS = 2000
+/** Maximum length of a cached key or value: content must not stay in memory. */
+export const MAX_KNOWN_CHARS = 128
+const NOTHING = Symbol('nothing')
+
+/** The JSON of an attribute's key. The spans of a process share most of their keys, and many values with the previous span. */
+export interface AttributeKey {
+  readonly name: string
+  readonly head: Buffer
+  readonly textHead: Buffer
+  value: unknown
+  /** The JSON of key and value, once `value` has occurred twice in a row. */
+  pair: Buffer | undefined
+}
+
+const keys = new Map<string, AttributeKey>()
+
+/** Returns the one key of a name, or undefined if the name is not cached. */
+export function cachedKey(name: string): AttributeKey | undefined {
+  return keys.get(name)
+}
+
+/** Keys are never evicted, so that a cached key identifies its name. When the cache is full, keys are not cached. */
+export function createKey(name: string): AttributeKey {
+  const head = `{"key":${stringJson(name)},"value":`
+  const textHead = Buffer.from(`${head}{"stringValue":`)
+  const key = { name, head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
+  if (keys.size < MAX_KEYS && name.length <= MAX_KNOWN_CHARS) keys.set(name, key)
+  return key
 }

@@ -13,7 +13,7 @@ import {
 import { isContinued as isContinuedSegment } from './continuation.ts'
 import { type Destinations, endedSpan, type SegmentMarks } from './line-parser.ts'
 import { isAlive } from './owner.ts'
-import { isOwnFile, logDirectories, makePrivate } from './private-file.ts'
+import { isOurs, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
 import { linesIn, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
 import type { LogSegment, SegmentManager } from './segments.ts'
@@ -120,7 +120,7 @@ export class Recovery {
       checkpoint.remove()
       return
     }
-    if (!isOwnFile(stats)) {
+    if (!stats.isFile() || !isOurs(stats)) {
       this.#parts.report.warn(`trace log: ${checkpoint.segmentPath} is not a file of hookspan, and is not sent`)
       checkpoint.remove()
       return
@@ -333,7 +333,7 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
     // If the process died in the middle of a line, the remainder must not merge with the next line.
     if (file.bytes > 0 && !file.endsWithLineEnd()) await file.append(Buffer.from('\n'))
     for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
-      const { json } = SpanLine.of(spans.slice(at, at + SPANS_PER_LINE))
+      const { json } = new SpanLine(spans.slice(at, at + SPANS_PER_LINE))
       await file.append(Buffer.concat([json, LINE_END]))
     }
   } finally {

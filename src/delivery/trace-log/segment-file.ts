@@ -17,8 +17,9 @@ interface InFlight {
 /** Every write has an explicit offset, so that a pending write can be repeated synchronously without a duplicate. */
 export class SegmentFile {
   readonly path: string
+  /** All lines up to this offset are complete. */
+  bytes: number
   readonly #descriptor: number
-  #bytes: number
   #inFlight: InFlight | undefined
   #outstanding = 0
   #isClosing = false
@@ -28,7 +29,7 @@ export class SegmentFile {
   private constructor(path: string, descriptor: number, bytes: number) {
     this.path = path
     this.#descriptor = descriptor
-    this.#bytes = bytes
+    this.bytes = bytes
   }
 
   static create(path: string): SegmentFile {
@@ -48,11 +49,6 @@ export class SegmentFile {
     }
   }
 
-  /** All lines up to this offset are complete. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
   /** Appending to a deleted file succeeds, but the data is lost. */
   isDeleted(): boolean {
     return this.#links() === 0
@@ -65,13 +61,13 @@ export class SegmentFile {
 
   endsWithLineEnd(): boolean {
     const last = Buffer.alloc(1)
-    readSync(this.#descriptor, last, 0, 1, this.#bytes - 1)
+    readSync(this.#descriptor, last, 0, 1, this.bytes - 1)
     return last[0] === LINE_END
   }
 
   /** Appends in another thread. One call at a time. Rejects with the error of the file system. Then nothing was appended. */
   append(bytes: Uint8Array): Promise<void> {
-    const inFlight = { bytes, at: this.#bytes }
+    const inFlight = { bytes, at: this.bytes }
     this.#inFlight = inFlight
     this.#outstanding++
     return new Promise((resolve, reject) => {
@@ -84,7 +80,7 @@ export class SegmentFile {
         }
         if (this.#inFlight === inFlight) {
           this.#inFlight = undefined
-          if (error === null) this.#bytes = inFlight.at + bytes.length
+          if (error === null) this.bytes = inFlight.at + bytes.length
           else this.#cutOff()
           // Otherwise it was abandoned, and its spans were handled elsewhere.
         } else if (this.#isSpoilt) this.#cutOff()
@@ -101,7 +97,7 @@ export class SegmentFile {
     const inFlight = this.#inFlight
     if (inFlight === undefined) return
     this.#inFlight = undefined
-    this.#bytes = inFlight.at
+    this.bytes = inFlight.at
     this.#isSpoilt = true
     this.appendNow(inFlight.bytes)
     this.#isSpoilt = false
@@ -110,9 +106,9 @@ export class SegmentFile {
   appendNow(bytes: Uint8Array): void {
     try {
       for (let done = 0; done < bytes.length; ) {
-        done += writeSync(this.#descriptor, bytes, done, bytes.length - done, this.#bytes + done)
+        done += writeSync(this.#descriptor, bytes, done, bytes.length - done, this.bytes + done)
       }
-      this.#bytes += bytes.length
+      this.bytes += bytes.length
     } catch (error) {
       this.#cutOff()
       throw error
@@ -141,7 +137,7 @@ export class SegmentFile {
   /** An incomplete line at the end of the file would corrupt the next one. */
   #cutOff(): void {
     try {
-      ftruncateSync(this.#descriptor, this.#bytes)
+      ftruncateSync(this.#descriptor, this.bytes)
     } catch {
       // Readers skip a corrupt line.
     }
@@ -286,7 +282,7 @@ export class SegmentReader {
     const found = piece.isWhole ? SpanLine.fromFile(piece.bytes, this.#parser) : undefined
     if (found !== undefined) return found
     const line = this.#read(piece)
-    return line.kind === 'spans' ? SpanLine.of(line.spans) : line
+    return line.kind === 'spans' ? new SpanLine(line.spans) : line
   }
 
   async *#pieces(from: number, until: number, size: number): AsyncGenerator<readonly Piece[], void> {

@@ -1,13 +1,11 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { type AttributeKey, cachedKey, createKey, MAX_KNOWN_CHARS } from './attribute-key.ts'
 import { JsonBytes, stringJson } from './json-bytes.ts'
-import { RecordedSpan } from './recorded-span.ts'
+import { type AttributeKey, cachedKey, createKey, MAX_KNOWN_CHARS, RecordedSpan } from './recorded-span.ts'
 
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 type TimedEvent = ReadableSpan['events'][number]
-export type SpanGroup = readonly [ReadableSpan, ...ReadableSpan[]]
 
 const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
@@ -26,6 +24,7 @@ const NUMBER_BYTES = 24
 const resourceHeads = new WeakMap<Resource, string>()
 /** Shared: its bytes are copied synchronously after writing. */
 const scratch = new JsonBytes()
+/** Equal scopes of different spans have equal heads. */
 const scopeHeads = new WeakMap<Scope, string>()
 
 export interface SpansOfLine {
@@ -43,17 +42,24 @@ export function writeRequest(
   const become: SpansOfLine = { written: [], broken: [], left: [] }
   const until = out.length + mostBytes
   out.ascii('{"resourceSpans":[')
-  const write = (span: ReadableSpan): void => {
-    if (out.length >= until) become.left.push(span)
-    else if (isWritten(out, span)) become.written.push(span)
-    else become.broken.push(span)
-  }
-  for (const ofResource of groupedBy(spans, ({ resource }) => resource)) {
-    enclose(out, resourceHead(ofResource[0].resource), () => {
-      for (const ofScope of groupedBy(ofResource, ({ instrumentationScope }) => scopeHead(instrumentationScope))) {
-        enclose(out, scopeHead(ofScope[0].instrumentationScope), () => ofScope.forEach(write))
+  for (const [resource, scopes] of groupByOrigin(spans)) {
+    const beforeResource = out.length
+    out.comma()
+    out.json(resourceHead(resource))
+    const { length: emptyResource } = out
+    for (const [head, ofScope] of scopes) {
+      const beforeScope = out.length
+      out.comma()
+      out.json(head)
+      const { length: emptyScope } = out
+      for (const span of ofScope) {
+        if (out.length >= until) become.left.push(span)
+        else if (isWritten(out, span)) become.written.push(span)
+        else become.broken.push(span)
       }
-    })
+      closeGroup(out, beforeScope, emptyScope)
+    }
+    closeGroup(out, beforeResource, emptyResource)
   }
   out.ascii(']}')
   out.clearRecent()
@@ -111,23 +117,23 @@ function valueBytes(value: unknown): number {
   return value.reduce<number>((bytes, element) => bytes + ATTRIBUTE_BYTES + valueBytes(element), 0)
 }
 
-export function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: ReadableSpan) => unknown): Iterable<SpanGroup> {
-  const groups = new Map<unknown, [ReadableSpan, ...ReadableSpan[]]>()
+type ScopeGroups = Map<string, [ReadableSpan, ...ReadableSpan[]]>
+
+/** Groups spans by resource, then by the head of their scope. */
+export function groupByOrigin(spans: readonly ReadableSpan[]): ReadonlyMap<Resource, ScopeGroups> {
+  const groups = new Map<Resource, ScopeGroups>()
   for (const span of spans) {
-    const key = keyOf(span)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [span])
+    const scopes = groups.get(span.resource) ?? new Map()
+    if (scopes.size === 0) groups.set(span.resource, scopes)
+    const head = scopeHead(span.instrumentationScope)
+    const group = scopes.get(head)
+    if (group === undefined) scopes.set(head, [span])
     else group.push(span)
   }
-  return groups.values()
+  return groups
 }
 
-function enclose(out: JsonBytes, head: string, fill: () => void): void {
-  const before = out.length
-  out.comma()
-  out.json(head)
-  const empty = out.length
-  fill()
+function closeGroup(out: JsonBytes, before: number, empty: number): void {
   if (out.length === empty) out.cutTo(before)
   else out.ascii(']}')
 }
@@ -175,45 +181,39 @@ function writeSpan(out: JsonBytes, span: ReadableSpan): void {
   writeIds(out, '{"traceId":', context)
   if (parent?.spanId) writeText(out, ',"parentSpanId":', parent.spanId)
   writeText(out, ',"name":', span.name)
-  out.ascii(`,"kind":${kindOf(span)},"startTimeUnixNano":"`)
-  out.ascii(nanosText(span.startTime))
-  out.ascii('","endTimeUnixNano":"')
-  out.ascii(nanosText(span.endTime))
+  const start = nanosText(span.startTime)
+  out.ascii(`,"kind":${kindOf(span)},"startTimeUnixNano":"${start}","endTimeUnixNano":"${nanosText(span.endTime)}`)
   out.ascii('","attributes":[')
-  writeSpanAttributes(out, span)
-  writeCount(out, '],"droppedAttributesCount":', span.droppedAttributesCount)
-  out.ascii(',"events":[')
+  if (span instanceof RecordedSpan) {
+    const { keys, values } = span
+    for (let at = 0; at < keys.length; at++) writeAttribute(out, keys[at] as AttributeKey, values[at], 0)
+  } else writeAttributes(out, span.attributes)
+  out.ascii(`],"droppedAttributesCount":${span.droppedAttributesCount},"events":[`)
   for (const event of span.events) writeEvent(out, event)
-  writeCount(out, '],"droppedEventsCount":', span.droppedEventsCount)
-  out.ascii(',"links":[')
+  out.ascii(`],"droppedEventsCount":${span.droppedEventsCount},"links":[`)
   for (const link of span.links) writeLink(out, link)
-  writeCount(out, '],"droppedLinksCount":', span.droppedLinksCount)
-  writeCount(out, ',"status":{"code":', span.status.code)
+  out.ascii(`],"droppedLinksCount":${span.droppedLinksCount},"status":{"code":${span.status.code}`)
   if (span.status.message !== undefined) writeText(out, ',"message":', span.status.message)
-  writeCount(out, '},"flags":', flagsOf(context, parent?.isRemote))
-  out.ascii('}')
+  out.ascii(`},"flags":${flagsOf(context, parent?.isRemote)}}`)
 }
 
 function writeEvent(out: JsonBytes, { name, time, attributes, droppedAttributesCount }: TimedEvent): void {
   writeOwn(out, attributes, droppedAttributesCount)
   writeText(out, ',"name":', name)
-  out.ascii(',"timeUnixNano":"')
-  out.ascii(nanosText(time))
-  out.ascii('"}')
+  out.ascii(`,"timeUnixNano":"${nanosText(time)}"}`)
 }
 
 function writeLink(out: JsonBytes, { context, attributes, droppedAttributesCount }: Link): void {
   writeOwn(out, attributes, droppedAttributesCount)
   writeIds(out, ',"traceId":', context)
-  writeCount(out, ',"flags":', flagsOf(context, context.isRemote))
-  out.ascii('}')
+  out.ascii(`,"flags":${flagsOf(context, context.isRemote)}}`)
 }
 
 function writeOwn(out: JsonBytes, attributes: Attributes = {}, dropped = 0): void {
   out.comma()
   out.ascii('{"attributes":[')
   writeAttributes(out, attributes)
-  writeCount(out, '],"droppedAttributesCount":', dropped)
+  out.ascii(`],"droppedAttributesCount":${dropped}`)
 }
 
 function writeIds(out: JsonBytes, before: string, { traceId, spanId, traceState }: SpanContext): void {
@@ -225,11 +225,6 @@ function writeIds(out: JsonBytes, before: string, { traceId, spanId, traceState 
 function writeText(out: JsonBytes, before: string, text: string): void {
   out.ascii(before)
   out.string(text)
-}
-
-function writeCount(out: JsonBytes, before: string, count: number): void {
-  out.ascii(before)
-  out.ascii(`${count}`)
 }
 
 /** The API starts at INTERNAL = 0. The protocol has UNSPECIFIED = 0. */
@@ -269,15 +264,6 @@ function oddNanosText(seconds: number, nanos: number): string {
 export const MAX_DEPTH = 64
 /** Larger whole numbers do not fit into a 64-bit integer: a strict server would refuse the request. */
 const INT64_LIMIT = 2 ** 63
-
-function writeSpanAttributes(out: JsonBytes, span: ReadableSpan): void {
-  if (!(span instanceof RecordedSpan)) {
-    writeAttributes(out, span.attributes)
-    return
-  }
-  const { keys, values } = span
-  for (let at = 0; at < keys.length; at++) writeAttribute(out, keys[at] as AttributeKey, values[at], 0)
-}
 
 function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
   for (const name of Object.keys(attributes)) {

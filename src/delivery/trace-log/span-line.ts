@@ -26,22 +26,25 @@ export interface SpanStamp {
 
 /** Spans of one line, as objects, OTLP/JSON or protobuf. Each form is derived once for all backends. */
 export class SpanLine {
+  /** Number of spans. An estimate until the line is parsed. */
+  size: number
+  /** True if parsing has failed. The line then has no spans. */
+  isDamaged = false
   #spans: readonly ReadableSpan[] | undefined
   #json: Buffer | undefined
   #protobuf: Uint8Array | undefined
-  #size: number
-  #isDamaged = false
   readonly #parser: LineParser | undefined
 
-  private constructor(size: number, spans?: readonly ReadableSpan[], json?: Buffer, parser?: LineParser) {
-    this.#size = size
+  constructor(
+    spans: readonly ReadableSpan[] | undefined,
+    json?: Buffer,
+    size: number = spans?.length ?? 0,
+    parser?: LineParser,
+  ) {
+    this.size = size
     this.#spans = spans
     this.#json = json
     this.#parser = parser
-  }
-
-  static of(spans: readonly ReadableSpan[], json?: Buffer): SpanLine {
-    return new SpanLine(spans.length, spans, json)
   }
 
   /** Wraps a line of a file that looks like ours. It is parsed when its spans are needed. */
@@ -49,21 +52,11 @@ export class SpanLine {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
     // A crash of the machine may leave zeros in a file.
     if (!isWhole || json.includes(0) || !isUtf8(json)) return undefined
-    return new SpanLine(spansIn(json), undefined, json, parser)
-  }
-
-  /** Number of spans. An estimate until the line is parsed. */
-  get size(): number {
-    return this.#size
+    return new SpanLine(undefined, json, spansIn(json), parser)
   }
 
   get bytes(): number {
     return this.#json?.length ?? this.spans.reduce((sum, span) => sum + estimatedBytes(span), 0)
-  }
-
-  /** True if parsing has failed. The line then has no spans. */
-  get isDamaged(): boolean {
-    return this.#isDamaged
   }
 
   get spans(): readonly ReadableSpan[] {
@@ -97,9 +90,9 @@ export class SpanLine {
   #read(): readonly ReadableSpan[] {
     const line = this.#parser?.read((this.#json ?? NOTHING).toString())
     const spans = line?.kind === 'spans' ? line.spans : []
-    this.#isDamaged = line?.kind !== 'spans'
-    if (this.#isDamaged) this.#json = NOTHING
-    this.#size = spans.length
+    this.isDamaged = line?.kind !== 'spans'
+    if (this.isDamaged) this.#json = NOTHING
+    this.size = spans.length
     return spans
   }
 }

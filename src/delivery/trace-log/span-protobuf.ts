@@ -1,16 +1,7 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { RecordedSpan } from './recorded-span.ts'
-import {
-  flagsOf,
-  groupedBy,
-  isUsualTime,
-  kindOf,
-  MAX_DEPTH,
-  NANOS_PER_SECOND,
-  nanosText,
-  type SpanGroup,
-} from './span-json.ts'
+import { type AttributeKey, RecordedSpan } from './recorded-span.ts'
+import { flagsOf, groupByOrigin, isUsualTime, kindOf, MAX_DEPTH, NANOS_PER_SECOND, nanosText } from './span-json.ts'
 
 const FIRST_BYTES = 65_536
 /** Longer messages are rare. A buffer larger than this is not kept. */
@@ -29,16 +20,27 @@ export class ProtobufWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #at = 0
 
-  finish(): Uint8Array {
-    const taken = Buffer.allocUnsafeSlow(this.#at)
-    this.#bytes.copy(taken, 0, 0, this.#at)
-    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
-    this.#at = 0
-    return taken
+  get length(): number {
+    return this.#at
   }
 
-  reset(): void {
+  start(): void {
     this.#at = 0
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  }
+
+  /** Copies what was written from this place on. */
+  from(place: number): Uint8Array {
+    const copied = Buffer.allocUnsafeSlow(this.#at - place)
+    this.#bytes.copy(copied, 0, place, this.#at)
+    return copied
+  }
+
+  /** Writes encoded fields. */
+  encoded(fields: Uint8Array): void {
+    this.#reserve(fields.length)
+    this.#bytes.set(fields, this.#at)
+    this.#at += fields.length
   }
 
   /** Begins a message in a field. Returns the argument for `end`. */
@@ -49,28 +51,53 @@ export class ProtobufWriter {
     return this.#at
   }
 
-  end(start: number): void {
-    this.#lengthBefore(start, this.#at - start, 1)
+  /** Writes the length before the data. Moves the data if the length needs more bytes than were reserved. */
+  end(start: number, reserved = 1): void {
+    const length = this.#at - start
+    const more = length < SEVEN_BITS ? 0 : varintBytes(length) - reserved
+    if (more > 0) {
+      this.#reserve(more)
+      this.#bytes.copyWithin(start + more, start, this.#at)
+    }
+    this.#at = start - reserved
+    this.#varint(length)
+    this.#at += length
   }
 
   text(field: number, text: string): void {
-    this.#tag(field, LENGTH_DELIMITED)
-    this.#reserve(text.length * MAX_BYTES_PER_CHAR + MAX_BYTES)
-    if (text.length > SHORT_CHARS || !this.#ascii(text)) this.#utf8(text)
+    const { length } = text
+    this.#tag(field, LENGTH_DELIMITED, length * MAX_BYTES_PER_CHAR)
+    const bytes = this.#bytes
+    if (length <= SHORT_CHARS) {
+      const start = this.#at + 1
+      let index = 0
+      for (; index < length; index++) {
+        const code = text.charCodeAt(index)
+        if (code >= SEVEN_BITS) break
+        bytes[start + index] = code
+      }
+      if (index === length) {
+        bytes[this.#at] = length
+        this.#at = start + length
+        return
+      }
+    }
+    const reserved = varintBytes(length)
+    const start = this.#at + reserved
+    this.#at = start + bytes.write(text, start)
+    this.end(start, reserved)
   }
 
   hex(field: number, digits: string): void {
-    const start = this.begin(field)
-    this.#reserve(digits.length)
-    this.#at += this.#bytes.write(digits, this.#at, 'hex')
-    this.end(start)
+    this.#tag(field, LENGTH_DELIMITED, digits.length)
+    const length = this.#bytes.write(digits, this.#at + 1, 'hex')
+    this.#bytes[this.#at] = length
+    this.#at += 1 + length
   }
 
   bytes(field: number, bytes: Uint8Array): void {
     const start = this.begin(field)
-    this.#reserve(bytes.length + MAX_BYTES)
-    this.#bytes.set(bytes, this.#at)
-    this.#at += bytes.length
+    this.encoded(bytes)
     this.end(start)
   }
 
@@ -96,9 +123,9 @@ export class ProtobufWriter {
     this.#at = this.#bytes.writeUInt32LE(value, this.#at)
   }
 
-  /** Reserves room for a number after the tag. */
-  #tag(field: number, wireType: number): void {
-    this.#reserve(MAX_BYTES)
+  /** Reserves room for a number, and `more` bytes, after the tag. */
+  #tag(field: number, wireType: number, more = 0): void {
+    this.#reserve(MAX_BYTES + more)
     this.#varint(field * 8 + wireType)
   }
 
@@ -115,39 +142,6 @@ export class ProtobufWriter {
     let rest = value
     for (; rest >= 128n; rest >>= 7n) this.#bytes[this.#at++] = Number(rest & 127n) | SEVEN_BITS
     this.#bytes[this.#at++] = Number(rest)
-  }
-
-  /** Returns false, and writes nothing, if the text is not ASCII. */
-  #ascii(text: string): boolean {
-    const start = this.#at + 1
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index)
-      if (code >= SEVEN_BITS) return false
-      this.#bytes[start + index] = code
-    }
-    this.#bytes[this.#at] = text.length
-    this.#at = start + text.length
-    return true
-  }
-
-  #utf8(text: string): void {
-    const reserved = varintBytes(text.length)
-    const start = this.#at + reserved
-    const length = this.#bytes.write(text, start)
-    this.#at = start + length
-    this.#lengthBefore(start, length, reserved)
-  }
-
-  /** Writes the length before the data. Moves the data if the length needs more bytes than were reserved. */
-  #lengthBefore(start: number, length: number, reserved: number): void {
-    const more = varintBytes(length) - reserved
-    if (more > 0) {
-      this.#reserve(more)
-      this.#bytes.copyWithin(start + more, start, this.#at)
-    }
-    this.#at = start - reserved
-    this.#varint(length)
-    this.#at += length
   }
 
   #reserve(bytes: number): void {
@@ -200,36 +194,45 @@ const ELEMENTS = 1
 
 /** Shared: a request is written synchronously. */
 const writer = new ProtobufWriter()
+const resources = new WeakMap<ReadableSpan['resource'], Uint8Array>()
 
 /** OpenTelemetry's own serialiser writes every character by itself, which costs six times as much as the JSON. */
 export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
-  writer.reset()
-  for (const ofResource of groupedBy(spans, ({ resource }) => resource)) writeResourceSpans(ofResource)
-  return writer.finish()
+  writer.start()
+  for (const [resource, scopes] of groupByOrigin(spans)) {
+    const ofResource = writer.begin(REQUEST.resourceSpans)
+    writeResource(resource)
+    for (const group of scopes.values()) {
+      const { name, version, schemaUrl } = group[0].instrumentationScope
+      const ofScope = writer.begin(RESOURCE_SPANS.scopeSpans)
+      const scope = writer.begin(SCOPE_SPANS.scope)
+      writer.text(SCOPE.name, name)
+      if (version) writer.text(SCOPE.version, version)
+      writer.end(scope)
+      for (const span of group) writeSpan(span)
+      if (schemaUrl) writer.text(SCOPE_SPANS.schemaUrl, schemaUrl)
+      writer.end(ofScope)
+    }
+    if (resource.schemaUrl) writer.text(RESOURCE_SPANS.schemaUrl, resource.schemaUrl)
+    writer.end(ofResource)
+  }
+  return writer.from(0)
 }
 
-function writeResourceSpans(spans: SpanGroup): void {
-  const { attributes, schemaUrl } = spans[0].resource
-  const start = writer.begin(REQUEST.resourceSpans)
-  const resource = writer.begin(RESOURCE_SPANS.resource)
-  writeAttributes(RESOURCE.attributes, attributes)
+/** Resources have as many attributes as a span, and are the same in every request. */
+function writeResource(resource: ReadableSpan['resource']): void {
+  const known = resources.get(resource)
+  if (known !== undefined) {
+    writer.encoded(known)
+    return
+  }
+  const { length } = writer
+  const start = writer.begin(RESOURCE_SPANS.resource)
+  writeAttributes(RESOURCE.attributes, resource.attributes)
   writer.integer(RESOURCE.droppedAttributesCount, 0)
-  writer.end(resource)
-  for (const ofScope of groupedBy(spans, ({ instrumentationScope }) => instrumentationScope)) writeScopeSpans(ofScope)
-  if (schemaUrl) writer.text(RESOURCE_SPANS.schemaUrl, schemaUrl)
   writer.end(start)
-}
-
-function writeScopeSpans(spans: SpanGroup): void {
-  const { name, version, schemaUrl } = spans[0].instrumentationScope
-  const start = writer.begin(RESOURCE_SPANS.scopeSpans)
-  const scope = writer.begin(SCOPE_SPANS.scope)
-  writer.text(SCOPE.name, name)
-  if (version) writer.text(SCOPE.version, version)
-  writer.end(scope)
-  for (const span of spans) writeSpan(span)
-  if (schemaUrl) writer.text(SCOPE_SPANS.schemaUrl, schemaUrl)
-  writer.end(start)
+  // While attributes are pending, it is incomplete and must not be cached.
+  if (!resource.asyncAttributesPending) resources.set(resource, writer.from(length))
 }
 
 function writeSpan(span: ReadableSpan): void {
@@ -243,21 +246,22 @@ function writeSpan(span: ReadableSpan): void {
   if (kind !== 0) writer.integer(SPAN.kind, kind)
   writeTime(SPAN.startTime, span.startTime)
   writeTime(SPAN.endTime, span.endTime)
-  writeSpanAttributes(span)
+  if (span instanceof RecordedSpan) {
+    const { keys, values } = span
+    for (let at = 0; at < keys.length; at++) {
+      writePair(SPAN.attributes, (keys[at] as AttributeKey).name, values[at], 0)
+    }
+  } else writeAttributes(SPAN.attributes, span.attributes)
   writer.integer(SPAN.droppedAttributesCount, span.droppedAttributesCount)
   for (const event of span.events) writeEvent(event)
   writer.integer(SPAN.droppedEventsCount, span.droppedEventsCount)
   for (const link of span.links) writeLink(link)
   writer.integer(SPAN.droppedLinksCount, span.droppedLinksCount)
-  writeStatus(span.status)
+  const status = writer.begin(SPAN.status)
+  if (span.status.message) writer.text(STATUS.message, span.status.message)
+  writer.integer(STATUS.code, span.status.code)
+  writer.end(status)
   writer.fixed32(SPAN.flags, flagsOf(context, parent?.isRemote))
-  writer.end(start)
-}
-
-function writeStatus({ code, message }: ReadableSpan['status']): void {
-  const start = writer.begin(SPAN.status)
-  if (message) writer.text(STATUS.message, message)
-  writer.integer(STATUS.code, code)
   writer.end(start)
 }
 
@@ -305,11 +309,6 @@ function halvesOfBig(value: bigint): [number, number] {
   return [Number(value / TWO_TO_32), Number(value % TWO_TO_32)]
 }
 
-function writeSpanAttributes(span: ReadableSpan): void {
-  if (!(span instanceof RecordedSpan)) writeAttributes(SPAN.attributes, span.attributes)
-  else for (const [at, { name }] of span.keys.entries()) writePair(SPAN.attributes, name, span.values[at], 0)
-}
-
 function writeAttributes(field: number, attributes: Attributes = {}): void {
   for (const key of Object.keys(attributes)) writePair(field, key, attributes[key], 0)
 }
@@ -324,18 +323,15 @@ function writePair(field: number, key: string, value: unknown, depth: number): v
 function writeValue(field: number, value: unknown, depth: number): void {
   const start = writer.begin(field)
   if (typeof value === 'string') writer.text(VALUE.text, value)
-  else if (typeof value === 'number') writeNumber(value)
-  else if (typeof value === 'boolean') writer.integer(VALUE.boolean, Number(value))
+  else if (typeof value === 'number') {
+    const isInteger = Number.isInteger(value) && value >= -INT64_LIMIT && value < INT64_LIMIT
+    if (isInteger) writer.integer(VALUE.integer, value)
+    else writer.double(VALUE.double, value)
+  } else if (typeof value === 'boolean') writer.integer(VALUE.boolean, Number(value))
   // Absent values and values nested too deeply become empty values.
   else if (value instanceof Uint8Array) writer.bytes(VALUE.bytes, value)
   else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) writeObject(value, depth + 1)
   writer.end(start)
-}
-
-function writeNumber(value: number): void {
-  const isInteger = Number.isInteger(value) && value >= -INT64_LIMIT && value < INT64_LIMIT
-  if (isInteger) writer.integer(VALUE.integer, value)
-  else writer.double(VALUE.double, value)
 }
 
 function writeObject(value: object, depth: number): void {

@@ -74,13 +74,14 @@ export class TraceLog implements SpanProcessor {
   }
 
   onStart(span: unknown): void {
-    if (this.#isClosed || !isSampled(span as ReadableSpan)) return
-    this.#unnoted.add(span as ReadableSpan)
+    const started = span as ReadableSpan
+    if (this.#isClosed || (started.spanContext().traceFlags & SAMPLED) === 0) return
+    this.#unnoted.add(started)
     this.#scheduleDrain()
   }
 
   onEnd(span: ReadableSpan): void {
-    if (!isSampled(span)) return
+    if ((span.spanContext().traceFlags & SAMPLED) === 0) return
     if (!this.#unnoted.delete(span)) this.#noted.delete(span)
     if (this.#isClosed) {
       this.#dropped++
@@ -212,7 +213,8 @@ export class TraceLog implements SpanProcessor {
   #makeRoom(): void {
     if (this.#write?.isStalled) {
       const { path } = this.#write.file
-      this.#failed(this.#takeEnded(), { kind: 'file', code: 'ETIMEDOUT', path })
+      const oldest = this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
+      this.#failed(oldest, { kind: 'file', code: 'ETIMEDOUT', path })
       return
     }
     this.#finishWriteSync()
@@ -232,6 +234,7 @@ export class TraceLog implements SpanProcessor {
   /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
   #prepareWrite(): LogWrite | undefined {
     const { segments, batch, consumers } = this.#parts
+    const most = batch.maxExportBatchSize
     // Lines in a deleted file would be lost if no consumer has them in memory.
     const isOnlyCopy = consumers.length === 0 ? this.#isAwaited : consumers.some(({ isBehind }) => isBehind === true)
     const maxAgeMillis = this.#isClosed || isOnlyCopy ? 0 : LOOK_UP_MILLIS
@@ -239,7 +242,7 @@ export class TraceLog implements SpanProcessor {
     if (!current.ok) {
       this.#shiftUnnoted(Number.POSITIVE_INFINITY)
       this.#hasMissedNotes = true
-      this.#failed(this.#takeEnded(), current.failure)
+      this.#failed(this.#pending.splice(0, most), current.failure)
       return undefined
     }
     const { segment, file } = current
@@ -247,11 +250,11 @@ export class TraceLog implements SpanProcessor {
     out.start()
     if (file.bytes === 0) out.json(`${this.#header()}\n`)
     if (this.#unnoted.size > 0) {
-      writeNote(out, this.#shiftUnnoted(batch.maxExportBatchSize))
+      writeNote(out, this.#shiftUnnoted(most))
       out.ascii('\n')
     }
     const from = out.length
-    const { written: spans, broken, left } = writeRequest(out, this.#takeEnded(), LINE_BYTES)
+    const { written: spans, broken, left } = writeRequest(out, this.#pending.splice(0, most), LINE_BYTES)
     this.#pending.unshift(...left)
     if (broken.length > 0) this.#failed(broken, UNSERIALISABLE)
     if (spans.length === 0) out.cutTo(from)
@@ -283,10 +286,6 @@ export class TraceLog implements SpanProcessor {
     this.#hasMissedNotes = false
   }
 
-  #takeEnded(): readonly ReadableSpan[] {
-    return this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
-  }
-
   #completeWrite(write: LogWrite, failure: LogFailure | undefined): void {
     if (write.isSettled) return
     write.isSettled = true
@@ -299,7 +298,7 @@ export class TraceLog implements SpanProcessor {
     }
     this.#parts.report.delivered('traces')
     if (this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#parts.segments.markNoted()
-    if (this.#noted.size > 0) this.#heartbeat.start()
+    this.#heartbeat.start()
     // Bytes without spans are not pending for any backend.
     if (spans.length === 0) return
     segment.bytes = file.bytes
@@ -316,13 +315,9 @@ export class TraceLog implements SpanProcessor {
 
   #enqueueBatch(spans: readonly ReadableSpan[], json?: Buffer, position?: Position): void {
     if (this.#parts.consumers.length === 0) return
-    const batch = { lines: [SpanLine.of(spans, json)], position }
+    const batch = { lines: [new SpanLine(spans, json)], position }
     for (const consumer of this.#parts.consumers) consumer.enqueueBatch(batch)
   }
-}
-
-function isSampled(span: ReadableSpan): boolean {
-  return (span.spanContext().traceFlags & SAMPLED) !== 0
 }
 
 const INTERVAL_MILLIS = 2000

@@ -101,6 +101,13 @@ const WORD = /^[\w -]*$/
 const MAX_BACKENDS = 32
 const LEFT_OUT = 'leaving this backend out'
 
+const PLACES = new WeakMap<BackendConfig, string>()
+
+/** The origin of a backend that `readBackends` returned: `config.yaml line 7`. */
+export function placeOfBackend(backend: BackendConfig): string | undefined {
+  return PLACES.get(backend)
+}
+
 /**
  * Reads a list of backends, each a mapping or short text (`backendFromText`). An unusable backend is reported and left out. A
  * wrong address must not fall back to the default one: the user did not ask to send there.
@@ -111,8 +118,12 @@ export function readBackends(value: Plain, site: Site): ReadResult<readonly Back
   if (elements.length > MAX_BACKENDS) report(site, `there are ${elements.length}`, `using the first ${MAX_BACKENDS}`)
   const backends: BackendConfig[] = []
   for (const [index, element] of elements.slice(0, MAX_BACKENDS).entries()) {
-    const backend = readBackend(element, within(site, index))
-    if (backend) backends.push({ ...backend, name: uniqueName(backend.name, backends) })
+    const elementSite = within(site, index)
+    const read = readBackend(element, elementSite)
+    if (!read) continue
+    const backend = { ...read, name: uniqueName(read.name, backends) }
+    backends.push(backend)
+    PLACES.set(backend, elementSite.place(elementSite.path))
   }
   return { value: backends }
 }

@@ -100,6 +100,13 @@ const KEYS = {
     closed: false,
     about: 'Record the sender of a message: `user.id`',
   },
+  workspace_capture: {
+    type: 'enum',
+    values: ['off', 'name', 'path'],
+    default: 'name',
+    closed: 'off',
+    about: 'Working directory of a turn: its name, or the whole path. `off`: neither it nor repository and branch',
+  },
   redact: {
     type: 'bool',
     default: true,

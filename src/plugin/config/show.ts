@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { shownUrl } from '../../delivery/backends/http-url.ts'
-import { isShownField } from './backends.ts'
+import { isShownField, placeOfBackend } from './backends.ts'
 import type { HooksConfig } from './hooks-config.ts'
 import { KEEP_DEFAULT, type KeepConfig } from './keep.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
@@ -30,7 +30,11 @@ export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): 
     if (key !== 'backends' || backends.length === 0) {
       return [{ key, value: showValue(key, resolution.config[key]), source }]
     }
-    return backends.map((backend, index) => ({ key: `backends[${index}]`, value: showBackend(backend), source }))
+    return backends.map((backend, index) => ({
+      key: `backends[${index}]`,
+      value: showBackend(backend),
+      source: placeOfBackend(backend) ?? source,
+    }))
   })
 }
 

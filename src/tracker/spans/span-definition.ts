@@ -75,6 +75,7 @@ export interface AttributeOptions {
   /** Returns true for a name that hookspan writes or might write. Custom attributes must not use it. */
   readonly isOurs: (name: string) => boolean
   readonly capture: Capture
+  readonly workspaceCapture: 'off' | 'name' | 'path'
   readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'
   readonly agentName: SafeText | undefined

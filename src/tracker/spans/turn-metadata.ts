@@ -1,5 +1,5 @@
 import type { CapturedEntry, SafeText } from '../../content/capture.ts'
-import { elementsOf, keysOf, peek } from '../../contract/foreign.ts'
+import { elementsOf, keysOf, peek, textOf } from '../../contract/foreign.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions } from './span-definition.ts'
 
@@ -87,6 +87,29 @@ export function readMetadata(
     attributes: readAttributes('attributes', attributes, options, complain),
     userId: mayNameUser ? capture.id(user) : undefined,
   }
+}
+
+/** The home directory of a user, whose name would be that of the user. */
+const HOME = /^(?:\/home|\/Users|[A-Za-z]:\\Users)[\\/][^\\/]+$/
+
+/** The working directory, the repository and the branch of a turn, for its root span. */
+export function workspaceAttributes(
+  payload: unknown,
+  { facts, capture, workspaceCapture }: AttributeOptions,
+): AttributeList {
+  const list = new AttributeList()
+  if (workspaceCapture === 'off' || capture.mode === 'off') return list
+  const cwd = textOf(peek(payload, 'cwd'))?.replace(/(?<=.)[\\/]+$/, '')
+  const directory = workspaceCapture === 'path' ? cwd : cwd && (HOME.test(cwd) ? '~' : lastPart(cwd))
+  return list
+    .set(facts.workspaceDirectory, capture.id(directory))
+    .set(facts.repositoryName, capture.id(lastPart(textOf(peek(payload, 'repository')))?.replace(/\.git$/, '')))
+    .set(facts.branchName, capture.id(peek(payload, 'branch')))
+}
+
+/** `/work/shop` and `git@host:owner/shop` -> `shop`; `/` stays. */
+function lastPart(text: string | undefined): string | undefined {
+  return text?.split(/[\\/:]/).findLast(part => part !== '') ?? text
 }
 
 /** Merges metadata: adds up tags. For entries of the same name and for the user, the later value wins. */

@@ -1,14 +1,25 @@
+import { PATH_PARTS, type PathFilter } from './path-parts.ts'
+
 /** The filter of the session list, kept in the address. */
 export interface SessionFilter {
   readonly text?: string
   readonly agent?: string
   readonly model?: string
   readonly tool?: string
+  readonly project?: string
+  readonly branch?: string
   readonly outcome?: string
   readonly since?: string
+  /** A column of the list; with a leading `-`, its lowest value first. */
+  readonly sort?: string
 }
 
+export const TURN_TABS = ['transcript', 'timeline', 'usage'] as const
+export type TurnTab = (typeof TURN_TABS)[number]
+
 export interface TurnLook {
+  /** The timeline if absent. */
+  readonly tab?: Exclude<TurnTab, 'timeline'>
   readonly span?: string
   readonly find?: string
   readonly closed?: readonly string[]
@@ -19,10 +30,23 @@ export interface TurnLook {
   readonly inside?: readonly string[]
   readonly isUnfolded?: true
   readonly unfolded?: readonly string[]
-  readonly isPath?: true
+  readonly path?: PathFilter
+  /** Spans as stored, without joined wrappers. */
+  readonly isStored?: true
+  /** The visible time, in milliseconds since the start of the turn. */
+  readonly range?: readonly [number, number]
+}
+
+/** Changes the tab. The rest of the look applies to the timeline alone. */
+export function lookOfTab(tab: TurnTab): TurnLook {
+  return tab === 'timeline' ? {} : { tab }
 }
 
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
+
+export function changedLook(look: TurnLook, changes: LookChange): TurnLook {
+  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
+}
 
 export type PageAddress =
   | { readonly view: 'live' }
@@ -33,7 +57,7 @@ export type PageAddress =
   | { readonly view: 'compare'; readonly a: string; readonly b: string }
   | { readonly view: 'nowhere' }
 
-const FILTERS = ['text', 'agent', 'model', 'tool', 'outcome', 'since'] as const
+const FILTERS = ['text', 'project', 'branch', 'agent', 'model', 'tool', 'outcome', 'since', 'sort'] as const
 /** More ids would make the address too long to share. */
 const MAX_LISTED = 40
 const ALL_CLOSED = '*'
@@ -89,29 +113,38 @@ function filterOf(query: URLSearchParams): SessionFilter {
 }
 
 function lookOf(query: URLSearchParams): TurnLook {
+  const [from, to] = ['from', 'to'].map(name => Number.parseFloat(query.get(name) ?? ''))
   const names = ['span', 'find', 'closed', 'opened', 'inside', 'unfolded']
   const [span, find, closed, opened, inside, unfolded] = names.map(name => query.get(name) ?? '')
+  const tab = query.get('tab')
   return {
+    ...((tab === 'transcript' || tab === 'usage') && { tab }),
     ...(span && { span }),
     ...(find && { find }),
     ...(closed && (closed === ALL_CLOSED ? { isClosed: true } : { closed: closed.split(',') })),
     ...(opened && { opened: opened.split(',') }),
     ...(inside && { inside: inside.split(',').slice(0, MAX_INSIDE) }),
     ...(unfolded && (unfolded === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: unfolded.split(',') })),
-    ...(query.has('path') && { isPath: true }),
+    ...(query.has('path') && { path: PATH_PARTS.find(part => part === query.get('path')) ?? 'all' }),
+    ...(query.has('stored') && { isStored: true }),
+    ...(from !== undefined && to !== undefined && from < to && { range: [from, to] }),
   }
 }
 
 function queryOf(look: TurnLook): Record<string, string | undefined> {
-  const { span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, isPath } = look
+  const { tab, span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path, isStored, range } = look
   return {
+    tab,
     span,
     find,
     closed: isClosed ? ALL_CLOSED : listed(closed),
     opened: listed(opened),
     inside: inside?.slice(0, MAX_INSIDE).join(','),
     unfolded: isUnfolded ? ALL_UNFOLDED : listed(unfolded),
-    path: isPath && '1',
+    path,
+    stored: isStored && '1',
+    from: range?.[0].toString(),
+    to: range?.[1].toString(),
   }
 }
 

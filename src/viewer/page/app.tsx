@@ -1,8 +1,10 @@
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
 import type { PageAddress } from './address.ts'
 import { CompareView, ComparisonBar } from './compare.tsx'
 import { clockText, dayText, Notice } from './elements.tsx'
+import { FirstSteps } from './first-steps.tsx'
 import { percent } from './formats.ts'
 import { KeysDialog } from './keys.tsx'
 import { LiveView } from './live.tsx'
@@ -11,12 +13,15 @@ import { NumbersView } from './numbers.tsx'
 import { countOpen } from './open-traces.ts'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
-import { connection, now, openTraces, source } from './state.ts'
+import { connection, now, openTraces, pageTitle, source } from './state.ts'
 import { TurnView } from './turn.tsx'
 
 export function App(): JSX.Element {
   const here = address.value
   const section = SECTION_OF[here.view]
+  useEffect(() => {
+    pageTitle.value = TITLES[here.view] ?? ''
+  }, [here.view])
   return (
     <>
       <a class="skip" href="#main">
@@ -43,7 +48,14 @@ export function App(): JSX.Element {
       {connection.value === 'lost' && <LostBar />}
       <ComparisonBar />
       <main id="main" tabIndex={-1} class={`view-${here.view} ${connection.value === 'lost' ? 'is-stale' : ''}`}>
-        {connection.value === 'refused' ? <TokenMissing /> : <View here={here} />}
+        {connection.value === 'refused' ? (
+          <TokenMissing />
+        ) : (
+          <>
+            <FirstSteps />
+            <View here={here} />
+          </>
+        )}
       </main>
       <KeysDialog />
     </>
@@ -79,6 +91,13 @@ export function TokenMissing(): JSX.Element {
       </p>
     </div>
   )
+}
+
+/** A session and a turn have titles of their own. */
+const TITLES: { readonly [View in PageAddress['view']]?: string } = {
+  sessions: 'Sessions',
+  numbers: 'Metrics',
+  compare: 'Compare',
 }
 
 const SECTION_OF: Readonly<Record<PageAddress['view'], PageAddress['view']>> = {

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { countOf, humanAge, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { TextSegment } from '../../reading/segments.ts'
 import type { TurnRow } from '../server/api.ts'
+import type { PageAddress } from './address.ts'
 import { ago, percent } from './formats.ts'
 import { Link } from './navigation.tsx'
 import { now } from './state.ts'
@@ -103,23 +104,58 @@ export function LoadState({ problem }: { readonly problem: string | undefined })
   )
 }
 
+interface FoldProps {
+  readonly summary: ComponentChildren
+  readonly isOpen?: boolean
+  readonly children: ComponentChildren
+}
+
+/** The content is rendered, and loaded, only while open. */
+export function Fold({ summary, isOpen = false, children }: FoldProps): JSX.Element {
+  const [open, setOpen] = useState(isOpen)
+  return (
+    <details class="fold" open={open} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>{summary}</summary>
+      {open && <div class="fold-body">{children}</div>}
+    </details>
+  )
+}
+
 interface TableProps {
   readonly heads: readonly string[]
   /** The number of columns with text, at the left. The others hold numbers. */
   readonly textColumns?: number
   readonly class?: string
+  /** The columns that can be sorted. */
+  readonly sorts?: Readonly<Record<string, ColumnSort>> | undefined
   readonly children: ComponentChildren
 }
 
-export function Table({ heads, textColumns = 1, class: name = '', children }: TableProps): JSX.Element {
+export interface ColumnSort {
+  readonly to: PageAddress
+  readonly direction: 'ascending' | 'descending' | undefined
+}
+
+function Head({ text, sort }: { readonly text: string; readonly sort: ColumnSort | undefined }): JSX.Element {
+  if (sort === undefined) return <>{text}</>
+  const arrow = sort.direction && (sort.direction === 'ascending' ? ' ↑' : ' ↓')
+  return (
+    <Link class="sort" to={sort.to}>
+      {text}
+      <span aria-hidden="true">{arrow}</span>
+    </Link>
+  )
+}
+
+export function Table({ heads, textColumns = 1, class: name = '', sorts = {}, children }: TableProps): JSX.Element {
   return (
     <div class="scrolls">
       <table class={`list ${name}`}>
         <thead>
           <tr>
             {heads.map((head, index) => (
-              <th key={head} scope="col" class={index < textColumns ? '' : 'number'}>
-                {head}
+              <th key={head} scope="col" class={index < textColumns ? '' : 'number'} aria-sort={sorts[head]?.direction}>
+                <Head text={head} sort={sorts[head]} />
               </th>
             ))}
           </tr>

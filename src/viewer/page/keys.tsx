@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { go } from './navigation.tsx'
+import { lookOfTab, TURN_TABS } from './address.ts'
+import { address, go } from './navigation.tsx'
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['↑ ↓ or k j', 'previous row, next row'],
@@ -10,6 +11,10 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'search this turn or the sessions'],
   ['n N', 'next match, previous match'],
   ['] [', 'open all, close all'],
+  ['w s or Ctrl and wheel', 'zoom the timeline in, out'],
+  ['a d', 'move the timeline left, right'],
+  ['f 0', 'fit the row, show all of the time'],
+  ['t l u', 'transcript, timeline, usage of the turn'],
   ['?', 'show this list'],
 ]
 
@@ -36,15 +41,35 @@ export function KeysDialog(): JSX.Element {
 
 const SEARCH_BOX = 'main input[type=search]'
 
-/** `/` and `?` in every view. The tree of a turn handles its own keys first. */
+/** `/` and `?` in every view, `t`, `l` and `u` in a turn, `j` and `k` in a transcript. The tree of a turn handles its own keys first. */
 export function startPageKeys(): void {
   addEventListener('keydown', event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event)) return
     if (event.key === '?') document.querySelector<HTMLDialogElement>('#keys')?.showModal()
     else if (event.key === '/') focusSearch()
-    else return
+    else if (!goToTab(event.key) && !moveToStep(event.key)) return
     event.preventDefault()
   })
+}
+
+function goToTab(key: string): boolean {
+  const tab = TURN_TABS['tlu'.indexOf(key)]
+  const here = address.peek()
+  if (here.view !== 'turn' || tab === undefined) return false
+  go({ view: 'turn', traceId: here.traceId, look: lookOfTab(tab) })
+  return true
+}
+
+const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
+const STEP_LINES = '.feed :is(summary, .talk-head a, li > .talk-line > a)'
+
+/** Moves the focus between the lines of a transcript. */
+function moveToStep(key: string): boolean {
+  const stops = [...document.querySelectorAll<HTMLElement>(STEP_LINES)]
+  const step = STEPS[key]
+  if (step === undefined || stops.length === 0) return false
+  stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus()
+  return true
 }
 
 function isTyped({ target }: KeyboardEvent): boolean {

@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import type { LiveLine } from '../server/api.ts'
 import { tabTitle } from './open-traces.ts'
 import { fetchLiveLines, ViewerRequestError } from './requests.ts'
-import { connection, notifyListeners, now, openTraces, source } from './state.ts'
+import { connection, notifyListeners, now, openTraces, pageTitle, source } from './state.ts'
 import { forgetToken } from './token.ts'
 
 const TICK_MILLIS = 1_000
@@ -135,6 +135,6 @@ function abortOnModeChange(isShared: boolean): { readonly signal: AbortSignal; s
 export function startTabTitle(): void {
   effect(() => {
     const isCut = connection.value === 'lost' || connection.value === 'refused'
-    document.title = tabTitle(openTraces.value ?? [], !isCut)
+    document.title = tabTitle(openTraces.value ?? [], !isCut, pageTitle.value)
   })
 }

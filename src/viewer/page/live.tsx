@@ -120,7 +120,7 @@ const RECENT_ROWS = 8
 function RecentSessions(): JSX.Element | null {
   const { value, problem } = useLoaded<SessionPage>(`/api/sessions?limit=${RECENT_ROWS}`)
   if (problem !== undefined && value === undefined) return <Notice tone="failed">{problem}</Notice>
-  if (value === undefined) return null
+  if (value === undefined || value.rows.length === 0) return null
   return (
     <section>
       <h2>Recent sessions</h2>

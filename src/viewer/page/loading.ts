@@ -1,11 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { FoundSpans, TraceView } from '../server/api.ts'
 import { fetchJson, ViewerRequestError } from './requests.ts'
-import { onChange } from './state.ts'
+import { onChange, pageTitle } from './state.ts'
 
 export interface Loaded<Shape> {
   readonly value: Shape | undefined
   readonly problem: string | undefined
+}
+
+/** Puts a title that has loaded into the title of the browser tab. */
+export function usePageTitle(title: string | undefined): void {
+  useEffect(() => {
+    if (title !== undefined) pageTitle.value = title
+  }, [title])
 }
 
 const MIN_PAUSE_MILLIS = 1_000

@@ -12,12 +12,12 @@ export function countOpen(open: readonly OpenTraceRow[]): { readonly living: num
   return { living: living.length, waiting: living.filter(({ waitingSince }) => waitingSince !== undefined).length }
 }
 
-/** `(1) waiting for you · hookspan`. A disconnected page cannot know what is open, so it shows only that. */
-export function tabTitle(open: readonly OpenTraceRow[], isConnected: boolean): string {
+/** `(1) waiting for approval · Sessions · hookspan`. A disconnected page cannot know what is open, so it shows only that. */
+export function tabTitle(open: readonly OpenTraceRow[], isConnected: boolean, page = ''): string {
   const { living, waiting } = countOpen(open)
   const what = waiting > 0 ? `(${waiting}) waiting for approval` : living > 0 ? `${living} open` : ''
   const title = isConnected ? what : 'not connected'
-  return title === '' ? 'hookspan' : `${title} · hookspan`
+  return [title, page, 'hookspan'].filter(part => part !== '').join(' · ')
 }
 
 export function byUrgency(now: number): (a: OpenTraceRow, b: OpenTraceRow) => number {

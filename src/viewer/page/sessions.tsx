@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
-import type { SessionPage, SessionRow, UsageNumbers } from '../server/api.ts'
+import type { FacetName, Facets, SessionPage, SessionRow } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
-import { Ago, Notice, shortId, Table, timeText } from './elements.tsx'
+import { Ago, type ColumnSort, Notice, shortId, Table, timeText } from './elements.tsx'
 import { ageMillis, shortCount } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
@@ -12,24 +12,29 @@ import { now } from './state.ts'
 
 export function SessionsView({ filter }: { readonly filter: SessionFilter }): JSX.Element {
   const query = queryOf(filter)
-  const { value, problem } = useLoaded<SessionPage>(`/api/sessions${query}`)
+  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?facets=1&${query}`)
   return (
     <>
       <h1>Sessions</h1>
       <FilterBar filter={filter} />
-      {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
-      {value?.rows.length === 0 && (
-        <Notice>{query === '' ? 'There are no sessions yet.' : 'No session matches the filters.'}</Notice>
-      )}
-      {value !== undefined && value.rows.length > 0 && (
-        <>
-          {value.searchedSince !== undefined && (
-            <Notice>Searched back to {timeText(value.searchedSince)}. Narrow the filters to search further.</Notice>
+      <div class="with-facets">
+        <FacetLists filter={filter} facets={value?.facets} />
+        <div class="results">
+          {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
+          {value?.rows.length === 0 && (
+            <Notice>{query === '' ? 'There are no sessions yet.' : 'No session matches the filters.'}</Notice>
           )}
-          <SessionTable rows={value.rows} />
-          <More key={query} query={query} first={value} />
-        </>
-      )}
+          {value !== undefined && value.rows.length > 0 && (
+            <>
+              {value.searchedSince !== undefined && (
+                <Notice>Searched back to {timeText(value.searchedSince)}. Narrow the filters to search further.</Notice>
+              )}
+              <SessionTable rows={value.rows} filter={filter} />
+              <More key={query} query={query} first={value} filter={filter} />
+            </>
+          )}
+        </div>
+      </div>
     </>
   )
 }
@@ -39,11 +44,17 @@ function queryOf({ since, ...filter }: SessionFilter): string {
   const query = new URLSearchParams(filter as Record<string, string>)
   const millis = ageMillis(since ?? '')
   if (millis !== undefined) query.set('since', String(Math.floor((now.peek() - millis) / 60_000) * 60_000))
-  return query.size === 0 ? '' : `?${query}`
+  return String(query)
+}
+
+interface MoreProps {
+  readonly query: string
+  readonly first: SessionPage
+  readonly filter: SessionFilter
 }
 
 /** Further pages of the list. Only the first page is kept up to date. */
-function More({ query, first }: { readonly query: string; readonly first: SessionPage }): JSX.Element | null {
+function More({ query, first, filter }: MoreProps): JSX.Element | null {
   const [more, setMore] = useState<{ readonly rows: readonly SessionRow[]; readonly before: string | undefined }>()
   const [problem, setProblem] = useState('')
   const before = more === undefined ? first.next : more.before
@@ -61,7 +72,7 @@ function More({ query, first }: { readonly query: string; readonly first: Sessio
   const rows = more?.rows.filter(({ id }) => !shown.has(id)) ?? []
   return (
     <>
-      {rows.length > 0 && <SessionTable rows={rows} />}
+      {rows.length > 0 && <SessionTable rows={rows} filter={filter} />}
       {problem !== '' && <Notice tone="failed">{problem}</Notice>}
       {before !== undefined && (
         <p>
@@ -89,71 +100,87 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
     const { [name]: _, ...rest } = draft
     setDraft(value === '' ? rest : { ...rest, [name]: value })
   }
-  const names = useNames()
-  const text = (name: TextName, label: string): JSX.Element => (
-    <TextField label={label} value={draft[name] ?? ''} offers={names[name] ?? []} onText={value => set(name, value)} />
-  )
   return (
     <search class="filters">
-      {text('text', 'Text')}
-      {text('agent', 'Agent')}
-      {text('model', 'Model')}
-      {text('tool', 'Tool')}
-      <Choice label="Status" value={draft.outcome ?? ''} onChoice={value => set('outcome', value)} choices={OUTCOMES} />
+      <label>
+        <span>Text</span>
+        <input
+          type="search"
+          value={draft.text ?? ''}
+          spellcheck={false}
+          onInput={event => set('text', event.currentTarget.value)}
+        />
+      </label>
       <Choice label="Time range" value={draft.since ?? ''} onChoice={value => set('since', value)} choices={AGES} />
+      {Object.keys(filter).length > 0 && (
+        <Link class="clear" to={{ view: 'sessions', filter: {} }}>
+          Clear all filters
+        </Link>
+      )}
     </search>
   )
 }
 
-type TextName = 'text' | 'agent' | 'model' | 'tool'
+const FACETS: readonly (readonly [FacetName, string])[] = [
+  ['outcome', 'Status'],
+  ['project', 'Project'],
+  ['branch', 'Branch'],
+  ['agent', 'Agent'],
+  ['model', 'Model'],
+  ['tool', 'Tool'],
+]
+const OUTCOMES: Readonly<Record<string, string>> = { running: 'open', error: 'with errors' }
+const WIDE = matchMedia('(min-width: 900px)')
 
-/** Suggestions for the filters. Loaded once, because they hardly change. */
-function useNames(): { readonly [Name in TextName]?: readonly string[] } {
-  const { value } = useLoaded<UsageNumbers>('/api/numbers', () => false)
-  if (value === undefined) return {}
-  return {
-    agent: value.agents,
-    model: value.models.map(({ model }) => model).filter(model => model !== ''),
-    tool: value.tools.map(({ tool }) => tool).filter(tool => tool !== ''),
-  }
+interface FacetsProps {
+  readonly filter: SessionFilter
+  readonly facets: Facets | undefined
 }
 
-interface TextFieldProps {
-  readonly label: string
-  readonly value: string
-  readonly offers: readonly string[]
-  readonly onText: (value: string) => void
-}
-
-function TextField({ label, value, offers, onText }: TextFieldProps): JSX.Element {
-  const id = useId()
+/** The values to filter by. A facet with a single value that is not chosen filters nothing, and is left out. */
+function FacetLists({ filter, facets }: FacetsProps): JSX.Element | null {
+  const lists = FACETS.map(([name, label]) => ({ name, label, values: facets?.[name] ?? [], chosen: filter[name] }))
+  const useful = lists.filter(({ values, chosen }) => values.length > 1 || chosen !== undefined)
+  if (useful.length === 0) return null
   return (
-    <label>
-      <span>{label}</span>
-      <input
-        type="search"
-        list={id}
-        value={value}
-        spellcheck={false}
-        onInput={event => onText(event.currentTarget.value)}
-      />
-      <datalist id={id}>
-        {offers.map(each => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
-    </label>
+    <aside class="facets" aria-label="Filters">
+      {useful.map(({ name, label, values, chosen }) => (
+        <details key={name} open={WIDE.matches || chosen !== undefined}>
+          <summary>{label}</summary>
+          <ul>
+            {values.map(([value, count]) => (
+              <li key={value}>
+                <Facet filter={filter} name={name} value={value} count={count} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
+    </aside>
   )
 }
 
-const OUTCOMES: readonly (readonly [string, string])[] = [
-  ['', 'any'],
-  ['running', 'open'],
-  ['error', 'with errors'],
-  ['completed', 'completed'],
-  ['interrupted', 'interrupted'],
-  ['failed', 'failed'],
-]
+interface FacetProps extends Pick<FacetsProps, 'filter'> {
+  readonly name: FacetName
+  readonly value: string
+  readonly count: number
+}
+
+function Facet({ filter, name, value, count }: FacetProps): JSX.Element {
+  const { [name]: chosen, ...others } = filter
+  const isChosen = chosen === value
+  return (
+    <Link
+      class="facet"
+      to={{ view: 'sessions', filter: isChosen ? others : { ...others, [name]: value } }}
+      isCurrent={isChosen}
+    >
+      <span class="one-line">{(name === 'outcome' && OUTCOMES[value]) || value}</span>
+      <span class="number dim">{count}</span>
+    </Link>
+  )
+}
+
 const AGES: readonly (readonly [string, string])[] = [
   ['', 'any time'],
   ['1h', 'an hour'],
@@ -185,10 +212,29 @@ export function Choice({ label, value, choices, onChoice }: ChoiceProps): JSX.El
 }
 
 const HEADS = ['Session', 'Agent', 'Turns', 'Tokens', 'Cost', 'Waiting', 'Errors', 'Last'] as const
+const TEXT_COLUMNS = 2
 
-export function SessionTable({ rows }: { readonly rows: readonly SessionRow[] }): JSX.Element {
+/** The columns that sort the list with this filter. The highest value comes first, at the second click the lowest. */
+function sortsOf(filter: SessionFilter): Record<string, ColumnSort> {
+  const { sort = 'last', ...others } = filter
+  const sortOf = (head: string): ColumnSort => {
+    const name = head.toLowerCase()
+    const direction = sort === name ? 'descending' : sort === `-${name}` ? 'ascending' : undefined
+    const next = direction === 'descending' ? `-${name}` : name
+    return { to: { view: 'sessions', filter: next === 'last' ? others : { ...others, sort: next } }, direction }
+  }
+  return Object.fromEntries(HEADS.slice(TEXT_COLUMNS).map(head => [head, sortOf(head)]))
+}
+
+interface SessionTableProps {
+  readonly rows: readonly SessionRow[]
+  /** The filter of a list that can be sorted. */
+  readonly filter?: SessionFilter
+}
+
+export function SessionTable({ rows, filter }: SessionTableProps): JSX.Element {
   return (
-    <Table class="sessions" heads={HEADS} textColumns={2}>
+    <Table class="sessions" heads={HEADS} textColumns={TEXT_COLUMNS} sorts={filter && sortsOf(filter)}>
       {rows.map(row => (
         <Row key={row.id} row={row} />
       ))}
@@ -216,13 +262,13 @@ function Title({ row }: { readonly row: SessionRow }): JSX.Element {
 }
 
 function Row({ row }: { readonly row: SessionRow }): JSX.Element {
-  const { agent, model, turnCount, tokens, cost, waitedMillis, errorCount } = row
+  const { agent, model, project, branch, turnCount, tokens, cost, waitedMillis, errorCount } = row
   const { input = 0, output = 0 } = tokens ?? {}
   return (
     <tr>
       <Title row={row} />
       <td>
-        {agent} <span class="dim small">{model}</span>
+        {agent} <span class="dim small">{[project, branch, model].filter(text => text !== '').join(' · ')}</span>
       </td>
       <td class="number" data-label={turnCount === 1 ? 'turn' : 'turns'}>
         {turnCount}

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
-import { humanDuration } from '../../reading/human-figures.ts'
-import type { LongValue, SpanDetail, SpanRow, TraceView } from '../server/api.ts'
+import { countOf, humanDuration } from '../../reading/human-figures.ts'
+import type { LongValue, PromptDiff, SpanDetail, SpanRow, TraceView } from '../server/api.ts'
 import { originOf } from './child-traces.ts'
-import { CopyButton, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
+import { CopyButton, Figure, Fold, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
 import { KindIcon, kindName } from './icons.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { spanStory } from './span-story.ts'
-import { ContentBlock, ValueText, visibleValue } from './values.tsx'
+import { type Content, type SpanStory, spanStory } from './span-story.ts'
+import { ContentBlock, DiffText, ValueText, visibleValue } from './values.tsx'
 
 interface PanelProps {
   readonly traceId: string
@@ -44,15 +44,25 @@ interface DetailsProps extends Pick<PanelProps, 'view' | 'show'> {
 
 function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
   const { contents, groups, notices } = spanStory(detail)
+  const isRequest = detail.prompt !== undefined
   return (
     <>
       <Head detail={detail} view={view} show={show} />
+      {detail.failure !== undefined && (
+        <section>
+          <h3>Failed</h3>
+          <pre class="failure-text">{visibleValue(detail.failure)}</pre>
+        </section>
+      )}
+      {isRequest && <Request detail={detail} path={path} contents={contents} groups={groups} show={show} />}
       {notices.map(notice => (
         <Notice key={notice}>{notice}</Notice>
       ))}
-      {contents.map(({ label, attribute, value }) => (
-        <ContentBlock key={attribute} label={label} attribute={attribute} value={value} path={path} />
-      ))}
+      {contents
+        .filter(({ label }) => !isRequest || !PROMPT_CONTENTS.has(label))
+        .map(content => (
+          <ContentBlock key={content.attribute} {...content} path={path} />
+        ))}
       {groups.map(({ title, facts }) => (
         <section key={title} class="facts">
           <h3>{title}</h3>
@@ -80,6 +90,74 @@ function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
       </details>
     </>
   )
+}
+
+/** Contents that the view of a request arranges itself. */
+const PROMPT_CONTENTS: ReadonlySet<string> = new Set(['Instructions', 'Input', 'Output'])
+/** Facts that a request begins with. */
+const REQUEST_FACTS = ['Input', 'Cached input', 'Output', 'Cost', 'Finish reason']
+
+interface RequestProps extends Pick<DetailsProps, 'detail' | 'path' | 'show'>, Pick<SpanStory, 'contents' | 'groups'> {}
+
+function Request({ detail, path, contents, groups, show }: RequestProps): JSX.Element | null {
+  const { prompt } = detail
+  if (prompt === undefined) return null
+  const facts = groups.flatMap(group => group.facts).filter(({ label }) => REQUEST_FACTS.includes(label))
+  const content = (label: string): Content | undefined => contents.find(each => each.label === label)
+  const [answer, instructions, input] = [content('Output'), content('Instructions'), content('Input')]
+  const { previousId, sameCount, freshCount, fresh } = prompt
+  return (
+    <>
+      <dl class="figures">
+        {facts.map(({ label, text }) => (
+          <Figure key={label} label={LABELS[label] ?? label.toLowerCase()}>
+            {visibleValue(text)}
+          </Figure>
+        ))}
+      </dl>
+      {answer !== undefined && <ContentBlock {...answer} label="Answer" path={path} />}
+      {freshCount > 0 && (
+        <ContentBlock
+          label={previousId === undefined ? `Messages (${freshCount})` : `New since the last request (${freshCount})`}
+          attribute={input?.attribute ?? ''}
+          value={fresh}
+        />
+      )}
+      {sameCount > 0 && input !== undefined && (
+        <Fold summary={countOf(sameCount, 'earlier message')}>
+          <ContentBlock
+            {...input}
+            label="Earlier messages"
+            path={path}
+            pick={all => all.filter(({ role }) => !instructions || role !== 'system').slice(0, sameCount)}
+          />
+        </Fold>
+      )}
+      {instructions !== undefined && (
+        <Fold summary="Instructions">
+          <ContentBlock {...instructions} path={path} />
+        </Fold>
+      )}
+      {previousId !== undefined && (
+        <Fold summary="Prompt compared with the last request">
+          <PromptDifference path={path} />
+          <button type="button" class="link" onClick={() => show(previousId)}>
+            Show the last request
+          </button>
+        </Fold>
+      )}
+    </>
+  )
+}
+
+const LABELS: Readonly<Record<string, string>> = { Input: 'tokens in', Output: 'tokens out' }
+
+function PromptDifference({ path }: { readonly path: string }): JSX.Element {
+  const { value, problem } = useLoaded<PromptDiff>(`${path}/prompt`)
+  if (value === undefined) return <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Loading …'}</Notice>
+  const { lines, cutCount } = value
+  if (lines.length === 0) return <p class="dim">No difference.</p>
+  return <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${countOf(cutCount, 'line')} more`} />
 }
 
 function Head({ detail, view, show }: Omit<DetailsProps, 'path'>): JSX.Element {

@@ -195,21 +195,3 @@ function noticesOf(attributes: SpanDetail['attributes'], namespace: string): str
       : '',
   ].filter(notice => notice !== '')
 }
-
-export function editIn(value: unknown): { readonly before: string; readonly after: string } | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const fields = value as Readonly<Record<string, unknown>>
-  for (const [old, fresh] of EDITS) {
-    const [before, after] = [fields[old], fields[fresh]]
-    if (typeof before === 'string' && typeof after === 'string') return { before, after }
-  }
-  return undefined
-}
-
-const EDITS = [
-  ['old_string', 'new_string'],
-  ['oldString', 'newString'],
-  ['old_str', 'new_str'],
-  ['oldText', 'newText'],
-  ['old_text', 'new_text'],
-] as const

@@ -18,6 +18,8 @@ export interface TreeLook {
   readonly folds: readonly Fold[]
   /** Ids that a link, the search or the cursor points at. Their folds and ancestors are always open. */
   readonly wanted: ReadonlySet<string>
+  /** Indexes of the rows that a filter shows, with their ancestors. */
+  readonly only?: ReadonlySet<number> | undefined
 }
 
 /** Per row, the index after the last row below it. Parents come before their children, so one backward pass is enough. */
@@ -54,10 +56,14 @@ export function visibleRows(rows: readonly SpanRow[], look: TreeLook): VisibleRo
   const counts = new Map<number, number>()
   for (let index = 0; index < rows.length; ) {
     const row = rows[index] as SpanRow
-    const position = (counts.get(row.parent) ?? 0) + 1
-    counts.set(row.parent, position)
     const end = ends[index] ?? index + 1
     const fold = folds.get(index)
+    if (look.only !== undefined && !(fold?.rows ?? [index]).some(each => look.only?.has(each))) {
+      index = fold === undefined ? end : endOf(fold, ends)
+      continue
+    }
+    const position = (counts.get(row.parent) ?? 0) + 1
+    counts.set(row.parent, position)
     const isParent = end > index + 1 || row.childTraces !== undefined
     const isOpen = end > index + 1 && fold === undefined && (!look.closed.has(row.id) || holdsWanted.has(index))
     const next = fold === undefined ? (isOpen ? index + 1 : end) : endOf(fold, ends)
@@ -93,8 +99,9 @@ function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): Rea
 
 export type TreeMove =
   | { readonly do: 'go'; readonly id: string }
-  | { readonly do: 'open' | 'close' | 'details'; readonly id: string }
+  | { readonly do: 'open' | 'close' | 'details' | 'fit'; readonly id: string }
   | { readonly do: 'openAll' | 'closeAll' | 'leave' | 'find' | 'nextHit' | 'previousHit' | 'help' }
+  | { readonly do: 'zoomIn' | 'zoomOut' | 'panLeft' | 'panRight' | 'showAll' }
 
 interface Cursor {
   readonly rows: readonly VisibleRow[]
@@ -119,17 +126,25 @@ const MOVES: Readonly<Record<string, (cursor: Cursor) => TreeMove | undefined>> 
   n: () => ({ do: 'nextHit' }),
   N: () => ({ do: 'previousHit' }),
   '?': () => ({ do: 'help' }),
+  w: () => ({ do: 'zoomIn' }),
+  s: () => ({ do: 'zoomOut' }),
+  a: () => ({ do: 'panLeft' }),
+  d: () => ({ do: 'panRight' }),
+  f: ({ rows, at }) => rows[at] && { do: 'fit', id: rows[at].row.id },
+  '0': () => ({ do: 'showAll' }),
 }
 
 const SAME_AS: Readonly<Record<string, string>> = {
   j: 'ArrowDown',
   k: 'ArrowUp',
-  l: 'ArrowRight',
-  h: 'ArrowLeft',
   g: 'Home',
   G: 'End',
   ' ': 'Enter',
   ']': '*',
+  W: 'w',
+  S: 's',
+  A: 'a',
+  D: 'd',
 }
 
 export function treeMove(

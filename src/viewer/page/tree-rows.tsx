@@ -1,15 +1,19 @@
 import { effect } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { countOf, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import type { PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
 import { Outcome, Since } from './elements.tsx'
+import { percent, shortCount } from './formats.ts'
 import { KindIcon, kindName } from './icons.tsx'
+import { pathPartOf } from './path-parts.ts'
 import { now } from './state.ts'
+import { ticksOf } from './ticks.ts'
+import type { ShownTime } from './time-range.ts'
+import type { TimeScale } from './time-scale.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
 import {
-  endOf,
   foldRanges,
   type GroupMark,
   type ParallelGroup,
@@ -17,8 +21,6 @@ import {
   rangeOf,
   rowMarks,
   type TimeRange,
-  ticksOf,
-  timeScale,
 } from './waterfall.ts'
 
 /** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
@@ -27,6 +29,7 @@ const MAX_TICKS = 7
 
 interface TreeProps {
   readonly view: TraceView
+  readonly time: ShownTime
   readonly visible: readonly VisibleRow[]
   readonly active: string
   readonly hits: ReadonlySet<string>
@@ -34,15 +37,19 @@ interface TreeProps {
   readonly move: (what: TreeMove) => void
 }
 
-export function TreeRows({ view, visible, active, hits, look, move }: TreeProps): JSX.Element {
+export function TreeRows(props: TreeProps): JSX.Element {
+  const { view, visible, active, hits, look, move } = props
+  const { scale } = props.time
   const box = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState({ top: 0, height: 1_000 })
-  const marks = useMemo(() => rowMarks(view), [view])
+  const marks = useMemo(() => rowMarks(view, look.path), [view, look.path])
   const at = visible.findIndex(({ row }) => row.id === active)
-  useTimeScale(box, view)
+  useTimeStyles(box, props)
+  useWheel(box, props)
   useEffect(() => box.current?.focus({ preventScroll: true }), [])
   useScroll(box, setScroll)
   useScrollToActive(box, at, active)
+  useScrollToRange(box, props)
   const { from, to } = windowOf(visible.length, { ...scroll, rowHeight: ROW_HEIGHT })
   const places = Array.from({ length: to - from }, (_, index) => from + index)
   // The active row is always rendered: the tree's focus refers to it.
@@ -51,15 +58,16 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
   return (
     <div
       ref={box}
-      class={`tree ${look.isPath ? 'shows-path' : ''}`}
+      class={`tree ${look.path === undefined ? '' : 'shows-path'}`}
       role="tree"
       tabIndex={0}
       aria-label="Spans of this turn"
       aria-activedescendant={at >= 0 ? rowId(visible[at] as VisibleRow) : undefined}
       onKeyDown={event => handleKey(event, treeMove({ key: event.key, pageRows }, visible, active), move)}
     >
-      <Axis view={view} />
+      <Axis {...props} />
       <div class="rows" role="presentation" style={{ '--count': visible.length }}>
+        <Breaks {...props} />
         {places.map(place => {
           const each = visible[place] as VisibleRow
           return (
@@ -69,6 +77,7 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
               place={place}
               visible={each}
               view={view}
+              scale={scale}
               isActive={place === at}
               isSelected={each.row.id === look.span}
               isHit={hits.has(each.row.id)}
@@ -95,18 +104,44 @@ function rowId({ index }: VisibleRow): string {
   return `row-${index}`
 }
 
-/** Sets the time scale of the bars. It is a style of their container alone, so that a growing bar renders no rows. */
-function useTimeScale(box: { readonly current: HTMLElement | null }, view: TraceView): void {
+/**
+ * Sets the visible range of the bars. It is two styles of their container alone, so that neither zoom nor a growing bar renders
+ * rows.
+ */
+function useTimeStyles(
+  box: { readonly current: HTMLElement | null },
+  { time: { scale, shown }, view }: TreeProps,
+): void {
   useLayoutEffect(
     () =>
       effect(() => {
-        const { from, to, at } = timeScale(view, now.value)
-        box.current?.style.setProperty('--span', String(Math.max(1, to - from)))
-        box.current?.style.setProperty('--now', String(at - from))
+        const { from, to } = shown.value
+        box.current?.style.setProperty('--start', String(from))
+        box.current?.style.setProperty('--span', String(to - from))
+        box.current?.style.setProperty('--now', String(scale.position(now.value - view.startAt)))
       }),
-    [view],
+    [scale, shown, view],
   )
 }
+
+/** Ctrl and the wheel zoom around the pointer. The browser would zoom the page. */
+function useWheel(box: { readonly current: HTMLElement | null }, { time }: TreeProps): void {
+  useEffect(() => {
+    const element = box.current
+    const turn = (event: WheelEvent): void => {
+      if (!event.ctrlKey) return
+      event.preventDefault()
+      const bars = element?.querySelector('.axis .bar-cell')?.getBoundingClientRect()
+      const share = bars === undefined ? 0.5 : Math.min(1, Math.max(0, (event.clientX - bars.left) / bars.width))
+      const { from, to } = time.shown.value
+      time.show(time.scale.zoom({ from, to }, Math.exp(event.deltaY * WHEEL_ZOOM), from + share * (to - from)))
+    }
+    element?.addEventListener('wheel', turn, { passive: false })
+    return () => element?.removeEventListener('wheel', turn)
+  }, [time.shown])
+}
+
+const WHEEL_ZOOM = 0.002
 
 function useScroll(
   box: { readonly current: HTMLElement | null },
@@ -140,15 +175,58 @@ function useScrollToActive(box: { readonly current: HTMLElement | null }, at: nu
   }, [active])
 }
 
-function Axis({ view }: { readonly view: TraceView }): JSX.Element {
-  const { from, to } = timeScale(view, view.turn.state === 'open' ? now.value : view.now)
+/** Scrolls to the first row that begins or ends in a newly chosen time, unless one is in view. */
+function useScrollToRange(
+  box: { readonly current: HTMLElement | null },
+  { look: { range }, view, visible }: TreeProps,
+): void {
+  useEffect(() => {
+    const element = box.current
+    if (range === undefined || element === null) return
+    const [from, to] = range.map(time => time + view.startAt) as [number, number]
+    const isIn = ({ row: { startAt, endAt } }: VisibleRow): boolean =>
+      (startAt > from && startAt < to) || (endAt > from && endAt < to)
+    const top = Math.ceil(element.scrollTop / ROW_HEIGHT)
+    const first = visible.findIndex(isIn)
+    const isInView = visible.slice(top, top + Math.floor(element.clientHeight / ROW_HEIGHT) - 1).some(isIn)
+    if (first >= 0 && !isInView) element.scrollTop = first * ROW_HEIGHT
+  }, [range?.join()])
+}
+
+const HEADS = ['Duration', 'Tokens', 'Cached', 'Cost'] as const
+
+function Axis({ time: { scale, shown } }: TreeProps): JSX.Element {
+  const idle = scale.breaks.reduce((sum, { from, to }) => sum + to - from, 0)
   return (
-    <div class="axis" role="presentation" aria-hidden="true">
-      <div class="axis-ticks">
-        {ticksOf(to - from, MAX_TICKS).map(({ at, text }) => (
+    <div class="axis cells" role="presentation" aria-hidden="true">
+      <span class="one-line">{idle > 0 && `// ${humanDuration(idle)} idle, compressed`}</span>
+      {HEADS.map(head => (
+        <span key={head} class={`figure-cell is-${head.toLowerCase()}`}>
+          {head}
+        </span>
+      ))}
+      <div class="bar-cell">
+        {ticksOf(shown.value, MAX_TICKS, scale).map(({ at, text }) => (
           <span key={at} class="tick" style={{ '--from': at }}>
             {text}
           </span>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function Breaks({ time: { scale } }: TreeProps): JSX.Element | null {
+  if (scale.breaks.length === 0) return null
+  return (
+    <div class="breaks cells" role="presentation" aria-hidden="true">
+      <div class="bar-cell">
+        {scale.breaks.map(({ from, length }) => (
+          <i
+            key={from}
+            class="bar break"
+            style={{ '--from': scale.position(from), '--to': scale.position(from) + length }}
+          />
         ))}
       </div>
     </div>
@@ -160,6 +238,7 @@ interface RowProps {
   readonly place: number
   readonly visible: VisibleRow
   readonly view: TraceView
+  readonly scale: TimeScale
   readonly isActive: boolean
   readonly isSelected: boolean
   readonly isHit: boolean
@@ -173,13 +252,13 @@ function TreeRow(props: RowProps): JSX.Element {
   const { domId, place, visible, isActive, isSelected, isHit, group, path, move } = props
   const { row, level, position, siblings, isParent, isOpen, fold } = visible
   const classes = [
-    'row',
+    'row cells',
     isActive && 'is-active',
     isSelected && 'is-selected',
     isHit && 'is-hit',
     row.isError && 'is-failed',
     group !== undefined && 'in-group',
-    path.some(({ part }) => part !== 'gap') && 'on-path',
+    path.length > 0 && 'on-path',
   ]
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree takes the keys for all of its rows
@@ -193,11 +272,12 @@ function TreeRow(props: RowProps): JSX.Element {
       aria-posinset={position}
       aria-expanded={isParent || fold !== undefined ? isOpen : undefined}
       aria-selected={isSelected}
-      aria-label={ariaLabel(visible)}
       style={{ '--place': place, '--depth': Math.min(row.depth, MAX_INDENT), '--group': group?.depth ?? 0 }}
       onClick={() => move({ do: 'details', id: row.id })}
+      onDblClick={({ target }) => (target as Element).closest('.bar-cell') && move({ do: 'fit', id: row.id })}
     >
       <NameCell {...props} />
+      <Figures {...props} />
       <Bars {...props} />
     </div>
   )
@@ -205,23 +285,6 @@ function TreeRow(props: RowProps): JSX.Element {
 
 /** Deeper rows share one indent, so that names keep room. */
 const MAX_INDENT = 24
-
-function ariaLabel({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
-  const lasted = row.state === 'ended' ? humanDuration(row.endAt - row.startAt) : STATES[row.state]
-  const parts = [
-    fold === undefined ? '' : `${fold.rows.length} times`,
-    `${kindName(row.kind)} ${row.name}`,
-    row.attempt,
-    row.hint?.slice(0, 200),
-    fold === undefined ? lasted : `${humanDuration(fold.totalMillis)} in total`,
-    row.outcome?.text,
-    ...(row.marks ?? []).map(({ text }) => text),
-    !isOpen && hiddenCount > 0 && fold === undefined ? `${hiddenCount} hidden` : '',
-  ]
-  return parts.filter(Boolean).join(', ')
-}
-
-const STATES = { open: 'open', 'owner-dead': 'open, process exited' } as const
 
 function NameCell({ visible, group, move }: RowProps): JSX.Element {
   const { row, isParent, isOpen, hiddenCount, fold } = visible
@@ -235,29 +298,38 @@ function NameCell({ visible, group, move }: RowProps): JSX.Element {
         {isParent || fold !== undefined ? (isOpen ? '▾' : '▸') : ''}
       </span>
       <KindIcon kind={row.kind} />
+      <span class="unseen">{kindName(row.kind)} </span>
       {fold !== undefined && <span class="times">×{fold.rows.length}</span>}
       <span class="name one-line">{row.name}</span>
       {row.attempt !== undefined && <span class="chip attempt">{row.attempt}</span>}
       {group?.isFirst === true && <Parallel group={group.group} />}
       {row.hint !== undefined && (
         <span class="hint one-line" title={row.hint}>
-          {row.hint}
+          {row.hint.slice(0, MAX_HINT)}
         </span>
       )}
       {!isOpen && fold === undefined && hiddenCount > 0 && <Hidden row={row} count={hiddenCount} />}
+      <span class={isNotable(row) ? 'chip' : 'unseen'}>
+        <Outcome outcome={row.outcome} />
+        {row.state !== 'ended' && ' open'}
+      </span>
       {row.marks?.map(mark => (
         <span key={mark.text} class={`chip tone-${mark.tone}`}>
           {mark.text}
         </span>
       ))}
       {row.childTraces !== undefined && <span class="chip">{countOf(row.childTraces.length, 'child turn')}</span>}
-      <span class="narrow-duration">
-        <Duration row={row} />
-      </span>
     </div>
   )
 }
 
+/** Success and the reason why a request ended are not, except for the verdict of a guard. */
+function isNotable({ kind, outcome }: SpanRow): boolean {
+  return outcome !== undefined && outcome.tone !== 'ok' && (outcome.tone !== 'dim' || kind === 'hook')
+}
+
+/** Of a row, for screen readers: the details have all of it. */
+const MAX_HINT = 200
 const MIN_PARALLEL_GAIN = 0.95
 
 function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: ParallelGroup }): JSX.Element {
@@ -271,90 +343,89 @@ function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: Para
 }
 
 function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number }): JSX.Element {
-  const { input = 0, output = 0, errorCount = 0 } = row.sum ?? {}
+  const errorCount = row.sum?.errorCount ?? 0
   return (
     <span class="chip">
       {humanCount(count)} hidden
-      {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
       {errorCount > 0 && <span class="tone-error">, {countOf(errorCount, 'error')}</span>}
     </span>
   )
 }
 
+/** An open request's own figures, and the sums of all below for any other row. */
+function figuresOf({ row, isOpen, fold }: VisibleRow): { tokens: string; cached: string; cost: string } {
+  const isOwn = row.sum === undefined || (isOpen && (row.kind === 'api' || row.kind === 'auxiliary'))
+  const { input = 0, output = 0, cached = 0, cost = 0 } = isOwn ? row : (row.sum ?? {})
+  if (fold !== undefined || input + output === 0) return { tokens: '', cached: '', cost: '' }
+  return {
+    tokens: `${shortCount(input)} → ${shortCount(output)}`,
+    cached: cached > 0 ? percent(Math.min(1, cached / input)) : '',
+    cost: cost > 0 ? humanCost(cost) : '',
+  }
+}
+
+function Figures({ visible }: RowProps): JSX.Element {
+  const { row, fold } = visible
+  const duration = fold === undefined ? <Duration row={row} /> : humanDuration(fold.totalMillis)
+  return (
+    <>
+      {Object.entries({ duration, ...figuresOf(visible) }).map(([name, figure]) => (
+        <span key={name} class={`figure-cell is-${name}`}>
+          {figure}
+          {figure !== '' && name !== 'duration' && <span class="unseen"> {name}</span>}
+        </span>
+      ))}
+    </>
+  )
+}
+
 function Bars(props: RowProps): JSX.Element {
-  const { visible, view, wait, path } = props
+  const { view, scale, wait, path } = props
   return (
     <div class="bar-cell">
       {wait !== undefined && (
         <i
           class="bar gap"
           title={`${humanDuration(wait.endAt - wait.startAt)} between the attempts`}
-          style={barOf(wait, view)}
+          style={barOf(wait, view, scale)}
         />
       )}
-      {visible.fold === undefined ? <SpanBar {...props} /> : <FoldBars {...props} fold={visible.fold} />}
-      {path
-        .filter(({ part }) => part !== 'gap')
-        .map(section => (
-          <i key={section.startAt} class={`bar path is-${section.part}`} style={barOf(section, view)} />
-        ))}
+      {spanBars(props)}
+      {path.map(section => (
+        <i
+          key={section.startAt}
+          class={`bar path path-part is-${pathPartOf(section, view.rows)}`}
+          style={barOf(section, view, scale)}
+        />
+      ))}
     </div>
   )
 }
 
-function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
-  const isOpen = row.state === 'open'
-  const { '--from': from, '--to': to } = barOf({ startAt: row.startAt, endAt: Math.max(row.endAt, row.startAt) }, view)
-  const style = { '--kind': `var(--kind-${row.kind})`, '--from': from, ...(!isOpen && { '--to': to }) }
-  const kind = [
+function spanBars({ visible: { row, fold }, view, scale }: RowProps): JSX.Element[] {
+  const ranges = fold ? foldRanges(fold, view.rows) : [rangeOf([row])]
+  const classes = [
     'bar',
     `kind-${row.kind}`,
+    fold !== undefined && 'is-fold',
     row.state !== 'ended' && `is-${row.state}`,
     row.isError && 'is-failed',
     row.isPersonWait && 'is-wait',
   ]
-  return (
-    <>
-      <i class={kind.filter(Boolean).join(' ')} style={style} />
-      <span class={`label ${labelSide({ startAt: row.startAt, endAt: endOf(row, now.peek()) }, view)}`} style={style}>
-        <Duration row={row} />{' '}
-        {row.outcome !== undefined && row.outcome.tone !== 'ok' && <Outcome outcome={row.outcome} />}
-      </span>
-    </>
-  )
+  return ranges.map(range => {
+    const { '--from': from, '--to': to } = barOf(range, view, scale)
+    const end = row.state === 'open' ? {} : { '--to': to }
+    const style = { '--kind': `var(--kind-${row.kind})`, '--from': from, ...end }
+    return <i key={from} class={classes.filter(Boolean).join(' ')} style={style} />
+  })
 }
 
-function FoldBars({ visible: { row }, view, fold }: RowProps & { readonly fold: Fold }): JSX.Element {
-  const stretches = foldRanges(fold, view.rows)
-  const extent = rangeOf(stretches)
-  const kind = { '--kind': `var(--kind-${row.kind})` }
-  return (
-    <>
-      {stretches.map(stretch => (
-        <i key={stretch.startAt} class={`bar is-fold kind-${row.kind}`} style={{ ...kind, ...barOf(stretch, view) }} />
-      ))}
-      <span class={`label ${labelSide(extent, view)}`} style={barOf(extent, view)}>
-        {`${humanDuration(fold.totalMillis)}, longest ${humanDuration(fold.longestMillis)}`}{' '}
-        {row.outcome !== undefined && row.outcome.tone !== 'ok' && <Outcome outcome={row.outcome} />}
-      </span>
-    </>
-  )
-}
-
-function barOf({ startAt, endAt }: TimeRange, view: TraceView) {
-  return { '--from': startAt - view.startAt, '--to': endAt - view.startAt }
+function barOf({ startAt, endAt }: TimeRange, view: TraceView, scale: TimeScale) {
+  return { '--from': scale.position(startAt - view.startAt), '--to': scale.position(endAt - view.startAt) }
 }
 
 function Duration({ row }: { readonly row: SpanRow }): JSX.Element {
   if (row.state === 'open') return <Since at={row.startAt} />
   if (row.state === 'owner-dead') return <>left open</>
   return <>{humanDuration(Math.max(0, row.endAt - row.startAt))}</>
-}
-
-function labelSide({ startAt, endAt }: TimeRange, view: TraceView): string {
-  const until = view.turn.state === 'open' ? now.peek() : Math.max(view.lastAt, view.startAt + 1)
-  const length = Math.max(1, until - view.startAt)
-  const [from, to] = [(startAt - view.startAt) / length, (endAt - view.startAt) / length]
-  if (to < 0.78) return 'is-behind'
-  return from > 0.22 ? 'is-before' : 'is-on'
 }

@@ -1,15 +1,24 @@
+import { signal } from '@preact/signals'
 import type { JSX, RefObject } from 'preact'
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf } from '../../reading/human-figures.ts'
 import type { TraceView } from '../server/api.ts'
-import type { LookChange, TurnLook } from './address.ts'
+import { changedLook, type LookChange, type TurnLook } from './address.ts'
 import { insertChildTraces, originOfId } from './child-traces.ts'
+import { Divider } from './divider.tsx'
 import { Notice } from './elements.tsx'
 import { useChildTraces, useSearchHits } from './loading.ts'
+import { Minimap } from './minimap.tsx'
 import { go } from './navigation.tsx'
+import { pathRows, pathSections } from './path-parts.ts'
 import { SpanPanel } from './span-panel.tsx'
+import { now } from './state.ts'
+import { type ShownTime, useShownTime } from './time-range.ts'
+import { endOf } from './time-scale.ts'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
+import { rangeOf } from './waterfall.ts'
+import { joinWrappers } from './wrapper-chains.ts'
 
 interface WaterfallProps {
   readonly view: TraceView
@@ -19,22 +28,41 @@ interface WaterfallProps {
 
 export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
   const inside = useChildTraces(look.inside)
-  const view = useMemo(() => insertChildTraces(own, inside), [own, inside])
-  const { rows } = view
-  const [active, setActive] = useState(look.span ?? rows[0]?.id ?? '')
+  const stored = useMemo(() => insertChildTraces(own, inside), [own, inside])
+  const [active, setActive] = useState(look.span ?? own.rows[0]?.id ?? '')
   const findBox = useRef<HTMLInputElement>(null)
   const hits = useSearchHits(path, look.find ?? '', own)
+  const view = useMemo(
+    () => (look.isStored ? stored : joinWrappers(stored, new Set([look.span ?? '', ...hits]))),
+    [stored, look.isStored, look.span, hits],
+  )
+  const { rows } = view
   const visible = useMemo(() => {
     const wanted = new Set([active, ...hits])
-    return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted })
+    const only = pathRows(view, look.path)
+    return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted, only })
   }, [view, look, active, hits])
+  useEffect(() => {
+    const first = look.path !== 'all' && look.span === undefined && pathSections(view, look.path).at(0)
+    if (first) setActive(rows[first.row]?.id ?? '')
+  }, [look.path])
+  useLayoutEffect(() => {
+    // The row may have been joined with its parent, or filtered out.
+    const shown = new Set(visible.map(({ row }) => row.id))
+    let row = stored.rows.find(({ id }) => id === active)
+    while (row !== undefined && !shown.has(row.id)) row = stored.rows[row.parent]
+    if (row !== undefined && row.id !== active) setActive(row.id)
+  }, [visible, active])
+  const latestLook = useRef(look)
+  latestLook.current = look
   const change = (changes: LookChange): void =>
-    go({ view: 'turn', traceId: view.turn.traceId, look: changed(look, changes) }, 'replace')
+    go({ view: 'turn', traceId: view.turn.traceId, look: changedLook(latestLook.current, changes) }, 'replace')
+  const time = useShownTime(stored, look, change)
   const leave = (): void => {
     change({ span: undefined })
     document.querySelector<HTMLElement>('[role=tree]')?.focus()
   }
-  const scene: TreeState = { view, look, hits, active, setActive, change, leave, findBox }
+  const scene: TreeState = { view, look, hits, active, setActive, change, leave, findBox, time }
   const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
   return (
     <>
@@ -42,8 +70,13 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
       {view.cutCount !== undefined && (
         <Notice>{countOf(view.cutCount, 'more span')} not shown: the turn exceeds the limit of this page.</Notice>
       )}
-      <div class={`split ${look.span === undefined ? '' : 'has-panel'}`}>
-        <TreeRows view={view} visible={visible} active={active} hits={new Set(hits)} look={look} move={move} />
+      <div class={`split ${look.span === undefined ? '' : 'has-panel'}`} style={{ '--tree': `${TREE_SHARE.value}%` }}>
+        <div class="timeline" style={{ '--names': `${NAMES_SHARE.value}%` }}>
+          <Minimap view={stored} time={time} />
+          <Divider label="Width of the names" place={NAMES_SHARE} />
+          <TreeRows {...scene} visible={visible} hits={new Set(hits)} move={move} />
+        </div>
+        {look.span !== undefined && <Divider label="Width of the tree" place={TREE_SHARE} />}
         {look.span !== undefined && (
           <SpanPanel
             {...originOfId(look.span, view)}
@@ -57,11 +90,14 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
   )
 }
 
-function changed(look: TurnLook, changes: LookChange): TurnLook {
-  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
-}
+/** Percent of the width. They outlive the view. */
+const NAMES_SHARE = signal(34)
+const TREE_SHARE = signal(64)
+const ZOOM = 1.5
+const PAN = 0.25
 
 interface TreeState {
+  readonly time: ShownTime
   readonly view: TraceView
   readonly look: TurnLook
   readonly hits: readonly string[]
@@ -106,6 +142,20 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) =
     change({ closed: undefined, isClosed: true, opened: undefined })
   },
   leave: ({ leave }) => leave(),
+  zoomIn: ({ time: { scale, shown, show } }) => show(scale.zoom(shown.value, 1 / ZOOM)),
+  zoomOut: ({ time: { scale, shown, show } }) => show(scale.zoom(shown.value, ZOOM)),
+  panLeft: scene => pan(scene, -PAN),
+  panRight: scene => pan(scene, PAN),
+  showAll: ({ time }) => time.show(undefined),
+  fit: ({ view, look, time: { scale, show } }, id) => {
+    const index = view.rows.findIndex(row => row.id === id)
+    const fold = closedFolds(view, look).find(({ rows }) => rows[0] === index)
+    const calls = (fold?.rows ?? [index]).flatMap(each => view.rows[each] ?? [])
+    if (calls.length === 0) return
+    const { startAt, endAt } = rangeOf(calls.map(row => ({ startAt: row.startAt, endAt: endOf(row, now.peek()) })))
+    const [from, to] = [startAt, endAt].map(at => scale.position(at - view.startAt)) as [number, number]
+    show(scale.fit(from - (to - from) / 20, to + (to - from) / 20))
+  },
   find: ({ findBox }) => findBox.current?.focus(),
   nextHit: scene => goToHit(scene, 1),
   previousHit: scene => goToHit(scene, -1),
@@ -118,6 +168,11 @@ function goToHit(scene: TreeState, step: number): void {
   const at = hits.indexOf(active)
   const next = at === -1 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length
   MOVES.go(scene, hits[next] ?? '')
+}
+
+function pan({ time: { scale, shown, show } }: TreeState, share: number): void {
+  const { from, to } = shown.value
+  show(scale.clamp(from + share * (to - from), to - from))
 }
 
 function without(ids: readonly string[] | undefined, id: string): readonly string[] | undefined {
@@ -158,17 +213,15 @@ function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarPro
       <button type="button" class="quiet" onClick={() => move({ do: 'closeAll' })}>
         Close all
       </button>
+      <Switch isOn={look.isStored === true} onSwitch={isOn => change({ isStored: isOn ? true : undefined })}>
+        Spans as stored
+      </Switch>
       {view.folds.length > 0 && (
         <Switch
           isOn={look.isUnfolded !== true && look.unfolded === undefined}
           onSwitch={isOn => change({ isUnfolded: isOn ? undefined : true, unfolded: undefined })}
         >
           Fold repeats
-        </Switch>
-      )}
-      {view.path.length > 0 && (
-        <Switch isOn={look.isPath === true} onSwitch={isOn => change({ isPath: isOn ? true : undefined })}>
-          Critical path
         </Switch>
       )}
       <button type="button" class="quiet" aria-label="Keys" onClick={() => move({ do: 'help' })}>

@@ -2,13 +2,16 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { countOf, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { TraceView } from '../server/api.ts'
-import type { TurnLook } from './address.ts'
+import { lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
 import { CompareButton } from './compare.tsx'
 import { CopyButton, Figure, LoadState, Notice, Since, shortId, timeText, UsageFigures } from './elements.tsx'
-import { useLoaded } from './loading.ts'
+import { useLoaded, usePageTitle } from './loading.ts'
 import { Link } from './navigation.tsx'
+import { PathBar } from './path-bar.tsx'
 import { ShareButton } from './share.tsx'
+import { Feed, TurnTranscript } from './transcript.tsx'
 import { Waterfall } from './turn-tree.tsx'
+import { TabPage, TurnUsage } from './turn-usage.tsx'
 
 interface TurnProps {
   readonly traceId: string
@@ -18,26 +21,61 @@ interface TurnProps {
 export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   const path = `/api/traces/${encodeURIComponent(traceId)}`
   const { value, problem } = useLoaded<TraceView>(path, ids => ids.includes(traceId))
+  usePageTitle(value?.turn.title)
   if (value === undefined) return <LoadState problem={problem} />
+  const shown = look.tab ?? 'timeline'
   return (
     <div class="turn-view">
-      <Header view={value} />
+      <Header view={value} look={look} />
       {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
-      <Waterfall key={traceId} view={value} look={look} path={path} />
+      <nav class="tabs" aria-label="Views of this turn">
+        {TURN_TABS.map(tab => (
+          <Link key={tab} to={{ view: 'turn', traceId, look: lookOfTab(tab) }} isCurrent={tab === shown}>
+            {tab[0]?.toUpperCase() + tab.slice(1)}
+          </Link>
+        ))}
+      </nav>
+      {shown === 'timeline' && <Waterfall key={traceId} view={value} look={look} path={path} />}
+      {shown === 'transcript' && (
+        <TabPage label="Transcript">
+          <Feed label="Transcript" isLive={value.turn.state === 'open'}>
+            <article aria-label="Turn" aria-posinset={1} aria-setsize={1}>
+              <TurnTranscript traceId={traceId} />
+            </article>
+          </Feed>
+        </TabPage>
+      )}
+      {shown === 'usage' && <TurnUsage view={value} />}
       <Announcer view={value} />
     </div>
   )
 }
 
-function Header({ view }: { readonly view: TraceView }): JSX.Element {
+function Header({ view, look }: { readonly view: TraceView; readonly look: TurnLook }): JSX.Element {
   const { turn, previous, next } = view
-  const { agent, sessionId, turnNumber, isBackground, title, startAt, outcome, state, model, traceId } = turn
+  const {
+    agent,
+    sessionId,
+    turnNumber,
+    isBackground,
+    title,
+    startAt,
+    outcome,
+    state,
+    model,
+    traceId,
+    project,
+    branch,
+  } = turn
   return (
     <header class="turn-header">
       <p class="crumbs">
         <Link to={{ view: 'session', id: sessionId }}>Session {shortId(sessionId)}</Link> /{' '}
         {isBackground ? 'background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
-        <span class="dim"> · {[agent, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</span>{' '}
+        <span class="dim">
+          {' '}
+          · {[agent, project, branch, model, timeText(startAt)].filter(text => text !== '').join(' · ')}
+        </span>{' '}
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
         <CompareButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
         <span class="steps-between">
@@ -57,6 +95,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
         <UsageFigures {...turn} />
         <Figure label={turn.spanCount === 1 ? 'span' : 'spans'}>{humanCount(turn.spanCount)}</Figure>
       </dl>
+      <PathBar view={view} look={look} />
     </header>
   )
 }

@@ -1,47 +1,61 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { type DiffLine, diffLines } from '../../reading/argument-lines.ts'
+import type { DiffLine } from '../../reading/argument-lines.ts'
 import { visibleText } from '../../reading/display-text.ts'
 import { countOf, humanCount } from '../../reading/human-figures.ts'
 import type { LongValue, ValuePart } from '../server/api.ts'
+import { editLines } from './edit-lines.ts'
 import { CopyButton } from './elements.tsx'
+import { Code } from './highlight.tsx'
+import { Markdown } from './markdown.tsx'
 import { type ContentPart, type ConversationMessage, jsonIn, messagesIn } from './messages.ts'
 import { fetchJson, ViewerRequestError } from './requests.ts'
-import { editIn } from './span-story.ts'
 
 interface ContentProps {
   readonly label: string
   readonly attribute: string
   readonly value: LongValue
-  readonly path: string
+  /** Undefined = the rest of a long value cannot be loaded. */
+  readonly path?: string
+  readonly pick?: MessagePick
 }
 
-export function ContentBlock({ label, attribute, value, path }: ContentProps): JSX.Element {
+type MessagePick = (messages: readonly ConversationMessage[]) => readonly ConversationMessage[]
+
+export function ContentBlock({ label, attribute, value, path, pick }: ContentProps): JSX.Element {
   const { text, isWhole, more } = useWhole(value, attribute, path)
   return (
     <section class="content">
       <h3>
         {label} <CopyButton text={text} label={`Copy: ${label}`} />
       </h3>
-      <FormattedText text={text} isWhole={isWhole} />
+      <FormattedText text={text} isWhole={isWhole} pick={pick} />
       {more}
     </section>
   )
 }
 
-function FormattedText({ text, isWhole }: { readonly text: string; readonly isWhole: boolean }): JSX.Element {
+interface FormattedProps {
+  readonly text: string
+  readonly isWhole: boolean
+  readonly pick: MessagePick | undefined
+}
+
+function FormattedText({ text, isWhole, pick = all => all }: FormattedProps): JSX.Element {
   const messages = isWhole ? messagesIn(text) : undefined
-  if (messages !== undefined) return <Conversation messages={messages} />
+  if (messages !== undefined) return <Conversation messages={pick(messages)} />
   const json = isWhole ? jsonIn(text) : undefined
-  return json === undefined ? <LongText text={text} /> : <JsonValue value={json} />
+  if (json !== undefined) return <JsonValue value={json} />
+  const edit = editLines(text)
+  return edit.length > 0 ? <DiffText lines={edit} /> : <LongText text={text} isCode={/^\s*[[{]/.test(text)} />
 }
 
 function JsonValue({ value }: { readonly value: object }): JSX.Element {
-  const edit = editIn(value)
+  const edit = editLines(value)
   return (
     <>
-      {edit !== undefined && <DiffText lines={diffLines(edit.before.split('\n'), edit.after.split('\n'))} />}
-      <Branch value={value} isOpen={edit === undefined} depth={0} />
+      {edit.length > 0 && <DiffText lines={edit} />}
+      <Branch value={value} isOpen={edit.length === 0} depth={0} />
     </>
   )
 }
@@ -60,9 +74,13 @@ function Conversation({ messages }: { readonly messages: readonly ConversationMe
         {messages.slice(from).map(({ role, parts }, index) => (
           <li key={from + index} class={`message role-${ROLES.has(role) ? role : 'other'}`}>
             <p class="role">{visibleValue(role)}</p>
-            {parts.map((part, place) => (
-              <PartBlock key={place} part={part} />
-            ))}
+            {parts.map((part, place) =>
+              part.type === 'text' && role === 'assistant' ? (
+                <Markdown key={place} text={part.text} />
+              ) : (
+                <PartBlock key={place} part={part} />
+              ),
+            )}
           </li>
         ))}
       </ol>
@@ -199,7 +217,7 @@ function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
     <>
       <code class="key">{visibleValue(name)}</code>{' '}
       {text.includes('\n') || text.length > 200 ? (
-        <LongText text={text} />
+        <LongText text={text} isCode={CODE_FIELDS.has(name)} />
       ) : (
         <code class={`value is-${typeof value}`}>{visibleValue(text)}</code>
       )}
@@ -207,18 +225,21 @@ function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
   )
 }
 
+/** Fields of tools that usually hold source code or a command. */
+const CODE_FIELDS: ReadonlySet<string> = new Set(['content', 'file_text', 'code', 'script', 'command', 'new_string'])
+
 /** Longer texts are collapsed, so that what follows stays within reach. */
 const FEW_LINES = 24
 const FEW_CHARS = 3_000
 
-function LongText({ text }: { readonly text: string }): JSX.Element {
+function LongText({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }): JSX.Element {
   const [isAll, setAll] = useState(false)
   const lines = text.split('\n')
   const isLong = lines.length > FEW_LINES + 4 || text.length > FEW_CHARS * 1.2
   const part = isAll || !isLong ? text : lines.slice(0, FEW_LINES).join('\n').slice(0, FEW_CHARS)
   return (
     <div class="long-text">
-      <pre>{visibleValue(part)}</pre>
+      {isCode ? <Code text={visibleValue(part)} /> : <pre>{visibleValue(part)}</pre>}
       {isLong && (
         <button type="button" class="quiet" onClick={() => setAll(!isAll)}>
           {isAll ? 'Show less' : `Show all: ${humanCount(lines.length)} lines, ${humanCount(text.length)} characters`}

@@ -1,4 +1,6 @@
 import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+import { type PathFilter, pathSections } from './path-parts.ts'
+import { endOf } from './time-scale.ts'
 import { subtreeEnds } from './tree-model.ts'
 
 export interface ParallelGroup {
@@ -47,10 +49,6 @@ function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: nu
   }
   finish()
   return groups
-}
-
-export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
-  return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }
 
 export interface TimeRange {
@@ -104,47 +102,6 @@ export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
   return waits
 }
 
-export interface Tick {
-  readonly at: number
-  readonly text: string
-}
-
-const LAST_TICK = 0.97
-const STEPS = [1, 2, 5, 10, 15, 20, 30, 60] as const
-
-export function ticksOf(millis: number, most: number): Tick[] {
-  if (!(millis > 0)) return [{ at: 0, text: '0' }]
-  const step = stepFor(millis / Math.max(1, most))
-  const ticks: Tick[] = []
-  // A tick at the very end has no room for its text.
-  for (let at = 0; at <= millis * LAST_TICK; at += step) ticks.push({ at, text: tickText(at, step) })
-  return ticks
-}
-
-function stepFor(least: number): number {
-  const units = [1, 10, 100, 1_000, 60_000, 3_600_000, 86_400_000]
-  for (const [index, unit] of units.entries()) {
-    const limit = (units[index + 1] ?? Number.POSITIVE_INFINITY) / unit
-    const step = STEPS.find(each => each * unit >= least && each < limit)
-    if (step !== undefined) return step * unit
-  }
-  return 86_400_000 * Math.ceil(least / 86_400_000)
-}
-
-function tickText(at: number, step: number): string {
-  if (at === 0) return '0'
-  if (step < 1_000 && at < 1_000) return `${at} ms`
-  if (at < 60_000) return `${at / 1_000} s`
-  if (at < 3_600_000) return twoUnits(at, 60_000, 'm', 1_000, 's')
-  return twoUnits(at, 3_600_000, 'h', 60_000, 'm')
-}
-
-/** `1 m`, `1 m 20 s`: zero seconds are left out. */
-function twoUnits(at: number, large: number, largeName: string, small: number, smallName: string): string {
-  const rest = Math.round((at % large) / small)
-  return `${Math.floor(at / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`
-}
-
 export interface RowMarks {
   readonly groupOf: ReadonlyMap<number, GroupMark>
   readonly waitOf: ReadonlyMap<number, RetryWait>
@@ -157,8 +114,8 @@ export interface GroupMark {
   readonly depth: number
 }
 
-export function rowMarks(view: TraceView): RowMarks {
-  const { rows, path } = view
+export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMarks {
+  const { rows } = view
   const ends = subtreeEnds(rows)
   const groupOf = new Map<number, GroupMark>()
   const groups = parallelGroups(rows, view.now).map(group => ({ group, depth: rows[group.rows[0] ?? 0]?.depth ?? 0 }))
@@ -170,18 +127,7 @@ export function rowMarks(view: TraceView): RowMarks {
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
   const pathOf = new Map<number, PathSectionRow[]>()
-  for (const section of path) pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
+  for (const section of pathSections(view, filter))
+    pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
-}
-
-export interface Scale {
-  readonly from: number
-  readonly to: number
-  readonly at: number
-}
-
-export function timeScale({ rows, startAt, turn }: TraceView, at: number): Scale {
-  let to = startAt
-  for (const row of rows) to = Math.max(to, row.endAt, row.startAt)
-  return { from: startAt, to: turn.state === 'open' ? Math.max(to, at) : to, at: Math.max(at, to) }
 }

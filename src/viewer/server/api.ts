@@ -11,6 +11,8 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
  */
 
 export type {
+  FacetName,
+  Facets,
   ModelFigures,
   OpenSpanRow,
   OpenTraceRow,
@@ -64,6 +66,8 @@ export interface SpanRow {
   readonly isPersonWait?: true
   readonly input?: number
   readonly output?: number
+  /** The part of `input` that a cache served. */
+  readonly cached?: number
   readonly cost?: number
   readonly sum?: RowSum
   readonly childTraces?: readonly string[]
@@ -72,6 +76,8 @@ export interface SpanRow {
 export interface RowSum {
   readonly input: number
   readonly output: number
+  readonly cached: number
+  readonly cost: number
   readonly errorCount: number
 }
 
@@ -101,6 +107,36 @@ export interface TraceView {
   readonly folds: readonly Fold[]
   readonly previous?: string
   readonly next?: string
+}
+
+export interface TranscriptText extends LongValue {
+  /** The span that has the text. */
+  readonly id: string
+}
+
+/** One line of a transcript. Absent means zero, none or false. */
+export interface TranscriptStep
+  extends Pick<SpanRow, 'id' | 'kind' | 'name' | 'attempt' | 'startAt' | 'endAt' | 'state' | 'outcome' | 'isError'>,
+    Pick<SpanRow, 'input' | 'output' | 'cost' | 'childTraces'> {
+  readonly hint: string
+  readonly cached?: number
+  readonly text?: LongValue
+  readonly reasoning?: LongValue
+  /** The message of a failure and the last lines of its output. */
+  readonly failure?: LongValue
+  readonly decidedBy?: string
+  /** The work of a child agent. */
+  readonly agent?: Transcript
+}
+
+/** `/api/traces/:traceId/transcript`: a turn as a conversation. */
+export interface Transcript {
+  readonly question?: TranscriptText
+  readonly steps: readonly TranscriptStep[]
+  readonly answer?: TranscriptText
+  /** False if no prompt and no result was captured anywhere in the trace. */
+  readonly hasContent: boolean
+  readonly cutCount?: number
 }
 
 /** `/api/traces/:traceId/find?text=`: spans that contain the text, in tree order. */
@@ -138,6 +174,9 @@ export interface SpanDetail {
   readonly state: SpanState
   readonly status: 'unset' | 'ok' | 'error'
   readonly statusMessage?: string
+  /** The message of a failure and the last lines of its output. */
+  readonly failure?: string
+  readonly prompt?: PromptView
   readonly outcome?: TextSegment
   readonly hint: string
   readonly namespace: string
@@ -146,6 +185,23 @@ export interface SpanDetail {
   readonly links: readonly SpanLink[]
   readonly resource: Readonly<Record<string, LongValue>>
   readonly scope: string
+}
+
+/** The messages of a model request. Instructions are not among them if the span has them as an attribute. */
+export interface PromptView {
+  /** The span of the agent's previous request in this turn. */
+  readonly previousId?: string
+  /** The number of messages at the beginning that the previous request had as well. */
+  readonly sameCount: number
+  readonly freshCount: number
+  /** The other messages, as JSON. */
+  readonly fresh: LongValue
+}
+
+/** `/api/traces/:traceId/spans/:spanId/prompt`: the prompt compared with that of the previous request. */
+export interface PromptDiff {
+  readonly lines: readonly DiffLine[]
+  readonly cutCount?: number
 }
 
 export interface ValuePart {

@@ -1,13 +1,17 @@
 import { exportHtml } from '../../reading/export-html.ts'
 import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
-import { type TraceTree, walkTree } from '../../reading/trace-forest.ts'
+import { namespaceOfTree } from '../../reading/span-attributes.ts'
+import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
-import type { FoundSpans, Shared, Status } from './api.ts'
+import { SESSION_SORTS } from '../trace-index/answers.ts'
+import type { FoundSpans, Shared, SpanState, Status } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
+import { promptDiff } from './request-prompt.ts'
 import type { SessionQuery, TraceSource } from './source.ts'
 import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
+import { transcriptOf } from './transcript.ts'
 
 export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>
@@ -54,8 +58,10 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/sessions', answer: ({ source, query }) => source.sessions(sessionQuery(query)) },
   { path: '/api/sessions/:id', answer: session },
   { path: '/api/traces/:traceId', answer: trace },
+  { path: '/api/traces/:traceId/transcript', answer: transcript },
   { path: '/api/traces/:traceId/find', answer: find },
   { path: '/api/traces/:traceId/spans/:spanId', answer: span },
+  { path: '/api/traces/:traceId/spans/:spanId/prompt', answer: prompt },
   {
     path: '/api/numbers',
     answer: ({ source, query }) => source.numbers({ ...texts(query, ['agent', 'model']), ...within(query) }),
@@ -109,6 +115,17 @@ async function trace(request: RouteRequest): Promise<object> {
   const { turn, previous, next } = await turnOf(tree, source)
   const view = traceView(tree, { turn, now: now(), children: await source.children(params['traceId'] ?? '') })
   return { ...view, ...(previous !== undefined && { previous }), ...(next !== undefined && { next }) }
+}
+
+async function transcript(request: RouteRequest): Promise<object> {
+  const { source, params } = request
+  const tree = await treeIn(request)
+  const children = await source.children(params['traceId'] ?? '')
+  return transcriptOf(tree, { namespace: namespaceOfTree(tree), openState: openStateOf(tree, source), children })
+}
+
+function openStateOf({ traceId }: TraceTree, source: TraceSource): SpanState {
+  return source.open().find(open => open.traceId === traceId)?.state ?? 'open'
 }
 
 async function turnOf(tree: TraceTree, source: TraceSource) {
@@ -167,17 +184,26 @@ async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
   return trees
 }
 
-async function span(request: RouteRequest): Promise<object> {
-  const { source, params, query } = request
+async function prompt(request: RouteRequest): Promise<object> {
   const tree = await treeIn(request)
+  return promptDiff(nodeIn(tree, request), tree)
+}
+
+function nodeIn(tree: TraceTree, { params }: RouteRequest): TraceNode {
   const node = findNode(tree, params['spanId'] ?? '')
   if (node === undefined) throw new RequestError(404, 'there is no such span in this turn')
+  return node
+}
+
+async function span(request: RouteRequest): Promise<object> {
+  const { source, query } = request
+  const tree = await treeIn(request)
+  const node = nodeIn(tree, request)
   const attribute = query.get('attribute')
   if (attribute === null) {
     const here = new Set<string>()
     for (const { traceId } of node.span.links) if ((await source.trace(traceId)).length > 0) here.add(traceId)
-    const openState = source.open().find(open => open.traceId === tree.traceId)?.state ?? 'open'
-    return spanDetail(node, tree, openState, id => here.has(id))
+    return spanDetail(node, tree, openStateOf(tree, source), id => here.has(id))
   }
   const part = valuePart(node.span, attribute, count(query, 'from') ?? 0)
   if (part === undefined) throw new RequestError(404, 'the span has no such attribute')
@@ -207,9 +233,13 @@ const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
+  const [, minus, column] = /^(-?)(.*)$/.exec(query.get('sort') ?? '') ?? []
+  const sort = SESSION_SORTS.find(name => name === column)
   return {
-    ...texts(query, ['agent', 'model', 'tool', 'outcome', 'text', 'before']),
+    ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
     ...within(query),
+    ...(sort !== undefined && { sort, isAscending: minus === '-' }),
+    ...(query.has('facets') && { hasFacets: true }),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
 }

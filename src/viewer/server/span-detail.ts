@@ -1,10 +1,12 @@
 import type { Attributes, AttributeValue } from '../../reading/attribute-value.ts'
 import { displayText } from '../../reading/display-text.ts'
-import { namespaceOfTree } from '../../reading/span-attributes.ts'
+import { failureTail } from '../../reading/failure-tail.ts'
+import { namespaceOfTree, SpanAttributes } from '../../reading/span-attributes.ts'
 import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
-import type { LongValue, SpanDetail, SpanState, ValuePart } from './api.ts'
+import type { LongValue, PromptView, SpanDetail, SpanState, ValuePart } from './api.ts'
+import { promptOf, type RequestPrompt } from './request-prompt.ts'
 
 /** Characters of a value sent at once. The rest is sent on request. */
 const VALUE_CHARS = 20_000
@@ -28,9 +30,12 @@ export function spanDetail(
 ): SpanDetail {
   const { span } = node
   const namespace = namespaceOfTree(tree)
-  const { kind, name, hint, outcome } = factsOf(node, namespace)
+  const { kind, name, hint, outcome, isError } = factsOf(node, namespace)
   const cutter = new Cutter()
   const isOpen = span.running === true
+  const prompt = promptOf(node, tree)
+  const result = new SpanAttributes(span, namespace).rawText('gen_ai.tool.call.result', 'output.value')
+  const failure = isError ? failureTail(span.statusMessage ?? '', result) : ''
   return {
     id: span.spanId,
     traceId: span.traceId,
@@ -43,6 +48,8 @@ export function spanDetail(
     state: isOpen ? openState : 'ended',
     status: span.status,
     ...(span.statusMessage !== undefined && { statusMessage: span.statusMessage.slice(0, VALUE_CHARS) }),
+    ...(failure !== '' && { failure }),
+    ...(prompt !== undefined && { prompt: cutter.prompt(prompt) }),
     ...(outcome !== undefined && !isOpen && { outcome }),
     hint,
     namespace,
@@ -81,6 +88,10 @@ class Cutter {
     const cut = Object.create(null) as Record<string, LongValue>
     for (const [name, value] of Object.entries(attributes)) cut[name] = this.#one(value)
     return cut
+  }
+
+  prompt({ fresh, ...counts }: RequestPrompt): PromptView {
+    return { ...counts, freshCount: fresh.length, fresh: this.#one(JSON.stringify(fresh)) }
   }
 
   #one(value: AttributeValue): LongValue {

@@ -68,7 +68,7 @@ function sceneOf(tree: TraceTree, turn: TurnRow, children: readonly ChildTraces[
 function spanRow({ step, facts }: TreeRow, scene: Scene): SpanRow {
   const { node, parent, depth } = step
   const { span } = node
-  const { kind, name, attempt, hint, tokens, cost, outcome, marks, isError } = facts
+  const { kind, name, attempt, hint, tokens, cachedTokens, cost, outcome, marks, isError } = facts
   const isOpen = isRunning(span)
   const sum = sumOf(node, scene)
   const childTraces = scene.children.get(span.spanId)
@@ -89,6 +89,7 @@ function spanRow({ step, facts }: TreeRow, scene: Scene): SpanRow {
     ...(kind === 'approval' && isApprovalWait(span, scene.namespace) && { isPersonWait: true as const }),
     ...(tokens?.input !== undefined && { input: tokens.input }),
     ...(tokens?.output !== undefined && { output: tokens.output }),
+    ...(cachedTokens !== undefined && { cached: cachedTokens }),
     ...(cost !== undefined && { cost }),
     ...(sum !== undefined && { sum }),
     ...(childTraces !== undefined && { childTraces }),
@@ -97,7 +98,9 @@ function spanRow({ step, facts }: TreeRow, scene: Scene): SpanRow {
 
 function sumOf(node: TraceNode, { sums }: Scene): RowSum | undefined {
   const sum = node.children.length === 0 ? undefined : sums.get(node)
-  return sum && { input: sum.inputTokens, output: sum.outputTokens, errorCount: sum.errorCount }
+  if (sum === undefined) return undefined
+  const { inputTokens: input, outputTokens: output, cachedTokens: cached, cost, errorCount } = sum
+  return { input, output, cached, cost, errorCount }
 }
 
 function pathOf(tree: TraceTree, now: number, { indexes }: Scene): PathSectionRow[] {

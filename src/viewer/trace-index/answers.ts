@@ -25,16 +25,30 @@ export interface SessionQuery {
   readonly agent?: string
   readonly model?: string
   readonly tool?: string
+  readonly project?: string
+  readonly branch?: string
   /** The outcome of a turn (`completed`), `error` if a span in it failed, or `running`. */
   readonly outcome?: string
   readonly text?: string
   /** A span ended then or later, or is running. */
   readonly sinceAt?: number
   readonly untilAt?: number
+  /** Without it: the time of the last activity. */
+  readonly sort?: SessionSort
+  readonly isAscending?: boolean
+  readonly hasFacets?: boolean
   readonly before?: string
   /** Maximum number of rows, 50 by default. */
   readonly limit?: number
 }
+
+export const SESSION_SORTS = ['turns', 'tokens', 'cost', 'waiting', 'errors', 'last'] as const
+export type SessionSort = (typeof SESSION_SORTS)[number]
+
+export type FacetName = 'project' | 'branch' | 'agent' | 'model' | 'tool' | 'outcome'
+
+/** Value → sessions with it that meet the other conditions, most frequent first. */
+export type Facets = Readonly<Record<FacetName, readonly (readonly [string, number])[]>>
 
 export interface Sums {
   readonly startAt: number
@@ -60,6 +74,8 @@ export interface SessionRow extends Sums, Openness {
   readonly id: string
   readonly agent: string
   readonly model: string
+  readonly project: string
+  readonly branch: string
   readonly turnCount: number
   /** Prompt or activity of the last turn: one line, printable. */
   readonly title: string
@@ -77,6 +93,7 @@ export interface TextMatch {
 export interface SessionPage {
   readonly rows: readonly SessionRow[]
   readonly next: string | undefined
+  readonly facets?: Facets | undefined
   /** The text search was incomplete and reached back only to this time. */
   readonly searchedSince: number | undefined
 }
@@ -86,6 +103,8 @@ export interface TurnRow extends Sums, Openness {
   readonly sessionId: string
   readonly agent: string
   readonly model: string
+  readonly project: string
+  readonly branch: string
   readonly turnNumber: number | undefined
   readonly isBackground: boolean
   readonly durationMillis: number

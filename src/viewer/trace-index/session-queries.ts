@@ -4,12 +4,15 @@ import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
+  FacetName,
+  Facets,
   Openness,
   OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SessionRow,
+  SessionSort,
   Sums,
   TextMatch,
   TurnRow,
@@ -35,7 +38,8 @@ export interface SessionSource {
 interface ListedSession {
   readonly id: string
   readonly traces: readonly TraceEntry[]
-  readonly lastAt: number
+  /** The value by which it is sorted. */
+  readonly rank: number
 }
 
 export async function querySessions(source: SessionSource, query: SessionQuery): Promise<SessionPage> {
@@ -45,7 +49,9 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   const limit = Math.min(MAX_ROWS, Math.max(1, Math.floor(query.limit ?? DEFAULT_LIMIT)))
   const isListed = (entry: TraceEntry): boolean =>
     found === undefined ? accepts(entry.facts as TraceFacts) : found.matches.has(entry)
-  const listed = listSessions(source.table, isListed).filter(isAfter(query.before))
+  const order = orderOf(query)
+  const all = listSessions(source.table, isListed, order.rankOf)
+  const listed = all.filter(isAfter(query.before, order.direction)).sort(order.compare)
   const rows: SessionRow[] = []
   for (const session of listed.slice(0, limit)) {
     rows.push(await sessionRow(source, session, found && newestMatch(session, found.matches)))
@@ -53,7 +59,8 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   const last = listed.length > limit ? listed[limit - 1] : undefined
   return {
     rows,
-    next: last === undefined ? undefined : `${last.lastAt}~${last.id}`,
+    next: last === undefined ? undefined : `${last.rank}~${last.id}`,
+    facets: query.hasFacets ? facetsOf(source.table, query, found?.matches) : undefined,
     searchedSince: found?.searchedSince,
   }
 }
@@ -68,7 +75,7 @@ export async function querySession(source: SessionSource, id: string): Promise<S
     const openness = turn.runningCount > 0 ? opennessOf([turn.traceId], source.open) : ENDED
     turns.push({ ...turn, ...openness, title: await titleOf(entry) })
   }
-  return { session: await sessionRow(source, listedSession(id, traces), undefined), turns }
+  return { session: await sessionRow(source, { id, traces: [...traces] }, undefined), turns }
 }
 
 /** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */
@@ -119,35 +126,105 @@ async function readTitle({ facts }: TraceEntry): Promise<string> {
 
 type TurnCondition = (facts: TraceFacts) => boolean
 
-function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt }: SessionQuery): TurnCondition {
+/** The values of a turn for each facet. */
+const FACETS: Readonly<Record<FacetName, (facts: TraceFacts) => readonly string[]>> = {
+  project: ({ turn }) => [turn.project],
+  branch: ({ turn }) => [turn.branch],
+  agent: ({ turn }) => [turn.agent],
+  model: ({ models }) => models,
+  tool: ({ tools }) => tools,
+  outcome: ({ turn }) => [
+    turn.runningCount > 0 ? 'running' : (turn.outcome?.text ?? ''),
+    ...(turn.errorCount > 0 ? ['error'] : []),
+  ],
+}
+const FACET_NAMES = Object.keys(FACETS) as FacetName[]
+const MAX_FACET_VALUES = 12
+
+function conditionOf({ model, tool, sinceAt, untilAt, ...exact }: SessionQuery): TurnCondition {
   const conditions: TurnCondition[] = []
-  if (agent !== undefined) conditions.push(({ turn }) => turn.agent === agent)
+  for (const name of ['project', 'branch', 'agent', 'outcome'] as const) {
+    const wanted = exact[name]
+    if (wanted !== undefined) conditions.push(facts => FACETS[name](facts).includes(wanted))
+  }
   if (model !== undefined) conditions.push(({ models }) => models.some(name => name.startsWith(model)))
   if (tool !== undefined) conditions.push(({ tools }) => tools.some(name => name.startsWith(tool)))
-  if (outcome === 'error') conditions.push(({ turn }) => turn.errorCount > 0)
-  else if (outcome === 'running') conditions.push(({ turn }) => turn.runningCount > 0)
-  else if (outcome !== undefined) conditions.push(({ turn }) => turn.outcome?.text === outcome)
   if (sinceAt !== undefined) conditions.push(({ turn }) => turn.lastAt >= sinceAt || turn.runningCount > 0)
   if (untilAt !== undefined) conditions.push(({ turn }) => turn.startAt <= untilAt)
   return facts => conditions.every(holds => holds(facts))
 }
 
-function listSessions(table: TraceTable, isListed: (entry: TraceEntry) => boolean): ListedSession[] {
+/** @param matches the traces that contain the text of the query; undefined without a text */
+function facetsOf(
+  { sessions }: TraceTable,
+  query: SessionQuery,
+  matches: ReadonlyMap<TraceEntry, TextMatch> | undefined,
+): Facets {
+  const all = [...sessions]
+  const facet = (name: FacetName): readonly (readonly [string, number])[] => {
+    const { [name]: chosen, ...others } = query
+    const accepts = conditionOf(others)
+    const counts = new Map(chosen === undefined ? [] : [[chosen, 0]])
+    for (const [, traces] of all) {
+      const listed = [...traces].filter(entry => matches?.has(entry) ?? accepts(entry.facts as TraceFacts))
+      const values = listed.flatMap(({ facts }) => FACETS[name](facts as TraceFacts))
+      for (const value of new Set(values)) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1)
+    }
+    const frequent = [...counts].sort(([a, some], [b, more]) => more - some || (a < b ? -1 : 1))
+    return frequent.slice(0, MAX_FACET_VALUES).map(([value, count]) => [displayText(value), count])
+  }
+  return Object.fromEntries(FACET_NAMES.map(name => [name, facet(name)])) as unknown as Facets
+}
+
+const RANKS: Readonly<Record<SessionSort, (turn: StoredTurn) => number>> = {
+  turns: () => 1,
+  tokens: ({ tokens }) => (tokens?.input ?? 0) + (tokens?.output ?? 0),
+  cost: ({ cost }) => cost.dollars,
+  waiting: ({ waitedMillis }) => waitedMillis,
+  errors: ({ errorCount }) => errorCount,
+  last: ({ lastAt }) => lastAt,
+}
+
+interface SessionOrder {
+  /** 1: the highest first. */
+  readonly direction: 1 | -1
+  rankOf(traces: Iterable<TraceEntry>): number
+  compare(a: Ranked, b: Ranked): number
+}
+
+type Ranked = Pick<ListedSession, 'id' | 'rank'>
+
+function orderOf({ sort = 'last', isAscending = false }: SessionQuery): SessionOrder {
+  const direction = isAscending ? -1 : 1
+  return {
+    direction,
+    rankOf: traces => {
+      const ranks = Array.from(traces, entry => RANKS[sort](turnIn(entry)))
+      return sort === 'last'
+        ? ranks.reduce((last, rank) => Math.max(last, rank), Number.NEGATIVE_INFINITY)
+        : ranks.reduce((sum, rank) => sum + rank, 0)
+    },
+    compare: (a, b) => direction * (b.rank - a.rank || (a.id < b.id ? 1 : -1)),
+  }
+}
+
+function listSessions(
+  { sessions }: TraceTable,
+  isListed: (entry: TraceEntry) => boolean,
+  rankOf: SessionOrder['rankOf'],
+): ListedSession[] {
   const listed: ListedSession[] = []
-  for (const [id, traces] of table.sessions) if ([...traces].some(isListed)) listed.push(listedSession(id, traces))
-  return listed.sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? 1 : -1))
+  for (const [id, traces] of sessions) {
+    if ([...traces].some(isListed)) listed.push({ id, traces: [...traces], rank: rankOf(traces) })
+  }
+  return listed
 }
 
-function listedSession(id: string, traces: ReadonlySet<TraceEntry>): ListedSession {
-  const lastAt = [...traces].reduce((last, entry) => Math.max(last, turnIn(entry).lastAt), Number.NEGATIVE_INFINITY)
-  return { id, traces: [...traces], lastAt }
-}
-
-function isAfter(cursor: string | undefined): (session: ListedSession) => boolean {
+function isAfter(cursor: string | undefined, direction: 1 | -1): (session: ListedSession) => boolean {
   const [match, last = '', id = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(cursor ?? '') ?? []
   if (match === undefined) return () => true
-  const at = Number(last)
-  return session => session.lastAt < at || (session.lastAt === at && session.id < id)
+  const rank = Number(last)
+  return session => direction * (rank - session.rank || (session.id < id ? 1 : session.id === id ? 0 : -1)) > 0
 }
 
 function newestMatch({ traces }: ListedSession, matches: ReadonlyMap<TraceEntry, TextMatch>): TextMatch | undefined {
@@ -166,7 +243,7 @@ function newer(a: StoredTurn, b: StoredTurn): number {
 
 async function sessionRow(
   { open }: SessionSource,
-  { id, traces }: ListedSession,
+  { id, traces }: Omit<ListedSession, 'rank'>,
   match: TextMatch | undefined,
 ): Promise<SessionRow> {
   const newestFirst = traces.toSorted(
@@ -188,6 +265,8 @@ async function sessionRow(
     id,
     agent: agents.find(agent => agent !== '') ?? '',
     model: lastTurn?.model ?? '',
+    project: turns.find(({ project }) => project !== '')?.project ?? '',
+    branch: turns.find(({ branch }) => branch !== '')?.branch ?? '',
     turnCount: turns.length,
     title: last === undefined ? '' : await titleOf(last),
     outcome: lastTurn?.outcome,

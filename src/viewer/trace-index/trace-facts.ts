@@ -159,6 +159,8 @@ function turnOf(tree: TraceTree, all: readonly SpanAttributes[], namespace: stri
     sessionId: cutText(summary.sessionId) || `trace:${tree.traceId}`,
     agent: cutText(summary.agent),
     model: cutText(summary.model),
+    project: cutText(summary.project),
+    branch: cutText(summary.branch),
     outcome: outcome && { ...outcome, text: cutText(outcome.text) },
     startAt,
     lastAt: tree.lastAt,

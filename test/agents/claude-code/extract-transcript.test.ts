@@ -212,3 +212,11 @@ test('reads which hooks timed out, each once', () => {
   ])
   expect(transcript.drainCancelledHooks()).toEqual([])
 })
+
+test('reads the branch of the last prompt', () => {
+  const prompt = (at: number, gitBranch: string): string =>
+    JSON.stringify({ ...JSON.parse(lines.prompt(at, `p${at}`)), gitBranch })
+  const transcript = read(prompt(0, 'main'), prompt(10, 'fix/login'))
+  found(transcript)
+  expect(transcript.branch).toBe('fix/login')
+})

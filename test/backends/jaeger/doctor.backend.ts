@@ -23,7 +23,7 @@ describe('hookspan doctor', () => {
     const { code, stdout, stderr } = await program.run(['doctor', '--backend', `jaeger=${scene.jaeger.otlpUrl}`])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/ {2}ok {4}jaeger .*: delivered and read back in /)
-    expect(stdout).toContain('No problems found.')
+    expect(stdout).toContain('No problems found')
     const services = await scene.query.services()
     const spans = await Promise.all(services.map(service => scene.query.spans(service)))
     expect(spans.flat().map(({ name }) => name)).toEqual(['hookspan.doctor'])

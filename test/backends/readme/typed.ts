@@ -9,7 +9,7 @@ import { blocks, ROOT, read } from '../../support/pages.ts'
  * @throws when it says nothing of the profile
  */
 export function typedAfterStart(profile: string): string[] {
-  const start = `docker compose --profile ${profile} up -d`
+  const start = `docker compose -f node_modules/hookspan/docker-compose.yml --profile ${profile} up -d`
   for (const block of blocks(read('README.md'), 'sh')) {
     const [first, ...others] = block.trimEnd().split('\n')
     if (first === start) return others

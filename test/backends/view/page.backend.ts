@@ -27,7 +27,7 @@ function manySpans(count: number): string {
     attributes: { 'hermes.span.kind': 'session', 'session.id': 'many', 'input.value': 'a turn of very many steps' },
   }
   const steps = Array.from({ length: count - 1 }, (_, index): SpanNote => {
-    const id = (index + 1).toString(16).padStart(16, 'a')
+    const id = (index + 1).toString(16).padStart(16, '0')
     const attributes = { 'hermes.span.kind': 'tool', 'hermes.tool.command': `step ${index + 1}` }
     return {
       id,
@@ -185,7 +185,8 @@ function tree(of: Page = page): Locator {
 
 async function activeRow(): Promise<string | null> {
   const id = await tree().getAttribute('aria-activedescendant')
-  return page.locator(`[id="${id}"]`).getAttribute('aria-label')
+  const text = await page.locator(`[id="${id}"] .name-cell`).textContent()
+  return text?.replace(/^[▾▸]/, '') ?? null
 }
 
 async function openTurn(traceId: string, query = ''): Promise<void> {
@@ -250,6 +251,91 @@ describe('the list of sessions', () => {
   })
 })
 
+describe('the sessions of projects', () => {
+  const PROJECTS = [
+    { project: 'shop', branch: 'main', cost: 0.5 },
+    { project: 'shop', branch: 'fix/login', cost: 4 },
+    { project: 'blog', branch: 'main', cost: 2 },
+  ]
+
+  beforeAll(() => {
+    const lines = PROJECTS.map(({ project, branch, cost }, index) => {
+      const attributes = {
+        'hermes.span.kind': 'session',
+        'hermes.workspace.directory': project,
+        'vcs.ref.head.name': branch,
+        'session.id': `basket${index}`,
+        'llm.cost.total': cost,
+        'input.value': `basket ${index} of ${project}`,
+      }
+      return exportLine({ id: '1', trace: `ba${index}0`.repeat(8), name: 'agent', from: 0, to: 60_000, attributes })
+    })
+    viewer.write('projects.jsonl', ...lines)
+  })
+
+  const titles = (): Promise<string[]> => page.locator('.sessions .title .two-lines').allTextContents()
+  const facet = (name: RegExp): Locator =>
+    page.getByRole('complementary', { name: 'Filters' }).getByRole('link', { name })
+
+  test('are narrowed by a value with its count, which the address keeps, and widened again', async () => {
+    await page.goto(viewer.at('/sessions?text=basket'))
+    await facet(/^shop\s*2$/).click()
+    await expect.poll(titles, SOON).toHaveLength(2)
+    expect(page.url()).toContain('project=shop')
+    // The counts of a facet are those without its own value.
+    await facet(/^blog\s*1$/).waitFor()
+    await facet(/^fix\/login\s*1$/).click()
+    await expect.poll(titles).toEqual(['basket 1 of shop'])
+    await page.reload()
+    await expect.poll(titles, SOON).toEqual(['basket 1 of shop'])
+    expect(await facet(/^shop/).getAttribute('aria-current')).toBe('page')
+    await facet(/^shop/).click()
+    await facet(/^fix\/login/).click()
+    await expect.poll(titles).toHaveLength(3)
+  })
+
+  test('are sorted by a column, in both directions', async () => {
+    await page.goto(viewer.at('/sessions?text=basket'))
+    const head = page.getByRole('columnheader', { name: 'Cost' })
+    await head.getByRole('link').click()
+    await expect.poll(titles, SOON).toEqual([1, 2, 0].map(index => `basket ${index} of ${PROJECTS[index]?.project}`))
+    expect(await head.getAttribute('aria-sort')).toBe('descending')
+    await head.getByRole('link').click()
+    await expect.poll(titles).toEqual([0, 2, 1].map(index => `basket ${index} of ${PROJECTS[index]?.project}`))
+    expect(page.url()).toContain('sort=-cost')
+  })
+
+  test('open with a click anywhere in the row, and name the tab', async () => {
+    await page.goto(viewer.at('/sessions?text=basket'))
+    await expect.poll(() => page.title(), SOON).toBe('Sessions · hookspan')
+    const row = page.getByRole('row', { name: /basket 1/ })
+    await row.getByRole('cell').nth(4).click()
+    await page.getByRole('heading', { level: 1, name: 'basket 1 of shop' }).waitFor()
+    await page.getByText('shop · fix/login').waitFor()
+    await expect.poll(() => page.title()).toBe('basket 1 of shop · hookspan')
+  })
+})
+
+test('shows the first steps while there are no traces', async () => {
+  const empty = new Viewer()
+  afterwards(() => empty.stop())
+  await empty.start()
+  const other = await browser.newContext()
+  afterwards(() => other.close())
+  const first = await other.newPage()
+  await first.goto(empty.url)
+  await first.getByRole('heading', { name: 'No traces yet' }).waitFor()
+  expect(await first.locator('.first-steps li').allTextContents()).toEqual([
+    expect.stringMatching(/^Run npx hookspan init/),
+    expect.stringMatching(/^Use your agent/),
+    'Its turns appear here.',
+  ])
+  expect(await first.getByRole('heading', { name: 'Recent sessions' }).count()).toBe(0)
+  await empty.replay('hermes-turn.jsonl')
+  await first.getByRole('heading', { name: 'Recent sessions' }).waitFor(SOON)
+  await first.getByRole('heading', { name: 'No traces yet' }).waitFor({ state: 'hidden' })
+})
+
 test('is no wider than the window with one long word', async () => {
   const word = `${'x'.repeat(3_000)} plan`
   const attributes = {
@@ -275,7 +361,7 @@ test('is no wider than the window with one long word', async () => {
 
 describe('a turn', () => {
   test('is a tree for keys and screen readers', async () => {
-    await openTurn(TRACE_ID)
+    await openTurn(TRACE_ID, '?stored=1')
     const rows = page.getByRole('treeitem')
     await expect.poll(() => rows.count()).toBe(SAMPLE_TURN.length)
     await tree().focus()
@@ -316,7 +402,7 @@ describe('a turn', () => {
   })
 
   test('opens the turn of a child session inside of its own, and so does the address', async () => {
-    await openTurn(PARENT)
+    await openTurn(PARENT, '?stored=1')
     const rows = page.getByRole('treeitem')
     await tree().focus()
     await page.keyboard.press('End')

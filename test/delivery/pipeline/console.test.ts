@@ -20,7 +20,7 @@ function span(name: string, parent: string | undefined, startSecond: number, mor
 }
 
 function exportTo(sink: ConsoleSpanSink, spans: readonly ReadableSpan[]): Promise<unknown> {
-  return sink.export([SpanLine.of(spans)])
+  return sink.export([new SpanLine(spans)])
 }
 
 function printed(): { sink: ConsoleSpanSink; text: () => string } {

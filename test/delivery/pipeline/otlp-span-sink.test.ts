@@ -39,7 +39,7 @@ function lineOf(name: string): SpanLine {
     idGenerator: undefined,
   })
   provider.getTracer('test').startSpan(name).end()
-  return SpanLine.of(memory.getFinishedSpans())
+  return new SpanLine(memory.getFinishedSpans())
 }
 
 test('sends traces and metrics of either protocol under the name of hookspan', async () => {
@@ -117,7 +117,7 @@ test('uses the status of an answer that is too long', async () => {
 test('counts spans that cannot be serialised as lost, and throws nothing', async () => {
   const server = await startSink()
   const sink = openFor(server)
-  expect(await sink.export([SpanLine.of([{} as ReadableSpan])], never)).toEqual({
+  expect(await sink.export([new SpanLine([{} as ReadableSpan])], never)).toEqual({
     lost: 1,
     failure: { kind: 'internal', reason: 'they cannot be serialised' },
   })

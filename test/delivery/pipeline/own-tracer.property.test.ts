@@ -32,6 +32,9 @@ import { runScript } from '../../support/script-run.ts'
 import { anyPlans, type SpanPlan } from '../trace-log/any-span.ts'
 import { pipelineSettings } from './pipeline-fixture.ts'
 
+/** Cases of each property, if `npm run test:deep` was given a number. */
+const { PROPERTY_RUNS } = process.env
+
 afterEach(() => {
   vi.useRealTimers()
 })
@@ -206,7 +209,7 @@ test('records every span like the SDK with a tracer of ours', () => {
       }
       expectEqualSpans(recordings)
     }),
-    { numRuns: times(100, 5_000) },
+    { numRuns: Number(PROPERTY_RUNS ?? times(100, 5_000)) },
   )
 })
 
@@ -226,7 +229,7 @@ test('stores the same bytes with both writers for any hook records', async () =>
       }
       expectEqualSpans(recordings)
     }),
-    { numRuns: times(20, 300) },
+    { numRuns: Number(PROPERTY_RUNS ?? times(20, 300)) },
   )
 })
 

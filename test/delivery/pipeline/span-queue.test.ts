@@ -29,7 +29,7 @@ function span(traceFlags = 1): ReadableSpan {
 }
 
 function batch(): Batch {
-  return { lines: [SpanLine.of([span()])] }
+  return { lines: [new SpanLine([span()])] }
 }
 
 test('times out an exporter that never answers', async () => {
@@ -113,7 +113,7 @@ test('never runs the exporter synchronously in the end of a span', () => {
 
 test('accepts a burst above the queue limit, up to a number of bytes', async () => {
   const lines = new Lines()
-  const { bytes } = SpanLine.of([span()])
+  const { bytes } = new SpanLine([span()])
   const queue = queueOf({}, lines, undefined, 150 * bytes)
   // The last one may be larger than what is left, as where they were held.
   for (let ended = 0; ended < 160; ended++) queue.enqueueBatch(batch())

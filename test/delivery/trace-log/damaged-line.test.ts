@@ -144,7 +144,7 @@ describe('any line', () => {
         expect(officialJson(line.spans)).toMatch(/^\{"resourceSpans"/)
         expect(officialProtobuf(line.spans)).toBeTypeOf('string')
         expect(new LineParser().read(lineOf(line.spans)).kind).toBe('spans')
-        await new ConsoleSpanSink(() => {}).export([SpanLine.of(line.spans)])
+        await new ConsoleSpanSink(() => {}).export([new SpanLine(line.spans)])
       }),
       { numRuns: times(40, 2000) },
     )

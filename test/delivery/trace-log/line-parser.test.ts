@@ -23,7 +23,7 @@ function reread(spans: readonly ReadableSpan[], parser = new LineParser()): read
 async function printed(spans: readonly ReadableSpan[]): Promise<string> {
   const lines: string[] = []
   const sink = new ConsoleSpanSink(text => lines.push(text))
-  await sink.export([SpanLine.of(spans)])
+  await sink.export([new SpanLine(spans)])
   await sink.close()
   return lines.join('')
 }

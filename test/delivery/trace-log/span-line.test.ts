@@ -74,7 +74,7 @@ describe('a line that is found', () => {
     expect(line.spans).toEqual([])
     expect([line.size, line.isDamaged]).toEqual([0, true])
     const spans = [spanWith()]
-    expect(Buffer.concat(jsonRequest([line, SpanLine.of(spans)])).toString()).toBe(lineOf(spans))
+    expect(Buffer.concat(jsonRequest([line, new SpanLine(spans)])).toString()).toBe(lineOf(spans))
   })
 })
 
@@ -82,7 +82,7 @@ describe('one request of several lines', () => {
   test('has the content of the lines, as JSON and as protobuf', () => {
     fc.assert(
       fc.property(fc.array(anySpans, { maxLength: 4 }), lists => {
-        const lines = lists.filter(spans => spans.length > 0).map(spans => SpanLine.of(spans))
+        const lines = lists.filter(spans => spans.length > 0).map(spans => new SpanLine(spans))
         const request = Buffer.concat(jsonRequest(lines)).toString()
         const read = new LineParser().read(request)
         expect('spans' in read && read.spans).toHaveLength(sizeOf(lines))
@@ -97,7 +97,7 @@ describe('one request of several lines', () => {
 
   test('consists of parts that are built once', () => {
     const spans = [spanWith()]
-    const line = SpanLine.of(spans)
+    const line = new SpanLine(spans)
     expect(line.protobuf).toBe(line.protobuf)
     expect(line.json).toBe(line.json)
     expect(Buffer.from(line.protobuf).toString('hex')).toBe(officialProtobuf(spans))
@@ -116,5 +116,5 @@ function resourcesIn(line: string): unknown[] {
 const parser = new LineParser()
 function reread(line: SpanLine): SpanLine {
   const read = parser.read(Buffer.from(line.json).toString())
-  return SpanLine.of('spans' in read ? read.spans : [])
+  return new SpanLine('spans' in read ? read.spans : [])
 }

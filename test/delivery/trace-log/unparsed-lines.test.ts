@@ -75,7 +75,7 @@ test('is converted to protobuf once for all backends that use it', async () => {
     { ...backend('otlp', two.url, protobuf), name: 'two' },
   ]
   const pipeline = openPipeline({ backends, localLog: logIn(await scratchDirectory()) })
-  const made = vi.spyOn(ProtobufWriter.prototype, 'finish')
+  const made = vi.spyOn(ProtobufWriter.prototype, 'start')
   recordSpans(pipeline, 'first', 'second')
   await pipeline.flush()
   expect([one.spanNames, two.spanNames]).toEqual([

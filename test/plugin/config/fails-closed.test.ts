@@ -86,16 +86,18 @@ test.each<[string, unknown]>([
 })
 
 test('closes the other keys of privacy, too, whatever a lower source contains', () => {
-  const yaml = 'redact: false\ncapture_sender_id: true\ncapture_conversation_history: true'
+  const yaml = 'redact: false\ncapture_sender_id: true\ncapture_conversation_history: true\nworkspace_capture: path'
   const env = {
     HOOKSPAN_REDACT: 'flase',
     HOOKSPAN_CAPTURE_SENDER_ID: 'flase',
     HOOKSPAN_CAPTURE_CONVERSATION_HISTORY: 'flase',
+    HOOKSPAN_WORKSPACE_CAPTURE: 'nmae',
   }
   expect(resolved({ yaml, env }).config).toMatchObject({
     redact: true,
     capture_sender_id: false,
     capture_conversation_history: false,
+    workspace_capture: 'off',
   })
 })
 

@@ -8,19 +8,27 @@ test.each<[string, PageAddress]>([
     '/sessions?text=two+words&agent=hermes&since=7d',
     { view: 'sessions', filter: { text: 'two words', agent: 'hermes', since: '7d' } },
   ],
+  [
+    '/sessions?project=shop&branch=fix%2Flogin&sort=-cost',
+    { view: 'sessions', filter: { project: 'shop', branch: 'fix/login', sort: '-cost' } },
+  ],
   ['/sessions/a%2Fb%20%3F', { view: 'session', id: 'a/b ?' }],
   ['/turns/5b8e', { view: 'turn', traceId: '5b8e', look: {} }],
   [
-    '/turns/5b8e?span=07&find=rm+-rf&closed=02%2C04&inside=ab%2Ccd&unfolded=1&path=1',
+    '/turns/5b8e?span=07&find=rm+-rf&closed=02%2C04&inside=ab%2Ccd&unfolded=1&path=all',
     {
       view: 'turn',
       traceId: '5b8e',
-      look: { span: '07', find: 'rm -rf', closed: ['02', '04'], inside: ['ab', 'cd'], isUnfolded: true, isPath: true },
+      look: { span: '07', find: 'rm -rf', closed: ['02', '04'], inside: ['ab', 'cd'], isUnfolded: true, path: 'all' },
     },
   ],
   [
     '/turns/5b8e?closed=*&opened=02%2C04&unfolded=07%2C08',
     { view: 'turn', traceId: '5b8e', look: { isClosed: true, opened: ['02', '04'], unfolded: ['07', '08'] } },
+  ],
+  [
+    '/turns/5b8e?stored=1&from=1200.5&to=4000',
+    { view: 'turn', traceId: '5b8e', look: { isStored: true, range: [1_200.5, 4_000] } },
   ],
   ['/numbers', { view: 'numbers', since: '7d' }],
   ['/numbers?since=all', { view: 'numbers', since: 'all' }],

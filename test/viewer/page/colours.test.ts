@@ -1,5 +1,6 @@
 /** What `colours.css` says of itself: readable by day and by night. */
 import { describe, expect, test } from 'vitest'
+import { exportHtml } from '../../../src/reading/export-html.ts'
 import { read } from '../../support/pages.ts'
 
 const css = read('src/viewer/page/colours.css')
@@ -29,7 +30,7 @@ describe.each([
   const on = (name: string, ground: string): number => contrast(colours[name] ?? '', colours[ground] ?? '')
 
   test.each(['text', 'dim', 'link', 'ok', 'warn', 'error', 'running', 'wait-text'])('is readable as text: %s', name => {
-    for (const ground of ['page', 'card']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(4.5)
+    for (const ground of ['page', 'card', 'soft']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(4.5)
   })
 
   test.each(Object.keys(day).filter(name => /^kind-/.test(name)))('is visible as a bar: %s', name => {
@@ -40,4 +41,20 @@ describe.each([
 test('has every colour for both schemes', () => {
   expect(colours.length).toBeGreaterThan(20)
   expect(css.replaceAll(COLOUR, '')).not.toMatch(/#[0-9a-f]{3}/)
+})
+
+test('are the colours of the kinds in an export, too', () => {
+  const page = [...exportHtml([], 0)].join('')
+  const kinds = Object.keys(day).filter(name => name.startsWith('kind-'))
+  expect(kinds.length).toBe(10)
+  for (const name of kinds) {
+    for (const colour of [day[name], night[name]]) expect(page).toContain(`--${name.slice('kind-'.length)}:${colour}`)
+  }
+})
+
+test('have no colour of a bar for text, except that of keys', () => {
+  for (const name of ['page', 'panel', 'turn']) {
+    const texts = [...read(`src/viewer/page/${name}.css`).matchAll(/^ {2}color: var\(--kind-(\w+)\)/gm)]
+    expect(texts.map(([, kind]) => kind).filter(kind => kind !== 'api')).toEqual([])
+  }
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { editLines } from '../../../src/viewer/page/edit-lines.ts'
 import { jsonIn, messagesIn } from '../../../src/viewer/page/messages.ts'
-import { editIn, spanStory } from '../../../src/viewer/page/span-story.ts'
+import { spanStory } from '../../../src/viewer/page/span-story.ts'
 import type { SpanDetail } from '../../../src/viewer/server/api.ts'
 
 function detail(attributes: Readonly<Record<string, unknown>>, more: Partial<SpanDetail> = {}): SpanDetail {
@@ -178,19 +179,46 @@ test.each([
 })
 
 describe('an edit', () => {
+  const [gone, added] = [
+    { sign: '-', text: 'a' },
+    { sign: '+', text: 'b' },
+  ]
   test.each([
+    [{ path: 'x', old_string: 'a', new_string: 'b' }, [gone, added]],
+    [{ oldText: 'a', newText: 'b' }, [gone, added]],
+    [{ path: 'x', old: 'a', new: 'b' }, [gone, added]],
+    [{ path: 'x', old_string: '', new_string: 'b' }, [added]],
     [
-      { path: 'x', old_string: 'a', new_string: 'b' },
-      { before: 'a', after: 'b' },
+      {
+        edits: [
+          { oldText: 'a', newText: '' },
+          { oldText: '', newText: 'b' },
+        ],
+      },
+      [gone, added],
+    ],
+    [{ operation: { type: 'update_file', path: 'x', diff: '-a\n+b' } }, [gone, added]],
+    [{ command: ['apply_patch', '*** Begin Patch\n-a\n+b'] }, [{ sign: ' ', text: '*** Begin Patch' }, gone, added]],
+    [
+      { diff: '--- a/x\n+++ b/x\n-a\n+b' },
+      [{ sign: ' ', text: '--- a/x' }, { sign: ' ', text: '+++ b/x' }, gone, added],
     ],
     [
-      { oldText: 'a', newText: 'b' },
-      { before: 'a', after: 'b' },
+      { changes: '<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE' },
+      [
+        { sign: ' ', text: '<<<<<<< SEARCH' },
+        gone,
+        { sign: ' ', text: '=======' },
+        added,
+        { sign: ' ', text: '>>>>>>> REPLACE' },
+      ],
     ],
-    [{ old_string: 'a' }, undefined],
-    ['text', undefined],
-    [null, undefined],
+    [{ old_string: 'a' }, []],
+    [{ command: 'echo a' }, []],
+    [{ diff: [] }, []],
+    ['text', []],
+    [null, []],
   ])('is in %j', (value, expected) => {
-    expect(editIn(value)).toEqual(expected)
+    expect(editLines(value)).toEqual(expected)
   })
 })

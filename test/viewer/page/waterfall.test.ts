@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { foldRanges, parallelGroups, retryWaits, ticksOf } from '../../../src/viewer/page/waterfall.ts'
+import { ticksOf } from '../../../src/viewer/page/ticks.ts'
+import { TimeScale } from '../../../src/viewer/page/time-scale.ts'
+import { foldRanges, parallelGroups, retryWaits } from '../../../src/viewer/page/waterfall.ts'
+import type { TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
 
 describe('parallel spans', () => {
@@ -96,8 +99,9 @@ test.each([
   [9_000_000, '0 30 m 1 h 1 h 30 m 2 h'],
   [400_000_000, '0 20 h 40 h 60 h 80 h 100 h'],
 ])('has round times for %d ms', (millis, expected) => {
+  const scale = new TimeScale({ rows: [], startAt: 0, turn: { state: 'ended' } as TurnRow }, 0)
   expect(
-    ticksOf(millis, 6)
+    ticksOf({ from: 0, to: millis }, 6, scale)
       .map(({ text }) => text)
       .join(' '),
   ).toBe(expected)

@@ -58,7 +58,7 @@ describe('a turn', () => {
       "session agent | Remove the build directory, show me the README, and have a helper summarise the changelog. | completed
         llm llm.qwen3-coder-30b
           api api.qwen3-coder-30b | Error code: 429 - rate limit reached, retry in 2s | 429 RateLimitError
-          api api.qwen3-coder-30b | attempt 2 | 1 228 cached | tool_calls
+          api api.qwen3-coder-30b | attempt 2 | tool_calls
             tool tool.terminal | rm -rf ./build | completed
               approval approval.rm_rf | rm -rf ./build | once
             tool tool.read_file | README.md | completed
@@ -67,7 +67,7 @@ describe('a turn', () => {
                 session agent | completed
                   llm llm.qwen3-coder-30b
                     api api.qwen3-coder-30b | stop
-          api api.qwen3-coder-30b | 1 840 cached | stop"
+          api api.qwen3-coder-30b | stop"
     `)
     expect(view).toMatchObject({
       now: NOW,
@@ -108,7 +108,8 @@ describe('a turn', () => {
       14100-14130 gap llm.qwen3-coder-30b
       14130-14150 gap agent"
     `)
-    expect(rows[3]?.sum).toEqual({ input: 2_920, output: 244, errorCount: 0 })
+    expect(rows[3]?.sum).toEqual({ input: 2_920, output: 244, cached: 1_228, cost: 0, errorCount: 0 })
+    expect(rows.map(({ cached = 0 }) => cached).filter(cached => cached > 0)).toEqual([1_228, 1_840])
     expect(rows.filter(row => row.isPersonWait).map(({ name }) => name)).toEqual(['approval.rm_rf'])
   })
 

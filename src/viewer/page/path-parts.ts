@@ -1,0 +1,38 @@
+import type { PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+
+/** In this order on the page. `you`: waits for the user; `untraced`: time between the steps of an agent. */
+export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
+export type PathPartName = (typeof PATH_PARTS)[number]
+export type PathFilter = PathPartName | 'all'
+
+export function pathPartOf({ part, row }: PathSectionRow, rows: readonly SpanRow[]): PathPartName {
+  if (part !== 'work') return part === 'person' ? 'you' : 'untraced'
+  const kind = rows[row]?.kind
+  if (kind === 'api' || kind === 'auxiliary') return 'model'
+  return kind === 'hook' ? 'guards' : 'tools'
+}
+
+/** The critical path's milliseconds by part, without empty parts. */
+export function pathSums({ path, rows }: TraceView): [PathPartName, number][] {
+  const sums = new Map<PathPartName, number>()
+  for (const section of path) {
+    const part = pathPartOf(section, rows)
+    sums.set(part, (sums.get(part) ?? 0) + section.endAt - section.startAt)
+  }
+  return PATH_PARTS.flatMap(part => (sums.has(part) ? [[part, sums.get(part) ?? 0]] : []))
+}
+
+export function pathSections({ path, rows }: TraceView, filter: PathFilter | undefined): readonly PathSectionRow[] {
+  if (filter === undefined) return []
+  return filter === 'all' ? path : path.filter(section => pathPartOf(section, rows) === filter)
+}
+
+/** The rows that a filter shows: those of its sections, and their ancestors. Undefined if it hides none. */
+export function pathRows(view: TraceView, filter: PathFilter | undefined): ReadonlySet<number> | undefined {
+  if (filter === undefined || filter === 'all') return undefined
+  const shown = new Set<number>()
+  for (const { row } of pathSections(view, filter)) {
+    for (let index = row; index >= 0 && !shown.has(index); index = view.rows[index]?.parent ?? -1) shown.add(index)
+  }
+  return shown
+}

@@ -1,0 +1,109 @@
+import type { SpanRow, TraceView } from '../server/api.ts'
+
+/** Times are milliseconds since the start of the turn; positions are those on the scale, where idle stretches are compressed. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+export interface Break extends Range {
+  readonly length: number
+}
+
+const MIN_IDLE_MILLIS = 30_000
+/** Length of a compressed stretch, as a share of the busy time. Stretches that are shorter anyway are not compressed. */
+const BREAK_SHARE = 0.02
+const MAX_BREAKS = 30
+/** Further zoom would exceed the largest length of a style. */
+const MAX_ZOOM = 100_000
+
+export class TimeScale {
+  readonly breaks: readonly Break[]
+  /** The position of the end. An open turn may since have passed it. */
+  readonly total: number
+
+  constructor({ rows, startAt, turn }: Pick<TraceView, 'rows' | 'startAt' | 'turn'>, at: number) {
+    const isOpen = turn.state === 'open'
+    const last = rows.reduce((end, row) => Math.max(end, row.endAt, row.startAt), isOpen ? at : startAt)
+    const idle = idleStretches(rows, startAt, last)
+    const kept = last - startAt - idle.reduce((sum, { from, to }) => sum + to - from, 0)
+    const length = Math.max(1, kept * BREAK_SHARE)
+    this.breaks = idle.filter(({ from, to }) => to - from > length).map(stretch => ({ ...stretch, length }))
+    this.total = Math.max(1, this.position(last - startAt))
+  }
+
+  position(time: number): number {
+    let saved = 0
+    for (const { from, to, length } of this.breaks) {
+      if (time <= from) break
+      saved += (1 - length / (to - from)) * (Math.min(time, to) - from)
+    }
+    return time - saved
+  }
+
+  time(position: number): number {
+    let time = position
+    for (const { from, to, length } of this.breaks) {
+      if (time <= from) break
+      const isInside = time < from + length
+      time = isInside ? from + ((time - from) / length) * (to - from) : time + to - from - length
+      if (isInside) break
+    }
+    return time
+  }
+
+  /** A range of the given length around a position that keeps its place. Undefined for all of the turn. */
+  zoom({ from, to }: Range, factor: number, anchor: number = (from + to) / 2): Range | undefined {
+    const length = Math.max((to - from) * factor, this.total / MAX_ZOOM)
+    return this.clamp(anchor - ((anchor - from) * length) / (to - from), length)
+  }
+
+  /** The range, or the smallest one around it. */
+  fit(from: number, to: number): Range | undefined {
+    const length = Math.max(to - from, this.total / MAX_ZOOM)
+    return this.clamp((from + to - length) / 2, length)
+  }
+
+  clamp(from: number, length: number): Range | undefined {
+    if (length >= this.total) return undefined
+    const start = Math.min(Math.max(0, from), this.total - length)
+    return { from: start, to: start + length }
+  }
+}
+
+/** The longest stretches in which nothing but waits for the user and framing spans ran, in order. */
+function idleStretches(rows: readonly SpanRow[], startAt: number, endAt: number): Range[] {
+  const stretches: Range[] = []
+  let until = startAt
+  for (const [from, to] of [...busyStretches(rows, endAt), [endAt, endAt] as const].sort((a, b) => a[0] - b[0])) {
+    if (from - until > MIN_IDLE_MILLIS) stretches.push({ from: until - startAt, to: from - startAt })
+    until = Math.max(until, to)
+  }
+  const longest = stretches.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, MAX_BREAKS)
+  return longest.sort((a, b) => a.from - b.from)
+}
+
+const FRAMES = new Set(['session', 'llm', 'subagent', 'skill'])
+
+/** A span is busy outside of its children. A framing span with children, and a wait for the user, is never busy. */
+function* busyStretches(rows: readonly SpanRow[], now: number): Generator<readonly [number, number]> {
+  const cursors = new Map<number, number>()
+  for (const row of rows.toSorted((a, b) => a.startAt - b.startAt)) {
+    const holder = rows[row.parent]
+    if (holder === undefined) continue
+    const cursor = cursors.get(row.parent) ?? holder.startAt
+    const until = Math.min(row.startAt, endOf(holder, now))
+    if (until > cursor && !FRAMES.has(holder.kind)) yield [cursor, until]
+    cursors.set(row.parent, Math.max(cursor, endOf(row, now)))
+  }
+  for (const [index, row] of rows.entries()) {
+    const cursor = cursors.get(index)
+    if (row.isPersonWait || (cursor !== undefined && FRAMES.has(row.kind))) continue
+    const from = cursor ?? row.startAt
+    if (endOf(row, now) >= from) yield [from, endOf(row, now)]
+  }
+}
+
+export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
+  return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
+}

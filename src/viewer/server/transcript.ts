@@ -1,0 +1,138 @@
+import { failureTail } from '../../reading/failure-tail.ts'
+import { type SpanAttributes, walkSpans } from '../../reading/span-attributes.ts'
+import { cachedTokensOf, factsOf, isApprovalWait } from '../../reading/span-facts.ts'
+import type { TraceNode, TraceTree } from '../../reading/trace-forest.ts'
+import { answerOf } from '../../reading/trajectory.ts'
+import type { ChildTraces } from '../trace-index/answers.ts'
+import type { LongValue, SpanState, Transcript, TranscriptStep } from './api.ts'
+
+/** Characters of a text sent at once. The span panel has the rest. */
+const TEXT_CHARS = 20_000
+/** Total per transcript. Beyond it, each further text is cut to a line. */
+const TRANSCRIPT_CHARS = 1_000_000
+const SHORT_CHARS = 300
+const MAX_STEPS = 5_000
+/** Agents below this depth share the card of the deepest one: nested JSON must not overflow the stack. */
+const MAX_AGENT_DEPTH = 16
+
+type Mutable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }
+
+interface GrowingTranscript extends Mutable<Omit<Transcript, 'steps'>> {
+  readonly steps: TranscriptStep[]
+}
+
+interface Position {
+  readonly transcript: GrowingTranscript
+  readonly depth: number
+  /** The next session span below is the agent of this transcript, and not a child of it. */
+  readonly awaitsSession: boolean
+}
+
+interface Around {
+  readonly namespace: string
+  readonly openState: SpanState
+  readonly children: readonly ChildTraces[]
+}
+
+/** Arranges a trace as a conversation: question, requests, tools, child agents and the answer. */
+export function transcriptOf(tree: TraceTree, { namespace, openState, children }: Around): Transcript {
+  const root: GrowingTranscript = { steps: [], hasContent: false }
+  const top: Position = { transcript: root, depth: 0, awaitsSession: true }
+  const positions = new Map<TraceNode, Position>()
+  const cut = new TextCutter()
+  let stepCount = 0
+  for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
+    const above = (parent && positions.get(parent.node)) ?? top
+    positions.set(node, positionOf(node, attributes, above))
+    root.hasContent ||= attributes.rawText('input.value', 'output.value') !== ''
+  }
+  return root
+
+  function positionOf(node: TraceNode, attributes: SpanAttributes, above: Position): Position {
+    const { kind } = attributes
+    if (kind === 'other') addStep(above, stepOf(node, attributes))
+    if (kind === 'other') return above
+    const isChild = kind === 'subagent' || (kind === 'session' && !above.awaitsSession)
+    const agent = isChild && above.depth < MAX_AGENT_DEPTH ? { steps: [], hasContent: true } : undefined
+    const isLoop = kind === 'session' || kind === 'llm'
+    const isQuiet = kind === 'hook' && factsOf(node, namespace).outcome?.tone === 'dim'
+    if (agent !== undefined || !(isLoop || isQuiet))
+      addStep(above, { ...stepOf(node, attributes), ...(agent && { agent }) })
+    const transcript = agent ?? above.transcript
+    if (isLoop || agent !== undefined) addQuestionAndAnswer(transcript, attributes, cut)
+    return { transcript, depth: above.depth + (agent ? 1 : 0), awaitsSession: kind === 'subagent' }
+  }
+
+  function addStep({ transcript }: Position, step: TranscriptStep): void {
+    if (++stepCount > MAX_STEPS) root.cutCount = stepCount - MAX_STEPS
+    else transcript.steps.push(step)
+  }
+
+  function stepOf(node: TraceNode, attributes: SpanAttributes): TranscriptStep {
+    const { span, kind } = attributes
+    const { name, attempt, hint, tokens, cost, outcome, isError } = factsOf(node, namespace)
+    const isOpen = span.running === true
+    const cached = cachedTokensOf(attributes)
+    const { text, reasoning } = kind === 'api' ? answerOf({ span: attributes, failed: isError, calls: [] }) : NO_ANSWER
+    const said = text || (kind === 'api' ? plainText(attributes.rawText('output.value')) : '')
+    const result = attributes.rawText('gen_ai.tool.call.result', 'output.value')
+    const failure = isError ? failureTail(span.statusMessage ?? '', result) : ''
+    const traces = children.filter(({ spanId }) => spanId === span.spanId).flatMap(({ traceIds }) => traceIds)
+    return {
+      id: span.spanId,
+      kind,
+      name: kind === 'tool' ? attributes.text('gen_ai.tool.name', 'tool.name') || name : name,
+      hint,
+      startAt: span.startAt,
+      endAt: span.endAt,
+      state: isOpen ? openState : 'ended',
+      ...(attempt !== '' && { attempt }),
+      ...(outcome !== undefined && !isOpen && { outcome }),
+      ...(isError && { isError }),
+      ...(kind === 'approval' && { decidedBy: decidedBy(attributes) }),
+      ...(tokens?.input !== undefined && { input: tokens.input }),
+      ...(tokens?.output !== undefined && { output: tokens.output }),
+      ...(cached !== undefined && { cached }),
+      ...(cost !== undefined && { cost }),
+      ...(said !== '' && { text: cut.text(said) }),
+      ...(reasoning !== '' && { reasoning: cut.text(reasoning) }),
+      ...(failure !== '' && { failure: cut.text(failure) }),
+      ...(traces.length > 0 && { childTraces: traces }),
+    }
+  }
+
+  function decidedBy(attributes: SpanAttributes): string {
+    const by = attributes.text('.approval.decided_by')
+    return by || (isApprovalWait(attributes.span, namespace) ? 'you' : 'a guardian model')
+  }
+}
+
+const NO_ANSWER = { text: '', reasoning: '' } as const
+
+/** A JSON value holds the calls of a request, which are steps of their own. */
+function plainText(output: string): string {
+  return /^\s*[[{]/.test(output) ? '' : output
+}
+
+/** A turn knows its own question and answer best. Its loop repeats them, and its sub-agent span may have a summary only. */
+function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAttributes, cut: TextCutter): void {
+  const { kind, span } = attributes
+  const texts = {
+    question: attributes.rawText('input.value', '.subagent.goal'),
+    answer: attributes.rawText('output.value', '.subagent.summary'),
+  }
+  for (const name of ['question', 'answer'] as const) {
+    if (texts[name] === '' || (transcript[name] !== undefined && kind !== 'session')) continue
+    transcript[name] = { id: span.spanId, ...cut.text(texts[name]) }
+  }
+}
+
+class TextCutter {
+  #left = TRANSCRIPT_CHARS
+
+  text(value: string): LongValue {
+    const most = this.#left > 0 ? TEXT_CHARS : SHORT_CHARS
+    this.#left -= Math.min(value.length, most)
+    return value.length <= most ? { value } : { value: value.slice(0, most), length: value.length }
+  }
+}

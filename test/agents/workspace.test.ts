@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { RolloutLines } from '../../src/agents/codex/rollout-lines.ts'
+import type { HostEvent } from '../../src/agents/host-event.ts'
+import { MACHINES } from '../../src/agents/machines.ts'
+import { fixturesOf, replayEvents } from './replay-fixture.ts'
+
+const DIRECTORY = 'hermes.workspace.directory'
+
+/** SDKs that know no directory, and Pi, whose captures are older than the field. */
+const WITHOUT_DIRECTORY: ReadonlySet<string> = new Set(['ai-sdk', 'openai-agents', 'pi'])
+const hosts = Object.keys(MACHINES).filter(host => !WITHOUT_DIRECTORY.has(host))
+
+async function workspacesOf(host: string, events: readonly HostEvent[]): Promise<readonly object[]> {
+  const { plugin } = await replayEvents(host, events)
+  const roots = plugin.spans().filter(({ parentSpanId }) => parentSpanId === undefined)
+  return roots.map(({ attributes }) =>
+    Object.fromEntries(Object.entries(attributes).filter(([name]) => name === DIRECTORY || name.startsWith('vcs.'))),
+  )
+}
+
+test.each(hosts)('records the name of the working directory of %s', async host => {
+  const found = await Promise.all(fixturesOf(host).map(({ events }) => workspacesOf(host, events)))
+  const names = found.flat().flatMap(workspace => Object.values(workspace))
+  expect(names.length).toBeGreaterThan(0)
+  for (const name of names) expect(name).toMatch(/^[\w-]+$/)
+})
+
+test('keeps the first directory of a session: hooks report each later one that the agent changes to', async () => {
+  const hook = (at: number, hook_event_name: string, cwd: string, turn_id: string): HostEvent => {
+    return { event: hook_event_name, at, data: { hook_event_name, session_id: 's1', turn_id, cwd, prompt: 'Hi' } }
+  }
+  const events = [
+    hook(1000, 'UserPromptSubmit', '/work/shop', 't1'),
+    hook(2000, 'Stop', '/work/shop/src', 't1'),
+    hook(3000, 'UserPromptSubmit', '/work/shop/src', 't2'),
+    hook(4000, 'Stop', '/work/shop/src', 't2'),
+  ]
+  expect(await workspacesOf('codex', events)).toEqual([{ [DIRECTORY]: 'shop' }, { [DIRECTORY]: 'shop' }])
+})
+
+const GIT = { 'vcs.repository.name': 'web-shop', 'vcs.ref.head.name': 'fix/login' }
+
+test('records the repository and the branch of a rollout of Codex', async () => {
+  const lines = new RolloutLines({ session_id: 's1', agent_id: undefined })
+  const git = { commit_hash: '9f1', branch: 'fix/login', repository_url: 'git@github.com:acme/web-shop.git' }
+  const payload = { id: 's1', model_provider: 'openai', git }
+  lines.readLine(JSON.stringify({ timestamp: '2026-11-23T04:05:55.000Z', type: 'session_meta', payload }))
+  const { repository, branch } = lines
+  const prompt = { session_id: 's1', turn_id: 't1', prompt: 'Hi' }
+  const events = [
+    { event: 'UserPromptSubmit', at: 1000, data: prompt },
+    { event: 'rollout:read', data: { session_id: 's1', repository, branch } },
+    { event: 'Stop', at: 2000, data: prompt },
+  ]
+  expect(await workspacesOf('codex', events)).toEqual([GIT])
+})
+
+test('records the repository and the branch of a session file of Copilot', async () => {
+  const session_id = 's1'
+  const context = { cwd: '/work/shop', gitRoot: '/work/shop', repository: 'acme/web-shop', branch: 'fix/login' }
+  const events = [
+    { event: 'UserPromptSubmit', at: 1000, data: { session_id, prompt: 'Hi' } },
+    { event: 'file:session.start', at: 1001, data: { session_id, line_id: '1', context } },
+    { event: 'file:user.message', at: 1002, data: { session_id, line_id: '2', content: 'Hi', interactionId: 'i1' } },
+    { event: 'file:read', data: { session_id } },
+    { event: 'file:session.shutdown', at: 1900, data: { session_id, line_id: '3', shutdownType: 'routine' } },
+  ]
+  expect(await workspacesOf('copilot', events)).toEqual([{ ...GIT, [DIRECTORY]: 'shop' }])
+})
