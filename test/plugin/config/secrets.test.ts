@@ -141,10 +141,10 @@ test('shows that a hidden value is set', () => {
       key: 'backends[0]',
       value:
         'type=phoenix name=p endpoint=http://h:1/x metrics=false api_key=<set> headers={authorization: <set>, x-a: <set>}',
-      source: 'options in code',
+      source: 'code',
     },
-    { key: 'backends[1]', value: 'type=langfuse base_url=http://h public_key=<set> dataset=d', source: 'options in code' },
-    { key: 'redact_patterns', value: '<set> (2)', source: 'options in code' },
+    { key: 'backends[1]', value: 'type=langfuse base_url=http://h public_key=<set> dataset=d', source: 'code' },
+    { key: 'redact_patterns', value: '<set> (2)', source: 'code' },
   ])
 })
 
@@ -163,7 +163,7 @@ test('shows every key with its value and source', () => {
   expect(line('resource_attributes')?.value).toBe('a=b')
   expect(line('service_name')).toEqual({ key: 'service_name', value: 'x', source: 'OTEL_SERVICE_NAME' })
   expect(line('prometheus')?.value).toBe('[::1]:99')
-  expect(line('conventions')).toEqual({ key: 'conventions', value: 'own, gen_ai', source: 'options in code' })
+  expect(line('conventions')).toEqual({ key: 'conventions', value: 'own, gen_ai', source: 'code' })
   expect(line('agent_name')).toEqual({ key: 'agent_name', value: 'pi', source: 'default (name of the host)' })
   expect([line('sample_rate')?.value, line('backends')?.value, line('debug')?.value]).toEqual(['none', 'none', 'false'])
   expect(showConfig(resolved({})).find(one => one.key === 'prometheus')?.value).toBe('off')
