@@ -43,7 +43,7 @@ test('shows the values other than the default, with their source', async () => {
   expect(section(diagnosis, 'Configuration').map(line => line.replace(/ {2,}/g, '  '))).toEqual([
     `  ok  ${scene.home}/.config/hookspan/config.yaml is used`,
     '  note  about 25 % of traces are recorded (config.yaml line 1) → raise sample_rate for more',
-    `  backends[0]  type=phoenix endpoint=${server.url}  config.yaml line 2`,
+    `  backends[0]  type=phoenix endpoint=${server.url}  config.yaml line 3`,
     '  span_names  semconv  HOOKSPAN_SPAN_NAMES',
     '  sample_rate  0.25  config.yaml line 1',
   ])
@@ -144,8 +144,8 @@ describe('--json', () => {
       config: {
         file: `${scene.home}/.config/hookspan/config.yaml`,
         values: [
-          { key: 'backends[0]', value: `type=phoenix endpoint=${server.url}`, source: 'config.yaml line 1' },
-          { key: 'backends[1]', value: `type=otlp endpoint=${dead}`, source: 'config.yaml line 1' },
+          { key: 'backends[0]', value: `type=phoenix endpoint=${server.url}`, source: 'config.yaml line 2' },
+          { key: 'backends[1]', value: `type=otlp endpoint=${dead}`, source: 'config.yaml line 3' },
         ],
         problems: [],
       },
