@@ -39,7 +39,7 @@ const questions = {
   nothing: () => index.sessions({ text: 'nothing-of-the-kind' }),
   filtered: () => index.sessions({ model: 'gpt', tool: 'grep', outcome: 'error' }),
   session: () => index.session(newest),
-  numbers: () => index.numbers({}),
+  numbers: () => index.usage({}),
 }
 const asked = {}
 for (const [name, ask] of Object.entries(questions)) asked[name] = await timed(ask)

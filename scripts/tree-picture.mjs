@@ -9,7 +9,8 @@ const TURN = 2
 
 /** The picture, ending in a line break. */
 export function picture() {
-  const plugin = createTestPlugin({ host: 'demo', deterministic_ids: true })
+  // With costs, as `hookspan demo` records them without a backend.
+  const plugin = createTestPlugin({ host: 'demo', deterministic_ids: true, prices: { 'custom/*': 0 } })
   for (const { hook, payload, ...meta } of recording('demo-session.jsonl')) plugin.emit(hook, payload, meta)
   const trees = buildForest(plugin.spans())
   const tree = trees.find(({ roots: [root] }) => root.span.attributes['hermes.turn.number'] === TURN)

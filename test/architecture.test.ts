@@ -90,14 +90,17 @@ const MODULES: Record<string, { modules: readonly string[]; packages: readonly s
     ],
     packages: ['node'],
   },
-  'viewer/trace-index': { modules: ['reading', 'delivery/trace-log'], packages: ['node'] },
+  'viewer/trace-index': {
+    modules: ['reading', 'delivery/trace-log', 'plugin/config', 'plugin/prices'],
+    packages: ['node'],
+  },
   'viewer/server': {
     modules: ['reading', 'viewer/trace-index', 'delivery/trace-log', 'plugin/config', 'receiver/loopback'],
     packages: ['node'],
   },
   'viewer/page': {
     modules: ['reading', 'viewer/server'],
-    packages: ['preact', 'preact/hooks', '@preact/signals', 'uplot'],
+    packages: ['preact', 'preact/hooks', '@preact/signals'],
   },
   cli: {
     modules: [
@@ -130,7 +133,7 @@ const MAY_CATCH = new Set([
   'tracker/guard.ts',
   'content/bounded-json.ts',
   'contract/foreign.ts',
-  'tracker/spans/tool-outcome.ts',
+  'tracker/spans/tool.ts',
   'content/redact-patterns.ts',
 ])
 const HOT_MODULES = new Set(['contract', 'contract/semconv', 'content', 'tracker/spans', 'tracker'])

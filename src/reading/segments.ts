@@ -69,7 +69,7 @@ export function alignEnds(
  */
 const CODES: { readonly [Each in Tone]: string } = {
   session: '1',
-  llm: '90',
+  llm: '2',
   api: '94',
   tool: '32',
   subagent: '35',

@@ -116,7 +116,7 @@ describe('hookspan demo', () => {
       'demo · s-7f3a · turn 3, 2026-11-21 10:14:56',
     ])
     expect(stdout).toContain(
-      '\n  4 traces · 44.7 s · 52 026 → 1 502 tokens, of which 8 585 in sub-agents and 319 in side calls · 41 spans · 3 errors\n',
+      '\n  4 traces · 44.7 s · 52 026 → 1 502 tokens, of which 8 585 in sub-agents and 319 in side calls · $0.0699 · 41 spans · ',
     )
   })
 

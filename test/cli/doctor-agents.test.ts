@@ -1,18 +1,13 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createPluginIn } from '../../src/plugin/create-plugin.ts'
 import { DoctorScene, section } from './doctor-scene.ts'
-import { fakeIo } from './fake-io.ts'
 
 let scene: DoctorScene
 beforeEach(() => {
   scene = new DoctorScene()
 })
 afterEach(() => scene.remove())
-
-const HOOK = '/bin/sh /opt/hookspan/dist/hook.sh /usr/bin/node codex'
-const quiet = { warn: () => undefined, error: () => undefined, debug: () => undefined }
 
 async function agentsOf(): Promise<{ readonly lines: string[]; readonly last: string; readonly json: unknown }> {
   const diagnosis = await scene.doctor(['--offline'])
@@ -23,14 +18,6 @@ async function agentsOf(): Promise<{ readonly lines: string[]; readonly last: st
     last: diagnosis.stdout.trimEnd().split('\n').at(-1) ?? '',
     json: agents,
   }
-}
-
-async function recordTurn(host: string): Promise<void> {
-  const at = fakeIo().now() - 300_000
-  const plugin = createPluginIn({ host }, { env: {}, home: scene.home, isReplay: true, diagnostics: quiet })
-  plugin.emit('pre_llm_call', { session_id: 's1', turn_id: 't1', user_message: 'Hi' }, { at: at - 1000 })
-  plugin.emit('on_session_end', { session_id: 's1', turn_id: 't1', completed: true }, { at })
-  await plugin.shutdown()
 }
 
 describe('the agents of the machine', () => {
@@ -53,20 +40,18 @@ describe('the agents of the machine', () => {
   })
 
   test('are set up, with the time of the last span', async () => {
-    const file = { hooks: { Stop: [{ hooks: [{ type: 'command', command: HOOK }] }] } }
-    mkdirSync(join(scene.home, '.codex'))
-    writeFileSync(join(scene.home, '.codex', 'hooks.json'), JSON.stringify(file))
+    scene.setUpCodex()
     const before = await agentsOf()
     expect(before.lines).toEqual([
       '  ok    codex: set up, no trace of it yet → use it; restart it first if it was running',
     ])
     expect(before.last).toBe('No problems found.')
-    await recordTurn('codex')
+    await scene.recordTurn('codex')
     expect((await agentsOf()).lines).toEqual(['  ok    codex: set up, last seen 5 m 00 s ago'])
   })
 
   test('include those that load hookspan in their own code', async () => {
-    await recordTurn('my-agent')
+    await scene.recordTurn('my-agent')
     const { lines, last } = await agentsOf()
     expect(lines).toEqual(['  ok    my-agent: last seen 5 m 00 s ago'])
     expect(last).toBe('No problems found.')

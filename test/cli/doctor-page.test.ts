@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { blocks, read, section } from '../support/pages.ts'
 import { DoctorScene } from './doctor-scene.ts'
@@ -21,7 +21,7 @@ describe('docs/commands.md', () => {
       .split('\n')
       .map(line => line.trimEnd().replace(/ {2,}(?=\S)/g, '  '))
       .join('\n')
-      .replace(/\/\S*\/(config\.yaml|hookspan)\b/g, 'PATH/$1')
+      .replace(/\/\S*\/(config\.yaml|hookspan|\.cursor)\b/g, 'PATH/$1')
       .replace(/127\.0\.0\.1:\d+/g, 'HOST')
       .replace(/\d+(\.\d+)?/g, 'N')
       .replace(/N(?: [KMGT]?B\b| m?s\b| [hm] N [ms]\b)/g, 'N UNIT')
@@ -29,6 +29,9 @@ describe('docs/commands.md', () => {
 
   test('shows the output as its sample', async () => {
     const dead = await scene.deadUrl()
+    scene.setUpCodex()
+    mkdirSync(`${scene.home}/.cursor`)
+    await scene.recordTurn('codex')
     scene.put('.local/state/hookspan/traces/1-2.jsonl', 'x'.repeat(1_200_000))
     for (const directory of [scene.state, `${scene.state}/traces`]) chmodSync(directory, 0o700)
     scene.configure(

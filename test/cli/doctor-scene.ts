@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { doctor as doctorCommand } from '../../src/cli/commands/doctor.ts'
+import { createPluginIn } from '../../src/plugin/create-plugin.ts'
 import { put } from '../plugin/config/scratch-home.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 import { TraceServer } from './doctor-server.ts'
@@ -33,6 +34,24 @@ export class DoctorScene {
 
   put(path: string, text: string, mode?: number): string {
     return put(this.home, path, text, mode)
+  }
+
+  /** Codex with a hook of ours. */
+  setUpCodex(): void {
+    const command = '/bin/sh /opt/hookspan/dist/hook.sh /usr/bin/node codex'
+    const file = { hooks: { Stop: [{ hooks: [{ type: 'command', command }] }] } }
+    mkdirSync(join(this.home, '.codex'))
+    this.put('.codex/hooks.json', JSON.stringify(file))
+  }
+
+  /** A turn of an agent, which ended five minutes ago. */
+  async recordTurn(host: string): Promise<void> {
+    const at = fakeIo().now() - 300_000
+    const diagnostics = { warn: () => undefined, error: () => undefined, debug: () => undefined }
+    const plugin = createPluginIn({ host }, { env: {}, home: this.home, isReplay: true, diagnostics })
+    plugin.emit('pre_llm_call', { session_id: 's1', turn_id: 't1', user_message: 'Hi' }, { at: at - 1000 })
+    plugin.emit('on_session_end', { session_id: 's1', turn_id: 't1', completed: true }, { at })
+    await plugin.shutdown()
   }
 
   async traceServer(...where: Parameters<typeof TraceServer.start>): Promise<TraceServer> {

@@ -32,10 +32,11 @@ export const demo: Command = command(PAGE, ({ values }, io) => show(checkBackend
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
   const surroundings = { env: io.env, home: io.home }
+  const resolution = resolveConfig(surroundings)
   const code = {
     service_name: 'hookspan-demo',
-    ...wholeMessages(resolveConfig(surroundings)),
-    ...(backends.length === 0 ? {} : { backends }),
+    ...wholeMessages(resolution),
+    ...(backends.length === 0 ? localPrices(resolution) : { backends }),
   }
   const { config } = resolveConfig({ code, ...surroundings })
   const place = await openTracePlace(config, io)
@@ -59,6 +60,15 @@ function wholeMessages({ config, sources }: Resolution): { content_capture?: 'fu
   // `off` by default means that the user's setting could not be read.
   const isUnset = sources.get('content_capture')?.from === 'default' && config.content_capture !== 'off'
   return isUnset ? { content_capture: 'full' } : {}
+}
+
+/** One of the recorded agents uses a model of its own server. */
+const DEMO_PRICES = { 'custom/*': 0 } as const
+
+/** Records costs if the spans stay on this machine. Backends receive what the user has configured. */
+function localPrices({ config, sources }: Resolution): { prices?: typeof DEMO_PRICES } {
+  const isUnset = sources.get('prices')?.from === 'default' && config.backends.length === 0
+  return isUnset ? { prices: DEMO_PRICES } : {}
 }
 
 async function feedRecordings(replayer: Replayer, io: CommandIo): Promise<true> {

@@ -50,6 +50,9 @@ export async function watchTop(
   const screen = new TopScreen()
   let ended: readonly TraceTree[] = []
   let openIds: string | undefined
+  const showEnded = (trees: readonly TraceTree[]): void => {
+    ended = trees
+  }
   try {
     while (!isStopped) {
       const now = io.now()
@@ -59,8 +62,8 @@ export async function watchTop(
       if (keys === undefined) area.show(renderTop(open, look))
       else {
         const ids = open.map(({ traceId }) => traceId).join()
-        // A turn has ended, or begun.
-        if (ids !== openIds) ended = await traces.readEnded(ENDED_SHOWN)
+        // A turn has ended, or begun. Reading must not delay a key.
+        if (ids !== openIds) void traces.readEnded(ENDED_SHOWN).then(showEnded, () => undefined)
         openIds = ids
         if (!screen.press(keys.drain())) break
         area.show(screen.render({ open, ended }, look))

@@ -10,6 +10,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT } from '.
 import { packageFile, packageFolder } from '../init/package-folder.ts'
 import { portOf } from '../option-values.ts'
 import { findSubject, type TracesPlace, traceFiles } from '../traces-place.ts'
+import { viewPrices } from '../view-prices.ts'
 
 const PAGE = {
   name: 'view',
@@ -42,7 +43,9 @@ interface ViewOptions {
 async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: CommandIo): Promise<number> {
   const { kind, path } = place
   const subject: IndexSubject =
-    kind === 'local log' ? { kind: 'log', stateDirectory: stateDirectory(io.env, io.home) } : { kind, path }
+    kind === 'local log'
+      ? { kind: 'log', stateDirectory: stateDirectory(io.env, io.home), ...viewPrices(io) }
+      : { kind, path, ...viewPrices(io) }
   const started = await startView({
     directory: kind === 'local log' ? viewDirectory(io.env, io.home) : undefined,
     port,

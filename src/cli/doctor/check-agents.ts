@@ -1,4 +1,5 @@
-import { sep } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { stateHome } from '../../plugin/config/paths.ts'
 import { humanAge } from '../../reading/human-figures.ts'
 import { namespaceOf } from '../../reading/span-attributes.ts'
@@ -21,8 +22,8 @@ export interface AgentState {
   readonly lastSeenAt: number | undefined
 }
 
-/** The newest files of the trace log that are read to find the agents seen last. */
-const FILES_READ = 20
+/** The newest part of the trace log, which is read to find the agents seen last. A whole log takes seconds. */
+const MAX_READ_BYTES = 33_554_432
 
 /** Lists the agents that are installed, set up, or in the trace log. */
 export async function readAgents(io: CommandIo): Promise<readonly AgentState[]> {
@@ -60,20 +61,25 @@ async function readLastSeen({ env, home }: CommandIo): Promise<ReadonlyMap<strin
   const directory = stateHome(env, home)
   if (directory === undefined) return seen
   try {
-    const files = await listSegments(`${directory}${sep}traces`)
-    for (const path of files.slice(-FILES_READ)) {
-      for await (const entry of readTraceFile(path)) {
-        if (!('spans' in entry)) continue
-        for (const span of [...entry.running, ...entry.spans]) {
-          const host = span.attributes[`${namespaceOf(span)}.host`]
-          if (typeof host === 'string') seen.set(host, Math.max(seen.get(host) ?? 0, span.endAt))
-        }
-      }
+    let readBytes = 0
+    for (const path of (await listSegments(join(directory, 'traces'))).reverse()) {
+      readBytes += (await stat(path)).size
+      if (readBytes > MAX_READ_BYTES && seen.size > 0) break
+      await noteHosts(path, seen)
     }
   } catch {
     // The checks of the trace log report it.
   }
   return seen
+}
+
+async function noteHosts(path: string, seen: Map<string, number>): Promise<void> {
+  for await (const entry of readTraceFile(path)) {
+    for (const span of 'spans' in entry ? [...entry.running, ...entry.spans] : []) {
+      const host = span.attributes[`${namespaceOf(span)}.host`]
+      if (typeof host === 'string') seen.set(host, Math.max(seen.get(host) ?? 0, span.endAt))
+    }
+  }
 }
 
 export function checkAgents(agents: readonly AgentState[], now: number): readonly DoctorFinding[] {

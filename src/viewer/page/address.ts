@@ -10,8 +10,19 @@ export interface SessionFilter {
   readonly branch?: string
   readonly outcome?: string
   readonly since?: string
+  /** A local day, `2026-11-22`. */
+  readonly day?: string
+  /** Hour of the week in local time: 0 is Monday, 0 h. */
+  readonly hour?: string
   /** A column of the list; with a leading `-`, its lowest value first. */
   readonly sort?: string
+}
+
+export const USAGE_GROUPS = ['model', 'agent', 'project'] as const
+
+export interface UsageLook {
+  readonly since: string
+  readonly by: (typeof USAGE_GROUPS)[number]
 }
 
 export const TURN_TABS = ['transcript', 'timeline', 'usage'] as const
@@ -53,17 +64,29 @@ export type PageAddress =
   | { readonly view: 'sessions'; readonly filter: SessionFilter }
   | { readonly view: 'session'; readonly id: string }
   | { readonly view: 'turn'; readonly traceId: string; readonly look: TurnLook }
-  | { readonly view: 'numbers'; readonly since: string }
+  | { readonly view: 'usage'; readonly look: UsageLook }
   | { readonly view: 'compare'; readonly a: string; readonly b: string }
   | { readonly view: 'nowhere' }
 
-const FILTERS = ['text', 'project', 'branch', 'agent', 'model', 'tool', 'outcome', 'since', 'sort'] as const
+const FILTERS = [
+  'text',
+  'project',
+  'branch',
+  'agent',
+  'model',
+  'tool',
+  'outcome',
+  'since',
+  'day',
+  'hour',
+  'sort',
+] as const
 /** More ids would make the address too long to share. */
 const MAX_LISTED = 40
 const ALL_CLOSED = '*'
 const ALL_UNFOLDED = '1'
 const MAX_INSIDE = 20
-const NUMBERS_SINCE = '7d'
+export const USAGE_LOOK: UsageLook = { since: '7d', by: 'model' }
 
 export function addressOf(path: string, search: string): PageAddress {
   const query = new URLSearchParams(search)
@@ -74,7 +97,7 @@ export function addressOf(path: string, search: string): PageAddress {
   if (second !== '') return { view: 'nowhere' }
   if (first === '') return { view: 'live' }
   if (first === 'sessions') return { view: 'sessions', filter: filterOf(query) }
-  if (first === 'numbers') return { view: 'numbers', since: query.get('since') || NUMBERS_SINCE }
+  if (first === 'usage') return { view: 'usage', look: usageLookOf(query) }
   if (first === 'compare') return { view: 'compare', a: query.get('a') ?? '', b: query.get('b') ?? '' }
   return { view: 'nowhere' }
 }
@@ -87,8 +110,13 @@ export function hrefOf(place: PageAddress): string {
       return `/sessions/${encodeURIComponent(place.id)}`
     case 'turn':
       return withQuery(`/turns/${encodeURIComponent(place.traceId)}`, queryOf(place.look))
-    case 'numbers':
-      return withQuery('/numbers', { since: place.since === NUMBERS_SINCE ? '' : place.since })
+    case 'usage': {
+      const { since, by } = place.look
+      return withQuery('/usage', {
+        since: since === USAGE_LOOK.since ? '' : since,
+        by: by === USAGE_LOOK.by ? '' : by,
+      })
+    }
     case 'compare':
       return withQuery('/compare', { a: place.a, b: place.b })
     default:
@@ -110,6 +138,11 @@ function filterOf(query: URLSearchParams): SessionFilter {
     return text === '' ? [] : [[name, text] as const]
   })
   return Object.fromEntries(given)
+}
+
+function usageLookOf(query: URLSearchParams): UsageLook {
+  const by = USAGE_GROUPS.find(each => each === query.get('by')) ?? USAGE_LOOK.by
+  return { since: query.get('since') || USAGE_LOOK.since, by }
 }
 
 function lookOf(query: URLSearchParams): TurnLook {

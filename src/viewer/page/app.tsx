@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
-import type { PageAddress } from './address.ts'
+import { type PageAddress, USAGE_LOOK } from './address.ts'
 import { CompareView, ComparisonBar } from './compare.tsx'
 import { clockText, dayText, Notice } from './elements.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -9,12 +9,12 @@ import { percent } from './formats.ts'
 import { KeysDialog } from './keys.tsx'
 import { LiveView } from './live.tsx'
 import { address, Link } from './navigation.tsx'
-import { NumbersView } from './numbers.tsx'
 import { countOpen } from './open-traces.ts'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
 import { connection, now, openTraces, pageTitle, source } from './state.ts'
 import { TurnView } from './turn.tsx'
+import { UsageView } from './usage.tsx'
 
 export function App(): JSX.Element {
   const here = address.value
@@ -39,8 +39,8 @@ export function App(): JSX.Element {
           <Link to={{ view: 'sessions', filter: {} }} isCurrent={section === 'sessions'}>
             Sessions
           </Link>
-          <Link to={{ view: 'numbers', since: '7d' }} isCurrent={section === 'numbers'}>
-            Metrics
+          <Link to={{ view: 'usage', look: USAGE_LOOK }} isCurrent={section === 'usage'}>
+            Usage
           </Link>
         </nav>
         <Connection />
@@ -72,8 +72,8 @@ function View({ here }: { readonly here: PageAddress }): JSX.Element {
       return <SessionView key={here.id} id={here.id} />
     case 'turn':
       return <TurnView key={here.traceId} traceId={here.traceId} look={here.look} />
-    case 'numbers':
-      return <NumbersView since={here.since} />
+    case 'usage':
+      return <UsageView look={here.look} />
     case 'compare':
       return <CompareView a={here.a} b={here.b} />
     default:
@@ -96,7 +96,7 @@ export function TokenMissing(): JSX.Element {
 /** A session and a turn have titles of their own. */
 const TITLES: { readonly [View in PageAddress['view']]?: string } = {
   sessions: 'Sessions',
-  numbers: 'Metrics',
+  usage: 'Usage',
   compare: 'Compare',
 }
 
@@ -105,7 +105,7 @@ const SECTION_OF: Readonly<Record<PageAddress['view'], PageAddress['view']>> = {
   sessions: 'sessions',
   session: 'sessions',
   turn: 'sessions',
-  numbers: 'numbers',
+  usage: 'usage',
   compare: 'sessions',
   nowhere: 'nowhere',
 }

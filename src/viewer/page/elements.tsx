@@ -166,9 +166,16 @@ export function Table({ heads, textColumns = 1, class: name = '', sorts = {}, ch
   )
 }
 
+interface CopyProps {
+  readonly text: string
+  readonly label: string
+  /** The button's text. */
+  readonly idle?: string
+}
+
 /** Copies the text as stored, not the visible signs for its hidden characters. */
-export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
-  const [said, setSaid] = useState('Copy')
+export function CopyButton({ text, label, idle = 'Copy' }: CopyProps): JSX.Element {
+  const [said, setSaid] = useState(idle)
   const copy = async (): Promise<void> => {
     // A browser may deny clipboard access.
     setSaid(
@@ -177,7 +184,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
         () => 'Copy failed',
       ),
     )
-    setTimeout(() => setSaid('Copy'), COPIED_MILLIS)
+    setTimeout(() => setSaid(idle), COPIED_MILLIS)
   }
   return (
     <button type="button" class="quiet" aria-label={label} onClick={() => void copy()}>

@@ -8,7 +8,7 @@ export function FirstSteps(): JSX.Element | null {
   if (traceCount !== 0 || indexedBytes !== bytes) return null
   return (
     <section class="card first-steps" aria-label="First steps">
-      <h1>No traces yet</h1>
+      <h2>No traces yet</h2>
       <ol>
         <li>
           Run <Run command="npx hookspan init" /> It sets up the agents of this machine.

@@ -22,6 +22,19 @@ export function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
+export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
+
+/** Midnight of a local day, counted from the day of `at`. */
+export function localMidnight(at: number, days: number): number {
+  const date = new Date(at)
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + days).getTime()
+}
+
+/** The IANA name of the browser's time zone. */
+export function timeZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
 /** Milliseconds of an age in the address: `1h`, `7d`. Undefined if it is not an age, for example `all`. */
 export function ageMillis(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d{1,4})([mhd])$/.exec(text) ?? []

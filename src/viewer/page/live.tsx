@@ -1,102 +1,200 @@
 import type { JSX } from 'preact'
-import { humanCount } from '../../reading/human-figures.ts'
+import { visibleText } from '../../reading/display-text.ts'
+import { humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
 import type { OpenSpanRow, OpenTraceRow, SessionPage } from '../server/api.ts'
-import { Notice, Since, shortId } from './elements.tsx'
+import { CopyButton, Notice, Since, shortId } from './elements.tsx'
+import { percent } from './formats.ts'
 import { KindIcon } from './icons.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { byUrgency, stateOf } from './open-traces.ts'
+import { NotifySwitch } from './notifications.tsx'
+import { resumeCommand, stateOf } from './open-traces.ts'
 import { SessionTable } from './sessions.tsx'
 import { connection, now, openTraces } from './state.ts'
 
 /** A turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_STEPS = 5
 
+/** What the user can act on comes first. */
+const SECTIONS: readonly (readonly [OpenState, string])[] = [
+  ['waiting', 'Needs you'],
+  ['hung', 'May hang'],
+  ['running', 'Running'],
+  ['owner-dead', 'Process exited'],
+]
+
 export function LiveView(): JSX.Element {
   const open = openTraces.value
   return (
     <>
-      <h1>Running now</h1>
+      <div class="title-line">
+        <h1>Live</h1>
+        <NotifySwitch />
+      </div>
       {open === undefined ? (
         <Notice>{connection.value === 'lost' ? 'The viewer does not respond.' : 'Loading …'}</Notice>
       ) : (
-        <OpenList open={open} />
+        <OpenSections open={open} />
       )}
       <RecentSessions />
     </>
   )
 }
 
-function OpenList({ open }: { readonly open: readonly OpenTraceRow[] }): JSX.Element {
+function OpenSections({ open }: { readonly open: readonly OpenTraceRow[] }): JSX.Element {
   if (open.length === 0) {
     if (connection.value === 'lost') return <Notice>No turn was running when the connection was lost.</Notice>
     return <Notice>No turn is running. New turns appear here immediately.</Notice>
   }
+  const oldestFirst = open.toSorted((a, b) => a.openSince - b.openSince)
   return (
-    <ul class="open-list">
-      {open.toSorted(byUrgency(now.value)).map(trace => (
-        <OpenCard key={trace.traceId} trace={trace} />
-      ))}
-    </ul>
+    <>
+      {SECTIONS.map(([state, title]) => {
+        const traces = oldestFirst.filter(trace => stateOf(trace, now.value) === state)
+        if (traces.length === 0) return null
+        return (
+          <section key={state} aria-labelledby={`open-${state}`}>
+            <h2 id={`open-${state}`}>
+              {title} <span class={`count is-${state}`}>{traces.length}</span>
+            </h2>
+            <ul class="open-list">
+              {traces.map(trace => (
+                <OpenCard key={trace.traceId} trace={trace} state={state} />
+              ))}
+            </ul>
+          </section>
+        )
+      })}
+    </>
   )
 }
 
-function OpenCard({ trace }: { readonly trace: OpenTraceRow }): JSX.Element {
-  const { traceId, agent, sessionId, title, model, tokens, doing } = trace
-  const steps = doing.toReversed().slice(0, MAX_STEPS)
-  const state = stateOf(trace, now.value)
+interface CardProps {
+  readonly trace: OpenTraceRow
+  readonly state: OpenState
+}
+
+function OpenCard({ trace, state }: CardProps): JSX.Element {
+  const { traceId, agent, title, model, doing } = trace
+  const approvals = doing.filter(({ command }) => command !== undefined)
+  const steps = doing.filter(({ command }) => command === undefined).toReversed()
+  const hiddenCount = Math.max(0, steps.length - MAX_STEPS)
   return (
     <li class={`card open-card is-${state}`}>
-      <Badge trace={trace} state={state} />
       <p class="who">
         <strong>{agent || 'an agent'}</strong>
-        {model !== '' && <span class="dim"> · {model}</span>}
+        {model !== '' && <span class="dim"> · {model}</span>} <Badge trace={trace} state={state} />
       </p>
-      <h2 class="two-lines">
+      <h3 class="two-lines">
         <Link to={{ view: 'turn', traceId, look: {} }}>{title || `Turn ${shortId(traceId)}`}</Link>
-      </h2>
+      </h3>
+      {approvals.map(approval => (
+        <Approval key={approval.spanId} approval={approval} traceId={traceId} />
+      ))}
       <ul class="steps">
-        {steps.map(step => (
+        {steps.slice(0, MAX_STEPS).map(step => (
           <Step key={step.spanId} step={step} traceId={traceId} />
         ))}
-        {doing.length > steps.length && <li class="dim">and {doing.length - steps.length} more in parallel</li>}
+        {hiddenCount > 0 && <li class="dim">and {hiddenCount} more in parallel</li>}
       </ul>
-      <p class="small dim">
-        <Link to={{ view: 'session', id: sessionId }}>session {shortId(sessionId)}</Link>
-        {tokens !== undefined && ` · ${humanCount(tokens.input ?? 0)} → ${humanCount(tokens.output ?? 0)} tokens`}
-      </p>
+      <CardFigures trace={trace} />
     </li>
   )
 }
 
-function Badge({ trace, state }: { readonly trace: OpenTraceRow; readonly state: OpenState }): JSX.Element {
+/** The length at which the viewer's index cuts a command. */
+const MAX_COMMAND_CHARS = 2_000
+
+function Approval({ approval, traceId }: { readonly approval: OpenSpanRow; readonly traceId: string }): JSX.Element {
+  const { spanId, startAt, command = '' } = approval
+  return (
+    <div class="approval">
+      <pre>{visibleText(command)}</pre>
+      <p class="small">
+        <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>
+          {command.length < MAX_COMMAND_CHARS ? 'Waiting for you' : 'Cut here. See the whole command'} ·{' '}
+          <Since at={startAt} />
+        </Link>
+      </p>
+    </div>
+  )
+}
+
+function CardFigures({ trace }: { readonly trace: OpenTraceRow }): JSX.Element {
+  const { sessionId, tokens, cost, contextUsed } = trace
+  const command = resumeCommand(trace)
+  return (
+    <p class="small dim card-figures">
+      <Link to={{ view: 'session', id: sessionId }}>session {shortId(sessionId)}</Link>
+      {tokens !== undefined && (
+        <span>
+          {humanCount(tokens.input ?? 0)} → {humanCount(tokens.output ?? 0)} tokens
+        </span>
+      )}
+      {cost.paidCount > 0 && <span>{humanCost(cost.dollars)}</span>}
+      {contextUsed !== undefined && (
+        <span class={contextUsed > NEARLY_FULL ? 'tone-warn' : ''}>{percent(contextUsed)} of the context used</span>
+      )}
+      <Sparkline minutes={trace.minutes} />
+      {command !== undefined && (
+        <CopyButton text={command} label={`Copy resume command: ${command}`} idle="Copy resume command" />
+      )}
+    </p>
+  )
+}
+
+const NEARLY_FULL = 0.8
+const MINUTE_MILLIS = 60_000
+const SPARK_MINUTES = 15
+const SPARK_HEIGHT = 16
+
+function Sparkline({ minutes }: Pick<OpenTraceRow, 'minutes'>): JSX.Element | null {
+  const first = Math.floor(now.value / MINUTE_MILLIS) - SPARK_MINUTES + 1
+  const shown = minutes.filter(([minute]) => minute >= first && minute < first + SPARK_MINUTES)
+  if (shown.length === 0) return null
+  const most = shown.reduce((max, [, tokens]) => Math.max(max, tokens), 1)
+  const sum = shown.reduce((all, [, tokens]) => all + tokens, 0)
+  const bars = shown.map(([minute, tokens]) => {
+    const height = Math.max(1, Math.round((tokens / most) * SPARK_HEIGHT))
+    return `M${(minute - first) * 4} ${SPARK_HEIGHT}v-${height}h3v${height}z`
+  })
+  const label = `${humanCount(sum)} tokens in the last ${SPARK_MINUTES} minutes`
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${SPARK_MINUTES * 4} ${SPARK_HEIGHT}`} role="img" aria-label={label}>
+      <title>{label}</title>
+      <path d={`${bars.join('')}M0 ${SPARK_HEIGHT}h${SPARK_MINUTES * 4}v.5h-${SPARK_MINUTES * 4}z`} />
+    </svg>
+  )
+}
+
+function Badge({ trace, state }: CardProps): JSX.Element {
   const { openSince, silentSince, waitingSince = silentSince, isOwnerAlive } = trace
   switch (state) {
     case 'waiting':
       return (
-        <p class="badge">
+        <span class="badge">
           Waiting for approval · <Since at={waitingSince} />
-        </p>
+        </span>
       )
     case 'owner-dead':
       return (
-        <p class="badge">
+        <span class="badge">
           Process exited · <Since at={silentSince} />
-        </p>
+        </span>
       )
     case 'hung':
       return (
-        <p class="badge">
+        <span class="badge">
           Silent for <Since at={silentSince} />
           {isOwnerAlive && ' (process alive)'} · open for <Since at={openSince} />
-        </p>
+        </span>
       )
     default:
       return (
-        <p class="badge">
+        <span class="badge">
           Running · <Since at={openSince} />
-        </p>
+        </span>
       )
   }
 }

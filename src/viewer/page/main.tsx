@@ -3,6 +3,7 @@ import { App, TokenMissing } from './app.tsx'
 import { startPageKeys } from './keys.tsx'
 import { startLiveFeed, startTabTitle } from './live-feed.ts'
 import { startNavigation } from './navigation.tsx'
+import { startNotifications } from './notifications.tsx'
 import { setToken } from './requests.ts'
 import { findToken, watchAddress } from './token.ts'
 
@@ -14,6 +15,7 @@ else {
   startNavigation()
   startPageKeys()
   startTabTitle()
+  startNotifications()
   startLiveFeed()
   render(<App />, document.body)
 }

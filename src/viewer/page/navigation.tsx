@@ -46,12 +46,15 @@ interface LinkProps {
   readonly to: PageAddress
   readonly class?: string
   readonly label?: string
+  readonly title?: string
   readonly isCurrent?: boolean
+  readonly isInTabOrder?: boolean
   readonly children: ComponentChildren
 }
 
 /** A link within the page. Modified clicks keep the browser's behaviour, such as opening a tab. */
-export function Link({ to, class: className, label, isCurrent = false, children }: LinkProps): JSX.Element {
+export function Link({ to, class: className, label, title, children, ...state }: LinkProps): JSX.Element {
+  const { isCurrent = false, isInTabOrder = true } = state
   const follow = (event: JSX.TargetedMouseEvent<HTMLAnchorElement>): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     event.preventDefault()
@@ -65,6 +68,8 @@ export function Link({ to, class: className, label, isCurrent = false, children 
       href={hrefOf(to)}
       class={className}
       aria-label={label}
+      title={title}
+      tabIndex={isInTabOrder ? undefined : -1}
       aria-current={isCurrent ? 'page' : undefined}
       onClick={follow}
     >

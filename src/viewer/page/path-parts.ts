@@ -13,13 +13,10 @@ export function pathPartOf({ part, row }: PathSectionRow, rows: readonly SpanRow
 }
 
 /** The critical path's milliseconds by part, without empty parts. */
-export function pathSums({ path, rows }: TraceView): [PathPartName, number][] {
-  const sums = new Map<PathPartName, number>()
-  for (const section of path) {
-    const part = pathPartOf(section, rows)
-    sums.set(part, (sums.get(part) ?? 0) + section.endAt - section.startAt)
-  }
-  return PATH_PARTS.flatMap(part => (sums.has(part) ? [[part, sums.get(part) ?? 0]] : []))
+export function pathSums(view: TraceView): (readonly [PathPartName, number])[] {
+  const millisOf = (part: PathPartName): number =>
+    pathSections(view, part).reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
+  return PATH_PARTS.map(part => [part, millisOf(part)] as const).filter(([, millis]) => millis > 0)
 }
 
 export function pathSections({ path, rows }: TraceView, filter: PathFilter | undefined): readonly PathSectionRow[] {

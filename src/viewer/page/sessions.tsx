@@ -4,14 +4,16 @@ import { countOf, humanCost, humanDuration } from '../../reading/human-figures.t
 import type { FacetName, Facets, SessionPage, SessionRow } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
 import { Ago, type ColumnSort, Notice, shortId, Table, timeText } from './elements.tsx'
-import { ageMillis, shortCount } from './formats.ts'
+import { ageMillis, localMidnight, shortCount, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { fetchJson, ViewerRequestError } from './requests.ts'
 import { now } from './state.ts'
+import { useTextMarks } from './text-marks.ts'
 
 export function SessionsView({ filter }: { readonly filter: SessionFilter }): JSX.Element {
   const query = queryOf(filter)
+  useTextMarks(filter.text?.split(/\s+/) ?? [])
   const { value, problem } = useLoaded<SessionPage>(`/api/sessions?facets=1&${query}`)
   return (
     <>
@@ -40,8 +42,14 @@ export function SessionsView({ filter }: { readonly filter: SessionFilter }): JS
 }
 
 /** Ages are rounded to whole minutes: a query that changes constantly would be reloaded constantly. */
-function queryOf({ since, ...filter }: SessionFilter): string {
+function queryOf({ since, day, ...filter }: SessionFilter): string {
   const query = new URLSearchParams(filter as Record<string, string>)
+  if (filter.hour !== undefined) query.set('zone', timeZone())
+  const dayAt = Date.parse(`${day}T00:00`)
+  if (!Number.isNaN(dayAt)) {
+    query.set('since', String(dayAt))
+    query.set('until', String(localMidnight(dayAt, 1) - 1))
+  }
   const millis = ageMillis(since ?? '')
   if (millis !== undefined) query.set('since', String(Math.floor((now.peek() - millis) / 60_000) * 60_000))
   return String(query)
@@ -112,6 +120,16 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
         />
       </label>
       <Choice label="Time range" value={draft.since ?? ''} onChoice={value => set('since', value)} choices={AGES} />
+      {(['day', 'hour'] as const).map(name => {
+        const { [name]: value = '' } = draft
+        if (value === '') return null
+        const shown = name === 'day' ? value : `${WEEKDAYS[Math.floor(Number(value) / 24)]} ${Number(value) % 24}:00`
+        return (
+          <button key={name} type="button" aria-label={`Remove filter: ${shown}`} onClick={() => set(name, '')}>
+            {shown} ×
+          </button>
+        )
+      })}
       {Object.keys(filter).length > 0 && (
         <Link class="clear" to={{ view: 'sessions', filter: {} }}>
           Clear all filters
@@ -268,7 +286,9 @@ function Row({ row }: { readonly row: SessionRow }): JSX.Element {
     <tr>
       <Title row={row} />
       <td>
-        {agent} <span class="dim small">{[project, branch, model].filter(text => text !== '').join(' · ')}</span>
+        {agent}
+        <div class="dim small one-line">{[project, branch].filter(text => text !== '').join(' · ')}</div>
+        <div class="dim small one-line">{model}</div>
       </td>
       <td class="number" data-label={turnCount === 1 ? 'turn' : 'turns'}>
         {turnCount}

@@ -170,8 +170,12 @@ function useScrollToActive(box: { readonly current: HTMLElement | null }, at: nu
     const axis = element.querySelector<HTMLElement>('.axis')?.offsetHeight ?? 0
     const [top, bottom] = [at * ROW_HEIGHT, (at + 1) * ROW_HEIGHT]
     const height = element.clientHeight - axis
-    if (top < element.scrollTop) element.scrollTop = top
-    else if (bottom > element.scrollTop + height) element.scrollTop = bottom - height
+    const isAbove = top < element.scrollTop
+    if (!isAbove && bottom <= element.scrollTop + height) return
+    const distance = isAbove ? element.scrollTop - top : bottom - element.scrollTop - height
+    // A step scrolls by a row. After a jump, the row stands in the middle, with those around it.
+    if (distance > ROW_HEIGHT) element.scrollTop = top - (height - ROW_HEIGHT) / 2
+    else element.scrollTop = isAbove ? top : bottom - height
   }, [active])
 }
 

@@ -13,6 +13,7 @@ import { go } from './navigation.tsx'
 import { pathRows, pathSections } from './path-parts.ts'
 import { SpanPanel } from './span-panel.tsx'
 import { now } from './state.ts'
+import { useTextMarks } from './text-marks.ts'
 import { type ShownTime, useShownTime } from './time-range.ts'
 import { endOf } from './time-scale.ts'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
@@ -32,6 +33,7 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
   const [active, setActive] = useState(look.span ?? own.rows[0]?.id ?? '')
   const findBox = useRef<HTMLInputElement>(null)
   const hits = useSearchHits(path, look.find ?? '', own)
+  useTextMarks([look.find ?? ''])
   const view = useMemo(
     () => (look.isStored ? stored : joinWrappers(stored, new Set([look.span ?? '', ...hits]))),
     [stored, look.isStored, look.span, hits],

@@ -13,16 +13,19 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
 export type {
   FacetName,
   Facets,
-  ModelFigures,
   OpenSpanRow,
   OpenTraceRow,
+  Percentiles,
   SessionDetail,
   SessionPage,
   SessionRow,
   SourceStatus,
   ToolFigures,
   TurnRow,
-  UsageNumbers,
+  Usage,
+  UsageGroup,
+  UsageGroupRow,
+  UsageSums,
 } from '../trace-index/answers.ts'
 
 export interface Status {

@@ -4,7 +4,7 @@ import { namespaceOfTree } from '../../reading/span-attributes.ts'
 import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
 import { SESSION_SORTS } from '../trace-index/answers.ts'
-import type { FoundSpans, Shared, SpanState, Status } from './api.ts'
+import type { FoundSpans, Shared, SpanState, Status, UsageGroup } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
 import { promptDiff } from './request-prompt.ts'
@@ -48,7 +48,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/sessions', answer: 'page' },
   { path: '/sessions/:id', answer: 'page' },
   { path: '/turns/:traceId', answer: 'page' },
-  { path: '/numbers', answer: 'page' },
+  { path: '/usage', answer: 'page' },
   { path: '/compare', answer: 'page' },
   { path: '/api/live', answer: 'live' },
   {
@@ -63,8 +63,8 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/traces/:traceId/spans/:spanId', answer: span },
   { path: '/api/traces/:traceId/spans/:spanId/prompt', answer: prompt },
   {
-    path: '/api/numbers',
-    answer: ({ source, query }) => source.numbers({ ...texts(query, ['agent', 'model']), ...within(query) }),
+    path: '/api/usage',
+    answer: ({ source, query }) => source.usage({ ...groupIn(query), ...within(query), ...zoneIn(query) }),
   },
   { path: '/api/compare', answer: compare },
   { path: '/api/export', answer: shared },
@@ -233,15 +233,37 @@ const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
+  const weekHour = count(query, 'hour')
   const [, minus, column] = /^(-?)(.*)$/.exec(query.get('sort') ?? '') ?? []
   const sort = SESSION_SORTS.find(name => name === column)
   return {
     ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
     ...within(query),
+    ...zoneIn(query),
+    ...(weekHour !== undefined && { weekHour }),
     ...(sort !== undefined && { sort, isAscending: minus === '-' }),
     ...(query.has('facets') && { hasFacets: true }),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
+}
+
+const GROUPS: readonly UsageGroup[] = ['agent', 'model', 'project', 'session', 'day']
+
+function groupIn(query: URLSearchParams): { by?: UsageGroup } {
+  const by = GROUPS.find(group => group === query.get('by'))
+  if (by === undefined && query.has('by')) throw new RequestError(400, `by takes one of ${GROUPS.join(', ')}`)
+  return by === undefined ? {} : { by }
+}
+
+function zoneIn(query: URLSearchParams): { timeZone?: string } {
+  const { zone: timeZone } = texts(query, ['zone'])
+  if (timeZone === undefined) return {}
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+  } catch {
+    throw new RequestError(400, 'there is no such time zone')
+  }
+  return { timeZone }
 }
 
 function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } {

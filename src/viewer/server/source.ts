@@ -1,14 +1,14 @@
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
-  NumbersQuery,
   OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SourceStatus,
   TraceChange,
-  UsageNumbers,
+  Usage,
+  UsageQuery,
 } from '../trace-index/answers.ts'
 import { TraceIndex, type TraceIndexOptions } from '../trace-index/trace-index.ts'
 
@@ -25,7 +25,7 @@ export interface TraceSource {
    */
   trace(traceId: string): Promise<readonly StoredSpan[]>
   children(traceId: string): Promise<readonly ChildTraces[]>
-  numbers(query: NumbersQuery): Promise<UsageNumbers>
+  usage(query: UsageQuery): Promise<Usage>
   open(): readonly OpenTraceRow[]
   /** Changes from now on, at most four per second. Ends with `return()`, or when the source is closed. */
   changes(): AsyncIterableIterator<TraceChange>

@@ -1,6 +1,9 @@
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { Tokens } from '../../reading/span-facts.ts'
 import type { KnownCost } from '../../reading/trace-summary.ts'
+import type { UsageSums } from '../../reading/usage-sentence.ts'
+
+export type { UsageSums }
 
 /**
  * Queries of a trace index and their results, as plain data. Times are epoch milliseconds, costs US dollars. All text is
@@ -33,6 +36,10 @@ export interface SessionQuery {
   /** A span ended then or later, or is running. */
   readonly sinceAt?: number
   readonly untilAt?: number
+  /** A request, tool or turn started in this hour of the week: 0 is Monday, 0 h. */
+  readonly weekHour?: number
+  /** Zone of `weekHour`, an IANA name. The zone of this process by default. */
+  readonly timeZone?: string
   /** Without it: the time of the last activity. */
   readonly sort?: SessionSort
   readonly isAscending?: boolean
@@ -130,52 +137,61 @@ export interface ChildTraces {
   readonly traceIds: readonly string[]
 }
 
-/** `sinceAt` and `untilAt` are rounded to whole days in UTC, both included. */
-export interface NumbersQuery {
+export type UsageGroup = 'agent' | 'model' | 'project' | 'session' | 'day'
+
+/** Times are rounded down to quarters of an hour; `sinceAt` is included, `untilAt` is not. */
+export interface UsageQuery {
   readonly sinceAt?: number
   readonly untilAt?: number
-  readonly agent?: string
-  readonly model?: string
+  /** Groups of `groups`, `model` by default. */
+  readonly by?: UsageGroup
+  /** An IANA name, for days and hours. The zone of this process by default. */
+  readonly timeZone?: string
 }
 
-/** Milliseconds, accurate to a tenth, without waiting for the user. */
+/** Milliseconds, of all durations at once, without waiting for the user. */
 export interface Percentiles {
   readonly p50: number
   readonly p90: number
   readonly p99: number
 }
 
-export interface ModelFigures {
-  /** `2026-11-22`; empty for all days. */
-  readonly day: string
-  readonly model: string
-  readonly requestCount: number
-  readonly errorCount: number
-  readonly tokens: { readonly input: number; readonly output: number }
-  readonly cachedTokens: number
-  readonly dollars: number
+export interface UsageGroupRow extends UsageSums {
+  /** Name of the agent, model or project, id of the session, or local day (`2026-11-22`). Empty if it is not recorded. */
+  readonly name: string
+  /** The first prompt of a session; empty for other groups, and for all but the heaviest ten sessions. */
+  readonly title: string
+  /** Duration of the requests. */
   readonly latency: Percentiles | undefined
+}
+
+/** The usage of a group on a local day. */
+interface UsageCell extends UsageSums {
+  readonly day: string
+  readonly name: string
 }
 
 export interface ToolFigures {
   readonly tool: string
   readonly callCount: number
   readonly errorCount: number
-  /** Outcome → calls, most frequent first. */
-  readonly outcomes: readonly (readonly [string, number])[]
   readonly latency: Percentiles
 }
 
-export interface UsageNumbers {
-  /** Sorted by day, then model. */
-  readonly days: readonly ModelFigures[]
-  /** Over all days, the model with most tokens first. */
-  readonly models: readonly ModelFigures[]
+export interface Usage {
+  readonly total: UsageSums
+  /** The period of the same length before `sinceAt`; undefined without `sinceAt`. */
+  readonly before: UsageSums | undefined
+  /** Heaviest first: by cost, then by tokens. Days in their order. */
+  readonly groups: readonly UsageGroupRow[]
+  /** By day, then in the order of `groups`. Empty for groups `day` and `session`. */
+  readonly cells: readonly UsageCell[]
+  /** Heaviest ten. */
+  readonly sessions: readonly UsageGroupRow[]
+  /** 7 × 24, from Monday, 0 h. */
+  readonly hours: readonly UsageSums[]
   /** Most calls first. */
   readonly tools: readonly ToolFigures[]
-  /** Outcome → turns with it, most frequent first. */
-  readonly turns: readonly (readonly [string, number])[]
-  readonly agents: readonly string[]
 }
 
 export interface OpenTraceRow {
@@ -194,15 +210,22 @@ export interface OpenTraceRow {
   /** Start of the oldest open question to the user, whatever runs beside it; undefined if there is none. */
   readonly waitingSince: number | undefined
   readonly tokens: Tokens | undefined
+  readonly cost: KnownCost
+  /** Share of the context that the last request's input took, from 0. */
+  readonly contextUsed: number | undefined
+  /** Minutes since the epoch in which requests ended, ascending, with their tokens: at most the last sixteen. */
+  readonly minutes: readonly (readonly [minute: number, tokens: number])[]
   readonly doing: readonly OpenSpanRow[]
 }
 
-/** An open span. All text is printable. */
+/** An open span. All text but `command` is printable. */
 export interface OpenSpanRow {
   readonly spanId: string
   readonly kind: DisplayKind
   readonly name: string
   readonly hint: string
+  /** The command that an approval is about, as stored, cut after 2 000 characters. Not printable as it is. */
+  readonly command?: string
   readonly startAt: number
 }
 

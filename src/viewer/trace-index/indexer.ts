@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises'
 import { eachLine, LogFile, spansOfEntry, type Window } from './log-file.ts'
+import type { SpanPricer } from './span-prices.ts'
 import { TextBlocks } from './text-blocks.ts'
 import { factsOfTrace, type PlacedSpan, slimSpan } from './trace-facts.ts'
 import { byPlace, linesOf, type TraceEntry, type TraceTable } from './trace-table.ts'
@@ -21,6 +22,7 @@ export interface Step {
 }
 
 interface IndexerOptions {
+  readonly price: SpanPricer
   readonly table: TraceTable
   readonly files: readonly IndexedFile[]
   readonly list: () => Promise<readonly string[]>
@@ -179,7 +181,7 @@ export class Indexer {
       if ('problem' in entry) unreadable += 1
       for (const [nth, span] of spansOfEntry(entry).entries()) {
         texts.addSpan(line, span)
-        const placed = { span: slimSpan(span), line, nth }
+        const placed = { span: this.#options.price(slimSpan(span)), line, nth }
         const known = found.get(span.traceId)
         if (known === undefined) found.set(span.traceId, [placed])
         else known.push(placed)
@@ -215,7 +217,8 @@ export class Indexer {
     isNew: boolean,
   ): Promise<Step> {
     for (const entry of entries) {
-      const spans = whole.get(entry) ?? this.#growing.spansOf(entry) ?? (await readPlacedSpans(entry))
+      const spans =
+        whole.get(entry) ?? this.#growing.spansOf(entry) ?? (await readPlacedSpans(entry, this.#options.price))
       const facts = spans.length === 0 ? undefined : factsOfTrace(entry.traceId, spans)
       this.#table.putFacts(entry, facts)
       if (facts?.open !== undefined || !whole.has(entry)) this.#growing.keepSpans(entry, spans)
@@ -273,11 +276,11 @@ class GrowingTraces {
   }
 }
 
-async function readPlacedSpans(entry: TraceEntry): Promise<PlacedSpan[]> {
+async function readPlacedSpans(entry: TraceEntry, price: SpanPricer): Promise<PlacedSpan[]> {
   const found: PlacedSpan[] = []
   await eachLine(linesOf(entry), (line, spans) => {
     for (const [nth, span] of spans.entries()) {
-      if (span.traceId === entry.traceId) found.push({ span: slimSpan(span), line, nth })
+      if (span.traceId === entry.traceId) found.push({ span: price(slimSpan(span)), line, nth })
     }
   })
   return found

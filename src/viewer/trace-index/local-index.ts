@@ -1,29 +1,35 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileErrorReason } from '../../delivery/trace-log/private-file.ts'
+import type { PricesConfig } from '../../plugin/config/prices.ts'
 import { listSegments } from '../../reading/trace-log.ts'
 import type { OpenTraceRow, SourceStatus } from './answers.ts'
 import { Indexer, type Step } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
-import { queryNumbers } from './number-queries.ts'
 import { readOpenTraces } from './open-traces.ts'
 import { TextSearch } from './search.ts'
 import { queryChildren, querySession, querySessions, type SessionSource } from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
+import { createSpanPricer } from './span-prices.ts'
 import { linesOf, TraceTable } from './trace-table.ts'
+import { queryUsage } from './usage-queries.ts'
 
-export type IndexSubject =
+export type IndexSubject = (
   | { readonly kind: 'log'; readonly stateDirectory: string }
   | { readonly kind: 'directory' | 'file'; readonly path: string }
+) & {
+  /** Prices of requests that were recorded without a cost. Without it, they have none. */
+  readonly prices?: PricesConfig
+}
 
-export type IndexQuery = 'sessions' | 'session' | 'children' | 'lines' | 'numbers'
+export type IndexQuery = 'sessions' | 'session' | 'children' | 'lines' | 'usage'
 
 const QUERIES: Readonly<Record<IndexQuery, (source: SessionSource, given: never) => unknown>> = {
   sessions: querySessions,
   session: querySession,
   children: queryChildren,
   lines: linesOfTrace,
-  numbers: ({ table }, query) => queryNumbers(table, query),
+  usage: ({ table, now }, query) => queryUsage(table, query, now),
 }
 
 /** Limit per trace: more would not fit into memory. */
@@ -58,9 +64,10 @@ export class LocalIndex {
       await pause()
       if (this.#isStopped) throw new Error('the index is closed')
     }
-    const { table, files } = (this.#stateDirectory && loadSnapshot(this.#stateDirectory)) || EMPTY()
+    const { table, files } = (this.#stateDirectory && loadSnapshot(this.#stateDirectory, subject.prices)) || EMPTY()
     this.#table = table
-    this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause })
+    const price = createSpanPricer(subject.prices)
+    this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause, price })
     this.#search = new TextSearch(table, () => this.#indexer.files, this.#pause)
     this.#savedProgress = this.#progress
   }
@@ -96,7 +103,7 @@ export class LocalIndex {
   }
 
   async query(query: IndexQuery, given: never): Promise<unknown> {
-    return QUERIES[query]({ table: this.#table, search: this.#search, open: this.#open }, given)
+    return QUERIES[query]({ table: this.#table, search: this.#search, open: this.#open, now: this.#now() }, given)
   }
 
   status(): SourceStatus {
@@ -128,7 +135,7 @@ export class LocalIndex {
     const progress = this.#progress
     if (this.#stateDirectory === undefined || this.#savedProgress === progress) return
     try {
-      saveSnapshot(this.#stateDirectory, { table: this.#table, files: this.#indexer.files })
+      saveSnapshot(this.#stateDirectory, { table: this.#table, files: this.#indexer.files }, this.#subject.prices)
       this.#saveFailure = undefined
     } catch (error) {
       this.#saveFailure = `cannot keep the index in ${this.#stateDirectory}: ${fileErrorReason(error)}`

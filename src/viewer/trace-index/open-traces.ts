@@ -38,6 +38,7 @@ export async function readOpenTraces(
       startAt: turn.startAt,
       silentSince: turn.lastAt,
       tokens: turn.tokens,
+      cost: turn.cost,
       ...facts,
     })
   }

@@ -17,9 +17,10 @@ import type {
   TextMatch,
   TurnRow,
 } from './answers.ts'
+import { LocalCalendar } from './local-calendar.ts'
 import { eachLine } from './log-file.ts'
 import { SearchText, type TextSearch } from './search.ts'
-import { cutText, type StoredTurn, type TraceFacts } from './trace-facts.ts'
+import { cutText, type Figure, type StoredTurn, type TraceFacts, unpackFigures } from './trace-facts.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 const DEFAULT_LIMIT = 50
@@ -33,6 +34,7 @@ export interface SessionSource {
   readonly table: TraceTable
   readonly search: TextSearch
   readonly open: ReadonlyMap<string, OpenTraceRow>
+  readonly now: number
 }
 
 interface ListedSession {
@@ -60,7 +62,7 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   return {
     rows,
     next: last === undefined ? undefined : `${last.rank}~${last.id}`,
-    facets: query.hasFacets ? facetsOf(source.table, query, found?.matches) : undefined,
+    facets: query.hasFacets ? await facetsOf(source, query, text, found?.matches) : undefined,
     searchedSince: found?.searchedSince,
   }
 }
@@ -141,7 +143,7 @@ const FACETS: Readonly<Record<FacetName, (facts: TraceFacts) => readonly string[
 const FACET_NAMES = Object.keys(FACETS) as FacetName[]
 const MAX_FACET_VALUES = 12
 
-function conditionOf({ model, tool, sinceAt, untilAt, ...exact }: SessionQuery): TurnCondition {
+function conditionOf({ model, tool, sinceAt, untilAt, weekHour, timeZone, ...exact }: SessionQuery): TurnCondition {
   const conditions: TurnCondition[] = []
   for (const name of ['project', 'branch', 'agent', 'outcome'] as const) {
     const wanted = exact[name]
@@ -151,27 +153,42 @@ function conditionOf({ model, tool, sinceAt, untilAt, ...exact }: SessionQuery):
   if (tool !== undefined) conditions.push(({ tools }) => tools.some(name => name.startsWith(tool)))
   if (sinceAt !== undefined) conditions.push(({ turn }) => turn.lastAt >= sinceAt || turn.runningCount > 0)
   if (untilAt !== undefined) conditions.push(({ turn }) => turn.startAt <= untilAt)
+  if (weekHour !== undefined) {
+    const calendar = new LocalCalendar(timeZone)
+    const isThen = ({ slot }: Figure): boolean => calendar.timeOf(slot).weekHour === weekHour
+    conditions.push(({ figures }) => unpackFigures(figures).some(isThen))
+  }
   return facts => conditions.every(holds => holds(facts))
 }
 
-/** @param matches the traces that contain the text of the query; undefined without a text */
-function facetsOf(
-  { sessions }: TraceTable,
+/** @param listed the traces that contain the text and meet all conditions; undefined without a text */
+async function facetsOf(
+  { table, search }: SessionSource,
   query: SessionQuery,
-  matches: ReadonlyMap<TraceEntry, TextMatch> | undefined,
-): Facets {
-  const all = [...sessions]
+  text: SearchText | undefined,
+  listed: ReadonlyMap<TraceEntry, TextMatch> | undefined,
+): Promise<Facets> {
+  const isNarrowed = FACET_NAMES.some(name => query[name] !== undefined)
+  const { sinceAt, untilAt } = query
+  const isInTime = conditionOf({ ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) })
+  // The other values of a chosen facet have traces that are not listed.
+  const found =
+    isNarrowed && text ? await search.find(text, ({ facts }) => facts !== undefined && isInTime(facts)) : undefined
+  const matches = found?.matches ?? listed
+  const all = [...table.sessions]
   const facet = (name: FacetName): readonly (readonly [string, number])[] => {
     const { [name]: chosen, ...others } = query
     const accepts = conditionOf(others)
+    const isCounted = (entry: TraceEntry): boolean =>
+      matches?.has(entry) !== false && accepts(entry.facts as TraceFacts)
     const counts = new Map(chosen === undefined ? [] : [[chosen, 0]])
     for (const [, traces] of all) {
-      const listed = [...traces].filter(entry => matches?.has(entry) ?? accepts(entry.facts as TraceFacts))
-      const values = listed.flatMap(({ facts }) => FACETS[name](facts as TraceFacts))
+      const values = [...traces].filter(isCounted).flatMap(({ facts }) => FACETS[name](facts as TraceFacts))
       for (const value of new Set(values)) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1)
     }
     const frequent = [...counts].sort(([a, some], [b, more]) => more - some || (a < b ? -1 : 1))
-    return frequent.slice(0, MAX_FACET_VALUES).map(([value, count]) => [displayText(value), count])
+    const shown = frequent.filter(([value], index) => index < MAX_FACET_VALUES || value === chosen)
+    return shown.map(([value, count]) => [displayText(value), count])
   }
   return Object.fromEntries(FACET_NAMES.map(name => [name, facet(name)])) as unknown as Facets
 }

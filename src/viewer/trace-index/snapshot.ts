@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePrivateDirectory, PRIVATE_FILE, readOwnFile } from '../../delivery/trace-log/private-file.ts'
+import type { PricesConfig } from '../../plugin/config/prices.ts'
+import { PRICE_LIST } from '../../plugin/prices/price-list.ts'
 import type { IndexedFile } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
 import { type StoredBlock, TextBlocks } from './text-blocks.ts'
@@ -9,7 +11,7 @@ import type { TraceFacts } from './trace-facts.ts'
 import { linesOf, TraceTable } from './trace-table.ts'
 
 /** Raise it if a snapshot's content changes, including through changes in `reading`. */
-const VERSION = 3
+const VERSION = 4
 
 const LINES_AT_ONCE = 500
 const LINE_END = 0x0a
@@ -36,7 +38,11 @@ function snapshotPath(stateDirectory: string): string {
  *
  * @throws the error of the file system
  */
-export function saveSnapshot(stateDirectory: string, { table, files }: Content): void {
+export function saveSnapshot(
+  stateDirectory: string,
+  { table, files }: Content,
+  prices: PricesConfig | undefined,
+): void {
   const path = snapshotPath(stateDirectory)
   const temporary = `${path}.tmp`
   makePrivateDirectory(join(stateDirectory, 'index'))
@@ -51,7 +57,7 @@ export function saveSnapshot(stateDirectory: string, { table, files }: Content):
       writeSync(descriptor, text)
       lines = []
     }
-    for (const value of storedValues(table, files)) {
+    for (const value of storedValues(table, files, versionOf(prices))) {
       lines.push(`${JSON.stringify(value)}\n`)
       if (lines.length >= LINES_AT_ONCE) write()
     }
@@ -63,8 +69,13 @@ export function saveSnapshot(stateDirectory: string, { table, files }: Content):
   renameSync(temporary, path)
 }
 
-function* storedValues(table: TraceTable, files: readonly IndexedFile[]): Generator<unknown, void> {
-  yield VERSION
+/** Costs in a snapshot depend on the prices. */
+function versionOf(prices: PricesConfig | undefined): string {
+  return JSON.stringify(prices === undefined ? [VERSION] : [VERSION, PRICE_LIST, prices])
+}
+
+function* storedValues(table: TraceTable, files: readonly IndexedFile[], version: string): Generator<unknown, void> {
+  yield version
   yield files
   const numbers = new Map(files.map(({ path }, index) => [path, index] as const))
   const numberOf = (path: string): number => numbers.get(path) ?? 0
@@ -83,14 +94,14 @@ function* storedValues(table: TraceTable, files: readonly IndexedFile[]): Genera
   }
 }
 
-export function loadSnapshot(stateDirectory: string): Content | undefined {
+export function loadSnapshot(stateDirectory: string, prices: PricesConfig | undefined): Content | undefined {
   try {
     const bytes = readOwnFile(snapshotPath(stateDirectory))
     const end = bytes.lastIndexOf(LINE_END) + 1
     const content = bytes.subarray(0, end)
     if (createHash('sha256').update(content).digest('hex') !== bytes.toString('latin1', end)) return undefined
     const [version, files, ...traces] = valuesIn(content)
-    return version === VERSION ? contentOf(files as StoredFile[], traces as StoredTrace[]) : undefined
+    return version === versionOf(prices) ? contentOf(files as StoredFile[], traces as StoredTrace[]) : undefined
   } catch {
     return undefined
   }

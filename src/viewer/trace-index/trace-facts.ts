@@ -1,10 +1,10 @@
 import { innermostOpen, waitingSince } from '../../reading/open-turns.ts'
 import { DEFAULT_NAMESPACE, namespaceOf, namespaceOfTree, SpanAttributes } from '../../reading/span-attributes.ts'
-import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
+import { approvalWaitMillis, costOf, factsOf, isApprovalWait, isRequest, tokensOf } from '../../reading/span-facts.ts'
 import type { Attributes, StoredSpan } from '../../reading/stored-span.ts'
 import { buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { mainRoot, summarize } from '../../reading/trace-summary.ts'
-import type { Openness, OpenSpanRow, TurnRow } from './answers.ts'
+import type { Openness, OpenTraceRow, TurnRow } from './answers.ts'
 import type { LinePlace } from './log-file.ts'
 
 export type StoredTurn = Omit<TurnRow, keyof Openness | 'title'>
@@ -22,15 +22,15 @@ export interface PlacedSpan extends SpanPlace {
 /** The kinds of spans summed up by day. `turn` also has the tokens of a trace that none of its requests records. */
 type FigureKind = 'request' | 'tool' | 'turn'
 
-/** The sums over the spans of a trace with the same day, kind, name and outcome. */
+/** The sums over the spans of a trace with the same slot, kind, name and outcome. */
 export interface Figure {
-  /** Days since the epoch, in UTC. */
-  readonly day: number
+  /** Quarters of an hour since the epoch: each lies in one local day and hour of every time zone. */
+  readonly slot: number
   readonly kind: FigureKind
   readonly name: string
   readonly outcome: string
-  /** The bucket of each duration; see `millisOfBucket`. A running span has none. */
-  readonly buckets: readonly number[]
+  /** Each duration, in whole milliseconds. A running span has none. */
+  readonly durations: readonly number[]
   readonly failed: number
   readonly input: number
   readonly output: number
@@ -39,10 +39,8 @@ export interface Figure {
 }
 
 /** An open trace without its owner's state, which changes without a line in the log. */
-export interface OpenSpans {
-  readonly openSince: number
-  readonly waitingSince: number | undefined
-  readonly doing: readonly OpenSpanRow[]
+export interface OpenSpans
+  extends Pick<OpenTraceRow, 'openSince' | 'waitingSince' | 'contextUsed' | 'minutes' | 'doing'> {
   readonly paths: readonly string[]
 }
 
@@ -63,8 +61,7 @@ export interface TraceFacts {
 }
 
 const NANO = 1e9
-const DAY_MILLIS = 86_400_000
-const STEP = Math.log(1.1)
+export const SLOT_MILLIS = 900_000
 /** The length that `displayText` shows. */
 const MAX_VALUE_CHARS = 2_000
 /** Guards against hostile input. */
@@ -76,21 +73,12 @@ const MAX_DOLLARS = 1e6
 /** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_OPEN_SPANS = 20
 
-/** Each bucket is a tenth wider than the one before, so percentiles are accurate to a tenth. */
-function bucketOf(millis: number): number {
-  return Math.round(Math.log(Math.max(1, millis)) / STEP)
+export function slotOf(at: number): number {
+  return Math.floor(at / SLOT_MILLIS)
 }
 
-export function millisOfBucket(bucket: number): number {
-  return Math.exp(bucket * STEP)
-}
-
-export function dayOf(at: number): number {
-  return Math.floor(at / DAY_MILLIS)
-}
-
-export function dayText(day: number): string {
-  return new Date(day * DAY_MILLIS).toISOString().slice(0, 10)
+function wholeMillis(millis: number): number {
+  return Math.round(Math.max(0, millis))
 }
 
 /** A copy, because a slice would keep the whole text in memory. */
@@ -138,7 +126,7 @@ export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): T
     delegations: [...spans.values()].toSorted((a, b) => a.startAt - b.startAt).flatMap(delegationOf),
     figures: packFigures(figuresOf(all, turn, namespace)),
     prompt: prompt && placeOf(places.get(prompt)),
-    open: running.length === 0 ? undefined : openSpansOf(tree, namespace, running, places),
+    open: running.length === 0 ? undefined : { ...openSpansOf(tree, namespace, running, places), ...requestsOf(all) },
   }
 }
 
@@ -216,17 +204,39 @@ function openSpansOf(
   namespace: string,
   running: readonly StoredSpan[],
   places: ReadonlyMap<StoredSpan, PlacedSpan>,
-): OpenSpans {
+): Omit<OpenSpans, 'contextUsed' | 'minutes'> {
   const innermost = [...innermostOpen(tree)].sort((a, b) => a.span.startAt - b.span.startAt)
   return {
     openSince: running.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),
     waitingSince: waitingSince(innermost, namespace),
     doing: innermost.slice(0, MAX_OPEN_SPANS).map(node => {
       const { kind, name, hint } = factsOf(node, namespace)
-      return { spanId: node.span.spanId, kind, name, hint, startAt: node.span.startAt }
+      const { spanId, startAt } = node.span
+      const isQuestion = isApprovalWait(node.span, namespace)
+      const command = isQuestion ? new SpanAttributes(node.span, namespace).rawText('.approval.command') : ''
+      return { spanId, kind, name, hint, startAt, ...(command !== '' && { command }) }
     }),
     paths: [...new Set(running.flatMap(span => places.get(span)?.line.path ?? []))],
   }
+}
+
+const MINUTE_MILLIS = 60_000
+const MAX_MINUTES = 16
+
+/** The tokens of the last requests by the minute in which they ended, and the context used by the last of the turn's own. */
+function requestsOf(all: readonly SpanAttributes[]): Pick<OpenSpans, 'contextUsed' | 'minutes'> {
+  const requests = all.filter(({ kind, span }) => isRequest(kind) && span.running !== true)
+  requests.sort((a, b) => a.span.endAt - b.span.endAt)
+  const minutes = new Map<number, number>()
+  for (const request of requests) {
+    const { input = 0, output = 0 } = tokensOf(request) ?? {}
+    const minute = Math.floor(request.span.endAt / MINUTE_MILLIS)
+    minutes.set(minute, (minutes.get(minute) ?? 0) + boundedTokens(input) + boundedTokens(output))
+  }
+  const last = requests.findLast(
+    request => request.kind === 'api' && request.number('.context.used_ratio') !== undefined,
+  )
+  return { contextUsed: last?.number('.context.used_ratio'), minutes: [...minutes].slice(-MAX_MINUTES) }
 }
 
 /** A span may record any number, but sums must stay finite. */
@@ -286,11 +296,11 @@ function requestFigure(attributes: SpanAttributes): Figure {
   const { input = 0, output = 0 } = tokensOf(attributes) ?? {}
   const failure = attributes.text('error.type', 'http.response.status_code') || 'error'
   return {
-    day: dayOf(span.startAt),
+    slot: slotOf(span.startAt),
     kind: 'request',
     name: shortName(attributes.text('gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name')),
     outcome: span.status === 'error' ? shortName(failure) : '',
-    buckets: isOver ? [bucketOf(span.endAt - span.startAt)] : [],
+    durations: isOver ? [wholeMillis(span.endAt - span.startAt)] : [],
     failed: Number(isOver && span.status === 'error'),
     input: Math.round(boundedTokens(input)),
     output: Math.round(boundedTokens(output)),
@@ -302,11 +312,11 @@ function requestFigure(attributes: SpanAttributes): Figure {
 function toolFigure(attributes: SpanAttributes, waited: number): Figure {
   const { span } = attributes
   return {
-    day: dayOf(span.startAt),
+    slot: slotOf(span.startAt),
     kind: 'tool',
     name: shortName(attributes.text('gen_ai.tool.name', 'tool.name')),
     outcome: shortName(attributes.text('.tool.outcome')) || (span.status === 'error' ? 'error' : 'ok'),
-    buckets: [bucketOf(span.endAt - span.startAt - waited)],
+    durations: [wholeMillis(span.endAt - span.startAt - waited)],
     failed: Number(span.status === 'error'),
     ...NO_USAGE,
   }
@@ -316,11 +326,11 @@ function turnFigure(turn: StoredTurn, requests: readonly Figure[]): Figure {
   const sum = (key: 'input' | 'output' | 'nanodollars'): number => requests.reduce((all, each) => all + each[key], 0)
   const isOver = turn.runningCount === 0
   return {
-    day: dayOf(turn.startAt),
+    slot: slotOf(turn.startAt),
     kind: 'turn',
     name: shortName(turn.model),
     outcome: isOver ? shortName(turn.outcome?.text ?? '') : '',
-    buckets: isOver ? [bucketOf(turn.durationMillis - turn.waitedMillis)] : [],
+    durations: isOver ? [wholeMillis(turn.durationMillis - turn.waitedMillis)] : [],
     failed: Number(isOver && turn.outcome?.tone === 'error'),
     cached: 0,
     input: Math.round((turn.tokens?.input ?? 0) - sum('input')),
@@ -330,34 +340,34 @@ function turnFigure(turn: StoredTurn, requests: readonly Figure[]): Figure {
 }
 
 type PackedFigure = readonly [
-  ...[day: number, kind: FigureKind, name: string, outcome: string, buckets: readonly number[]],
+  ...[slot: number, kind: FigureKind, name: string, outcome: string, durations: readonly number[]],
   ...[failed: number, input: number, output: number, cached: number, nanodollars: number],
 ]
 
 function packFigures(figures: readonly Figure[]): string {
-  const sums = new Map<string, { -readonly [Key in keyof Figure]: Figure[Key] } & { buckets: number[] }>()
+  const sums = new Map<string, { -readonly [Key in keyof Figure]: Figure[Key] } & { durations: number[] }>()
   for (const figure of figures) {
-    const { day, kind, name, outcome, buckets } = figure
-    const key = `${day} ${kind} ${name.length} ${name}${outcome}`
+    const { slot, kind, name, outcome, durations } = figure
+    const key = `${slot} ${kind} ${name.length} ${name}${outcome}`
     const sum = sums.get(key)
     if (sum === undefined) {
-      sums.set(key, { ...figure, buckets: [...buckets] })
+      sums.set(key, { ...figure, durations: [...durations] })
       continue
     }
-    sum.buckets.push(...buckets)
+    sum.durations.push(...durations)
     for (const amount of ['failed', 'input', 'output', 'cached', 'nanodollars'] as const) sum[amount] += figure[amount]
   }
   const packed = Array.from(sums.values(), (sum): PackedFigure => {
-    const { day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars } = sum
-    return [day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars]
+    const { slot, kind, name, outcome, durations, failed, input, output, cached, nanodollars } = sum
+    return [slot, kind, name, outcome, durations, failed, input, output, cached, nanodollars]
   })
   return JSON.stringify(packed)
 }
 
 export function unpackFigures(packed: string): Figure[] {
   return (JSON.parse(packed) as PackedFigure[]).map(
-    ([day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars]) => {
-      return { day, kind, name, outcome, buckets, failed, input, output, cached, nanodollars }
+    ([slot, kind, name, outcome, durations, failed, input, output, cached, nanodollars]) => {
+      return { slot, kind, name, outcome, durations, failed, input, output, cached, nanodollars }
     },
   )
 }

@@ -2,19 +2,20 @@ import { Worker } from 'node:worker_threads'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
-  NumbersQuery,
   OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SourceStatus,
   TraceChange,
-  UsageNumbers,
+  Usage,
+  UsageQuery,
 } from './answers.ts'
 import { ChangeStream } from './change-stream.ts'
 import type { IndexThreadMessage, IndexThreadRequest } from './index-thread.ts'
 import type { IndexQuery, IndexSubject } from './local-index.ts'
 import { type LinePlace, readTrace } from './log-file.ts'
+import { createSpanPricer, type SpanPricer } from './span-prices.ts'
 
 export interface TraceIndexOptions {
   readonly subject: IndexSubject
@@ -34,6 +35,7 @@ interface PendingQuery {
 
 export class TraceIndex {
   readonly #thread: Worker
+  readonly #price: SpanPricer
   readonly #pending = new Map<number, PendingQuery>()
   readonly #followers = new Set<ChangeStream>()
   readonly #ended: Promise<void>
@@ -44,6 +46,7 @@ export class TraceIndex {
   #onReady: () => void = () => undefined
 
   private constructor({ thread = THREAD, subject }: TraceIndexOptions) {
+    this.#price = createSpanPricer(subject.prices)
     this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index', resourceLimits: HEAP_LIMITS })
     this.#thread.on('message', (message: IndexThreadMessage) => this.#handleMessage(message))
     this.#thread.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))
@@ -77,15 +80,16 @@ export class TraceIndex {
   }
 
   async trace(traceId: string): Promise<readonly StoredSpan[]> {
-    return readTrace(traceId, await this.#query<readonly LinePlace[]>('lines', traceId))
+    const spans = await readTrace(traceId, await this.#query<readonly LinePlace[]>('lines', traceId))
+    return spans.map(this.#price)
   }
 
   children(traceId: string): Promise<readonly ChildTraces[]> {
     return this.#query('children', traceId)
   }
 
-  numbers(query: NumbersQuery): Promise<UsageNumbers> {
-    return this.#query('numbers', query)
+  usage(query: UsageQuery): Promise<Usage> {
+    return this.#query('usage', query)
   }
 
   open(): readonly OpenTraceRow[] {

@@ -197,7 +197,7 @@ async function openTurn(traceId: string, query = ''): Promise<void> {
 describe('access', () => {
   test('removes the token from the address, and keeps it for the tab', async () => {
     await page.goto(viewer.url)
-    await page.getByRole('heading', { name: 'Running now' }).waitFor()
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
     expect(page.url()).toBe(`${viewer.origin}/`)
     await page.reload()
     await page.getByText('live', { exact: true }).waitFor()
@@ -205,7 +205,7 @@ describe('access', () => {
 
   test('gets the token in a new tab from an open one', async () => {
     await page.goto(viewer.url)
-    await page.getByRole('heading', { name: 'Running now' }).waitFor()
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
     const other = await context.newPage()
     await other.goto(`${viewer.origin}/sessions`)
     await other.getByRole('table').waitFor()
@@ -268,7 +268,7 @@ describe('the sessions of projects', () => {
         'llm.cost.total': cost,
         'input.value': `basket ${index} of ${project}`,
       }
-      return exportLine({ id: '1', trace: `ba${index}0`.repeat(8), name: 'agent', from: 0, to: 60_000, attributes })
+      return exportLine({ id: '1', trace: `ba${index}0`.repeat(8), name: 'agent', from: 0, to: 60, attributes })
     })
     viewer.write('projects.jsonl', ...lines)
   })
@@ -309,7 +309,8 @@ describe('the sessions of projects', () => {
     await page.goto(viewer.at('/sessions?text=basket'))
     await expect.poll(() => page.title(), SOON).toBe('Sessions · hookspan')
     const row = page.getByRole('row', { name: /basket 1/ })
-    await row.getByRole('cell').nth(4).click()
+    // The link of the title covers the row.
+    await row.getByRole('cell').nth(4).click({ force: true })
     await page.getByRole('heading', { level: 1, name: 'basket 1 of shop' }).waitFor()
     await page.getByText('shop · fix/login').waitFor()
     await expect.poll(() => page.title()).toBe('basket 1 of shop · hookspan')
@@ -418,6 +419,42 @@ describe('a turn', () => {
     await page.getByRole('complementary').getByRole('heading', { level: 2, name: 'agent.child' }).waitFor()
   })
 
+  test('puts a distant match in the middle, and marks it in the row and in the details', async () => {
+    const marked = (): Promise<unknown> =>
+      page.evaluate("[...(CSS.highlights.get('match') ?? [])].map(range => range.toString())")
+    await openTurn(MANY, '?unfolded=1&find=step+3333')
+    await page.getByText('1 of 1').or(page.getByText('– of 1')).waitFor()
+    await tree().focus()
+    await page.keyboard.press('n')
+    const row = page.getByRole('treeitem', { name: /step 3333/ })
+    await row.waitFor()
+    const [box, around] = [await row.boundingBox(), await tree().boundingBox()]
+    const middle = ((box?.y ?? 0) - (around?.y ?? 0)) / (around?.height ?? 1)
+    expect(middle).toBeGreaterThan(0.25)
+    expect(middle).toBeLessThan(0.75)
+    await expect.poll(marked).toContain('step 3333')
+    const before = ((await marked()) as string[]).length
+    await page.keyboard.press('Enter')
+    await page.getByRole('complementary').waitFor()
+    await expect.poll(async () => ((await marked()) as string[]).length).toBeGreaterThan(before)
+    await page.goto(viewer.at('/sessions?text=reviewer'))
+    await page.locator('.match').first().waitFor()
+    await expect.poll(marked).toContain('reviewer')
+  })
+
+  test('shows its bars in forced colours', async () => {
+    await page.emulateMedia({ forcedColors: 'active' })
+    await openTurn(TRACE_ID)
+    const styles = (selector: string, style: string): Promise<string[]> =>
+      page.evaluate(`[...document.querySelectorAll('${selector}')].map(each => getComputedStyle(each).${style})`)
+    const colours = await styles('.row .bar', 'background')
+    const [canvas = ''] = await styles('body', 'backgroundColor')
+    expect(new Set(colours).size).toBeGreaterThan(2)
+    expect(colours.filter(colour => colour.startsWith(`${canvas} none`))).toEqual([])
+    const icons = await styles('.icon', 'fill')
+    expect(new Set(icons).size).toBeGreaterThan(2)
+  })
+
   test('renders as many of five thousand spans as are visible, and scrolls to its end', async () => {
     await openTurn(MANY, '?unfolded=1')
     expect(await page.getByRole('treeitem').count()).toBeLessThan(100)
@@ -432,13 +469,13 @@ describe('a turn', () => {
     for (const path of [
       '/',
       '/sessions',
-      '/numbers',
+      '/usage?since=all',
       `/turns/${TRACE_ID}`,
       `/turns/${TRACE_ID}?span=0000000000000005`,
     ]) {
       await page.goto(viewer.at(path))
       await page
-        .getByText(/Running now|Sessions|Metrics|Remove the build/)
+        .getByText(/Recent sessions|Sessions|Usage|Remove the build/)
         .first()
         .waitFor()
       const width = await page.evaluate('document.documentElement.scrollWidth')
@@ -622,8 +659,8 @@ test('reports an unknown turn, with a link back, and does not request it at ever
 })
 
 test("handles the page's keys in every view", async () => {
-  await page.goto(viewer.at('/numbers?since=all'))
-  await page.getByRole('heading', { name: 'Metrics' }).waitFor()
+  await page.goto(viewer.at('/usage?since=all'))
+  await page.getByRole('heading', { name: 'Usage' }).waitFor()
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()
   await page.keyboard.press('Escape')
@@ -652,12 +689,106 @@ test("returns to the list's previous position", async () => {
   await expect.poll(() => page.evaluate('Math.round(scrollY)'), SOON).toBe(scrollTop)
 })
 
-test('shows numbers as charts, and as tables for users who cannot see them', async () => {
-  await page.goto(viewer.at('/numbers?since=all'))
-  await page.locator('canvas').first().waitFor()
-  expect(await page.locator('canvas').count()).toBeGreaterThan(3)
-  await page.getByText('Show as a table').first().click()
-  await page.getByRole('columnheader', { name: 'Day' }).first().waitFor()
+describe('usage', () => {
+  test('sums up a period, and leads from each day, hour, model and tool to its sessions', async () => {
+    await page.goto(viewer.at('/usage?since=all'))
+    await page.getByText(/^\$\d+\.\d+ in all, \d+ % of input from cache$/).waitFor()
+    await page.locator('.parts a').first().click()
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    expect(page.url()).toMatch(/day=\d{4}-\d\d-\d\d/)
+    await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(1)
+    await page.getByRole('button', { name: /^Remove filter: 20/ }).click()
+    await expect.poll(() => page.url(), SOON).not.toContain('day=')
+    await page.goBack()
+    const hour = page.locator('.heat').getByRole('link').first()
+    expect(await hour.getAttribute('aria-label')).toMatch(/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+:00: \$\d/)
+    await hour.click()
+    await page.getByRole('button', { name: /^Remove filter: \w{3} \d+:00/ }).waitFor()
+    await expect.poll(() => page.getByRole('row').count(), SOON).toBeGreaterThan(1)
+    await page.goBack()
+    await page
+      .getByRole('row', { name: /^terminal/ })
+      .getByRole('link')
+      .first()
+      .click()
+    await expect.poll(() => page.url()).toContain('tool=terminal')
+  })
+
+  test('is by model or by agent, also for the keyboard, and the address has it', async () => {
+    await page.goto(viewer.at('/usage?since=all'))
+    await page.getByRole('combobox', { name: 'By' }).selectOption('agent')
+    await page.getByRole('heading', { name: 'Agents' }).waitFor()
+    expect(page.url()).toContain('by=agent')
+    await page.reload()
+    const table = page.getByText('Show as a table')
+    await table.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('columnheader', { name: 'Day' }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    expect(page.url()).toMatch(/day=\d{4}/)
+  })
+
+  test('keeps the colours of its marks in forced colours', async () => {
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.goto(viewer.at('/usage?since=all'))
+    for (const mark of ['.parts i', '.heat i']) {
+      const colour = await page.evaluate(`getComputedStyle(document.querySelector('${mark}')).backgroundColor`)
+      expect(colour, mark).not.toBe('rgba(0, 0, 0, 0)')
+      expect(colour, mark).not.toBe('rgb(0, 0, 0)')
+    }
+  })
+})
+
+describe('an agent that waits', () => {
+  async function ask(command: string): Promise<Agent> {
+    const agent = new Agent(viewer)
+    agent.emit('pre_llm_call', { user_message: 'Publish it', model: 'qwen3' })
+    agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command } })
+    agent.emit('pre_approval_request', { command, pattern_key: 'push', surface: 'cli' })
+    return agent
+  }
+
+  test('needs the user: shows its whole command as text, and leads to the question', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const asked = 'git push --force origin main && echo "<b>end</b>"'
+    await ask(asked)
+    await page.goto(viewer.url)
+    const section = page.getByRole('region', { name: /^Needs you/ })
+    const command = section.locator('.approval pre')
+    await command.waitFor()
+    expect(await command.textContent()).toBe(asked)
+    await section.getByRole('button', { name: 'Copy resume command' }).click()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('hermes --resume s-live')
+    await section.getByRole('link', { name: /^Waiting for you/ }).click()
+    await page
+      .getByRole('complementary')
+      .getByRole('heading', { level: 2, name: /^approval/ })
+      .waitFor()
+  })
+
+  test('notifies only after the user has switched it on, once per question', async () => {
+    await page.addInitScript(`
+      window.notes = []
+      window.Notification = class {
+        static permission = 'default'
+        static requestPermission() { this.permission = 'granted'; return Promise.resolve('granted') }
+        constructor(title, { body }) { window.notes.push(title + ': ' + body) }
+      }`)
+    await page.goto(viewer.url)
+    const before = await ask('git push')
+    await page.getByRole('region', { name: /^Needs you/ }).waitFor()
+    expect(await page.evaluate('window.notes')).toEqual([])
+    await before.end()
+    await page.getByText('No turn is running').waitFor()
+    await page.getByLabel('Notify me when an agent waits for me').check()
+    const after = await ask('git push --force')
+    await expect.poll(() => page.evaluate('window.notes.join()'), SOON).toMatch(/^hermes\S* waits for you: git push --force$/)
+    await after.end()
+    await page.getByText('No turn is running').waitFor()
+    expect(await page.evaluate('window.notes.length')).toBe(1)
+  })
 })
 
 test('compares two turns side by side', async () => {
@@ -741,7 +872,7 @@ test('keeps the titles of hidden tabs current, over one connection', async () =>
   for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('1 open · hookspan')
   agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'git push' } })
   agent.emit('pre_approval_request', { command: 'git push', pattern_key: 'push', surface: 'cli' })
-  for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('(1) waiting for approval · hookspan')
+  for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('● 1 waiting: git push · hookspan')
   expect(connections()).toBe(before + 1)
   await agent.end()
   for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('hookspan')

@@ -26,12 +26,13 @@ test.each<[string, PageAddress]>([
     '/turns/5b8e?closed=*&opened=02%2C04&unfolded=07%2C08',
     { view: 'turn', traceId: '5b8e', look: { isClosed: true, opened: ['02', '04'], unfolded: ['07', '08'] } },
   ],
+  ['/usage', { view: 'usage', look: { since: '7d', by: 'model' } }],
+  ['/usage?since=all&by=agent', { view: 'usage', look: { since: 'all', by: 'agent' } }],
+  ['/sessions?day=2026-11-22&hour=38', { view: 'sessions', filter: { day: '2026-11-22', hour: '38' } }],
   [
     '/turns/5b8e?stored=1&from=1200.5&to=4000',
     { view: 'turn', traceId: '5b8e', look: { isStored: true, range: [1_200.5, 4_000] } },
   ],
-  ['/numbers', { view: 'numbers', since: '7d' }],
-  ['/numbers?since=all', { view: 'numbers', since: 'all' }],
   ['/compare?a=1&b=2', { view: 'compare', a: '1', b: '2' }],
 ])('parses %s, and formats it as the same address', (href, place) => {
   const [path = '', search = ''] = href.split('?')
@@ -39,7 +40,7 @@ test.each<[string, PageAddress]>([
   expect(hrefOf(place)).toBe(href)
 })
 
-test.each(['/nothing', '/turns/a/b', '/numbers/x', '/sessions/a/b'])('rejects %s', path => {
+test.each(['/nothing', '/turns/a/b', '/usage/x', '/sessions/a/b'])('rejects %s', path => {
   expect(addressOf(path, '')).toEqual({ view: 'nowhere' })
 })
 

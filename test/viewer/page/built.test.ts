@@ -9,10 +9,8 @@ import { REPOSITORY } from '../../cli/program.ts'
 const FOLDER = join(REPOSITORY, 'dist', 'page')
 const texts = readdirSync(FOLDER).map(name => ({ name, text: readFileSync(join(FOLDER, name), 'utf8') }))
 
-test('has at most 150 KB packed, and a third of that at first', () => {
-  const packed = (files: typeof texts): number => files.reduce((sum, { text }) => sum + gzipSync(text).length, 0)
-  expect(packed(texts)).toBeLessThan(150_000)
-  expect(packed(texts.filter(({ name }) => !name.startsWith('part-')))).toBeLessThan(50_000)
+test('has at most 70 KB packed', () => {
+  expect(texts.reduce((sum, { text }) => sum + gzipSync(text).length, 0)).toBeLessThan(70_000)
 })
 
 test('contains nothing from elsewhere', () => {
@@ -31,7 +29,7 @@ test('has no script and no style of its own in its markup', () => {
 
 test('has the licences of its contents', () => {
   const licenses = texts.find(({ name }) => name === 'licenses.txt')?.text ?? ''
-  for (const name of ['preact', '@preact/signals', 'uplot'] as const) {
+  for (const name of ['preact', '@preact/signals'] as const) {
     expect(licenses).toContain(`${name} ${packageJson.devDependencies[name]}\n`)
   }
 })

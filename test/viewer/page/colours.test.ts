@@ -33,6 +33,10 @@ describe.each([
     for (const ground of ['page', 'card', 'soft']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(4.5)
   })
 
+  test('is readable in a mark: text', () => {
+    expect(on('text', 'mark')).toBeGreaterThanOrEqual(4.5)
+  })
+
   test.each(Object.keys(day).filter(name => /^kind-/.test(name)))('is visible as a bar: %s', name => {
     for (const ground of ['page', 'card']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(3)
   })

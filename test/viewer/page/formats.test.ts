@@ -3,7 +3,7 @@ import { visibleText } from '../../../src/reading/display-text.ts'
 import { countOf, humanAge } from '../../../src/reading/human-figures.ts'
 import { ageMillis, ago, shortCount } from '../../../src/viewer/page/formats.ts'
 import { TextLineSplitter } from '../../../src/viewer/page/line-splitter.ts'
-import { byUrgency, countOpen, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
+import { countOpen, resumeCommand, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
 import type { OpenTraceRow } from '../../../src/viewer/server/api.ts'
 
 test.each([
@@ -42,8 +42,8 @@ test('returns whole lines, however their pieces arrive', () => {
   expect(lines.splitChunk('}\n')).toEqual(['{}'])
 })
 
-test('sorts turns that need the user first', () => {
-  const open = (traceId: string, more: Partial<OpenTraceRow>): OpenTraceRow => ({
+function open(traceId: string, more: Partial<OpenTraceRow>): OpenTraceRow {
+  return {
     traceId,
     sessionId: '',
     agent: '',
@@ -57,8 +57,14 @@ test('sorts turns that need the user first', () => {
     waitingSince: undefined,
     doing: [],
     tokens: undefined,
+    cost: { dollars: 0, paidCount: 0, unknownCount: 0 },
+    contextUsed: undefined,
+    minutes: [],
     ...more,
-  })
+  }
+}
+
+test('names the oldest question in the title of the tab', () => {
   const now = 1_000_000
   const traces = [
     open('new', { openSince: 2, silentSince: now }),
@@ -66,23 +72,41 @@ test('sorts turns that need the user first', () => {
     open('old', { openSince: 1, silentSince: now }),
     open('hung', { openSince: 5, silentSince: now - 120_000 }),
     open('longer hung', { openSince: 4, silentSince: now - 600_000 }),
-    open('asking', { waitingSince: 1, silentSince: now - 600_000 }),
+    open('asking', {
+      waitingSince: 1,
+      silentSince: now - 600_000,
+      doing: [{ spanId: 'a', kind: 'approval', name: 'approval.push', hint: 'git push --force', startAt: 1 }],
+    }),
+    open('asking later', { waitingSince: 2, silentSince: now, title: 'Publish it' }),
   ]
-  expect(traces.toSorted(byUrgency(now)).map(trace => `${trace.traceId}: ${stateOf(trace, now)}`)).toEqual([
-    'longer hung: hung',
-    'hung: hung',
-    'asking: waiting',
-    'old: running',
+  expect(traces.map(trace => `${trace.traceId}: ${stateOf(trace, now)}`)).toEqual([
     'new: running',
     'dead: owner-dead',
+    'old: running',
+    'hung: hung',
+    'longer hung: hung',
+    'asking: waiting',
+    'asking later: waiting',
   ])
-  expect(countOpen(traces)).toEqual({ living: 5, waiting: 1 })
+  expect(countOpen(traces)).toEqual({ living: 6, waiting: 2 })
   expect([
     tabTitle(traces, true),
     tabTitle(traces.slice(0, 3), true),
     tabTitle([], true),
     tabTitle(traces, false),
-  ]).toEqual(['(1) waiting for approval · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'])
+  ]).toEqual(['● 2 waiting: git push --force · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'])
+})
+
+test.each([
+  ['claude-code', '6c0f8a2e-1b', 'claude --resume 6c0f8a2e-1b'],
+  ['codex', 's_1.2', 'codex resume s_1.2'],
+  ['claude-code', 'a; rm -rf ~', undefined],
+  ['claude-code', '--dangerously-skip-permissions', undefined],
+  ['claude-code', 'trace:aa', undefined],
+  ['constructor', 'a', undefined],
+  ['an agent without one', 'a', undefined],
+])('has a resume command for %s, session %s', (agent, sessionId, command) => {
+  expect(resumeCommand(open('t', { agent, sessionId }))).toBe(command)
 })
 
 test.each([

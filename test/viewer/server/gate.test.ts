@@ -121,7 +121,9 @@ test.each([
   ['a proxy', 'GET http://127.0.0.1/api/status HTTP/1.1'],
   ['another machine', 'GET //evil.example/api/status HTTP/1.1'],
   ['a text that never ends', `GET /api/sessions?text=${'x'.repeat(4_200)} HTTP/1.1`],
-  ['a time that is none', 'GET /api/numbers?since=1e999 HTTP/1.1'],
+  ['a time that is none', 'GET /api/usage?since=1e999 HTTP/1.1'],
+  ['a time zone that is none', 'GET /api/usage?zone=Mars/Olympus HTTP/1.1'],
+  ['a group that is none', 'GET /api/usage?by=secret HTTP/1.1'],
 ])('finds nothing at %s', async (_, line) => {
   const { port } = await serve()
   const answer = await request(port, line, [`Host: 127.0.0.1:${port}`, AUTHORIZED])
@@ -146,7 +148,7 @@ test('listens at one address', async () => {
 
 test('lets invalid requests occupy no place', async () => {
   const { port } = await serve({ limits: { questions: 1 } })
-  for (let time = 0; time < 3; time++) expect((await ask(port, '/api/numbers?since=x')).status).toBe(400)
+  for (let time = 0; time < 3; time++) expect((await ask(port, '/api/usage?since=x')).status).toBe(400)
   expect((await ask(port, '/api/status')).status).toBe(200)
 })
 

@@ -11,7 +11,7 @@ import type {
   Shared,
   SpanDetail,
   TraceView,
-  UsageNumbers,
+  Usage,
   ValuePart,
 } from '../../../src/viewer/server/api.ts'
 import {
@@ -266,12 +266,12 @@ test('lists sessions by filters, in pages', async () => {
   expect([session.turnCount, ...turns.map(({ title }) => title)]).toEqual([2, 'question1', 'question3'])
 })
 
-test('has numbers of the requested time', async () => {
+test('has the usage of the requested time', async () => {
   const { port } = await serve({ source: sample })
-  const { tools, turns } = await data<UsageNumbers>(port, '/api/numbers')
+  const { tools, total } = await data<Usage>(port, '/api/usage?zone=Asia/Kolkata&by=agent')
   expect(tools.map(({ callCount }) => callCount)).toEqual([3])
-  expect(turns).toEqual([['completed', 1]])
-  expect((await data<UsageNumbers>(port, `/api/numbers?since=${TURN_AT + 200_000_000}`)).tools).toEqual([])
+  expect(total.turnCount).toBe(1)
+  expect((await data<Usage>(port, `/api/usage?since=${TURN_AT + 200_000_000}`)).tools).toEqual([])
 })
 
 describe('a comparison', () => {

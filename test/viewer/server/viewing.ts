@@ -58,7 +58,11 @@ export const NOTHING: TraceSource = {
   session: async () => undefined,
   trace: async () => [],
   children: async () => [],
-  numbers: async () => ({ days: [], models: [], tools: [], turns: [], agents: [] }),
+  usage: async () => {
+    const nothing = { dollars: 0, input: 0, output: 0, cachedTokens: 0, requestCount: 0, errorCount: 0, turnCount: 0 }
+    const lists = { groups: [], cells: [], sessions: [], hours: [], tools: [] }
+    return { total: nothing, before: undefined, ...lists }
+  },
   open: () => [],
   changes: () => new ChangeStream(() => undefined),
   close: async () => undefined,

@@ -65,6 +65,16 @@ describe('facets', () => {
     })
   })
 
+  test('count among the sessions that contain the text, whatever value is chosen', async () => {
+    const { rows, facets } = await opened.sessions({ hasFacets: true, text: 'haiku', project: 'blog' })
+    expect(rows.map(({ id }) => id)).toEqual(['s3'])
+    expect(facets?.project).toEqual([
+      ['shop', 2],
+      ['blog', 1],
+    ])
+    expect(facets?.model).toEqual([['haiku', 1]])
+  })
+
   test('keep a chosen value that nothing has', async () => {
     const { facets } = await opened.sessions({ hasFacets: true, project: 'gone' })
     expect(facets?.project).toEqual([

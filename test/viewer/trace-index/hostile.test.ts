@@ -115,9 +115,8 @@ async function useAll(opened: Opened): Promise<void> {
     await opened.children(traceId)
     await opened.trace(traceId)
   }
-  const numbers = await opened.numbers()
-  for (const { tokens, dollars } of numbers.models) {
-    for (const figure of [tokens.input, tokens.output, dollars]) expect(Number.isFinite(figure)).toBe(true)
+  for (const { input, output, dollars } of (await opened.usage()).groups) {
+    for (const figure of [input, output, dollars]) expect(Number.isFinite(figure)).toBe(true)
   }
   for (const name of INJECTIONS) {
     await opened.sessions({ text: name })
@@ -142,7 +141,7 @@ test.each(Object.entries(LINES))('survives %s', async (_, lines) => {
   scene.remove('1-1.jsonl')
   await opened.catchUp()
   expect((await opened.sessions()).rows).toEqual([])
-  expect(await opened.numbers()).toMatchObject({ days: [], models: [], tools: [], turns: [] })
+  expect(await opened.usage()).toMatchObject({ groups: [], cells: [], sessions: [], tools: [] })
 })
 
 test("limits the stored part of a span's text", async () => {

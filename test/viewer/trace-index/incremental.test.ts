@@ -50,12 +50,12 @@ test('ends a span that was noted as running', async () => {
   expect(await opened.catchUp()).toEqual(['t1'])
   const before = (await opened.turns()).get('t1')
   expect(before).toMatchObject({ runningCount: 2, outcome: { text: 'running' } })
-  expect((await opened.numbers()).days).toMatchObject([{ requestCount: 0, tokens: { input: 10 } }])
+  expect((await opened.usage()).groups).toMatchObject([{ requestCount: 0, input: 10 }])
   scene.lines('1-1.jsonl', exportLine(turn('t1', 0), request('t1', 'a', 10)))
   expect(await opened.catchUp()).toEqual(['t1'])
   const after = (await opened.turns()).get('t1')
   expect(after).toMatchObject({ runningCount: 0, outcome: { text: 'completed' }, tokens: { input: 10, output: 3 } })
-  expect((await opened.numbers()).days).toMatchObject([{ requestCount: 1, tokens: { input: 10 } }])
+  expect((await opened.usage()).groups).toMatchObject([{ requestCount: 1, input: 10 }])
   expect(await opened.catchUp()).toEqual([])
   opened.close()
   expect(await scene.contents()).toEqual(await fromNothing(scene, ['1-1.jsonl']))
@@ -126,7 +126,7 @@ test('reads large files from their ends, the newest first, without loss or repet
   const { bytes, indexedBytes, spanCount, indexedSince } = opened.status()
   expect([indexedBytes, spanCount, indexedSince]).toEqual([bytes, 480, undefined])
   expect((await opened.sessions({ text: 'w1x0' })).rows).toMatchObject([{ id: 's0', match: { traceId: '1-0' } }])
-  expect((await opened.numbers()).models).toMatchObject([{ requestCount: 240, tokens: { input: 2400, output: 720 } }])
+  expect((await opened.usage()).groups).toMatchObject([{ requestCount: 240, input: 2400, output: 720 }])
 })
 
 test('puts older unread data behind newer ones, and new data in front', async () => {

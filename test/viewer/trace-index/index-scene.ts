@@ -4,13 +4,13 @@ import { basename, join } from 'node:path'
 import type { StoredSpan } from '../../../src/reading/stored-span.ts'
 import type {
   ChildTraces,
-  NumbersQuery,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SourceStatus,
   TurnRow,
-  UsageNumbers,
+  Usage,
+  UsageQuery,
 } from '../../../src/viewer/trace-index/answers.ts'
 import { type IndexQuery, type IndexSubject, LocalIndex } from '../../../src/viewer/trace-index/local-index.ts'
 import { readTrace } from '../../../src/viewer/trace-index/log-file.ts'
@@ -150,8 +150,8 @@ export class Opened {
     return this.#query('session', id)
   }
 
-  numbers(query: NumbersQuery = {}): Promise<UsageNumbers> {
-    return this.#query('numbers', query)
+  usage(query: UsageQuery = {}): Promise<Usage> {
+    return this.#query('usage', { timeZone: 'UTC', ...query })
   }
 
   children(traceId: string): Promise<readonly ChildTraces[]> {
@@ -177,7 +177,7 @@ export class Opened {
     const traces: unknown[] = []
     for (const id of [...turns.keys()].sort()) traces.push([await this.trace(id), await this.children(id)])
     const sessions = (await this.sessions({ limit: 500 })).rows
-    return { status, turns, traces, sessions, numbers: await this.numbers(), open: this.index.openTraces }
+    return { status, turns, traces, sessions, usage: await this.usage(), open: this.index.openTraces }
   }
 
   async found(query: SessionQuery): Promise<readonly string[]> {

@@ -82,6 +82,9 @@ test('shows spans noted by a live process as open, with the current step', async
       waitingSince: undefined,
       tokens: undefined,
       doing: [{ spanId: '2', kind: 'tool', name: 'tool.terminal', hint: 'npm test', startAt: TURN_AT + 500 }],
+      cost: { dollars: 0, paidCount: 0, unknownCount: 0 },
+      contextUsed: undefined,
+      minutes: [],
     },
   ])
 })
@@ -112,7 +115,29 @@ test('waits for the user as long as a question is open, whatever runs beside it'
   await index.catchUp()
   expect(index.index.openTraces).toEqual([])
   expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 5_000 }])
-  expect((await index.numbers()).tools[0]?.latency.p99).toBeLessThan(1_000)
+  expect((await index.usage()).tools[0]?.latency.p99).toBeLessThan(1_000)
+})
+
+test('has the tokens of the last minutes, the context used, and the whole command of a question', async () => {
+  const scene = new LogScene()
+  const command = 'git push \\\n  --force'
+  const approval = { ...APPROVAL, attributes: own('approval', { 'hermes.approval.command': command }) }
+  const request = (id: string, to: number, usedRatio: number, kind = 'api'): SpanNote => ({
+    ...TOOL,
+    id,
+    to,
+    attributes: own(kind, { 'gen_ai.usage.input_tokens': 100, 'hermes.context.used_ratio': usedRatio }),
+  })
+  const minute = Math.floor(TURN_AT / 60_000)
+  const requests = [request('6', 1_000, 0.2), request('7', 2_000, 0.4), request('8', 3_600_000, 0.9, 'auxiliary')]
+  scene.lines(FILE, noteLine(ROOT, TOOL, approval), exportLine(...requests))
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  const [trace] = (await opened(scene)).index.openTraces
+  expect(trace).toMatchObject({ contextUsed: 0.4, doing: [{ command }] })
+  expect(trace?.minutes).toEqual([
+    [minute, 200],
+    [minute + 60, 100],
+  ])
 })
 
 test('does not treat a guardian model as the user', async () => {
@@ -122,6 +147,7 @@ test('does not treat a guardian model as the user', async () => {
   leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
   const index = await opened(scene)
   expect(index.index.openTraces).toMatchObject([{ waitingSince: undefined, doing: [{ spanId: '3' }] }])
+  expect(index.index.openTraces[0]?.doing[0]).not.toHaveProperty('command')
   const choice = own('approval', { 'hermes.approval.choice': 'smart_approve' })
   scene.lines(
     FILE,
@@ -129,7 +155,7 @@ test('does not treat a guardian model as the user', async () => {
   )
   await index.catchUp()
   expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 0 }])
-  expect((await index.numbers()).tools[0]?.latency.p99).toBeGreaterThan(5_000)
+  expect((await index.usage()).tools[0]?.latency.p99).toBeGreaterThan(5_000)
 })
 
 test.each<[string, OpenState, readonly SpanNote[]]>([

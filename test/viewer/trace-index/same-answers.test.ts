@@ -6,6 +6,7 @@ import { buildForest, type TraceTree } from '../../../src/reading/trace-forest.t
 import { listSegments, selectTraces, type TraceQuery } from '../../../src/reading/trace-log.ts'
 import { summarize } from '../../../src/reading/trace-summary.ts'
 import { outline } from '../../../src/reading/tree-outline.ts'
+import type { UsageSums } from '../../../src/viewer/trace-index/answers.ts'
 import { fixture, REPOSITORY } from '../../cli/program.ts'
 import { exportLine, noteLine, SAMPLE_TURN, type SpanNote } from '../../reading/sample-turn.ts'
 import { sample } from '../../support/sample.ts'
@@ -168,21 +169,19 @@ describe.each(Object.entries(LOGS))('a log %s', (_, makeLog) => {
 
   test('has figures with the same sums', async () => {
     const { opened, trees } = await read()
-    const { days, models, tools, turns } = await opened.numbers()
+    const { total, cells, groups, hours, tools } = await opened.usage()
     const summaries = trees.map(tree => summarize(tree))
-    const sumOf = (each: readonly { tokens: { input: number; output: number } }[], key: 'input' | 'output'): number =>
-      each.reduce((all, { tokens }) => all + tokens[key], 0)
-    for (const key of ['input', 'output'] as const) {
-      const expected = summaries.reduce((all, { tokens }) => all + (tokens?.[key] ?? 0), 0)
-      expect(sumOf(days, key)).toBe(expected)
-      expect(sumOf(models, key)).toBe(expected)
+    const sumOf = (each: readonly UsageSums[], key: keyof UsageSums): number =>
+      each.reduce((all, sums) => all + sums[key], 0)
+    for (const list of [[total], cells, groups, hours, (await opened.usage({ by: 'day' })).groups]) {
+      for (const key of ['input', 'output'] as const) {
+        expect(sumOf(list, key)).toBe(summaries.reduce((all, { tokens }) => all + (tokens?.[key] ?? 0), 0))
+      }
+      const paid = summaries.reduce((all, { cost }) => all + cost.dollars, 0)
+      expect(sumOf(list, 'dollars')).toBeCloseTo(paid, 8)
     }
-    const paid = summaries.reduce((all, { cost }) => all + cost.dollars, 0)
-    expect(days.reduce((all, { dollars }) => all + dollars, 0)).toBeCloseTo(paid, 8)
     const all = [...(await opened.turns()).values()]
-    expect(turns.reduce((sum, [, count]) => sum + count, 0)).toBe(
-      all.filter(({ runningCount }) => runningCount === 0).length,
-    )
+    expect(total.turnCount).toBe(all.length)
     expect(tools.reduce((sum, { callCount }) => sum + callCount, 0)).toBe(
       all.reduce((sum, { toolCount }) => sum + toolCount, 0),
     )

@@ -36,7 +36,7 @@ test('answers, and follows new lines', async () => {
   expect(await source.session('no such')).toBeUndefined()
   expect(await source.trace(TRACE_ID)).toHaveLength(SAMPLE_TURN.length)
   expect(await source.children(TRACE_ID)).toEqual([])
-  expect((await source.numbers({})).models.length).toBeGreaterThan(0)
+  expect((await source.usage({})).groups.length).toBeGreaterThan(0)
 
   const changes = source.changes()
   const note: SpanNote = { id: '1', trace: 'new', name: 'agent', from: 0, to: 0 }

@@ -1,5 +1,5 @@
-import { type DiffLine, diffLines } from '../../reading/argument-lines.ts'
-import { isRecord } from '../../reading/attribute-value.ts'
+import { type DiffLine, diffLines } from './argument-lines.ts'
+import { isRecord } from './attribute-value.ts'
 
 /** Names of the old and the new text, per agent. */
 const EDITS = [

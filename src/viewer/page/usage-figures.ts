@@ -1,0 +1,57 @@
+import type { UsageMeasure } from '../../reading/usage-sentence.ts'
+import type { Usage, UsageGroup } from '../server/api.ts'
+
+interface DayColumn {
+  readonly day: string
+  readonly value: number
+  /** From the bottom, in the order of `DayChart.names`. */
+  readonly parts: readonly { readonly name: string; readonly value: number }[]
+}
+
+export interface DayChart {
+  readonly names: readonly string[]
+  readonly columns: readonly DayColumn[]
+  readonly max: number
+}
+
+/** More colours are hard to distinguish. The rest is summed up as `others`. */
+const MAX_SERIES = 6
+export const OTHERS = 'others'
+/** Guards against a wrong clock, and narrower columns are not visible. */
+const MAX_DAYS = 92
+
+export function dayChart({ cells, groups }: Usage, { amountOf }: UsageMeasure): DayChart {
+  const shown = groups.slice(0, groups.length > MAX_SERIES ? MAX_SERIES - 1 : MAX_SERIES).map(({ name }) => name)
+  const byDay = new Map<string, Map<string, number>>()
+  for (const cell of cells) {
+    const values = byDay.get(cell.day) ?? new Map<string, number>()
+    byDay.set(cell.day, values)
+    const name = shown.includes(cell.name) ? cell.name : OTHERS
+    values.set(name, (values.get(name) ?? 0) + amountOf(cell))
+  }
+  const names = groups.length > shown.length ? [...shown, OTHERS] : shown
+  const columns = daysBetween([...byDay.keys()]).map(day => {
+    const parts = names.flatMap(name => ({ name, value: byDay.get(day)?.get(name) ?? 0 }))
+    return { day, parts, value: parts.reduce((sum, { value }) => sum + value, 0) }
+  })
+  return { names, columns, max: columns.reduce((max, { value }) => Math.max(max, value), 0) }
+}
+
+/** All days from the first to the last: a day without usage is an empty column. */
+function daysBetween(days: readonly string[]): string[] {
+  // A wrong clock makes years of five digits, which no ISO date has.
+  const sorted = days.filter(day => /^\d{4}-\d\d-\d\d$/.test(day)).sort()
+  const last = sorted.at(-1)
+  const all: string[] = []
+  for (let day = last; day !== undefined && day >= (sorted[0] ?? '') && all.length < MAX_DAYS; ) {
+    all.unshift(day)
+    const before = new Date(`${day}T12:00:00Z`)
+    before.setUTCDate(before.getUTCDate() - 1)
+    day = before.toISOString().slice(0, 10)
+  }
+  return all
+}
+
+export function groupName(name: string, by: UsageGroup): string {
+  return name || `no ${by}`
+}

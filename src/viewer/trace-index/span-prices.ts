@@ -1,0 +1,51 @@
+import type { PricesConfig } from '../../plugin/config/prices.ts'
+import { createPricing } from '../../plugin/prices/prices.ts'
+import { DEFAULT_NAMESPACE, namespaceOf, SpanAttributes } from '../../reading/span-attributes.ts'
+import { costOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
+import type { StoredSpan } from '../../reading/stored-span.ts'
+
+export type SpanPricer = (span: StoredSpan) => StoredSpan
+
+/**
+ * Adds the cost to requests that were recorded without one, under the names that the plugin uses with `prices: true`. A span
+ * has neither the service tier nor the part of cache writes that is kept for an hour, so it is priced without them.
+ */
+export function createSpanPricer(prices: PricesConfig | undefined): SpanPricer {
+  if (prices === undefined) return span => span
+  // The index has no user to warn: a request without a price is shown without a cost.
+  const pricing = createPricing(prices, () => undefined)
+  return span => {
+    const namespace = namespaceOf(span) ?? DEFAULT_NAMESPACE
+    const attributes = new SpanAttributes(span, namespace)
+    if (!isRequest(attributes.kind) || costOf(attributes) !== undefined) return span
+    const tokens = tokensOf(attributes)
+    const model = attributes.text('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name')
+    if (tokens === undefined || model === '') return span
+    const { input = 0, output = 0 } = tokens
+    const count = (...names: string[]): number => Math.max(0, attributes.number(...names) ?? 0)
+    const address = attributes.text('server.address')
+    const cost = pricing({
+      provider: attributes.text('gen_ai.provider.name', 'gen_ai.system', 'llm.provider') || undefined,
+      model,
+      baseUrl: address === '' ? undefined : `http://${address.includes(':') ? `[${address}]` : address}`,
+      serviceTier: undefined,
+      at: span.startAt,
+      usage: {
+        promptTokens: input,
+        outputTokens: output,
+        cacheReadTokens: count('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read'),
+        cacheWriteTokens: count(
+          'gen_ai.usage.cache_creation.input_tokens',
+          'gen_ai.usage.cache_write.input_tokens',
+          'llm.token_count.prompt_details.cache_write',
+        ),
+        cacheWriteLongTokens: 0,
+        reasoningTokens: count('gen_ai.usage.reasoning.output_tokens', 'llm.token_count.completion_details.reasoning'),
+        totalTokens: input + output,
+      },
+    })
+    if (cost === undefined) return span
+    const added = { 'llm.cost.total': cost.dollars, [`${namespace}.cost.source`]: cost.source }
+    return { ...span, attributes: { ...span.attributes, ...added } }
+  }
+}

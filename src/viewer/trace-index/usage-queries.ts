@@ -1,0 +1,174 @@
+import type { Percentiles, ToolFigures, Usage, UsageGroup, UsageGroupRow, UsageQuery, UsageSums } from './answers.ts'
+import { LocalCalendar } from './local-calendar.ts'
+import { titleOf } from './session-queries.ts'
+import { dollarsOf, type Figure, SLOT_MILLIS, slotOf, type TraceFacts, unpackFigures } from './trace-facts.ts'
+import type { TraceEntry, TraceTable } from './trace-table.ts'
+
+const MAX_SESSIONS = 10
+const WEEK_HOURS = 168
+
+/**
+ * Sums up the usage of a period.
+ *
+ * @param now end of a period without `untilAt`
+ * @throws {RangeError} if there is no such time zone
+ */
+export async function queryUsage(table: TraceTable, query: UsageQuery, now: number): Promise<Usage> {
+  const { sinceAt, untilAt, by = 'model', timeZone } = query
+  const calendar = new LocalCalendar(timeZone)
+  const since = sinceAt === undefined ? Number.NEGATIVE_INFINITY : slotOf(sinceAt)
+  const until = untilAt === undefined ? Number.POSITIVE_INFINITY : slotOf(untilAt)
+  const beforeSince = sinceAt === undefined ? since : slotOf(2 * sinceAt - (untilAt ?? now))
+  const [total, before] = [new UsageSum(), new UsageSum()]
+  const groups = new SumMap()
+  const sessions = new SumMap()
+  const tools = new SumMap()
+  const days = new Map<string, SumMap>()
+  const hours = Array.from({ length: WEEK_HOURS }, () => new UsageSum())
+  const newest = new Map<string, TraceEntry>()
+  for (const entry of table.traces) {
+    const { facts } = entry
+    if (facts === undefined) continue
+    const { sessionId, startAt, lastAt } = facts.turn
+    if (lastAt < beforeSince * SLOT_MILLIS) continue
+    for (const figure of unpackFigures(facts.figures)) {
+      const { slot, kind, name } = figure
+      if (kind !== 'tool' && slot >= beforeSince && slot < since) before.add(figure)
+      if (slot < since || slot >= until) continue
+      if (kind === 'tool') {
+        tools.sumOf(name).add(figure)
+        continue
+      }
+      const { day, weekHour } = calendar.timeOf(slot)
+      const group = groupOf(by, facts, figure, day)
+      const ofDay = days.get(day) ?? new SumMap()
+      days.set(day, ofDay)
+      const sums = [total, groups.sumOf(group), ofDay.sumOf(group), sessions.sumOf(sessionId), hours[weekHour]]
+      for (const sum of sums) sum?.add(figure)
+      if (startAt >= (newest.get(sessionId)?.facts?.turn.startAt ?? startAt)) newest.set(sessionId, entry)
+    }
+  }
+  const heaviest = sessions.heaviestFirst().slice(0, MAX_SESSIONS)
+  const titles = new Map<string, string>()
+  for (const [id] of heaviest) titles.set(id, await titleOf(newest.get(id) as TraceEntry))
+  const row = ([name, sum]: NamedSum): UsageGroupRow => {
+    const title = (heaviest.some(([id]) => id === name) && titles.get(name)) || ''
+    return { name, title, ...sum.sums(), latency: sum.percentiles() }
+  }
+  // A turn without requests may name a model that it never used.
+  const ranked = groups.heaviestFirst().filter(([, sum]) => by !== 'model' || sum.isUsed)
+  const sorted = by === 'day' ? groups.byName() : ranked
+  const hasCells = by !== 'day' && by !== 'session'
+  return {
+    total: total.sums(),
+    before: sinceAt === undefined ? undefined : before.sums(),
+    groups: sorted.map(row),
+    cells: hasCells
+      ? [...days].sort(byText).flatMap(([day, sums]) => {
+          const used = sorted.filter(([name]) => sums.has(name))
+          return used.map(([name]) => ({ day, name, ...sums.sumOf(name).sums() }))
+        })
+      : [],
+    sessions: heaviest.map(row),
+    hours: hours.map(sum => sum.sums()),
+    tools: tools
+      .byName()
+      .map(([tool, sum]) => sum.toolFigures(tool))
+      .sort((a, b) => b.callCount - a.callCount),
+  }
+}
+
+function groupOf(by: UsageGroup, { turn }: TraceFacts, { name }: Figure, day: string): string {
+  return { agent: turn.agent, model: name, project: turn.project, session: turn.sessionId, day }[by]
+}
+
+type NamedSum = readonly [name: string, sum: UsageSum]
+
+function byText([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
+  return a < b ? -1 : 1
+}
+
+class SumMap {
+  readonly #sums = new Map<string, UsageSum>()
+
+  has(name: string): boolean {
+    return this.#sums.has(name)
+  }
+
+  sumOf(name: string): UsageSum {
+    let sum = this.#sums.get(name)
+    if (sum === undefined) {
+      sum = new UsageSum()
+      this.#sums.set(name, sum)
+    }
+    return sum
+  }
+
+  byName(): NamedSum[] {
+    return [...this.#sums].sort(byText)
+  }
+
+  heaviestFirst(): NamedSum[] {
+    return this.byName().sort(([, a], [, b]) => b.nanodollars - a.nanodollars || b.tokens - a.tokens)
+  }
+}
+
+class UsageSum {
+  #failed = 0
+  #input = 0
+  #output = 0
+  #cached = 0
+  #turns = 0
+  #nanodollars = 0
+  readonly #durations: number[] = []
+
+  get nanodollars(): number {
+    return this.#nanodollars
+  }
+
+  get tokens(): number {
+    return this.#input + this.#output
+  }
+
+  get isUsed(): boolean {
+    return this.#durations.length + this.tokens + this.#nanodollars > 0
+  }
+
+  /** A turn adds only what none of its requests records. */
+  add({ kind, durations, failed, input, output, cached, nanodollars }: Figure): void {
+    this.#input += input
+    this.#output += output
+    this.#cached += cached
+    this.#nanodollars += nanodollars
+    if (kind === 'turn') {
+      this.#turns += 1
+      return
+    }
+    this.#failed += failed
+    for (const duration of durations) this.#durations.push(duration)
+  }
+
+  sums(): UsageSums {
+    return {
+      dollars: dollarsOf(this.#nanodollars),
+      input: this.#input,
+      output: this.#output,
+      cachedTokens: this.#cached,
+      requestCount: this.#durations.length,
+      errorCount: this.#failed,
+      turnCount: this.#turns,
+    }
+  }
+
+  toolFigures(tool: string): ToolFigures {
+    const latency = this.percentiles() ?? { p50: 0, p90: 0, p99: 0 }
+    return { tool, callCount: this.#durations.length, errorCount: this.#failed, latency }
+  }
+
+  percentiles(): Percentiles | undefined {
+    const sorted = Float64Array.from(this.#durations).sort()
+    if (sorted.length === 0) return undefined
+    const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
+    return { p50: at(0.5), p90: at(0.9), p99: at(0.99) }
+  }
+}
