@@ -15,14 +15,18 @@ import { argv, env, execPath, exit } from 'node:process'
 const [form, folder] = [argv[2], resolve(argv[3] ?? '')]
 if (form !== 'package' && form !== 'clone') throw new Error('package or clone?')
 
-/** As README.md says for a clone. Its tests are a step of their own: one file of them shows that the command works. */
+/**
+ * As README.md says for a clone. `npm ci`, which builds, runs once. The tests are a step of their own: one file of them shows that
+ * the command works.
+ */
 const IN_A_CLONE = [
   [/^npm install \S+\.tgz$/, 'npm ci'],
   [/ -f node_modules\/hookspan\/docker-compose\.yml/, ''],
-  [/npm ci && npm test$/, 'npm ci && npm test -- test/content/capture-policy.test.ts'],
+  [/^npm ci && npm pack$/, 'npm pack --ignore-scripts'],
+  [/^npm ci && npm test$/, 'npm test -- test/content/capture-policy.test.ts'],
 ]
 /** For a clone only; for the time after the release; with a program of the reader's. */
-const NOT_RUN = form === 'clone' ? /^npm install hookspan$|^my-agent / : /^npm ci\b|^npm install hookspan$|^my-agent /
+const NOT_RUN = form === 'clone' ? /^npm (install hookspan|ci)$|^my-agent / : /^npm (install hookspan$|ci\b)|^my-agent /
 const PORTS = [4318, 6006, 9090]
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')

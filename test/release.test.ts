@@ -13,6 +13,7 @@ const { releaseNotes } = await script<{
 const READ_THERE = [
   'README.md',
   'CODE_OF_CONDUCT.md',
+  'docs/README.md',
   ...readdirSync(join(ROOT, '.github'), { recursive: true, encoding: 'utf8' })
     .filter(path => /\.(yml|md)$|CODEOWNERS$/.test(path))
     .map(path => `.github/${path}`),

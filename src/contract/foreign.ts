@@ -64,6 +64,15 @@ export function positive(value: unknown): number | undefined {
   return number !== undefined && number > 0 ? number : undefined
 }
 
+/** 1973 to 2100. A value outside is not epoch milliseconds, but seconds or garbage. */
+const EARLIEST = 1e11
+const LATEST = 4.1e12
+
+/** A plausible time in epoch milliseconds. */
+export function plausibleAt(at: unknown): number | undefined {
+  return typeof at === 'number' && at > EARLIEST && at < LATEST ? at : undefined
+}
+
 export function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }

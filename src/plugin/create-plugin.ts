@@ -228,7 +228,7 @@ export class TracingPlugin implements Plugin {
       flushesSessionEnd: config.force_flush_on_session_end,
       maxUnwrittenMillis: isEndedByCaller || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
       save: () => this.#pipeline?.flushLogSync(),
-      activeSpan: () => (config.parent === 'active' ? withCore(core => core.activeSpan(isOurs), undefined) : undefined),
+      activeSpan: config.parent === 'active' ? () => withCore(core => core.activeSpan(isOurs), undefined) : undefined,
       now: continuation?.now ?? Date.now,
     })
     if (!isEndedByCaller) this.#unregisterShutdown = shutdownAtExit(this, config.handle_signals)

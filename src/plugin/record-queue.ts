@@ -16,8 +16,12 @@ const MAX_RECORDS = 128
 const MAX_CHARS = 4 * 1024 * 1024
 
 interface QueuedRecord {
+  /** Undefined for a log line. */
   readonly hook: string | undefined
-  readonly copy: RecordCopy
+  readonly payload: unknown
+  readonly meta: HookMeta | undefined
+  /** Approximate memory in characters. Strings are shared with the original, because they cannot change. */
+  readonly chars: number
   /** Time of the call, epoch milliseconds. */
   readonly at: number
   readonly caller: SpanContext | undefined
@@ -25,7 +29,8 @@ interface QueuedRecord {
 
 export interface RecordContext {
   readonly now: () => number
-  readonly activeSpan: () => SpanContext | undefined
+  /** Undefined if the active span is never the parent of a turn. */
+  readonly activeSpan: (() => SpanContext | undefined) | undefined
   readonly catchUp: () => void
 }
 
@@ -85,29 +90,22 @@ export class RecordQueue {
   }
 
   handleHook(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    const at = this.#options.now()
-    const flushed = this.#receive(at, hook, payload, meta)
+    const { isInline, flushesSessionEnd, now } = this.#options
+    const at = now()
+    const isFlushed = flushesSessionEnd && hook === 'on_session_end'
+    const canWait = !isInline && !isFlushed && typeof hook === 'string'
+    const isQueued = canWait && this.#enqueue(hook, payload, meta, at)
+    const flushed = isQueued ? undefined : this.#runAt(at, () => this.#drainedCore()?.handleHook(hook, payload, meta))
     if (!this.#isClosed) this.#saveIfLoopIsBlocked(at)
     return flushed
-  }
-
-  #receive(at: number, hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    const { isInline, flushesSessionEnd } = this.#options
-    const isFlushed = flushesSessionEnd && hook === 'on_session_end'
-    const canWait = !isInline && !isFlushed && !this.#isClosed && typeof hook === 'string'
-    const copy = canWait ? this.#copier.copyOf(payload, meta) : undefined
-    if (copy === undefined) return this.#runAt(at, () => this.#drainedCore()?.handleHook(hook, payload, meta))
-    this.#enqueue(hook, copy, at)
-    return undefined
   }
 
   /** Queues a log line in order with the hooks, because they determine the span beside it. */
   handleLogLine(line: HostLine): void {
     const { isInline, now } = this.#options
     const at = now()
-    const copy = isInline || this.#isClosed ? undefined : this.#copier.copyOf(line, undefined)
-    if (copy === undefined) this.#runAt(at, () => this.#drainedCore()?.log(line))
-    else this.#enqueue(undefined, copy, at)
+    const isQueued = !isInline && this.#enqueue(undefined, line, undefined, at)
+    if (!isQueued) this.#runAt(at, () => this.#drainedCore()?.log(line))
   }
 
   flush(): Promise<void> {
@@ -148,7 +146,7 @@ export class RecordQueue {
     const { now, activeSpan, openCore } = this.#options
     this.#core = openCore({
       now: () => this.#current?.at ?? this.#inlineAt ?? now(),
-      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
+      activeSpan: activeSpan && (() => (this.#current === undefined ? activeSpan() : this.#current.caller)),
       catchUp: () => this.#drain(),
     })
     return this.#core
@@ -170,12 +168,17 @@ export class RecordQueue {
     }
   }
 
-  #enqueue(hook: string | undefined, copy: RecordCopy, at: number): void {
-    this.#records.push({ hook, copy, at, caller: this.#options.activeSpan() })
-    this.#chars += copy.chars
+  /** Returns false if the record cannot be copied. */
+  #enqueue(hook: string | undefined, payload: unknown, meta: HookMeta | undefined, at: number): boolean {
+    if (this.#isClosed) return false
+    const record = this.#copier.copyOf(hook, payload, meta, at, this.#options.activeSpan?.())
+    if (record === undefined) return false
+    this.#records.push(record)
+    this.#chars += record.chars
     this.#schedule()
-    const isFull = (): boolean => this.#records.length > MAX_RECORDS || this.#chars > MAX_CHARS
-    while (this.#current === undefined && isFull()) this.#processNext()
+    if (this.#current !== undefined) return true
+    while (this.#records.length > MAX_RECORDS || this.#chars > MAX_CHARS) this.#processNext()
+    return true
   }
 
   /** If the host blocks the event loop, no timer can write the log. This hook then does, so that a kill loses nothing older. */
@@ -205,15 +208,12 @@ export class RecordQueue {
     this.#core?.setDeferredAttributes()
     const hasTime = this.#isOpen ? this.#records.length === 0 : !this.#hasWaited(LOADING_MILLIS)
     if (this.#loadSteps !== undefined && hasTime) this.#loadStep(this.#loadSteps)
-    else this.#processUntil(performance.now() + SLICE_MILLIS)
-    if (this.#loadSteps !== undefined || this.#records.length > 0) this.#schedule()
-  }
-
-  #processUntil(endAt: number): void {
-    const now = this.#options.now()
-    while (this.#hasWaited(PATIENCE_MILLIS, now) || performance.now() < endAt) {
-      if (!this.#processNext()) return
+    else {
+      const now = this.#options.now()
+      const endAt = performance.now() + SLICE_MILLIS
+      while (this.#hasWaited(PATIENCE_MILLIS, now) || performance.now() < endAt) if (!this.#processNext()) break
     }
+    if (this.#loadSteps !== undefined || this.#records.length > 0) this.#schedule()
   }
 
   #hasWaited(millis: number, now = this.#options.now()): boolean {
@@ -242,13 +242,13 @@ export class RecordQueue {
   #processNext(needsSpanContextOnly = false): boolean {
     const record = this.#records.shift()
     if (record === undefined) return false
-    const { hook, copy } = record
-    this.#chars -= copy.chars
+    const { hook, payload, meta } = record
+    this.#chars -= record.chars
     this.#current = record
     // A queued end of a session has no promise that a caller could await.
-    const core = this.#open()
-    if (hook === undefined) core?.log(copy.payload as HostLine)
-    else void core?.handleHook(hook, copy.payload, copy.meta, needsSpanContextOnly)
+    const core = this.#core ?? this.#open()
+    if (hook === undefined) core?.log(payload as HostLine)
+    else void core?.handleHook(hook, payload, meta, needsSpanContextOnly)
     this.#current = undefined
     return true
   }
@@ -279,13 +279,6 @@ interface CaptureScope {
   readonly conversationHistory: boolean
 }
 
-interface RecordCopy {
-  readonly payload: unknown
-  readonly meta: HookMeta | undefined
-  /** Approximate memory in characters. Strings are shared with the original, because they cannot change. */
-  readonly chars: number
-}
-
 class NotPlain extends Error {}
 
 /**
@@ -303,14 +296,22 @@ class RecordCopier {
     this.#maxParts = scope.isFull ? MAX_PARTS_IN_FULL : MAX_PARTS
   }
 
-  copyOf(payload: unknown, meta: HookMeta | undefined): RecordCopy | undefined {
+  copyOf(
+    hook: string | undefined,
+    given: unknown,
+    givenMeta: HookMeta | undefined,
+    at: number,
+    caller: SpanContext | undefined,
+  ): QueuedRecord | undefined {
     this.#partsLeft = this.#maxParts
     this.#chars = 0
     // A getter or a Proxy may throw at every step. The record is then processed inline, by code that handles it.
     try {
-      const copy = this.#payload(payload)
-      const copiedMeta = meta && this.#meta(meta)
-      return { payload: copy, meta: copiedMeta, chars: this.#chars + PART_CHARS * (this.#maxParts - this.#partsLeft) }
+      if (given !== undefined && (typeof given !== 'object' || given === null)) return undefined
+      const payload = given && this.#fields(given, this.#field)
+      const meta = givenMeta && this.#meta(givenMeta)
+      const chars = this.#chars + PART_CHARS * (this.#maxParts - this.#partsLeft)
+      return { hook, payload, meta, chars, at, caller }
     } catch {
       return undefined
     }
@@ -327,12 +328,6 @@ class RecordCopier {
   #plain(value: unknown): void {
     if (typeof value === 'string') this.#chars += value.length
     else if (value !== undefined && typeof value !== 'number') throw new NotPlain()
-  }
-
-  #payload(payload: unknown): unknown {
-    if (payload === undefined) return undefined
-    if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) throw new NotPlain()
-    return this.#fields(payload, this.#field)
   }
 
   readonly #field = (value: object, name: string): unknown => {

@@ -1,12 +1,12 @@
 import { numberOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
-import type { AnyHookEvent, ReceivedHook } from './received-hook.ts'
-import { isFailedEnd, isRequest } from './span-timing.ts'
+import { isFailedEnd, isRequest } from './span-tracker.ts'
 import { isEscalation } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { AttributeOptions } from './spans/span-definition.ts'
+import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
 import type { TrackedSpan, TrackedTurn } from './turn.ts'
 import type { EndedMark } from './turn-history.ts'
+import type { ReceivedHook } from './turn-registry.ts'
 
 /** A sanity limit: a larger `retry_count` is not the number of an attempt. */
 const RETRY_LIMIT = 100_000
@@ -44,7 +44,7 @@ export function isOfLaterAttempt(kind: SpanKindName, event: AnyHookEvent, { atte
  * that count their requests make one at a time.
  */
 export function noteFollowed(turn: TrackedTurn, payload: ApiStart, at: number): void {
-  const before = turn.innermost('api')
+  const before = turn.open.innermost('api')
   if (before === undefined || before.followedAt !== undefined) return
   const [last, next] = [wholeOf(peek(before.start, 'api_call_count')), wholeOf(payload.api_call_count)]
   if (last !== undefined && next !== undefined && next > last && at >= before.startAt) before.followedAt = at
@@ -74,29 +74,25 @@ export function isOfEarlierAttempt(kind: SpanKindName, event: AnyHookEvent, { at
 }
 
 export function endedBehind(open: TrackedSpan, payload: unknown): EndedMark | undefined {
-  const ended = isRequest(open.kind) ? open.turn.history.ended(open.slot) : undefined
+  const ended = isRequest(open.kind) ? open.turn.history.ended.get(open.slot) : undefined
   return ended !== undefined && ended.attempt > open.attempt && ended.attempt === retryCount(payload)
     ? ended
     : undefined
 }
 
 /** The end of this very start, if it arrived before the start. It is already counted. */
-export function earlyEnd(ended: EndedMark | undefined, { event, isExplicit }: ReceivedHook): AnyHookEvent | undefined {
-  const early = isExplicit ? ended?.early : undefined
+export function earlyEnd(ended: EndedMark | undefined, event: ReceivedHook): AnyHookEvent | undefined {
+  const early = event.isExplicit ? ended?.early : undefined
   if (early === undefined || event.at > early.event.at || event.at < early.after) return undefined
   const [startRetry, endRetry] = [retryCount(event.payload), retryCount(early.event.payload)]
   return startRetry === undefined || endRetry === undefined || startRetry === endRetry ? early.event : undefined
 }
 
-export function isRepeat(
-  ended: EndedMark | undefined,
-  open: TrackedSpan | undefined,
-  { event, isExplicit }: ReceivedHook,
-): boolean {
+export function isRepeat(ended: EndedMark | undefined, open: TrackedSpan | undefined, event: ReceivedHook): boolean {
   const retry = retryCount(event.payload) ?? Number.NaN
   // A later attempt has ended, so this one got its span at its end. Hosts that send 0 for every attempt count nothing.
   if (open === undefined && ended !== undefined && retry > 0 && retry < ended.attempt) return true
-  if (!isExplicit || (open === undefined && ended === undefined)) return false
+  if (!event.isExplicit || (open === undefined && ended === undefined)) return false
   if (open !== undefined) {
     // A start older than the open span arrived late and must not end it.
     return (
@@ -111,9 +107,9 @@ export function isRepeat(
  * Returns true for a prompt that names a turn whose loop is open: a turn has one prompt. A prompt for another model
  * begins another loop.
  */
-export function isPromptAgain(turn: TrackedTurn, { event, ids }: ReceivedHook): boolean {
-  const open = turn.innermost('llm')
-  if (open === undefined || ids.turnId === undefined || ids.turnId !== turn.turnId) return false
+export function isPromptAgain(turn: TrackedTurn, event: ReceivedHook): boolean {
+  const open = turn.open.innermost('llm')
+  if (open === undefined || event.turnId === undefined || event.turnId !== turn.turnId) return false
   const model = textOf(event.payload['model'])
   return model === undefined || model === textOf(peek(open.start, 'model'))
 }

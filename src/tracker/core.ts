@@ -1,7 +1,6 @@
-import { type Context, trace } from '@opentelemetry/api'
-import { idOf } from '../contract/foreign.ts'
+import { type Context, type ObservableResult, trace } from '@opentelemetry/api'
+import { idOf, plausibleAt } from '../contract/foreign.ts'
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
-import { isHookName } from '../contract/index.ts'
 import { LABEL, LOG_ATTRIBUTE } from '../contract/semconv/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { Enrichment } from './enrichment.ts'
@@ -12,15 +11,15 @@ import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
 import { PayloadLinter } from './payload-linter.ts'
-import { idsOf, plausibleAt, type ReceivedHook } from './received-hook.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
+import { HOOK_PLAN, type HookPlan } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
-import { type CoreStats, type CrashedSpanCount, HookCounts } from './stats.ts'
+import type { CoreStats, CrashedSpanCount } from './stats.ts'
 import { formatTraceparent, namedSpan, spanBeside } from './traceparent.ts'
 import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
-import { TurnRegistry } from './turn-registry.ts'
+import { idsOf, type ReceivedHook, TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
 /** Clock of a replay, in which the duration of `enrich` calls does not matter. */
@@ -32,6 +31,46 @@ const SWEEP_INTERVAL_MILLIS = 10_000
  * other turns.
  */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
+
+const PLANS: ReadonlyMap<unknown, HookPlan> = new Map(Object.entries(HOOK_PLAN))
+
+type Counts = Record<HookResult, number>
+
+function noCounts(): Counts {
+  return { ok: 0, ignored: 0, duplicate: 0, error: 0 }
+}
+
+class HookCounts {
+  readonly #total: Counts = noCounts()
+  readonly #byHook = new Map<string, Counts>()
+
+  get total(): Readonly<Counts> {
+    return { ...this.#total }
+  }
+
+  count(hook: string, result: HookResult): void {
+    this.#total[result] += 1
+    let counts = this.#byHook.get(hook)
+    if (counts === undefined) {
+      counts = noCounts()
+      this.#byHook.set(hook, counts)
+    }
+    counts[result] += 1
+  }
+
+  /** Counts a record that arrived after shutdown. No metric shows it. */
+  countLate(): void {
+    this.#total.ignored += 1
+  }
+
+  observe(observer: ObservableResult): void {
+    for (const [hook, counts] of this.#byHook) {
+      for (const [result, count] of Object.entries(counts)) {
+        if (count > 0) observer.observe(count, { [LABEL.hook]: hook, [LABEL.result]: result })
+      }
+    }
+  }
+}
 
 /** The whole core: receives hook records, emits spans and metric points. No input makes it throw. */
 export class Core {
@@ -63,7 +102,7 @@ export class Core {
       !options.sweepByClock,
     )
     this.#instruments = this.#createInstruments()
-    this.#logEvents = options.log && new LogEvents(options, this.#isReadAgain, line => this.#guard.warnOnce(line))
+    this.#logEvents = options.log && new LogEvents(options, options.isReadAgain, line => this.#guard.warnOnce(line))
     this.#tracker = this.#createTracker()
     this.#registry = new TurnRegistry(options.attributeOptions)
     const facts = new TurnFacts(options.attributeOptions, this.#guard)
@@ -93,12 +132,13 @@ export class Core {
     const settledBefore = this.#lifecycle.endedCount
     const errorsBefore = this.#guard.count
     this.#tracker.defersToolAttributes = needsSpanContextOnly
-    const isKnown = isHookName(hook)
-    const result: HookResult = isKnown
-      ? this.#guard.call(hook, this.#handle, 'error', hook, payload, meta)
-      : this.#guard.call(UNKNOWN_HOOK, this.#ignoreUnknownHook, 'error', hook, undefined, undefined)
-    if (this.#isReadAgain()) return undefined
-    this.#counts.count(isKnown ? hook : UNKNOWN_HOOK, this.#guard.count > errorsBefore ? 'error' : result)
+    const plan = PLANS.get(hook)
+    const result: HookResult =
+      plan === undefined
+        ? this.#guard.call(UNKNOWN_HOOK, this.#ignoreUnknownHook, 'error', hook, undefined, undefined)
+        : this.#guard.call(hook, this.#handle, 'error', hook as HookName, payload, meta, plan)
+    if (this.#options.isReadAgain?.()) return undefined
+    this.#counts.count(plan === undefined ? UNKNOWN_HOOK : hook, this.#guard.count > errorsBefore ? 'error' : result)
     if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
     const isSettled = this.#lifecycle.endedCount > settledBefore
     if (!isSettled || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
@@ -107,7 +147,7 @@ export class Core {
   }
 
   setDeferredAttributes(): void {
-    if (this.#tracker.hasDeferredStart)
+    if (this.#tracker.deferred !== undefined)
       this.#guard.run('attributes', () => this.#tracker.setDeferredAttributes(), undefined)
   }
 
@@ -180,19 +220,17 @@ export class Core {
     return named === undefined ? base : trace.setSpanContext(base, named.context)
   }
 
-  readonly #isReadAgain = (): boolean => this.#options.isReadAgain?.() === true
-
   readonly #ignoreUnknownHook = (hook: string): HookResult => {
     this.#linter.checkHookName(hook)
     return 'ignored'
   }
 
-  readonly #handle = (hook: HookName, payload: unknown, meta: HookMeta | undefined): HookResult => {
+  readonly #handle = (hook: HookName, payload: unknown, meta: HookMeta | undefined, plan: HookPlan): HookResult => {
     if (this.#isRedelivered(meta)) return 'duplicate'
     this.#linter.checkPayload(hook, payload)
-    const received = this.#receive(hook, payload, meta)
-    this.#lifecycle.expireByEventTime(received.event.at)
-    return this.#processor.process(received)
+    const event = this.#receive(hook, payload, meta)
+    this.#lifecycle.expire(event.at, 'activityAt')
+    return this.#processor.process(event, plan)
   }
 
   #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): ReceivedHook {
@@ -200,23 +238,33 @@ export class Core {
     const now = this.#options.now()
     const isExplicit = reported !== undefined && (!this.#options.sweepByClock || reported < now + FUTURE_LIMIT_MILLIS)
     const fields = typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
-    const event: ReceivedHook['event'] = {
+    const at = isExplicit ? reported : this.#options.sweepByClock ? now : this.#lastAt || now
+    this.#lastAt = at
+    const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
+    const ids = idsOf(hook, fields, host)
+    const { turnId, taskId, apiRequestId, toolCallId } = ids
+    let { sessionId } = ids
+    if (sessionId === undefined && turnId === undefined && taskId !== undefined) {
+      // Some hosts send the session id as the task id, in records that name neither session nor turn.
+      const isSession = this.#registry.knownSession({ ...ids, sessionId: taskId }) !== undefined
+      if (isSession) sessionId = taskId
+    }
+    // Each field by its name, because V8 takes several times as long for a spread.
+    return {
       hook,
-      at: isExplicit ? reported : this.#options.sweepByClock ? now : this.#lastAt || now,
+      at,
       payload: fields,
       facts: {},
       correlation: meta?.correlation,
+      host,
+      sessionId,
+      turnId,
+      taskId,
+      apiRequestId,
+      toolCallId,
+      isExplicit,
+      deliveryId: meta?.delivery_id,
     }
-    const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
-    this.#lastAt = event.at
-    const ids = idsOf(hook, fields)
-    if (ids.sessionId !== undefined || ids.turnId !== undefined || ids.taskId === undefined) {
-      return { event, host, ids, isExplicit, deliveryId: meta?.delivery_id }
-    }
-    // Some hosts send the session id as the task id, in records that name neither session nor turn.
-    const ofSession = { ...ids, sessionId: ids.taskId }
-    const isKnown = this.#registry.knownSession(host, ofSession) !== undefined
-    return { event, host, ids: isKnown ? ofSession : ids, isExplicit, deliveryId: meta?.delivery_id }
   }
 
   #isRedelivered(meta: HookMeta | undefined): boolean {
@@ -233,7 +281,7 @@ export class Core {
     this.#timer = setInterval(() => {
       this.#options.catchUp?.()
       const now = this.#options.now()
-      this.#guard.run('sweep', () => this.#lifecycle.expireByClock(now), undefined)
+      this.#guard.run('sweep', () => this.#lifecycle.expire(now, 'seenAt'), undefined)
     }, everyMillis)
     this.#timer.unref()
   }
@@ -243,7 +291,13 @@ export class Core {
     const { catchUp, attributeOptions } = this.#options
     return new Instruments(
       meter,
-      { namespace, emitGenAi, emitGenAiNext: attributeOptions.nextMetrics, catchUp, isMuted: this.#isReadAgain },
+      {
+        namespace,
+        emitGenAi,
+        emitGenAiNext: attributeOptions.nextMetrics,
+        catchUp,
+        isMuted: this.#options.isReadAgain,
+      },
       {
         hooks: result => this.#counts.observe(result),
         spansOpen: result => result.observe(this.#tracker.openCount),

@@ -1,9 +1,8 @@
 import { isPromise } from '../contract/foreign.ts'
 import type { HookName, SpanKindName } from '../contract/index.ts'
 import type { Guard } from './guard.ts'
-import type { AnyHookEvent } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { AttributeOptions } from './spans/span-definition.ts'
+import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
 import { readAttributes, type WarnOnce } from './spans/turn-metadata.ts'
 import type { TrackedSpan } from './turn.ts'
 

@@ -35,15 +35,12 @@ export class Guard {
   /** Masks an error's name before it is written: a host's error can carry agent content there. */
   readonly #clean: (text: string) => string
   readonly #causes = new Set<string>()
-  #count = 0
+  /** Number of caught errors. */
+  count = 0
 
   constructor(report: Diagnostics, clean: (text: string) => string) {
     this.#report = report
     this.#clean = clean
-  }
-
-  get count(): number {
-    return this.#count
   }
 
   run<Result>(site: string, body: () => Result, fallback: Result): Result {
@@ -81,7 +78,7 @@ export class Guard {
   }
 
   noteError(site: string, error: unknown): void {
-    this.#count += 1
+    this.count += 1
     const cause = `${site}: ${this.#describe(error)}`
     this.warnOnce(`${cause}; the hook is counted as an error, the agent is not affected`)
   }

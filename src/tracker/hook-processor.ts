@@ -27,22 +27,12 @@ import {
 import { BoundedMap } from './bounded-map.ts'
 import type { CoreOptions } from './options.ts'
 import { noteCalls, parentOf } from './parents.ts'
-import {
-  type AnyHookEvent,
-  idsOf,
-  isDuplicateApproval,
-  type ReceivedHook,
-  type RecordIds,
-  senderOf,
-  startedAt,
-} from './received-hook.ts'
 import { HERMES, linkAttributes, linkCaller } from './root-span.ts'
-import { isFailedEnd, isRequest, reportedDuration } from './span-timing.ts'
-import type { SpanTracker } from './span-tracker.ts'
-import { isEscalation } from './spans/approval.ts'
+import { isFailedEnd, isRequest, reportedDuration, type SpanTracker } from './span-tracker.ts'
+import { ESCALATED, isEscalation, isGuarded } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import { opensTurn } from './spans/control-hook.ts'
-import { type AnyDefinition, HOOK_PLAN } from './spans/hook-plan.ts'
+import { blockOf, type KeptControlHook, type NewArguments, newArgumentsOf, opensTurn } from './spans/control-hook.ts'
+import type { AnyDefinition, HookPlan } from './spans/hook-plan.ts'
 import {
   finalStatusOf,
   iterationAttributes,
@@ -50,17 +40,15 @@ import {
   sessionStartAttributes,
   turnEventAttributes,
 } from './spans/session.ts'
-import { type KeptTool, skill, skillLifecycle, skillOfEnded } from './spans/skill.ts'
-import type { AttributeOptions } from './spans/span-definition.ts'
-import { isQueued } from './spans/tool.ts'
-import { toolOutcomeOf } from './spans/tool-outcome.ts'
+import { type KeptTool, skill, skillLifecycle } from './spans/skill.ts'
+import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
+import { argumentAttributes, isQueued, toolEndOf } from './spans/tool.ts'
 import type { CapturedMetadata } from './spans/turn-metadata.ts'
-import { decidedAttributes, escalationAt, keepDecision, noteBlockedEnd, unansweredGuardian } from './tool-decisions.ts'
 import type { TrackedSession, TrackedSpan, TrackedTurn } from './turn.ts'
 import { rotatedIdentity, type TurnFacts } from './turn-facts.ts'
 import { type EndedMark, slot, type TurnHistory } from './turn-history.ts'
 import { isFailed, isWorking, type TurnLifecycle } from './turn-lifecycle.ts'
-import type { TurnRegistry } from './turn-registry.ts'
+import { idsOf, type ReceivedHook, type RecordIds, senderOf, startedAt, type TurnRegistry } from './turn-registry.ts'
 
 /** Limit of open spans in a turn. Beyond it the oldest one is ended, marked and counted. */
 const OPEN_SPANS_LIMIT = 10_000
@@ -104,35 +92,33 @@ export class HookProcessor {
     this.#facts = facts
   }
 
-  process(received: ReceivedHook): HookResult {
-    const { hook } = received.event
-    const { definition, phase } = HOOK_PLAN[hook]
-    if (isDuplicateApproval(received.event)) return 'ok'
-    if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(received.host)
+  process(event: ReceivedHook, { definition, phase }: HookPlan): HookResult {
+    const { hook } = event
+    const isHumanInput = hook === 'on_human_input_request' || hook === 'on_human_input_resolved'
+    // The approval hooks report it as well, and it must not appear twice.
+    if (isHumanInput && event.payload['kind'] === 'approval') return 'ok'
+    if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(event.host)
     switch (phase) {
       case 'start':
-        if (definition.kind === 'session') return this.#startSession(received)
-        return definition.kind === 'llm' ? this.#startTurn(definition, received) : this.#startSpan(definition, received)
+        if (definition.kind === 'session') return this.#startSession(event)
+        return definition.kind === 'llm' ? this.#startTurn(definition, event) : this.#startSpan(definition, event)
       case 'end':
-        if (definition.kind === 'session') return this.#endTurn(received)
-        return definition.kind === 'subagent'
-          ? this.#endSubagent(definition, received)
-          : this.#endSpan(definition, received)
+        if (definition.kind === 'session') return this.#endTurn(event)
+        return definition.kind === 'subagent' ? this.#endSubagent(definition, event) : this.#endSpan(definition, event)
       case 'event':
-        return this.#addEvent(received)
+        return this.#addEvent(event)
       case 'identity':
-        return hook === 'on_session_reset' ? this.#resetSession(received) : this.#finalizeSession(received)
+        return hook === 'on_session_reset' ? this.#resetSession(event) : this.#finalizeSession(event)
     }
   }
 
-  #startSession(received: ReceivedHook): HookResult {
-    const { event, ids, host } = received
-    const session = this.#registry.session(host, ids)
+  #startSession(event: ReceivedHook): HookResult {
+    const session = this.#registry.session(event)
     const reported = this.#facts.metadataOf(event)
     const wasStarted = session.started
     session.started = true
-    this.#endKilled(session.main, received)
-    let open = this.#rootedTurn(received)
+    this.#endKilled(session.main, event)
+    let open = this.#rootedTurn(event)
     // Some hosts start the session again with each turn, even if they reported no end of the turn before.
     if (open !== undefined && (isFailed(open) || open.answeredAt !== undefined) && event.at > open.activityAt) {
       this.#interrupt(open, event.at)
@@ -141,80 +127,78 @@ export class HookProcessor {
     if (open !== undefined) {
       session.metadata = this.#facts.mergeMetadata(session.metadata, reported)
       this.#lifecycle.promote(open)
-      return this.#addMissingAttributes(open, received, reported)
+      return this.#addMissingAttributes(open, event, reported)
     }
     // A late or repeated start: its turn has already ended.
-    const late = this.#registry.findEnded(host, ids, startedAt(received), true)?.session
+    const late = this.#registry.findEnded(event, startedAt(event), true)?.session
     if (late !== undefined) return wasStarted || (late.forgotten && late.started) ? 'duplicate' : 'ok'
-    if (ids.turnId !== undefined) this.#interrupt(session.main, event.at)
+    if (event.turnId !== undefined) this.#interrupt(session.main, event.at)
     session.metadata = reported
-    this.#lifecycle.openTurn(session, received, { isSide: false })
+    this.#lifecycle.openTurn(session, event, { isSide: false })
     return 'ok'
   }
 
   /** `pre_llm_call`: begins a turn. Another turn of its session that is still open was interrupted. */
-  #startTurn(definition: AnyDefinition, received: ReceivedHook): HookResult {
-    const { event, ids, host } = received
-    const session = this.#registry.session(host, ids)
+  #startTurn(definition: AnyDefinition, event: ReceivedHook): HookResult {
+    const session = this.#registry.session(event)
     session.prompted = true
-    this.#endKilled(session.main, received)
-    this.#endAnswered(this.#registry.find(host, ids) ?? session.main, received)
-    const known = this.#rootedTurn(received)
-    if (known !== undefined && isPromptAgain(known, received)) return 'duplicate'
+    this.#endKilled(session.main, event)
+    this.#endAnswered(this.#registry.find(event) ?? session.main, event)
+    const known = this.#rootedTurn(event)
+    if (known !== undefined && isPromptAgain(known, event)) return 'duplicate'
     if (known === undefined) {
-      const late = this.#lifecycle.openLate(received, true)
+      const late = this.#lifecycle.openLate(event, true)
       if (late !== undefined) {
         this.#facts.addFacts(late, event, this.#facts.metadataOf(event))
-        return this.#openSpan(late, definition, received)
+        return this.#openSpan(late, definition, event)
       }
     }
-    const isReview = known?.isReview ?? isReviewPrompt(received)
+    const isReview = known?.isReview ?? isReviewPrompt(event)
     // A turn that began before the open one arrives late. It is opened beside it and interrupts nothing.
-    const isBeside = isReview || (session.main !== known && this.#isEarlier(session.main, received))
-    if (session.main !== known && !isBeside && !isStillRunning(session.main, received))
+    const isBeside = isReview || (session.main !== known && this.#isEarlier(session.main, event))
+    if (session.main !== known && !isBeside && !isStillRunning(session.main, event))
       this.#interrupt(session.main, event.at)
     const turn =
-      known ?? this.#lifecycle.openTurn(session, received, { isSide: isBeside, isBackground: isReview, isReview })
-    if (!isBeside && turn.root !== undefined && turn.session === session) session.setCurrentTurn(turn)
-    turn.sender = senderOf(received) ?? turn.sender
+      known ?? this.#lifecycle.openTurn(session, event, { isSide: isBeside, isBackground: isReview, isReview })
+    if (!isBeside && turn.root !== undefined && turn.session === session) session.main = turn
+    turn.sender = senderOf(event) ?? turn.sender
     this.#lifecycle.promote(turn)
     linkCaller(this.#options, turn, event.payload as SessionStart)
     this.#facts.addFacts(turn, event, this.#facts.metadataOf(event))
-    return this.#openSpan(turn, definition, received)
+    return this.#openSpan(turn, definition, event)
   }
 
-  #startSpan(definition: AnyDefinition, received: ReceivedHook): HookResult {
-    if (definition.kind === 'subagent' && this.#isKnownDelegation(received)) return 'duplicate'
+  #startSpan(definition: AnyDefinition, event: ReceivedHook): HookResult {
+    if (definition.kind === 'subagent' && this.#isKnownDelegation(event)) return 'duplicate'
     const isHook = definition.kind === 'hook'
-    const isBeside = definition.kind === 'auxiliary' || (isHook && !opensTurn(received.event.payload))
-    const turn = this.#lifecycle.turnFor(received, isBeside)
-    return this.#openSpan(turn, definition, received)
+    const isBeside = definition.kind === 'auxiliary' || (isHook && !opensTurn(event.payload))
+    const turn = this.#lifecycle.turnFor(event, isBeside)
+    return this.#openSpan(turn, definition, event)
   }
 
   /** A delegation outlives its turn, so a repeated start must be looked up by the child's ids. */
-  #isKnownDelegation({ event, host, isExplicit }: ReceivedHook): boolean {
-    const known = this.#lifecycle.delegations.find(host, event.payload as SubagentStart)
-    return known !== undefined && isExplicit && known.open.startIsExplicit && event.at <= known.open.startAt
+  #isKnownDelegation(event: ReceivedHook): boolean {
+    const known = this.#lifecycle.delegations.find(event.host, event.payload as SubagentStart)
+    return known !== undefined && event.isExplicit && known.open.startIsExplicit && event.at <= known.open.startAt
   }
 
-  #openSpan(turn: TrackedTurn, definition: AnyDefinition, received: ReceivedHook): HookResult {
-    const { event, ids } = received
+  #openSpan(turn: TrackedTurn, definition: AnyDefinition, event: ReceivedHook): HookResult {
     const key = this.#tracker.keyOf(definition, event)
     if (key === undefined) return 'ignored'
     const place = slot(definition.kind, key)
-    const predecessor = isQueued(key) ? undefined : turn.find(place)
-    const ended = isQueued(key) ? undefined : this.#endedOf(turn, definition, place, received, predecessor)
-    const early = earlyEnd(ended, received)
+    const predecessor = isQueued(key) ? undefined : turn.open.find(place)
+    const ended = isQueued(key) ? undefined : this.#endedOf(turn, definition, place, event, predecessor)
+    const early = earlyEnd(ended, event)
     const before = ended === undefined ? predecessor : undefined
-    if (early === undefined && !isQueued(key) && isRepeat(ended, before, received)) {
+    if (early === undefined && !isQueued(key) && isRepeat(ended, before, event)) {
       this.#lifecycle.closeIfEmpty(turn)
       return 'duplicate'
     }
     this.#lifecycle.touch(turn, event.at)
-    turn.taskId ??= ids.taskId
+    turn.taskId ??= event.taskId
     // If this attempt's end arrived first, the attempt before it still gets its own end.
-    if (predecessor !== undefined && early === undefined) this.#supersede(predecessor, received)
-    const outermost = turn.openCount < OPEN_SPANS_LIMIT ? undefined : turn.outermost()
+    if (predecessor !== undefined && early === undefined) this.#supersede(predecessor, event)
+    const outermost = turn.open.size < OPEN_SPANS_LIMIT ? undefined : turn.open.outermostBut(turn.root)
     if (outermost !== undefined) this.#lifecycle.abandonSpan(outermost, 'orphaned', event.at)
     if (definition.kind === 'api') noteFollowed(turn, event.payload, event.at)
     const isNumbered = early === undefined && isRequest(definition.kind)
@@ -223,13 +207,13 @@ export class HookProcessor {
       slot: place,
       parent: parentOf(turn, definition, event.payload, this.#options.delegatingTools),
       startAt: event.at,
-      isExplicit: received.isExplicit,
+      isExplicit: event.isExplicit,
       attempt,
-      attributes: this.#startAttributes(turn, definition, place, received, attempt),
+      attributes: this.#startAttributes(turn, definition, place, event, attempt),
     })
     if (early === undefined || !foldedByEnd(open)) this.#tracker.foldStart(turn, event)
     if (definition.kind === 'llm' && turn.root !== undefined) this.#options.noteAgain?.(turn.root.span)
-    if (early === undefined) this.#watchSpan(open, received)
+    if (early === undefined) this.#watchSpan(open, event)
     else this.#tracker.endCounted(open, early)
     return 'ok'
   }
@@ -239,18 +223,18 @@ export class HookProcessor {
     turn: TrackedTurn,
     definition: AnyDefinition,
     place: string,
-    received: ReceivedHook,
+    event: ReceivedHook,
     predecessor: TrackedSpan | undefined,
   ): EndedMark | undefined {
-    if (predecessor !== undefined) return endedBehind(predecessor, received.event.payload)
-    const known = turn.history.ended(place)
+    if (predecessor !== undefined) return endedBehind(predecessor, event.payload)
+    const known = turn.history.ended.get(place)
     const { orphanHistory } = turn.session
     if (known !== undefined || orphanHistory === undefined) return known
-    const ended = orphanHistory.ended(place)
-    const early = earlyEnd(ended, received)
+    const ended = orphanHistory.ended.get(place)
+    const early = earlyEnd(ended, event)
     if (ended === undefined || early === undefined) return undefined
-    orphanHistory.forgetEnded(place)
-    turn.history.keepEnded(place, ended)
+    orphanHistory.ended.delete(place)
+    turn.history.ended.set(place, ended)
     this.#tracker.foldCounted(turn, definition, early)
     return ended
   }
@@ -259,7 +243,7 @@ export class HookProcessor {
    * Ends the span that is still open under the key of a new start. If a guardian escalated its question, that is its
    * decision.
    */
-  #supersede(open: TrackedSpan, { event: { at, payload } }: ReceivedHook): void {
+  #supersede(open: TrackedSpan, { at, payload }: ReceivedHook): void {
     if (isEscalation(open, payload)) this.#lifecycle.endSpan(open, escalationAt(at))
     else this.#lifecycle.abandonSpan(open, 'superseded', at)
   }
@@ -268,11 +252,11 @@ export class HookProcessor {
     turn: TrackedTurn,
     { kind }: AnyDefinition,
     place: string,
-    { ids }: ReceivedHook,
+    event: ReceivedHook,
     attempt: number | undefined,
   ): AttributeList | undefined {
     const attributeOptions = this.#attributeOptions
-    const rotated = rotatedIdentity(attributeOptions, turn, ids.sessionId)
+    const rotated = rotatedIdentity(attributeOptions, turn, event.sessionId)
     const isTool = kind === 'tool'
     const own = isTool
       ? decidedAttributes(turn, place, attributeOptions)
@@ -284,7 +268,7 @@ export class HookProcessor {
    * Watches delegations and approvals, which have their own limit. Links a child that started before its delegation was
    * reported.
    */
-  #watchSpan(open: TrackedSpan, { event, ids, host }: ReceivedHook): void {
+  #watchSpan(open: TrackedSpan, event: ReceivedHook): void {
     if (open.kind !== 'subagent' && open.kind !== 'approval') return
     this.#lifecycle.watchSpan(open, event.at)
     if (open.kind === 'approval') return
@@ -292,9 +276,9 @@ export class HookProcessor {
     const reported = this.#facts.metadataOf(event)
     if (reported !== undefined)
       this.#facts.attributesOf(this.#facts.mergeMetadata(open.turn.metadata, reported)).writeTo(open.span)
-    const delegation = this.#lifecycle.delegations.add(open, payload, ids.sessionId, reported)
+    const delegation = this.#lifecycle.delegations.add(open, payload, event.sessionId, reported)
     if (delegation.childSessionId === undefined) return
-    const child = this.#registry.knownSession(host, idsOf(event.hook, { session_id: delegation.childSessionId }))?.main
+    const child = this.#registry.knownSession(named(delegation.childSessionId, event.host))?.main
     if (child?.root === undefined || child === open.turn) return
     delegation.childSeen = true
     child.root.span.addLink?.({
@@ -307,17 +291,13 @@ export class HookProcessor {
    * The open turn that a record which begins a turn belongs to. Ignores turns without a root, which hold late and loose
    * spans.
    */
-  #rootedTurn({ host, ids }: ReceivedHook): TrackedTurn | undefined {
-    const turn = this.#registry.findOrIndex(host, ids, true)
+  #rootedTurn(event: ReceivedHook): TrackedTurn | undefined {
+    const turn = this.#registry.findOrIndex(event, true)
     return turn?.root === undefined ? undefined : turn
   }
 
   /** A repeated session start adds missing attributes and has no other effect. */
-  #addMissingAttributes(
-    turn: TrackedTurn,
-    { event }: ReceivedHook,
-    reported: CapturedMetadata | undefined,
-  ): HookResult {
+  #addMissingAttributes(turn: TrackedTurn, event: ReceivedHook, reported: CapturedMetadata | undefined): HookResult {
     this.#lifecycle.touch(turn, event.at)
     if (turn.root === undefined) return 'ignored'
     const payload = event.payload as SessionStart
@@ -338,22 +318,22 @@ export class HookProcessor {
     return 'ok'
   }
 
-  #isEarlier(main: TrackedTurn | undefined, { event, isExplicit }: ReceivedHook): boolean {
+  #isEarlier(main: TrackedTurn | undefined, event: ReceivedHook): boolean {
     // A session start may have opened the turn before its prompt.
-    const begun = main?.innermost('llm') ?? main?.root
-    return begun !== undefined && isExplicit && begun.startIsExplicit && event.at < begun.startAt
+    const begun = main?.open.innermost('llm') ?? main?.root
+    return begun !== undefined && event.isExplicit && begun.startIsExplicit && event.at < begun.startAt
   }
 
   /** Interrupts a turn that already has its answer, if the new prompt does not name it. */
-  #endAnswered(turn: TrackedTurn | undefined, { event, ids, isExplicit }: ReceivedHook): void {
-    if (turn?.answeredAt === undefined || (ids.turnId !== undefined && ids.turnId === turn.turnId)) return
-    const isRepeated = isExplicit && event.at <= turn.answeredAt
+  #endAnswered(turn: TrackedTurn | undefined, event: ReceivedHook): void {
+    if (turn?.answeredAt === undefined || (event.turnId !== undefined && event.turnId === turn.turnId)) return
+    const isRepeated = event.isExplicit && event.at <= turn.answeredAt
     if (!isRepeated) this.#interrupt(turn, event.at)
   }
 
   /** Another process continues the session, so the process of this turn was killed. Ends the turn at its last activity. */
-  #endKilled(turn: TrackedTurn | undefined, received: ReceivedHook): void {
-    const sender = turn?.sender === undefined ? undefined : senderOf(received)
+  #endKilled(turn: TrackedTurn | undefined, event: ReceivedHook): void {
+    const sender = turn?.sender === undefined ? undefined : senderOf(event)
     if (turn !== undefined && sender !== undefined && sender !== turn.sender) this.#interrupt(turn, turn.activityAt)
   }
 
@@ -362,10 +342,10 @@ export class HookProcessor {
     this.#lifecycle.endTurn(turn, { at, finalStatus: 'interrupted', descendants: 'turn_ended' })
   }
 
-  #endTurn({ event, ids, host, isExplicit }: ReceivedHook): HookResult {
-    const turn = this.#registry.findOrIndex(host, ids, false)
+  #endTurn(event: ReceivedHook): HookResult {
+    const turn = this.#registry.findOrIndex(event, false)
     if (turn === undefined) {
-      return this.#registry.findEnded(host, ids, isExplicit ? event.at : ANY_TIME, false) ? 'duplicate' : 'ignored'
+      return this.#registry.findEnded(event, event.isExplicit ? event.at : ANY_TIME, false) ? 'duplicate' : 'ignored'
     }
     const payload = readSessionEnd(event.payload)
     this.#lifecycle.promote(turn)
@@ -379,109 +359,100 @@ export class HookProcessor {
   }
 
   /** `subagent_stop`: found by the child's ids, because the parent may be in another turn by now. */
-  #endSubagent(definition: AnyDefinition, received: ReceivedHook): HookResult {
+  #endSubagent(definition: AnyDefinition, event: ReceivedHook): HookResult {
     const { delegations } = this.#lifecycle
-    const { event, host } = received
     const payload = event.payload as SubagentStop
-    const delegation = delegations.find(host, payload)
+    const delegation = delegations.find(event.host, payload)
     if (delegation === undefined || delegation.stopped) {
-      if (delegation?.stopped || delegations.wasStopped(host, payload)) return 'duplicate'
-      const result = this.#endSpan(definition, received)
-      delegations.noteStopped(host, payload)
+      if (delegation?.stopped || delegations.wasStopped(event.host, payload)) return 'duplicate'
+      const result = this.#endSpan(definition, event)
+      delegations.noteStopped(event.host, payload)
       return result
     }
     const { open } = delegation
-    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, received))
+    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, event))
     delegations.stop(delegation, event.at)
     this.#lifecycle.closeIfEmpty(open.turn)
     return 'ok'
   }
 
-  #endSpan(definition: AnyDefinition, received: ReceivedHook): HookResult {
-    const { event, ids, host } = received
+  #endSpan(definition: AnyDefinition, event: ReceivedHook): HookResult {
     const { kind } = definition
     const key = this.#tracker.keyOf(definition, event)
-    const turn = this.#registry.findOrIndex(host, ids, false)
+    const turn = this.#registry.findOrIndex(event, false)
     if (turn !== undefined && kind === 'llm') this.#lifecycle.promote(turn)
-    if (key === undefined) return this.#endWithoutStart(definition, key, turn, received)
+    if (key === undefined) return this.#endWithoutStart(definition, key, turn, event)
     const place = slot(kind, key)
-    const open = this.#findOpen(turn, place, received)
-    if (open !== undefined) return this.#endOpenSpan(open, received)
-    const found = this.#findEnded(turn, place, isQueued(key), received)
-    const isOfEarlierCall = found !== undefined && received.isExplicit && event.at < found.ended.startAt
+    const open = this.#findOpen(turn, place, event)
+    if (open !== undefined) return this.#endOpenSpan(open, event)
+    const found = this.#findEnded(turn, place, isQueued(key), event)
+    const isOfEarlierCall = found !== undefined && event.isExplicit && event.at < found.ended.startAt
     if (found === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, event, found.ended)))
-      return this.#endWithoutStart(definition, key, turn, received, found?.ended)
+      return this.#endWithoutStart(definition, key, turn, event, found?.ended)
     if (found.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, found.ended)) return 'duplicate'
     // hookspan ended the span before its host did, so this end is only counted.
-    this.#countOnly(definition, turn, true, received)
-    found.history.keepEnded(place, { ...found.ended, byHost: true, failed: isFailedEnd(kind, event) })
+    this.#countOnly(definition, turn, true, event)
+    found.history.ended.set(place, { ...found.ended, byHost: true, failed: isFailedEnd(kind, event) })
     return 'ok'
   }
 
-  #endOpenSpan(open: TrackedSpan, received: ReceivedHook): HookResult {
-    const { event } = received
+  #endOpenSpan(open: TrackedSpan, event: ReceivedHook): HookResult {
     if (open.kind === 'hook') keepDecision(open.turn, event, open.start, this.#attributeOptions)
     noteTransformed(open, event, this.#attributeOptions)
     noteBlockedEnd(open, event)
     if (open.kind === 'api') noteCalls(open.turn, open.slot, event.payload)
     const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, event) : undefined
     if (guarded !== undefined) this.#lifecycle.endSpan(guarded, escalationAt(event.at))
-    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, received))
+    this.#lifecycle.endSpan(open, event, this.#wasCounted(open, event))
     this.#lifecycle.closeIfEmpty(open.turn)
     if (open.kind === 'tool') this.#startSkill(open, event)
     return 'ok'
   }
 
   /** True if this very end came before the start, and was counted then. */
-  #wasCounted({ turn, kind, slot, attempt }: TrackedSpan, { event, isExplicit }: ReceivedHook): boolean {
-    if (!isExplicit || isQueued(slot.slice(kind.length + 1))) return false
-    const ended = turn.history.ended(slot) ?? turn.session.orphanHistory?.ended(slot)
+  #wasCounted({ turn, kind, slot, attempt }: TrackedSpan, event: ReceivedHook): boolean {
+    if (!event.isExplicit || isQueued(slot.slice(kind.length + 1))) return false
+    const ended = turn.history.ended.get(slot) ?? turn.session.orphanHistory?.ended.get(slot)
     return ended?.byHost === true && ended.endAt === event.at && ended.attempt === attempt
   }
 
-  #findOpen(turn: TrackedTurn | undefined, place: string, received: ReceivedHook): TrackedSpan | undefined {
-    const { ids, host } = received
-    const found = this.#openIn(turn, place, received)
-    if (found !== undefined || ids.turnId !== undefined) return found
+  #findOpen(turn: TrackedTurn | undefined, place: string, event: ReceivedHook): TrackedSpan | undefined {
+    const found = this.#openIn(turn, place, event)
+    if (found !== undefined || event.turnId !== undefined) return found
     // Some hosts omit the turn id in an end. The span may be in another open turn of the session, in a turn of a
     // session that was dropped, or in none.
-    const session = turn?.session ?? this.#registry.knownSession(host, ids)
-    const gone = turn === undefined ? this.#registry.findEnded(host, ids, ANY_TIME, false)?.session : undefined
+    const session = turn?.session ?? this.#registry.knownSession(event)
+    const gone = turn === undefined ? this.#registry.findEnded(event, ANY_TIME, false)?.session : undefined
     for (const other of [...(session?.turns ?? []), ...(gone?.turns ?? [])]) {
-      const elsewhere = this.#openIn(other, place, received)
+      const elsewhere = this.#openIn(other, place, event)
       if (elsewhere !== undefined) return elsewhere
     }
     return undefined
   }
 
-  #openIn(turn: TrackedTurn | undefined, place: string, received: ReceivedHook): TrackedSpan | undefined {
-    const open = turn?.find(place)
-    return open === undefined || this.#isEndOfEarlierSpan(open, received) ? undefined : open
-  }
-
-  /** The end of an earlier attempt, or of an earlier call with the same id, that ended before this one started. */
-  #isEndOfEarlierSpan(open: TrackedSpan, { event, isExplicit }: ReceivedHook): boolean {
-    if (open.kind === 'api' && !isEndOf(open, event.payload)) return true
-    const isBefore = isExplicit && open.startIsExplicit && event.at < open.startAt
-    return isBefore && open.turn.history.ended(open.slot) !== undefined
+  /** Returns no span for the end of an earlier attempt, or of an earlier call with the same id that ended before its start. */
+  #openIn(turn: TrackedTurn | undefined, place: string, event: ReceivedHook): TrackedSpan | undefined {
+    const open = turn?.open.find(place)
+    if (open === undefined || (open.kind === 'api' && !isEndOf(open, event.payload))) return undefined
+    const isBefore = event.isExplicit && open.startIsExplicit && event.at < open.startAt
+    return isBefore && open.turn.history.ended.get(place) !== undefined ? undefined : open
   }
 
   #findEnded(
     turn: TrackedTurn | undefined,
     place: string,
     isQueued: boolean,
-    received: ReceivedHook,
+    event: ReceivedHook,
   ): EndedLookup | undefined {
-    const { event, ids, host, isExplicit } = received
-    const { history } = turn ?? this.#registry.findEnded(host, ids, ANY_TIME, false) ?? {}
-    const own = history?.ended(place)
-    const by = own === undefined ? this.#registry.knownSession(host, ids)?.orphanHistory : history
-    const ended = own ?? by?.ended(place)
+    const { history } = turn ?? this.#registry.findEnded(event, ANY_TIME, false) ?? {}
+    const own = history?.ended.get(place)
+    const by = own === undefined ? this.#registry.knownSession(event)?.orphanHistory : history
+    const ended = own ?? by?.ended.get(place)
     if (by === undefined || ended === undefined) return undefined
     // A mark from before any turn was open may have the key of another turn's span. Only an end with the same time is a
     // repeat.
     const isCertain = !isQueued && (history === undefined || by === history)
-    return isCertain || (isExplicit && event.at === ended.endAt) ? { history: by, ended } : undefined
+    return isCertain || (event.isExplicit && event.at === ended.endAt) ? { history: by, ended } : undefined
   }
 
   /**
@@ -492,10 +463,9 @@ export class HookProcessor {
     definition: AnyDefinition,
     key: string | undefined,
     turn: TrackedTurn | undefined,
-    received: ReceivedHook,
+    event: ReceivedHook,
     before?: EndedMark,
   ): HookResult {
-    const { event } = received
     const duration = reportedDuration(definition.kind, event.payload)
     const isFailure = event.hook === 'api_request_error'
     const isTool = definition.kind === 'tool'
@@ -508,28 +478,20 @@ export class HookProcessor {
       const start = { at, isComputed: duration !== undefined, before }
       const home =
         turn ??
-        this.#lifecycle.openLate(received, false) ??
-        (isTool || (isHook && opensTurn(event.payload))
-          ? this.#lifecycle.turnFor(received, false, start.at)
-          : undefined)
-      if (home !== undefined) return this.#addRetroactive(home, definition, key, start, received)
-      if (isFailure) return this.#addRetroactive(this.#lifecycle.openOrphan(received), definition, key, start, received)
+        this.#lifecycle.openLate(event, false) ??
+        (isTool || (isHook && opensTurn(event.payload)) ? this.#lifecycle.turnFor(event, false, start.at) : undefined)
+      if (home !== undefined) return this.#addRetroactive(home, definition, key, start, event)
+      if (isFailure) return this.#addRetroactive(this.#lifecycle.openOrphan(event), definition, key, start, event)
     }
     if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
-    this.#countOnly(definition, turn, false, received)
-    if (key !== undefined) this.#rememberCounted(turn, definition, key, received, before)
+    this.#countOnly(definition, turn, false, event)
+    if (key !== undefined) this.#rememberCounted(turn, definition, key, event, before)
     return 'ok'
   }
 
   /** The delegation and the agent name are also known for a turn that has ended. */
-  #countOnly(
-    definition: AnyDefinition,
-    turn: TrackedTurn | undefined,
-    startSeen: boolean,
-    received: ReceivedHook,
-  ): void {
-    const { event, ids, host } = received
-    const { delegation, agentName } = turn ?? this.#registry.findEnded(host, ids, ANY_TIME, false) ?? {}
+  #countOnly(definition: AnyDefinition, turn: TrackedTurn | undefined, startSeen: boolean, event: ReceivedHook): void {
+    const { delegation, agentName } = turn ?? this.#registry.findEnded(event, ANY_TIME, false) ?? {}
     this.#tracker.countOnly(definition, event, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
   }
 
@@ -538,20 +500,19 @@ export class HookProcessor {
     definition: AnyDefinition,
     key: string,
     start: { readonly at: number; readonly isComputed: boolean; readonly before: EndedMark | undefined },
-    received: ReceivedHook,
+    event: ReceivedHook,
   ): HookResult {
-    const { event } = received
     const place = slot(definition.kind, key)
     const attempt = isRequest(definition.kind) ? unseenAttempt(event.payload, start.before) : undefined
     if (attempt !== undefined) {
       turn.history.keepAttempt(place, attempt)
-      notePassed(turn.find(place), attempt, start.at)
+      notePassed(turn.open.find(place), attempt, start.at)
     }
     const open = this.#tracker.startSpan(turn, definition, event, {
       slot: place,
       parent: parentOf(turn, definition, event.payload, this.#options.delegatingTools),
       startAt: start.at,
-      isExplicit: received.isExplicit,
+      isExplicit: event.isExplicit,
       attempt,
       attributes: this.#retroactiveAttributes(turn, definition, place, attempt),
       retroactive: start.isComputed ? 'computed' : 'instant',
@@ -581,18 +542,18 @@ export class HookProcessor {
     turn: TrackedTurn | undefined,
     definition: AnyDefinition,
     key: string,
-    { event, ids, host }: ReceivedHook,
+    event: ReceivedHook,
     before: EndedMark | undefined,
   ): void {
-    const late = turn === undefined ? this.#registry.findEnded(host, ids, event.at, false) : undefined
-    const { history } = turn ?? late ?? { history: this.#lifecycle.orphanHistoryOf(this.#registry.session(host, ids)) }
+    const late = turn === undefined ? this.#registry.findEnded(event, event.at, false) : undefined
+    const { history } = turn ?? late ?? { history: this.#lifecycle.orphanHistoryOf(this.#registry.session(event)) }
     const { at } = event
     const attempt = unseenAttempt(event.payload, before)
     const parent = turn && parentOf(turn, definition, event.payload, this.#options.delegatingTools)
     const place = slot(definition.kind, key)
     if (turn !== undefined && definition.kind === 'api') noteCalls(turn, place, event.payload)
-    notePassed(turn?.find(place), attempt, at)
-    history.keepEnded(place, {
+    notePassed(turn?.open.find(place), attempt, at)
+    history.ended.set(place, {
       // Children attach to the parent this span would have had.
       context: (parent && trace.getSpanContext(parent)) ?? INVALID_SPAN_CONTEXT,
       startAt: at,
@@ -606,11 +567,11 @@ export class HookProcessor {
 
   #startSkill({ turn, start }: TrackedSpan, event: AnyHookEvent): void {
     if (turn.root === undefined || turn.hasEnded) return
-    const evidence = skillOfEnded(start as KeptTool | undefined, event.payload)
-    if (evidence === undefined || toolOutcomeOf(event, this.#attributeOptions).outcome !== 'completed') return
-    const place = slot('skill', evidence.name)
-    if (turn.find(place) !== undefined) return
-    const payload = evidence as unknown as AnyHookEvent['payload']
+    const loaded = toolEndOf(event, this.#attributeOptions, start as KeptTool | undefined)
+    if (loaded.skill === undefined || loaded.outcome !== 'completed') return
+    const place = slot('skill', loaded.skill.name)
+    if (turn.open.find(place) !== undefined) return
+    const payload = loaded.skill as unknown as AnyHookEvent['payload']
     this.#tracker.startSpan(
       turn,
       skill,
@@ -624,9 +585,8 @@ export class HookProcessor {
     )
   }
 
-  #addEvent(received: ReceivedHook): HookResult {
-    const { event, ids, host } = received
-    const turn = this.#registry.findOrIndex(host, ids, false)
+  #addEvent(event: ReceivedHook): HookResult {
+    const turn = this.#registry.findOrIndex(event, false)
     if (turn === undefined) return 'ignored'
     this.#lifecycle.touch(turn, event.at)
     const attributeOptions = this.#attributeOptions
@@ -634,10 +594,10 @@ export class HookProcessor {
     switch (event.hook) {
       case 'on_stream_start':
       case 'on_stream_end':
-        noteStream(turn, received)
+        noteStream(turn, event)
         break
       case 'on_skill_lifecycle':
-        this.#addSkillEvent(turn, received)
+        this.#addSkillEvent(turn, event)
         break
       case 'on_iteration_start':
         addEvent(turn.root?.span, facts.eventIteration, event.at, iterationAttributes(event.payload, attributeOptions))
@@ -646,44 +606,43 @@ export class HookProcessor {
         addEvent(turn.root?.span, facts.eventOfTurn, event.at, turnEventAttributes(event, attributeOptions))
         break
       default:
-        noteTransformable(turn, received)
+        noteTransformable(turn, event)
     }
     return 'ok'
   }
 
-  #addSkillEvent(turn: TrackedTurn, { event }: ReceivedHook): void {
+  #addSkillEvent(turn: TrackedTurn, event: ReceivedHook): void {
     const { facts } = this.#attributeOptions
-    const span = (turn.innermost('tool') ?? turn.root)?.span
+    const span = (turn.open.innermost('tool') ?? turn.root)?.span
     addEvent(span, facts.eventSkillLifecycle, event.at, skillLifecycle(event.payload, this.#attributeOptions))
   }
 
-  #finalizeSession(received: ReceivedHook): HookResult {
-    const session = this.#sessionIn(received)
+  #finalizeSession(event: ReceivedHook): HookResult {
+    const session = this.#sessionIn(event)
     if (session === undefined) return 'ignored'
-    this.#tearDownSession(session, received, 'finalized')
+    this.#tearDownSession(session, event, 'finalized')
     return 'ok'
   }
 
   /** Links the first turn of the new session to the old session's last root. */
-  #resetSession(received: ReceivedHook): HookResult {
-    const { event, host } = received
+  #resetSession(event: ReceivedHook): HookResult {
     const payload = event.payload as SessionReset
     const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
     const reported =
       idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
-    const old = reported === undefined ? undefined : this.#registry.knownSession(host, named(reported))
-    if (old !== undefined) this.#tearDownSession(old, received, 'reset')
+    const old = reported === undefined ? undefined : this.#registry.knownSession(named(reported, event.host))
+    if (old !== undefined) this.#tearDownSession(old, event, 'reset')
     const predecessor =
       reported === undefined
-        ? this.#lastFinalized.get(host)
-        : (this.#finalized.get(`${host}\u0000${reported}`) ?? this.#unknownPredecessor(reported))
+        ? this.#lastFinalized.get(event.host)
+        : (this.#finalized.get(`${event.host}\u0000${reported}`) ?? this.#unknownPredecessor(reported))
     if (newId === undefined || predecessor === undefined || newId === reported)
       return old === undefined ? 'ignored' : 'ok'
-    this.#registry.session(host, named(newId)).previous = predecessor
+    this.#registry.session(named(newId, event.host)).previous = predecessor
     return 'ok'
   }
 
-  #tearDownSession(session: TrackedSession, { event }: ReceivedHook, finalStatus: FinalStatus): void {
+  #tearDownSession(session: TrackedSession, event: ReceivedHook, finalStatus: FinalStatus): void {
     // Includes a turn whose own session id was rotated into this one.
     for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
       this.#lifecycle.endTurn(turn, { at: event.at, finalStatus, descendants: 'turn_ended' })
@@ -693,8 +652,10 @@ export class HookProcessor {
     this.#registry.forgetSession(session)
   }
 
-  #sessionIn({ ids, host }: ReceivedHook): TrackedSession | undefined {
-    return ids.sessionId === undefined ? this.#registry.onlyOpen(host)?.session : this.#registry.knownSession(host, ids)
+  #sessionIn(event: ReceivedHook): TrackedSession | undefined {
+    return event.sessionId === undefined
+      ? this.#registry.onlyOpen(event.host)?.session
+      : this.#registry.knownSession(event)
   }
 
   #unknownPredecessor(id: string): Predecessor {
@@ -706,14 +667,14 @@ export class HookProcessor {
  * Returns true if a turn continues beside the prompt of another one. Hermes can run two turns of one session at once,
  * and it reports each interruption. There a prompt alone does not interrupt a turn with work in progress.
  */
-function isStillRunning(turn: TrackedTurn | undefined, { host, event }: ReceivedHook): boolean {
-  if (turn === undefined || host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
+function isStillRunning(turn: TrackedTurn | undefined, event: ReceivedHook): boolean {
+  if (turn === undefined || event.host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
   return isWorking(turn) || event.at - turn.activityAt < RUNNING_MILLIS
 }
 
 /** Until 0.19, Hermes emits the hooks of a whole turn for its reviews. Only the prompt distinguishes them from turns. */
-function isReviewPrompt({ host, event }: ReceivedHook): boolean {
-  const message = host === HERMES ? event.payload['user_message'] : undefined
+function isReviewPrompt(event: ReceivedHook): boolean {
+  const message = event.host === HERMES ? event.payload['user_message'] : undefined
   return typeof message === 'string' && message.startsWith(REVIEW_PROMPT)
 }
 
@@ -723,8 +684,8 @@ function addEvent(span: Span | undefined, fact: SpanFact, at: number, attributes
 }
 
 /** Notes the stream of the open request. The record comes from a separate thread, so another request may be open by now. */
-function noteStream(turn: TrackedTurn, { event }: ReceivedHook): void {
-  const open = turn.innermost('api')
+function noteStream(turn: TrackedTurn, event: ReceivedHook): void {
+  const open = turn.open.innermost('api')
   if (open === undefined) return
   const iteration = wholeOf(event.payload['iteration'])
   const call = wholeOf(peek(open.start, 'api_call_count'))
@@ -734,9 +695,9 @@ function noteStream(turn: TrackedTurn, { event }: ReceivedHook): void {
 }
 
 /** Hosts emit this hook for every result and every answer, changed or not. The text is kept and compared at the end. */
-function noteTransformable(turn: TrackedTurn, { event, ids }: ReceivedHook): void {
+function noteTransformable(turn: TrackedTurn, event: ReceivedHook): void {
   const isTool = event.hook === 'transform_tool_result'
-  const open = isTool ? turn.openTool(ids.toolCallId) : turn.root
+  const open = isTool ? turn.openTool(event.toolCallId) : turn.root
   const text = event.payload[isTool ? 'result' : 'response_text']
   if (open !== undefined && typeof text === 'string') open.transformable = { at: event.at, text }
 }
@@ -751,6 +712,62 @@ function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { facts }
   addEvent(target.span, fact, target.transformable.at, {})
 }
 
-function named(session_id: string): RecordIds {
-  return idsOf('on_session_reset', { session_id })
+/**
+ * Handles the answer of a control hook. If it blocked a tool or changed its arguments, that tool's span gets the
+ * attributes, even if the tool starts later.
+ */
+function keepDecision(
+  turn: TrackedTurn,
+  { payload }: AnyHookEvent,
+  start: unknown,
+  attributeOptions: AttributeOptions,
+): void {
+  const begun = start as KeptControlHook | undefined
+  const block = blockOf(payload, begun, attributeOptions)
+  if (block !== undefined) {
+    const place = slot('tool', block.call)
+    turn.history.keepBlocker(place, block.by)
+    const open = turn.open.find(place)
+    if (open !== undefined) new AttributeList().set(attributeOptions.facts.toolBlockedBy, block.by).writeTo(open.span)
+  }
+  const rewritten = newArgumentsOf(payload, begun)
+  if (rewritten !== undefined) keepArguments(turn, rewritten, attributeOptions)
+}
+
+function keepArguments(turn: TrackedTurn, { call, args }: NewArguments, attributeOptions: AttributeOptions): void {
+  const place = slot('tool', call)
+  const attributes = argumentAttributes(args, attributeOptions)
+  const open = turn.open.find(place)
+  if (open !== undefined) attributes.writeTo(open.span)
+  else if (turn.history.ended.get(place) === undefined) turn.history.keepArguments(place, attributes)
+}
+
+function decidedAttributes(
+  turn: TrackedTurn,
+  place: string,
+  attributeOptions: AttributeOptions,
+): AttributeList | undefined {
+  const by = turn.history.blocker(place)
+  const args = turn.history.removeArguments(place)
+  if (by === undefined) return args
+  return new AttributeList().set(attributeOptions.facts.toolBlockedBy, by).addAll(args)
+}
+
+/** Must be called before the host's end of a tool is processed. */
+function noteBlockedEnd({ kind, turn, slot }: TrackedSpan, event: AnyHookEvent): void {
+  if (kind === 'tool' && turn.history.removeBlocker(slot) !== undefined) event.facts.wasBlocked = true
+}
+
+/** The approval of a tool call that a guardian model has not answered when the call ends: the guardian escalated it. */
+function unansweredGuardian(turn: TrackedTurn, { toolCallId }: ReceivedHook): TrackedSpan | undefined {
+  const open = toolCallId === undefined ? undefined : turn.open.find(slot('approval', toolCallId))
+  return open !== undefined && isGuarded(open) ? open : undefined
+}
+
+function escalationAt(at: number): AnyHookEvent {
+  return { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} }
+}
+
+function named(session_id: string, host: string): RecordIds {
+  return idsOf('on_session_reset', { session_id }, host)
 }

@@ -1,6 +1,6 @@
 import { type Attributes, isSpanContextValid, type SpanContext } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
-import { peek } from '../contract/foreign.ts'
+import { peek, plausibleAt } from '../contract/foreign.ts'
 import {
   GENERAL,
   LOG_ATTRIBUTE,
@@ -9,7 +9,6 @@ import {
   SEVERITY,
   type Severity,
 } from '../contract/semconv/index.ts'
-import { plausibleAt } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AttributeOptions, SpanLogEvent } from './spans/span-definition.ts'
 import { readAttributes, type WarnOnce } from './spans/turn-metadata.ts'
@@ -57,10 +56,10 @@ interface LogOptions {
 export class LogEvents {
   readonly #emit: EmitLog
   readonly #namespace: string
-  readonly #isMuted: () => boolean
+  readonly #isMuted: (() => boolean) | undefined
   readonly #warnOnce: WarnOnce
 
-  constructor({ log, namespace }: LogOptions, isMuted: () => boolean, complain: WarnOnce) {
+  constructor({ log, namespace }: LogOptions, isMuted: (() => boolean) | undefined, complain: WarnOnce) {
     this.#emit = log ?? (() => undefined)
     this.#namespace = namespace
     this.#isMuted = isMuted
@@ -68,7 +67,7 @@ export class LogEvents {
   }
 
   emitSpanEvent({ event, attributes }: SpanLogEvent, at: number, span: SpanContext, identity?: AttributeList): void {
-    if (this.#isMuted()) return
+    if (this.#isMuted?.()) return
     const row = LOG_EVENT[event]
     const name = resolveNamespace(row.name, this.#namespace)
     const all = new AttributeList().addAll(identity).putAll(attributes).toAttributes()
@@ -87,7 +86,7 @@ export class LogEvents {
     now: number,
     attributeOptions: AttributeOptions,
   ): void {
-    if (this.#isMuted()) return
+    if (this.#isMuted?.()) return
     const severity = peek(about, 'severity')
     const body = attributeOptions.capture.content(message, 'tool_output')?.text
     const error = peek(about, 'error')

@@ -30,7 +30,7 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
   readonly report: Diagnostics
   readonly host: string
-  readonly activeSpan: () => SpanContext | undefined
+  readonly activeSpan: (() => SpanContext | undefined) | undefined
   /** Sends everything that is queued; never rejects. Undefined if hookspan sends nothing itself. */
   readonly flush: (() => Promise<void>) | undefined
   /** Called at the end of each hook, to make its data safe before the host continues. */

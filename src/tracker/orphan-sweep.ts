@@ -41,18 +41,10 @@ export class OrphanSweep<Item extends SweepItem> {
     this.#patient = patience && new OrphanSweep(patience.limitMillis)
   }
 
-  get size(): number {
-    return this.#links.size + (this.#patient?.size ?? 0)
-  }
-
   touch(item: Item, at: number, seenAt: number): void {
     if (at > item.activityAt) item.activityAt = at
     item.seenAt = seenAt
-    this.#watch(item)
-  }
-
-  #watch(item: Item): void {
-    if (this.#patient !== undefined && this.#patient.size > 0) this.#patient.forget(item)
+    this.#patient?.forget(item)
     const dueAt = item.activityAt + this.#limitMillis
     if (dueAt < this.#quietUntil) this.#quietUntil = dueAt
     if (this.#last?.item === item) return
@@ -81,7 +73,7 @@ export class OrphanSweep<Item extends SweepItem> {
 
   /** Puts an item that has no more reason to be silent back under the short limit. */
   hasten(item: Item): void {
-    if (this.#patient?.has(item)) this.#watch(item)
+    if (this.#patient?.has(item)) this.touch(item, item.activityAt, item.seenAt)
   }
 
   has(item: Item): boolean {
@@ -92,32 +84,25 @@ export class OrphanSweep<Item extends SweepItem> {
     return this.#patient?.oldest() ?? this.#first?.item
   }
 
-  dueAt(at: number): readonly Item[] {
-    if (at <= this.#quietUntil) return this.#patient?.dueAt(at) ?? NONE
-    const due = this.#removeDue(item => at - item.activityAt > this.#limitMillis)
-    this.#quietUntil =
-      this.#first === undefined ? Number.POSITIVE_INFINITY : this.#first.item.activityAt + this.#limitMillis
-    return this.#patient === undefined ? due : [...this.#impatient(due, this.#patient), ...this.#patient.dueAt(at)]
-  }
-
-  dueSeen(now: number): readonly Item[] {
-    const due = this.#removeDue(item => now - item.seenAt > this.#limitMillis)
-    return this.#patient === undefined ? due : [...this.#impatient(due, this.#patient), ...this.#patient.dueSeen(now)]
-  }
-
-  #impatient(due: readonly Item[], patient: OrphanSweep<Item>): Item[] {
-    return due.filter(item => {
+  /** Removes the items that were silent for too long at `now`, by a record's time or by our clock, and returns them. */
+  due(now: number, by: keyof SweepItem): readonly Item[] {
+    const isByRecord = by === 'activityAt'
+    if (isByRecord && now <= this.#quietUntil) return this.#patient?.due(now, by) ?? NONE
+    const due: Item[] = []
+    for (let link = this.#first; link !== undefined; link = link.after) {
+      if (!(now - link.item[by] > this.#limitMillis)) break
+      due.push(link.item)
+    }
+    for (const item of due) this.forget(item)
+    if (isByRecord) this.#quietUntil = (this.#first?.item.activityAt ?? Number.POSITIVE_INFINITY) + this.#limitMillis
+    const patient = this.#patient
+    if (patient === undefined) return due
+    const impatient = due.filter(item => {
       if (!this.#isPatientWith?.(item)) return true
-      patient.#watch(item)
+      patient.touch(item, item.activityAt, item.seenAt)
       return false
     })
-  }
-
-  #removeDue(isDue: (item: Item) => boolean): Item[] {
-    const due: Item[] = []
-    for (let link = this.#first; link !== undefined && isDue(link.item); link = link.after) due.push(link.item)
-    for (const item of due) this.forget(item)
-    return due
+    return [...impatient, ...patient.due(now, by)]
   }
 
   #append(link: Link<Item>): void {

@@ -32,10 +32,10 @@ export function noteCalls({ history }: TrackedTurn, place: string, { response }:
 }
 
 function requestIn(turn: TrackedTurn, place: string): Context | undefined {
-  const open = turn.find(place)
+  const open = turn.open.find(place)
   // If a later attempt has already ended, that one made the call.
   if (open !== undefined && open.followedAt === undefined) return contextOf(open)
-  const ended = turn.history.ended(place)
+  const ended = turn.history.ended.get(place)
   if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
   return open && contextOf(open)
 }
@@ -54,7 +54,7 @@ function delegatingTool(
   payload: Identity,
   delegatingTools: ReadonlySet<string>,
 ): TrackedSpan | undefined {
-  return gatedTool(turn, payload) ?? turn.onlyToolNamed(delegatingTools)
+  return gatedTool(turn, payload) ?? turn.open.onlyToolNamed(delegatingTools)
 }
 
 /** The tool that asks the user: the one named by the question's kind, else the only open one. */
@@ -62,13 +62,13 @@ function askingTool(turn: TrackedTurn, payload: Identity): TrackedSpan | undefin
   const named = gatedTool(turn, payload)
   const kind = named === undefined ? textOf(peek(payload, 'kind')) : undefined
   if (kind === undefined) return named
-  const tools = turn.openSpans(open => open.kind === 'tool')
+  const tools = turn.open.all(open => open.kind === 'tool')
   const asking = tools.filter(open => peek(open.start, 'tool_name') === kind)
   return asking.length === 1 ? asking[0] : tools.length === 1 ? tools[0] : undefined
 }
 
 function guardedApproval(turn: TrackedTurn, payload: AuxiliaryStart): TrackedSpan | undefined {
-  return payload.aux_task === 'approval' ? turn.innermost('approval') : undefined
+  return payload.aux_task === 'approval' ? turn.open.innermost('approval') : undefined
 }
 
 function callOf(turn: TrackedTurn, payload: Identity): Context | undefined {
@@ -128,7 +128,7 @@ export function parentOf(
   if (named !== undefined) return named
   for (const kind of definition.parents) {
     if (kind === 'api' && definition.kind === 'tool' && isUnasked(payload)) continue
-    const open = turn.innermost(kind)
+    const open = turn.open.innermost(kind)
     if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   }
   return turn.root === undefined || turn.root.ended ? turn.anchor : contextOf(turn.root)

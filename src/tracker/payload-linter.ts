@@ -1,7 +1,7 @@
 import { eachField, isArray, numberOf, peek } from '../contract/foreign.ts'
 import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isIgnoredHook } from '../contract/index.ts'
 import type { Diagnostics } from './guard.ts'
-import { isUnknownStatus, TOOL_OUTCOMES } from './spans/tool-outcome.ts'
+import { isUnknownStatus, TOOL_OUTCOMES } from './spans/tool.ts'
 import { isUnreadableUsage } from './spans/usage.ts'
 import type { UnreadStats } from './stats.ts'
 
@@ -59,7 +59,11 @@ export class PayloadLinter {
   }
 
   checkPayload(hook: HookName, payload: unknown): void {
-    const seen = this.#fieldsOf(hook)
+    let seen = this.#hooks.get(hook)
+    if (seen === undefined) {
+      seen = { records: 0, classes: new Map<string, FieldClass>(Object.entries(FIELDS[hook])) }
+      this.#hooks.set(hook, seen)
+    }
     seen.records += 1
     if (!this.#isThorough && seen.records > RECORDS_LIMIT && seen.records % EVERY !== 0) return
     if (typeof payload !== 'object' || isArray(payload)) {
@@ -136,15 +140,6 @@ export class PayloadLinter {
       `${hook} ${name} type`,
       () => `${hook}: ${name} should be ${expected} and is ${kindOf(value)}; it counts as missing`,
     )
-  }
-
-  #fieldsOf(hook: HookName): HookFields {
-    let seen = this.#hooks.get(hook)
-    if (seen === undefined) {
-      seen = { records: 0, classes: new Map<string, FieldClass>(Object.entries(FIELDS[hook])) }
-      this.#hooks.set(hook, seen)
-    }
-    return seen
   }
 
   #isNew(key: string): boolean {

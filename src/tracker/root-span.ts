@@ -4,12 +4,11 @@ import { idOf, peek } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import type { SpanFact } from '../contract/semconv/index.ts'
 import type { CoreOptions } from './options.ts'
-import { idsOf } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { BACKGROUND } from './spans/session.ts'
 import { parseTraceparent } from './traceparent.ts'
 import { contextOfSpan, type TrackedTurn } from './turn.ts'
-import type { TurnRegistry } from './turn-registry.ts'
+import { idsOf, type TurnRegistry } from './turn-registry.ts'
 
 /** The one host whose agent has a name of its own. */
 export const HERMES = 'hermes'
@@ -32,7 +31,7 @@ export function agentNameOf(
 
 /** The caller of a turn, nearest source first: the record, the active span at its start, the environment of the process. */
 export function callerOf(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
-  return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan() ?? options.remoteParent
+  return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan?.() ?? options.remoteParent
 }
 
 /** A root has a parent only in two cases: it is a delegation's child, or nested under a caller. */
@@ -73,7 +72,7 @@ export function rootLinks(
   if (options.parent === 'link') link(caller, 'parent')
   const session_id = idOf(payload.parent_session_id)
   if (session_id === undefined) return links
-  const parent = registry.knownSession(session.host, idsOf('on_session_start', { session_id }))
+  const parent = registry.knownSession(idsOf('on_session_start', { session_id }, session.host))
   link(parent?.main?.root?.span.spanContext(), 'parent')
   return links
 }

@@ -1,19 +1,19 @@
 import { type Context, type Link, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
-import { peek } from '../contract/foreign.ts'
-import type { IncompleteReason } from '../contract/index.ts'
+import { numberOf, peek } from '../contract/foreign.ts'
+import type { IncompleteReason, SpanKindName } from '../contract/index.ts'
 import { GENERAL, LABEL } from '../contract/semconv/index.ts'
 import { noteLateFailure } from './delegation.ts'
 import type { Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
 import type { LogEvents } from './log-events.ts'
-import type { AnyHookEvent } from './received-hook.ts'
-import { durationOf, endTime, isFailedEnd, isRequest, reportedDuration } from './span-timing.ts'
+import { millis } from './spans/api.ts'
 import { AttributeList } from './spans/attribute-list.ts'
+import { isFailedCall } from './spans/auxiliary.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
 import { keptStart } from './spans/kept-start.ts'
-import type { AttributeOptions, EndedSpan, MetricPoint, SpanEnd } from './spans/span-definition.ts'
+import type { AnyHookEvent, AttributeOptions, EndedSpan, MetricPoint, SpanEnd } from './spans/span-definition.ts'
 import type { TrackedSpan, TrackedTurn } from './turn.ts'
 import { type FoldedEnd, foldEnd, foldStart } from './turn-summary.ts'
 
@@ -61,13 +61,63 @@ interface DeferredStart {
 
 const NO_POINTS: readonly MetricPoint[] = []
 
+/** Guards against values that are not a duration, in milliseconds. */
+const MAX_MILLIS = 4.1e12
+/** A host's own end may be this much after the record, because its clock rounds. */
+const TOLERANCE_MILLIS = 1000
+/** A host may begin to measure this long before it emits the start. */
+const EARLIER_START_MILLIS = 250
+
+type Payload = Readonly<Record<string, unknown>>
+
+export function isRequest(kind: SpanKindName): boolean {
+  return kind === 'api' || kind === 'auxiliary'
+}
+
+export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyHookEvent): boolean {
+  return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
+}
+
+/** The end time: the payload's own if plausible, else the record's; never before the start. */
+export function endTime(kind: SpanKindName, { at, payload }: AnyHookEvent, startAt: number): number {
+  const reported = isRequest(kind) ? millis(payload['ended_at']) : undefined
+  const believable = reported !== undefined && reported >= startAt && reported <= at + TOLERANCE_MILLIS
+  return Math.max(startAt, believable ? reported : at)
+}
+
+export function reportedDuration(kind: SpanKindName, payload: Payload): number | undefined {
+  const reported = isRequest(kind)
+    ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
+    : numberOf(payload['duration_ms'])
+  return reported !== undefined && reported >= 0 && reported < MAX_MILLIS ? reported : undefined
+}
+
+/**
+ * The duration of a span, for attributes and metrics alike. The host's value for a request may cover earlier attempts
+ * and the back-off between them. The span's own length is used for a retry, and if the host's value exceeds a span
+ * whose start was seen.
+ *
+ * @param spanMillis undefined if the start was not seen
+ */
+export function measuredDuration(
+  kind: SpanKindName,
+  payload: Payload,
+  attempt: number,
+  spanMillis: number | undefined,
+): number | undefined {
+  if (!isRequest(kind) && spanMillis !== undefined) return spanMillis
+  const reported = reportedDuration(kind, payload)
+  if (reported === undefined || spanMillis === undefined) return reported ?? spanMillis
+  return attempt > 0 || reported > spanMillis + EARLIER_START_MILLIS ? spanMillis : reported
+}
+
 /** Starts and ends spans, each exactly once. Knows lifetimes, not the attributes that the definitions write. */
 export class SpanTracker {
   readonly #options: TrackerOptions
   #openCount = 0
   /** Defers the attributes of a starting tool until `setDeferredAttributes`, or until the tool ends. */
   defersToolAttributes = false
-  #deferred: DeferredStart | undefined
+  deferred: DeferredStart | undefined
 
   constructor(options: TrackerOptions) {
     this.#options = options
@@ -117,21 +167,17 @@ export class SpanTracker {
       seenAt: 0,
     }
     if (span.isRecording()) {
-      if (this.defersToolAttributes && open.kind === 'tool') this.#deferred = { open, event, options, isFolded: false }
+      if (this.defersToolAttributes && open.kind === 'tool') this.deferred = { open, event, options, isFolded: false }
       else this.#setStartAttributes(open, event, options)
     }
-    turn.addSpan(open)
+    turn.open.push(open)
     this.#openCount += 1
     return open
   }
 
-  get hasDeferredStart(): boolean {
-    return this.#deferred !== undefined
-  }
-
   setDeferredAttributes(): void {
-    const undrawn = this.#deferred
-    this.#deferred = undefined
+    const undrawn = this.deferred
+    this.deferred = undefined
     if (undrawn === undefined) return
     const { open, event, options, isFolded } = undrawn
     this.#setStartAttributes(open, event, options)
@@ -171,7 +217,7 @@ export class SpanTracker {
 
   /** Adds a start to the turn's totals. If its attributes are deferred, so is this: content is not captured before. */
   foldStart(turn: TrackedTurn, event: AnyHookEvent): void {
-    if (this.#deferred?.event === event) this.#deferred.isFolded = true
+    if (this.deferred?.event === event) this.deferred.isFolded = true
     else this.#options.guard.call(event.hook, foldStart, undefined, turn, event, this.#options.attributeOptions)
   }
 
@@ -197,17 +243,19 @@ export class SpanTracker {
   }
 
   #closeSpan(open: TrackedSpan, event: AnyHookEvent, options: SpanEndOptions): ClosedSpan & FoldedEnd {
-    if (this.#deferred?.open === open) this.setDeferredAttributes()
+    if (this.deferred?.open === open) this.setDeferredAttributes()
     const endAt = endTime(open.kind, event, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, event))
-    const { startAt, start, turn } = open
-    const durationMillis = this.#options.guard.call(event.hook, durationOf, undefined, open, event, endAt)
+    const { kind, startAt, start, attempt, turn } = open
+    const spanMillis = start === undefined ? undefined : endAt - startAt
+    const { guard } = this.#options
+    const durationMillis = guard.call(event.hook, measuredDuration, undefined, kind, event.payload, attempt, spanMillis)
     const isSubagent = turn.delegation !== undefined
     const { agentName } = turn
     const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent, agentName }
     if (open.span.isRecording()) this.#setEndAttributes(open, event, ended, options)
     if (this.#options.logEvents !== undefined && options.status !== 'unset') this.#emitLogEvent(open, event, ended)
-    this.#options.guard.call(open.kind, endOtelSpan, undefined, open.span, endAt, undefined)
+    guard.call(kind, endOtelSpan, undefined, open.span, endAt, undefined)
     return ended
   }
 
@@ -284,14 +332,14 @@ export class SpanTracker {
     const { turn, slot, span, startAt, attempt } = open
     open.ended = true
     this.#openCount -= 1
-    turn.removeSpan(open)
+    turn.open.remove(open)
     // The end of a later attempt may have arrived first. Its mark must stay, to recognise a repeat.
-    const known = isRequest(open.kind) ? turn.history.ended(slot) : undefined
+    const known = isRequest(open.kind) ? turn.history.ended.get(slot) : undefined
     if (known !== undefined && known.attempt > attempt) {
-      turn.history.keepEnded(slot, { ...known, earlierStartAt: startAt })
+      turn.history.ended.set(slot, { ...known, earlierStartAt: startAt })
       return
     }
-    turn.history.keepEnded(slot, { context: span.spanContext(), startAt, endAt, attempt, byHost, failed })
+    turn.history.ended.set(slot, { context: span.spanContext(), startAt, endAt, attempt, byHost, failed })
   }
 }
 

@@ -1,8 +1,7 @@
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api'
 import { idOf, peek } from '../contract/foreign.ts'
-import { idsOf } from './received-hook.ts'
 import type { TrackedTurn } from './turn.ts'
-import type { TurnRegistry } from './turn-registry.ts'
+import { idsOf, type TurnRegistry } from './turn-registry.ts'
 
 /** W3C trace context, version 00 and the parts that later versions must keep. */
 const TRACEPARENT = /^(?!ff)(?:00(?=.{53}$)|(?!00)[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
@@ -37,12 +36,13 @@ export function spanBeside(registry: TurnRegistry, about: unknown, host: string)
  */
 export function namedSpan(registry: TurnRegistry, ids: unknown, pluginHost: string): NamedSpan | undefined {
   if (typeof ids !== 'object' || ids === null) return undefined
-  const named = idsOf('pre_tool_call', ids as Readonly<Record<string, unknown>>)
-  const turn = registry.find(idOf(peek(ids, 'host')) ?? pluginHost, named)
+  const host = idOf(peek(ids, 'host')) ?? pluginHost
+  const named = idsOf('pre_tool_call', ids as Readonly<Record<string, unknown>>, host)
+  const turn = registry.find(named)
   if (turn === undefined) return undefined
   const open =
     named.toolCallId === undefined
-      ? (turn.innermost('api') ?? turn.innermost('llm') ?? turn.root)
+      ? (turn.open.innermost('api') ?? turn.open.innermost('llm') ?? turn.root)
       : turn.openTool(named.toolCallId)
   const context = open?.span.spanContext()
   return context !== undefined && isSpanContextValid(context) ? { context, turn } : undefined

@@ -3,9 +3,8 @@ import { textOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { nameOf } from '../contract/semconv/index.ts'
 import type { Guard } from './guard.ts'
-import type { AnyHookEvent } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { AttributeOptions } from './spans/span-definition.ts'
+import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
 import {
   type CapturedMetadata,
   mergeMetadata,

@@ -2,8 +2,8 @@ import type { SpanContext } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { AnyHookEvent } from './received-hook.ts'
 import type { AttributeList } from './spans/attribute-list.ts'
+import type { AnyHookEvent } from './spans/span-definition.ts'
 
 /** The mark of an ended span: late children find their parent by it, and repeats are recognised. */
 export interface EndedMark {
@@ -51,7 +51,8 @@ export function slot(kind: SpanKindName, key: string): string {
 export class TurnHistory {
   /** The seed of the turn's deterministic ids: its session, its id, its start and the number of identical turns before it. */
   readonly seed: string
-  readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
+  /** The marks of ended spans, by slot. */
+  readonly ended: BoundedMap<string, EndedMark> = new BoundedMap(ENDED_MARKS_LIMIT)
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
   /** Created on first use: few turns have any. */
   #blockers: BoundedMap<string, SafeText> | undefined
@@ -61,18 +62,6 @@ export class TurnHistory {
 
   constructor(seed: string) {
     this.seed = seed
-  }
-
-  ended(slot: string): EndedMark | undefined {
-    return this.#ended.get(slot)
-  }
-
-  keepEnded(slot: string, mark: EndedMark): void {
-    this.#ended.set(slot, mark)
-  }
-
-  forgetEnded(slot: string): void {
-    this.#ended.delete(slot)
   }
 
   blocker(slot: string): SafeText | undefined {

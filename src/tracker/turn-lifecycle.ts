@@ -3,20 +3,20 @@ import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart, SpanKindN
 import { BoundedMap } from './bounded-map.ts'
 import { DelegationRegistry, openAbove, sampleEarly, traceOf } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
-import { OrphanSweep } from './orphan-sweep.ts'
-import { type AnyHookEvent, type ReceivedHook, startedAt } from './received-hook.ts'
+import { OrphanSweep, type SweepItem } from './orphan-sweep.ts'
 import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { SamplingReason } from './spans/keep.ts'
 import { LOOP } from './spans/llm.ts'
 import { type RootSpanEnd, session as rootDefinition } from './spans/session.ts'
+import type { AnyHookEvent } from './spans/span-definition.ts'
 import { workspaceAttributes } from './spans/turn-metadata.ts'
 import { addChild } from './spans/turn-totals.ts'
 import { contextOfSpan, type TrackedSession, type TrackedSpan, TrackedTurn } from './turn.ts'
 import { rememberedAttributes, type TurnFacts, turnIdentity } from './turn-facts.ts'
 import { slot, TurnHistory } from './turn-history.ts'
-import type { EndedTurn, TurnRegistry } from './turn-registry.ts'
+import { type EndedTurn, type ReceivedHook, startedAt, type TurnRegistry } from './turn-registry.ts'
 
 /** Limit of open turns. Beyond it the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
@@ -60,7 +60,8 @@ export class TurnLifecycle {
   readonly #spans: OrphanSweep<TrackedSpan>
   /** Turns with identical ids are distinguished by arrival order. */
   readonly #sameIdentity = new BoundedMap<string, number>(IDENTITIES_LIMIT)
-  #endedCount = 0
+  /** Number of ended turns and, for hosts that report no end, of answers. */
+  endedCount = 0
 
   constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker, facts: TurnFacts) {
     const limit = options.rootSpanTtlMillis
@@ -78,11 +79,6 @@ export class TurnLifecycle {
     )
   }
 
-  /** Number of ended turns and, for hosts that report no end, of answers. */
-  get endedCount(): number {
-    return this.#endedCount
-  }
-
   get turnsOpen(): number {
     let count = this.#registry.openCount
     for (const turn of this.#presumedOver.items()) if (this.#isPresumedOver(turn)) count -= 1
@@ -94,7 +90,7 @@ export class TurnLifecycle {
     let since = Number.POSITIVE_INFINITY
     const look = (first: TrackedTurn): void => {
       for (let turn: TrackedTurn | undefined = first; turn !== undefined; turn = turn.delegation?.open.turn) {
-        for (const { startAt } of turn.root === undefined ? turn.openSpans(() => true) : [turn.root]) {
+        for (const { startAt } of turn.root === undefined ? turn.open.all(() => true) : [turn.root]) {
           since = Math.min(since, startAt)
         }
       }
@@ -108,15 +104,14 @@ export class TurnLifecycle {
     return sampleEarly(this.#registry, traceId, this.#options)
   }
 
-  turnFor(received: ReceivedHook, isSideCall: boolean, startAt?: number): TrackedTurn {
-    const { ids, host } = received
-    const turn = this.#registry.findOrIndex(host, ids, false) ?? this.openLate(received, false)
+  turnFor(event: ReceivedHook, isSideCall: boolean, startAt?: number): TrackedTurn {
+    const turn = this.#registry.findOrIndex(event, false) ?? this.openLate(event, false)
     if (turn !== undefined) return turn
     // A side call between turns that names no turn belongs to none, and must not look like a turn of its own.
-    if (isSideCall && ids.turnId === undefined) return this.openOrphan(received)
-    const session = this.#registry.session(host, ids)
-    const isBackground = session.prompted && ids.turnId !== undefined
-    return this.openTurn(session, received, {
+    if (isSideCall && event.turnId === undefined) return this.openOrphan(event)
+    const session = this.#registry.session(event)
+    const isBackground = session.prompted && event.turnId !== undefined
+    return this.openTurn(session, event, {
       isSide: isBackground || session.main !== undefined,
       isBackground,
       startAt,
@@ -124,21 +119,20 @@ export class TurnLifecycle {
   }
 
   /** A late turn: continues one that has ended, for a record that arrives after the end. */
-  openLate(received: ReceivedHook, begins: boolean): TrackedTurn | undefined {
-    const { event, ids, host } = received
-    const named = this.#registry.findEnded(host, ids, event.at, false)
+  openLate(event: ReceivedHook, begins: boolean): TrackedTurn | undefined {
+    const named = this.#registry.findEnded(event, event.at, false)
     // Without a time, only a missing prompt shows that this one is late: a host may use the id of an ended turn again.
-    const loop = named?.history.ended(slot('llm', LOOP))
-    const hadPrompt = loop !== undefined && loop.early === undefined && loop.startAt !== startedAt(received)
-    const ended = begins && hadPrompt ? this.#registry.findEnded(host, ids, startedAt(received), true) : named
+    const loop = named?.history.ended.get(slot('llm', LOOP))
+    const hadPrompt = loop !== undefined && loop.early === undefined && loop.startAt !== startedAt(event)
+    const ended = begins && hadPrompt ? this.#registry.findEnded(event, startedAt(event), true) : named
     if (ended === undefined) return undefined
-    const open = this.#registry.findOrIndex(host, ids, begins)
-    return open !== undefined && open.root === undefined ? open : this.#openRootless(ended.session, received, ended)
+    const open = this.#registry.findOrIndex(event, begins)
+    return open !== undefined && open.root === undefined ? open : this.#openRootless(ended.session, event, ended)
   }
 
   /** A turn without a root, for spans that belong to no turn. */
-  openOrphan(received: ReceivedHook): TrackedTurn {
-    return this.#openRootless(this.#registry.session(received.host, received.ids), received, undefined)
+  openOrphan(event: ReceivedHook): TrackedTurn {
+    return this.#openRootless(this.#registry.session(event), event, undefined)
   }
 
   orphanHistoryOf(session: TrackedSession): TurnHistory {
@@ -146,16 +140,15 @@ export class TurnLifecycle {
     return session.orphanHistory
   }
 
-  openTurn(session: TrackedSession, received: ReceivedHook, how: OpeningOptions): TrackedTurn {
-    const event = ambiguousWithoutId(received)
+  openTurn(session: TrackedSession, event: ReceivedHook, how: OpeningOptions): TrackedTurn {
     const payload = event.payload as SessionStart
-    const turn = this.#turnOf(session, received, how)
+    const turn = this.#turnOf(session, event, how)
     const links = rootLinks(this.#options, this.#registry, turn, payload)
-    turn.root = this.#tracker.startSpan(turn, rootDefinition, event, {
+    turn.root = this.#tracker.startSpan(turn, rootDefinition, ambiguousWithoutId(event), {
       slot: slot('session', 'root'),
       parent: rootParent(this.#options, turn),
       startAt: how.startAt ?? event.at,
-      isExplicit: received.isExplicit,
+      isExplicit: event.isExplicit,
       ...(links.length === 0 ? {} : { links }),
       attributes: rootAttributes(this.#options, turn, payload),
     })
@@ -167,7 +160,7 @@ export class TurnLifecycle {
 
   #turnOf(
     session: TrackedSession,
-    { event, ids, isExplicit }: ReceivedHook,
+    event: ReceivedHook,
     { isSide, isBackground, isReview }: OpeningOptions,
   ): TrackedTurn {
     const payload = event.payload as SessionStart
@@ -176,32 +169,33 @@ export class TurnLifecycle {
     session.workspace.putAll(workspaceAttributes(payload, this.#options.attributeOptions))
     const metadata = this.#facts.inheritedMetadata(session, delegation)
     // A replayed record without a time has the time of the replay, which would make the seed vary.
-    const beganAt = isExplicit || this.#options.sweepByClock ? event.at : undefined
+    const beganAt = event.isExplicit || this.#options.sweepByClock ? event.at : undefined
     return new TrackedTurn({
       session,
-      turnId: ids.turnId,
+      turnId: event.turnId,
       number: isBackground ? undefined : session.nextNumber(),
       isSide,
       isBackground,
       isReview,
-      identity: turnIdentity(this.#options.attributeOptions, session, ids.turnId, metadata, delegation),
+      identity: turnIdentity(this.#options.attributeOptions, session, event.turnId, metadata, delegation),
       metadata,
       agentName: agentNameOf(this.#options, session.host, payload),
       delegation,
       caller: callerOf(this.#options, payload),
       activityAt: event.at,
       seenAt: this.#options.now(),
-      history: new TurnHistory(this.#seed(session, ids.turnId, beganAt)),
+      history: new TurnHistory(this.#seed(session, event.turnId, beganAt)),
     })
   }
 
-  #openRootless(session: TrackedSession, { event, ids }: ReceivedHook, ended: EndedTurn | undefined): TrackedTurn {
+  #openRootless(session: TrackedSession, event: ReceivedHook, ended: EndedTurn | undefined): TrackedTurn {
     const turn = new TrackedTurn({
       session,
-      turnId: ended?.turnId ?? ids.turnId,
+      turnId: ended?.turnId ?? event.turnId,
       number: ended?.number ?? session.turnCount,
       isSide: true,
-      identity: ended?.identity ?? turnIdentity(this.#options.attributeOptions, session, ids.turnId, session.metadata),
+      identity:
+        ended?.identity ?? turnIdentity(this.#options.attributeOptions, session, event.turnId, session.metadata),
       metadata: ended === undefined ? session.metadata : ended.metadata,
       agentName: ended?.agentName,
       delegation: ended?.delegation,
@@ -253,7 +247,7 @@ export class TurnLifecycle {
     turn.isBackground = false
     this.#background.forget(turn)
     turn.number = turn.session.nextNumber()
-    if (turn.session.main === undefined) turn.session.setCurrentTurn(turn)
+    if (turn.session.main === undefined) turn.session.main = turn
     turn.setRootAttributes(
       new AttributeList().set(facts.sessionKind, literal('session')).set(facts.turnNumber, turn.number),
     )
@@ -264,7 +258,7 @@ export class TurnLifecycle {
     this.#spans.forget(open)
     if (isCounted) this.#tracker.endCounted(open, event)
     else this.#tracker.endSpan(open, event)
-    if (open.kind === 'llm' && !this.#registry.areSessionsReported(open.turn.host)) this.#endedCount += 1
+    if (open.kind === 'llm' && !this.#registry.areSessionsReported(open.turn.host)) this.endedCount += 1
     if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, event.at, this.#options.now())
   }
 
@@ -282,7 +276,7 @@ export class TurnLifecycle {
     const isSilent = outcome.finalStatus === 'timed_out'
     const closedAt = over.at + (isSilent ? this.#options.openWorkTtlMillis : 0)
     turn.hasEnded = true
-    this.#endedCount += 1
+    this.endedCount += 1
     if (over.finalStatus === 'timed_out') turn.totals.signs.errors += 1
     this.#endDescendants(turn, over)
     if (turn.root !== undefined) this.#endRoot(turn, turn.root, over)
@@ -291,7 +285,7 @@ export class TurnLifecycle {
 
   /** A turn without a root ends with its last span. */
   closeIfEmpty(turn: TrackedTurn): void {
-    if (turn.hasEnded || turn.root !== undefined || turn.openCount > 0) return
+    if (turn.hasEnded || turn.root !== undefined || turn.open.size > 0) return
     turn.hasEnded = true
     addToParent(turn)
     this.#turns.forget(turn)
@@ -299,15 +293,24 @@ export class TurnLifecycle {
     this.#registry.rememberLate(turn)
   }
 
-  expireByEventTime(at: number): void {
-    this.#endPresumedOver(this.#presumedOver.dueAt(at))
-    this.#endDue(this.#turns.dueAt(at), this.#background.dueAt(at), this.#spans.dueAt(at))
-    this.#registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
-  }
-
-  expireByClock(now: number): void {
-    this.#endPresumedOver(this.#presumedOver.dueSeen(now))
-    this.#endDue(this.#turns.dueSeen(now), this.#background.dueSeen(now), this.#spans.dueSeen(now))
+  /** Ends what was silent for too long at `now`, by a record's time or by our clock. */
+  expire(now: number, by: keyof SweepItem): void {
+    for (const turn of this.#presumedOver.due(now, by)) {
+      if (!this.#isPresumedOver(turn)) continue
+      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'incomplete', descendants: 'turn_ended' })
+    }
+    const turns = this.#turns.due(now, by)
+    const background = this.#background.due(now, by)
+    const spans = this.#spans.due(now, by)
+    for (const turn of turns) this.#timeOut(turn, turn.activityAt)
+    for (const turn of background) {
+      // Work that waits continues when its answer arrives. A side call without requests may belong to a turn that
+      // begins later.
+      if (!isIdle(turn) || turn.totals.apiCalls === 0) continue
+      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
+    }
+    for (const open of spans) this.#orphan(open)
+    if (by === 'activityAt') this.#registry.forgetEndedBefore(now - this.#options.rootSpanTtlMillis)
   }
 
   /** @param guarded runs each end by itself, so that one failure keeps no other turn open */
@@ -319,31 +322,19 @@ export class TurnLifecycle {
       const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
       guarded(() => this.endTurn(turn, { at, finalStatus: 'incomplete', ...how }))
     }
-    for (const open of this.#spans.dueSeen(Number.POSITIVE_INFINITY)) {
+    for (const open of this.#spans.due(Number.POSITIVE_INFINITY, 'seenAt')) {
       guarded(() => this.#tracker.abandonSpan(open, 'shutdown', open.activityAt))
     }
   }
 
-  #endDue(turns: readonly TrackedTurn[], background: readonly TrackedTurn[], spans: readonly TrackedSpan[]): void {
-    for (const turn of turns) this.#timeOut(turn, turn.activityAt)
-    for (const turn of background) {
-      // Work that waits continues when its answer arrives. A side call without requests may belong to a turn that
-      // begins later.
-      if (!isIdle(turn) || turn.totals.apiCalls === 0) continue
-      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
-    }
-    for (const open of spans) this.#orphan(open)
-  }
-
+  /**
+   * Returns true if no further hook is expected of a turn whose end was not reported. Its request failed for good, or it
+   * has its answer and its host reports no sessions.
+   */
   #isPresumedOver(turn: TrackedTurn): boolean {
-    return isPresumedOver(turn, this.#registry.areSessionsReported(turn.host))
-  }
-
-  #endPresumedOver(turns: readonly TrackedTurn[]): void {
-    for (const turn of turns) {
-      if (!this.#isPresumedOver(turn)) continue
-      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'incomplete', descendants: 'turn_ended' })
-    }
+    const isAnswered = turn.answeredAt !== undefined && !this.#registry.areSessionsReported(turn.host)
+    const isSettled = turn.deadEnd?.isReported === true || isAnswered
+    return isSettled && turn.root !== undefined && !turn.hasEnded && !isWorking(turn)
   }
 
   #isOpenWork(open: TrackedSpan): boolean {
@@ -361,7 +352,7 @@ export class TurnLifecycle {
   }
 
   #endDescendants(turn: TrackedTurn, over: TrackedTurnEnd): void {
-    for (const open of turn.openSpans(open => open !== turn.root)) {
+    for (const open of turn.open.all(open => open !== turn.root)) {
       if (open.kind === 'skill') this.#tracker.endSpan(open, endOfTurn(over, { finalStatus: over.finalStatus }))
       else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
         turn.totals.subagentsOpen += 1
@@ -416,8 +407,8 @@ function addToParent(turn: TrackedTurn): void {
 }
 
 /** Marks a root that no id names as ambiguous: the tree is uncertain. */
-function ambiguousWithoutId({ event, ids }: ReceivedHook): ReceivedHook['event'] {
-  const isNamed = ids.sessionId !== undefined || ids.turnId !== undefined || ids.taskId !== undefined
+function ambiguousWithoutId(event: ReceivedHook): ReceivedHook {
+  const isNamed = event.sessionId !== undefined || event.turnId !== undefined || event.taskId !== undefined
   return isNamed || event.correlation !== undefined ? event : { ...event, correlation: 'ambiguous' }
 }
 
@@ -425,11 +416,11 @@ const WORK: readonly SpanKindName[] = ['api', 'tool', 'subagent', 'approval', 'a
 
 /** Returns true if anything is open in a turn besides its root, its loop and its skills. */
 export function isWorking(turn: TrackedTurn): boolean {
-  return WORK.some(kind => turn.innermost(kind) !== undefined)
+  return WORK.some(kind => turn.open.innermost(kind) !== undefined)
 }
 
 function isIdle(turn: TrackedTurn): boolean {
-  return turn.openCount <= 1
+  return turn.open.size <= 1
 }
 
 /** Kinds that stay open without work in progress, for example between two requests of the loop. */
@@ -437,7 +428,7 @@ const IDLE_KINDS: ReadonlySet<SpanKindName> = new Set(['session', 'llm', 'skill'
 
 /** Returns true if a process or the user is working on an open span. Silence is no end then. */
 function isAtWork(turn: TrackedTurn): boolean {
-  return !isFailed(turn) && turn.hasOpen(isWork)
+  return !isFailed(turn) && turn.open.some(isWork)
 }
 
 function isWork({ kind, followedAt }: TrackedSpan): boolean {
@@ -445,7 +436,7 @@ function isWork({ kind, followedAt }: TrackedSpan): boolean {
 }
 
 function waitsFor(turn: TrackedTurn, kind: 'api' | 'llm'): boolean {
-  const open = turn.innermost(kind)
+  const open = turn.open.innermost(kind)
   return open !== undefined && open.followedAt === undefined
 }
 
@@ -455,18 +446,9 @@ function waitsFor(turn: TrackedTurn, kind: 'api' | 'llm'): boolean {
  */
 export function isFailed(turn: TrackedTurn): boolean {
   if (turn.deadEnd !== undefined) return true
-  const open = turn.innermost('api')
-  const before = open === undefined ? undefined : turn.history.ended(open.slot)
+  const open = turn.open.innermost('api')
+  const before = open === undefined ? undefined : turn.history.ended.get(open.slot)
   return before !== undefined && !before.byHost
-}
-
-/**
- * Returns true if no further hook is expected of a turn whose end was not reported. Its request failed for good, or it
- * has its answer and its host reports no sessions.
- */
-function isPresumedOver(turn: TrackedTurn, areSessionsReported: boolean): boolean {
-  const isSettled = turn.deadEnd?.isReported === true || (turn.answeredAt !== undefined && !areSessionsReported)
-  return isSettled && turn.root !== undefined && !turn.hasEnded && !isWorking(turn)
 }
 
 /** Corrects the end of a turn if its records prove more than the event that ended it. */

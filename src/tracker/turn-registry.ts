@@ -1,6 +1,7 @@
+import { idOf, peek } from '../contract/foreign.ts'
+import type { HookName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { RecordIds } from './received-hook.ts'
-import type { AttributeOptions } from './spans/span-definition.ts'
+import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
 import { TrackedSession, type TrackedTurn } from './turn.ts'
 
 /** Limit of sessions without an open turn. A dropped one loses its numbering and its link to the previous turn. */
@@ -11,6 +12,46 @@ const ENDED_TURNS_LIMIT = 500
 const SEARCH_LIMIT = 1000
 /** Beyond this number of open turns, finding the only real one is not worth the search. */
 const ROOTED_SEARCH_LIMIT = 16
+
+/** The host of a record, and its ids that can identify its turn; undefined if absent, blank or of another type. */
+export interface RecordIds {
+  readonly host: string
+  readonly sessionId: string | undefined
+  readonly turnId: string | undefined
+  readonly taskId: string | undefined
+  readonly apiRequestId: string | undefined
+  readonly toolCallId: string | undefined
+}
+
+export interface ReceivedHook extends AnyHookEvent, RecordIds {
+  /** The host sent the time. Only then can two records be recognised as the same. */
+  readonly isExplicit: boolean
+  readonly deliveryId: unknown
+}
+
+/** Process that sent a record, and its sequence number there: `0123456789abcdef-0000000a` */
+const NUMBERED_DELIVERY = /^([0-9a-f]{16})-[0-9a-f]{8}$/
+
+export function senderOf({ deliveryId }: Pick<ReceivedHook, 'deliveryId'>): string | undefined {
+  return typeof deliveryId === 'string' ? NUMBERED_DELIVERY.exec(deliveryId)?.[1] : undefined
+}
+
+export function startedAt({ isExplicit, at }: ReceivedHook): number {
+  return isExplicit ? at : Number.POSITIVE_INFINITY
+}
+
+/** Delegation records describe the parent, so their ids are the parent's. */
+export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>, host: string): RecordIds {
+  const isDelegation = hook === 'subagent_start' || hook === 'subagent_stop'
+  return {
+    host,
+    sessionId: (isDelegation ? idOf(payload['parent_session_id']) : undefined) ?? idOf(payload['session_id']),
+    turnId: (isDelegation ? idOf(payload['parent_turn_id']) : undefined) ?? idOf(payload['turn_id']),
+    taskId: idOf(peek(payload, 'task_id')),
+    apiRequestId: idOf(peek(payload, 'api_request_id')),
+    toolCallId: idOf(peek(payload, 'tool_call_id')),
+  }
+}
 
 interface SessionIndex {
   areReported: boolean
@@ -31,8 +72,8 @@ function sessionKey(host: string, { id, key }: Pick<TrackedSession, 'id' | 'key'
   return joint(joint(host, id === undefined ? 'unnamed' : 'session'), key)
 }
 
-function sessionKeyOf(host: string, ids: RecordIds): string {
-  return sessionKey(host, { id: ids.sessionId, key: ids.sessionId ?? unnamedKey(ids) })
+function sessionKeyOf(ids: RecordIds): string {
+  return sessionKey(ids.host, { id: ids.sessionId, key: ids.sessionId ?? unnamedKey(ids) })
 }
 
 /** The only turn, if there is exactly one. Ignores background work and turns without a root. */
@@ -87,19 +128,19 @@ export class TurnRegistry {
   }
 
   /** A session by its id. Records without a session id share one session by turn or task id. */
-  session(host: string, ids: RecordIds): TrackedSession {
-    const known = this.knownSession(host, ids)
+  session(ids: RecordIds): TrackedSession {
+    const known = this.knownSession(ids)
     if (known !== undefined) return known
     const key = ids.sessionId ?? unnamedKey(ids)
-    const session = new TrackedSession(key, host, ids.sessionId)
-    const { named, unnamed } = this.#sessionsOf(host)
+    const session = new TrackedSession(key, ids.host, ids.sessionId)
+    const { named, unnamed } = this.#sessionsOf(ids.host)
     ;(ids.sessionId === undefined ? unnamed : named).set(key, session)
     this.#idle.set(session, true)
     return session
   }
 
-  knownSession(host: string, ids: RecordIds): TrackedSession | undefined {
-    const sessions = this.#sessions.get(host)
+  knownSession(ids: RecordIds): TrackedSession | undefined {
+    const sessions = this.#sessions.get(ids.host)
     if (ids.sessionId !== undefined) return sessions?.named.get(ids.sessionId)
     return sessions?.unnamed.get(unnamedKey(ids))
   }
@@ -120,9 +161,9 @@ export class TurnRegistry {
     this.#drop(session)
   }
 
-  find(host: string, ids: RecordIds): TrackedTurn | undefined {
-    const session = this.knownSession(host, ids)
-    if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
+  find(ids: RecordIds): TrackedTurn | undefined {
+    const session = this.knownSession(ids)
+    if (ids.sessionId === undefined) return this.#findWithoutSession(ids, session)
     if (session === undefined) return undefined
     const { turnId } = ids
     if (turnId === undefined) return session.main ?? onlyRooted(session.turns)
@@ -136,24 +177,24 @@ export class TurnRegistry {
    *
    * @param begins the record begins a turn itself, so it never joins a turn of another session
    */
-  findOrIndex(host: string, ids: RecordIds, begins: boolean): TrackedTurn | undefined {
-    const found = this.find(host, ids)
+  findOrIndex(ids: RecordIds, begins: boolean): TrackedTurn | undefined {
+    const found = this.find(ids)
     const { sessionId, turnId } = ids
     if (found !== undefined || sessionId === undefined || turnId === undefined) return found
-    const ended = this.#ended.get(joint(sessionKeyOf(host, ids), turnId))
+    const ended = this.#ended.get(joint(sessionKeyOf(ids), turnId))
     // A late record means the ended turn of its own session, even if a turn of another session has the same id.
-    if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, host, turnId)
-    const main = this.knownSession(host, ids)?.main
+    if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, ids.host, turnId)
+    const main = this.knownSession(ids)?.main
     if (main !== undefined && main.turnId === undefined) return this.#nameTurn(main, turnId)
-    return begins ? undefined : this.#shareRotated(host, ids)
+    return begins ? undefined : this.#shareRotated(ids)
   }
 
   /** The finished turn that a late record belongs to: named by its id, or the session's last one by time. */
-  findEnded(host: string, ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
+  findEnded(ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
     const { sessionId, turnId } = ids
-    if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(host, turnId)
+    if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(ids.host, turnId)
     // Also finds turns of a session that has been dropped since.
-    const session = sessionKeyOf(host, ids)
+    const session = sessionKeyOf(ids)
     const key = turnId === undefined ? this.#lastEnded.get(session) : joint(session, turnId)
     const ended = key === undefined ? undefined : this.#ended.get(key)
     if (ended === undefined) return undefined
@@ -251,10 +292,10 @@ export class TurnRegistry {
   }
 
   /** The session id changed during the turn: the new session shares the turn from here on. */
-  #shareRotated(host: string, ids: RecordIds): TrackedTurn | undefined {
-    const turn = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
+  #shareRotated(ids: RecordIds): TrackedTurn | undefined {
+    const turn = this.#only(this.#byTurnId.get(joint(ids.host, ids.turnId)))
     if (turn === undefined) return undefined
-    const session = this.session(host, ids)
+    const session = this.session(ids)
     if (session.main === undefined) {
       session.shareTurn(turn)
       this.#idle.delete(session)
@@ -267,22 +308,22 @@ export class TurnRegistry {
     return undefined
   }
 
-  #findWithoutSession(host: string, ids: RecordIds, session: TrackedSession | undefined): TrackedTurn | undefined {
+  #findWithoutSession(ids: RecordIds, session: TrackedSession | undefined): TrackedTurn | undefined {
     if (ids.turnId !== undefined) {
-      const named = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
+      const named = this.#only(this.#byTurnId.get(joint(ids.host, ids.turnId)))
       if (named !== undefined) return named
     }
-    const searched = this.#search(host, ids)
+    const searched = this.#search(ids)
     if (searched !== undefined) return searched
     if (ids.turnId !== undefined || ids.taskId !== undefined) return session?.main
-    return this.onlyOpen(host) ?? session?.main
+    return this.onlyOpen(ids.host) ?? session?.main
   }
 
-  #search(host: string, ids: RecordIds): TrackedTurn | undefined {
+  #search(ids: RecordIds): TrackedTurn | undefined {
     if (ids.toolCallId === undefined && ids.apiRequestId === undefined && ids.taskId === undefined) return undefined
     const found = new Set<TrackedTurn>()
     let looked = 0
-    for (const turn of this.#open.get(host) ?? []) {
+    for (const turn of this.#open.get(ids.host) ?? []) {
       if (++looked > SEARCH_LIMIT) return undefined
       if (isNamedBy(turn, ids)) found.add(turn)
     }

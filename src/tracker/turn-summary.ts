@@ -16,11 +16,10 @@ import { ESCALATED, isDenied } from './spans/approval.ts'
 import { type RequestStart, requestCost } from './spans/cost.ts'
 import { modelProvider } from './spans/request-parameters.ts'
 import { promptAttributes } from './spans/session.ts'
-import { type KeptTool, skillOfEnded } from './spans/skill.ts'
+import type { KeptTool } from './spans/skill.ts'
 import type { AttributeOptions, HookEvent } from './spans/span-definition.ts'
 import { isFailedStop } from './spans/subagent.ts'
-import { toolCommand, toolName, toolTarget } from './spans/tool.ts'
-import { toolOutcomeOf } from './spans/tool-outcome.ts'
+import { toolCommand, toolEndOf, toolName, toolTarget } from './spans/tool.ts'
 import { addTokens, addWait, type TurnTotals } from './spans/turn-totals.ts'
 import { contextFill, usageOf } from './spans/usage.ts'
 import type { TrackedTurn } from './turn.ts'
@@ -47,15 +46,12 @@ function toolEnded(
   start: unknown,
   attributeOptions: AttributeOptions,
 ): void {
-  const { outcome } = toolOutcomeOf(event, attributeOptions)
+  const { outcome, skill } = toolEndOf(event, attributeOptions, start as KeptTool | undefined)
   addDistinct(totals.outcomes, attributeOptions.capture.id(outcome))
   if (outcome === 'error') totals.toolErrors += 1
   if (outcome === 'blocked') totals.signs.denied += 1
-  if (outcome !== 'completed') return
-  addDistinct(
-    totals.skills,
-    attributeOptions.capture.id(skillOfEnded(start as KeptTool | undefined, event.payload)?.name),
-  )
+  if (outcome === 'completed' && skill !== undefined)
+    addDistinct(totals.skills, attributeOptions.capture.id(skill.name))
 }
 
 function apiEnded(
@@ -67,9 +63,9 @@ function apiEnded(
   const provider = event.payload.provider ?? (ended.start as ApiEnd | undefined)?.provider
   totals.modelProvider = attributeOptions.capture.id(modelProvider(provider)) ?? totals.modelProvider
   totals.responseModel = attributeOptions.capture.id(event.payload.response_model) ?? totals.responseModel
-  totals.context = contextFill(event, attributeOptions) ?? totals.context
+  totals.context = contextFill(event) ?? totals.context
   addCost(totals, event, ended, attributeOptions)
-  const usage = usageOf(event, attributeOptions)
+  const usage = usageOf(event)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens
   totals.tokensOutput += usage.outputTokens
@@ -95,7 +91,7 @@ function addCost(
   if (cost !== undefined) {
     totals.cost.dollars += cost.dollars
     totals.cost.known += 1
-  } else if (usageOf(event, attributeOptions) !== undefined) totals.cost.unknown += 1
+  } else if (usageOf(event) !== undefined) totals.cost.unknown += 1
 }
 
 function sideCallEnded(
@@ -105,7 +101,7 @@ function sideCallEnded(
   attributeOptions: AttributeOptions,
 ): void {
   addCost(totals, event, ended, attributeOptions)
-  const usage = usageOf(event, attributeOptions)
+  const usage = usageOf(event)
   if (usage === undefined) return
   addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
 }

@@ -1,7 +1,7 @@
 import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
-import { ParentStack } from './parent-stack.ts'
+import { SpanStack } from './span-stack.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
@@ -80,8 +80,9 @@ export class TrackedSession {
   lastRoot: SpanContext | undefined
   orphanHistory: TurnHistory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
-  readonly #turns = new Set<TrackedTurn>()
-  #main: TrackedTurn | undefined
+  readonly turns: Set<TrackedTurn> = new Set()
+  /** The session's current turn. Side turns exist beside it. */
+  main: TrackedTurn | undefined
 
   constructor(key: string, host: string, id: string | undefined) {
     this.key = key
@@ -89,35 +90,23 @@ export class TrackedSession {
     this.id = id
   }
 
-  get turns(): ReadonlySet<TrackedTurn> {
-    return this.#turns
-  }
-
-  get main(): TrackedTurn | undefined {
-    return this.#main
-  }
-
   get isIdle(): boolean {
-    return this.#turns.size === 0 && this.#main === undefined
+    return this.turns.size === 0 && this.main === undefined
   }
 
   addTurn(turn: TrackedTurn): void {
-    this.#turns.add(turn)
-    if (!turn.isSide && turn.root !== undefined) this.#main = turn
+    this.turns.add(turn)
+    if (!turn.isSide && turn.root !== undefined) this.main = turn
   }
 
   removeTurn(turn: TrackedTurn): void {
-    this.#turns.delete(turn)
-    if (this.#main === turn) this.#main = undefined
-  }
-
-  setCurrentTurn(turn: TrackedTurn): void {
-    this.#main = turn
+    this.turns.delete(turn)
+    if (this.main === turn) this.main = undefined
   }
 
   /** Adds a turn of another session whose session id changed to this one during the turn. */
   shareTurn(turn: TrackedTurn): void {
-    this.#main = turn
+    this.main = turn
     this.prompted ||= turn.session.prompted
     turn.sharedWith = [...turn.sharedWith, this]
   }
@@ -172,10 +161,7 @@ export class TrackedTurn {
   /** Time of the reported answer, if nothing of its loop has begun since, epoch ms. */
   answeredAt: number | undefined
   hasEnded = false
-  readonly #open = new Map<string, TrackedSpan>()
-  /** Tools without a distinguishing id share a slot. This holds all but the first. */
-  readonly #queued = new Map<string, Set<TrackedSpan>>()
-  readonly #stack = new ParentStack<TrackedSpan>()
+  readonly open: SpanStack<TrackedSpan> = new SpanStack()
 
   constructor(seed: TurnSeed) {
     this.host = seed.session.host
@@ -196,72 +182,24 @@ export class TrackedTurn {
     this.seenAt = seed.seenAt
   }
 
-  get openCount(): number {
-    return this.#stack.size
-  }
-
   get sessions(): readonly TrackedSession[] {
     return [this.session, ...this.sharedWith]
   }
 
-  /** The open span in a slot. If several share it, the one that started first. */
-  find(slot: string): TrackedSpan | undefined {
-    return this.#open.get(slot)
-  }
-
   openTool(id: string | undefined): TrackedSpan | undefined {
-    return id === undefined ? undefined : this.#open.get(slot('tool', id))
+    return id === undefined ? undefined : this.open.find(slot('tool', id))
   }
 
   endedTool(id: string | undefined): EndedMark | undefined {
-    return id === undefined ? undefined : this.history.ended(slot('tool', id))
+    return id === undefined ? undefined : this.history.ended.get(slot('tool', id))
   }
 
   openRequest(id: string): TrackedSpan | undefined {
-    return this.#open.get(slot('api', id))
+    return this.open.find(slot('api', id))
   }
 
   endedRequest(id: string): EndedMark | undefined {
-    return this.history.ended(slot('api', id))
-  }
-
-  innermost(kind: SpanKindName): TrackedSpan | undefined {
-    return this.#stack.innermost(kind)
-  }
-
-  outermost(): TrackedSpan | undefined {
-    return this.#stack.outermostBut(this.root)
-  }
-
-  onlyToolNamed(names: ReadonlySet<string>): TrackedSpan | undefined {
-    return this.#stack.onlyToolNamed(names)
-  }
-
-  openSpans(matches: (open: TrackedSpan) => boolean): TrackedSpan[] {
-    return this.#stack.all(matches)
-  }
-
-  hasOpen(matches: (open: TrackedSpan) => boolean): boolean {
-    return this.#stack.some(matches)
-  }
-
-  addSpan(open: TrackedSpan): void {
-    this.#stack.push(open)
-    if (!this.#open.has(open.slot)) this.#open.set(open.slot, open)
-    else this.#queued.set(open.slot, (this.#queued.get(open.slot) ?? new Set()).add(open))
-  }
-
-  removeSpan(open: TrackedSpan): void {
-    this.#stack.remove(open)
-    const queue = this.#queued.get(open.slot)
-    if (this.#open.get(open.slot) !== open) {
-      queue?.delete(open)
-      return
-    }
-    const next = queue?.values().next().value
-    if (next === undefined) this.#open.delete(open.slot)
-    else this.#open.set(open.slot, next)
-    if (next === undefined || !queue?.delete(next) || queue.size === 0) this.#queued.delete(open.slot)
+    return this.history.ended.get(slot('api', id))
   }
 
   setRootAttributes(attributes: AttributeList): void {

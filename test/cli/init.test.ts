@@ -99,11 +99,12 @@ describe('hookspan init', () => {
     ['vercel', 'there is no host "vercel". Did you mean ai-sdk?'],
     ['anthropic', 'there is no host "anthropic". Did you mean claude-agent-sdk?'],
     ['claude', 'there is no host "claude". Did you mean claude-code?'],
+    ['claud', 'there is no host "claud". Did you mean claude-code?'],
     ['openai', /no adapter for the plain OpenAI client; .*: hookspan init openai-agents$/],
     ['codex-cli', 'there is no host "codex-cli". Did you mean codex?'],
     ['locus-sdk', 'there is no host "locus-sdk". Did you mean locus?'],
     ['hermes-agent', 'there is no host "hermes-agent". Did you mean hermes?'],
-    ['langgraph', /^there is no host "langgraph"; hosts: .*: docs\/hooks\.md$/],
+    ['langgraph', /^there is no host "langgraph"; hosts: .*: docs\/own-agent\.md$/],
     ['__proto__', /^there is no host "__proto__"; hosts: /],
   ])('suggests the intended or the existing agents for %s', async (host, message) => {
     const { code, stdout, stderr } = await scene.init([host])

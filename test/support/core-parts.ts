@@ -1,15 +1,16 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import { literal } from '../../src/content/capture.ts'
 import type { SpanKindName } from '../../src/contract/index.ts'
-import type { RecordIds } from '../../src/tracker/received-hook.ts'
 import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
 import { HOOK_PLAN } from '../../src/tracker/spans/hook-plan.ts'
 import { type TrackedSession, type TrackedSpan, TrackedTurn } from '../../src/tracker/turn.ts'
 import { slot, TurnHistory } from '../../src/tracker/turn-history.ts'
+import type { RecordIds } from '../../src/tracker/turn-registry.ts'
 
 /** Parts of the core to try one of them alone; nothing of them is recorded. */
 export function ids(named: Partial<RecordIds> = {}): RecordIds {
   return {
+    host: 'hermes',
     sessionId: undefined,
     turnId: undefined,
     taskId: undefined,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { plausibleAt } from '../../src/contract/foreign.ts'
 import type { HookName } from '../../src/index.ts'
-import { plausibleAt } from '../../src/tracker/received-hook.ts'
-import { endTime, measuredDuration, reportedDuration } from '../../src/tracker/span-timing.ts'
+import { endTime, measuredDuration, reportedDuration } from '../../src/tracker/span-tracker.ts'
 import { START_AT } from '../support/feed.ts'
 
 type Payload = Record<string, unknown>

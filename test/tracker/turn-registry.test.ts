@@ -22,7 +22,7 @@ function registryWith(): {
 } {
   const registry = new TurnRegistry(DRAW)
   const open = (sessionId: string, turnId?: string, { host = HOST, ...how }: OpenOptions = {}): TrackedTurn => {
-    const turn = turnOf(registry.session(host, ids({ sessionId })), turnId, how)
+    const turn = turnOf(registry.session(ids({ host, sessionId })), turnId, how)
     registry.addTurn(turn)
     return turn
   }
@@ -39,31 +39,31 @@ describe('the turn of a record', () => {
   test('is the turn of its session that it names', () => {
     const { registry, open } = registryWith()
     const [first, second] = [open('s1', 't1'), open('s1', 't2', { isSide: true })]
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(first)
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(second)
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't3' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(first)
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(second)
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't3' }), false)).toBeUndefined()
   })
 
   test('is the turn of its session if it names none', () => {
     const { registry, open } = registryWith()
     const main = open('s1', 't1')
     open('s1', 't2', { isSide: true })
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1' }), false)).toBe(main)
+    expect(registry.findOrIndex(ids({ sessionId: 's1' }), false)).toBe(main)
   })
 
   test('is no turn of another session, host or name', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
-    expect(registry.findOrIndex('pi', ids({ sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
-    expect(registry.findOrIndex('', ids({ sessionId: 's1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 's2' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ host: 'pi', sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ host: '', sessionId: 's1' }), false)).toBeUndefined()
   })
 
   test('is no turn whose ids concatenate to the same text', () => {
     const { registry, open } = registryWith()
     open('a\u0000b', 'c')
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 'a', turnId: 'b\u0000c' }), false)).toBeUndefined()
-    expect(registry.findOrIndex(`${HOST}\u0000a`, ids({ sessionId: 'b', turnId: 'c' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 'a', turnId: 'b\u0000c' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ host: `${HOST}\u0000a`, sessionId: 'b', turnId: 'c' }), false)).toBeUndefined()
   })
 })
 
@@ -71,27 +71,27 @@ describe('a turn that was opened without an id', () => {
   test('gets the first id of its session, and records it once', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
     expect(turn.turnId).toBe('t1')
     expect(turn.identity.toAttributes()).toEqual({ 'hermes.turn.id': 't1' })
     expect(turn.identity.size).toBe(1)
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't2' }), false)).toBeUndefined()
   })
 
   test('does not get the id of an ended turn', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
     const next = open('s1')
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
     expect(next.turnId).toBeUndefined()
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(next)
+    expect(registry.findOrIndex(ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(next)
   })
 
   test('gets none from a look-up', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
-    expect(registry.find(HOST, ids({ sessionId: 's1', turnId: 'guess' }))).toBeUndefined()
+    expect(registry.find(ids({ sessionId: 's1', turnId: 'guess' }))).toBeUndefined()
     expect(turn.turnId).toBeUndefined()
     expect(turn.identity.size).toBe(0)
   })
@@ -101,40 +101,40 @@ describe('a session whose id was rotated', () => {
   test('is found by its turn, and then by its new id', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)).toBe(turn)
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBe(turn)
+    expect(registry.findOrIndex(ids({ sessionId: 's2', turnId: 't1' }), false)).toBe(turn)
+    expect(registry.findOrIndex(ids({ sessionId: 's2' }), false)).toBe(turn)
     registry.removeTurn(turn)
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 's2' }), false)).toBeUndefined()
   })
 
   test('is not indexed by a look-up', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
-    expect(registry.find(HOST, ids({ sessionId: 's2', turnId: 't1' }))).toBeUndefined()
-    expect(registry.knownSession(HOST, ids({ sessionId: 's2' }))).toBeUndefined()
+    expect(registry.find(ids({ sessionId: 's2', turnId: 't1' }))).toBeUndefined()
+    expect(registry.knownSession(ids({ sessionId: 's2' }))).toBeUndefined()
     expect(turn.sharedWith).toEqual([])
   })
 
   test('is not found by a record that begins a turn', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), true)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 's2', turnId: 't1' }), true)).toBeUndefined()
   })
 
   test('is not found if two turns have that id', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
     open('s2', 't1')
-    expect(registry.findOrIndex(HOST, ids({ sessionId: 's3', turnId: 't1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids({ sessionId: 's3', turnId: 't1' }), false)).toBeUndefined()
   })
 
   test('finds the ended turn under both ids', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
-    registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)
+    registry.findOrIndex(ids({ sessionId: 's2', turnId: 't1' }), false)
     close(registry, turn, 100)
     for (const sessionId of ['s1', 's2']) {
-      expect(registry.findEnded(HOST, ids({ sessionId, turnId: 't1' }), 500, false)?.turnId).toBe('t1')
+      expect(registry.findEnded(ids({ sessionId, turnId: 't1' }), 500, false)?.turnId).toBe('t1')
     }
   })
 })
@@ -144,44 +144,44 @@ describe('a record without a session', () => {
     const { registry, open } = registryWith()
     const [one, other] = [open('s1', 't1'), open('s2', 't2')]
     one.taskId = 'k1'
-    one.addSpan(openSpan('tool', one, { slot: slot('tool', 'c1') }))
-    other.addSpan(openSpan('api', other, { slot: slot('api', 'r2') }))
-    expect(registry.findOrIndex(HOST, ids({ turnId: 't1' }), false)).toBe(one)
-    expect(registry.findOrIndex(HOST, ids({ taskId: 'k1' }), false)).toBe(one)
-    expect(registry.findOrIndex(HOST, ids({ toolCallId: 'c1' }), false)).toBe(one)
-    expect(registry.findOrIndex(HOST, ids({ apiRequestId: 'r2' }), false)).toBe(other)
+    one.open.push(openSpan('tool', one, { slot: slot('tool', 'c1') }))
+    other.open.push(openSpan('api', other, { slot: slot('api', 'r2') }))
+    expect(registry.findOrIndex(ids({ turnId: 't1' }), false)).toBe(one)
+    expect(registry.findOrIndex(ids({ taskId: 'k1' }), false)).toBe(one)
+    expect(registry.findOrIndex(ids({ toolCallId: 'c1' }), false)).toBe(one)
+    expect(registry.findOrIndex(ids({ apiRequestId: 'r2' }), false)).toBe(other)
   })
 
   test('is not found by an id that two turns share', () => {
     const { registry, open } = registryWith()
     for (const turn of [open('s1', 't1'), open('s2', 't2')])
-      turn.addSpan(openSpan('tool', turn, { slot: slot('tool', 'c1') }))
-    expect(registry.findOrIndex(HOST, ids({ toolCallId: 'c1' }), false)).toBeUndefined()
+      turn.open.push(openSpan('tool', turn, { slot: slot('tool', 'c1') }))
+    expect(registry.findOrIndex(ids({ toolCallId: 'c1' }), false)).toBeUndefined()
   })
 
   test('joins the only open turn of its host without any id, and neither of two', () => {
     const { registry, open } = registryWith()
     const only = open('s1', 't1')
     open('p1', 't1', { host: 'pi' })
-    expect(registry.findOrIndex(HOST, ids(), false)).toBe(only)
+    expect(registry.findOrIndex(ids(), false)).toBe(only)
     open('s2', 't2')
-    expect(registry.findOrIndex(HOST, ids(), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids(), false)).toBeUndefined()
   })
 
   test('does not join a turn without a root', () => {
     const { registry, open } = registryWith()
     open('s1', undefined, { isSide: true, hasRoot: false })
-    expect(registry.findOrIndex(HOST, ids(), false)).toBeUndefined()
+    expect(registry.findOrIndex(ids(), false)).toBeUndefined()
     const turn = open('s2', 't2')
-    expect(registry.findOrIndex(HOST, ids(), false)).toBe(turn)
+    expect(registry.findOrIndex(ids(), false)).toBe(turn)
   })
 
   test('has a session of its own, one per turn or task', () => {
     const { registry } = registryWith()
-    const unnamed = [ids({ turnId: 'x' }), ids({ taskId: 'x' }), ids()].map(one => registry.session(HOST, one))
+    const unnamed = [ids({ turnId: 'x' }), ids({ taskId: 'x' }), ids()].map(one => registry.session(one))
     expect(new Set(unnamed).size).toBe(3)
-    expect(registry.session(HOST, ids({ turnId: 'x' }))).toBe(unnamed[0])
-    expect(registry.knownSession(HOST, ids({ sessionId: 'turn x' }))).toBeUndefined()
+    expect(registry.session(ids({ turnId: 'x' }))).toBe(unnamed[0])
+    expect(registry.knownSession(ids({ sessionId: 'turn x' }))).toBeUndefined()
   })
 })
 
@@ -189,17 +189,17 @@ describe('an ended turn', () => {
   test('is found by its id, however late, and by its session up to its end', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1', turnId: 't1' }), 9999, false)?.endAt).toBe(100)
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1' }), 100, false)?.endAt).toBe(100)
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1' }), 101, false)).toBeUndefined()
-    expect(registry.findEnded(HOST, ids({ sessionId: 's2', turnId: 't1' }), 100, false)).toBeUndefined()
+    expect(registry.findEnded(ids({ sessionId: 's1', turnId: 't1' }), 9999, false)?.endAt).toBe(100)
+    expect(registry.findEnded(ids({ sessionId: 's1' }), 100, false)?.endAt).toBe(100)
+    expect(registry.findEnded(ids({ sessionId: 's1' }), 101, false)).toBeUndefined()
+    expect(registry.findEnded(ids({ sessionId: 's2', turnId: 't1' }), 100, false)).toBeUndefined()
   })
 
   test('is not continued by a later record with the same id that begins one', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1', turnId: 't1' }), 101, true)).toBeUndefined()
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1', turnId: 't1' }), 99, true)).toBeDefined()
+    expect(registry.findEnded(ids({ sessionId: 's1', turnId: 't1' }), 101, true)).toBeUndefined()
+    expect(registry.findEnded(ids({ sessionId: 's1', turnId: 't1' }), 99, true)).toBeDefined()
   })
 
   test('is dropped after its limit', () => {
@@ -207,10 +207,10 @@ describe('an ended turn', () => {
     close(registry, open('s1', 't1'), 100)
     close(registry, open('s1', 't2'), 200)
     registry.forgetEndedBefore(150)
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1', turnId: 't1' }), 0, false)).toBeUndefined()
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1', turnId: 't2' }), 0, false)).toBeDefined()
+    expect(registry.findEnded(ids({ sessionId: 's1', turnId: 't1' }), 0, false)).toBeUndefined()
+    expect(registry.findEnded(ids({ sessionId: 's1', turnId: 't2' }), 0, false)).toBeDefined()
     registry.forgetEndedBefore(250)
-    expect(registry.findEnded(HOST, ids({ sessionId: 's1' }), 0, false)).toBeUndefined()
+    expect(registry.findEnded(ids({ sessionId: 's1' }), 0, false)).toBeUndefined()
   })
 
   test('is dropped after its limit, even if others are kept longer', () => {
@@ -224,7 +224,7 @@ describe('an ended turn', () => {
       ['s1', 't1'],
       ['s2', 't2'],
     ] as const) {
-      expect(registry.findEnded(HOST, ids({ sessionId, turnId }), 0, false)).toBeUndefined()
+      expect(registry.findEnded(ids({ sessionId, turnId }), 0, false)).toBeUndefined()
     }
   })
 })
@@ -244,17 +244,17 @@ test('counts open turns', () => {
 
 test('treats a torn-down session as new when its id is used again', () => {
   const { registry } = registryWith()
-  const before = registry.session(HOST, ids({ sessionId: 's1' }))
+  const before = registry.session(ids({ sessionId: 's1' }))
   registry.forgetSession(before)
-  expect(registry.knownSession(HOST, ids({ sessionId: 's1' }))).toBeUndefined()
-  expect(registry.session(HOST, ids({ sessionId: 's1' }))).not.toBe(before)
+  expect(registry.knownSession(ids({ sessionId: 's1' }))).toBeUndefined()
+  expect(registry.session(ids({ sessionId: 's1' }))).not.toBe(before)
 })
 
 test('bounds idle sessions, and keeps those with an open turn', () => {
   const { registry, open } = registryWith()
   const turn = open('busy', 't1')
-  for (let session = 0; session < 5000; session += 1) registry.session(HOST, ids({ sessionId: `s${session}` }))
-  expect(registry.findOrIndex(HOST, ids({ sessionId: 'busy' }), false)).toBe(turn)
-  expect(registry.knownSession(HOST, ids({ sessionId: 's0' }))).toBeUndefined()
-  expect(registry.knownSession(HOST, ids({ sessionId: 's4999' }))).toBeDefined()
+  for (let session = 0; session < 5000; session += 1) registry.session(ids({ sessionId: `s${session}` }))
+  expect(registry.findOrIndex(ids({ sessionId: 'busy' }), false)).toBe(turn)
+  expect(registry.knownSession(ids({ sessionId: 's0' }))).toBeUndefined()
+  expect(registry.knownSession(ids({ sessionId: 's4999' }))).toBeDefined()
 })

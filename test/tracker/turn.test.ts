@@ -13,20 +13,20 @@ describe('a turn reports', () => {
     const one = turn()
     const tool = openSpan('tool', one, { slot: slot('tool', 'x') })
     const request = openSpan('api', one, { slot: slot('api', 'x') })
-    one.addSpan(tool)
-    one.addSpan(request)
+    one.open.push(tool)
+    one.open.push(request)
     expect(one.openTool('x')).toBe(tool)
     expect(one.openRequest('x')).toBe(request)
-    one.removeSpan(tool)
+    one.open.remove(tool)
     expect(one.openTool('x')).toBeUndefined()
     expect(one.openTool(undefined)).toBeUndefined()
-    expect(one.openCount).toBe(1)
+    expect(one.open.size).toBe(1)
   })
 
   test('names the request that has ended', () => {
     const one = turn()
     const mark = { context: INVALID_SPAN_CONTEXT, startAt: 1, endAt: 2, attempt: 0, byHost: true, failed: false }
-    one.history.keepEnded(slot('api', 'r1'), mark)
+    one.history.ended.set(slot('api', 'r1'), mark)
     expect(one.endedRequest('r1')).toBe(mark)
     expect(one.endedRequest('r2')).toBeUndefined()
   })
@@ -40,14 +40,14 @@ test('returns the span that started first of several in one slot', () => {
       for (const step of steps) {
         if (step === 'start') {
           const open = openSpan('tool', one, { slot: QUEUE })
-          one.addSpan(open)
+          one.open.push(open)
           model.push(open)
         } else if (model.length > 0) {
           const [ended] = model.splice(step % model.length, 1)
-          one.removeSpan(ended as TrackedSpan)
+          one.open.remove(ended as TrackedSpan)
         }
-        expect(one.find(QUEUE)).toBe(model[0])
-        expect(one.openCount).toBe(model.length)
+        expect(one.open.find(QUEUE)).toBe(model[0])
+        expect(one.open.size).toBe(model.length)
       }
     }),
   )

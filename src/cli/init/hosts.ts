@@ -139,11 +139,11 @@ export function unknownHost(name: string, hosts: readonly string[]): string {
   const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '')
   const other = Object.hasOwn(OTHERS, folded) ? OTHERS[folded] : undefined
   if (other !== undefined) return other
-  const alias = Object.hasOwn(ALIASES, folded) ? ALIASES[folded] : undefined
-  const meant = alias ?? nearestName(name, hosts) ?? onlyPart(name.toLowerCase(), hosts)
+  const near = nearestName(name, [...hosts, ...Object.keys(ALIASES)])
+  const meant = near === undefined ? onlyPart(name.toLowerCase(), hosts) : (ALIASES[near] ?? near)
   const what = `there is no host ${JSON.stringify(name.slice(0, 60))}`
   if (meant !== undefined) return `${what}. Did you mean ${meant}?`
-  return `${what}; hosts: ${hosts.join(', ')}. An agent of your own calls its hooks itself: docs/hooks.md`
+  return `${what}; hosts: ${hosts.join(', ')}. An agent of your own calls its hooks itself: docs/own-agent.md`
 }
 
 /** Finds the only host whose name contains a part, for example `agents`. */

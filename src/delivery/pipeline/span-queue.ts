@@ -84,6 +84,7 @@ interface Waiter {
  */
 export class SpanQueue implements BatchConsumer, RecoveryQueue {
   readonly #parts: SpanQueueOptions
+  readonly #backend: string
   readonly #backOff: BackOff
   /** True if spans are in the log and not in memory. */
   isBehind = false
@@ -114,6 +115,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   constructor(parts: SpanQueueOptions) {
     this.#parts = parts
+    this.#backend = parts.report.name
     this.#backOff = parts.backOff ?? new BackOff()
   }
 
@@ -245,9 +247,8 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** False if the spans are left to the log. */
   #isSentFromMemory(segment: LogSegment, spans: number, isFull: boolean): boolean {
-    const { cursors, report } = this.#parts
-    cursors?.own.addSegment(segment)
-    if (segment.unreadableFor.has(report.name)) {
+    this.#parts.cursors?.own.addSegment(segment)
+    if (segment.unreadableFor.has(this.#backend)) {
       this.#countSpooled(spans)
       return false
     }
@@ -444,11 +445,11 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   #acknowledge({ batches }: SendRequest): void {
-    const { cursors, report } = this.#parts
+    const { cursors } = this.#parts
     for (const { position, lines } of batches) {
       if (position === undefined) continue
       for (const line of lines) if (line.isDamaged) cursors?.own.reportDamaged(position.segment)
-      position.segment.acknowledge(report.name, position.end, sizeOf(lines))
+      position.segment.acknowledge(this.#backend, position.end, sizeOf(lines))
     }
   }
 
@@ -456,7 +457,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     const current = this.#current
     this.#current = undefined
     if (current === undefined) return 0
-    for (const { position } of current.batches) position?.segment.clearInFlight(this.#parts.report.name)
+    for (const { position } of current.batches) position?.segment.clearInFlight(this.#backend)
     if (!current.isKept) {
       // The log may have been pruned meanwhile, so these spans no longer count as spooled.
       this.#countDropped(current.size, TOO_LATE, current.origin)

@@ -81,14 +81,19 @@ export class JsonBytes {
     this.length += piece.length
   }
 
-  /** Contains no line break of any kind. Unpaired surrogates are escaped, so that it is valid UTF-8. */
-  string(text: string): void {
+  /**
+   * Writes `head`, then the text as a JSON string. It contains no line break of any kind. Unpaired surrogates are escaped, so
+   * that it is valid UTF-8.
+   */
+  string(head: Uint8Array, text: string): void {
     const chars = text.length
+    const bytes = this.#withRoom(head.length + Math.min(chars, MAX_PLAIN_CHARS) * 2 + 2)
+    bytes.set(head, this.length)
+    this.length += head.length
     if (chars > MAX_PLAIN_CHARS) {
       this.#longString(text)
       return
     }
-    const bytes = this.#withRoom(chars * 2 + 2)
     let at = this.length
     bytes[at++] = QUOTE
     for (let place = 0; place < chars; place++) {

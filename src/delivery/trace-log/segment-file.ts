@@ -201,9 +201,9 @@ export async function listSegments(directory: string): Promise<SegmentListing[]>
   return listings.filter(listing => listing !== undefined).sort((one, other) => one.startAt - other.startAt)
 }
 
-const CHUNK_BYTES = 262_144
-/** Bytes read at once for lines that are sent unparsed. */
-const REQUEST_BYTES = 1_048_576
+/** Bytes read at once: several lines of a busy process, so that a line cut off at the end is seldom read twice. */
+const CHUNK_BYTES = 1_048_576
+const MAX_HEADER_BYTES = 262_144
 /** Longer lines were not written by hookspan. */
 const MAX_LINE_BYTES = 67_108_864
 
@@ -237,13 +237,13 @@ export class SegmentReader {
   }
 
   async *lines(from: number, until: number): AsyncGenerator<ReadLine, void> {
-    for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
+    for await (const pieces of this.#pieces(from, until)) {
       for (const piece of pieces) yield { line: this.#read(piece), end: piece.end }
     }
   }
 
   async *spanLines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
-    for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
+    for await (const pieces of this.#pieces(from, until)) {
       for (const piece of pieces) yield this.#find(piece)
     }
   }
@@ -252,7 +252,7 @@ export class SegmentReader {
     const lines: SpanLine[] = []
     let [end, size, damaged] = [from, 0, 0]
     ;[this.#buffer, this.#otherBuffer] = [this.#otherBuffer, this.#buffer]
-    for await (const pieces of this.#pieces(from, until, REQUEST_BYTES)) {
+    for await (const pieces of this.#pieces(from, until)) {
       for (const piece of pieces) {
         const found = this.#find(piece)
         const spans = found instanceof SpanLine ? found.size : 0
@@ -285,9 +285,9 @@ export class SegmentReader {
     return line.kind === 'spans' ? new SpanLine(line.spans) : line
   }
 
-  async *#pieces(from: number, until: number, size: number): AsyncGenerator<readonly Piece[], void> {
+  async *#pieces(from: number, until: number): AsyncGenerator<readonly Piece[], void> {
     for (let at = from; at < until; ) {
-      const pieces = cut(await this.#chunk(at, until, size), at)
+      const pieces = cut(await this.#chunk(at, until), at)
       yield pieces
       const last = pieces.at(-1)
       if (last === undefined) return
@@ -295,9 +295,9 @@ export class SegmentReader {
     }
   }
 
-  async #chunk(at: number, until: number, least: number): Promise<Buffer> {
+  async #chunk(at: number, until: number): Promise<Buffer> {
     this.#handle ??= await open(this.#path, OPEN.read)
-    for (let size = least; ; size *= 4) {
+    for (let size = CHUNK_BYTES; ; size *= 4) {
       const wanted = Math.min(size, until - at)
       if (this.#buffer.length < wanted) this.#buffer = Buffer.allocUnsafeSlow(wanted)
       const bytesRead = await readWhole(this.#handle, this.#buffer.subarray(0, wanted), at)
@@ -330,7 +330,7 @@ const NO_HEADER: SegmentHeader = {
 export async function readHeader(path: string): Promise<SegmentHeader> {
   const reader = new SegmentReader(path)
   try {
-    for await (const { line } of reader.lines(0, CHUNK_BYTES)) return line.kind === 'header' ? line : NO_HEADER
+    for await (const { line } of reader.lines(0, MAX_HEADER_BYTES)) return line.kind === 'header' ? line : NO_HEADER
   } catch {
     // It cannot be read now. The code that needs its spans reports the error.
   } finally {

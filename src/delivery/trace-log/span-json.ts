@@ -21,6 +21,15 @@ const PART_BYTES = 220
 const ATTRIBUTE_BYTES = 40
 const NUMBER_BYTES = 24
 
+const OPENING_TRACE_ID: Buffer = Buffer.from('{"traceId":')
+const TRACE_ID: Buffer = Buffer.from(',"traceId":')
+const SPAN_ID: Buffer = Buffer.from(',"spanId":')
+const PARENT_SPAN_ID: Buffer = Buffer.from(',"parentSpanId":')
+const TRACE_STATE: Buffer = Buffer.from(',"traceState":')
+const NAME: Buffer = Buffer.from(',"name":')
+const MESSAGE: Buffer = Buffer.from(',"message":')
+const STRING_VALUE: Buffer = Buffer.from('{"stringValue":')
+
 const resourceHeads = new WeakMap<Resource, string>()
 /** Shared: its bytes are copied synchronously after writing. */
 const scratch = new JsonBytes()
@@ -178,9 +187,9 @@ function writeSpan(out: JsonBytes, span: ReadableSpan): void {
   const context = span.spanContext()
   const parent = span.parentSpanContext
   out.comma()
-  writeIds(out, '{"traceId":', context)
-  if (parent?.spanId) writeText(out, ',"parentSpanId":', parent.spanId)
-  writeText(out, ',"name":', span.name)
+  writeIds(out, OPENING_TRACE_ID, context)
+  if (parent?.spanId) out.string(PARENT_SPAN_ID, parent.spanId)
+  out.string(NAME, span.name)
   const start = nanosText(span.startTime)
   out.ascii(`,"kind":${kindOf(span)},"startTimeUnixNano":"${start}","endTimeUnixNano":"${nanosText(span.endTime)}`)
   out.ascii('","attributes":[')
@@ -193,19 +202,19 @@ function writeSpan(out: JsonBytes, span: ReadableSpan): void {
   out.ascii(`],"droppedEventsCount":${span.droppedEventsCount},"links":[`)
   for (const link of span.links) writeLink(out, link)
   out.ascii(`],"droppedLinksCount":${span.droppedLinksCount},"status":{"code":${span.status.code}`)
-  if (span.status.message !== undefined) writeText(out, ',"message":', span.status.message)
+  if (span.status.message !== undefined) out.string(MESSAGE, span.status.message)
   out.ascii(`},"flags":${flagsOf(context, parent?.isRemote)}}`)
 }
 
 function writeEvent(out: JsonBytes, { name, time, attributes, droppedAttributesCount }: TimedEvent): void {
   writeOwn(out, attributes, droppedAttributesCount)
-  writeText(out, ',"name":', name)
+  out.string(NAME, name)
   out.ascii(`,"timeUnixNano":"${nanosText(time)}"}`)
 }
 
 function writeLink(out: JsonBytes, { context, attributes, droppedAttributesCount }: Link): void {
   writeOwn(out, attributes, droppedAttributesCount)
-  writeIds(out, ',"traceId":', context)
+  writeIds(out, TRACE_ID, context)
   out.ascii(`,"flags":${flagsOf(context, context.isRemote)}}`)
 }
 
@@ -216,15 +225,10 @@ function writeOwn(out: JsonBytes, attributes: Attributes = {}, dropped = 0): voi
   out.ascii(`],"droppedAttributesCount":${dropped}`)
 }
 
-function writeIds(out: JsonBytes, before: string, { traceId, spanId, traceState }: SpanContext): void {
-  writeText(out, before, traceId)
-  writeText(out, ',"spanId":', spanId)
-  if (traceState) writeText(out, ',"traceState":', traceState.serialize())
-}
-
-function writeText(out: JsonBytes, before: string, text: string): void {
-  out.ascii(before)
-  out.string(text)
+function writeIds(out: JsonBytes, before: Buffer, { traceId, spanId, traceState }: SpanContext): void {
+  out.string(before, traceId)
+  out.string(SPAN_ID, spanId)
+  if (traceState) out.string(TRACE_STATE, traceState.serialize())
 }
 
 /** The API starts at INTERNAL = 0. The protocol has UNSPECIFIED = 0. */
@@ -284,8 +288,7 @@ function writeAttribute(out: JsonBytes, key: AttributeKey, value: unknown, depth
 
 function writePair(out: JsonBytes, key: AttributeKey, value: unknown, depth: number): void {
   if (typeof value === 'string') {
-    out.bytes(key.textHead)
-    out.string(value)
+    out.string(key.textHead, value)
     out.ascii('}}')
     if (value.length > MAX_KNOWN_CHARS) return
   } else {
@@ -302,8 +305,7 @@ function writeValue(out: JsonBytes, value: unknown, depth: number): void {
   if (typeof value === 'number') writeNumber(out, value)
   else if (typeof value === 'boolean') out.ascii(value ? '{"boolValue":true}' : '{"boolValue":false}')
   else if (typeof value === 'string') {
-    out.ascii('{"stringValue":')
-    out.string(value)
+    out.string(STRING_VALUE, value)
     out.ascii('}')
   } else if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) out.ascii('{}')
   else writeObject(out, value, depth)

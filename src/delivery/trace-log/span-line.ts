@@ -26,23 +26,17 @@ export interface SpanStamp {
 
 /** Spans of one line, as objects, OTLP/JSON or protobuf. Each form is derived once for all backends. */
 export class SpanLine {
-  /** Number of spans. An estimate until the line is parsed. */
-  size: number
   /** True if parsing has failed. The line then has no spans. */
   isDamaged = false
   #spans: readonly ReadableSpan[] | undefined
+  #size: number | undefined
   #json: Buffer | undefined
   #protobuf: Uint8Array | undefined
   readonly #parser: LineParser | undefined
 
-  constructor(
-    spans: readonly ReadableSpan[] | undefined,
-    json?: Buffer,
-    size: number = spans?.length ?? 0,
-    parser?: LineParser,
-  ) {
-    this.size = size
+  constructor(spans: readonly ReadableSpan[] | undefined, json?: Buffer, parser?: LineParser) {
     this.#spans = spans
+    this.#size = spans?.length
     this.#json = json
     this.#parser = parser
   }
@@ -52,7 +46,13 @@ export class SpanLine {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
     // A crash of the machine may leave zeros in a file.
     if (!isWhole || json.includes(0) || !isUtf8(json)) return undefined
-    return new SpanLine(undefined, json, spansIn(json), parser)
+    return new SpanLine(undefined, json, parser)
+  }
+
+  /** Number of spans. An estimate until the line is parsed. */
+  get size(): number {
+    this.#size ??= spansIn(this.json)
+    return this.#size
   }
 
   get bytes(): number {
@@ -92,7 +92,7 @@ export class SpanLine {
     const spans = line?.kind === 'spans' ? line.spans : []
     this.isDamaged = line?.kind !== 'spans'
     if (this.isDamaged) this.#json = NOTHING
-    this.size = spans.length
+    this.#size = spans.length
     return spans
   }
 }

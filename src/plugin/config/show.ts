@@ -25,7 +25,8 @@ const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
 
 export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
   return KEY_NAMES.flatMap(key => {
-    const source = showSource(resolution.sources.get(key))
+    const origin = resolution.sources.get(key)
+    const source = showSource(origin)
     const { backends } = resolution.config
     if (key !== 'backends' || backends.length === 0) {
       return [{ key, value: showValue(key, resolution.config[key]), source }]
@@ -33,7 +34,7 @@ export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): 
     return backends.map((backend, index) => ({
       key: `backends[${index}]`,
       value: showBackend(backend),
-      source: placeOfBackend(backend) ?? source,
+      source: (origin?.from === 'file' ? placeOfBackend(backend) : undefined) ?? source,
     }))
   })
 }

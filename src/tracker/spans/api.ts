@@ -150,7 +150,7 @@ export function tokenPoints(
     const whose = { ...labels.own, [LABEL.agent]: ended.agentName ?? UNKNOWN }
     points.push({ instrument: 'cost', value: cost.dollars, labels: whose })
   }
-  const usage = usageOf(event, options)
+  const usage = usageOf(event)
   if (usage !== undefined) {
     points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: partOf(event, ended) }, labels))
     if (options.nextMetrics) points.push(...nextCountsOf(usage, labels))
@@ -266,7 +266,7 @@ export function requestAttributes(event: HookEvent<ApiStart>, options: Attribute
 }
 
 function addUsage(attributes: AttributeList, event: HookEvent<ApiEnd>, options: AttributeOptions): void {
-  const usage = usageOf(event, options)
+  const usage = usageOf(event)
   if (usage === undefined) return
   const { facts } = options
   attributes.set(facts.inputTokens, usage.promptTokens)
@@ -286,7 +286,7 @@ export function responseAttributes(
   const { payload } = event
   const { id } = options.capture
   const finishReason = id(payload.finish_reason)
-  const context = contextFill(event, options)
+  const context = contextFill(event)
   const attributes: AttributeList = new AttributeList()
     .set(facts.requestDurationMs, ended.durationMillis)
     .set(facts.responseId, id(payload.response_id))

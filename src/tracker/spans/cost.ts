@@ -35,7 +35,7 @@ function costOf(
   const ofAgent = dollarsIn(payload.cost)
   if (ofAgent !== undefined) return { dollars: ofAgent, source: 'agent' }
   if (options.pricing === undefined) return undefined
-  const usage = usageOf(event, options)
+  const usage = usageOf(event)
   // A router is billed for the model that answered.
   const model = options.capture.id(payload.response_model ?? start?.model ?? requestModel(payload))
   if (usage === undefined || model === undefined) return undefined
@@ -49,20 +49,14 @@ function costOf(
   })
 }
 
-const FACT = 'cost'
-const NONE = Symbol('none')
-
 /** The cost of a request, computed once per record: its span, the metrics and the turn's totals use it. */
 export function requestCost(
   event: HookEvent<ApiEnd>,
   options: AttributeOptions,
   begun: RequestStart,
 ): Cost | undefined {
-  const known = event.facts[FACT] as Cost | typeof NONE | undefined
-  if (known !== undefined) return known === NONE ? undefined : known
-  const cost = costOf(event, options, begun)
-  event.facts[FACT] = cost ?? NONE
-  return cost
+  event.facts.cost ??= costOf(event, options, begun) ?? null
+  return event.facts.cost ?? undefined
 }
 
 export function addCost(attributes: AttributeList, cost: Cost | undefined, { facts, capture }: AttributeOptions): void {

@@ -4,13 +4,7 @@ import { peek, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { FinalStatus, SkillLifecycle, ToolStart } from '../../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import type { AttributeOptions, SpanDefinition } from './span-definition.ts'
-
-export interface SkillEvidence {
-  readonly name: string
-  readonly source: 'skill_view' | 'path_match'
-  readonly path: string | undefined
-}
+import type { AttributeOptions, SkillEvidence, SpanDefinition } from './span-definition.ts'
 
 const PATH_KEYS = ['path', 'file_path', 'target'] as const
 const NAME_KEYS = ['name', 'skill', 'skill_name'] as const
@@ -55,11 +49,6 @@ export function skillOf(payload: ToolStart): SkillEvidence | undefined {
 
 export interface KeptTool extends Pick<ToolStart, 'tool_name'> {
   readonly skill?: SkillEvidence | undefined
-}
-
-/** The skill that an ended call has loaded. Reads the end only if the start was not seen. */
-export function skillOfEnded(start: KeptTool | undefined, end: ToolStart): SkillEvidence | undefined {
-  return start === undefined ? skillOf(end) : start.skill
 }
 
 export function skillLifecycle(payload: SkillLifecycle, { facts, capture }: AttributeOptions): Attributes {

@@ -4,8 +4,20 @@ import type { HookMeta, HookName, SpanKindName } from '../../contract/index.ts'
 import type { FactNames, LogEventKey, MetricKey, NextMetricKey } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 
-/** Values derived from a record that several definitions use. Each is computed once and dropped with the record. */
-export type RecordFacts = Record<string, unknown>
+/**
+ * Values derived from a record that attributes, metrics and the turn summary share and that are expensive, such as a
+ * parsed tool result. Each is computed once and dropped with the record; null if there is none. Kept on the record
+ * itself: a WeakMap would cost more than most computations.
+ */
+export interface RecordFacts {
+  toolEnd?: ToolEndFacts
+  /** A guard blocked the ended tool call. A host may report it as an error, or as a result with the reason. */
+  wasBlocked?: boolean
+  toolTarget?: SafeText | null
+  toolCommand?: SafeText | null
+  usage?: TokenUsage | null
+  cost?: Cost | null
+}
 
 /** One hook as the definitions see it. The payload's fields follow the contract, or may be anything. */
 export interface HookEvent<Payload> {
@@ -15,6 +27,9 @@ export interface HookEvent<Payload> {
   readonly correlation?: HookMeta['correlation'] | undefined
   readonly facts: RecordFacts
 }
+
+/** A record whose payload is not validated. */
+export type AnyHookEvent = HookEvent<Readonly<Record<string, unknown>>>
 
 export interface SpanError {
   readonly type: SafeText
@@ -88,24 +103,19 @@ export interface SpanDefinition<Start = never, End = never, Kept = Start> {
   logEvent?(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<Kept>): SpanLogEvent | undefined
 }
 
-/** Stands for an undefined value, so that it is not computed again. */
-const NOTHING = Symbol('nothing')
+export interface SkillEvidence {
+  readonly name: string
+  readonly source: 'skill_view' | 'path_match'
+  readonly path: string | undefined
+}
 
-/**
- * Caches a derived value that attributes, metrics and the turn summary share and that is expensive, such as a parsed
- * tool result. Kept on the record itself: a WeakMap would cost more than most computations.
- */
-export function perRecord<Input extends { readonly facts: RecordFacts }, Reading>(
-  name: string,
-  read: (event: Input, options: AttributeOptions) => Reading,
-): (event: Input, options: AttributeOptions) => Reading {
-  return (event, options) => {
-    const known = event.facts[name]
-    if (known !== undefined) return (known === NOTHING ? undefined : known) as Reading
-    const reading = read(event, options)
-    event.facts[name] = reading === undefined ? NOTHING : reading
-    return reading
-  }
+export interface ToolEndFacts {
+  /** `completed`, `error`, `timeout`, `blocked`, `cancelled`, or a result's own status in lower case. */
+  readonly outcome: string
+  /** Present if the outcome is `error`. */
+  readonly error: SpanError | undefined
+  /** The skill that the call has loaded. */
+  readonly skill: SkillEvidence | undefined
 }
 
 /** Tokens of one model request. Cache and reasoning are subsets and are never added to a total. */

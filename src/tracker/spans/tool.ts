@@ -1,4 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
+import { closeJson } from '../../content/bounded-json.ts'
 import { literal, phrase, type SafeText } from '../../content/capture.ts'
 import { JSON_TYPE } from '../../content/capture-policy.ts'
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
@@ -6,23 +7,77 @@ import type { ToolEnd, ToolStart } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { errorFacts } from './error-facts.ts'
-import { type KeptTool, skillOf, skillOfEnded } from './skill.ts'
-import {
-  type AttributeOptions,
-  type EndedSpan,
-  type HookEvent,
-  type MetricPoint,
-  perRecord,
-  type SpanDefinition,
-  type SpanError,
-  type SpanLogEvent,
+import { type KeptTool, skillOf } from './skill.ts'
+import type {
+  AttributeOptions,
+  EndedSpan,
+  HookEvent,
+  MetricPoint,
+  SpanDefinition,
+  SpanError,
+  SpanLogEvent,
+  ToolEndFacts,
 } from './span-definition.ts'
-import { toolOutcomeOf } from './tool-outcome.ts'
 
 const TARGET_KEYS = ['path', 'file_path', 'target', 'url', 'uri'] as const
 const COMMAND_KEYS = ['command', 'cmd'] as const
 const UNNAMED = 'unknown'
 const TOOL_ERROR = 'tool_error'
+
+/** Exit code of a command that was stopped with Ctrl-C: 128 + SIGINT. */
+const STOPPED = 130
+const CANCELLED = 'cancelled'
+
+const SAME_WORD: ReadonlyMap<string, string> = new Map([
+  ['success', 'completed'],
+  ['succeeded', 'completed'],
+  ['ok', 'completed'],
+  ['done', 'completed'],
+  ['complete', 'completed'],
+  ['failed', 'error'],
+  ['failure', 'error'],
+  ['fail', 'error'],
+  ['err', 'error'],
+  ['errored', 'error'],
+  ['exception', 'error'],
+  ['timed_out', 'timeout'],
+  ['denied', 'blocked'],
+  ['rejected', 'blocked'],
+  ['canceled', CANCELLED],
+  ['aborted', CANCELLED],
+])
+
+/** Words that are valid only in a hook. A result with them reports what the tool did to something else, such as a process. */
+const HOOK_WORD: ReadonlyMap<string, string> = new Map([
+  ...SAME_WORD,
+  ['killed', CANCELLED],
+  ['abort', CANCELLED],
+  ['terminated', CANCELLED],
+])
+
+const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
+  ...['accepted', 'async_launched', 'background', 'cached', 'interrupted', 'partial', 'pending', 'pending_approval'],
+  ...['queued', 'running', 'skipped', 'started', 'stopped', 'waiting'],
+])
+
+/** Outcomes that are more precise in a result than the `error` of its hook. */
+const SPECIFIC: ReadonlySet<string> = new Set(['blocked', 'timeout', CANCELLED])
+
+/** The outcomes that hookspan defines. A result is content, so in mode `off` it supplies no other words. */
+const OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC])
+
+/** Limit in characters. Of a longer result only the head is parsed. */
+const PARSE_LIMIT = 64 * 1024
+const HEAD = 4 * 1024
+
+const TELLING_KEYS = [
+  '"status"',
+  '"error"',
+  '"timeout"',
+  '"blocked"',
+  `"exit_code": ${STOPPED}`,
+  `"exit_code":${STOPPED}`,
+]
 
 /** Tools without an id pair first in, first out, per name and task. The prefix marks these keys for the tracker. */
 const QUEUED_KEY_PREFIX = '\u0000queued '
@@ -35,15 +90,21 @@ function firstText(args: unknown, keys: readonly string[]): string | undefined {
   return undefined
 }
 
-export const toolTarget: (event: HookEvent<ToolStart>, options: AttributeOptions) => SafeText | undefined = perRecord(
-  'toolTarget',
-  ({ payload }, options) => options.capture.snippet(firstText(payload.args, TARGET_KEYS)),
-)
+export function toolTarget(
+  { facts, payload }: HookEvent<ToolStart>,
+  { capture }: AttributeOptions,
+): SafeText | undefined {
+  facts.toolTarget ??= capture.snippet(firstText(payload.args, TARGET_KEYS)) ?? null
+  return facts.toolTarget ?? undefined
+}
 
-export const toolCommand: (event: HookEvent<ToolStart>, options: AttributeOptions) => SafeText | undefined = perRecord(
-  'toolCommand',
-  ({ payload }, options) => options.capture.snippet(firstText(payload.args, COMMAND_KEYS)),
-)
+export function toolCommand(
+  { facts, payload }: HookEvent<ToolStart>,
+  { capture }: AttributeOptions,
+): SafeText | undefined {
+  facts.toolCommand ??= capture.snippet(firstText(payload.args, COMMAND_KEYS)) ?? null
+  return facts.toolCommand ?? undefined
+}
 
 export function toolName(payload: ToolStart, options: AttributeOptions): SafeText {
   return options.capture.id(payload.tool_name) ?? literal(UNNAMED)
@@ -64,11 +125,80 @@ function isMcp(name: string): boolean {
   return name.startsWith('mcp_')
 }
 
-function errorOf(event: HookEvent<ToolEnd>, options: AttributeOptions): SpanError | undefined {
-  const { outcome, resultError } = toolOutcomeOf(event, options)
-  if (outcome !== 'error') return undefined
-  const { error, error_type, error_message } = event.payload
-  const { capture } = options
+function statusWord(value: unknown, meanings = SAME_WORD): string | undefined {
+  const word = textOf(value)?.trim().toLowerCase()
+  return word === undefined || word.length > 40 ? undefined : (meanings.get(word) ?? word)
+}
+
+export const TOOL_OUTCOMES: readonly string[] = ['completed', 'error', 'timeout', 'blocked', CANCELLED]
+
+/** Returns true if a hook's status is an unknown word. It is kept as the outcome and is not treated as an error. */
+export function isUnknownStatus(status: unknown): boolean {
+  const word = statusWord(status, HOOK_WORD)
+  return word !== undefined && !OUTCOMES.has(word) && !OTHER_OUTCOMES.has(word)
+}
+
+function parse(text: string): unknown {
+  // JSON.parse is the only reliable test for JSON, and it throws on other text.
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A result as an object: itself, or parsed from JSON text. Text without a relevant key is not parsed. */
+function resultObject(result: unknown): unknown {
+  if (typeof result !== 'string') return result
+  const head = result.length > PARSE_LIMIT ? result.slice(0, HEAD) : result
+  if (head.trimStart()[0] !== '{' || !TELLING_KEYS.some(key => head.includes(key))) return undefined
+  return parse(head.length === result.length ? head : (closeJson(head, HEAD) ?? ''))
+}
+
+function isPresent(error: unknown): boolean {
+  return typeof error === 'string' ? error.trim() !== '' : Boolean(error)
+}
+
+function outcomeOfResult(object: unknown, status: string | undefined): string {
+  if (status !== undefined) return status
+  if (isPresent(peek(object, 'error'))) return 'error'
+  if (peek(object, 'timeout')) return 'timeout'
+  return peek(object, 'blocked') ? 'blocked' : 'completed'
+}
+
+/** The outcome from the error of a hook without a status. The names are those of `AbortSignal`. */
+function outcomeOfError({ error, error_type, error_message }: ToolEnd): string | undefined {
+  const name = isPresent(error) ? textOf(peek(error, 'name')) : undefined
+  if (name === 'AbortError') return CANCELLED
+  if (name === 'TimeoutError') return 'timeout'
+  return isPresent(error) || isPresent(error_type) || isPresent(error_message) ? 'error' : undefined
+}
+
+interface ToolOutcome {
+  readonly outcome: string
+  readonly resultError: unknown
+}
+
+/** The outcome of a tool call: the hook's own status first, then that of the result. */
+function readOutcome(payload: ToolEnd, { capture }: AttributeOptions): ToolOutcome {
+  const { status, result } = payload
+  const fromHook = statusWord(status, HOOK_WORD) ?? outcomeOfError(payload)
+  if (fromHook !== undefined && fromHook !== 'error' && fromHook !== 'completed')
+    return { outcome: fromHook, resultError: undefined }
+  const object = resultObject(result)
+  const inResult = statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
+  const isContentWanted = capture.mode !== 'off'
+  const ownStatus = isContentWanted || OUTCOMES.has(inResult ?? '') ? inResult : undefined
+  const isBareError = fromHook === 'error' && !SPECIFIC.has(ownStatus ?? '')
+  const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus)
+  return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
+}
+
+function errorOf(
+  { error, error_type, error_message }: ToolEnd,
+  resultError: unknown,
+  { capture }: AttributeOptions,
+): SpanError {
   const inHook = errorFacts(error)
   const inResult = errorFacts(resultError)
   return {
@@ -77,26 +207,32 @@ function errorOf(event: HookEvent<ToolEnd>, options: AttributeOptions): SpanErro
   }
 }
 
-function ownDuration(event: HookEvent<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
-  const reported = numberOf(event.payload.duration_ms)
-  return reported === undefined || reported === event.at - ended.startAt ? undefined : reported
+/** Reads the skill in the end itself only if the start was not seen. */
+export function toolEndOf(
+  { facts, payload, correlation }: HookEvent<ToolEnd>,
+  options: AttributeOptions,
+  start: KeptTool | undefined,
+): ToolEndFacts {
+  if (facts.toolEnd !== undefined) return facts.toolEnd
+  const { outcome: read, resultError } = readOutcome(payload, options)
+  const isInferred = read === 'completed' && correlation === 'inferred'
+  const outcome = facts.wasBlocked === true && (read === 'error' || isInferred) ? 'blocked' : read
+  const error = outcome === 'error' ? errorOf(payload, resultError, options) : undefined
+  facts.toolEnd = { outcome, error, skill: start === undefined ? skillOf(payload) : start.skill }
+  return facts.toolEnd
 }
 
 function points(event: HookEvent<ToolEnd>, options: AttributeOptions, ended: EndedSpan<KeptTool>): MetricPoint[] {
   const name = toolName(event.payload.tool_name === undefined ? (ended.start ?? event.payload) : event.payload, options)
-  const labels = {
-    [LABEL.toolName]: name,
-    [LABEL.outcome]: options.capture.id(toolOutcomeOf(event, options).outcome) ?? UNNAMED,
-  }
+  const { outcome, error, skill } = toolEndOf(event, options, ended.start)
+  const labels = { [LABEL.toolName]: name, [LABEL.outcome]: options.capture.id(outcome) ?? UNNAMED }
   const found: MetricPoint[] = [{ instrument: 'toolCalls', value: 1, labels }]
   const durationMillis = numberOf(event.payload.duration_ms) ?? ended.durationMillis
   if (durationMillis !== undefined && durationMillis >= 0) {
-    const error = errorOf(event, options)
     const genAi = { 'gen_ai.tool.name': name, ...(error === undefined ? {} : { 'error.type': error.type }) }
     found.push({ instrument: 'toolDuration', value: durationMillis, labels })
     found.push({ instrument: 'genAiExecuteToolDuration', value: durationMillis / 1000, labels: genAi })
   }
-  const skill = skillOfEnded(ended.start, event.payload)
   if (skill !== undefined) {
     const name = options.capture.id(skill.name) ?? UNNAMED
     found.push({
@@ -113,7 +249,7 @@ function failure(
   options: AttributeOptions,
   { start }: EndedSpan<KeptTool>,
 ): SpanLogEvent | undefined {
-  const error = errorOf(event, options)
+  const { error } = toolEndOf(event, options, start)
   if (error === undefined) return undefined
   const { facts } = options
   const { payload } = event
@@ -127,7 +263,7 @@ function failure(
   }
 }
 
-/** One tool call. `span-tracker.ts` adds the attributes of every span, `tool-decisions.ts` the hook that blocked it. */
+/** One tool call. `span-tracker.ts` adds the attributes of every span, `hook-processor.ts` the hook that blocked it. */
 export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   kind: 'tool',
   spanKind: SpanKind.INTERNAL,
@@ -169,14 +305,16 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   },
   end(event, options, ended) {
     const { facts } = options
-    const output = options.capture.content(event.payload.result, 'tool_output')
-    const error = errorOf(event, options)
+    const { result, duration_ms } = event.payload
+    const output = options.capture.content(result, 'tool_output')
+    const { outcome, error } = toolEndOf(event, options, ended.start)
+    const reported = numberOf(duration_ms)
     return {
       attributes: new AttributeList()
         .set(facts.toolOutput, output?.text)
         .set(facts.outputType, output?.mimeType)
-        .set(facts.toolOutcome, options.capture.id(toolOutcomeOf(event, options).outcome))
-        .set(facts.toolDurationMs, ownDuration(event, ended))
+        .set(facts.toolOutcome, options.capture.id(outcome))
+        .set(facts.toolDurationMs, reported === event.at - ended.startAt ? undefined : reported)
         .set(facts.errorMessage, error?.message)
         .set(facts.contentTruncated, output?.truncated || undefined),
       error,

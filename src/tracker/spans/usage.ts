@@ -1,6 +1,6 @@
 import { keysOf, numberOf, peek, positive } from '../../contract/foreign.ts'
 import type { ApiEnd } from '../../contract/index.ts'
-import { type AttributeOptions, type HookEvent, perRecord, type TokenUsage } from './span-definition.ts'
+import type { HookEvent, TokenUsage } from './span-definition.ts'
 
 /** Known spellings; a dot descends. The first one in each list that holds a number wins. */
 const SPELLINGS = {
@@ -114,10 +114,10 @@ export function isUnreadableUsage(usage: unknown): boolean {
   return !isEmpty && BUCKETS.every(bucket => count(usage, bucket) === undefined)
 }
 
-export const usageOf: (
-  event: HookEvent<{ readonly usage?: unknown }>,
-  options: AttributeOptions,
-) => TokenUsage | undefined = perRecord('usage', event => normaliseUsage(event.payload.usage))
+export function usageOf({ facts, payload }: HookEvent<{ readonly usage?: unknown }>): TokenUsage | undefined {
+  facts.usage ??= normaliseUsage(payload.usage) ?? null
+  return facts.usage ?? undefined
+}
 
 export interface ContextFill {
   readonly length: number
@@ -127,10 +127,10 @@ export interface ContextFill {
 
 const DECIMALS = 1e4
 
-export function contextFill(event: HookEvent<ApiEnd>, options: AttributeOptions): ContextFill | undefined {
+export function contextFill(event: HookEvent<ApiEnd>): ContextFill | undefined {
   const length = positive(event.payload.context_length)
   if (length === undefined || length < 1) return undefined
-  const input = numberOf(usageOf(event, options)?.promptTokens)
+  const input = numberOf(usageOf(event)?.promptTokens)
   const used = input === undefined ? undefined : Math.round((input / length) * DECIMALS) / DECIMALS
   return { length: Math.trunc(length), used }
 }

@@ -49,7 +49,7 @@ function blocksOf(text: string): JSX.Element[] {
       blocks.push(<blockquote>{withBreaks(quoted)}</blockquote>)
     } else if (ITEM.test(line)) blocks.push(<ListBlock lines={takeWhile(each => each.trim() !== '')} />)
     else if (TABLE_RULE.test(lines[at + 1] ?? ''))
-      blocks.push(<TableBlock lines={takeWhile(each => each.includes('|'))} />)
+      blocks.push(<pre>{takeWhile(each => each.includes('|')).join('\n')}</pre>)
     else blocks.push(<p>{withBreaks(takeWhile(each => !beginsBlock(each)))}</p>)
   }
   return blocks
@@ -77,33 +77,6 @@ function ListBlock({ lines }: { readonly lines: readonly string[] }): JSX.Elemen
       ))}
     </ul>
   )
-}
-
-function TableBlock({ lines }: { readonly lines: readonly string[] }): JSX.Element {
-  const cells = (line: string): string[] =>
-    line
-      .trim()
-      .replace(/^\||\|$/g, '')
-      .split('|')
-  return (
-    <pre class="table">
-      {lines
-        .filter((_, index) => index !== 1)
-        .map(line => cells(line).map(cell => cell.trim()))
-        .map(padCells)
-        .join('\n')}
-    </pre>
-  )
-}
-
-const MAX_CELL = 40
-
-function padCells(row: readonly string[], _: number, rows: readonly (readonly string[])[]): string {
-  const width = (column: number): number => Math.min(MAX_CELL, Math.max(...rows.map(each => each[column]?.length ?? 0)))
-  return row
-    .map((cell, column) => cell.padEnd(width(column)))
-    .join('  ')
-    .trimEnd()
 }
 
 function withBreaks(lines: readonly string[]): ComponentChildren[] {

@@ -55,23 +55,21 @@ function Turn({ turn, before, position, count }: TurnProps): JSX.Element {
   const { traceId, title, startAt, runningCount } = turn
   const gap = before === undefined ? 0 : startAt - before.lastAt
   return (
-    <>
-      {gap > LONG_GAP_MILLIS && <p class="gap dim small">{humanDuration(gap)} later</p>}
-      <LazyBlock
-        class={`turn-card ${runningCount > 0 ? 'is-running' : ''}`}
-        label={`${turnName(turn)}: ${title}`}
-        position={position}
-        count={count}
-        height={TURN_HEIGHT}
-      >
-        {() => (
-          <>
-            <TurnHead turn={turn} before={before} />
-            <TurnTranscript traceId={traceId} />
-          </>
-        )}
-      </LazyBlock>
-    </>
+    <LazyBlock
+      class={`turn-card ${runningCount > 0 ? 'is-running' : ''}`}
+      label={`${turnName(turn)}: ${title}`}
+      position={position}
+      count={count}
+      height={TURN_HEIGHT}
+    >
+      {() => (
+        <>
+          {gap > LONG_GAP_MILLIS && <p class="gap dim small">{humanDuration(gap)} later</p>}
+          <TurnHead turn={turn} before={before} />
+          <TurnTranscript traceId={traceId} />
+        </>
+      )}
+    </LazyBlock>
   )
 }
 

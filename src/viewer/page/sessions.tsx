@@ -286,7 +286,9 @@ function Row({ row }: { readonly row: SessionRow }): JSX.Element {
     <tr>
       <Title row={row} />
       <td>
-        {agent} <span class="dim small">{[project, branch, model].filter(text => text !== '').join(' · ')}</span>
+        {agent}
+        <div class="dim small one-line">{[project, branch].filter(text => text !== '').join(' · ')}</div>
+        <div class="dim small one-line">{model}</div>
       </td>
       <td class="number" data-label={turnCount === 1 ? 'turn' : 'turns'}>
         {turnCount}

@@ -33,7 +33,7 @@ import { anyPlans, type SpanPlan } from '../trace-log/any-span.ts'
 import { pipelineSettings } from './pipeline-fixture.ts'
 
 /** Cases of each property, if `npm run test:deep` was given a number. */
-const { PROPERTY_RUNS } = process.env
+const PROPERTY_RUNS = process.env['PROPERTY_RUNS']
 
 afterEach(() => {
   vi.useRealTimers()

@@ -47,7 +47,7 @@ test('renders paragraphs, lists, code, tables and emphasis', () => {
     expect(elements).toContain(name)
   expect(text).toContain('It is not x but y.')
   expect(text).toContain('const a = 1')
-  expect(text).toContain('a  b\n1  22')
+  expect(text).toContain('| a | b |\n|---|---|\n| 1 | 22 |')
 })
 
 test('shows the target of a link and of an image as text', () => {

@@ -1,8 +1,9 @@
 import { peek, textOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 
-interface StackedSpan {
+interface OpenSpan {
   readonly kind: SpanKindName
+  readonly slot: string
   readonly start: unknown
 }
 
@@ -21,8 +22,11 @@ interface StackNode<Open> {
  * Linked, because thousands may be open at once and each start looks up the innermost of a kind. Only `all` visits more
  * spans than it returns.
  */
-export class ParentStack<Open extends StackedSpan> {
+export class SpanStack<Open extends OpenSpan> {
   readonly #places = new Map<Open, StackNode<Open>>()
+  readonly #bySlot = new Map<string, Open>()
+  /** Tools without a distinguishing id share a slot. This holds all but the first. */
+  readonly #queued = new Map<string, Set<Open>>()
   readonly #innermost = new Map<SpanKindName, StackNode<Open>>()
   #first: StackNode<Open> | undefined
   #last: StackNode<Open> | undefined
@@ -30,6 +34,11 @@ export class ParentStack<Open extends StackedSpan> {
 
   get size(): number {
     return this.#places.size
+  }
+
+  /** The open span in a slot. If several share it, the one that started first. */
+  find(slot: string): Open | undefined {
+    return this.#bySlot.get(slot)
   }
 
   push(open: Open): void {
@@ -42,6 +51,8 @@ export class ParentStack<Open extends StackedSpan> {
     this.#last = place
     this.#innermost.set(open.kind, place)
     this.#places.set(open, place)
+    if (!this.#bySlot.has(open.slot)) this.#bySlot.set(open.slot, open)
+    else this.#queued.set(open.slot, (this.#queued.get(open.slot) ?? new Set()).add(open))
     if (this.#namedTools !== undefined && isToolNamed(open, this.#namedTools.names)) this.#namedTools.open.add(open)
   }
 
@@ -59,6 +70,15 @@ export class ParentStack<Open extends StackedSpan> {
     if (innerOfKind !== undefined) innerOfKind.outerOfKind = outerOfKind
     else if (outerOfKind !== undefined) this.#innermost.set(open.kind, outerOfKind)
     else this.#innermost.delete(open.kind)
+    const queue = this.#queued.get(open.slot)
+    if (this.#bySlot.get(open.slot) !== open) {
+      queue?.delete(open)
+      return true
+    }
+    const next = queue?.values().next().value
+    if (next === undefined) this.#bySlot.delete(open.slot)
+    else this.#bySlot.set(open.slot, next)
+    if (next === undefined || !queue?.delete(next) || queue.size === 0) this.#queued.delete(open.slot)
     return true
   }
 
@@ -92,7 +112,7 @@ export class ParentStack<Open extends StackedSpan> {
   }
 }
 
-function isToolNamed({ kind, start }: StackedSpan, names: ReadonlySet<string>): boolean {
+function isToolNamed({ kind, start }: OpenSpan, names: ReadonlySet<string>): boolean {
   const name = kind === 'tool' ? textOf(peek(start, 'tool_name')) : undefined
   return name !== undefined && names.has(name.toLowerCase())
 }

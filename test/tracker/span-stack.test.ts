@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import type { SpanKindName } from '../../src/contract/index.ts'
-import { ParentStack } from '../../src/tracker/parent-stack.ts'
+import { SpanStack } from '../../src/tracker/span-stack.ts'
 import { TrackedSession, type TrackedSpan } from '../../src/tracker/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 import fc from '../support/fast-check.ts'
 
 const turn = turnOf(new TrackedSession('s', 'host', 's'))
 
-function stackOf(...kinds: SpanKindName[]): { stack: ParentStack<TrackedSpan>; spans: TrackedSpan[] } {
-  const stack = new ParentStack<TrackedSpan>()
+function stackOf(...kinds: SpanKindName[]): { stack: SpanStack<TrackedSpan>; spans: TrackedSpan[] } {
+  const stack = new SpanStack<TrackedSpan>()
   const spans = kinds.map(kind => openSpan(kind, turn))
   for (const span of spans) stack.push(span)
   return { stack, spans }
@@ -57,7 +57,7 @@ test('finds the outermost past the root', () => {
 const NAMES: ReadonlySet<string> = new Set(['delegate_task', 'task'])
 
 test('finds a tool by name if it is the only one of these names', () => {
-  const stack = new ParentStack<TrackedSpan>()
+  const stack = new SpanStack<TrackedSpan>()
   const named = (tool_name: unknown): TrackedSpan => openSpan('tool', turn, { start: { tool_name } })
   const [first, second] = [named('Delegate_Task'), named('task')]
   for (const open of [openSpan('session', turn), named('terminal'), first, openSpan('api', turn)]) stack.push(open)
@@ -97,7 +97,7 @@ const step = fc.oneof(
 test('gives the same answers as a plain list for any sequence', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
-      const stack = new ParentStack<TrackedSpan>()
+      const stack = new SpanStack<TrackedSpan>()
       const model = new Model()
       const started: TrackedSpan[] = []
       for (const one of steps) {
@@ -133,7 +133,7 @@ test('visits few spans at a start and an end, however many are open', () => {
       },
     })
   }
-  const stack = new ParentStack<TrackedSpan>()
+  const stack = new SpanStack<TrackedSpan>()
   stack.push(openSpan('session', turn))
   const open = Array.from({ length: 1000 }, () => watched('tool'))
   for (const one of open) stack.push(one)
