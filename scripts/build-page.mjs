@@ -9,7 +9,7 @@ const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const SOURCE = join(REPOSITORY, 'src', 'viewer', 'page')
 const COPIED = ['index.html', 'icon.svg']
 
-/** @param folder gets `page.js`, `page.css`, and whose work is in them */
+/** @param folder gets `page.js`, `page.css`, what `page.js` loads when it is needed, and whose work is in them */
 export async function buildPage(folder) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -18,6 +18,8 @@ export async function buildPage(folder) {
     entryPoints: { page: 'src/viewer/page/main.tsx' },
     outdir: folder,
     bundle: true,
+    splitting: true,
+    chunkNames: 'part-[hash]',
     format: 'esm',
     platform: 'browser',
     target: 'es2022',

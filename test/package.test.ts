@@ -71,7 +71,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 
 const EXPECTED: readonly RegExp[] = [
   /^dist\/(.+\.d\.ts|(index|testing|plugin\/(mcp|pino)\/index|cli\/main|trace-index\/index-thread|guards\/((builtin\/)?index|isolated-thread)|agents\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js|(hook|plugin\/(core-and-pipeline|opentelemetry))\.cjs)$/,
-  /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|licenses\.txt))$/,
+  /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
   /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,

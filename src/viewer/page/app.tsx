@@ -1,5 +1,5 @@
-import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import type { ComponentType, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
 import { type PageAddress, USAGE_LOOK } from './address.ts'
 import { CompareView, ComparisonBar } from './compare.tsx'
@@ -13,8 +13,6 @@ import { countOpen } from './open-traces.ts'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
 import { connection, now, openTraces, pageTitle, source } from './state.ts'
-import { TurnView } from './turn.tsx'
-import { UsageView } from './usage.tsx'
 
 export function App(): JSX.Element {
   const here = address.value
@@ -61,6 +59,18 @@ export function App(): JSX.Element {
     </>
   )
 }
+
+/** A view whose code is loaded when it is first shown. */
+function lazyView<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  return props => {
+    const [Loaded, setLoaded] = useState<ComponentType<Props>>()
+    useEffect(() => void load().then(view => setLoaded(() => view)), [])
+    return Loaded === undefined ? <Notice>Loading …</Notice> : <Loaded {...props} />
+  }
+}
+
+const TurnView = lazyView(async () => (await import('./turn.tsx')).TurnView)
+const UsageView = lazyView(async () => (await import('./usage.tsx')).UsageView)
 
 function View({ here }: { readonly here: PageAddress }): JSX.Element {
   switch (here.view) {

@@ -43,6 +43,7 @@ const RESUME: Readonly<Record<string, string>> = {
   codex: 'codex resume',
   copilot: 'copilot --resume',
   gemini: 'gemini --resume',
+  hermes: 'hermes --resume',
   'hermes-agent': 'hermes --resume',
   opencode: 'opencode --session',
   pi: 'pi --session',

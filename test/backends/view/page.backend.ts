@@ -734,6 +734,7 @@ describe('usage', () => {
     await page.emulateMedia({ forcedColors: 'active' })
     await page.goto(viewer.at('/usage?since=all'))
     for (const mark of ['.parts i', '.heat i']) {
+      await page.locator(mark).first().waitFor()
       const colour = await page.evaluate(`getComputedStyle(document.querySelector('${mark}')).backgroundColor`)
       expect(colour, mark).not.toBe('rgba(0, 0, 0, 0)')
       expect(colour, mark).not.toBe('rgb(0, 0, 0)')
@@ -744,6 +745,7 @@ describe('usage', () => {
 describe('an agent that waits', () => {
   async function ask(command: string): Promise<Agent> {
     const agent = new Agent(viewer)
+    agent.emit('on_session_start', { agent_name: 'claude-code' })
     agent.emit('pre_llm_call', { user_message: 'Publish it', model: 'qwen3' })
     agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command } })
     agent.emit('pre_approval_request', { command, pattern_key: 'push', surface: 'cli' })
@@ -760,7 +762,7 @@ describe('an agent that waits', () => {
     await command.waitFor()
     expect(await command.textContent()).toBe(asked)
     await section.getByRole('button', { name: 'Copy resume command' }).click()
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('hermes --resume s-live')
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('claude --resume s-live')
     await section.getByRole('link', { name: /^Waiting for you/ }).click()
     await page
       .getByRole('complementary')
@@ -784,7 +786,9 @@ describe('an agent that waits', () => {
     await page.getByText('No turn is running').waitFor()
     await page.getByLabel('Notify me when an agent waits for me').check()
     const after = await ask('git push --force')
-    await expect.poll(() => page.evaluate('window.notes.join()'), SOON).toMatch(/^hermes\S* waits for you: git push --force$/)
+    await expect
+      .poll(() => page.evaluate('window.notes.join()'), SOON)
+      .toBe('claude-code waits for you: git push --force')
     await after.end()
     await page.getByText('No turn is running').waitFor()
     expect(await page.evaluate('window.notes.length')).toBe(1)
