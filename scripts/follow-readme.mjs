@@ -27,6 +27,8 @@ const IN_A_CLONE = [
 ]
 /** For a clone only; for the time after the release; with a program of the reader's. */
 const NOT_RUN = form === 'clone' ? /^npm (install hookspan|ci)$|^my-agent / : /^npm (install hookspan$|ci\b)|^my-agent /
+/** These run until they are stopped. */
+const UNTIL_STOPPED = /^npx hookspan (view|serve)\b/
 const PORTS = [4318, 6006, 9090]
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
@@ -92,7 +94,7 @@ async function faultOf({ kind, text }) {
   return code === 0 ? undefined : `exit code ${code}\n${output}`
 }
 
-/** Runs it as a reader would, who ends the viewer with Ctrl-C once its address is there. */
+/** Runs it as a reader would, who stops the viewer and the receiver with Ctrl-C once their address is there. */
 function run(line) {
   const { HOOKSPAN_TEST_COUNTS: _, ...inherited } = env
   const own = { HOME: home, XDG_STATE_HOME: home, COLUMNS: '100', npm_config_update_notifier: 'false' }
@@ -102,13 +104,14 @@ function run(line) {
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   })
+  const isEndless = UNTIL_STOPPED.test(line)
   let output = ''
   child.stdout.setEncoding('utf8').on('data', chunk => {
     output += chunk
-    if (/ view\b/.test(line) && /http:\S+#k=/.test(output)) process.kill(-child.pid, 'SIGINT')
+    if (isEndless && /http:\S+\s/.test(output)) process.kill(-child.pid, 'SIGINT')
   })
   return new Promise(done =>
-    child.on('close', (code, signal) => done({ code: / view\b/.test(line) && signal ? 0 : code, output })),
+    child.on('close', (code, signal) => done({ code: isEndless && signal === 'SIGINT' ? 0 : code, output })),
   )
 }
 
