@@ -35,7 +35,6 @@ const QUIT: ReadonlySet<string> = new Set(['q', '\u0003', '\u0004'])
 const KEY = /\u001b(?:\[[\d;]*[A-Za-z~]|O[A-Z])?|./gsu
 const MAX_SEARCH_CHARS = 100
 
-/** The state of `hookspan top` on a terminal: what is selected, searched and shown. */
 export class TopScreen {
   #data: TopData = { open: [], ended: [] }
   #selectedId: string | undefined
@@ -111,7 +110,6 @@ export class TopScreen {
     return Math.max(1, this.#look.maxLines - 1)
   }
 
-  /** The turns that are listed, in order. */
   get #listed(): readonly { readonly traceId: string; readonly tree: TraceTree }[] {
     const { open, ended } = this.#matching()
     return [...open, ...ended.map(tree => ({ traceId: tree.traceId, tree }))]

@@ -114,7 +114,6 @@ function turnIdentity(context: HookContext): object {
   return (context as ContextInThread)[TURN] ?? context.state
 }
 
-/** Identities of turns in a thread, by number. */
 export class TurnIdentities {
   readonly #turns = new RecentValues<number, object>()
 

@@ -6,7 +6,6 @@ export interface UsageSums {
   readonly output: number
   readonly cachedTokens: number
   readonly requestCount: number
-  /** Failed requests. */
   readonly errorCount: number
   readonly turnCount: number
 }

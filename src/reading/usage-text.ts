@@ -33,7 +33,6 @@ const BAR_WIDTH = 16
 const MIN_NAME_WIDTH = 12
 const MAX_NAME_WIDTH = 48
 
-/** Prints rows as a table, each with a bar of its amount. */
 export function renderUsage(
   rows: readonly UsageTextRow[],
   { amountOf }: UsageMeasure,

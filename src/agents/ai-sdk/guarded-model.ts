@@ -80,7 +80,6 @@ class GuardedRequests {
     return hooks.handles('afterModel') || hooks.handles('afterTurn')
   }
 
-  /** Returns the request to send, or the text to answer instead. */
   async requestToSend(request: Request): Promise<Request | string> {
     const { refusal, hooks, ids } = this.#call
     if (refusal !== undefined) return refusal

@@ -153,7 +153,6 @@ async function guardedStep(call: GuardedCall, models: StepModels, given: unknown
   return { ...(theirs as object | undefined), ...begun, model: models.guardModel(call, said('model')) }
 }
 
-/** Runs the beforeTurn hooks if the call begins with a user message. */
 async function runBeforeTurn(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
   const all = listOf<PromptMessage>(messages)
   const prompt = all.at(-1)

@@ -81,7 +81,6 @@ function userMessage(text: string): PromptMessage {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
 
-/** Appends the model's answer and the hooks' feedback to it. */
 export function withFeedback(
   prompt: readonly PromptMessage[],
   answer: string,

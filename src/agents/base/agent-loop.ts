@@ -9,7 +9,6 @@ import { HostTurn, type TurnResult } from './turn.ts'
 
 const IDS_LIMIT = 10_000
 
-/** A session of an agent, with the loops of its turns and of its child agents. */
 export class AgentSession {
   readonly records: Records
   readonly id: string
@@ -111,7 +110,6 @@ export class AgentLoop<Session extends AgentSession = AgentSession> extends Host
     })
   }
 
-  /** Emits the start of the session with its first turn. */
   announceSession(traceparent?: string): void {
     const { session, model, startAt } = this
     if (session.isAnnounced) return

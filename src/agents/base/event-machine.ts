@@ -17,7 +17,6 @@ export function eventHandlers(
   return new Map([...Array.from(quiet, name => [name, IGNORE_EVENT] as const), ...Object.entries(readings)])
 }
 
-/** Returns one entry for each name, for a table of handlers. */
 export function handlersByName<Handler = EventHandler>(
   names: Iterable<string>,
   handlerOf: (name: string) => Handler,

@@ -6,7 +6,6 @@ export interface FindingOwner {
   readonly agent_id?: string | undefined
 }
 
-/** The end of the findings for one hook. */
 export interface FindingsEnd {
   readonly session_id: string
   /** A hook of another program made the agent go on after a stop. */

@@ -53,7 +53,6 @@ export function isSameCall(one: ToolArguments, other: ToolArguments): boolean {
   return changedFields('beforeTool', one, other).length === 0
 }
 
-/** The name of the hook that sent a body. */
 export function hookOf(body: unknown): string {
   return textField(body, 'hook_event_name')
 }
@@ -62,7 +61,6 @@ export function textField(body: unknown, key: string): string {
   return textOf(peek(body, key)) ?? ''
 }
 
-/** The tool call of a hook. */
 export function toolIn(body: unknown, id: string | undefined = idOf(peek(body, 'tool_use_id'))): ToolCall {
   const args = argumentsOf(peek(body, 'tool_input'))
   return toolCallOf({ name: textField(body, 'tool_name'), arguments: args, id, cwd: textOf(peek(body, 'cwd')) })

@@ -9,7 +9,6 @@ export interface HostTurnEnd {
   readonly platform?: unknown
 }
 
-/** One turn: a user's prompt and all work for it, or the work of a child agent. */
 export class HostTurn extends RecordScope {
   emitAnswer(at: number, answer: unknown, model?: unknown): void {
     this.emit('post_llm_call', at, { assistant_response: answer, model })

@@ -47,7 +47,6 @@ export function usageOf(
     : usage(prompt, output, cacheRead, cacheWrite, reasoning, count(counts.cacheWriteLong))
 }
 
-/** The names that an agent gives to its counts. */
 export type CountNames = { readonly [Count in keyof ReportedCounts]: string }
 
 export function readUsage(usage: unknown, names: CountNames, rules?: CountRules): UsageCounts | undefined {

@@ -98,7 +98,6 @@ function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   }
 }
 
-/** Ends a turn, or a child agent, with everything that runs in it. */
 export function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true

@@ -100,7 +100,6 @@ export class ClaudeSession extends AgentSession {
     return new ClaudeLoop(this, ids, at, text)
   }
 
-  /** Returns the call with this id, and creates it if there is none. */
   callOf(loop: ClaudeLoop, id: string, at: number): ClaudeCall {
     const known = this.calls.get(id)
     if (known !== undefined) return known

@@ -44,7 +44,6 @@ export class GeminiLoop extends AgentLoop<GeminiSession> {
   readonly calls: Set<GeminiCall> = new Set()
   toolCount = 0
   answer: unknown
-  /** The call that has started this child agent. */
   delegatingCall: GeminiCall | undefined
 }
 

@@ -46,7 +46,6 @@ interface ModelGuard {
 const NO_USAGE = Object.freeze({ requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 })
 const MADE_ID = 'hookspan'
 
-/** Wraps a model, so that hooks check its requests and answers. */
 export function guardedModel(guard: ModelGuard, model: object): object {
   const own = model as HostModel
   return withMethods(model, {
@@ -106,7 +105,6 @@ async function requestAnswer(
   }
 }
 
-/** Returns the request to send, or the text to answer instead. */
 async function requestToSend({ hooks }: ModelGuard, request: Request): Promise<Request | string> {
   if (!hooks.handles('beforeModel')) return request
   const messages = messagesOf(request)

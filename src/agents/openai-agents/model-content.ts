@@ -102,7 +102,6 @@ function userMessage(text: string): ConversationItem {
   return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
 }
 
-/** Appends the model's answer and the hooks' feedback to it. */
 export function withFeedback<Request extends RequestContent>(
   request: Request,
   answer: string,

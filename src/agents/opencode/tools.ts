@@ -6,7 +6,6 @@ import type { RecordScope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
 
 const PATTERNS_LIMIT = 16
-/** The user's replies as values of the contract. */
 const CHOICES: ReadonlyMap<unknown, string> = new Map([
   ['once', 'once'],
   ['always', 'always'],

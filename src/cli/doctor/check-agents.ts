@@ -25,7 +25,6 @@ export interface AgentState {
 /** The newest part of the trace log, which is read to find the agents seen last. A whole log takes seconds. */
 const MAX_READ_BYTES = 33_554_432
 
-/** Lists the agents that are installed, set up, or in the trace log. */
 export async function readAgents(io: CommandIo): Promise<readonly AgentState[]> {
   if (io.home === '') return []
   const places = { env: io.env, home: io.home, folder: packageFolder() }

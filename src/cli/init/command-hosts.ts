@@ -4,7 +4,6 @@ import { hooksHost, type ReceiverAccess } from './hooks-host.ts'
 import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
-/** The hooks of an agent that runs a command for each of them. */
 interface CommandHooks {
   readonly events: readonly string[]
   /** Events that the agent need not wait for, unless a guard decides. */

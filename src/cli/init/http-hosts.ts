@@ -35,7 +35,6 @@ const PROGRAM_TIMEOUT = 5
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?([\w-]+)$/
 
 interface HttpHost extends Pick<HooksHost, 'name' | 'title' | 'folder' | 'variable' | 'entriesOf'> {
-  /** The place of the list of allowed URLs. */
   readonly allowed: JsonPath
   readonly isEmptyListOpen: boolean
   isOurProgram(hook: object): boolean

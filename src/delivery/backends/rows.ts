@@ -14,7 +14,6 @@ export interface BackendOptionRow {
 
 export type Options = Readonly<Record<string, string | undefined>>
 
-/** The request that reads a sent trace back. */
 export interface ReadBack {
   readonly url: string
   /** `status`: the trace exists if the response is 200. `body`: it exists if the body contains the trace id. */

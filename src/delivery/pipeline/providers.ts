@@ -106,7 +106,6 @@ function named(settings: PipelineSettings): Attributes {
   }
 }
 
-/** The attributes with which the SDK describes itself. */
 const SDK = {
   'telemetry.sdk.language': 'nodejs',
   'telemetry.sdk.name': 'opentelemetry',

@@ -64,7 +64,6 @@ export const NO_SPANS: SpanCounts = {
   recovered: 0,
 }
 
-/** A batch in memory, with its sizes at that time. */
 interface QueuedBatch extends Batch {
   readonly spans: number
   /** 0 if not needed, because weighing takes time. */

@@ -20,7 +20,6 @@ const MAX_KEPT_BYTES = 2_097_152
 
 /** Builds JSON as the bytes of the file. A string would have to be concatenated, flattened and encoded. */
 export class JsonBytes {
-  /** Number of bytes written. */
   length = 0
   #bytes: Buffer = Buffer.allocUnsafeSlow(0)
   /** Spans carry the same content under the names of several conventions, and the end of a turn repeats it. */

@@ -128,7 +128,6 @@ function valueBytes(value: unknown): number {
 
 type ScopeGroups = Map<string, [ReadableSpan, ...ReadableSpan[]]>
 
-/** Groups spans by resource, then by the head of their scope. */
 export function groupByOrigin(spans: readonly ReadableSpan[]): ReadonlyMap<Resource, ScopeGroups> {
   const groups = new Map<Resource, ScopeGroups>()
   for (const span of spans) {

@@ -36,7 +36,6 @@ export class ProtobufWriter {
     return copied
   }
 
-  /** Writes encoded fields. */
   encoded(fields: Uint8Array): void {
     this.#reserve(fields.length)
     this.#bytes.set(fields, this.#at)

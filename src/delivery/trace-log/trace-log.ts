@@ -94,14 +94,12 @@ export class TraceLog implements SpanProcessor {
     else this.#scheduleDrain()
   }
 
-  /** Notes a span again that was noted before. */
   renewNote(span: unknown): void {
     if (!this.#noted.delete(span as ReadableSpan)) return
     this.#unnoted.add(span as ReadableSpan)
     this.#scheduleDrain()
   }
 
-  /** Begins to write what is recorded. */
   startFlush(): void {
     if (this.#hasWork) void this.#drain()
   }

@@ -60,7 +60,6 @@ export function App(): JSX.Element {
   )
 }
 
-/** A view whose code is loaded when it is first shown. */
 function lazyView<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   return props => {
     const [Loaded, setLoaded] = useState<ComponentType<Props>>()

@@ -126,7 +126,6 @@ interface TableProps {
   /** The number of columns with text, at the left. The others hold numbers. */
   readonly textColumns?: number
   readonly class?: string
-  /** The columns that can be sorted. */
   readonly sorts?: Readonly<Record<string, ColumnSort>> | undefined
   readonly children: ComponentChildren
 }

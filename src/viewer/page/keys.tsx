@@ -63,7 +63,6 @@ function goToTab(key: string): boolean {
 const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
 const STEP_LINES = '.feed :is(summary, .talk-head a, li > .talk-line > a)'
 
-/** Moves the focus between the lines of a transcript. */
 function moveToStep(key: string): boolean {
   const stops = [...document.querySelectorAll<HTMLElement>(STEP_LINES)]
   const step = STEPS[key]

@@ -246,7 +246,6 @@ function sortsOf(filter: SessionFilter): Record<string, ColumnSort> {
 
 interface SessionTableProps {
   readonly rows: readonly SessionRow[]
-  /** The filter of a list that can be sorted. */
   readonly filter?: SessionFilter
 }
 

@@ -94,7 +94,6 @@ function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
 
 /** Contents that the view of a request arranges itself. */
 const PROMPT_CONTENTS: ReadonlySet<string> = new Set(['Instructions', 'Input', 'Output'])
-/** Facts that a request begins with. */
 const REQUEST_FACTS = ['Input', 'Cached input', 'Output', 'Cost', 'Finish reason']
 
 interface RequestProps extends Pick<DetailsProps, 'detail' | 'path' | 'show'>, Pick<SpanStory, 'contents' | 'groups'> {}

@@ -11,7 +11,6 @@ import { Markdown } from './markdown.tsx'
 import { Link } from './navigation.tsx'
 import { visibleValue } from './values.tsx'
 
-/** A turn as a conversation. */
 export function TurnTranscript({ traceId }: { readonly traceId: string }): JSX.Element {
   const path = `/api/traces/${encodeURIComponent(traceId)}/transcript`
   const { value, problem } = useLoaded<Transcript>(path, ids => ids.includes(traceId))

@@ -22,7 +22,6 @@ export function TabPage({
   )
 }
 
-/** The usage of one turn, by model and by tool. */
 export function TurnUsage({ view: { rows } }: { readonly view: TraceView }): JSX.Element {
   const models = sumsByName(rows.filter(({ kind }) => kind === 'api' || kind === 'auxiliary'))
   const tools = sumsByName(rows.filter(({ kind }) => kind === 'tool'))

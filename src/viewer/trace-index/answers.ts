@@ -161,11 +161,9 @@ export interface UsageGroupRow extends UsageSums {
   readonly name: string
   /** The first prompt of a session; empty for other groups, and for all but the heaviest ten sessions. */
   readonly title: string
-  /** Duration of the requests. */
   readonly latency: Percentiles | undefined
 }
 
-/** The usage of a group on a local day. */
 interface UsageCell extends UsageSums {
   readonly day: string
   readonly name: string

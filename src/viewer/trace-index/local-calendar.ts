@@ -10,7 +10,6 @@ interface LocalTime {
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const NEVER: LocalTime = { day: '', weekHour: -1 }
 
-/** Days and hours of slots in a time zone. */
 export class LocalCalendar {
   readonly #format: Intl.DateTimeFormat
   readonly #known = new Map<number, LocalTime>()

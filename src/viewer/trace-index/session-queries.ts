@@ -40,7 +40,6 @@ export interface SessionSource {
 interface ListedSession {
   readonly id: string
   readonly traces: readonly TraceEntry[]
-  /** The value by which it is sorted. */
   readonly rank: number
 }
 
@@ -128,7 +127,6 @@ async function readTitle({ facts }: TraceEntry): Promise<string> {
 
 type TurnCondition = (facts: TraceFacts) => boolean
 
-/** The values of a turn for each facet. */
 const FACETS: Readonly<Record<FacetName, (facts: TraceFacts) => readonly string[]>> = {
   project: ({ turn }) => [turn.project],
   branch: ({ turn }) => [turn.branch],
