@@ -10,12 +10,13 @@ export type GuardRequest = {
   }
 }[Phase]
 
+/**
+ * The body is that of the HTTP response, or the standard output of a command; undefined: empty. `exitCode` (default 0) and `error`
+ * (the standard error) are for commands.
+ */
 export interface HookReply {
-  /** The body of the response if the hook is an HTTP request, the standard output if it is a command. Undefined: empty. */
   readonly body?: object | undefined
-  /** The exit code if the hook is a command. Default 0. */
   readonly exitCode?: number | undefined
-  /** The standard error if the hook is a command. */
   readonly error?: string | undefined
 }
 

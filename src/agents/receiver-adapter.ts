@@ -10,16 +10,16 @@ export interface HookDelivery {
   readonly id?: string | undefined
 }
 
-/** One span of an agent's own telemetry, received by OTLP as the body of a delivery. All values are unchecked. */
+/**
+ * One span of an agent's own telemetry, received by OTLP as the body of a delivery. All values are unchecked. Times are epoch
+ * milliseconds; `kind` 3 = client, `statusCode` 2 = error.
+ */
 export interface TelemetrySpan {
   readonly spanId: string | undefined
   readonly parentSpanId: string | undefined
-  /** OTLP span kind: 3 = client. */
   readonly kind: number | undefined
-  /** Epoch milliseconds. */
   readonly startAt: number | undefined
   readonly endAt: number | undefined
-  /** 2 = error. */
   readonly statusCode: number | undefined
   readonly attributes: Readonly<Record<string, unknown>>
 }

@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const [command, host = '', ...options] = process.argv.slice(2)
 
-// Runs before anything else, whatever the arguments: the agent waits, and interprets output or an exit code of 2 as a
-// decision.
+// Before anything else, whatever the arguments: the agent waits, and takes output or an exit code of 2 as a decision.
 if (command === 'hook' && !/^(?:-h|--help)$/.test(host)) {
   const { forwardAndExit } = await import('../receiver/forwarder/forward.ts')
   await forwardAndExit(host, fileURLToPath(import.meta.url), options)

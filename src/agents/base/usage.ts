@@ -21,10 +21,9 @@ export interface ReportedCounts {
   readonly reasoning?: unknown
 }
 
+/** Set if the input count excludes cache reads and writes, or the output count excludes reasoning. */
 export interface CountRules {
-  /** The input count excludes cache reads and writes. */
   readonly cacheIsOutside?: boolean
-  /** The output count excludes reasoning. */
   readonly reasoningIsOutside?: boolean
 }
 

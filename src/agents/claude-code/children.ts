@@ -27,7 +27,6 @@ export function loopOfAgent(session: ClaudeSession, at: number, agentId: string,
 
 interface ChildStart {
   readonly agentId: string
-  /** A hook or message of the agent or about it. */
   readonly data: unknown
   /** The agent that started it, if it is known and the tool call is not. */
   readonly starter?: ClaudeLoop | undefined

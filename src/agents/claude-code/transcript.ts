@@ -54,9 +54,8 @@ export class ClaudeTranscript {
   /** When the start hook that timed out was fired, by tool call. */
   readonly #starts = new LimitedMap<string, number>(STARTS_LIMIT)
   lastText: string | undefined
-  /** The hooks of `Stop` have run for the last answer. */
+  /** The hooks of `Stop` have run for the last answer; `goesOn`: one of them made the agent go on. */
   isStopped = false
-  /** One of these hooks made the agent go on. */
   goesOn = false
 
   constructor(owner: FindingOwner) {

@@ -10,8 +10,7 @@ export interface WireHook {
   readonly cwd: string
   /** All other arguments of a Python plugin, except `parent_session_id`. */
   readonly extra: Readonly<Record<string, unknown>>
-  /** Webhooks only: repeated if the delivery is repeated. */
+  /** Webhooks only, like `timestamp` (when the hook fired, ISO 8601). A repeated delivery has the same id. */
   readonly delivery_id?: string
-  /** Webhooks only: when the hook fired, ISO 8601. */
   readonly timestamp?: string
 }

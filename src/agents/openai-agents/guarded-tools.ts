@@ -157,8 +157,7 @@ export class GuardedTools {
     const outcome = noted?.outcome ?? this.#knownOutcome(called) ?? (await this.checkCall(called))
     if (called.id !== undefined) this.#checked.delete(called.id)
     if (outcome.decision === 'block') return form.blockedResult(blockReason(outcome))
-    // A call that runs without a question to the tool was approved before, maybe in another process, with its original
-    // arguments.
+    // A call without a question to the tool was approved before, maybe in another process, with its original arguments.
     const isGranted = noted?.waits ?? true
     const isOther = !isSameCall(outcome.value, args)
     if (isOther && isGranted) return form.blockedResult(NOT_AGREED)

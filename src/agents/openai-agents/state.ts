@@ -176,10 +176,10 @@ export class Memory {
   }
 }
 
-// Calls that need the user's approval. The host ends the run, and another run in the same trace continues it after the
-// decision. The wait lies in between, as a child of the turn that requested it.
-
-/** Remembers a call that its run ended without making. */
+/**
+ * Remembers a call that needs the user's approval. The host ends the run, and another run in the same trace continues it after
+ * the decision. The wait lies in between, as a child of the turn that requested it.
+ */
 export function addPendingApproval(turn: AgentTurn, call: AnswerToolCall): PendingApproval {
   const { pendingApprovals: waiting } = turn.trace
   const known = waiting.get(call.id)

@@ -13,9 +13,8 @@ import { type DoctorFinding, finding } from './finding.ts'
 
 export interface AgentState {
   readonly name: string
-  /** Its program or folder on this machine; undefined if there is none. */
+  /** Its program or folder on this machine. `isSetUp`: it loads hookspan. `problem`: its configuration could not be read. */
   readonly sign: string | undefined
-  /** It loads hookspan. `problem`: its configuration could not be read. */
   readonly isSetUp: boolean
   readonly problem?: string
   /** Epoch milliseconds; undefined if the newest part of the trace log has none of its spans. */

@@ -32,9 +32,8 @@ export interface HooksHost {
   readonly name: string
   readonly title: string
   readonly folder: string
-  /** The variable that names another folder. */
+  /** The variable that names another folder; `below` is the part of the path after that folder. */
   readonly variable?: string
-  /** The part of the folder that is below the one named by the variable. */
   readonly below?: string
   readonly file: string
   /** The file holds nothing but hooks: it may be blank, and empty folders are removed with it. */
@@ -47,9 +46,8 @@ export interface HooksHost {
   readonly head?: readonly JsonChange[]
   /** The entries by event. An entry is a hook, or a group of hooks: `{hooks: [<hook>]}`. */
   entriesOf(receiver: ReceiverAccess): ReadonlyMap<string, readonly object[]>
-  /** Default: it runs our command. */
+  /** Default: it runs our command. By default, `guardsOf` reads the options of that command. */
   isOurs?(hook: object): boolean
-  /** Default: from the options of our command. */
   guardsOf?(hook: object): Guards
   /** @throws Error in one line if the agent would run none of the hooks */
   check?(root: unknown, receiver: ReceiverAccess): void

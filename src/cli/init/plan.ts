@@ -60,9 +60,8 @@ export interface HostSetup {
   readonly canGuard?: boolean
   /** The host's folder, which exists if it has run: absolute. @throws Error if there is no home directory */
   folder(surroundings: InitContext): string
-  /** @throws Error in one line */
+  /** @throws Error in one line, as `undo` does */
   enable(surroundings: InitContext): Promise<Plan>
-  /** @throws Error in one line */
   undo(surroundings: InitContext): Promise<Plan>
   print(surroundings: InitContext): { readonly file: string; readonly content: string; readonly note: string }
 }

@@ -123,9 +123,8 @@ export interface Service {
   readonly file: string
   readonly content: string
   readonly start: readonly CommandLine[]
-  /** Run before the file is removed. */
+  /** Run before the file is removed; `gone` runs after it. */
   readonly stop: readonly CommandLine[]
-  /** Run after the file is removed. */
   readonly gone: readonly CommandLine[]
 }
 

@@ -157,9 +157,8 @@ class DeliveryPipeline implements Pipeline {
   readonly log: Pipeline['log']
   readonly seedIds: Pipeline['seedIds']
   readonly #parts: PipelineParts
-  /** True if a backend gets metrics or logs. */
+  /** True if a backend gets metrics or logs; `#hasReaders`: any component reads the metrics. */
   readonly #hasReports: boolean
-  /** True if any component reads the metrics. */
   readonly #hasReaders: boolean
   #closed: Promise<void> | undefined
   #isFlushStarted = false

@@ -34,8 +34,7 @@ export function openPrometheus(
     (request, response) => scrapes.handleRequest(request, response),
   )
   server.maxConnections = connections
-  // Instrumentation of HTTP servers usually patches `emit` on the prototype of the server. A scrape is not a request to the
-  // host.
+  // Instrumentation usually patches `emit` on the prototype of HTTP servers. A scrape is not a request to the host.
   Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
   server.on('drop', () =>

@@ -56,8 +56,7 @@ export class SendRequest {
   /** True if the refused span itself is at fault. False if the server would refuse any span. */
   isAtFault(failure: DeliveryFailure, hasTaken: boolean): boolean {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || this.isServerProven) return true
-    // Some servers refuse empty requests, too, so the server cannot be proven. After enough tries the refusal counts:
-    // otherwise the span would block all others.
+    // A server that refuses empty requests cannot be proven. After enough tries the refusal counts, or it would block all spans.
     return hasTaken && failure.status < 500 && this.tries >= PATIENT_TRIES
   }
 

@@ -92,8 +92,7 @@ function isRunning(pid: number): boolean {
     // EPERM: it runs under another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-  // A process without a waiting parent keeps its pid for ever after its end (a zombie). This is common if pid 1 is not an
-  // init.
+  // A zombie, without a waiting parent, keeps its pid for ever after its end: common if pid 1 is not an init.
   return !['Z', 'X'].includes(statOf(pid)?.state ?? '')
 }
 

@@ -125,8 +125,7 @@ export class Store {
   async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
     const { traceLog: log } = this
     if (log.isClosed) throw new Error('this process ends')
-    // Checked first: spans sent from memory now would be sent again later. The log of kept traces has no notes of open
-    // spans.
+    // First: spans sent from memory now would be sent again later. The log of kept traces has no notes of open spans.
     const opened = this.#segments.current(() => undefined)
     if (!opened.ok) {
       this.#parts.deliveries.failed('traces', opened.failure, 0)

@@ -174,8 +174,7 @@ export class TraceLog implements SpanProcessor {
     const write = this.#prepareWrite()
     if (write === undefined) return
     this.#write = write
-    // A busy host learns late that the write has finished. Only a write still pending after a turn of the event loop is
-    // late.
+    // A busy host learns late that the write has finished: a write is late if still pending after a turn of the event loop.
     const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(write, { isStalled: true }))
     const watch = setTimeout(late, STALLED_MILLIS).unref()
     let failure: LogFailure | undefined

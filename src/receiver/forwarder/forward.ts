@@ -72,8 +72,7 @@ function eventOf(host: string, body: Buffer, id: string | undefined): ForwardedE
   const traceparent = process.env['TRACEPARENT']
   return {
     path: `/${host}`,
-    // The start of this process, just after the agent fired the hook. `performance` has it, too, but takes a millisecond to
-    // load.
+    // The start of this process, just after the hook fired. `performance` has it, too, but takes a millisecond to load.
     at: Math.round(Date.now() - process.uptime() * 1000),
     id: id ?? `${process.pid}-${hex()}${hex()}`,
     body,

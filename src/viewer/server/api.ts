@@ -65,7 +65,6 @@ export interface SpanRow {
   readonly outcome?: TextSegment
   readonly marks?: readonly TextSegment[]
   readonly isError?: true
-  /** It is only a wait for the user. */
   readonly isPersonWait?: true
   readonly input?: number
   readonly output?: number

@@ -184,11 +184,9 @@ export interface Usage {
   readonly groups: readonly UsageGroupRow[]
   /** By day, then in the order of `groups`. Empty for groups `day` and `session`. */
   readonly cells: readonly UsageCell[]
-  /** Heaviest ten. */
+  /** The heaviest ten. `hours`: 7 × 24, from Monday, 0 h. `tools`: most calls first. */
   readonly sessions: readonly UsageGroupRow[]
-  /** 7 × 24, from Monday, 0 h. */
   readonly hours: readonly UsageSums[]
-  /** Most calls first. */
   readonly tools: readonly ToolFigures[]
 }
 
@@ -228,8 +226,7 @@ export interface OpenSpanRow {
 }
 
 export interface TraceChange {
-  /** Traces that grew or shrank. Empty if only older traces have been indexed. */
+  /** Traces that grew or shrank. Empty if only older traces have been indexed. `isMore`: not all are listed. */
   readonly traceIds: readonly string[]
-  /** More traces changed than are listed. */
   readonly isMore: boolean
 }

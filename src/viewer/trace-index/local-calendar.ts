@@ -1,9 +1,8 @@
 import { SLOT_MILLIS } from './trace-facts.ts'
 
 interface LocalTime {
-  /** `2026-11-22` */
+  /** `2026-11-22`. `weekHour`: from 0 = Monday, 0 h, to 167. */
   readonly day: string
-  /** Hour of the week, from 0 = Monday, 0 h, to 167. */
   readonly weekHour: number
 }
 
