@@ -1,7 +1,6 @@
 import type { Capabilities, HookIds, Outcome, Phase } from '../guards/index.ts'
 import type { EventOf } from '../guards/phases.ts'
 
-/** A guard request from an agent outside of this process. */
 export type GuardRequest = {
   readonly [P in Phase]: {
     readonly phase: P
@@ -11,8 +10,8 @@ export type GuardRequest = {
 }[Phase]
 
 /**
- * The body is that of the HTTP response, or the standard output of a command; undefined: empty. `exitCode` (default 0) and `error`
- * (the standard error) are for commands.
+ * The body is that of the HTTP response, or the standard output of a command; undefined: empty. `exitCode` (default 0) and
+ * `error` (the standard error) are for commands.
  */
 export interface HookReply {
   readonly body?: object | undefined

@@ -268,7 +268,6 @@ interface Cost {
   readonly steps: number
 }
 
-/** The cost of a node that must be followed by one of `follow`. */
 function costOf(node: RegexNode, follow: CharacterSet): Cost {
   switch (node.type) {
     case 'sequence':

@@ -33,9 +33,8 @@ interface Assignment {
   readonly name: string
   readonly nameStart: number
   readonly strength: SecretKeyStrength
-  /** The quote after the name, with its backslashes. Empty if there is none. */
+  /** The quote after the name, with its backslashes, or empty. `closing`: with all backslashes, even if no level of escaping. */
   readonly quote: string
-  /** The same with all preceding backslashes, even those that are not a level of escaping. */
   readonly closing: string
   /** True if the name is the quoted key of an object: the rest is JSON, or similar. */
   readonly isKey: boolean

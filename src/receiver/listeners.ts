@@ -27,7 +27,6 @@ export class ReceiverListeners {
   readonly #byPort: LoopbackListener
   #bySocket: { readonly door: LoopbackListener; readonly path: string } | undefined
   #isRestoring = false
-  /** The socket is gone and could not be recreated yet. */
   #isSocketLost = false
   readonly #reported = new Set<string>()
   #isClosed = false

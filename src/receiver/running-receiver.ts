@@ -49,7 +49,6 @@ export class ReceiverClient {
     return (await this.#ask('POST', '/v1/replace', { version }, HANDOVER_MILLIS)) !== undefined
   }
 
-  /** Asks the receiver to close its listeners after it has handed over. */
   async closeListeners(): Promise<boolean> {
     return (await this.#ask('POST', '/v1/leave', {}, HANDOVER_MILLIS)) !== undefined
   }

@@ -79,7 +79,6 @@ export class AgentLoop<Session extends AgentSession = AgentSession> extends Host
   /** Undefined once emitted. */
   prompt: { readonly at: number; readonly text: unknown; readonly traceparent?: string | undefined } | undefined
   readonly requests: RequestCounter = new RequestCounter(this)
-  /** The task of a child agent, as seen by the delegating agent. */
   task: DelegatedTask | undefined
   hasEnded = false
 

@@ -11,7 +11,6 @@ const NEWLINE = 10
 export class AppendedLineReader {
   #offset = 0
   #inode: number | undefined
-  /** The next bytes are the rest of a skipped line. */
   #isSkipping = false
   readonly #maxBytes: number
   readonly #maxLineBytes: number

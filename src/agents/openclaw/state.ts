@@ -149,7 +149,6 @@ export function remember<Value>(map: Map<string, Value>, key: string, value: Val
 /** Sessions by key and by id: some events have both, `before_message_write` only the key. */
 export class Sessions {
   readonly #sessions = new SessionStates(() => new OpenClawSession())
-  /** The names under which sessions are stored, by key and by id. */
   readonly #ofKey = new SessionStates(name => ({ name }))
   readonly #ofId = new SessionStates(name => ({ name }))
 

@@ -9,7 +9,6 @@ interface CommandHooks {
   /** Events that the agent need not wait for, unless a guard decides. */
   readonly async?: ReadonlySet<string>
   readonly guarded?: GuardedEvents
-  /** Events that only guards need. */
   readonly guardEvents?: readonly string[]
   entry(command: string, isAsync: boolean): object
 }

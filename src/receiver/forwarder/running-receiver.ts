@@ -44,7 +44,7 @@ export async function startReceiver(place: ReceiverPlace, program: string): Prom
   if (!mayStart(place)) return
   // Loaded only now: usually a receiver is running, and the agent must not wait for this module.
   const { spawn } = await import('node:child_process')
-  // `serve --detach` would start Node again while the agent may wait. In the agent's own folder, it could not be unmounted.
+  // `serve --detach` would start Node again while the agent may wait. `cwd` is ours: the agent's could not be unmounted.
   const child = spawn(process.execPath, [program, 'serve'], {
     cwd: place.directory,
     detached: true,

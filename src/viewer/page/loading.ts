@@ -8,7 +8,6 @@ export interface Loaded<Shape> {
   readonly problem: string | undefined
 }
 
-/** Puts a title that has loaded into the title of the browser tab. */
 export function usePageTitle(title: string | undefined): void {
   useEffect(() => {
     if (title !== undefined) pageTitle.value = title

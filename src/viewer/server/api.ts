@@ -193,10 +193,9 @@ export interface SpanDetail {
 export interface PromptView {
   /** The span of the agent's previous request in this turn. */
   readonly previousId?: string
-  /** The number of messages at the beginning that the previous request had as well. */
+  /** The number of messages at the beginning that the previous request had as well. `fresh`: the others, as JSON. */
   readonly sameCount: number
   readonly freshCount: number
-  /** The other messages, as JSON. */
   readonly fresh: LongValue
 }
 

@@ -133,7 +133,7 @@ class RequestHandler {
     if (this.#streams.size >= this.#limits.streams) throw new RequestError(503, 'too many pages are open; close some')
     this.#streams.add(response)
     response.once('close', () => this.#streams.delete(response))
-    // The server keeps half-open connections for clients awaiting a response; on a live stream, the page is gone.
+    // Half-open connections are kept for clients awaiting a response. On a live stream, one means that the page is gone.
     request.socket.once('end', () => response.destroy())
     response.setHeader('content-type', 'application/x-ndjson; charset=utf-8')
     await writeLive(response, this.#options.source, this.#options.now)

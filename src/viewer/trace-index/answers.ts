@@ -36,9 +36,8 @@ export interface SessionQuery {
   /** A span ended then or later, or is running. */
   readonly sinceAt?: number
   readonly untilAt?: number
-  /** A request, tool or turn started in this hour of the week: 0 is Monday, 0 h. */
+  /** A request, tool or turn started in this hour of the week: 0 is Monday, 0 h, in `timeZone` or the zone of this process. */
   readonly weekHour?: number
-  /** Zone of `weekHour`, an IANA name. The zone of this process by default. */
   readonly timeZone?: string
   /** Without it: the time of the last activity. */
   readonly sort?: SessionSort
@@ -139,13 +138,14 @@ export interface ChildTraces {
 
 export type UsageGroup = 'agent' | 'model' | 'project' | 'session' | 'day'
 
-/** Times are rounded down to quarters of an hour; `sinceAt` is included, `untilAt` is not. */
+/**
+ * Times are rounded down to quarters of an hour; `sinceAt` is included, `untilAt` is not. Groups are by `model` by default, days
+ * and hours in the zone of this process; `timeZone` is an IANA name.
+ */
 export interface UsageQuery {
   readonly sinceAt?: number
   readonly untilAt?: number
-  /** Groups of `groups`, `model` by default. */
   readonly by?: UsageGroup
-  /** An IANA name, for days and hours. The zone of this process by default. */
   readonly timeZone?: string
 }
 

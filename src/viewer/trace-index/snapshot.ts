@@ -23,7 +23,6 @@ interface Content {
 
 type StoredFile = Omit<IndexedFile, 'texts'> & { readonly texts: readonly StoredBlock[] }
 type StoredFacts = Omit<TraceFacts, 'prompt' | 'open'>
-/** File number, offset and length of the prompt's line, and the number of its span in it. */
 type StoredPrompt = readonly [file: number, offset: number, length: number, nth: number]
 /** Trace id, file numbers, offsets and lengths of its lines, and its facts unless they must be derived again. */
 type StoredTrace = readonly [string, number[], StoredFacts?, (StoredPrompt | null)?]
