@@ -13,7 +13,6 @@ export class LimitedMap<Key, Value> extends Map<Key, Value> {
     return this
   }
 
-  /** Sets an entry as the newest one. */
   refresh(key: Key, value: Value): void {
     this.delete(key)
     this.set(key, value)

@@ -216,7 +216,6 @@ function endTask(
 }
 
 function endAllLoops(session: RecordedSession, reason: string, at?: number): void {
-  // Child agents first.
   const loops = [...session.loops.values()].sort(
     (one, other) => Number(other.agentId !== undefined) - Number(one.agentId !== undefined),
   )

@@ -13,7 +13,6 @@ export const source = signal<SourceStatus | undefined>(undefined)
  */
 export const now = signal(Date.now())
 
-/** The page part of the title of the browser tab. */
 export const pageTitle = signal('')
 
 type Listener = (traceIds: readonly string[] | undefined) => void

@@ -36,7 +36,6 @@ interface TalkProps {
   readonly traceId: string
 }
 
-/** Steps of a long turn are rendered in blocks of this many. */
 const BLOCK_STEPS = 50
 const STEP_HEIGHT = 27
 

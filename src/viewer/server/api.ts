@@ -112,7 +112,6 @@ export interface TraceView {
 }
 
 export interface TranscriptText extends LongValue {
-  /** The span that has the text. */
   readonly id: string
 }
 
