@@ -26,7 +26,7 @@ export interface OpenTurn {
 const HUNG_FROM_MILLIS = 120_000
 
 /** Most urgent first. The user cannot act on `owner-dead`, so it comes last. */
-export const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
+const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
 
 export function openTurns(
   trees: Iterable<TraceTree>,

@@ -24,7 +24,7 @@ export function Code({ text }: { readonly text: string }): JSX.Element {
   )
 }
 
-export function highlighted(text: string): ComponentChildren[] {
+function highlighted(text: string): ComponentChildren[] {
   const parts: ComponentChildren[] = []
   let from = 0
   for (const match of text.slice(0, MAX_CHARS).matchAll(TOKEN)) {
