@@ -127,6 +127,8 @@ interface TableProps {
   readonly textColumns?: number
   readonly class?: string
   readonly sorts?: Readonly<Record<string, ColumnSort>> | undefined
+  /** Its rows have no links. A narrow screen scrolls it by keyboard if it has the focus itself. */
+  readonly isPlain?: boolean
   readonly children: ComponentChildren
 }
 
@@ -146,9 +148,10 @@ function Head({ text, sort }: { readonly text: string; readonly sort: ColumnSort
   )
 }
 
-export function Table({ heads, textColumns = 1, class: name = '', sorts = {}, children }: TableProps): JSX.Element {
+export function Table(props: TableProps): JSX.Element {
+  const { heads, textColumns = 1, class: name = '', sorts = {}, isPlain = false, children } = props
   return (
-    <div class="scrolls">
+    <div class="scrolls" tabIndex={isPlain ? 0 : undefined}>
       <table class={`list ${name}`}>
         <thead>
           <tr>

@@ -61,7 +61,7 @@ function goToTab(key: string): boolean {
 }
 
 const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
-const STEP_LINES = '.feed :is(summary, .talk-head a, li > .talk-line > a)'
+const STEP_LINES = '.feed :is(.talk-head a, .talk-line > button, .talk-line > span.unfold ~ a)'
 
 function moveToStep(key: string): boolean {
   const stops = [...document.querySelectorAll<HTMLElement>(STEP_LINES)]

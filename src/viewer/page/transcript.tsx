@@ -115,36 +115,66 @@ interface StepProps {
 function Step({ step, traceId, answer }: StepProps): JSX.Element {
   const { id, isError, reasoning, failure, agent, childTraces } = step
   const text = step.text?.value === answer ? undefined : step.text
-  const line = <StepLine step={step} traceId={traceId} excerpt={text === undefined ? '' : String(text.value)} />
-  const classes = `talk-step ${isError ? 'is-failed' : ''} ${agent === undefined && childTraces === undefined ? '' : 'is-agent'}`
+  const [choice, choose] = useState<boolean>()
+  // A step that fails while it is shown opens, unless the user has chosen.
+  const isOpen = choice ?? failure !== undefined
   const hasBody = [text, reasoning, failure, agent, childTraces].some(part => part !== undefined)
-  if (!hasBody) return <li class={classes}>{line}</li>
+  const toggle = hasBody ? () => choose(!isOpen) : undefined
+  const isAgent = agent !== undefined || childTraces !== undefined
   return (
-    <li class={classes}>
-      <Fold summary={line} isOpen={failure !== undefined}>
-        {failure !== undefined && <pre class="failure-text">{visibleValue(failure.value)}</pre>}
-        {reasoning !== undefined && (
-          <Fold summary={<span class="dim small">Reasoning</span>}>
-            <LongMarkdown value={reasoning} traceId={traceId} spanId={id} />
-          </Fold>
-        )}
-        {text !== undefined && <LongMarkdown value={text} traceId={traceId} spanId={id} />}
-        {agent !== undefined && <Talk transcript={agent} traceId={traceId} />}
-        {childTraces?.map(child => (
-          <TurnTranscript key={child} traceId={child} />
-        ))}
-      </Fold>
+    <li class={`talk-step ${isError ? 'is-failed' : ''} ${isAgent ? 'is-agent' : ''}`}>
+      <StepLine
+        step={step}
+        traceId={traceId}
+        excerpt={text === undefined ? '' : String(text.value)}
+        {...{ isOpen, toggle }}
+      />
+      {hasBody && isOpen && (
+        <div class="fold-body">
+          {failure !== undefined && <pre class="failure-text">{visibleValue(failure.value)}</pre>}
+          {reasoning !== undefined && (
+            <Fold summary={<span class="dim small">Reasoning</span>}>
+              <LongMarkdown value={reasoning} traceId={traceId} spanId={id} />
+            </Fold>
+          )}
+          {text !== undefined && <LongMarkdown value={text} traceId={traceId} spanId={id} />}
+          {agent !== undefined && <Talk transcript={agent} traceId={traceId} />}
+          {childTraces?.map(child => (
+            <TurnTranscript key={child} traceId={child} />
+          ))}
+        </div>
+      )}
     </li>
   )
 }
 
-function StepLine({ step, traceId, excerpt }: Omit<StepProps, 'answer'> & { readonly excerpt: string }): JSX.Element {
+interface StepLineProps extends Omit<StepProps, 'answer'> {
+  readonly excerpt: string
+  readonly isOpen: boolean
+  /** Undefined if the step has nothing to open. */
+  readonly toggle: (() => void) | undefined
+}
+
+function StepLine({ step, traceId, excerpt, isOpen, toggle }: StepLineProps): JSX.Element {
   const { id, kind, name, hint, attempt } = step
   const { input, output, cached, cost } = usageOf(step)
   const isRequest = kind === 'api' || kind === 'auxiliary'
   const detail = isRequest ? excerpt.slice(0, 300) : hint
   return (
     <span class="talk-line">
+      {toggle === undefined ? (
+        <span class="unfold" />
+      ) : (
+        <button
+          type="button"
+          class="unfold"
+          aria-expanded={isOpen}
+          aria-label={`Details of ${stepName(kind, name)}`}
+          onClick={toggle}
+        >
+          {isOpen ? '▾' : '▸'}
+        </button>
+      )}
       <KindIcon kind={kind} />
       <span class="unseen">{kindName(kind)}</span>
       <Link class="one-line" to={{ view: 'turn', traceId, look: { span: id } }}>

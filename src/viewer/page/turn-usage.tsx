@@ -52,7 +52,7 @@ function UsageTable({ title, countName, sums, figures }: UsageTableProps): JSX.E
   if (sums.length === 0) return null
   const shown = figures.filter(name => sums.some(sum => sum[name] > 0))
   return (
-    <Table heads={[title, countName, 'Failed', ...shown.map(name => FIGURES[name].head), 'Time']}>
+    <Table heads={[title, countName, 'Failed', ...shown.map(name => FIGURES[name].head), 'Time']} isPlain>
       {sums.map(sum => (
         <tr key={sum.name}>
           <th scope="row">{sum.name}</th>

@@ -259,7 +259,8 @@ interface DiffProps {
 
 export function DiffText({ lines, rest = '' }: DiffProps): JSX.Element {
   return (
-    <pre class="diff">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide diff scrolls, also by keyboard
+    <pre class="diff" tabIndex={0}>
       {lines.map(({ sign, text }, index) => (
         <span key={`${index}${sign}`} class={CLASSES[sign]}>
           {SIGNS[sign]} {visibleValue(text)}

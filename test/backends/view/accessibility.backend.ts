@@ -111,6 +111,10 @@ const VIEWS: readonly (readonly [name: string, path: string, shown: () => Locato
   ['the timeline of a turn', turnPath(), () => page.getByRole('treeitem').first()],
   ['a failed span', turnPath('?span=0000000000000003'), heading('Failed')],
   ['Usage', '/usage?since=all', () => page.locator('.heat')],
+  ['the transcript of a session', '/sessions/s-7f3a', () => page.locator('.talk').first()],
+  ['the transcript of a turn', turnPath('?tab=transcript'), () => page.locator('.talk-step').first()],
+  ['the usage of a turn', turnPath('?tab=usage'), () => page.getByRole('table').first()],
+  ['Compare', `/compare?a=${TRACE_ID}&b=${'1a'.repeat(16)}`, heading('Comparison')],
 ]
 
 for (const [name, path, shown] of VIEWS) {
