@@ -30,10 +30,10 @@ test('keeps the first directory of a session: hooks report each later one that t
     return { event: hook_event_name, at, data: { hook_event_name, session_id: 's1', turn_id, cwd, prompt: 'Hi' } }
   }
   const events = [
-    hook(1000, 'UserPromptSubmit', '/work/shop', 't1'),
-    hook(2000, 'Stop', '/work/shop/src', 't1'),
-    hook(3000, 'UserPromptSubmit', '/work/shop/src', 't2'),
-    hook(4000, 'Stop', '/work/shop/src', 't2'),
+    hook(1000, 'UserPromptSubmit', '/srv/shop', 't1'),
+    hook(2000, 'Stop', '/srv/shop/src', 't1'),
+    hook(3000, 'UserPromptSubmit', '/srv/shop/src', 't2'),
+    hook(4000, 'Stop', '/srv/shop/src', 't2'),
   ]
   expect(await workspacesOf('codex', events)).toEqual([{ [DIRECTORY]: 'shop' }, { [DIRECTORY]: 'shop' }])
 })
@@ -57,7 +57,7 @@ test('records the repository and the branch of a rollout of Codex', async () => 
 
 test('records the repository and the branch of a session file of Copilot', async () => {
   const session_id = 's1'
-  const context = { cwd: '/work/shop', gitRoot: '/work/shop', repository: 'acme/web-shop', branch: 'fix/login' }
+  const context = { cwd: '/srv/shop', gitRoot: '/srv/shop', repository: 'acme/web-shop', branch: 'fix/login' }
   const events = [
     { event: 'UserPromptSubmit', at: 1000, data: { session_id, prompt: 'Hi' } },
     { event: 'file:session.start', at: 1001, data: { session_id, line_id: '1', context } },

@@ -107,7 +107,7 @@ export function workspaceAttributes(
     .set(facts.branchName, capture.id(peek(payload, 'branch')))
 }
 
-/** `/work/shop` and `git@host:owner/shop` -> `shop`; `/` stays. */
+/** `/srv/shop` and `git@host:owner/shop` -> `shop`; `/` stays. */
 function lastPart(text: string | undefined): string | undefined {
   return text?.split(/[\\/:]/).findLast(part => part !== '') ?? text
 }

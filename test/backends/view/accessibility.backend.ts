@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { exportLine, SAMPLE_TURN, type SpanNote, TRACE_ID, TURN_AT } from '../../reading/sample-turn.ts'
 import { afterwards, cleanUp } from '../../support/afterwards.ts'
 import { openBrowser } from '../support/browser.ts'
-import { Agent, Viewer, Watch } from './viewer.ts'
+import { Agent, openPage, Viewer } from './viewer.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -66,17 +66,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-  })
-  const watch = new Watch(context)
-  page = await context.newPage()
-  afterwards(async () => {
-    await context.close()
-    expect(watch.slips, 'violations by the page').toEqual([])
-  })
+  ;({ page } = await openPage(browser, viewer, 1440, 900))
 })
 
 afterEach(cleanUp)
@@ -162,8 +152,8 @@ test('has no violation in the first steps', async () => {
   const empty = new Viewer()
   afterwards(() => empty.stop())
   await empty.start()
+  ;({ page } = await openPage(browser, empty, 1440, 900))
   await page.goto(empty.url)
-  afterwards(() => page.goto('about:blank'))
   await page.getByRole('heading', { name: 'No traces yet' }).waitFor()
   await expectAccessible()
 })

@@ -6,7 +6,7 @@ import { exportLine, noteLine, SAMPLE_TURN, type SpanNote, TRACE_ID } from '../.
 import { afterwards, cleanUp } from '../../support/afterwards.ts'
 import { openBrowser } from '../support/browser.ts'
 import { takePicture } from '../support/picture.ts'
-import { Agent, Viewer, Watch } from './viewer.ts'
+import { Agent, openPage, Viewer, type Watch } from './viewer.ts'
 
 const MANY = 'b'.repeat(32)
 const HOSTILE = 'c'.repeat(32)
@@ -167,14 +167,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', timezoneId: 'UTC' })
-  watch = new Watch(context)
-  page = await context.newPage()
-  afterwards(async () => {
-    await context.close()
-    expect(watch.slips, 'what the page may not do').toEqual([])
-    expect(watch.strangers(viewer.origin), 'requests to others').toEqual([])
-  })
+  ;({ context, page, watch } = await openPage(browser, viewer, 1280, 800))
 })
 
 afterEach(cleanUp)

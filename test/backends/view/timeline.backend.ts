@@ -1,9 +1,9 @@
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exportLine, SAMPLE_TURN, type SpanNote, TRACE_ID } from '../../reading/sample-turn.ts'
-import { afterwards, cleanUp } from '../../support/afterwards.ts'
+import { cleanUp } from '../../support/afterwards.ts'
 import { openBrowser } from '../support/browser.ts'
-import { Viewer, Watch } from './viewer.ts'
+import { openPage, Viewer } from './viewer.ts'
 
 const OVERNIGHT = '1d'.repeat(16)
 const MANY = 'b'.repeat(32)
@@ -73,7 +73,6 @@ const MANY_TURN = turnOf(MANY, [
 
 let viewer: Viewer
 let browser: Browser
-let context: BrowserContext
 let page: Page
 
 beforeAll(async () => {
@@ -91,13 +90,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  context = await browser.newContext({ viewport: { width: 1440, height: 800 }, locale: 'en-GB', timezoneId: 'UTC' })
-  const watch = new Watch(context)
-  page = await context.newPage()
-  afterwards(async () => {
-    await context.close()
-    expect(watch.slips, 'what the page may not do').toEqual([])
-  })
+  ;({ page } = await openPage(browser, viewer, 1440, 800))
 })
 
 afterEach(cleanUp)

@@ -1,9 +1,9 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { exportLine, SAMPLE_TURN, type SpanNote, TRACE_ID } from '../../reading/sample-turn.ts'
-import { afterwards, cleanUp } from '../../support/afterwards.ts'
+import { cleanUp } from '../../support/afterwards.ts'
 import { openBrowser } from '../support/browser.ts'
-import { Agent, Viewer, Watch } from './viewer.ts'
+import { Agent, openPage, Viewer } from './viewer.ts'
 
 const EVIL = `<img src=x onerror="window.evil=1"> [x](javascript:window.evil=2) ![x](http://evil.example/x.png)
 **<svg onload="window.evil=3">** \u202e\u001b[2J
@@ -59,18 +59,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 800 },
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-  })
-  const watch = new Watch(context)
-  page = await context.newPage()
-  afterwards(async () => {
-    await context.close()
-    expect(watch.slips, 'violations by the page').toEqual([])
-    expect(watch.strangers(viewer.origin), 'requests to other origins').toEqual([])
-  })
+  ;({ page } = await openPage(browser, viewer, 1280, 800))
 })
 
 afterEach(cleanUp)

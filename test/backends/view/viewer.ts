@@ -2,7 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
 import { ended, fixture, Program, REPOSITORY } from '../../cli/program.ts'
 import { leave } from '../../delivery/trace-log/checkpoint-fixture.ts'
@@ -131,4 +132,23 @@ export class Watch {
   strangers(origin: string): string[] {
     return this.requests.filter(url => !url.startsWith(`${origin}/`) && !url.startsWith('blob:'))
   }
+}
+
+export interface WatchedPage {
+  readonly context: BrowserContext
+  readonly page: Page
+  readonly watch: Watch
+}
+
+/** A page of its own for one test, which fails if the page violates its policy or sends a request to another origin. */
+export async function openPage(browser: Browser, viewer: Viewer, width: number, height: number): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: { width, height }, locale: 'en-GB', timezoneId: 'UTC' })
+  const watch = new Watch(context)
+  const page = await context.newPage()
+  afterwards(async () => {
+    await context.close()
+    expect(watch.slips, 'violations by the page').toEqual([])
+    expect(watch.strangers(viewer.origin), 'requests to other origins').toEqual([])
+  })
+  return { context, page, watch }
 }
