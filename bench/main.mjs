@@ -266,7 +266,7 @@ const PARTS = {
     )
     add('the same with an index, to the first rows', seconds(warmMillis), '≤ 0.7 s')
     const opening = ({ millis, mostMillis, cpuMillis }) =>
-      `${seconds(millis)}, at most ${seconds(mostMillis)} (CPU of the page ${seconds(cpuMillis)})`
+      `${seconds(millis)}, at most ${seconds(mostMillis)} (CPU of the browser ${seconds(cpuMillis)})`
     const inBrowser = show => (opened === undefined ? 'no browser on this machine' : show(opened))
     add(
       'viewer: opening a turn of 5 000 spans',
@@ -277,7 +277,7 @@ const PARTS = {
       'viewer: zooming in it, between two frames',
       inBrowser(
         ({ zoom }) =>
-          `p50 ${oneDecimal(zoom.p50)} ms, p95 ${oneDecimal(zoom.p95)} ms (CPU of the page ${oneDecimal(zoom.cpuMillis)} ms)`,
+          `p50 ${oneDecimal(zoom.p50)} ms, p95 ${oneDecimal(zoom.p95)} ms (CPU of the browser ${oneDecimal(zoom.cpuMillis)} ms)`,
       ),
       'p95 ≤ 20 ms',
     )

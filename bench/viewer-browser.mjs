@@ -25,6 +25,14 @@ class ViewerBrowser {
     this.#browser = browser
   }
 
+  /** CPU time of all processes of the browser so far. */
+  async cpuMillis() {
+    const protocol = await this.#browser.newBrowserCDPSession()
+    const { processInfo } = await protocol.send('SystemInfo.getProcessInfo')
+    await protocol.detach()
+    return processInfo.reduce((sum, { cpuTime }) => sum + cpuTime * 1000, 0)
+  }
+
   async openTab() {
     const context = await this.#browser.newContext({ viewport: SCREEN, locale: 'en-GB', timezoneId: 'UTC' })
     context.on('request', request => this.requests.push(request.url()))
@@ -33,13 +41,6 @@ class ViewerBrowser {
       show: async (url, selector) => {
         await page.goto(url, { waitUntil: 'commit' })
         await page.locator(selector).first().waitFor()
-      },
-      /** CPU time of the page's main thread so far. */
-      cpuMillis: async () => {
-        const protocol = await context.newCDPSession(page)
-        await protocol.send('Performance.enable', { timeDomain: 'threadTicks' })
-        const { metrics } = await protocol.send('Performance.getMetrics')
-        return metrics.find(({ name }) => name === 'ThreadTime').value * 1000
       },
       zoomFrames: () => page.evaluate(zoomFrames, ZOOM_FRAMES),
       close: () => context.close(),
