@@ -66,7 +66,8 @@ export class SpanAttributes {
 
   #value(name: string): unknown {
     const key = name.startsWith('.') ? fullName(this.#namespace, name) : name
-    return Object.hasOwn(this.span.attributes, key) ? this.span.attributes[key] : undefined
+    const value = this.span.attributes[key]
+    return value !== undefined && Object.hasOwn(this.span.attributes, key) ? value : undefined
   }
 }
 
@@ -103,7 +104,9 @@ export function* walkSpans(
   tree: TraceTree,
   namespace: string = namespaceOfTree(tree),
 ): Generator<TreeStep & { readonly attributes: SpanAttributes }, void> {
-  for (const step of walkTree(tree)) yield { ...step, attributes: new SpanAttributes(step.node.span, namespace) }
+  for (const { node, depth, isLast, parent } of walkTree(tree)) {
+    yield { node, depth, isLast, parent, attributes: new SpanAttributes(node.span, namespace) }
+  }
 }
 
 const OWN_KINDS: ReadonlySet<string> = new Set<DisplayKind>([

@@ -46,23 +46,28 @@ async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: Com
     kind === 'local log'
       ? { kind: 'log', stateDirectory: stateDirectory(io.env, io.home), ...viewPrices(io) }
       : { kind, path, ...viewPrices(io) }
+  // Before the address is printed: its reader may end the viewer at once.
+  const stopped = Promise.race([io.interrupted(), io.hungUp()])
   const started = await startView({
     directory: kind === 'local log' ? viewDirectory(io.env, io.home) : undefined,
     port,
     page: readPageFiles(packageFile(packageFolder(), 'dist', 'page')),
     version: PACKAGE_VERSION,
     openSource: () => openSource({ subject }),
+    showUrl: url => {
+      if (isOpened) openInBrowser(url, io)
+      io.stdout.write(`The viewer shows ${path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
+    },
     now: io.now,
     say: line => io.stderr.write(`hookspan view: ${line}\n`),
   })
-  const url = 'already' in started ? urlOf(started.already) : started.url
-  if (isOpened) openInBrowser(url, io)
   if ('already' in started) {
+    const url = urlOf(started.already)
+    if (isOpened) openInBrowser(url, io)
     io.stdout.write(`The viewer is already running (pid ${started.already.pid}):\n\n  ${url}\n`)
     return EXIT.ok
   }
-  io.stdout.write(`The viewer shows ${path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
-  await Promise.race([io.interrupted(), io.hungUp()])
+  await stopped
   await started.close()
   return EXIT.ok
 }

@@ -9,7 +9,7 @@ import { Download, type Route, routeOf } from './routes.ts'
 import type { TraceSource } from './source.ts'
 
 export interface ServerOptions {
-  readonly source: TraceSource
+  readonly source: TraceSource | Promise<TraceSource>
   readonly page: PageFiles
   readonly token: string
   readonly port: number
@@ -117,8 +117,9 @@ class RequestHandler {
     if (found === undefined) throw new RequestError(404, 'there is nothing here')
     const { answer } = found.route
     if (answer === 'page') return this.#page(response)
-    if (answer === 'live') return this.#live(request, response)
-    const { source, version, now } = this.#options
+    const { version, now } = this.#options
+    const source = await this.#options.source
+    if (answer === 'live') return this.#live(request, response, source)
     const data = await this.#answerInTime(answer, { params: found.params, query, source, version, now })
     if (data instanceof Download) return sendFile(response, data)
     end(response, 'application/json; charset=utf-8', JSON.stringify(data))
@@ -129,14 +130,14 @@ class RequestHandler {
     end(response, index?.type ?? 'text/html', index?.bytes ?? '')
   }
 
-  async #live(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #live(request: IncomingMessage, response: ServerResponse, source: TraceSource): Promise<void> {
     if (this.#streams.size >= this.#limits.streams) throw new RequestError(503, 'too many pages are open; close some')
     this.#streams.add(response)
     response.once('close', () => this.#streams.delete(response))
     // Half-open connections are kept for clients awaiting a response. On a live stream, one means that the page is gone.
     request.socket.once('end', () => response.destroy())
     response.setHeader('content-type', 'application/x-ndjson; charset=utf-8')
-    await writeLive(response, this.#options.source, this.#options.now)
+    await writeLive(response, source, this.#options.now)
   }
 
   #answerInTime(answer: Exclude<Route['answer'], string>, asked: Parameters<typeof answer>[0]): Promise<object> {

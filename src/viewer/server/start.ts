@@ -16,6 +16,8 @@ export interface ViewerOptions {
   readonly version: string
   /** Called only if this process serves the data. */
   openSource(): Promise<TraceSource>
+  /** Called as soon as the page can be loaded, which waits for the source. */
+  showUrl?(url: string): void
   now(): number
   say(line: string): void
 }
@@ -51,32 +53,35 @@ export async function startView(options: ViewerOptions): Promise<RunningView | O
 }
 
 async function serve(options: ViewerOptions, lock: Lock | undefined): Promise<RunningView> {
-  const { directory } = options
-  let [source, server]: [TraceSource?, ViewServer?] = []
+  const { directory, showUrl } = options
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
-  try {
-    source = await options.openSource()
-    server = await listen(options, source, token)
-    if (directory !== undefined) writeAddress(directory, { pid: process.pid, port: server.port, token })
-  } catch (error) {
-    await server?.close()
-    await source?.close()
+  const opening = options.openSource()
+  const listening = listen(options, opening, token)
+  // The browser loads the page while the index is opened.
+  const shown = listening.then(({ port }) => {
+    if (directory !== undefined) writeAddress(directory, { pid: process.pid, port, token })
+    showUrl?.(urlOf({ port, token }))
+  })
+  const [server, source] = await Promise.all([listening, opening, shown]).catch(async error => {
+    for (const each of await Promise.allSettled([listening, opening])) {
+      if (each.status === 'fulfilled') await each.value.close()
+    }
+    if (directory !== undefined) removeAddress(directory, token)
     lock?.release()
     throw error
-  }
-  const running = { source, server }
+  })
   const touching = setInterval(() => lock?.touch(), TOUCH_MILLIS).unref()
   const close = async (): Promise<void> => {
     clearInterval(touching)
     if (directory !== undefined) removeAddress(directory, token)
-    await running.server.close()
-    await running.source.close()
+    await server.close()
+    await source.close()
     lock?.release()
   }
   return { url: urlOf({ port: server.port, token }), close }
 }
 
-async function listen(options: ViewerOptions, source: TraceSource, token: string): Promise<ViewServer> {
+async function listen(options: ViewerOptions, source: Promise<TraceSource>, token: string): Promise<ViewServer> {
   const { port = 0, page, version, now } = options
   try {
     return await startServer({ source, page, token, port, version, now })

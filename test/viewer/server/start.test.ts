@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
 import { addressOf, urlOf, viewDirectory } from '../../../src/viewer/server/place.ts'
+import type { TraceSource } from '../../../src/viewer/server/source.ts'
 import { type OtherView, type RunningView, startView, type ViewerOptions } from '../../../src/viewer/server/start.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { NOTHING, NOW, PAGE, scratch } from './viewing.ts'
@@ -68,6 +69,7 @@ describe('the viewer of a trace log', () => {
     const directory = join(scratch(), 'view')
     const openSource = () => Promise.reject(new Error('the disk is gone'))
     await expect(start(directory, { openSource })).rejects.toThrow('the disk is gone')
+    expect(existsSync(join(directory, 'address.json'))).toBe(false)
     running(await start(directory))
   })
 
@@ -80,6 +82,17 @@ describe('the viewer of a trace log', () => {
     symlinkSync(elsewhere, join(directory, 'address.json'))
     expect(addressOf(directory, thisOwner())).toBeUndefined()
   })
+})
+
+test('serves the page while the source is opened, and data afterwards', async () => {
+  let finish: (source: TraceSource) => void = () => undefined
+  const openSource = () => new Promise<TraceSource>(resolve => (finish = resolve))
+  const url = new Promise<string>(resolve => void start(undefined, { openSource, showUrl: resolve }))
+  const { origin, hash } = new URL(await url)
+  expect((await fetch(origin)).status).toBe(200)
+  const status = fetch(`${origin}/api/status`, { headers: { authorization: `Bearer ${hash.slice('#k='.length)}` } })
+  finish(NOTHING)
+  expect((await status).status).toBe(200)
 })
 
 test('may run any number of times for a file', async () => {
