@@ -78,7 +78,8 @@ test('leaves the buffered spans of a receiver to the next one, which may have co
   const minute = 60_000
   const { directory, sink, live, segment } = await leftBehind({ withinMillis: minute, isContinuedHere: () => false })
   sink.behaviour = { kind: 'ok' }
-  const [path, later] = [segment, `${Date.now() + 1000}-4712`].map(name => join(directory, 'traces', `${name}.jsonl`))
+  const afterwards = Number(segment.split('-')[0]) + 1000
+  const [path, later] = [segment, `${afterwards}-4712`].map(name => join(directory, 'traces', `${name}.jsonl`))
   const header = readFileSync(path ?? '', 'utf8').split('\n', 1)
   for (const each of [path, later]) {
     await live()
