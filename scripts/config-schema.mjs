@@ -54,6 +54,7 @@ const BACKEND_TYPES = {
   ...Object.fromEntries(Object.keys(BACKEND_FIELDS).map(name => [name, TEXT])),
   ...Object.fromEntries(['exact_endpoint', 'traces', 'metrics', 'logs'].map(name => [name, BOOL])),
   headers: { anyOf: [MAP, { type: 'string' }] },
+  headers_command: { type: 'array', items: TEXT },
   protocol: wordOf(['http/json', 'http/protobuf']),
   compression: wordOf(['gzip', 'none']),
   temporality: wordOf(['cumulative', 'delta', 'lowmemory']),

@@ -62,7 +62,9 @@ export async function listAgentFolder(
   return names.sort()
 }
 
-async function ownPath(path: string, { folders }: AgentFolders, part: string): Promise<string | undefined> {
+async function ownPath(given: string, { folders }: AgentFolders, part: string): Promise<string | undefined> {
+  // On Windows, both slashes separate.
+  const path = given.replaceAll('/', sep)
   if (!isAbsolute(path) || path.length > MAX_PATH || path.includes('\0') || normalize(path) !== path) return undefined
   const folder = folders.find(one => path.startsWith(join(one, part) + sep))
   if (folder === undefined) return undefined

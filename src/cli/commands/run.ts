@@ -37,7 +37,10 @@ async function runIn([program, ...args]: readonly string[], io: CommandIo): Prom
 
 function startError(program: string, code: string): string {
   const named = JSON.stringify(program.slice(0, 200))
-  if (code === 'ENOENT') return `there is no program ${named}; is it on the PATH?`
+  if (code === 'ENOENT') {
+    const hint = process.platform === 'win32' ? ' A .cmd, such as npm, needs a shell: cmd /c' : ''
+    return `there is no program ${named}; is it on the PATH?${hint}`
+  }
   return `${named} cannot be run (${code})`
 }
 

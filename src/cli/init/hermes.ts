@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { HOOK_NAMES } from '../../contract/index.ts'
 import { writePrivate } from '../../delivery/trace-log/private-file.ts'
 import { createReceiverFolders, lastPort, readSecret, readToken, receiverFiles } from '../../receiver/receiver-files.ts'
@@ -179,11 +179,11 @@ async function exactly(
   return becomes('') ? { after: undefined, isUsers: false } : undefined
 }
 
-/** The links that are missing or point elsewhere. @throws Error if something else is at the path */
+/** The links that are missing or point elsewhere. On Windows, the target of a link ends in a backslash. @throws Error if something else is at the path */
 function linksTo(surroundings: InitContext): readonly PackageLink[] {
   return places(surroundings).filter(({ path, to }) => {
     const found = lstatSync(path, { throwIfNoEntry: false })
-    if (found === undefined || found.isSymbolicLink()) return found === undefined || readlinkSync(path) !== to
+    if (found === undefined || found.isSymbolicLink()) return found === undefined || resolve(readlinkSync(path)) !== to
     // A copy, for example in a container image.
     if (MANIFESTS.some(name => isOurManifest(join(path, name)))) return false
     throw new Error(`${path} is not what hookspan put there; it stays as it is: move it away, and run this again`)

@@ -68,7 +68,14 @@ export function guardsOfCommand(command: unknown): Guards {
   return / --closed /.test(command) ? 'closed' : / --decide\b/.test(command) ? 'open' : undefined
 }
 
+/** On Windows, a backslash is no reason for quotes: Codex runs `cmd /C` in a way that breaks with any. */
 export function quoted(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word
-  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`
+  const isWindows = process.platform === 'win32'
+  if ((isWindows ? /^[\w@+=:,.\\/-]+$/ : /^[\w@%+=:,./-]+$/).test(word)) return word
+  return isWindows ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** On Windows, for PowerShell: without `&`, a quoted program is a text and not a call. */
+export function powerShellCall(command: string): string {
+  return process.platform === 'win32' ? `& ${command}` : command
 }

@@ -6,6 +6,7 @@ import {
   guardOptions,
   guardsOfCommand,
   isCommandFor,
+  powerShellCall,
   UNLESS_UP,
   unlessUp,
 } from './hook-command.ts'
@@ -180,8 +181,16 @@ export const qwen: HostSetup = httpHost({
   allowed: ['security', 'allowedHttpHookUrls'],
   isEmptyListOpen: true,
   entriesOf(receiver) {
+    // On Windows, Qwen Code would choose among three shells.
+    const shell = process.platform === 'win32' ? { shell: 'powershell' } : {}
     const program = (command: string): object => {
-      return { type: 'command', name: NAMES.program, command, timeout: PROGRAM_TIMEOUT }
+      return {
+        type: 'command',
+        name: NAMES.program,
+        command: powerShellCall(command),
+        ...shell,
+        timeout: PROGRAM_TIMEOUT,
+      }
     }
     const always = (event: string): object =>
       program(commandFor(QWEN, receiver, guardOptions(event, receiver.guards, GUARDED)))

@@ -122,8 +122,9 @@ export async function stopRunning(io: CommandIo): Promise<number> {
     io.stdout.write(`Stopped (pid ${pid}).${rest}\n`)
     return EXIT.ok
   }
+  const kill = process.platform === 'win32' ? 'taskkill /F /PID' : 'kill -9'
   throw new Error(
-    `the receiver (pid ${pid}) does not exit; run "kill -9 ${pid}". The next receiver continues open turns`,
+    `the receiver (pid ${pid}) does not exit; run "${kill} ${pid}". The next receiver continues open turns`,
   )
 }
 

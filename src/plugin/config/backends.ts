@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import type { BackendConfig, BackendType, StringMap } from '../../delivery/backends/backend-config.ts'
 import { parseHttpUrl } from '../../delivery/backends/http-url.ts'
 import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../delivery/backends/rows.ts'
@@ -34,6 +35,7 @@ export const BACKEND_FIELDS = {
   endpoint: 'http(s) URL: base, or the full URL of a signal; default: by type',
   exact_endpoint: 'Use the endpoint as it is; default: append `/v1/traces`, `/v1/metrics` or `/v1/logs` if missing',
   headers: 'Mapping of HTTP headers; they override those of the type',
+  headers_command: 'Program that prints headers which [expire](#credentials-that-expire), and its arguments, as a list',
   protocol: '`http/json` or `http/protobuf`; default: by type',
   compression: '`gzip` or `none`',
   timeout_ms: 'Time limit of a request, retries included; default: `span_batch_export_timeout_ms`',
@@ -307,6 +309,7 @@ function putVariable(fields: Record<string, Field>, name: string, read: Field): 
 type FieldReader = (value: Plain, site: Site) => ReadResult
 
 const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
+  headers_command: readCommand,
   exact_endpoint: readBool,
   protocol: value => readWord(value, ['http/protobuf', 'http/json']),
   compression: value => readWord(value, ['gzip', 'none']),
@@ -330,6 +333,15 @@ function readPreferences(fields: Fields): Partial<BackendConfig> {
     else report(field.site, reading.reason, 'using the default of its type')
   }
   return preferences
+}
+
+/** A relative path would depend on the working directory, which belongs to the author of the repository. */
+function readCommand(value: Plain, site: Site): ReadResult<readonly string[]> {
+  const [program = '', ...args] = Array.isArray(value) && value.every(isScalar) ? value.map(String) : []
+  const path = expandHome(program.trim(), site.home)
+  const isUsable = path !== '' && (isAbsolute(path) || !/[/\\]/.test(path))
+  if (!isUsable) return refuse(value, 'a list of a program, as a name or an absolute path, and its arguments', true)
+  return { value: [path, ...args] }
 }
 
 function readPath(value: Plain, site: Site): ReadResult<string> {

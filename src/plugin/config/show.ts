@@ -93,12 +93,13 @@ function showPairs(map: Readonly<Record<string, string>>): string {
     .join(', ')
 }
 
-function showBackend({ type, name, endpoint, headers, options, ...rest }: BackendConfig): string {
+function showBackend({ type, name, endpoint, headers, headers_command, options, ...rest }: BackendConfig): string {
   const own = Object.entries(options).map(([option, value]) => [showName(option), showOption(option, value)] as const)
   const fields: Record<string, unknown> = {
     type,
     ...(name === type ? {} : { name }),
     ...(endpoint === undefined ? {} : { endpoint: showUrl(endpoint) }),
+    ...(headers_command === undefined ? {} : { headers_command: SET }),
     ...rest,
     ...Object.fromEntries(own),
   }

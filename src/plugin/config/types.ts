@@ -59,6 +59,7 @@ export interface UserBackend {
   readonly endpoint?: string | undefined
   readonly exact_endpoint?: boolean | undefined
   readonly headers?: StringMap | undefined
+  readonly headers_command?: readonly string[] | undefined
   readonly protocol?: OtlpProtocol | undefined
   readonly compression?: Compression | undefined
   readonly timeout_ms?: number | undefined
