@@ -1,3 +1,4 @@
+import jsonc from 'jsonc-parser'
 import { type DiffLine, diffLines } from '../../reading/argument-lines.ts'
 
 const CONTEXT_LINES = 2
@@ -6,15 +7,20 @@ const SECRET = /("[^"]*(?:key|token|secret|passw|auth|credential)[^"]*"\s*:\s*)"
 const SECRET_LINE =
   /^(\s*(?:- )?['"]?[\w.-]*(?:key|token|secret|passw|auth|credential)[\w.-]*['"]?\s*:\s+)(?![[{&*|>])\S.*$/i
 const TOKEN_PATH = /\/t\/[0-9a-f]{64}\//g
+/** A member whose value is a list over several lines, and the end of one. */
+const MEMBER = /^(\s*)"([^"]+)": \[$/
+const LIST_END = /^(\s*)\],?$/
 const COLORS = { '-': '\u001b[31m', '+': '\u001b[32m', ' ': '' } as const
 const PLAIN = '\u001b[39m'
 
 /**
  * A line diff with some context; `''` if nothing changes. Values that look secret by their name are hidden, because the diff is
- * printed.
+ * printed. A list that equals an earlier one is left out: an agent has the same hook at many events.
  */
 export function lineDiff(before: string, after: string, color: boolean): string {
-  const lines = diffLines(linesOf(before), linesOf(after))
+  const isOneLine = [before, after].every(text => text.startsWith('{') && linesOf(text).length === 1)
+  const [from, to] = [before, after].map(text => linesOf(isOneLine ? formatted(text) : text))
+  const lines = withoutRepeats(diffLines(from ?? [], to ?? []))
   const isShown = lines.map((_, index) =>
     lines.slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1).some(({ sign }) => sign !== ' '),
   )
@@ -27,6 +33,32 @@ export function lineDiff(before: string, after: string, color: boolean): string 
     .replace(/ {2}…\n$/, '')
 }
 
+function withoutRepeats(lines: readonly DiffLine[]): DiffLine[] {
+  const shown: DiffLine[] = []
+  const nameOf = new Map<string, string>()
+  for (let at = 0; at < lines.length; ) {
+    const line = lines[at] as DiffLine
+    const [, indent, name = ''] = (line.sign !== ' ' && MEMBER.exec(line.text)) || []
+    const end = lines.findIndex(({ text }, index) => index > at && LIST_END.exec(text)?.[1] === indent)
+    const list = indent === undefined ? [] : lines.slice(at, Math.max(at, end))
+    const isWhole = list.length > 1 && list.every(({ sign }) => sign === line.sign)
+    const key = line.sign + list.slice(1).map(({ text }) => `\n${text}`)
+    const of = isWhole ? nameOf.get(key) : undefined
+    if (of === undefined) {
+      if (isWhole) nameOf.set(key, name)
+      shown.push(...(isWhole ? list : [line]))
+      at += isWhole ? list.length : 1
+      continue
+    }
+    const start = `${indent}… the same as ${of}: `
+    const last = shown.at(-1)?.text.startsWith(start) ? shown.pop() : undefined
+    shown.push({ sign: line.sign, text: last === undefined ? start + name : `${last.text}, ${name}` })
+    // The last line of a list may be one of context.
+    at = end + (lines[end]?.sign === line.sign ? 1 : 0)
+  }
+  return shown
+}
+
 function draw({ sign, text }: DiffLine, color: boolean): string {
   const line = `${sign} ${withoutSecrets(text)}`.trimEnd()
   return color && sign !== ' ' ? `${COLORS[sign]}${line}${PLAIN}\n` : `${line}\n`
@@ -35,6 +67,11 @@ function draw({ sign, text }: DiffLine, color: boolean): string {
 function withoutSecrets(text: string): string {
   const json = text.replace(SECRET, '$1"***"')
   return (json === text ? text.replace(SECRET_LINE, '$1***') : json).replace(TOKEN_PATH, '/t/***/')
+}
+
+/** Readable, while the file stays JSON on one line. */
+function formatted(text: string): string {
+  return jsonc.applyEdits(text, jsonc.format(text, undefined, { insertSpaces: true, tabSize: 2, eol: '\n' }))
 }
 
 function linesOf(text: string): string[] {

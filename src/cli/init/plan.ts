@@ -15,8 +15,9 @@ export interface FileChange {
   readonly prepare?: () => void
   /** Links to our files that the host loads. They are created before the file and removed after it. */
   readonly links?: readonly PackageLink[]
-  /** Folders to remove if they become empty, innermost first. */
-  readonly folders?: readonly string[]
+  /** Restores the mode of the file, and removes folders that were created for it. */
+  readonly isUndo?: true
+  /** The backup whose content is restored. */
   readonly restored?: string
   readonly notes: readonly string[]
 }
