@@ -11,7 +11,7 @@ import { peek } from '../contract/foreign.ts'
 import { LABEL, type MetricKey } from '../contract/semconv/index.ts'
 import {
   createPipeline,
-  loadsOf,
+  loadsToSend,
   type Pipeline,
   type PipelineStats,
   type UserExtensionOptions,
@@ -29,7 +29,7 @@ import type { ResolvedConfig } from './config/types.ts'
 import { loadPriceList } from './prices/price-list.ts'
 import type { RecordContext } from './record-queue.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
-import { pipelineTelemetry, type Telemetry } from './telemetry.ts'
+import { meterOf, pipelineTelemetry, type Telemetry } from './telemetry.ts'
 
 export { writeTo } from '../delivery/terminal.ts'
 export { attributeOptionsOf } from './settings.ts'
@@ -69,9 +69,8 @@ export function ownTelemetry(
 }
 
 export function* loadSteps({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
-  const { toOpen, toSend } = loadsOf(backends)
   const toPrice = prices === undefined ? [] : [loadPriceList]
-  for (const run of [...toOpen, open, ...toPrice, ...toSend]) {
+  for (const run of [open, ...toPrice, ...loadsToSend(backends)]) {
     run()
     yield
   }
@@ -86,6 +85,7 @@ export function createCoreWithPipeline(
   const isReadAgain = continuation && (() => continuation.isReplaying)
   const settings = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
   const core = createCore({ ...settings, ...sent, ...pipelineOptions(pipeline, config), ...context })
+  if (sent.meter === undefined) pipeline?.onMeterProvider(provider => core.attachMeter(meterOf(provider)))
   pipeline?.setEarlyDecision(traceId => core.sampleEarly(traceId))
   if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
   return core
@@ -94,7 +94,10 @@ export function createCoreWithPipeline(
 function pipelineOptions(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
-): Pick<CoreOptions, 'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
+): Pick<
+  CoreOptions,
+  'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle' | 'openMeter'
+> {
   return {
     hurry: pipeline && (() => pipeline.startFlush()),
     save: pipeline && (() => pipeline.startLogFlush()),
@@ -103,6 +106,7 @@ function pipelineOptions(
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
     gauges: gaugesOf(pipeline),
+    openMeter: pipeline && (() => pipeline.meterProvider),
     log: pipeline?.log,
     settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.flushLogSync() : undefined,
   }

@@ -23,7 +23,7 @@ export interface OpenBackend {
   readonly report: DeliveryReport
   readonly isKept: boolean
   readonly queue?: SpanQueue
-  readonly reader?: MetricReader
+  readonly openReader?: () => MetricReader
   readonly metricQueue?: MetricQueue
   readonly logs?: LogQueue
 }
@@ -70,7 +70,9 @@ export function openBackend(
     report: deliveries,
     isKept: isKept && spans !== undefined,
     ...(queue ? { queue } : {}),
-    ...(metricQueue ? { metricQueue, reader: createMetricReader(metricQueue, settings.metricsIntervalMillis) } : {}),
+    ...(metricQueue
+      ? { metricQueue, openReader: () => createMetricReader(metricQueue, settings.metricsIntervalMillis) }
+      : {}),
     ...(logs ? { logs } : {}),
   }
 }

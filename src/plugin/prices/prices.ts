@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import type { BlockList } from 'node:net'
+import { load } from '../../delivery/load-package.ts'
 import type { Cost, PricedRequest, Pricing } from '../../tracker/spans/span-definition.ts'
 import type { OwnPrice, OwnRates, PricesConfig } from '../config/prices.ts'
 import { listedPrices, PRICE_LIST } from './price-list.ts'
@@ -103,20 +104,30 @@ function matches(parts: readonly string[], text: string): boolean {
   return text.length - last.length >= from && text.endsWith(last)
 }
 
-const PRIVATE = new BlockList()
-for (const [network, bits] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-  ['100.64.0.0', 10],
-] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv4')
+/** Loaded on first use: `node:net` takes milliseconds. */
+function net(): typeof import('node:net') {
+  return load('node:net')
 }
-PRIVATE.addAddress('::1', 'ipv6')
-PRIVATE.addSubnet('fc00::', 7, 'ipv6')
-PRIVATE.addSubnet('fe80::', 10, 'ipv6')
+
+let privateNetworks: BlockList | undefined
+
+function createPrivateNetworks(): BlockList {
+  const networks = new (net().BlockList)()
+  for (const [network, bits] of [
+    ['127.0.0.0', 8],
+    ['10.0.0.0', 8],
+    ['172.16.0.0', 12],
+    ['192.168.0.0', 16],
+    ['169.254.0.0', 16],
+    ['100.64.0.0', 10],
+  ] as const) {
+    networks.addSubnet(network, bits, 'ipv4')
+  }
+  networks.addAddress('::1', 'ipv6')
+  networks.addSubnet('fc00::', 7, 'ipv6')
+  networks.addSubnet('fe80::', 10, 'ipv6')
+  return networks
+}
 
 const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 
@@ -124,6 +135,8 @@ const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 function isPrivateAddress(baseUrl: string): boolean {
   if (!URL.canParse(baseUrl)) return false
   const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '').toLowerCase()
-  const family = isIP(host)
-  return family === 0 ? LOCAL_NAME.test(host) : PRIVATE.check(host, family === 6 ? 'ipv6' : 'ipv4')
+  const family = net().isIP(host)
+  if (family === 0) return LOCAL_NAME.test(host)
+  privateNetworks ??= createPrivateNetworks()
+  return privateNetworks.check(host, family === 6 ? 'ipv6' : 'ipv4')
 }
