@@ -36,10 +36,18 @@ export function isAllText(content: unknown): boolean {
  */
 export function withText(content: unknown, text: string): unknown[] {
   const parts = listOf(content)
-  const first = parts.findIndex(isText)
-  const rest = parts.filter((part, at) => at === first || !isText(part))
-  const said = (part: unknown): unknown => (isText(part) ? { ...part, text } : part)
-  return first === -1 ? [{ type: 'text', text }, ...rest] : rest.map(said)
+  return replaceFirst(parts, isText, part => [{ ...(part as object), text }]) ?? [{ type: 'text', text }, ...parts]
+}
+
+/** Replaces the first part that is meant, and drops the others that are. Returns undefined if there is none. */
+export function replaceFirst<Part>(
+  parts: readonly Part[],
+  isMeant: (part: Part) => boolean,
+  replacement: (part: Part) => readonly Part[],
+): Part[] | undefined {
+  const first = parts.findIndex(isMeant)
+  if (first === -1) return undefined
+  return parts.flatMap((part, at) => (isMeant(part) ? (at === first ? replacement(part) : []) : [part]))
 }
 
 function isText(part: unknown): part is { readonly type: 'text'; readonly text: string } {

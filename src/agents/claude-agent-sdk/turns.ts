@@ -22,7 +22,6 @@ export function handleTaskStarted(session: SdkSession, at: number, data: unknown
   else if (session.calls.has(callId ?? '')) known.callId ??= callId
 }
 
-/** Returns the loop of the agent that an event names; undefined if it has ended. */
 export function loopOfAgent(session: SdkSession, at: number, agentId: string, data: unknown): SdkLoop | undefined {
   if (!session.children.has(agentId)) {
     const callId = idOf(peek(data, 'parent_tool_use_id'))

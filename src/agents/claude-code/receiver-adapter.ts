@@ -164,7 +164,6 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
     ]
   }
 
-  /** Returns true if the lines read suffice for this hook. Always true if nothing is awaited. */
   #isEnough(lines: ClaudeTranscript, { event, data, owner }: ReadTrigger): boolean {
     if (event === 'PostToolBatch')
       return callsOf(data).every(id => lines.hasAnswerOf(id, !this.#hooks.hasEnd(owner, id)))
