@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { elementsOf, idOf, peek } from '../../contract/foreign.ts'
+import { elementsOf, idOf, isObject, peek } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { isSameCall, namedArguments, settle, signalIn } from '../base/guard-values.ts'
@@ -87,10 +87,6 @@ export class GuardedCall {
     if (call !== undefined) this.#uncheckedCalls = this.#uncheckedCalls.filter(each => each !== call)
     return call?.id
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 function inputOf(args: ToolArguments, original: unknown): unknown {

@@ -21,7 +21,6 @@ export function wholeText(content: unknown): string {
     .join('\n')
 }
 
-/** The list, with elements of an unchecked type; an empty one if the value is no list. */
 export function listOf<Element = unknown>(value: unknown): readonly Element[] {
   return isArray(value) ? (value as readonly Element[]) : []
 }
@@ -181,7 +180,6 @@ function shapeOf(response: unknown): Shape | undefined {
   return SHAPES.find(({ read }) => read(response) !== undefined)
 }
 
-/** Awaits a value. A rejection becomes a part of the result. */
 export async function settle<Result>(
   running: Result | PromiseLike<Result>,
 ): Promise<{ readonly result?: Awaited<Result>; readonly error?: unknown; readonly isError: boolean }> {

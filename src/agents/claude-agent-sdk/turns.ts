@@ -135,7 +135,6 @@ export function openPendingTurn(session: SdkSession): void {
   startTurn(session, prompt.at, prompt.id, prompt.text)
 }
 
-/** Starts a turn, whose prompt is emitted even if the model is unknown. */
 export function startTurn(session: SdkSession, at: number, promptId: string | undefined, text?: unknown): SdkLoop {
   const loop = openTurn(session, at, promptId, text) as SdkLoop
   loop.emitPrompt()

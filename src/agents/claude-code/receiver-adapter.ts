@@ -181,7 +181,6 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
     return taken.filter(one => REQUEST_FINDINGS.has(one.event) || this.#isMissed(one))
   }
 
-  /** The result of a tool whose end was not reported. */
   #isMissed({ event, data }: HostEvent): boolean {
     return (
       event === RESULT && !this.#hooks.hasEnd(data as TranscriptToolResult, (data as TranscriptToolResult).tool_use_id)

@@ -151,7 +151,6 @@ export class OpenAiAgentsMachine extends EventMachine {
     return id === undefined ? undefined : this.#memory.traces.get(id)
   }
 
-  /** The turn of the span that was current. Without one, the only open turn. */
   #turnOf({ data }: TimedEvent): AgentTurn | undefined {
     const span = idOf(peek(data, 'span_id'))
     if (span !== undefined) return this.#memory.nodes.get(span)?.turn

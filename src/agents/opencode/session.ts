@@ -13,7 +13,6 @@ const PENDING_LIMIT = 20
 
 export interface Prompt {
   readonly id: string
-  /** When the message was sent, epoch milliseconds. */
   readonly at: number
   readonly agent: unknown
   readonly model: unknown
