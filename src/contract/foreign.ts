@@ -77,6 +77,10 @@ export function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
 /** Like `Array.isArray`, but returns false for a revoked Proxy, on which that throws. */
 export function isArray(value: unknown): value is readonly unknown[] {
   try {
