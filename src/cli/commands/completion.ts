@@ -1,6 +1,6 @@
 import { nearestName } from '../../plugin/config/nearest.ts'
+import type { CommandOption, Completions } from '../command.ts'
 import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
-import type { CommandOption, Completions } from '../options.ts'
 
 const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> = new Map([
   ['bash', bashScript],

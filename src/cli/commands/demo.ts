@@ -7,12 +7,10 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT } from '.
 import type { ReadRecord } from '../hook-records.ts'
 import { openInput, RecordReader } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import { PACKAGE_FOLDER } from '../own-folder.ts'
-import { playRecords } from '../play-files.ts'
-import { showRun, summaryOf, whereTheyAre } from '../replay-report.ts'
-import type { Replayer, ReplayResult } from '../replayer.ts'
+import { PACKAGE_FOLDER } from '../package-folder.ts'
+import type { Replayer, ReplayResult } from '../replay.ts'
+import { openTracePlace, playRecords, showRun, summaryOf, type TracePlace, whereTheyAre } from '../replay.ts'
 import { Progress } from '../terminal.ts'
-import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10

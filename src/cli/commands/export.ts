@@ -11,16 +11,17 @@ import { jsonLine } from '../../reading/tree-json.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import {
+  expectTraceFiles,
   FILTER_OPTIONS,
   type FoundTraces,
+  findSubject,
   findTrace,
   findTraces,
   nothingMatches,
   nothingThere,
   readFilter,
   readLast,
-} from '../trace-query.ts'
-import { expectTraceFiles, findSubject } from '../traces-place.ts'
+} from '../traces.ts'
 
 type TextChunks = Iterable<string> | AsyncIterable<string>
 

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { relative } from 'node:path'
+import type { CommandArguments } from '../command.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { makeChange } from '../init/config-file.ts'
 import { initEvery } from '../init/every-host.ts'
 import { hermesWebhook } from '../init/hermes.ts'
 import { freePort } from '../init/hooks-host.ts'
 import { HOSTS, unknownHost } from '../init/hosts.ts'
-import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import type { ByHand, HostSetup, InitContext, NoChange, Plan } from '../init/plan.ts'
 import { report, shown, whyByHand } from '../init/plan.ts'
 import { linesOf, SDK_CODE, type SdkCode } from '../init/sdk-code.ts'
-import type { CommandArguments } from '../options.ts'
+import { isTemporary, packageFolder, whyNotLasting } from '../package-folder.ts'
 import { lookOf } from '../terminal.ts'
 
 const HOST_NAMES: readonly string[] = [...HOSTS.keys(), ...SDK_CODE.keys()]

@@ -2,14 +2,13 @@ import { statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { UserBackend } from '../../plugin/config/types.ts'
+import type { CommandArguments } from '../command.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import { hostsWithAdapter } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import type { CommandArguments } from '../options.ts'
-import { play, playAndDraw } from '../play-files.ts'
-import { reportDelivery, summaryOf, whatIsIn } from '../replay-report.ts'
-import type { ReplayResult } from '../replayer.ts'
+import type { ReplayResult } from '../replay.ts'
+import { play, playAndDraw, reportDelivery, summaryOf, whatIsIn } from '../replay.ts'
 
 const PAGE = {
   name: 'replay',

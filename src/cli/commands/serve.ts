@@ -6,13 +6,12 @@ import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import type { LoadedHookSet } from '../../receiver/load-decisions.ts'
 import { openRecorder } from '../../receiver/recorder.ts'
 import { startReceiver } from '../../receiver/start.ts'
+import type { CommandArguments } from '../command.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { packageFile, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import { ageMillis, portOf } from '../option-values.ts'
-import type { CommandArguments } from '../options.ts'
-import { startDetached, stopRunning, where } from '../serve/receiver-process.ts'
+import { packageFile, packageFolder, whyNotLasting } from '../package-folder.ts'
+import { showStatus, startDetached, stopRunning, where } from '../serve/receiver-process.ts'
 import { install, type System, THIS_SYSTEM, uninstall } from '../serve/service.ts'
-import { showStatus } from '../serve/status.ts'
 
 const PAGE = {
   name: 'serve',

@@ -6,11 +6,9 @@ import { renderUsage } from '../../reading/usage-text.ts'
 import type { Usage, UsageGroup } from '../../viewer/trace-index/answers.ts'
 import { type IndexSubject, LocalIndex } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { readWatched } from '../log-reading.ts'
 import { sinceAt } from '../option-values.ts'
 import { lookOf } from '../terminal.ts'
-import { nothingThere } from '../trace-query.ts'
-import { expectTraceFiles, findSubject, type TracesPlace } from '../traces-place.ts'
+import { expectTraceFiles, findSubject, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
 import { viewPrices } from '../view-prices.ts'
 
 const GROUPS = ['day', 'agent', 'model', 'project', 'session'] as const satisfies readonly UsageGroup[]

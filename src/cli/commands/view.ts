@@ -7,9 +7,9 @@ import { openSource } from '../../viewer/server/source.ts'
 import { startView } from '../../viewer/server/start.ts'
 import type { IndexSubject } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
-import { packageFile, packageFolder } from '../init/package-folder.ts'
 import { portOf } from '../option-values.ts'
-import { findSubject, type TracesPlace, traceFiles } from '../traces-place.ts'
+import { packageFile, packageFolder } from '../package-folder.ts'
+import { findSubject, type TracesPlace, traceFiles } from '../traces.ts'
 import { viewPrices } from '../view-prices.ts'
 
 const PAGE = {

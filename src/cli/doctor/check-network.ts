@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type Environment, variable } from '../../plugin/config/paths.ts'
 import { humanDuration } from '../../reading/human-figures.ts'
-import { type DoctorFinding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './checks.ts'
 
 export interface ProxiedBackend {
   readonly name: string

@@ -6,7 +6,7 @@ import type { ResolvedConfig } from '../../plugin/config/types.ts'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
 import type { CommandIo } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
-import { type DoctorFinding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './checks.ts'
 
 const OTHERS = 0o077
 

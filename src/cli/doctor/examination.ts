@@ -14,13 +14,23 @@ import type { Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
 import { NODE_RANGE, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { pipelineSettings } from '../../plugin/settings.ts'
 import type { CommandIo } from '../command.ts'
-import { type AgentState, checkAgents, readAgents } from './check-agents.ts'
-import { checkBackends } from './check-backends.ts'
-import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
-import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS, type SamplingState } from './check-delivery.ts'
 import { AnswerDates, checkClocks, checkProxies } from './check-network.ts'
 import { checkState, type TrialWriter, writeTrial } from './check-state.ts'
-import { type DoctorFinding, finding } from './finding.ts'
+import {
+  type AgentState,
+  type ConfigFacts,
+  checkAgents,
+  checkBackends,
+  checkBacklog,
+  checkConfig,
+  checkLosses,
+  type DoctorFinding,
+  finding,
+  LOSSES_SHOWN_MILLIS,
+  readAgents,
+  readConfigFacts,
+  type SamplingState,
+} from './checks.ts'
 import type { ProbeOptions, ProbeResult } from './probe.ts'
 import { probe } from './probe.ts'
 

@@ -5,11 +5,13 @@ import {
   type Guards,
   guardOptions,
   guardsOfCommand,
+  type HooksHost,
+  hooksHost,
   isCommandFor,
+  type ReceiverAccess,
   UNLESS_UP,
   unlessUp,
-} from './hook-command.ts'
-import { type HooksHost, hooksHost, type ReceiverAccess } from './hooks-host.ts'
+} from './hooks-host.ts'
 import { type JsonPath, valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 

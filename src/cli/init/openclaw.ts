@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { hostModule, packageFile } from '../package-folder.ts'
 import {
   about,
   editJson,
@@ -12,7 +13,6 @@ import {
   readConfig,
   valueAt,
 } from './json-config.ts'
-import { hostModule, packageFile } from './package-folder.ts'
 import type { HostSetup, InitContext, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
