@@ -59,5 +59,5 @@ export async function writeWords(compiled) {
   const hooks = Object.fromEntries(Object.entries(HOOKS).map(([hook, about]) => [hook, sentence(about)]))
   edit('plugin/config/types.d.ts', text => userConfig(text, keys))
   edit('plugin/config/types.d.ts', text => withWords(text, 'UserBackend', BACKEND_FIELDS))
-  edit('contract/hooks.d.ts', text => withWords(text, 'HookPayloads', hooks))
+  edit('contract/payloads.d.ts', text => withWords(text, 'HookPayloads', hooks))
 }

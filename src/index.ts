@@ -28,4 +28,4 @@ export type { KeyName, UserBackend, UserConfig, UserValue } from './plugin/confi
 export { createPlugin } from './plugin/create-plugin.ts'
 export type * from './plugin/plugin.ts'
 export { register } from './plugin/register.ts'
-export type * from './plugin/wrappers/handles.ts'
+export type * from './plugin/wrappers/turn.ts'

@@ -20,15 +20,10 @@ export interface CommandOption {
 
 export type OptionTable = Readonly<Record<string, CommandOption>>
 
-interface Operand {
-  /** The form in the usage: `FILE…`, `[FILE]`, `HOST`. */
-  readonly placeholder: string
-  readonly offers: Completions
-}
-
 export interface CommandPage<Options extends OptionTable = OptionTable> {
   readonly name: string
-  readonly operand?: Operand
+  /** `placeholder` is the form in the usage: `FILE…`, `[FILE]`, `HOST`. */
+  readonly operand?: { readonly placeholder: string; readonly offers: Completions }
   /** Paragraphs for `--help`, which wraps them. A paragraph that starts with a space is a list and is kept as it is. */
   readonly about: string
   readonly options: Options
@@ -66,7 +61,9 @@ export function readOptions<Options extends OptionTable>(
   table: Options,
 ): CommandArguments<Options> {
   const values: Record<string, boolean | string | readonly string[] | undefined> = {}
-  for (const [name, row] of Object.entries(table)) values[name] = unset(row)
+  for (const [name, { value, many, default: fallback }] of Object.entries(table)) {
+    values[name] = value === undefined ? false : many === true ? [] : fallback
+  }
   const operands: string[] = []
   for (const token of tokensOf(args, table)) {
     if (token.kind === 'positional') operands.push(token.value)
@@ -77,11 +74,6 @@ export function readOptions<Options extends OptionTable>(
     values[token.name] = row.many === true ? [...(values[token.name] as string[]), value as string] : value
   }
   return { values: values as CommandArguments<Options>['values'], operands }
-}
-
-function unset({ value, many, default: fallback }: CommandOption): boolean | string | readonly string[] | undefined {
-  if (value === undefined) return false
-  return many === true ? [] : fallback
 }
 
 function tokensOf(args: readonly string[], table: OptionTable): readonly Token[] {
@@ -134,7 +126,11 @@ export function shellWord(text: string): string {
 
 /** The minimum width of terminals. */
 const COLUMNS = 80
-const HELP: readonly (readonly [string, CommandOption])[] = [['help', { short: 'h', help: 'print this help' }]]
+
+/** The options of a command, and `--help`. */
+export function optionRows({ options }: Pick<CommandPage, 'options'>): readonly (readonly [string, CommandOption])[] {
+  return [...Object.entries<CommandOption>(options), ['help', { short: 'h', help: 'print this help' }]]
+}
 
 export function helpText(command: CommandPage): string {
   const parts = [usageLine(command), paragraphs(command.about), optionList(command), paragraphs(command.closing ?? '')]
@@ -151,8 +147,8 @@ function paragraphs(text: string): string {
   return parts.map(lines => lines.join('\n')).join('\n\n')
 }
 
-function optionList({ options }: Pick<CommandPage, 'options'>): string {
-  const rows = [...Object.entries(options), ...HELP]
+function optionList(page: CommandPage): string {
+  const rows = optionRows(page)
   const width = Math.max(...rows.map(row => spelling(row).length))
   return rows.flatMap(row => optionLines(spelling(row).padEnd(width), row[1])).join('\n')
 }
@@ -242,31 +238,26 @@ export function command<Options extends OptionTable>(
   page: CommandPage<Options>,
   body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
 ): Command {
-  return { ...page, run: (args, io) => runPage(page, args, io, body) }
-}
-
-async function runPage<Options extends OptionTable>(
-  page: CommandPage<Options>,
-  args: readonly string[],
-  io: CommandIo,
-  body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
-): Promise<number> {
-  if (wantsHelp(args)) {
-    io.stdout.write(helpText(page))
-    return EXIT.ok
+  const run: Command['run'] = async (args, io) => {
+    const end = args.indexOf('--')
+    if ((end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')) {
+      io.stdout.write(helpText(page))
+      return EXIT.ok
+    }
+    try {
+      const given = readOptions(args, page.options)
+      if (page.operand === undefined) refuseOperands(given.operands, page.options)
+      return await body(given, io)
+    } catch (error) {
+      if (error instanceof Interrupted) return error.exitCode
+      if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
+      io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
+      // A suggestion makes the usage hint unnecessary.
+      if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; see --help\n`)
+      return EXIT.wrongUse
+    }
   }
-  try {
-    const given = readOptions(args, page.options)
-    if (page.operand === undefined) refuseOperands(given.operands, page.options)
-    return await body(given, io)
-  } catch (error) {
-    if (error instanceof Interrupted) return error.exitCode
-    if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
-    io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
-    // A suggestion makes the usage hint unnecessary.
-    if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; see --help\n`)
-    return EXIT.wrongUse
-  }
+  return { ...page, run }
 }
 
 function refuseOperands([first]: readonly string[], options: OptionTable): void {
@@ -283,9 +274,4 @@ export function reportFailure(command: { readonly name: string }, error: unknown
   io.stderr.write(`hookspan ${command.name}: ${inOneLine(error)}\n`)
   if (io.env['HOOKSPAN_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`)
   return EXIT.failed
-}
-
-function wantsHelp(args: readonly string[]): boolean {
-  const end = args.indexOf('--')
-  return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
 }

@@ -9,7 +9,7 @@ import { type BackendStats, traceLinks } from '../delivery/pipeline/index.ts'
 import { makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
 import { stateHome } from '../plugin/config/paths.ts'
 import { resolveConfig } from '../plugin/config/resolve.ts'
-import type { ResolvedConfig } from '../plugin/config/types.ts'
+import type { ResolvedConfig, UserConfig } from '../plugin/config/types.ts'
 import { createPluginIn } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../plugin/plugin.ts'
 import { countOf, humanCount } from '../reading/human-figures.ts'
@@ -18,18 +18,18 @@ import { renderTotals, renderTree } from '../reading/tree-text.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
-import { openInput, type ReadRecord, type RecordEntry, RecordReader } from './hook-records.ts'
+import { openInput, type ReadRecord, RecordReader } from './hook-records.ts'
 import { Interruption, interruptedAt, STOPPING } from './interruption.ts'
 import { lookOf, Progress } from './terminal.ts'
 import { bytesOf } from './traces.ts'
 
-export interface TracePlace {
+interface TracePlace {
   readonly env: CommandIo['env']
   readonly whyNotKept: string | undefined
   close(): Promise<void>
 }
 
-export async function openTracePlace({ local_log }: ResolvedConfig, io: CommandIo): Promise<TracePlace> {
+async function openTracePlace({ local_log }: ResolvedConfig, io: CommandIo): Promise<TracePlace> {
   const whyNotKept = local_log ? await troubleWith(stateHome(io.env, io.home)) : 'local_log is off'
   if (whyNotKept === undefined) return { env: io.env, whyNotKept, close: () => Promise.resolve() }
   const directory = await mkdtemp(join(tmpdir(), 'hookspan-'))
@@ -222,27 +222,6 @@ export class Backpressure {
   }
 }
 
-interface RunDisplay {
-  readonly config: DeliveryContext['config']
-  readonly place: TracePlace
-  /** The number of traces to draw; 0 for an interrupted run. */
-  readonly last: number
-}
-
-/**
- * Draws the last traces of a run and reports the delivery to each backend.
- *
- * @returns whether everything arrived everywhere
- */
-export async function showRun(
-  result: ReplayResult,
-  { config, place, last }: RunDisplay,
-  io: CommandIo,
-): Promise<boolean> {
-  const traceId = await drawTraces(last === 0 ? [] : result.stats.traceFiles.filter(existsSync), last, io)
-  return reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
-}
-
 async function drawTraces(files: readonly string[], last: number, io: CommandIo): Promise<string | undefined> {
   const { trees, traceCount } = await selectTraces(files, { last })
   for (const tree of trees) io.stdout.write(`${renderTree(tree, lookOf(io))}\n\n`)
@@ -319,7 +298,7 @@ export function summaryOf({ records, spans, stats: { hooks, unread } }: ReplayRe
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
 }
 
-export function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): string {
+function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): string {
   if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
   const { traceFiles, backends } = result.stats
   const log = backends.find(({ type, delivered }) => type === 'local_log' && delivered > 0)
@@ -327,12 +306,14 @@ export function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): 
   return whatIsIn(result, log, `stored in ${traceFiles.at(-1)}${others}`)
 }
 
-const DRAWN_TRACES = 20
+/** Resolves to false if some of the input was unusable. */
+type FeedRecords = (replayer: Replayer, progress: Progress, stop: AbortSignal) => Promise<boolean>
 
-interface ReplayInput {
-  readonly files: readonly string[]
-  readonly speed: number | undefined
-  readonly host: string | undefined
+interface ReplayJob {
+  readonly progress: Progress
+  readonly feed: FeedRecords
+  /** 1 = recorded speed, 2 = twice as fast; undefined = as fast as possible. */
+  readonly speed?: number | undefined
 }
 
 interface ReplayRun {
@@ -342,62 +323,45 @@ interface ReplayRun {
   readonly begins: string
 }
 
-export async function playAndDraw(
-  playing: ReplayInput,
-  backend: readonly string[],
+interface DrawnRun extends ReplayRun {
+  /** Everything arrived everywhere. */
+  readonly isDelivered: boolean
+  readonly isStored: boolean
+  readonly isKeptAsConfigured: boolean
+  readonly where: string
+}
+
+/** Replays into the local trace log, or a temporary one, draws the last traces and reports the delivery to each backend. */
+export async function replayAndDraw(
+  code: UserConfig & Pick<PluginOptions, 'host'>,
+  job: ReplayJob & { readonly drawnTraces: number },
   io: CommandIo,
-): Promise<ReplayRun & { readonly isGood: boolean }> {
-  const code = { host: playing.host, ...(backend.length === 0 ? {} : { backends: backend }) }
+): Promise<DrawnRun> {
   const { config } = resolveConfig({ code, env: io.env, home: io.home })
   const place = await openTracePlace(config, io)
   try {
-    const plugin = { ...code, local_log: true }
-    const { span_batch_max_export_batch_size: batchSpans } = config
-    const played = await play(plugin, { batchSpans, env: place.env }, playing, io)
-    const { result, exitCode } = played
-    const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
-    io.stderr.write(`${played.begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
-    const isKept = place.whyNotKept === undefined || !config.local_log
-    return { ...played, isGood: played.isClean && isDelivered && isKept }
+    const batchSpans = config.span_batch_max_export_batch_size
+    const run = await replayRecords({ ...code, local_log: true }, { batchSpans, env: place.env }, job, io)
+    const last = run.exitCode === undefined ? job.drawnTraces : 0
+    const traceId = await drawTraces(last === 0 ? [] : run.result.stats.traceFiles.filter(existsSync), last, io)
+    const isStored = place.whyNotKept === undefined
+    const isDelivered = reportDelivery(run.result, { config, traceId, isKept: isStored }, io)
+    const where = whereTheyAre(run.result, place)
+    return { ...run, isDelivered, isStored, isKeptAsConfigured: isStored || !config.local_log, where }
   } finally {
     await place.close()
   }
 }
 
-interface PlayOptions {
-  readonly batchSpans: number
-  readonly speed?: number | undefined
-  readonly env: CommandIo['env']
-}
-
-export async function play(
+export async function replayRecords(
   plugin: PluginOptions,
-  options: PlayOptions,
-  { files, speed, host }: ReplayInput,
-  io: CommandIo,
-): Promise<ReplayRun> {
-  const feedFiles: FeedRecords = async (replayer, progress, stop) => {
-    const feed = new RecordFeed(replayer, progress, stop, io)
-    let isClean = true
-    for (const file of files) isClean = (await feed.feedFile(file, new RecordReader(host))) && isClean
-    return isClean
-  }
-  return playRecords(plugin, { ...options, speed }, new Progress(io, await bytesOf(files)), feedFiles, io)
-}
-
-/** Resolves to false if some of the input was unusable. */
-type FeedRecords = (replayer: Replayer, progress: Progress, stop: AbortSignal) => Promise<boolean>
-
-export async function playRecords(
-  plugin: PluginOptions,
-  { env, ...options }: PlayOptions,
-  progress: Progress,
-  feed: FeedRecords,
+  { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
+  { progress, feed, speed }: ReplayJob,
   io: CommandIo,
 ): Promise<ReplayRun> {
   const interruption = new Interruption(io, () => progress.showStep(STOPPING))
   const outside = { env, home: io.home, stderr: progress.stderr }
-  const replayer = new Replayer({ plugin, ...options, interruption }, outside)
+  const replayer = new Replayer({ plugin, batchSpans, speed, interruption }, outside)
   const isClean = await feed(replayer, progress, interruption.stop)
   const begins = interruptedAt(interruption, progress)
   if (begins === '') progress.showStep('delivering …')
@@ -409,64 +373,55 @@ export async function playRecords(
 /** The maximum number of malformed lines reported one by one: in a wrong file all are malformed. */
 const MAX_REPORTED = 20
 
-class RecordFeed {
-  readonly #replayer: Replayer
-  readonly #progress: Progress
-  readonly #stop: AbortSignal
-  readonly #io: CommandIo
-  #bytes = 0
-  #records = 0
-
-  constructor(replayer: Replayer, progress: Progress, stop: AbortSignal, io: CommandIo) {
-    this.#replayer = replayer
-    this.#progress = progress
-    this.#stop = stop
-    this.#io = io
-  }
-
-  /**
-   * Resolves to false if a line was malformed or the file unreadable; the rest is still replayed. If stopped, the rest of the
-   * file is not read.
-   */
-  async feedFile(file: string, reader: RecordReader): Promise<boolean> {
-    const name = file === '-' ? 'standard input' : file
-    let malformed = 0
-    try {
-      for await (const entry of this.#entries(file, reader)) {
-        if (this.#stop.aborted) break
-        if ('record' in entry) await this.#feed(entry.record, file === '-' ? this.#io.now() : undefined)
-        else if (++malformed <= MAX_REPORTED)
-          this.#report(`${name} line ${entry.line}: ${entry.problem}; the line is skipped`)
-      }
-    } catch (error) {
-      if (this.#stop.aborted) return malformed === 0
-      this.#report(`cannot read ${name}: ${whyNot(error)}`)
-      return false
+/**
+ * Feeds files of records. If a line is malformed or a file unreadable, the rest is still replayed. If stopped, the rest of a
+ * file is not read.
+ */
+export async function fileJob(
+  files: readonly string[],
+  host: string | undefined,
+  speed: number | undefined,
+  io: CommandIo,
+): Promise<ReplayJob> {
+  const feed: FeedRecords = async (replayer, progress, stop) => {
+    let [bytes, records, isClean] = [0, 0, true]
+    const report = (line: string): void => {
+      isClean = false
+      progress.end()
+      io.stderr.write(`hookspan replay: ${line}\n`)
     }
-    const untold = malformed - MAX_REPORTED
-    if (untold > 0) this.#report(`${name}: ${countOf(untold, 'further line')} skipped`)
-    return malformed === 0
+    const feedRecord = async (record: ReadRecord, arrivedAt: number | undefined): Promise<void> => {
+      await replayer.feed(record, arrivedAt)
+      records += 1
+      progress.update(bytes, seconds => {
+        const counts = [countOf(records, 'record'), countOf(replayer.spans, 'span')]
+        return `${counts.join(' · ')} · ${humanCount(records / seconds)} records/s`
+      })
+    }
+    for (const file of files) {
+      const name = file === '-' ? 'standard input' : file
+      let malformed = 0
+      try {
+        // The input may be waiting for more data when the command stops.
+        const input = addAbortSignal(stop, openInput(file, io.stdin))
+        const countBytes = (read: number): void => {
+          bytes += read
+        }
+        for await (const entry of new RecordReader(host).read(input, countBytes)) {
+          if (stop.aborted) break
+          if ('record' in entry) await feedRecord(entry.record, file === '-' ? io.now() : undefined)
+          else if (++malformed <= MAX_REPORTED)
+            report(`${name} line ${entry.line}: ${entry.problem}; the line is skipped`)
+        }
+      } catch (error) {
+        if (stop.aborted) continue
+        report(`cannot read ${name}: ${whyNot(error)}`)
+        continue
+      }
+      const untold = malformed - MAX_REPORTED
+      if (untold > 0) report(`${name}: ${countOf(untold, 'further line')} skipped`)
+    }
+    return isClean
   }
-
-  #entries(file: string, reader: RecordReader): AsyncGenerator<RecordEntry, void> {
-    // The input may be waiting for more data when the command stops.
-    const input = addAbortSignal(this.#stop, openInput(file, this.#io.stdin))
-    return reader.read(input, bytes => {
-      this.#bytes += bytes
-    })
-  }
-
-  async #feed(record: ReadRecord, arrivedAt: number | undefined): Promise<void> {
-    await this.#replayer.feed(record, arrivedAt)
-    this.#records += 1
-    this.#progress.update(this.#bytes, seconds => {
-      const [records, spans] = [countOf(this.#records, 'record'), countOf(this.#replayer.spans, 'span')]
-      return `${records} · ${spans} · ${humanCount(this.#records / seconds)} records/s`
-    })
-  }
-
-  #report(line: string): void {
-    this.#progress.end()
-    this.#io.stderr.write(`hookspan replay: ${line}\n`)
-  }
+  return { progress: new Progress(io, await bytesOf(files)), feed, speed }
 }

@@ -313,8 +313,6 @@ export interface TransformLlmOutput extends Identity {
   readonly response_text?: unknown
 }
 
-/** The hooks of guards: user functions that inspect an agent's actions and may decide about them. */
-
 /** `pre_control_hook` */
 export interface ControlHookStart extends Identity {
   /** Pairs the end with the start; each run has its own. Without it no span is written */
@@ -352,8 +350,6 @@ export interface ControlHookEnd extends ControlHookStart {
   /** Number of runs with the same verdict that this record stands for: they are counted and get no spans */
   readonly count?: number | undefined
 }
-
-/** The hooks of requests to a model. `payloads.ts` has the others, and the rules for all of them. */
 
 /** Request parameters that are copied onto the span; read from `request.body` if they are not fields. */
 export interface RequestParameters {
@@ -522,3 +518,39 @@ export interface StreamEnd extends StreamStart {
   /** Reason of a broken stream; the request's own end overrides it */
   readonly error?: string | null | undefined
 }
+
+/** Hook name → its payload. */
+export interface HookPayloads {
+  // `HOOKS` has the meaning of each. The build inserts it here, for editors.
+  on_session_start: SessionStart
+  pre_llm_call: TurnStart
+  pre_api_request: ApiStart
+  post_api_request: ApiEnd
+  api_request_error: ApiError
+  pre_tool_call: ToolStart
+  post_tool_call: ToolEnd
+  post_llm_call: TurnAnswer
+  on_session_end: SessionEnd
+  on_session_finalize: SessionFinalize
+  on_session_reset: SessionReset
+  subagent_start: SubagentStart
+  subagent_stop: SubagentStop
+  pre_approval_request: ApprovalRequest
+  post_approval_response: ApprovalResponse
+  on_human_input_request: HumanInputRequest
+  on_human_input_resolved: HumanInputResolved
+  pre_control_hook: ControlHookStart
+  post_control_hook: ControlHookEnd
+  pre_auxiliary_call: AuxiliaryStart
+  post_auxiliary_call: AuxiliaryEnd
+  on_stream_start: StreamStart
+  on_stream_end: StreamEnd
+  on_skill_lifecycle: SkillLifecycle
+  on_iteration_start: IterationStart
+  on_turn_event: TurnEvent
+  transform_tool_result: TransformToolResult
+  transform_llm_output: TransformLlmOutput
+}
+
+/** The name of a hook. */
+export type HookName = keyof HookPayloads

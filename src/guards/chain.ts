@@ -52,6 +52,14 @@ function memberOf(hook: AnyHook, phase: Phase): Member {
   return { hook, priority, judges, decisions: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
 
+export const NO_DECISION = {
+  decision: 'pass',
+  by: undefined,
+  reason: undefined,
+  detail: undefined,
+  delayMillis: undefined,
+} as const
+
 const CLOCKS_APART_MILLIS = 1000
 let cachedOrigin = Number.NaN
 
@@ -247,13 +255,8 @@ class ChainRun<P extends Phase> {
   }
 
   #outcome(): Outcome<P> {
-    const standing = this.#decision
     return {
-      decision: standing?.decision ?? 'pass',
-      by: standing?.by,
-      reason: standing?.reason,
-      detail: standing?.detail,
-      delayMillis: standing?.delayMillis,
+      ...(this.#decision ?? NO_DECISION),
       value: PHASES[this.#chain.phase].valueOf(this.#event),
       isRewritten: this.#isRewritten,
       injected: this.#injected,
@@ -407,15 +410,12 @@ function parseVerdict(
     }
     case 'retry': {
       const { delayMillis } = verdict
-      if (delayMillis !== undefined && !isDelay(delayMillis))
-        return 'the delay of its "retry" is no number of milliseconds'
-      return { ...NO_FIELDS, decision, metadata, reason: textOf(verdict.feedback), delayMillis }
+      const isDelay = delayMillis === undefined || (Number.isFinite(delayMillis) && (delayMillis as number) >= 0)
+      if (!isDelay) return 'the delay of its "retry" is no number of milliseconds'
+      const delay = { delayMillis: delayMillis as number | undefined }
+      return { ...NO_FIELDS, decision, metadata, reason: textOf(verdict.feedback), ...delay }
     }
   }
-}
-
-function isDelay(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
 export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {

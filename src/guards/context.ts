@@ -88,7 +88,8 @@ export class RecentValues<Key, Value> {
     const value = this.#values.get(key) ?? make()
     this.#values.delete(key)
     this.#values.set(key, value)
-    if (this.#values.size > ENTRIES_LIMIT) this.#evictOldest()
+    const [oldest] = this.#values.keys()
+    if (this.#values.size > ENTRIES_LIMIT) this.#onEvict?.(this.remove(oldest as Key) as Value)
     return value
   }
 
@@ -97,21 +98,6 @@ export class RecentValues<Key, Value> {
     this.#values.delete(key)
     return value
   }
-
-  #evictOldest(): void {
-    for (const [key, value] of this.#values) {
-      this.#values.delete(key)
-      this.#onEvict?.(value)
-      return
-    }
-  }
-}
-
-type ContextInThread = HookContext & { readonly [TURN]?: object | undefined }
-
-/** The identity of a turn. In a thread `state` is a new copy in each call, so another object identifies the turn there. */
-function turnIdentity(context: HookContext): object {
-  return (context as ContextInThread)[TURN] ?? context.state
 }
 
 export class TurnIdentities {
@@ -131,7 +117,8 @@ export class TurnState<Value> {
   }
 
   of(context: HookContext): Value {
-    const turn = turnIdentity(context)
+    // In a thread `state` is a new copy in each call, so another object identifies the turn there.
+    const turn = (context as HookContext & { readonly [TURN]?: object | undefined })[TURN] ?? context.state
     const known = this.#turns.get(turn) ?? this.#make()
     this.#turns.set(turn, known)
     return known

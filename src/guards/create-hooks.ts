@@ -1,4 +1,4 @@
-import { Chain, DEFAULT_PRIORITY, failClosedReason, type Outcome } from './chain.ts'
+import { Chain, DEFAULT_PRIORITY, failClosedReason, NO_DECISION, type Outcome } from './chain.ts'
 import type { About } from './context.ts'
 import { frozenCopy, isPlain } from './frozen-copy.ts'
 import { type AnyHook, decisionsIn, ignoreErrors } from './hook.ts'
@@ -91,12 +91,15 @@ class Hooks implements ControlHooks {
     const detail = `the event of ${host} in ${phase} cannot be read`
     const counted = closed === undefined ? 'pass' : 'block'
     ignoreErrors(() => logger.warn(`${detail}: the hooks did not run, which counts as ${counted}`))
-    return {
-      decision: counted,
+    const decision = {
+      decision: 'block',
       by: closed?.name,
-      reason: closed === undefined ? undefined : failClosedReason(closed.name),
-      detail: closed === undefined ? undefined : detail,
-      delayMillis: undefined,
+      reason: failClosedReason(closed?.name ?? ''),
+      detail,
+    } as const
+    return {
+      ...NO_DECISION,
+      ...(closed !== undefined && decision),
       value: ignoreErrors(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
       isRewritten: false,
       injected: [],
@@ -136,14 +139,8 @@ export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptio
   return new Hooks(hooks, timeLimitMillis)
 }
 
-const DECISIONS: readonly unknown[] = [
-  'pass',
-  'block',
-  'rewrite',
-  'inject',
-  'retry',
-  'ask',
-] satisfies readonly Decision[]
+const ALL_DECISIONS = ['pass', 'block', 'rewrite', 'inject', 'retry', 'ask'] satisfies readonly Decision[]
+const DECISIONS: readonly unknown[] = ALL_DECISIONS
 
 function problemOf(hook: AnyHook, names: ReadonlySet<string>): string | undefined {
   if (typeof hook !== 'object' || hook === null || typeof hook.name !== 'string' || hook.name === '')

@@ -3,17 +3,8 @@ import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } fr
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
 import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
-import {
-  alignEnds,
-  blankSegment,
-  clipSegments,
-  joinSegments,
-  paintLine,
-  segment,
-  segmentsWidth,
-  type TextSegment,
-  type Tone,
-} from './segments.ts'
+import type { TextSegment, Tone } from './segments.ts'
+import { alignEnds, blankSegment, clipSegments, joinSegments, paintLine, segment, segmentsWidth } from './segments.ts'
 import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
 import { ARROW, GAP } from './tree-text.ts'
 import type { TurnStep } from './turn-steps.ts'

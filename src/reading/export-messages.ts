@@ -1,12 +1,6 @@
 import type { TraceTree } from './trace-forest.ts'
-import {
-  answerOf,
-  systemPromptOf,
-  type Trajectory,
-  type TrajectoryRequest,
-  type TrajectoryTurn,
-  trajectoriesOf,
-} from './trajectory.ts'
+import type { Trajectory, TrajectoryRequest, TrajectoryTurn } from './trajectory.ts'
+import { answerOf, systemPromptOf, trajectoriesOf } from './trajectory.ts'
 import { jsonLine } from './tree-json.ts'
 
 type ChatMessage = Readonly<Record<string, unknown>>

@@ -1,14 +1,7 @@
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
-import {
-  blankSegment,
-  clipSegments,
-  type DisplayKind,
-  paintLine,
-  segment,
-  segmentsWidth,
-  type TextSegment,
-} from './segments.ts'
+import type { DisplayKind, TextSegment } from './segments.ts'
+import { blankSegment, clipSegments, paintLine, segment, segmentsWidth } from './segments.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-network.ts'
-import type { DoctorFinding } from '../../src/cli/doctor/checks.ts'
-import { checkBacklog, checkLosses, type SamplingState } from '../../src/cli/doctor/checks.ts'
+import { checkBacklog, checkLosses, type DoctorFinding, type SamplingState } from '../../src/cli/doctor/checks.ts'
 import { checkNode } from '../../src/cli/doctor/examination.ts'
 import { probeProblem } from '../../src/cli/doctor/probe.ts'
 import { humanBytes } from '../../src/reading/human-figures.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Command } from '../../src/cli/command.ts'
-import { helpText, readOptions } from '../../src/cli/command.ts'
+import { type Command, helpText, readOptions } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { dispatch } from '../../src/cli/dispatch.ts'
 import { displayWidth } from '../../src/reading/display-width.ts'

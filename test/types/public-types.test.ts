@@ -61,7 +61,7 @@ describe('the same words everywhere', () => {
   })
 
   test.each(Object.entries(HOOKS))('describes the hook %s', (hook, about) => {
-    const doc = dist.docOf({ file: 'contract/hooks.d.ts', name: 'HookPayloads' }, hook)
+    const doc = dist.docOf({ file: 'contract/payloads.d.ts', name: 'HookPayloads' }, hook)
     expect(doc).toBe(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`)
   })
 })

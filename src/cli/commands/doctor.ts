@@ -2,17 +2,10 @@ import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { paintLine, segment, type TextSegment, type Tone } from '../../reading/segments.ts'
 import { isoInstant } from '../../reading/tree-json.ts'
-import {
-  type Command,
-  type CommandArguments,
-  type CommandIo,
-  type CommandPage,
-  command,
-  EXIT,
-  WrongUse,
-} from '../command.ts'
+import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
+import { command, EXIT, WrongUse } from '../command.ts'
 import { AREAS, type Area, type DoctorFinding, hasAgent, isWrong, type Level } from '../doctor/checks.ts'
-import { type Examination, type ExaminationOptions, examine } from '../doctor/examination.ts'
+import { type Examination, examine } from '../doctor/examination.ts'
 import type { ProbeResult } from '../doctor/probe.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
 import { lookOf, Progress } from '../terminal.ts'
@@ -120,29 +113,20 @@ and dropped data, clocks, proxy variables and Node.`,
 } as const satisfies CommandPage
 
 export const doctor: Command = command(PAGE, async ({ values }, io) => {
-  const options = readOptions(values)
+  const { wait, backend, offline: isOffline } = values
+  if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
+  const options = { isOffline, waitMillis: Number(wait), backends: checkBackends(backend) }
+  const progress = new Progress(io)
   const alive = setInterval(() => undefined, LONG_MILLIS)
   try {
-    const examination = await watched(options, io)
+    if (!isOffline) progress.showStep('probing …')
+    const examination = await examine(options, io)
+    progress.end()
     const report = values.json ? `${reportJson(examination)}\n` : reportText(examination, lookOf(io).color)
     io.stdout.write(report)
     return examination.findings.some(isWrong) ? EXIT.failed : EXIT.ok
   } finally {
+    progress.end()
     clearInterval(alive)
   }
 })
-
-function readOptions({ offline, wait, backend }: CommandArguments<typeof PAGE.options>['values']): ExaminationOptions {
-  if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
-  return { isOffline: offline, waitMillis: Number(wait), backends: checkBackends(backend) }
-}
-
-async function watched(options: ExaminationOptions, io: CommandIo): ReturnType<typeof examine> {
-  const progress = new Progress(io)
-  if (!options.isOffline) progress.showStep('probing …')
-  try {
-    return await examine(options, io)
-  } finally {
-    progress.end()
-  }
-}

@@ -66,10 +66,6 @@ const FORMATS: Readonly<Record<Format, FormatRow>> = {
   },
 }
 
-function isFormat(text: string): text is Format {
-  return Object.hasOwn(FORMATS, text)
-}
-
 /**
  * Writes traces to a file and reports its contents, so that the user knows what it shares.
  *
@@ -177,11 +173,8 @@ export const exportCommand: Command = command(PAGE, async ({ values, operands },
 })
 
 function formatOf(text: string | undefined): Format {
-  if (text !== undefined && isFormat(text)) return text
   const known = Object.keys(FORMATS).join(', ')
-  throw new WrongUse(
-    text === undefined
-      ? `--format is required: ${known}`
-      : `--format takes ${known}; got ${JSON.stringify(text.slice(0, 60))}`,
-  )
+  if (text === undefined) throw new WrongUse(`--format is required: ${known}`)
+  if (Object.hasOwn(FORMATS, text)) return text as Format
+  throw new WrongUse(`--format takes ${known}; got ${JSON.stringify(text.slice(0, 60))}`)
 }

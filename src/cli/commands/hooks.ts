@@ -2,13 +2,8 @@ import { basename, dirname, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRun, Outcome } from '../../guards/chain.ts'
-import {
-  type ConfiguredHooks,
-  type HookFolderSettings,
-  hookFolderSettings,
-  loadConfiguredHooks,
-  projectOptions,
-} from '../../guards/configured-hooks.ts'
+import type { ConfiguredHooks, HookFolderSettings } from '../../guards/configured-hooks.ts'
+import { hookFolderSettings, loadConfiguredHooks, projectOptions } from '../../guards/configured-hooks.ts'
 import { type ControlHooks, createHooks } from '../../guards/create-hooks.ts'
 import { type LoadedHooks, loadFiles, loadFolder, nameOf, optionsOf } from '../../guards/load-folder.ts'
 import { type ModelMessage, type ModelUsage, PHASE_NAMES, type Phase, type Phases } from '../../guards/phases.ts'
@@ -26,26 +21,19 @@ import { hookProblems, resolveConfig } from '../../plugin/config/resolve.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
 import { countOf } from '../../reading/human-figures.ts'
-import {
-  type Command,
-  type CommandArguments,
-  type CommandIo,
-  type CommandPage,
-  command,
-  EXIT,
-  WrongUse,
-} from '../command.ts'
+import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
+import { command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import { hostsWithAdapter, openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
 import { confirm } from '../terminal.ts'
 
-export function settingsOf(io: CommandIo): HookFolderSettings {
+function settingsOf(io: CommandIo): HookFolderSettings {
   const resolution = resolveConfig({ env: io.env, home: io.home })
   for (const line of hookProblems(resolution)) io.stderr.write(`hookspan: ${line}\n`)
   return hookFolderSettings(resolution.config, io.env, io.home)
 }
 
-export async function list(project: string, io: CommandIo): Promise<number> {
+async function list(project: string, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const configured = await loadConfiguredHooks(settings, project)
   try {
@@ -91,7 +79,7 @@ const MAX_CELLS = 120
  * Formats rows below a header, each column as wide as its widest cell. Untrusted text is escaped, so that it cannot move the
  * cursor. Lines end with a line break.
  */
-export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MAX_CELLS)))]
   const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))
   return cells
@@ -143,24 +131,21 @@ function show({ path, files, hash }: ProjectFolder, io: CommandIo): void {
 const QUESTION =
   'Your programs that call loadHooks({ project }) here will run this code as your user; the receiver does not. Have you reviewed it, and do you trust it?'
 
-interface TryOut {
-  readonly file: string
-  readonly recording: string
-  readonly host: string | undefined
-  readonly project: string
-}
-
 const MAX_ROWS = 200
 
-async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
+async function tryOut(
+  { file, recording, project }: { readonly file: string; readonly recording: string; readonly project: string },
+  host: string | undefined,
+  io: CommandIo,
+): Promise<number> {
   const settings = settingsOf(io)
-  const loaded = await loadOne(resolve(job.project, job.file), settings)
+  const loaded = await loadOne(resolve(project, file), settings)
   try {
     for (const line of loaded.lines) io.stderr.write(`hookspan: ${line}\n`)
     if (loaded.loaded.length === 0) return EXIT.failed
     const given = loaded.loaded.map(({ hook }) => hook)
     const trial = new Trial(createHooks(given, { timeLimitMillis: settings.timeLimitMillis }), io)
-    const isRead = await readAll(job, trial, io)
+    const isRead = await readAll(recording, host, trial, io)
     io.stdout.write(trial.report())
     return isRead && loaded.lines.length === 0 ? EXIT.ok : EXIT.failed
   } finally {
@@ -185,7 +170,7 @@ async function loadOne(file: string, settings: HookFolderSettings): Promise<Load
   return loadFiles([{ shown: file, url: pathToFileURL(file).href, options: optionsOf(path, nameOf(path), options) }])
 }
 
-async function readAll({ recording, host }: TryOut, trial: Trial, io: CommandIo): Promise<boolean> {
+async function readAll(recording: string, host: string | undefined, trial: Trial, io: CommandIo): Promise<boolean> {
   let isWhole = true
   try {
     for await (const entry of new RecordReader(host).read(openInput(recording, io.stdin))) {
@@ -228,11 +213,14 @@ class Trial {
 
   async #runHooks(record: ReadRecord, asked: RecordedEvent): Promise<void> {
     const turn = turnOf(record)
+    const key = keyOf(record)
+    const state = this.#states.get(key) ?? {}
+    this.#states.set(key, state)
     const say = (line: string): void => this.#io.stderr.write(`hookspan hooks: ${line}\n`)
     const about = {
       ...turn,
       host: record.meta.host ?? 'recording',
-      state: this.#stateOf(record),
+      state,
       logger: { info: say, warn: say },
     }
     const outcome: Outcome<Phase> = await this.#hooks.run(asked.phase, asked.event as never, about)
@@ -247,13 +235,6 @@ class Trial {
     }
   }
 
-  #stateOf(record: ReadRecord): Record<string, unknown> {
-    const key = keyOf(record)
-    const state = this.#states.get(key) ?? {}
-    this.#states.set(key, state)
-    return state
-  }
-
   report(): string {
     const rows = this.#rows.slice(0, MAX_ROWS)
     const more = this.#rows.length - rows.length
@@ -261,7 +242,7 @@ class Trial {
       rows.length === 0 ? '' : `${columns(['turn', 'phase', 'what', 'hook', 'verdict', 'why'], rows)}`,
       more > 0 ? `  … and ${countOf(more, 'more decision')}\n` : '',
       rows.length === 0 ? '' : '\n',
-      `Runs: ${countsText(PHASE_NAMES.flatMap(phase => entry(phase, this.#asked.get(phase))))}\n`,
+      `Runs: ${countsText(PHASE_NAMES.map(phase => [phase, this.#asked.get(phase)]))}\n`,
       this.#missing.size === 0
         ? ''
         : `Skipped, because the recording lacks a field: ${countsText([...this.#missing])}\n`,
@@ -283,13 +264,10 @@ function count<Key>(counts: Map<Key, number>, key: Key): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-function entry(word: string, times: number | undefined): [string, number][] {
-  return times === undefined ? [] : [[word, times]]
-}
-
 /** `beforeTool 12, afterTool 12` */
-function countsText(counts: readonly (readonly [string, number])[]): string {
-  return counts.map(([word, times]) => `${word} ${times}`).join(', ') || 'never'
+function countsText(counts: readonly (readonly [string, number | undefined])[]): string {
+  const shown = counts.filter(([, times]) => times !== undefined)
+  return shown.map(([word, times]) => `${word} ${times}`).join(', ') || 'never'
 }
 
 type RecordedEvent = {
@@ -306,15 +284,10 @@ interface MissingField {
   readonly missing: string
 }
 
-export interface RecordedTurn {
-  readonly sessionId: string | undefined
-  readonly turnId: string | undefined
-}
-
 const MAX_ELEMENTS = 10_000
 const GOOD = new Set(['ok', 'success', 'completed'])
 
-function turnOf({ payload }: ReadRecord): RecordedTurn {
+function turnOf({ payload }: ReadRecord): { sessionId: string | undefined; turnId: string | undefined } {
   return { sessionId: idOf(peek(payload, 'session_id')), turnId: idOf(peek(payload, 'turn_id')) }
 }
 
@@ -363,17 +336,13 @@ class RecordedEvents {
 }
 
 function beforeTurn(payload: unknown): RecordedEvent | MissingField {
-  const prompt = textIn(peek(payload, 'user_message'))
-  return prompt === undefined
-    ? { phase: 'beforeTurn', missing: 'prompt' }
-    : { phase: 'beforeTurn', event: { prompt }, what: '' }
+  const [phase, prompt] = ['beforeTurn', textIn(peek(payload, 'user_message'))] as const
+  return prompt === undefined ? { phase, missing: 'prompt' } : { phase, event: { prompt }, what: '' }
 }
 
 function afterTurn(payload: unknown): RecordedEvent | MissingField {
-  const answer = textIn(peek(payload, 'assistant_response'))
-  return answer === undefined
-    ? { phase: 'afterTurn', missing: 'answer' }
-    : { phase: 'afterTurn', event: { answer, attempt: 0 }, what: '' }
+  const [phase, answer] = ['afterTurn', textIn(peek(payload, 'assistant_response'))] as const
+  return answer === undefined ? { phase, missing: 'answer' } : { phase, event: { answer, attempt: 0 }, what: '' }
 }
 
 function beforeModel(payload: unknown): RecordedEvent | MissingField {
@@ -495,7 +464,7 @@ export function hooksOf(where: () => string): Command {
     check(action, rest, values)
     if (action === undefined) return list(project, io)
     const [first = '', second = ''] = rest
-    if (action === 'test') return tryOut({ file: first, recording: second, host: values.host, project }, io)
+    if (action === 'test') return tryOut({ file: first, recording: second, project }, values.host, io)
     const folder = projectOf(resolve(project, first))
     return values.undo ? withdraw(folder, io) : trustFolder(folder, values.yes, io)
   })

@@ -2,13 +2,8 @@ import { basename, join } from 'node:path'
 import { BACKEND_TYPES } from '../../delivery/backends/rows.ts'
 import { type BackendPlan, destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
 import { createPipeline, type Pipeline } from '../../delivery/pipeline/index.ts'
-import {
-  type BacklogEntry,
-  pendingDestinations,
-  type Resend,
-  type ResendOutcome,
-  readBacklog,
-} from '../../delivery/trace-log/index.ts'
+import type { BacklogEntry, Resend, ResendOutcome } from '../../delivery/trace-log/index.ts'
+import { pendingDestinations, readBacklog } from '../../delivery/trace-log/index.ts'
 import { nearestName } from '../../plugin/config/nearest.ts'
 import { stateHome } from '../../plugin/config/paths.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
@@ -156,13 +151,15 @@ function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked:
   const got = outcomes.filter(({ tally }) => tally.spans > 0)
   const of = (state: ResendOutcome['state']): number => outcomes.filter(outcome => outcome.state === state).length
   const next = isLog ? 'run this again to continue' : 'run this again to send all of them'
+  const files = of('running')
+  const running = files === 1 ? '1 file belongs to a running agent' : `${files} files belong to running agents`
   return [
     ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were pending`]),
     got.length === 0 ? nothingSent(backend, outcomes, asked) : `${backend} got ${sum(got)}`,
     ...(got.length > 1 || (got.length === 1 && !isLog) ? fileLines(got) : []),
     ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} were rejected`]),
     ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} already delivered`] : []),
-    ...(of('running') === 0 ? [] : [`  ${belongTo(of('running'))}: run this again after it has ended`]),
+    ...(of('running') === 0 ? [] : [`  ${running}: run this again after it has ended`]),
     ...(of('owed') === 0 ? [] : [`  ${countOf(of('owed'), 'file')} pending: run hookspan send`]),
     ...heldLines(of, asked),
     ...(of('left') === 0 ? [] : [`  not all of ${countOf(of('left'), 'file')} was sent; ${next}`]),
@@ -210,10 +207,6 @@ function fileLines(outcomes: readonly ResendOutcome[]): string[] {
   const lines = outcomes.slice(0, SHOWN_FILES).map(outcome => `  ${basename(outcome.path)}: ${sum([outcome])}`)
   const more = outcomes.length - lines.length
   return more === 0 ? lines : [...lines, `  and ${countOf(more, 'further file')}`]
-}
-
-function belongTo(files: number): string {
-  return files === 1 ? '1 file belongs to a running agent' : `${files} files belong to running agents`
 }
 
 /**

@@ -1,14 +1,11 @@
 import { join } from 'node:path'
+import type { GuardedEvents, Guards, HooksHost, ReceiverAccess } from './hooks-host.ts'
 import {
   commandFor,
-  type GuardedEvents,
-  type Guards,
   guardOptions,
   guardsOfCommand,
-  type HooksHost,
   hooksHost,
   isCommandFor,
-  type ReceiverAccess,
   UNLESS_UP,
   unlessUp,
 } from './hooks-host.ts'

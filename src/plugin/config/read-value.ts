@@ -1,9 +1,9 @@
 import { readBackends } from './backends.ts'
+import { readHooks } from './hooks.ts'
 import { readKeep } from './keep.ts'
 import type { KeyRow } from './keys.ts'
 import { isBlank, type Plain } from './plain.ts'
 import { readPrices } from './prices.ts'
-import { readHooks } from './read-hooks.ts'
 import type { ReadResult, Site } from './reading.ts'
 import {
   readBool,

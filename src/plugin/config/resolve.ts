@@ -5,14 +5,13 @@ import type { Environment } from './paths.ts'
 import { emptyMap } from './plain.ts'
 import { readValue } from './read-value.ts'
 import { type ProblemLevel, Problems, type ReadResult, type Site } from './reading.ts'
+import type { GivenInput, Source } from './sources.ts'
 import {
   codeOptions,
   codeSource,
   environmentSource,
   fileSource,
-  type GivenInput,
   readInput,
-  type Source,
   warnAboutUnknownKeys,
   warnAboutVariables,
 } from './sources.ts'

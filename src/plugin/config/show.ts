@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { shownUrl } from '../../delivery/backends/http-url.ts'
 import { isShownField, placeOfBackend } from './backends.ts'
-import type { HooksConfig } from './hooks-config.ts'
+import type { HooksConfig } from './hooks.ts'
 import { KEEP_DEFAULT, type KeepConfig } from './keep.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
