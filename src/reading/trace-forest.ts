@@ -180,8 +180,8 @@ interface CopiedNode extends TraceNode {
   readonly children: CopiedNode[]
 }
 
-/** The tree at a given time, in epoch milliseconds: running spans last until then. */
-export function asOf(tree: TraceTree, now: number): TraceTree {
+/** The tree at a given time, in epoch milliseconds: running spans last until then. Default: unchanged. */
+export function asOf(tree: TraceTree, now: number = tree.endAt): TraceTree {
   const endAt = Math.max(now, tree.lastAt)
   const roots: CopiedNode[] = []
   const copies = new Map<TraceNode, CopiedNode>()

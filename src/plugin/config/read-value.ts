@@ -19,7 +19,7 @@ import {
 
 const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, site: Site) => ReadResult } = {
   bool: readBool,
-  number: readNumber,
+  number: (value, row) => readNumber(value, row),
   integer: readInteger,
   chars: readInteger,
   millis: readMillis,

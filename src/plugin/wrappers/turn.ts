@@ -271,14 +271,11 @@ function endedBy(error: unknown): TurnEnding {
   return { ...(isAborted ? { interrupted: true } : { failed: true }), ...(type && { turn_exit_reason: type }) }
 }
 
-function isCompleted({ completed, failed, interrupted }: SessionEnd): boolean {
-  return completed === true && failed !== true && interrupted !== true
-}
-
 function tellEnd(emit: Emit, ids: TurnIds, said: TurnEnding): void {
   // A completed turn had an answer, even if it is unknown.
   const answer = picked(said, ['assistant_response', 'model'])
-  if (isCompleted(said) || answer.assistant_response !== undefined) emit('post_llm_call', { ...answer, ...ids })
+  const isCompleted = said.completed === true && said.failed !== true && said.interrupted !== true
+  if (isCompleted || answer.assistant_response !== undefined) emit('post_llm_call', { ...answer, ...ids })
   const { assistant_response, ...ending } = merged(said, ids)
   emit('on_session_end', ending)
 }
@@ -306,15 +303,9 @@ function toolIds(course: Course, options: ToolCallOptions, asking: string | unde
   return { ...course.ids, tool_call_id: call, ...(request !== '' && { api_request_id: request }) }
 }
 
-interface ToolCallArguments<Args> {
-  readonly options: ToolCallOptions
-  readonly args: Args
-  readonly ids: ToolIds
-}
-
 function runTool<Args, Result>(
   course: Course,
-  { options, args, ids }: ToolCallArguments<Args>,
+  { options, args, ids }: { readonly options: ToolCallOptions; readonly args: Args; readonly ids: ToolIds },
   run: (args: Args, tool: ToolHandle) => Result,
 ): Result {
   // Without a request in its own scope, the tool must not become a child of a parallel request.
