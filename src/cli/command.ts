@@ -4,7 +4,6 @@ import { nearestName } from '../plugin/config/nearest.ts'
 
 export type Completions = 'files' | readonly string[]
 
-/** An option of a command. The parser, `--help` and the shell completions use it. */
 export interface CommandOption {
   readonly help: string
   readonly short?: string
@@ -119,7 +118,6 @@ function nearestOption(written: string, table: OptionTable): string | undefined 
   return meant && `--${meant}`
 }
 
-/** Escapes user input for a line on a terminal. */
 export function shellWord(text: string): string {
   return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60))
 }
@@ -127,7 +125,6 @@ export function shellWord(text: string): string {
 /** The minimum width of terminals. */
 const COLUMNS = 80
 
-/** The options of a command, and `--help`. */
 export function optionRows({ options }: Pick<CommandPage, 'options'>): readonly (readonly [string, CommandOption])[] {
   return [...Object.entries<CommandOption>(options), ['help', { short: 'h', help: 'print this help' }]]
 }
@@ -141,7 +138,6 @@ function usageLine({ name, operand }: Pick<CommandPage, 'name' | 'operand'>): st
   return `Usage: hookspan ${[name, ...(operand === undefined ? [] : [operand.placeholder]), '[OPTIONS]'].join(' ')}`
 }
 
-/** Wraps paragraphs separated by blank lines. A paragraph that starts with a space is a list and is kept as it is. */
 function paragraphs(text: string): string {
   const parts = text.split(/\n{2,}/).map(part => (part.startsWith(' ') ? [part] : wrapped(part, COLUMNS)))
   return parts.map(lines => lines.join('\n')).join('\n\n')
@@ -193,7 +189,6 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The user's home directory, absolute. Empty if there is none. */
   readonly home: string
-  /** Epoch milliseconds. */
   now(): number
   /**
    * Resolves at the first SIGINT or SIGTERM. After the first call, the first signal does not end the process; the second one
@@ -210,7 +205,6 @@ export interface Command extends CommandPage {
   run(args: string[], io: CommandIo): Promise<number>
 }
 
-/** A row of the table of commands. A command's code is loaded only if it runs. */
 export interface CommandRow {
   readonly name: string
   readonly summary: string

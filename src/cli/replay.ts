@@ -309,11 +309,9 @@ function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): string 
 /** Resolves to false if some of the input was unusable. */
 type FeedRecords = (replayer: Replayer, progress: Progress, stop: AbortSignal) => Promise<boolean>
 
-interface ReplayJob {
+interface ReplayJob extends Pick<ReplayOptions, 'speed'> {
   readonly progress: Progress
   readonly feed: FeedRecords
-  /** 1 = recorded speed, 2 = twice as fast; undefined = as fast as possible. */
-  readonly speed?: number | undefined
 }
 
 interface ReplayRun {
@@ -324,7 +322,6 @@ interface ReplayRun {
 }
 
 interface DrawnRun extends ReplayRun {
-  /** Everything arrived everywhere. */
   readonly isDelivered: boolean
   readonly isStored: boolean
   readonly isKeptAsConfigured: boolean

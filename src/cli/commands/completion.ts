@@ -45,7 +45,6 @@ function unknownShell(shell: string): string {
 
 type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
 
-/** Spellings of an option: `--last`, and `-n` if it has a letter. */
 function spellings([name, { short }]: readonly [string, CommandOption]): string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
 }

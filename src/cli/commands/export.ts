@@ -104,7 +104,6 @@ async function* lines(texts: TextChunks, end = '\n'): AsyncGenerator<string, voi
   for await (const text of texts) yield `${text}${end}`
 }
 
-/** A single document is indented; several are written one per line. */
 function* documents(all: readonly object[]): Generator<string, void> {
   const [only, second] = all
   if (second === undefined) yield `${jsonLine(only, 2)}\n`

@@ -278,7 +278,6 @@ type RecordedEvent = {
   }
 }[Phase]
 
-/** A phase without enough data in the recording to run hooks. */
 interface MissingField {
   readonly phase: Phase
   readonly missing: string

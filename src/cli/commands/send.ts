@@ -113,7 +113,6 @@ class BacklogDelivery {
 
 const UNSENT: readonly ResendOutcome['state'][] = ['left', 'owed', 'unjudged']
 
-/** A longer list of files is not useful. */
 const SHOWN_FILES = 20
 
 function backlogLines(

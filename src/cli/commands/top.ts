@@ -150,7 +150,6 @@ export class TopScreen {
     this.#selectedId = next?.traceId ?? this.#selectedId
   }
 
-  /** After the last error comes the first. */
   #goToNextError(): void {
     const tree = this.#selected()
     const rows = tree === undefined ? [] : treeRows(asOf(tree, this.#look.now))

@@ -110,7 +110,6 @@ function quoted(path: string): string {
 
 const TRIAL_BYTES = 65_536
 
-/** Writes a file like the trace log. @throws the error of the file system */
 export type TrialWriter = (path: string) => Promise<void>
 
 /**

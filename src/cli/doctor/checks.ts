@@ -184,7 +184,6 @@ function agentFinding({ name, sign, isSetUp, problem, lastSeenAt }: AgentState, 
   return finding('note', 'Agents', `${name}: found (${sign}), not set up`, `run "npx hookspan init ${name}"`)
 }
 
-/** True if some agent can be expected in the viewer: it loads hookspan, or has used it. */
 export function hasAgent(agents: readonly AgentState[]): boolean {
   return agents.some(({ isSetUp, lastSeenAt }) => isSetUp || lastSeenAt !== undefined)
 }
@@ -200,7 +199,6 @@ interface BacklogContext {
   readonly failing: ReadonlySet<string>
   readonly maxAgeHours: number
   readonly judging: SamplingState
-  /** Epoch milliseconds. */
   readonly now: number
 }
 

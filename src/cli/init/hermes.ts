@@ -229,7 +229,6 @@ function configPath(surroundings: InitContext): string {
   return join(hermesHome(surroundings), 'config.yaml')
 }
 
-/** @throws Error if there is no home directory */
 function hermesHome(surroundings: InitContext): string {
   const { env, home } = surroundings
   return folderFrom(env['HERMES_HOME'], join(home, '.hermes'), surroundings)

@@ -50,7 +50,6 @@ export const UNLESS_UP: string = [
   'exec "$@"',
 ].join('; ')
 
-/** The `commandFor` line, run only if the receiver's process is gone. */
 export function unlessUp(agent: string, receiver: { readonly folder: string; readonly pidFile: string }): string {
   return `${['sh', '-c', UNLESS_UP, 'sh', receiver.pidFile].map(quoted).join(' ')} ${commandFor(agent, receiver)}`
 }
@@ -243,7 +242,6 @@ function fileOf(host: HooksHost, surroundings: InitContext): string {
   return join(folderOf(host, surroundings), host.file)
 }
 
-/** @throws Error if there is no home directory */
 function folderOf({ variable = '', below, folder }: HooksHost, surroundings: InitContext): string {
   const { env, home } = surroundings
   const own = env[variable]?.trim() ?? ''

@@ -67,7 +67,6 @@ function checkPackage({ folder }: InitContext): void {
   packageFile(folder, 'openclaw.plugin.json')
 }
 
-/** @throws Error if there is no home directory */
 function configPath(surroundings: InitContext): string {
   const { env } = surroundings
   const user = { ...surroundings, home: homeOf(surroundings) }
