@@ -410,12 +410,15 @@ function parseVerdict(
     }
     case 'retry': {
       const { delayMillis } = verdict
-      const isDelay = delayMillis === undefined || (Number.isFinite(delayMillis) && (delayMillis as number) >= 0)
-      if (!isDelay) return 'the delay of its "retry" is no number of milliseconds'
-      const delay = { delayMillis: delayMillis as number | undefined }
-      return { ...NO_FIELDS, decision, metadata, reason: textOf(verdict.feedback), ...delay }
+      if (delayMillis !== undefined && !isDelay(delayMillis))
+        return 'the delay of its "retry" is no number of milliseconds'
+      return { ...NO_FIELDS, decision, metadata, reason: textOf(verdict.feedback), delayMillis }
     }
   }
+}
+
+function isDelay(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
 export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {

@@ -88,8 +88,7 @@ export class RecentValues<Key, Value> {
     const value = this.#values.get(key) ?? make()
     this.#values.delete(key)
     this.#values.set(key, value)
-    const [oldest] = this.#values.keys()
-    if (this.#values.size > ENTRIES_LIMIT) this.#onEvict?.(this.remove(oldest as Key) as Value)
+    if (this.#values.size > ENTRIES_LIMIT) this.#evictOldest()
     return value
   }
 
@@ -97,6 +96,14 @@ export class RecentValues<Key, Value> {
     const value = this.#values.get(key)
     this.#values.delete(key)
     return value
+  }
+
+  #evictOldest(): void {
+    for (const [key, value] of this.#values) {
+      this.#values.delete(key)
+      this.#onEvict?.(value)
+      return
+    }
   }
 }
 

@@ -91,15 +91,9 @@ class Hooks implements ControlHooks {
     const detail = `the event of ${host} in ${phase} cannot be read`
     const counted = closed === undefined ? 'pass' : 'block'
     ignoreErrors(() => logger.warn(`${detail}: the hooks did not run, which counts as ${counted}`))
-    const decision = {
-      decision: 'block',
-      by: closed?.name,
-      reason: failClosedReason(closed?.name ?? ''),
-      detail,
-    } as const
     return {
       ...NO_DECISION,
-      ...(closed !== undefined && decision),
+      ...(closed && { decision: 'block', by: closed.name, reason: failClosedReason(closed.name), detail }),
       value: ignoreErrors(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
       isRewritten: false,
       injected: [],
@@ -139,8 +133,7 @@ export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptio
   return new Hooks(hooks, timeLimitMillis)
 }
 
-const ALL_DECISIONS = ['pass', 'block', 'rewrite', 'inject', 'retry', 'ask'] satisfies readonly Decision[]
-const DECISIONS: readonly unknown[] = ALL_DECISIONS
+const DECISIONS: ReadonlySet<unknown> = new Set<Decision>(['pass', 'block', 'rewrite', 'inject', 'retry', 'ask'])
 
 function problemOf(hook: AnyHook, names: ReadonlySet<string>): string | undefined {
   if (typeof hook !== 'object' || hook === null || typeof hook.name !== 'string' || hook.name === '')
@@ -164,7 +157,7 @@ function problemOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
   if (observeOnly !== undefined && !(Array.isArray(observeOnly) && observeOnly.every(each => phases.includes(each))))
     return `observeOnly of the hook "${hook.name}" is a list of ${PHASE_NAMES.join(', ')}`
   if (decisions !== undefined && !areDecisions(decisions))
-    return `decisions of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}, or such a list for each phase`
+    return `decisions of the hook "${hook.name}" is a list of ${[...DECISIONS].join(', ')}, or such a list for each phase`
   return undefined
 }
 
@@ -178,7 +171,7 @@ function areDecisions(decisions: unknown): boolean {
 }
 
 function isDecisionList(decisions: unknown): boolean {
-  return decisions === undefined || (Array.isArray(decisions) && decisions.every(each => DECISIONS.includes(each)))
+  return decisions === undefined || (Array.isArray(decisions) && decisions.every(each => DECISIONS.has(each)))
 }
 
 function describeHook(hook: AnyHook): HookInfo {
