@@ -1,9 +1,7 @@
-// A trace log as agents leave it, of about a kilobyte a span: turns of forty spans, of sessions of five turns.
+// A trace log as agents leave it, of about a kilobyte a span.
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-const SPANS_OF_TURN = 40
-const TURNS_OF_SESSION = 5
 const SEGMENT_BYTES = 16_777_216
 const MODELS = ['qwen3-coder', 'claude-sonnet-5', 'gpt-6-codex']
 const TOOLS = ['terminal', 'read_file', 'edit_file', 'grep', 'delegate_task']
@@ -19,8 +17,10 @@ function random(seed) {
   }
 }
 
-/** Writes so many spans in segments; returns bytes, spans, and a word that stands in few of them. */
-export function writeLog(directory, spans) {
+const USUAL = { series: '0', spansPerTurn: 40, turnsPerSession: 5 }
+
+/** Writes so many spans in segments, and returns their bytes, spans and turns. A series, one hex digit, has its own ids. */
+export function writeLog(directory, spans, { series, spansPerTurn, turnsPerSession } = USUAL) {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const next = random(4711)
   const word = () => `w${Math.floor(WORDS * next() ** 3).toString(36)}`
@@ -29,25 +29,27 @@ export function writeLog(directory, spans) {
   const save = () => {
     segment += 1
     const content = lines.join('')
-    appendFileSync(join(directory, `${BEGAN_AT + segment}-1.jsonl`), content, { mode: 0o600 })
+    appendFileSync(join(directory, `${BEGAN_AT + segment}-${series}.jsonl`), content, { mode: 0o600 })
     bytes += Buffer.byteLength(content)
     ;[lines, held] = [[], 0]
   }
-  const turns = Math.ceil(spans / SPANS_OF_TURN)
+  const turns = Math.ceil(spans / spansPerTurn)
   for (let turn = 0; turn < turns; turn++) {
-    for (const line of turnLines(turn, next, text)) {
+    const session = sessionOf(series, Math.floor(turn / turnsPerSession))
+    for (const line of turnLines({ turn, spansPerTurn, session, traceId: traceOf(series, turn) }, next, text)) {
       lines.push(line)
       held += line.length
     }
     if (held >= SEGMENT_BYTES) save()
   }
   save()
-  return { bytes, spans: turns * SPANS_OF_TURN, turns }
+  return { bytes, spans: turns * spansPerTurn, turns }
 }
 
-function* turnLines(turn, next, text) {
-  const session = `session-${Math.floor(turn / TURNS_OF_SESSION)}`
-  const traceId = (turn + 1).toString(16).padStart(32, '0')
+export const sessionOf = (series, nth) => `session-${series === USUAL.series ? '' : series}${nth}`
+export const traceOf = (series, turn) => series + (turn + 1).toString(16).padStart(31, '0')
+
+function* turnLines({ turn, spansPerTurn, session, traceId }, next, text) {
   const beganAt = BEGAN_AT + turn * 60_000
   const span = (nth, parent, name, attributes, failed = false) => ({
     traceId,
@@ -61,7 +63,7 @@ function* turnLines(turn, next, text) {
     status: failed ? { code: 2, message: 'it failed' } : { code: 1 },
   })
   const model = MODELS[turn % MODELS.length]
-  for (let nth = 1; nth < SPANS_OF_TURN; nth++) {
+  for (let nth = 1; nth < spansPerTurn; nth++) {
     const isRequest = nth % 4 === 1
     const tool = TOOLS[nth % TOOLS.length]
     yield line(

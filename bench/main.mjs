@@ -254,6 +254,50 @@ const PARTS = {
     const sizes = [fresh.peakBytes, again.peakBytes, fresh.keptBytes].map(mebi)
     add('the same, memory of the process while built, reopened; size of the index', sizes.join(', '), '≤ 300 MB')
   },
+  viewer: async () => {
+    const { viewerCost } = await import('./viewer-cost.mjs')
+    const { spans, bytes, cold, warmMillis, opened, gzipBytes } = await viewerCost()
+    const seconds = millis => `${twoDecimals(millis / 1000)} s`
+    const { firstMillis, listed, searchedMillis } = cold
+    add(
+      `viewer: a log of ${spans} spans (${mebi(bytes)}) without an index, from the command to the first rows, all listed, searchable`,
+      `${[firstMillis, listed.millis, searchedMillis].map(seconds).join(', ')} (CPU ${seconds(listed.cpuMillis)})`,
+      '≤ 1.5 s, ≤ 10 s, ≤ 25 s',
+    )
+    add('the same with an index, to the first rows', seconds(warmMillis), '≤ 0.7 s')
+    const opening = ({ millis, mostMillis, cpuMillis }) =>
+      `${seconds(millis)}, at most ${seconds(mostMillis)} (CPU of the browser ${seconds(cpuMillis)})`
+    const inBrowser = show => (opened === undefined ? 'no browser on this machine' : show(opened))
+    add(
+      'viewer: opening a turn of 5 000 spans',
+      inBrowser(({ turn }) => opening(turn)),
+      '≤ 1 s',
+    )
+    add(
+      'viewer: zooming in it, between two frames',
+      inBrowser(
+        ({ zoom }) =>
+          `p50 ${oneDecimal(zoom.p50)} ms, p95 ${oneDecimal(zoom.p95)} ms (CPU of the browser ${oneDecimal(zoom.cpuMillis)} ms)`,
+      ),
+      'p95 ≤ 20 ms',
+    )
+    add(
+      'viewer: opening a transcript of 500 turns',
+      inBrowser(({ talk }) => opening(talk)),
+      '≤ 1 s',
+    )
+    const memory = ({ peakBytes, bytes }) => `${mebi(peakBytes)}, ${mebi(bytes)} afterwards`
+    add(
+      'viewer: memory of the process at most, without an index; with one, for the pages above',
+      `${memory(cold)}; ${inBrowser(memory)}`,
+      '≤ 150 MB',
+    )
+    add(
+      'viewer: the page, gzip; its requests to other hosts',
+      `${oneDecimal(gzipBytes / 1000)} KB; ${inBrowser(({ elsewhere }) => elsewhere)}`,
+      '≤ 160 KB; none',
+    )
+  },
 }
 
 const asked = process.argv.slice(2).filter(each => each !== '--write')

@@ -7,10 +7,10 @@ import { inScratch, startProgram } from './own-process.mjs'
 /** Longer than a span waits until it is written. */
 const LOOK_MILLIS = 200
 
-/** A receiver of its own home, for as long as it is measured: see `receiver-process.mjs`. */
+/** A receiver of its own home, for as long as it is measured: see `command-process.mjs`. */
 export function withReceiver(measure) {
   return inScratch(async home => {
-    const child = startProgram('receiver-process.mjs', {}, home)
+    const child = startProgram('command-process.mjs', ['serve', '--port', '0'], home)
     child.stderr.pipe(process.stderr)
     try {
       await once(child.stdout, 'data')

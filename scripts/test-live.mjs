@@ -1,7 +1,7 @@
 /**
  * Runs the adapters with the real hosts, against a model server of our own on loopback:
  *
- *     npm run test:live -- pi                   one host; several names, or none for all
+ *     npm run test:live -- pi                   one host; several names, or none for all, two at a time
  *     npm run test:live -- pi -t 'parallel'     other words go to vitest
  *     npm run test:live -- pi --no-build        with the `dist` that is there, not with the package built and installed anew
  *     npm run test:live -- pi --unchecked       built in spite of the compiler's errors, while others are at work
@@ -21,7 +21,8 @@
  * second writes the tree beside each. Read both before you check them in. With HOOKSPAN_LIVE_KEEP=1 the homes of the
  * hosts, with their logs and traces, are left in the folder for temporary files.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,6 +35,8 @@ import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const OWN_OPTIONS = ['--no-build', '--unchecked', '--install', '--guards']
+/** Their tests wait for programs more than half of the time. */
+const HOSTS_AT_ONCE = 2
 
 const words = process.argv.slice(2)
 const isHost = word => Object.hasOwn(LIVE_HOSTS, word)
@@ -65,7 +68,7 @@ async function main() {
   try {
     const isChecked = !words.includes('--unchecked')
     const hookspan = words.includes('--no-build') ? REPOSITORY : await installPackage(REPOSITORY, scratch, isChecked)
-    const failed = installed.filter(each => !passes(each, hookspan)).map(({ host }) => host)
+    const failed = await failedHosts(installed, hookspan)
     if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`)
     return failed.length === 0 ? 0 : 1
   } finally {
@@ -85,9 +88,24 @@ async function installAll() {
   return installed
 }
 
-function passes({ host, folder, node, command }, hookspan) {
+async function failedHosts(installed, hookspan) {
+  const failed = []
+  const waiting = [...installed]
+  const testNext = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      if (!(await passes(next, hookspan))) failed.push(next.host)
+    }
+  }
+  await Promise.all(Array.from({ length: HOSTS_AT_ONCE }, testNext))
+  return failed
+}
+
+/** The output of one of several hosts is printed when its tests are over. */
+async function passes({ host, folder, node, command }, hookspan) {
   const { name, version } = LIVE_HOSTS[host]
-  console.log(`\n== ${name}@${version}`)
+  const heading = `\n== ${name}@${version}`
+  const isOnly = hosts.length === 1
+  if (isOnly) console.log(heading)
   const env = {
     ...process.env,
     HOOKSPAN_LIVE_DIR: folder,
@@ -96,9 +114,8 @@ function passes({ host, folder, node, command }, hookspan) {
     HOOKSPAN_LIVE_PACKAGE: `${name}@${version}`,
     HOOKSPAN_LIVE_HOOKSPAN: hookspan,
   }
-  const vitest = join(REPOSITORY, 'node_modules', 'vitest', 'vitest.mjs')
   const args = [
-    vitest,
+    'node_modules/vitest/vitest.mjs',
     'run',
     '--config',
     'test/live/vitest.config.ts',
@@ -106,5 +123,11 @@ function passes({ host, folder, node, command }, hookspan) {
     ...countedAs(`live-${host}`),
     ...vitestArgs,
   ]
-  return spawnSync(process.execPath, args, { cwd: REPOSITORY, env, stdio: 'inherit' }).status === 0
+  const stdio = isOnly ? 'inherit' : ['ignore', 'pipe', 'pipe']
+  const vitest = spawn(process.execPath, args, { cwd: REPOSITORY, env, stdio })
+  const output = []
+  for (const stream of [vitest.stdout, vitest.stderr]) stream?.on('data', part => output.push(part))
+  const [status] = await once(vitest, 'close')
+  if (!isOnly) process.stdout.write(`${heading}\n${Buffer.concat(output)}`)
+  return status === 0
 }

@@ -75,8 +75,8 @@ class ValueWalk {
   #visitsLeft: number
   #readsLeft: number
 
-  constructor(maxChars: number, masking: Masking) {
-    this.writer = new JsonWriter(maxChars)
+  constructor(maxChars: number, masking: Masking, encode?: (text: string) => string) {
+    this.writer = new JsonWriter(maxChars, encode)
     this.#masking = masking.leaf === keepAll ? masking : { ...masking, leaf: acrossStrings(masking.leaf) }
     this.#visitsLeft = maxChars
     this.#readsLeft = READS_PER_CHARACTER * (maxChars + WINDOW_MARGIN)
@@ -243,7 +243,7 @@ function* mapEntries(map: Map<unknown, unknown>): Iterable<readonly [string, unk
 /**
  * JSON of any value in at most `maxChars` characters, valid even after a cut: strings end with `...`, containers are closed.
  * Cost is linear in `maxChars`, whatever the value. Strings pass through `leaf`. Values under keys that match `isSecret` are
- * masked. Undefined if JSON has no form for the value, as with `JSON.stringify`, or if not even `""` fits.
+ * masked. `encode` is `JSON.stringify` or a memo of it. Undefined if JSON has no form for the value, or if not even `""` fits.
  */
 export function boundedJson(
   value: unknown,
@@ -251,8 +251,9 @@ export function boundedJson(
   leaf: (text: string) => string,
   isSecret: (key: string) => boolean = isSecretKey,
   readsShortKeys = false,
+  encode?: (text: string) => string,
 ): BoundedJson | undefined {
-  const walk = new ValueWalk(maxChars, { leaf, isSecret, readsShortKeys })
+  const walk = new ValueWalk(maxChars, { leaf, isSecret, readsShortKeys }, encode)
   if (walk.value('', value)) return { text: walk.writer.text, truncated: walk.writer.isTruncated }
   return isWritable(value) && maxChars >= 2 ? { text: '""', truncated: true } : undefined
 }

@@ -24,6 +24,7 @@ import { oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'
 import { maskRecords } from './secret-records.ts'
 import { MASK } from './secret-span.ts'
+import { TextMemo } from './text-memo.ts'
 
 export interface CaptureSettings {
   readonly mode: ContentMode
@@ -33,6 +34,8 @@ export interface CaptureSettings {
   readonly conversationHistory: boolean
   readonly senderId: boolean
   readonly redact: (text: string) => string
+  /** True if the redactor's result depends on the text alone, which is unknown of a user's function. */
+  readonly isPure?: boolean
   /** True if the redactor has custom rules. It then receives even the shortest keys. */
   readonly redactsShortKeys?: boolean
 }
@@ -80,12 +83,19 @@ class CapturePolicy implements Capture {
   readonly #ids = new Map<string, SafeText>()
   /** Several spans capture the same user message. Only strings are memoized: an object can change between two calls. */
   readonly #last = new Map<ContentCategory, { value: string; captured: CapturedContent | undefined }>()
+  /** Undefined in previews: a preview costs less than finding a long text again. */
+  readonly #whole: TextMemo<CapturedContent | undefined> | undefined
+  readonly #encode: ((text: string) => string) | undefined
   readonly #leaf: (text: string) => string
   readonly #isSecret: (key: string) => boolean
 
   constructor(settings: CaptureSettings) {
-    const { mode, redact } = settings
-    this.#settings = settings
+    const { mode } = settings
+    const isMemoized = mode === 'full' && settings.isPure === true
+    const redact = isMemoized && settings.redact !== keepAll ? new TextMemo(settings.redact).resultOf : settings.redact
+    if (isMemoized) this.#whole = new TextMemo(text => this.#content(text))
+    if (isMemoized) this.#encode = new TextMemo(text => JSON.stringify(text)).resultOf
+    this.#settings = { ...settings, redact }
     this.mode = mode
     this.conversationHistory = settings.conversationHistory && mode !== 'off'
     this.senderId = settings.senderId
@@ -117,15 +127,11 @@ class CapturePolicy implements Capture {
 
   readonly content = (value: unknown, category: ContentCategory): CapturedContent | undefined => {
     if (this.mode === 'off') return undefined
-    const { previewMaxChars, contentMaxChars } = this.#settings
-    const capture = (): CapturedContent | undefined =>
-      this.mode === 'full'
-        ? withinBytes(contentMaxChars, cap => this.#captured(value, cap))
-        : this.#captured(value, previewMaxChars)
-    if (typeof value !== 'string' || value.length > MEMO_LIMIT) return capture()
+    if (typeof value !== 'string' || value.length > MEMO_LIMIT) return this.#content(value)
+    if (this.#whole !== undefined) return this.#whole.resultOf(value)
     const last = this.#last.get(category)
     if (last?.value === value) return last.captured
-    const captured = capture()
+    const captured = this.#content(value)
     this.#last.set(category, { value, captured })
     return captured
   }
@@ -151,15 +157,22 @@ class CapturePolicy implements Capture {
   }
 
   readonly json = (value: unknown, maxBytes: number = this.#settings.contentMaxChars): SafeText | undefined => {
-    const json = withinBytes(maxBytes, chars => boundedJson(value, chars, keepAll, () => false))
+    const json = withinBytes(maxBytes, chars => boundedJson(value, chars, keepAll, () => false, false, this.#encode))
     return json && safe(json.text)
+  }
+
+  #content(value: unknown): CapturedContent | undefined {
+    const { previewMaxChars, contentMaxChars } = this.#settings
+    return this.mode === 'full'
+      ? withinBytes(contentMaxChars, cap => this.#captured(value, cap))
+      : this.#captured(value, previewMaxChars)
   }
 
   #captured(value: unknown, cap: number): CapturedContent | undefined {
     if (cap <= 0) return undefined
     if (typeof value === 'string') return this.#capturedText(value, cap)
     if (typeof value === 'object' && value !== null) {
-      const json = boundedJson(value, cap, this.#leaf, this.#isSecret, this.#settings.redactsShortKeys)
+      const json = boundedJson(value, cap, this.#leaf, this.#isSecret, this.#settings.redactsShortKeys, this.#encode)
       return json && { text: safe(json.text), mimeType: JSON_TYPE, truncated: json.truncated }
     }
     if (typeof value !== 'boolean' && !isNumeric(value)) return undefined

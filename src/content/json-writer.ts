@@ -29,9 +29,11 @@ export class JsonWriter {
   /** True if a token did not fit. No more should be written. */
   isFull = false
   #room: number
+  readonly #encode: (text: string) => string
 
-  constructor(maxChars: number) {
+  constructor(maxChars: number, encode: (text: string) => string = JSON.stringify) {
     this.#room = maxChars
+    this.#encode = encode
   }
 
   get room(): number {
@@ -52,7 +54,7 @@ export class JsonWriter {
 
   string(lead: string, { text, isCut }: Clipped): boolean {
     if (isCut) this.isTruncated = true
-    const encoded = JSON.stringify(text)
+    const encoded = this.#encode(text)
     const room = this.#room - lead.length
     if (!isCut && encoded.length <= room) return this.#write(lead, encoded, 0)
     if (!this.#fits(lead.length + MIN_CUT)) return false

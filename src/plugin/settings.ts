@@ -86,6 +86,7 @@ export function attributeOptionsOf(
     conversationHistory: config.capture_conversation_history,
     senderId: config.capture_sender_id,
     redact,
+    isPure: own === undefined,
     redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
   }
   const capture = createCapture(settings)

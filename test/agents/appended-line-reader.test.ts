@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { AppendedLineReader } from '../../src/agents/base/appended-line-reader.ts'
+import { AppendedLineReader } from '../../src/agents/base/agent-file.ts'
 import { scratchFolder } from './claude-code/transcript.ts'
 
 /** Lines that are read, with `|` where the reader says that something is missing. */

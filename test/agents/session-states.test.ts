@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SessionStates } from '../../src/agents/session-states.ts'
+import { SessionStates } from '../../src/agents/base/limited-map.ts'
 
 function states(limit: number): SessionStates<{ readonly id: string }> {
   return new SessionStates(id => ({ id }), limit)

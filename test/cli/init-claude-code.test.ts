@@ -114,6 +114,18 @@ describe('hookspan init claude-code', () => {
     expect(stdout).toContain('only your user can read it now')
   })
 
+  test.each([
+    ['if the file is unchanged', ''],
+    ['if the file has changed', '\n'],
+  ])('restores the mode %s', async (_, more) => {
+    hasRun()
+    scene.put(FILE, json(USED), 0o644)
+    await scene.init(['claude-code'])
+    scene.put(FILE, scene.read(FILE) + more)
+    await scene.init(['claude-code', '--undo'])
+    expect([scene.read(FILE), scene.mode(FILE)]).toEqual([json(USED) + more, '644'])
+  })
+
   test('has nothing to do the second time', async () => {
     hasRun()
     await scene.init(['claude-code'])

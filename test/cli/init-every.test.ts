@@ -266,7 +266,7 @@ describe('hookspan init --undo without a host', () => {
     expect(stdout).toMatch(/\nDone: Codex no longer loads hookspan\.\n/)
     expect(stdout).not.toContain('To take it')
     expect(scene.read('.claude/settings.json')).toBe(CLAUDE)
-    expect(names().filter(name => !name.startsWith('.pi'))).toEqual(before.filter(name => !name.startsWith('.pi')))
+    expect(names()).toEqual(before)
   })
 
   test('has nothing to do if nothing was set up', async () => {

@@ -58,7 +58,7 @@ describe('hookspan init gemini', () => {
 
   test('needs no receiver: the program starts one', async () => {
     await scene.init(['gemini'])
-    expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([])
+    expect(scene.names().filter(name => name.startsWith('.local'))).toEqual([])
   })
 
   test('quotes a folder with blanks and quotes in its name as one word of the command', async () => {

@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { InitScene } from './init-scene.ts'
 
@@ -57,6 +58,50 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
     expect((await scene.init([host, '--undo'])).stdout).toContain('(removed)')
     expect(scene.names()).toEqual([])
     expect((await scene.init([host, '--undo'])).stdout).toMatch(/^Nothing to do: /)
+  })
+
+  test('leaves empty folders that were there before', async () => {
+    mkdirSync(scene.path(dirname(file)), { recursive: true })
+    await scene.init([host])
+    await scene.init([host, '--undo'])
+    expect(scene.names()).toEqual(folders)
+  })
+
+  test('removes only its mark from a folder that the host uses', async () => {
+    await scene.init([host])
+    const used = scene.put(join(folders[0] ?? '', 'log'), '')
+    await scene.init([host, '--undo'])
+    expect(scene.names().map(name => scene.path(name))).toEqual([dirname(used), used])
+  })
+
+  test('asks at a terminal', async () => {
+    const declined = await scene.init([host], { typed: 'n\n' })
+    expect(declined).toMatchObject({
+      code: 1,
+      stderr: `\nSet up ${host}? [y/N] Nothing has been written.\n`,
+    })
+    expect(scene.names()).toEqual([])
+    expect(await scene.init([host], { typed: 'y\n' })).toMatchObject({ code: 0 })
+    expect(await scene.init([host, '--undo', '--yes'], { typed: '' })).toMatchObject({ code: 0, stderr: '' })
+    expect(scene.names()).toEqual([])
+  })
+
+  test('shows the same entries once', async () => {
+    const { stdout } = await scene.init([host])
+    expect(stdout).toMatch(/\n\+ {5}… the same as \w+: (\w+, ){3,}\w+\n/)
+    expect(stdout.split(`hook.sh ${process.execPath} ${host}`).length).toBeLessThan(8)
+  })
+
+  test('keeps comments between entries, and the form of a list on one line', async () => {
+    const event = host === 'cursor' ? 'stop' : 'Stop'
+    const text = `{\n  "version": 1,\n  "hooks": {\n    // all\n    "${event}": [{ "command": "theirs" } /* mine */ ],\n    "other": [\n      // first\n      {}\n    ]\n  }\n}\n`
+    scene.put(file, text)
+    expect((await scene.init([host])).code).toBe(0)
+    expect(scene.read(file)).toContain('// all\n')
+    expect(scene.read(file)).toMatch(/": \[\{ "command": "theirs" \}, \/\* mine \*\/ \{.*\} \],\n/)
+    scene.put(file, scene.read(file).replace('// all', '// each'))
+    expect((await scene.init([host, '--undo'])).code).toBe(0)
+    expect(scene.read(file)).toBe(text.replace('// all', '// each'))
   })
 
   test('keeps other entries, and restores them byte by byte', async () => {
@@ -134,5 +179,5 @@ test("refuses no tool of Copilot's without the forwarder, and writes the version
 
 test('finds Codex in a home of its own', async () => {
   await scene.init(['codex'], { env: { CODEX_HOME: scene.path('elsewhere') } })
-  expect(scene.names()).toEqual(['elsewhere', 'elsewhere/hooks.json'])
+  expect(scene.names()).toEqual(['elsewhere', 'elsewhere/.hookspan-created', 'elsewhere/hooks.json'])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { editJson, JsonNotEditable, readJson } from '../../src/cli/init/json-config.ts'
-import { lineDiff } from '../../src/cli/init/plan.ts'
+import { lineDiff } from '../../src/cli/init/line-diff.ts'
 import fc from '../support/fast-check.ts'
 
 const indent = fc.constantFrom(undefined, 1, 2, 4, '\t')
@@ -114,6 +114,30 @@ describe('a difference', () => {
         expect(side('+') - side('-')).toBe(after.length - before.length)
         expect(shown.length === 0).toBe(text(before) === text(after))
       }),
+    )
+  })
+
+  test('names lists that equal an earlier one', () => {
+    const hooks = (...names: string[]) => Object.fromEntries(names.map(name => [name, [{ a: name === 'X' ? 2 : 1 }]]))
+    const text = (value: object) => `${JSON.stringify({ hooks: value }, null, 2)}\n`
+    const all = text(hooks('A', 'B', 'X', 'C', 'D'))
+    expect(lineDiff(text({}), all, false)).toBe(
+      [
+        '  {',
+        '-   "hooks": {}',
+        '+   "hooks": {',
+        ...['+     "A": [', '+       {', '+         "a": 1', '+       }', '+     ],', '+     … the same as A: B'],
+        ...['+     "X": [', '+       {', '+         "a": 2', '+       }', '+     ],', '+     … the same as A: C, D'],
+        ...['+   }', '  }', ''],
+      ].join('\n'),
+    )
+    expect(lineDiff(text(hooks('A')), text(hooks('A', 'B', 'C')), false)).toContain('+     … the same as B: C\n')
+    expect(lineDiff(all, text({}), false)).toContain('-     … the same as A: C, D\n')
+  })
+
+  test('is readable if the file is JSON on one line', () => {
+    expect(lineDiff('{"a":1,"b":[1]}', '{"a":1,"b":[1,2]}\n', false)).toBe(
+      '    "a": 1,\n    "b": [\n-     1\n+     1,\n+     2\n    ]\n  }\n',
     )
   })
 

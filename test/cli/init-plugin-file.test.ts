@@ -112,7 +112,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     expect(code).toBe(0)
     expect(stdout).toContain(`\n- export { `)
     expect(scene.read(file)).toBe(content(host))
-    expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([file])
+    expect(scene.names().filter(name => name.includes('hookspan.js'))).toEqual([file])
   })
 
   test('removes the file of another copy', async () => {
@@ -169,7 +169,7 @@ describe("the host's folder", () => {
     await scene.init(['pi'], { env: { PI_CODING_AGENT_DIR: '~/my/pi' } })
     expect(scene.names()).toContain('my/pi/extensions/hookspan.js')
     await scene.init(['pi', '--undo'], { env: { PI_CODING_AGENT_DIR: scene.path('my/pi') } })
-    expect(scene.names()).toEqual(['my', 'my/pi'])
+    expect(scene.names()).toEqual([])
   })
 
   test("is that of XDG_CONFIG_HOME for opencode, or the folder's older name", async () => {
@@ -177,7 +177,7 @@ describe("the host's folder", () => {
     scene.put('xdg/opencode/plugin/hookspan.js', content('opencode'))
     expect((await scene.init(['opencode'], { env })).stdout).toContain('Nothing to do')
     await scene.init(['opencode', '--undo'], { env })
-    expect(scene.names()).toEqual(['xdg'])
+    expect(scene.names()).toEqual(['xdg', 'xdg/opencode', 'xdg/opencode/plugin'])
     await scene.init(['opencode'], { env })
     expect(scene.names()).toContain('xdg/opencode/plugins/hookspan.js')
   })

@@ -10,7 +10,7 @@ const config: ViteUserConfig = defineConfig({
     // A snapshot without its test's name is missing, and is not written unless asked by `-u`: CI would fail on it.
     update: 'none',
     include: ['test/live/**/*.live.ts'],
-    // Each test runs programs that want a whole machine.
+    // Each test runs programs that want a whole processor, and another host is tested at the same time.
     maxWorkers: 1,
     fileParallelism: false,
     // Hosts have races of their own, which a busy machine brings out: the report says what was tried again.

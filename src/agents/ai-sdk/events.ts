@@ -2,15 +2,13 @@ import { booleanOf, elementsOf, idOf, keysOf, peek, textOf } from '../../contrac
 import { DelegatedTask } from '../base/delegation.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { RecordScope } from '../base/records.ts'
+import { RecordScope, type TurnResult } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import type { ControlHookName } from '../base/tool-hooks.ts'
-import type { TurnResult } from '../base/turn.ts'
+import type { ControlHookName } from '../base/tool.ts'
 import type { LoosePayload } from '../host-event.ts'
-import { CallApprovals, decisionsOf, emitPendingRequests, type UserDecision } from './approvals.ts'
-import { isAborted, isStreamLeft, type PlainError, plainError } from './failure.ts'
 import { modelToolCallOf, partsOf, promptOf, tokensOf } from './messages.ts'
-import { AiSdkCall, providerOf } from './turn.ts'
+import { AiSdkCall, CallApprovals, decisionsOf, emitPendingRequests, providerOf, type UserDecision } from './turn.ts'
+import { isAborted, isStreamLeft, type PlainError, plainError } from './types.ts'
 
 const OPEN_LIMIT = 1000
 /** After this time without an event, a call is over: its stream was not read to the end. */

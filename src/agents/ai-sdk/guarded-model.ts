@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek, textOf } from '../../contract/foreign.ts'
 import { type Outcome, toolCallOf } from '../../guards/index.ts'
-import { namedArguments } from '../base/guard-text.ts'
-import { plainError } from './failure.ts'
+import { namedArguments } from '../base/guard-values.ts'
 import type { GuardedCall } from './guarded-tools.ts'
 import {
   type AnswerContent,
@@ -19,6 +18,7 @@ import {
   wholeFormat,
   withFeedback,
 } from './model-content.ts'
+import { plainError } from './types.ts'
 
 interface Request {
   readonly prompt: readonly PromptMessage[]

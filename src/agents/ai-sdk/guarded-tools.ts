@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
-import { isSameCall, namedArguments, signalIn } from '../base/guard-text.ts'
+import { isSameCall, namedArguments, settle, signalIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { settle } from '../base/settle.ts'
-import { plainError } from './failure.ts'
 import { type RequestedCall, requestedCallOf } from './model-content.ts'
+import { plainError } from './types.ts'
 
 const REQUESTED_LIMIT = 1000
 const MESSAGES_LIMIT = 100

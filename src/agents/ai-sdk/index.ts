@@ -3,8 +3,7 @@ import { idOf, numberOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import { AiSdkMachine } from './events.ts'
-import { plainError } from './failure.ts'
-import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS } from './types.ts'
+import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS, plainError } from './types.ts'
 
 export type { AiSdkEvent, AiSdkExecution, AiSdkTelemetry } from './types.ts'
 

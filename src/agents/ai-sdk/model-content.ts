@@ -1,7 +1,6 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage, ModelUsage } from '../../guards/index.ts'
-import { listOf } from '../base/content-text.ts'
-import { injectedTexts } from '../base/guard-text.ts'
+import { injectedTexts, listOf } from '../base/guard-values.ts'
 import { modelUsage, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 

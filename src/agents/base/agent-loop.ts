@@ -3,9 +3,8 @@ import type { Workspace } from '../../contract/index.ts'
 import type { DelegatedTask } from './delegation.ts'
 import type { TimedEvent } from './event-machine.ts'
 import { LimitedMap } from './limited-map.ts'
-import type { Records } from './records.ts'
+import { HostTurn, type Records, type TurnResult } from './records.ts'
 import { RequestCounter } from './requests.ts'
-import { HostTurn, type TurnResult } from './turn.ts'
 
 const IDS_LIMIT = 10_000
 

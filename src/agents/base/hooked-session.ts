@@ -1,9 +1,8 @@
 import type { LoosePayload } from '../host-event.ts'
 import { AgentLoop, AgentSession } from './agent-loop.ts'
 import { LimitedMap } from './limited-map.ts'
-import { Tool } from './tool.ts'
-import { toolKey } from './tool-key.ts'
-import type { TurnResult } from './turn.ts'
+import type { TurnResult } from './records.ts'
+import { Tool, toolKey } from './tool.ts'
 
 const TURNS_LIMIT = 100
 const TOOLS_LIMIT = 1000

@@ -25,3 +25,46 @@ export class LimitedMap<Key, Value> extends Map<Key, Value> {
     return value
   }
 }
+
+/** Bounds the memory used in a host that runs for weeks. */
+const SESSIONS_LIMIT = 1000
+
+/**
+ * A machine's state of each session. Over the limit, the least recently used session is dropped without ending its spans: the core
+ * ends those still open, so no turn is lost.
+ */
+export class SessionStates<State> {
+  readonly #states: LimitedMap<string, State>
+  readonly #create: (id: string) => State
+  #newest: { readonly id: string; readonly state: State } | undefined
+
+  constructor(create: (id: string) => State, limit: number = SESSIONS_LIMIT) {
+    this.#create = create
+    this.#states = new LimitedMap(limit)
+  }
+
+  get size(): number {
+    return this.#states.size
+  }
+
+  get(id: string): State {
+    // Fast path: consecutive events usually belong to the same session.
+    if (this.#newest?.id === id) return this.#newest.state
+    const state = this.#states.recall(id, () => this.#create(id))
+    this.#newest = { id, state }
+    return state
+  }
+
+  find(id: string): State | undefined {
+    return this.#states.get(id)
+  }
+
+  delete(id: string): void {
+    if (this.#newest?.id === id) this.#newest = undefined
+    this.#states.delete(id)
+  }
+
+  values(): State[] {
+    return [...this.#states.values()]
+  }
+}

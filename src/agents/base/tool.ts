@@ -1,8 +1,51 @@
-import { textOf } from '../../contract/foreign.ts'
-import type { Correlation } from '../../contract/index.ts'
+import { elementsOf, isArray, keysOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
-import { Approval } from './approval.ts'
-import type { RecordScope } from './records.ts'
+import type { HostTurn, RecordScope } from './records.ts'
+
+/** A request to the user to approve a tool call. Times are epoch milliseconds. */
+export class Approval<Of extends RecordScope = RecordScope> {
+  readonly turn: Of
+  readonly toolId: string | undefined
+  readonly pattern: unknown
+  askedAt: number
+  isAsked = false
+  isAnswered = false
+
+  constructor(turn: Of, toolId: string | undefined, pattern: unknown, askedAt: number) {
+    this.turn = turn
+    this.toolId = toolId
+    this.pattern = pattern
+    this.askedAt = askedAt
+  }
+
+  /** Emits the request once; later calls do nothing. @param facts a new object, which is modified */
+  emitRequest(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
+    if (this.isAsked) return
+    this.isAsked = true
+    this.turn.emit('pre_approval_request', this.askedAt, this.#identified(facts), correlation)
+  }
+
+  /** Emits the response once, never dated before the request. @param choice a value of the contract */
+  emitResponse(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
+    if (this.isAnswered) return
+    this.isAnswered = true
+    const payload = this.#identified({ choice, decided_by: decidedBy })
+    this.turn.emit('post_approval_response', Math.max(at, this.askedAt), payload, correlation)
+  }
+
+  #identified<Facts extends object>(payload: Facts): Facts {
+    const whole = payload as { tool_call_id?: string | undefined; pattern_key?: unknown }
+    whole.tool_call_id = this.toolId
+    whole.pattern_key = this.pattern
+    return payload
+  }
+}
+
+/** The user's choice, for an agent that reports only the status of the tool. */
+export function inferredChoice(status: string | undefined): 'deny' | 'cancelled' | 'once' {
+  return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
+}
 
 /** One tool call. Its id must be unique in the turn. Times are epoch milliseconds. */
 export class Tool<Of extends RecordScope = RecordScope> {
@@ -52,5 +95,105 @@ export class Tool<Of extends RecordScope = RecordScope> {
     whole.api_request_id = this.requestId
     whole.tool_name = this.name
     this.turn.emit('post_tool_call', at, facts, correlation)
+  }
+}
+
+const LONGEST = 20_000
+const PARTS_LIMIT = 1000
+const DEPTH_LIMIT = 20
+
+/**
+ * Returns the name and input of a tool as one string, independent of the order of the input's fields. Long input is truncated.
+ */
+export function toolKey(name: unknown, input: unknown): string {
+  const parts = [JSON.stringify(name) ?? '']
+  let length = 0
+  const put = (text: string): void => {
+    length += text.length
+    parts.push(text)
+  }
+  const write = (value: unknown, depth: number): void => {
+    if (length > LONGEST || depth > DEPTH_LIMIT) return
+    if (isArray(value)) {
+      put('[')
+      for (const one of elementsOf(value, PARTS_LIMIT)) write(one, depth + 1)
+      put(']')
+    } else if (typeof value === 'object' && value !== null) {
+      put('{')
+      for (const key of [...keysOf(value, PARTS_LIMIT)].sort()) {
+        put(JSON.stringify(key))
+        write(peek(value, key), depth + 1)
+      }
+      put('}')
+    } else put(typeof value === 'string' ? JSON.stringify(value.slice(0, LONGEST)) : String(value))
+  }
+  write(input, 0)
+  return parts.join(' ')
+}
+
+export type ControlHookName = Extract<HookName, `${string}_control_hook`>
+type Payload = LoosePayload<'post_control_hook'>
+
+interface ControlHookRecord {
+  readonly hook: ControlHookName
+  readonly at: number
+  readonly payload: Payload
+}
+
+/** Beyond this the oldest record is emitted, without its tool. */
+const BUFFERED_LIMIT = 1000
+
+/**
+ * Control hooks that look at the tool calls of one turn, in an SDK that runs them before it reports the start of the tool. Their
+ * records are buffered until then, so that their spans stand below that of the tool.
+ */
+export class ToolHooks {
+  readonly #turn: HostTurn
+  #buffered: ControlHookRecord[] = []
+
+  constructor(turn: HostTurn) {
+    this.#turn = turn
+  }
+
+  get isEmpty(): boolean {
+    return this.#buffered.length === 0
+  }
+
+  receive(hook: ControlHookName, at: number, payload: Payload, running: Tool | undefined): void {
+    const record = { hook, at, payload }
+    if (running !== undefined) {
+      this.#emit(record, running.id)
+      return
+    }
+    this.#buffered.push(record)
+    const oldest = this.#buffered.length > BUFFERED_LIMIT ? this.#buffered.shift() : undefined
+    if (oldest !== undefined) this.#emit(oldest)
+  }
+
+  /**
+   * Emits the start of a tool, at the time of its first hook, and its hooks below it. Returns the time of its last hook record.
+   *
+   * @param callId the id of the call in the SDK
+   */
+  startTool(tool: Tool, callId: string = tool.id): number | undefined {
+    const own = this.isEmpty ? [] : this.#buffered.filter(({ payload }) => payload.tool_call_id === callId)
+    const [first] = own
+    if (first === undefined) {
+      tool.emitStart()
+      return undefined
+    }
+    this.#buffered = this.#buffered.filter(record => !own.includes(record))
+    tool.startAt = Math.min(tool.startAt, first.at)
+    tool.emitStart()
+    for (const record of own) this.#emit(record, tool.id)
+    return own.at(-1)?.at
+  }
+
+  flush(): void {
+    for (const record of this.#buffered.splice(0)) this.#emit(record)
+  }
+
+  #emit({ hook, at, payload }: ControlHookRecord, toolId = payload.tool_call_id): void {
+    this.#turn.emit(hook, at, { ...payload, tool_call_id: toolId })
   }
 }

@@ -1,11 +1,10 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
+import { Approval } from '../base/tool.ts'
 import { endCall } from '../claude-code/calls.ts'
 import type { ClaudeCall } from '../claude-code/session.ts'
-import type { LiveSessions } from './live-sessions.ts'
-import type { SdkLoop, SdkSession } from './session.ts'
+import type { LiveSessions, SdkLoop, SdkSession } from './session.ts'
 
 const BATCH_LIMIT = 1000
 const EARLY_LIMIT = 100

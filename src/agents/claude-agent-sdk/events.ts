@@ -8,17 +8,8 @@ import {
   type TimedEvent,
 } from '../base/event-machine.ts'
 import { handlePermissionDenied, handlePreToolUse, handleToolBatch, handleToolEnd } from '../claude-code/calls.ts'
-import { handleSubagentStart } from '../claude-code/children.ts'
+import { handleSubagentStart } from '../claude-code/turns.ts'
 import { emitApprovalRequest, handleToolResults, SdkApprovals } from './calls.ts'
-import {
-  endChild,
-  handleSubagentStop,
-  handleTaskNotification,
-  handleTaskStarted,
-  loopOfAgent,
-  noteDelegationResult,
-} from './children.ts'
-import { LiveSessions } from './live-sessions.ts'
 import {
   handleAssistantMessage,
   handleRetry,
@@ -26,12 +17,18 @@ import {
   handleSyntheticMessage,
   SYNTHETIC,
 } from './requests.ts'
-import type { SdkLoop, SdkSession } from './session.ts'
+import { LiveSessions, type SdkLoop, type SdkSession } from './session.ts'
 import {
   emitCompaction,
+  endChild,
   endCompaction,
   endWithoutResult,
   handleResult,
+  handleSubagentStop,
+  handleTaskNotification,
+  handleTaskStarted,
+  loopOfAgent,
+  noteDelegationResult,
   openPendingTurn,
   startCompaction,
   startTurn,

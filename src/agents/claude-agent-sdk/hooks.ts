@@ -16,12 +16,10 @@ import {
 } from '../../guards/index.ts'
 import type { EventOf } from '../../guards/phases.ts'
 import { forwardEarly, runningPlugin } from '../attach.ts'
-import { listOf } from '../base/content-text.ts'
-import { signalIn } from '../base/guard-text.ts'
+import { hasKnownShape, listOf, resultInShape, signalIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { hasKnownShape, resultInShape } from '../base/tool-response.ts'
 import { failClosedReply, idsIn, replyTo, requestIn } from '../claude-code/guard-protocol.ts'
-import { changed } from './query-options.ts'
+import { changed } from './traced-query.ts'
 
 const HOST = 'claude-agent-sdk'
 const LIMIT_MILLIS = 55_000

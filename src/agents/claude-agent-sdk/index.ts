@@ -10,8 +10,7 @@ import { idOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { attachHost } from '../attach.ts'
 import { ClaudeAgentSdkMachine } from './events.ts'
-import { observedQuery } from './observed-query.ts'
-import { type EmitEvent, tracedParameters } from './query-options.ts'
+import { type EmitEvent, observedQuery, tracedParameters } from './traced-query.ts'
 
 export type { PluginOptions } from '../../index.ts'
 

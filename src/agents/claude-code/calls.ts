@@ -1,6 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
-import type { TurnResult } from '../base/turn.ts'
+import type { TurnResult } from '../base/records.ts'
 import { type ClaudeCall, type ClaudeLoop, DELEGATING } from './session.ts'
 
 const BATCH_LIMIT = 1000

@@ -1,8 +1,7 @@
 import { idOf, peek } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import type { Capabilities, HookIds, Outcome, Phase } from '../../guards/index.ts'
-import { hookOf, injectedText, reasonOf, textField, toolIn } from '../base/guard-text.ts'
-import { resultInShape, resultText } from '../base/tool-response.ts'
+import { hookOf, injectedText, reasonOf, resultInShape, resultText, textField, toolIn } from '../base/guard-values.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
 const NOTHING: HookReply = {}

@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Capabilities, HookIds, Outcome, Phase } from '../../guards/index.ts'
-import { addedContext, hookOf, injectedText, reasonOf, textFor } from '../base/guard-text.ts'
+import { addedContext, hookOf, injectedText, reasonOf, textFor } from '../base/guard-values.ts'
 import { requestIn } from '../claude-code/guard-protocol.ts'
 import type { GuardProtocol, HookReply } from '../guard-protocol.ts'
 

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, agentFolders, openAgentFile } from '../base/agent-file.ts'
-import { AppendedLineReader } from '../base/appended-line-reader.ts'
-import { listOf } from '../base/content-text.ts'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { type AgentFolders, AppendedLineReader, agentFolders, openAgentFile } from '../base/agent-file.ts'
 import type { FindingOwner, FindingsEnd } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import { READS_FIRST } from './events.ts'
 import { type PendingFinding, RolloutLines } from './rollout-lines.ts'
-import { READS_FIRST } from './types.ts'
 
 /** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
 const PATIENCE_MILLIS = 500
@@ -91,7 +89,7 @@ function isEndOf({ turn, begunAt, event }: PendingFinding, { turnId, at }: ReadT
 }
 
 function isStartOf({ event }: PendingFinding, { agentId }: ReadTrigger): boolean {
-  const agents = listOf(peek(event.data, 'agents'))
+  const agents = elementsOf(peek(event.data, 'agents'), Infinity)
   return event.event === 'rollout:item' && agents.some(agent => peek(agent, 'id') === agentId)
 }
 

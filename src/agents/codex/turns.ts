@@ -1,7 +1,6 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { LoopEnd } from '../base/agent-loop.ts'
-import { settleCalls } from './calls.ts'
-import { openChild } from './children.ts'
+import { openChild, settleCalls } from './calls.ts'
 import { settleRequest } from './requests.ts'
 import { CodexLoop, type CodexSession } from './session.ts'
 

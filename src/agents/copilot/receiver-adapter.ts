@@ -4,8 +4,8 @@ import { type AgentFolders, agentFolders } from '../base/agent-file.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './events.ts'
 import { SessionFiles } from './session-file.ts'
-import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
 /** Event name for a body without a hook name, such as that of `preToolUse`: counted as ignored. */
 const UNNAMED = 'unnamed'

@@ -1,4 +1,10 @@
-import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+/**
+ * The hook payloads of Cursor, from its documentation (cursor.com/docs/hooks, read in November 2026); not verified by a run.
+ *
+ * Raw events in fixtures (`HostEvent`): the event is the name of the hook, `data` the hook's payload. `conversation_id` in it is
+ * the session and `generation_id` the turn.
+ */
+import { elementsOf, idOf, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import { childTask, type DelegatedTask } from '../base/delegation.ts'
 import {
   type EventHandlers,
@@ -7,12 +13,36 @@ import {
   handlersByName,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import { pickFields } from '../base/fields.ts'
 import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
+import { SessionStates } from '../base/limited-map.ts'
 import { looksLikeJson } from '../base/messages.ts'
-import type { TurnResult } from '../base/turn.ts'
-import { SessionStates } from '../session-states.ts'
-import { QUIET_HOOKS, SPECIFIC_TOOLS, type SpecificTool } from './types.ts'
+import type { TurnResult } from '../base/records.ts'
+
+/**
+ * A hook for one kind of tool. Older versions fire only these. Newer versions also fire `preToolUse` and its counterparts for
+ * each call; then these hooks are ignored.
+ */
+interface SpecificTool {
+  /** The tool's name in generic hooks. For `MCP`, each tool has its own name. */
+  readonly name: string
+  readonly fields: readonly string[]
+  /** The field with the result, for a hook that fires at the end of a tool. */
+  readonly result?: string
+}
+
+const SPECIFIC_TOOLS: ReadonlyMap<string, SpecificTool> = new Map<string, SpecificTool>([
+  ['beforeShellExecution', { name: 'Shell', fields: ['command'] }],
+  ['beforeMCPExecution', { name: 'MCP', fields: ['tool_name', 'tool_input'] }],
+  ['afterShellExecution', { name: 'Shell', fields: ['command'], result: 'output' }],
+  ['afterMCPExecution', { name: 'MCP', fields: ['tool_name', 'tool_input'], result: 'result_json' }],
+  // The start of an edit is not reported.
+  ['afterFileEdit', { name: 'Edit', fields: ['file_path', 'edits'], result: '' }],
+])
+
+/** Hooks that add nothing to others, or are not about a turn, such as completions while the user types. */
+export const QUIET_HOOKS: readonly string[] = [
+  ...['beforeReadFile', 'beforeTabFileRead', 'afterTabFileEdit', 'afterAgentThought', 'preCompact'],
+]
 
 const PLATFORM = 'cursor'
 

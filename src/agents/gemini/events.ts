@@ -1,3 +1,24 @@
+/**
+ * The hook payloads and session file findings of Gemini CLI, read from 0.61.0 (real runs).
+ *
+ * Raw events in captures (`HostEvent`):
+ *
+ * - The name of a hook (`BeforeTool`, …): `data` is the hook's payload, `at` its own timestamp.
+ * - `session:…`: findings of `receiver-adapter.ts` in the session's files. They follow the hook that triggered the read. That
+ *   hook is processed after them, so that a request precedes the tools it asked for. A session file is written before the next
+ *   hook fires, so the read never waits.
+ *
+ * All findings have `session_id`, and `agent_id` in a child agent. Times are epoch milliseconds.
+ *
+ * - `session:sent` {text}: input to the model, either a prompt or results of tools, which have no text.
+ * - `session:answer` {id, model, content, tokens: {input, output, cached, thoughts, tool}}: a complete answer of the model. Its
+ *   tool calls are written when they have run.
+ * - `session:calls` {id, answered_at, calls: [{id, name, args, status, error, display, at}]}: `status` is `success`, `error` or
+ *   `cancelled`. Only unsuccessful calls have an error; results of others come from the hook.
+ * - `session:error` {id, message}: a request failed finally. Written in the terminal UI, not by `gemini -p`.
+ * - `session:cancelled` {id}: the user has stopped the turn, or denied a tool, which stops the turn.
+ * - `session:read`: the end of the findings.
+ */
 import { idOf, peek } from '../../contract/foreign.ts'
 import {
   type EventHandlers,
@@ -6,12 +27,13 @@ import {
   handlersByName,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import { SessionStates } from '../session-states.ts'
-import { childLoopFor, endDelegation } from './children.ts'
+import { SessionStates } from '../base/limited-map.ts'
 import { handleAnswer } from './requests.ts'
 import { type GeminiLoop, GeminiSession } from './session.ts'
 import { handleCalls, handleNotification, handleToolEnd, handleToolStart } from './tools.ts'
 import {
+  childLoopFor,
+  endDelegation,
   handleAgentEnd,
   handleCancellation,
   handlePrompt,
@@ -20,7 +42,16 @@ import {
   handleSessionStart,
   turnFor,
 } from './turns.ts'
-import { QUIET_HOOKS, READS_FIRST } from './types.ts'
+
+export const READS_FIRST: ReadonlySet<string> = new Set([
+  ...['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],
+])
+
+/**
+ * Hooks that add nothing to others. `PreCompress` fires before each request, even if nothing is compressed, and `AfterModel` for
+ * each chunk.
+ */
+export const QUIET_HOOKS: readonly string[] = ['BeforeModel', 'BeforeToolSelection', 'AfterModel', 'PreCompress']
 
 type HookHandler = (session: GeminiSession, at: number, data: unknown) => void
 type FindingHandler = (loop: GeminiLoop, at: number, data: unknown) => void

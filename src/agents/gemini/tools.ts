@@ -1,7 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
-import { toolKey } from '../base/tool-key.ts'
-import type { TurnResult } from '../base/turn.ts'
+import type { TurnResult } from '../base/records.ts'
+import { toolKey } from '../base/tool.ts'
 import { callIdOf, GeminiCall, type GeminiLoop, type GeminiSession, type UnassignedCall } from './session.ts'
 
 const CALLS_LIMIT = 1000

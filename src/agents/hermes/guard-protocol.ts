@@ -7,7 +7,7 @@ import {
   type RawToolCall,
   toolCallOf,
 } from '../../guards/index.ts'
-import { argumentsOf, injectedText, reasonOf, textFor } from '../base/guard-text.ts'
+import { argumentsOf, injectedText, reasonOf, textFor } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 

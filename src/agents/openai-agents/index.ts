@@ -6,16 +6,18 @@ import { OpenAiAgentsMachine } from './events.ts'
 import {
   agentEndEvent,
   agentStartEvent,
+  type HostSpan,
+  type HostTrace,
   interruptedEvent,
   resumedEvent,
   spanEvent,
   stateOf,
+  type TraceProcessor,
   toolStartEvent,
   traceEvent,
 } from './live-sdk.ts'
-import type { HostSpan, HostTrace, TraceProcessor } from './types.ts'
 
-export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './types.ts'
+export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './live-sdk.ts'
 
 const HOST = 'openai-agents'
 /** Marks a traced runner, for all copies of this package. */

@@ -1,6 +1,6 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage } from '../../guards/index.ts'
-import { injectedTexts } from '../base/guard-text.ts'
+import { injectedTexts } from '../base/guard-values.ts'
 
 export type ConversationItem = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,6 @@
 import { peek } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
 import { addUsage, type UsageCounts } from '../base/usage.ts'
-import { failureOf } from './failure.ts'
 import {
   answerMessage,
   answerOf,
@@ -13,7 +12,7 @@ import {
   promptOf,
   requestOf,
 } from './messages.ts'
-import type { RawSpan } from './raw-span.ts'
+import { failureOf, type RawSpan } from './raw-span.ts'
 import { type AgentSpanNode, type AgentTurn, flushToolHooks, type OpenModelRequest, openLoop } from './state.ts'
 
 /**

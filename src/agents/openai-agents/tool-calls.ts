@@ -1,7 +1,7 @@
 import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import type { ToolArguments } from '../../guards/index.ts'
-import { namedArguments, textFor } from '../base/guard-text.ts'
+import { namedArguments, textFor } from '../base/guard-values.ts'
 import { jsonIn } from '../event-json.ts'
 import type { ConversationItem } from './model-content.ts'
 

@@ -1,10 +1,9 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
-import type { ControlHookName } from '../base/tool-hooks.ts'
+import type { ControlHookName } from '../base/tool.ts'
 import type { LoosePayload } from '../host-event.ts'
-import { failureOf, type SpanFailure } from './failure.ts'
 import type { AnswerToolCall } from './messages.ts'
-import type { RawSpan } from './raw-span.ts'
+import { failureOf, type RawSpan, type SpanFailure } from './raw-span.ts'
 import { type AgentSpanNode, type AgentTurn, emitToolStart, type Memory, ToolRun } from './state.ts'
 
 const REJECTED = 'was manually rejected by user.'

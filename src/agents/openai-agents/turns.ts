@@ -1,7 +1,7 @@
 import { DelegatedTask } from '../base/delegation.ts'
-import type { HostTurnEnd } from '../base/turn.ts'
+import type { HostTurnEnd } from '../base/records.ts'
 import { addUsage } from '../base/usage.ts'
-import { exitOf, failureOf } from './failure.ts'
+import { exitOf, failureOf } from './raw-span.ts'
 import { emitOpenRequests, emitUncountedAnswer } from './requests.ts'
 import {
   type AgentSpanNode,

@@ -6,8 +6,6 @@ import {
   plausibleTime,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import { endDelegation, startDelegation } from './delegations.ts'
-import { messageOf } from './messages.ts'
 import {
   emitEndedCalls,
   endCall,
@@ -18,7 +16,17 @@ import {
   startCompaction,
 } from './requests.ts'
 import { RunBook, readInput, readLifecycle } from './run.ts'
-import { AGENT_EVENT, type Facts, factsOf, type OpenClawSession, type Run, type RunTool } from './state.ts'
+import {
+  AGENT_EVENT,
+  endDelegation,
+  type Facts,
+  factsOf,
+  messageOf,
+  type OpenClawSession,
+  type Run,
+  type RunTool,
+  startDelegation,
+} from './state.ts'
 import { addToolFacts, endTool, readApproval, settleTools, startTool, toolOf } from './tools.ts'
 
 type Read = (book: RunBook, facts: Facts) => void

@@ -19,8 +19,7 @@ import {
   toolCallOf,
 } from '../../guards/index.ts'
 import { runningPlugin } from '../attach.ts'
-import { listOf } from '../base/content-text.ts'
-import { injectedTexts, namedArguments, signalIn, textFor } from '../base/guard-text.ts'
+import { injectedTexts, listOf, namedArguments, signalIn, textFor } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { LIFELESS_MODES, mayReadConversation, type OpenClawApi } from './types.ts'
 

@@ -1,7 +1,6 @@
-import { elementsOf, isArray, peek } from '../../contract/foreign.ts'
+import { elementsOf, isArray, peek, pickFields } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
-import { pickFields } from '../base/fields.ts'
 import type { HostEvent } from '../host-event.ts'
 import { handlesStream, OpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './state.ts'

@@ -2,8 +2,7 @@ import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { readUsage, type UsageCounts } from '../base/usage.ts'
-import { messageOf } from './messages.ts'
-import { type Facts, OpenClawCall, type OpenClawSession, type Run, remember } from './state.ts'
+import { type Facts, messageOf, OpenClawCall, type OpenClawSession, type Run, remember } from './state.ts'
 
 const CACHE_COUNTS = { cacheRead: 'cacheRead', cacheWrite: 'cacheWrite' }
 const COUNTS = { input: 'input', output: 'output', ...CACHE_COUNTS, reasoning: 'reasoningTokens' }

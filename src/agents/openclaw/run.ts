@@ -1,10 +1,9 @@
 import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plausibleTime } from '../base/event-machine.ts'
+import { SessionStates } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { SessionStates } from '../session-states.ts'
-import { MESSAGES_LIMIT, messageOf } from './messages.ts'
 import { emitEndedCalls, endCompaction } from './requests.ts'
-import { type Facts, OpenClawSession, Run, Sessions } from './state.ts'
+import { type Facts, MESSAGES_LIMIT, messageOf, OpenClawSession, Run, Sessions } from './state.ts'
 import { cancelTools, settleTools } from './tools.ts'
 
 /** Limit of remembered runs, including ended ones: late events must not open them again. */

@@ -1,6 +1,6 @@
 import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
+import { Approval } from '../base/tool.ts'
 import { type Facts, type Run, RunTool, remember } from './state.ts'
 
 export type ToolFacts = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>

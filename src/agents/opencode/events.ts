@@ -6,10 +6,9 @@ import {
   eventHandlers,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import { SessionStates } from '../session-states.ts'
-import { promptText } from './messages.ts'
+import { SessionStates } from '../base/limited-map.ts'
 import { agentOf } from './requests.ts'
-import { endDelegation, endUnstartedChild, inferDelegation, joinChild, OpencodeSession } from './session.ts'
+import { endDelegation, endUnstartedChild, inferDelegation, joinChild, OpencodeSession, promptText } from './session.ts'
 import type { OpencodeTurn } from './turn.ts'
 
 /** Agents that opencode itself runs in a user's session. */

@@ -18,8 +18,7 @@ import {
   toolCallOf,
 } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { isAllText, listOf, replaceFields, wholeText, withText } from '../base/content-text.ts'
-import { injectedTexts, textFor } from '../base/guard-text.ts'
+import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { screenReporter } from './screen.ts'
 import type { PluginInput } from './types.ts'

@@ -1,9 +1,8 @@
 import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval } from '../base/approval.ts'
 import { plausibleTime } from '../base/event-machine.ts'
 import { looksLikeJson, type ToolCallPart } from '../base/messages.ts'
 import type { RecordScope } from '../base/records.ts'
-import { Tool } from '../base/tool.ts'
+import { Approval, Tool } from '../base/tool.ts'
 
 const PATTERNS_LIMIT = 16
 const CHOICES: ReadonlyMap<unknown, string> = new Map([

@@ -1,11 +1,11 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { joinTexts } from '../base/messages.ts'
-import { HostTurn, type TurnResult } from '../base/turn.ts'
-import { BLANK_LINE } from './messages.ts'
+import { HostTurn, type TurnResult } from '../base/records.ts'
 import { failureOf, type OpencodeFailure, StepRequests } from './requests.ts'
 import { choiceOf, type OpencodeToolCall, Permissions, ToolCalls } from './tools.ts'
 
+export const BLANK_LINE = '\n\n'
 /** Finish reason of a step that requests tools: the turn continues after it. */
 const WANTS_TOOLS = 'tool-calls'
 

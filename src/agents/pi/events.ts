@@ -1,10 +1,9 @@
 import { booleanOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
-import { SessionStates } from '../session-states.ts'
+import { SessionStates } from '../base/limited-map.ts'
 import { isAborted } from './messages.ts'
 import { PiCompaction } from './requests.ts'
-import { PiSession, SessionChain } from './session.ts'
-import type { PiTurn } from './turn.ts'
+import { PiSession, type PiTurn, SessionChain } from './session.ts'
 
 type Reading = (pi: PiMachine, session: PiSession, moment: TimedEvent) => void
 

@@ -1,9 +1,8 @@
 import { booleanOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { plainText, toolCallsOf } from '../base/messages.ts'
-import type { RecordScope } from '../base/records.ts'
+import type { RecordScope, TurnResult } from '../base/records.ts'
 import { ModelRequest, RequestCounter } from '../base/requests.ts'
-import type { TurnResult } from '../base/turn.ts'
 import { failureOf, isAborted, modelOf, piUsage } from './messages.ts'
 
 /** The model requests of one turn. Pi has no usable request number: its own index restarts with every retry. */

@@ -1,11 +1,10 @@
 import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Approval, inferredChoice } from '../base/approval.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import type { RecordScope } from '../base/records.ts'
-import { Tool } from '../base/tool.ts'
+import { Approval, inferredChoice, Tool } from '../base/tool.ts'
 import { isAborted, platformOf } from './messages.ts'
 
 const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])

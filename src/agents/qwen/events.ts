@@ -1,13 +1,12 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { NewerFindings } from '../base/findings.ts'
-import { LimitedMap } from '../base/limited-map.ts'
+import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, looksLikeJson, plainText } from '../base/messages.ts'
 import { readUsage } from '../base/usage.ts'
 import { ClaudeCodeMachine } from '../claude-code/events.ts'
 import type { Dialect } from '../claude-code/session.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
-import { SessionStates } from '../session-states.ts'
 
 const LIMIT = 10_000
 const CALLS_LIMIT = 1000
@@ -47,7 +46,7 @@ interface QwenSession {
 /**
  * Converts Qwen Code's hooks to those of Claude Code, and translates them by its machine. Read from 0.24.4 (real runs).
  *
- * Findings in its transcripts have the same shapes (`../claude-code/types.ts`). Differences:
+ * Findings in its transcripts have the same shapes (`../claude-code/events.ts`). Differences:
  *
  * - `tool_use_id` is generated for each hook. `tool_call_id` identifies the call, also in `PostToolBatch`, which has the call's
  *   status.

@@ -1,6 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import type { TranscriptOwner, TranscriptResponse } from '../claude-code/types.ts'
+import type { TranscriptOwner, TranscriptResponse } from '../claude-code/events.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 

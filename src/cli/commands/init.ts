@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
 import { command, EXIT, WrongUse } from '../command.ts'
 import { makeChange } from '../init/config-file.ts'
-import { initEvery } from '../init/every-host.ts'
+import { initEvery, isAllowed } from '../init/every-host.ts'
 import { hermesWebhook } from '../init/hermes.ts'
 import { freePort } from '../init/hooks-host.ts'
 import { HOSTS, unknownHost } from '../init/hosts.ts'
@@ -19,7 +19,7 @@ const PAGE = {
   name: 'init',
   operand: { placeholder: '[HOST]', offers: HOST_NAMES },
   about: `Sets up an agent to load hookspan: shows and writes the change to the agent's own configuration. The previous content is
-kept in FILE.hookspan-backup. A second run changes nothing.
+kept in FILE.hookspan-backup. A second run changes nothing. At a terminal, it asks before it writes.
 
 Without HOST: sets up every agent found on this machine, after one confirmation for all.
 
@@ -32,7 +32,7 @@ Without HOST: sets up every agent found on this machine, after one confirmation 
     'dry-run': { short: 'n', help: 'write nothing: show what would change' },
     print: { help: 'write nothing: print the configuration; with --undo, what would be removed' },
     undo: { aka: ['remove', 'uninstall'], help: 'remove only the part of hookspan' },
-    yes: { short: 'y', help: 'without HOST: do not ask for confirmation' },
+    yes: { short: 'y', help: 'do not ask for confirmation' },
     guards: {
       value: 'WHEN',
       help: 'claude-code, codex, gemini, hermes, qwen: wait for the decision of guards; if none is available continue (open), or block (closed); off = do not wait',
@@ -43,7 +43,7 @@ Without HOST: sets up every agent found on this machine, after one confirmation 
     },
   },
   closing:
-    'Exits with 1 if a configuration could not be changed, or must be changed by hand; without HOST also if you decline, or no agent is found.',
+    'Exits with 1 if a configuration could not be changed, or must be changed by hand; if you decline; without HOST also if no agent is found.',
 } as const satisfies CommandPage
 
 type InitOptions = Omit<CommandArguments<typeof PAGE.options>['values'], 'guards'> & {
@@ -167,6 +167,8 @@ async function carryOut(
   if (plan.kind === 'nothing') return options.json ? json(result, io) : sayNothing(plan, io)
   if (!options.json) io.stdout.write(shown(plan, lookOf(io).color))
   if (options['dry-run'] || options.print) return options.json ? json(result, io) : sayDry(io)
+  const isScript = io.stdin.isTTY !== true || options.json
+  if (!isScript && !(await isAllowed(options.host ?? '', options, io))) return EXIT.failed
   const { backup, newFolder } = await makeChange(plan)
   if (options.json) return json({ ...result, changed: true, backup: backup ?? null }, io)
   const [done = '', ...more] = report(plan, backup, setup.title, options.undo)

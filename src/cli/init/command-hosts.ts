@@ -15,7 +15,7 @@ interface CommandHooks {
 function commandEntries(
   name: string,
   { events, async, guarded, guardEvents = [], entry }: CommandHooks,
-): (receiver: ReceiverAccess) => ReadonlyMap<string, readonly object[]> {
+): (receiver: ReceiverAccess) => ReadonlyMap<string, object> {
   return receiver => {
     const entryOf = (event: string): object => {
       const options = guarded === undefined ? [] : guardOptions(event, receiver.guards, guarded)
@@ -23,7 +23,7 @@ function commandEntries(
       return entry(commandFor(name, receiver, options), !wantsDecision && async?.has(event) === true)
     }
     const all = receiver.guards === undefined ? events : [...events, ...guardEvents]
-    return new Map(all.map(event => [event, [entryOf(event)]]))
+    return new Map(all.map(event => [event, entryOf(event)]))
   }
 }
 

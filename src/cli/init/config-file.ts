@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync, type Stats } from 'node:fs'
 import {
   chmod,
   lstat,
@@ -12,6 +13,7 @@ import {
   rmdir,
   stat,
   symlink,
+  writeFile,
 } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { whyNot } from '../file-trouble.ts'
@@ -20,6 +22,8 @@ import type { FileChange } from './plan.ts'
 const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 const BACKUP = '.hookspan-backup'
+/** Marks a folder that `init` created. */
+const CREATED = '.hookspan-created'
 /** The limit of the kernel. */
 const MAX_LINKS = 40
 
@@ -58,7 +62,7 @@ export async function makeChange(
 ): Promise<{ backup: string | undefined; newFolder: string | undefined }> {
   const target = await targetOf(change.file)
   try {
-    const newFolder = await mkdir(dirname(target), { recursive: true, mode: PRIVATE_FOLDER })
+    const newFolder = await createFolder(dirname(target))
     change.prepare?.()
     const backup = await keep(change, target)
     const links = change.links ?? []
@@ -67,6 +71,7 @@ export async function makeChange(
     else if (change.after !== change.before) await replace(change, target, change.after)
     for (const { path, to } of links) if (to === undefined) await rm(path, { force: true })
     if (change.restored !== undefined) await rm(change.restored, { force: true })
+    if (change.isUndo) await removeCreated([target, ...links.map(({ path }) => path)].map(path => dirname(path)))
     return { backup, newFolder }
   } catch (error) {
     throw new Error(`cannot change ${change.file}: ${whyNot(error)}`, { cause: error })
@@ -97,8 +102,35 @@ async function keep({ before, after, isUsers }: FileChange, target: string): Pro
   return backup
 }
 
+/** @returns the outermost new folder */
+async function createFolder(folder: string): Promise<string | undefined> {
+  const created: string[] = []
+  for (let each = folder; !existsSync(each); each = dirname(each)) created.push(each)
+  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
+  const text = 'This folder was created by hookspan, which removes it with "--undo" if nothing else is in it.\n'
+  for (const each of created) await writeFile(join(each, CREATED), text, { mode: PRIVATE_FILE })
+  return created.at(-1)
+}
+
+/** Removes the folders that `init` created, from the given ones upwards, or its mark if something else is in them. */
+async function removeCreated(folders: readonly string[]): Promise<void> {
+  const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
+  const left = new Set<string>()
+  for (let folder of folders) {
+    for (; (await namesIn(folder)).join() === CREATED; folder = dirname(folder)) {
+      await rm(join(folder, CREATED))
+      await rmdir(folder)
+    }
+    left.add(folder)
+  }
+  for (const folder of left) {
+    const isShared = (await namesIn(folder)).some(name => existsSync(join(folder, name, CREATED)))
+    if (!isShared) await rm(join(folder, CREATED), { force: true })
+  }
+}
+
 async function link(path: string, to: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER })
+  await createFolder(dirname(path))
   // Replaces a link to another copy of hookspan.
   await rm(path, { force: true })
   // On Windows, a link needs privileges and a junction does not.
@@ -113,8 +145,7 @@ function numberOf(name: string, start: string): number {
 async function replace(change: FileChange, target: string, text: string): Promise<void> {
   const temporary = join(dirname(target), `.hookspan-${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
-    const like = await stat(target).catch(() => undefined)
-    await write(temporary, text, like && { ...like, mode: like.mode & (change.isPrivate === true ? 0o700 : 0o7777) })
+    await write(temporary, text, await ownerAndMode(change, target))
     await expectUnchanged(change, target)
     await rename(temporary, target)
   } catch (error) {
@@ -123,11 +154,22 @@ async function replace(change: FileChange, target: string, text: string): Promis
   }
 }
 
-async function write(
-  path: string,
-  text: string,
-  like: { readonly mode: number; readonly uid: number; readonly gid: number } | undefined,
-): Promise<void> {
+type OwnerAndMode = Pick<Stats, 'mode' | 'uid' | 'gid'>
+
+/** `--undo` restores a mode that `init` has narrowed: the backup has it. */
+async function ownerAndMode(
+  { isPrivate, isUndo, restored }: FileChange,
+  target: string,
+): Promise<OwnerAndMode | undefined> {
+  const like = await stat(target).catch(() => undefined)
+  if (like === undefined) return undefined
+  if (isPrivate) return { ...like, mode: like.mode & 0o700 }
+  const backup = isUndo ? (restored ?? (await backupsOf(target)).at(-1)) : undefined
+  const { mode } = backup === undefined ? like : await stat(backup)
+  return { ...like, mode: (mode & 0o700) === (like.mode & 0o7777) ? mode : like.mode }
+}
+
+async function write(path: string, text: string, like: OwnerAndMode | undefined): Promise<void> {
   const handle = await open(path, 'wx', PRIVATE_FILE)
   try {
     await handle.writeFile(text)
@@ -151,15 +193,7 @@ async function expectUnchanged({ before }: FileChange, target: string): Promise<
 
 /** Removes links first: hosts report a dangling one. */
 async function remove(change: FileChange, target: string): Promise<void> {
-  const { file, folders = [] } = change
   await expectUnchanged(change, target)
-  if (file !== target) await rm(file, { force: true })
+  if (change.file !== target) await rm(change.file, { force: true })
   await rm(target, { force: true })
-  for (const folder of folders) {
-    const isGone = await rmdir(folder).then(
-      () => true,
-      () => false,
-    )
-    if (!isGone) return
-  }
 }

@@ -45,7 +45,7 @@ export async function initEvery(
   if (tasks.length === 0) return sayNone(options, surroundings, project, io)
   if (!options.json) show(tasks, options, io)
   const changes = tasks.filter(isChange)
-  const isMade = changes.length > 0 && (await isAllowed(changes, options, io))
+  const isMade = changes.length > 0 && (await isAllowed(namesOf(changes), options, io))
   const results = isMade ? await makeAll(changes, options, io) : new Map<string, Result>()
   if (options.json) for (const task of tasks) io.stdout.write(`${JSON.stringify(resultOf(task, results))}\n`)
   const troubled = tasks.filter(({ name, plan }) => isTrouble(plan) || results.get(name)?.error !== undefined)
@@ -147,13 +147,14 @@ function showOne({ name, plan }: Task, io: CommandIo): void {
   if ('lines' in plan) io.stdout.write(plan.lines.map(line => `${line}\n`).join(''))
 }
 
-async function isAllowed(changes: readonly ChangeTask[], options: EveryOptions, io: CommandIo): Promise<boolean> {
+/** @param names of the agents, for the question */
+export async function isAllowed(names: string, options: EveryOptions, io: CommandIo): Promise<boolean> {
   if (options['dry-run']) {
     if (!options.json) io.stderr.write('Nothing has been written.\n')
     return false
   }
   if (options.yes) return true
-  const question = options.undo ? `Remove hookspan from ${namesOf(changes)}?` : `Set up ${namesOf(changes)}?`
+  const question = options.undo ? `Remove hookspan from ${names}?` : `Set up ${names}?`
   const no = { command: 'init', text: 'Nothing has been written.', unasked: 'nothing has been written' }
   return confirm(question, no, io)
 }

@@ -83,7 +83,7 @@ async function undo(surroundings: InitContext): Promise<Plan> {
     const links = [...ours, ...noGuards(surroundings)]
     const after = before && removeItems(removeItems(before, OUTBOUND, isOurWebhook), ENABLED, isOurPlugin)
     if (after === before && links.length === 0) return { kind: 'nothing', file, why: 'Hermes does not load hookspan' }
-    return { kind: 'change', file, before, after, isUsers: true, links, notes: [RESTART] }
+    return { kind: 'change', file, before, after, isUsers: true, isUndo: true, links, notes: [RESTART] }
   })
   return plan.kind === 'change' ? { ...plan, ...(await exactly(plan, surroundings)) } : plan
 }

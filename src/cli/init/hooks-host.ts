@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import {
   createReceiverFolders,
   ensureToken,
@@ -9,7 +9,8 @@ import {
   rememberPort,
 } from '../../receiver/receiver-files.ts'
 import { packageFile } from '../package-folder.ts'
-import { about, editJson, exactUndo, FRESH, type JsonChange, planEdit, readConfig, valueAt } from './json-config.ts'
+import type { JsonChange, JsonPath } from './json-config.ts'
+import { about, editJson, exactUndo, FRESH, planEdit, readConfig, valueAt } from './json-config.ts'
 import type { HostSetup, InitContext, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
@@ -107,7 +108,7 @@ export interface HooksHost {
   readonly variable?: string
   readonly below?: string
   readonly file: string
-  /** The file holds nothing but hooks: it may be blank, and empty folders are removed with it. */
+  /** The file holds nothing but hooks, so it may be blank. */
   readonly isHooksFile?: true
   /** The agent posts its hooks itself, so the file contains address and token. */
   readonly isByHttp?: true
@@ -115,8 +116,8 @@ export interface HooksHost {
   /** The next steps of the user. Default: to start the agent again. */
   readonly notes?: readonly string[]
   readonly head?: readonly JsonChange[]
-  /** The entries by event. An entry is a hook, or a group of hooks: `{hooks: [<hook>]}`. */
-  entriesOf(receiver: ReceiverAccess): ReadonlyMap<string, readonly object[]>
+  /** The entry by event: a hook, or a group of hooks, `{hooks: [<hook>]}`. */
+  entriesOf(receiver: ReceiverAccess): ReadonlyMap<string, object>
   /** Default: it runs our command. By default, `guardsOf` reads the options of that command. */
   isOurs?(hook: object): boolean
   guardsOf?(hook: object): Guards
@@ -166,9 +167,8 @@ async function undo(host: HooksHost, surroundings: InitContext): Promise<Plan> {
     portIn(host, config.value) ?? FIRST_PORT,
     guardsIn(host, config.value),
   )
-  const folders = host.isHooksFile ? [dirname(config.file), folderOf(host, surroundings)] : []
-  const restored = await exactUndo(config, root => enabling(host, root, receiver), folders)
-  return planEdit(config, changes, unchanged, { notes: restart(host), ...restored })
+  const restored = await exactUndo(config, root => enabling(host, root, receiver))
+  return planEdit(config, changes, unchanged, { notes: restart(host), isUndo: true, ...restored })
 }
 
 function print(host: HooksHost, surroundings: InitContext): ReturnType<HostSetup['print']> {
@@ -287,31 +287,39 @@ function isOurs({ name, isOurs: isOurHook }: HooksHost, hook: unknown): hook is 
   return isOurHook?.(hook) ?? ['command', 'bash'].some(key => isCommandFor(name, valueAt(hook, [key])))
 }
 
-/** Changes by event. Our entries keep the position of the first of them; the user's are kept. @throws Error in one line */
-function hookChanges(host: HooksHost, root: unknown, wanted: ReadonlyMap<string, readonly object[]>): JsonChange[] {
+/**
+ * Changes by event. The first entry of ours is replaced in place, any other removed; the user's entries and comments are kept.
+ *
+ * @throws Error in one line
+ */
+function hookChanges(host: HooksHost, root: unknown, wanted: ReadonlyMap<string, object>): JsonChange[] {
   const hooks = valueAt(root, ['hooks']) ?? {}
   if (!isObject(hooks)) throw new Error(`hooks there is no object; ${host.title} reads nothing of it`)
   return [...new Set([...wanted.keys(), ...Object.keys(hooks)])].flatMap(event => {
     const path = ['hooks', event]
-    const list = valueAt(root, path) ?? []
+    const list = valueAt(root, path)
+    const entry = wanted.get(event)
+    if (list === undefined) return [{ path, value: [entry] }]
     if (!Array.isArray(list)) throw new Error(`hooks.${event} there is no list; ${host.title} reads nothing of it`)
-    const rest = list.map(entry => withoutOurs(entry, host))
-    const own = list.findIndex((entry, index) => rest[index] !== entry)
-    const at = own < 0 ? list.length : own + 1
-    const others = [rest.slice(0, at), rest.slice(at)].map(each => each.filter(entry => entry !== undefined))
-    const after = [...(others[0] ?? []), ...(wanted.get(event) ?? []), ...(others[1] ?? [])]
-    if (JSON.stringify(after) === JSON.stringify(list)) return []
-    return [{ path, value: after.length === 0 ? undefined : after }]
+    const kept = entry === undefined ? -1 : list.findIndex(each => isOursAlone(each, host))
+    const removals = list.flatMap((each, index) => (index === kept ? [] : removalsOf(each, [...path, index], host)))
+    if (entry === undefined || JSON.stringify(list[kept]) === JSON.stringify(entry)) return removals.reverse()
+    const at = kept < 0 ? list.length : kept
+    return [{ path: [...path, at], value: entry }, ...removals.reverse()]
   })
 }
 
-/** The user may have added hooks to our group. Undefined if nothing is left of the entry. */
-function withoutOurs(entry: unknown, host: HooksHost): unknown {
+/** The user may have added hooks to our group, which stay in it. */
+function removalsOf(entry: unknown, path: JsonPath, host: HooksHost): JsonChange[] {
+  if (isOursAlone(entry, host)) return [{ path }]
   const hooks = valueAt(entry, ['hooks'])
-  if (!Array.isArray(hooks)) return isOurs(host, entry) ? undefined : entry
-  const others = hooks.filter(hook => !isOurs(host, hook))
-  if (others.length === hooks.length) return entry
-  return others.length === 0 ? undefined : { ...(entry as object), hooks: others }
+  if (!Array.isArray(hooks)) return []
+  return hooks.flatMap((hook, index) => (isOurs(host, hook) ? [{ path: [...path, 'hooks', index] }] : []))
+}
+
+function isOursAlone(entry: unknown, host: HooksHost): boolean {
+  const hooks = valueAt(entry, ['hooks'])
+  return Array.isArray(hooks) ? hooks.length > 0 && hooks.every(hook => isOurs(host, hook)) : isOurs(host, entry)
 }
 
 function isObject(value: unknown): value is object {

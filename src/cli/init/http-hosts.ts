@@ -88,16 +88,14 @@ function closes(event: string, { guards }: ReceiverAccess): boolean {
   return guards === 'closed' && GUARDED.closed.has(event)
 }
 
-type Programs = ReadonlyMap<string, readonly object[]>
-
 /** One group of hooks by event: the request first, then the program. */
 function groupsOf(
   events: readonly string[],
-  programs: Programs,
+  programs: ReadonlyMap<string, readonly object[]>,
   hooksOf: (event: string) => readonly object[],
-): Programs {
-  const groups = new Map([...programs].map(([event, hooks]) => [event, [{ hooks }]]))
-  for (const event of events) groups.set(event, [{ hooks: hooksOf(event) }])
+): ReadonlyMap<string, object> {
+  const groups = new Map([...programs].map(([event, hooks]) => [event, { hooks }]))
+  for (const event of events) groups.set(event, { hooks: hooksOf(event) })
   return groups
 }
 

@@ -61,15 +61,10 @@ export function planEdit(
   return manual ?? { kind: 'change', file, before, after: editJson(text, changes), isUsers: true, ...more }
 }
 
-/**
- * Restores the original byte by byte if only our change was made since.
- *
- * @param folders removed if empty, together with a file that did not exist before
- */
+/** Restores the original byte by byte if only our change was made since. */
 export async function exactUndo(
   { file, before }: JsonConfig,
   enabling: (root: unknown) => readonly JsonChange[],
-  folders: readonly string[] = [],
 ): Promise<Partial<FileChange> | undefined> {
   const becomes = (old: string): boolean => {
     try {
@@ -82,7 +77,7 @@ export async function exactUndo(
     const old = await readText(backup)
     if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
   }
-  return becomes(FRESH) ? { after: undefined, isUsers: false, folders } : undefined
+  return becomes(FRESH) ? { after: undefined, isUsers: false } : undefined
 }
 
 /** A path in a value: member names, and element indexes from 0. */
@@ -221,9 +216,9 @@ function withValue(text: string, root: Node, { path, value }: JsonChange, style:
   const into = jsonc.findNodeAtLocation(root, path.slice(0, depth)) ?? root
   if (into.type !== 'object' && into.type !== 'array') throw new JsonNotEditable(NAME_TWICE)
   const nested = path.slice(depth + 1).reduceRight((inner: unknown, step) => ({ [step]: inner }), value)
-  const member = style.member(path[depth] ?? '', nested, depth + 1)
   const close = endOf(into) - 1
   const last = into.children?.at(-1)
+  const member = style.member(path[depth] ?? '', nested, depth + 1)
   if (last === undefined) {
     const inside = text.slice(into.offset + 1, close)
     const isBlank = inside.trim() === ''
@@ -231,14 +226,15 @@ function withValue(text: string, root: Node, { path, value }: JsonChange, style:
     return spliced(text, into.offset + 1, isBlank ? close : into.offset + 1, line)
   }
   const tail = text.slice(endOf(last), close)
-  const isInLine = !text.slice(into.offset, endOf(into)).includes('\n') && typeof value !== 'object'
+  const isInLine =
+    !text.slice(into.offset, endOf(into)).includes('\n') && (into.type === 'array' || typeof value !== 'object')
   const hasComma = COMMA.test(tail)
   const start = isInLine ? (style.lineAt(0) === '' ? '' : ' ') : style.lineAt(depth + 1)
   const added = spliced(
     text,
     close - (tail.length - tail.trimEnd().length),
     undefined,
-    start + member + (hasComma ? ',' : ''),
+    start + (isInLine && into.type === 'array' ? JSON.stringify(nested) : member) + (hasComma ? ',' : ''),
   )
   return hasComma ? added : spliced(added, endOf(last), undefined, ',')
 }

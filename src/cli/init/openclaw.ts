@@ -35,15 +35,13 @@ async function enable(surroundings: InitContext): Promise<Plan> {
 
 async function undo(surroundings: InitContext): Promise<Plan> {
   const config = await readConfig(configPath(surroundings))
-  const { file, value } = config
+  const { value } = config
   const changes = about(config, found => disabling(found, installedIn(surroundings)))
   const alone = 'plugins.allow still names hookspan: an empty list would let OpenClaw load every plugin'
   const notes = [...(isAloneAllowed(value) ? [alone] : []), RESTART]
-  const folder = dirname(file)
-  const folders = basename(folder) === DEFAULT_FOLDER ? [folder] : []
-  const restored = await exactUndo(config, root => enabling(root, installedIn(surroundings)), folders)
+  const restored = await exactUndo(config, root => enabling(root, installedIn(surroundings)))
   const unchanged = { why: 'OpenClaw does not load hookspan from there' }
-  return planEdit(config, changes, unchanged, { notes, ...restored }, whyByHand(config))
+  return planEdit(config, changes, unchanged, { notes, isUndo: true, ...restored }, whyByHand(config))
 }
 
 function print(surroundings: InitContext): { file: string; content: string; note: string } {

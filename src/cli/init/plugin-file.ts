@@ -1,4 +1,4 @@
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { hostModule } from '../package-folder.ts'
 import { readText } from './config-file.ts'
@@ -13,13 +13,7 @@ interface PluginFolderHost {
   readonly notes: readonly string[]
   folder(surroundings: InitContext): string
   /** Possible places of the file in the folder; the preferred one first. */
-  places(folder: string, surroundings: InitContext): readonly PluginPlace[]
-}
-
-interface PluginPlace {
-  readonly file: string
-  /** Folders used only by the host, innermost first. */
-  readonly folders: readonly string[]
+  places(folder: string): readonly string[]
 }
 
 const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
@@ -31,7 +25,7 @@ function pluginFileSetup(host: PluginFolderHost): HostSetup {
     enable: surroundings => enable(host, surroundings),
     undo: surroundings => undo(host, surroundings),
     print: surroundings => ({
-      file: firstPlace(host, surroundings).file,
+      file: firstPlace(host, surroundings),
       content: contentFor(host, surroundings),
       note: 'the whole content of that file',
     }),
@@ -61,25 +55,25 @@ async function enable(host: PluginFolderHost, surroundings: InitContext): Promis
 }
 
 async function undo(host: PluginFolderHost, surroundings: InitContext): Promise<Plan> {
-  const { file, before, folders } = await findFile(host, surroundings)
+  const { file, before } = await findFile(host, surroundings)
   if (before === undefined) return { kind: 'nothing', file, why: `${host.title} does not load hookspan from there` }
   if (!isOurs(before, host)) throw new Error(`${file} was not written by hookspan and is left unchanged`)
-  return { kind: 'change', file, before, after: undefined, isUsers: false, folders, notes: [] }
+  return { kind: 'change', file, before, after: undefined, isUsers: false, isUndo: true, notes: [] }
 }
 
 async function findFile(
   host: PluginFolderHost,
   surroundings: InitContext,
-): Promise<PluginPlace & { readonly before: string | undefined }> {
-  for (const place of host.places(host.folder(surroundings), surroundings)) {
-    const before = await readText(place.file)
-    if (before !== undefined) return { ...place, before }
+): Promise<{ readonly file: string; readonly before: string | undefined }> {
+  for (const file of host.places(host.folder(surroundings))) {
+    const before = await readText(file)
+    if (before !== undefined) return { file, before }
   }
-  return { ...firstPlace(host, surroundings), before: undefined }
+  return { file: firstPlace(host, surroundings), before: undefined }
 }
 
-function firstPlace(host: PluginFolderHost, surroundings: InitContext): PluginPlace {
-  const [place] = host.places(host.folder(surroundings), surroundings)
+function firstPlace(host: PluginFolderHost, surroundings: InitContext): string {
+  const [place] = host.places(host.folder(surroundings))
   if (place === undefined) throw new Error(`there is no place for a plugin of ${host.title}`)
   return place
 }
@@ -119,11 +113,7 @@ export const pi: HostSetup = pluginFileSetup({
   ],
   folder: surroundings =>
     folderFrom(surroundings.env['PI_CODING_AGENT_DIR'], join(surroundings.home, '.pi', 'agent'), surroundings),
-  places: (agent, { env }) => {
-    const extensions = join(agent, 'extensions')
-    const folders = env['PI_CODING_AGENT_DIR'] === undefined ? [extensions, agent, dirname(agent)] : [extensions]
-    return [{ file: join(extensions, 'hookspan.js'), folders }]
-  },
+  places: agent => [join(agent, 'extensions', 'hookspan.js')],
 })
 
 /** opencode loads each `.js` and `.ts` file of its folders `plugins` (documented) and `plugin` (1.18.33). */
@@ -152,10 +142,6 @@ function inConfigFolder(own: string): Pick<PluginFolderHost, 'folder' | 'places'
       const { home, env } = surroundings
       return join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), surroundings), own)
     },
-    places: config =>
-      ['plugins', 'plugin'].map(name => {
-        const folder = join(config, name)
-        return { file: join(folder, 'hookspan.js'), folders: [folder, config] }
-      }),
+    places: config => ['plugins', 'plugin'].map(name => join(config, name, 'hookspan.js')),
   }
 }

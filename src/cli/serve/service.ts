@@ -96,7 +96,15 @@ function reportDryRun(io: CommandIo): number {
 }
 
 function changeOf({ file }: Service, before: string | undefined, after: string | undefined): FileChange {
-  return { kind: 'change', file, before, after, isUsers: false, notes: [] }
+  return {
+    kind: 'change',
+    file,
+    before,
+    after,
+    isUsers: false,
+    ...(after === undefined && { isUndo: true }),
+    notes: [],
+  }
 }
 
 function runAll(lines: readonly CommandLine[], system: System, io: CommandIo): boolean {

@@ -167,9 +167,9 @@ export async function readTrace(traceId: string, lines: readonly LinePlace[]): P
 }
 
 /** Reads lines in their order. Ends early if a part of the log has been removed since. */
-export async function eachLine(
-  lines: readonly LinePlace[],
-  visit: (line: LinePlace, spans: readonly StoredSpan[]) => void,
+export async function eachLine<Line extends LinePlace>(
+  lines: readonly Line[],
+  visit: (line: Line, spans: readonly StoredSpan[]) => void,
 ): Promise<void> {
   let file: { readonly path: string; readonly handle: FileHandle } | undefined
   try {
@@ -194,8 +194,8 @@ export async function eachLine(
   }
 }
 
-function groupsOf(lines: readonly LinePlace[]): LinePlace[][] {
-  const groups: LinePlace[][] = []
+function groupsOf<Line extends LinePlace>(lines: readonly Line[]): Line[][] {
+  const groups: Line[][] = []
   for (const line of lines) {
     if (line.length > MAX_LINE) continue
     const group = groups.at(-1)

@@ -15,13 +15,12 @@ import type {
   SessionSort,
   Sums,
   TextMatch,
-  TurnRow,
 } from './answers.ts'
 import { LocalCalendar } from './local-calendar.ts'
 import { eachLine } from './log-file.ts'
 import { SearchText, type TextSearch } from './search.ts'
 import { cutText, type Figure, type StoredTurn, type TraceFacts, unpackFigures } from './trace-facts.ts'
-import type { TraceEntry, TraceTable } from './trace-table.ts'
+import { byPlace, type TraceEntry, type TraceTable } from './trace-table.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_ROWS = 500
@@ -53,13 +52,11 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   const order = orderOf(query)
   const all = listSessions(source.table, isListed, order.rankOf)
   const listed = all.filter(isAfter(query.before, order.direction)).sort(order.compare)
-  const rows: SessionRow[] = []
-  for (const session of listed.slice(0, limit)) {
-    rows.push(await sessionRow(source, session, found && newestMatch(session, found.matches)))
-  }
+  const shown = listed.slice(0, limit)
+  const rows = shown.map(session => sessionRow(source, session, found && newestMatch(session, found.matches)))
   const last = listed.length > limit ? listed[limit - 1] : undefined
   return {
-    rows,
+    rows: await withTitles(rows),
     next: last === undefined ? undefined : `${last.rank}~${last.id}`,
     facets: query.hasFacets ? await facetsOf(source, query, text, found?.matches) : undefined,
     searchedSince: found?.searchedSince,
@@ -70,13 +67,16 @@ export async function querySession(source: SessionSource, id: string): Promise<S
   const traces = source.table.session(id)
   if (traces === undefined) return undefined
   const newestFirst = [...traces].sort((a, b) => newer(turnIn(a), turnIn(b)))
-  const turns: TurnRow[] = []
-  for (const entry of newestFirst.slice(0, MAX_TURNS).reverse()) {
-    const turn = turnIn(entry)
-    const openness = turn.runningCount > 0 ? opennessOf([turn.traceId], source.open) : ENDED
-    turns.push({ ...turn, ...openness, title: await titleOf(entry) })
-  }
-  return { session: await sessionRow(source, { id, traces: [...traces] }, undefined), turns }
+  const turns = newestFirst
+    .slice(0, MAX_TURNS)
+    .reverse()
+    .map(entry => {
+      const turn = turnIn(entry)
+      const openness = turn.runningCount > 0 ? opennessOf([turn.traceId], source.open) : ENDED
+      return { titled: entry, row: { ...turn, ...openness } }
+    })
+  const [session] = await withTitles([sessionRow(source, { id, traces: newestFirst }, undefined)])
+  return session && { session, turns: await withTitles(turns) }
 }
 
 /** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */
@@ -107,20 +107,36 @@ function sortedByStart(traces: Iterable<TraceEntry>): StoredTurn[] {
     .slice(0, MAX_CHILDREN)
 }
 
-/** The prompt, or else the name of the span that would contain it: one line, printable. */
 export async function titleOf(entry: TraceEntry): Promise<string> {
-  entry.title ??= await readTitle(entry)
-  return entry.title
+  await readTitles([entry])
+  return entry.title ?? ''
 }
 
-async function readTitle({ facts }: TraceEntry): Promise<string> {
-  const { prompt, namespace = '' } = facts ?? {}
-  if (prompt === undefined || prompt.line.length > MAX_TITLE_LINE_BYTES) return ''
-  let span: StoredSpan | undefined
-  await eachLine([prompt.line], (_, spans) => {
-    span = spans[prompt.nth]
+interface Untitled<Row> {
+  readonly row: Row
+  /** The trace that gives the title. */
+  readonly titled: TraceEntry
+}
+
+async function withTitles<Row>(rows: readonly Untitled<Row>[]): Promise<(Row & { readonly title: string })[]> {
+  await readTitles(rows.map(({ titled }) => titled))
+  return rows.map(({ row, titled }) => ({ ...row, title: titled.title ?? '' }))
+}
+
+/** Reads missing titles, all at once: the prompt, or else the name of the span that would contain it; one line, printable. */
+async function readTitles(entries: readonly TraceEntry[]): Promise<void> {
+  const lines = entries.flatMap(entry => {
+    const { prompt } = entry.facts ?? {}
+    const isRead = entry.title !== undefined || prompt === undefined || prompt.line.length > MAX_TITLE_LINE_BYTES
+    return isRead ? [] : [{ ...prompt.line, nth: prompt.nth, entry }]
   })
-  if (span === undefined) return ''
+  await eachLine(lines.sort(byPlace), ({ nth, entry }, spans) => {
+    const span = spans[nth]
+    entry.title = span === undefined ? '' : titleIn(span, entry.facts?.namespace ?? '')
+  })
+}
+
+function titleIn(span: StoredSpan, namespace: string): string {
   const { hint, name } = factsOf({ span, children: [], orphan: false, elsewhere: false, awaiting: false }, namespace)
   return cutText(new SpanAttributes(span, namespace).text('input.value') || hint || name)
 }
@@ -256,37 +272,32 @@ function newer(a: StoredTurn, b: StoredTurn): number {
   return b.startAt - a.startAt || (a.traceId < b.traceId ? 1 : -1)
 }
 
-async function sessionRow(
+function sessionRow(
   { open }: SessionSource,
   { id, traces }: Omit<ListedSession, 'rank'>,
   match: TextMatch | undefined,
-): Promise<SessionRow> {
+): Untitled<Omit<SessionRow, 'title'>> {
   const newestFirst = traces.toSorted(
     (a, b) => Number(turnIn(a).isBackground) - Number(turnIn(b).isBackground) || newer(turnIn(a), turnIn(b)),
   )
   const turns = newestFirst.map(turnIn)
-  const [last] = newestFirst
-  const lastTurn = turns[0]
-  const running = turns.filter(({ runningCount }) => runningCount > 0)
-  const agents = lastTurn?.agent ? [lastTurn.agent] : turns.toSorted(newer).map(({ agent }) => agent)
-  return {
+  const [titled] = newestFirst as [TraceEntry]
+  const last = turnIn(titled)
+  const running = turns.filter(({ runningCount }) => runningCount > 0).map(({ traceId }) => traceId)
+  const agents = last.agent === '' ? turns.toSorted(newer).map(({ agent }) => agent) : [last.agent]
+  const row = {
     ...sumsOf(turns),
-    ...(running.length > 0
-      ? opennessOf(
-          running.map(({ traceId }) => traceId),
-          open,
-        )
-      : ENDED),
+    ...(running.length > 0 ? opennessOf(running, open) : ENDED),
     id,
     agent: agents.find(agent => agent !== '') ?? '',
-    model: lastTurn?.model ?? '',
+    model: last.model,
     project: turns.find(({ project }) => project !== '')?.project ?? '',
     branch: turns.find(({ branch }) => branch !== '')?.branch ?? '',
     turnCount: turns.length,
-    title: last === undefined ? '' : await titleOf(last),
-    outcome: lastTurn?.outcome,
+    outcome: last.outcome,
     match,
   }
+  return { row, titled }
 }
 
 function sumsOf(turns: readonly StoredTurn[]): Sums {

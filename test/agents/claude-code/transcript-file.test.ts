@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { AgentFolders } from '../../../src/agents/base/agent-file.ts'
-import { agentFile, openFile } from '../../../src/agents/claude-code/transcript-file.ts'
+import { agentFile, openFile } from '../../../src/agents/claude-code/transcript.ts'
 import { scratchFolder } from './transcript.ts'
 
 function place(folder: string, uid = process.getuid?.()): AgentFolders {

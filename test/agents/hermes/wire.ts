@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hermes } from '../../../src/agents/hermes/receiver-adapter.ts'
-import type { WireHook } from '../../../src/agents/hermes/types.ts'
+import { hermes, type WireHook } from '../../../src/agents/hermes/receiver-adapter.ts'
 import { hookRecordMachine } from '../../../src/agents/hook-records.ts'
 import type { HookDelivery } from '../../../src/agents/receiver-adapter.ts'
 import { createTestPlugin } from '../../../src/testing.ts'
