@@ -79,7 +79,7 @@ async function bundleInto(published) {
     outbase: 'src',
     outdir: published,
     splitting: true,
-    // As deep as a module folder of `src`: `cli/own-folder.ts` and others look for the package from where they are.
+    // As deep as a module folder of `src`: `cli/package-folder.ts` and others look for the package from where they are.
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
     plugins: [loadedLate, withPackageFacts],
