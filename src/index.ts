@@ -28,4 +28,20 @@ export type { KeyName, UserBackend, UserConfig, UserValue } from './plugin/confi
 export { createPlugin } from './plugin/create-plugin.ts'
 export type * from './plugin/plugin.ts'
 export { register } from './plugin/register.ts'
-export type * from './plugin/wrappers/turn.ts'
+export type {
+  ApprovalHandle,
+  ApprovalOptions,
+  End,
+  RequestHandle,
+  RequestIds,
+  RequestOptions,
+  RunTurn,
+  SubagentOptions,
+  ToolCallOptions,
+  ToolHandle,
+  ToolIds,
+  TurnHandle,
+  TurnIds,
+  TurnOperations,
+  TurnOptions,
+} from './plugin/wrappers/turn.ts'

@@ -10,7 +10,6 @@ export interface CommandOption {
   /** The placeholder in the help, for example `N`. Without it the option is a flag. */
   readonly value?: string
   readonly default?: string
-  /** Repeatable; each value counts. */
   readonly many?: true
   readonly offers?: Completions
   /** Names in other tools. Not accepted, but suggested. */

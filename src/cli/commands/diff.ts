@@ -37,7 +37,6 @@ interface DiffSide {
   readonly name: string | undefined
 }
 
-/** Only the last turns of a longer session are compared. */
 const MAX_TURNS = 1_000
 const MAX_NAMED = 10
 
