@@ -14,8 +14,6 @@ export type {
   ControlPhase,
   ControlVerdict,
   FinalStatus,
-  HookName,
-  HookPayloads,
   HookResult,
   IncompleteReason,
   SpanKindName,
