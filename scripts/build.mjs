@@ -88,7 +88,7 @@ async function bundleInto(compiled, published) {
   })
   const { output } = await graph.generate({
     format: 'esm',
-    // As deep as a module folder of `src`: `cli/own-folder.ts` and others look for the package from where they are.
+    // As deep as a module folder of `src`: `cli/package-folder.ts` and others look for the package from where they are.
     chunkFileNames: 'chunks/[name].js',
     manualChunks: sharedBy([...ENTRIES].filter(entry => ADAPTER.test(entry)).map(moduleFile)),
     hoistTransitiveImports: false,

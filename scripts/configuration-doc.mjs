@@ -1,7 +1,7 @@
 // docs/configuration.md, generated from the tables that the program reads.
 import { BACKENDS } from '../build/delivery/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/plugin/config/backends.js'
-import { HOOKS_FIELDS } from '../build/plugin/config/hooks-config.js'
+import { HOOKS_FIELDS } from '../build/plugin/config/hooks.js'
 import { KEEP_FIELDS } from '../build/plugin/config/keep.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/plugin/config/keys.js'
 import { PRICE_FIELDS } from '../build/plugin/config/prices.js'

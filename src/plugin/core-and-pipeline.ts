@@ -1,21 +1,9 @@
-import {
-  type Context,
-  context,
-  createNoopMeter,
-  isSpanContextValid,
-  ROOT_CONTEXT,
-  type SpanContext,
-  trace,
-} from '@opentelemetry/api'
+import type { Context, SpanContext } from '@opentelemetry/api'
+import { context, createNoopMeter, isSpanContextValid, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { peek } from '../contract/foreign.ts'
 import { LABEL, type MetricKey } from '../contract/semconv/index.ts'
-import {
-  createPipeline,
-  loadsToSend,
-  type Pipeline,
-  type PipelineStats,
-  type UserExtensionOptions,
-} from '../delivery/pipeline/index.ts'
+import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
+import { createPipeline, loadsToSend } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
@@ -26,7 +14,7 @@ import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { nearestName } from './config/nearest.ts'
 import type { Environment } from './config/paths.ts'
 import type { ResolvedConfig } from './config/types.ts'
-import { loadPriceList } from './prices/price-list.ts'
+import { loadPriceList } from './prices/prices.ts'
 import type { RecordContext } from './record-queue.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
 import { meterOf, pipelineTelemetry, type Telemetry } from './telemetry.ts'

@@ -1,11 +1,5 @@
-import {
-  createNoopMeter,
-  type Meter,
-  type MeterProvider,
-  ProxyTracerProvider,
-  type Tracer,
-  type TracerProvider,
-} from '@opentelemetry/api'
+import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
+import { createNoopMeter, ProxyTracerProvider } from '@opentelemetry/api'
 import { SCHEMA_URL } from '../contract/semconv/index.ts'
 import type { Pipeline } from '../delivery/pipeline/index.ts'
 import type { Diagnostics } from '../tracker/guard.ts'

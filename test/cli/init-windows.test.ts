@@ -2,7 +2,7 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { quoted } from '../../src/cli/init/hook-command.ts'
+import { quoted } from '../../src/cli/init/hooks-host.ts'
 import { expandHome } from '../../src/plugin/config/paths.ts'
 import { InitScene } from './init-scene.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Backpressure } from '../../src/cli/replayer.ts'
+import { Backpressure } from '../../src/cli/replay.ts'
 import type { BackendStats } from '../../src/delivery/pipeline/index.ts'
 import { START_AT } from '../support/feed.ts'
 import { asLines, generatedRecords } from './generated-records.ts'

@@ -1,17 +1,16 @@
 import { existsSync } from 'node:fs'
 import { RECEIVER_ENDPOINTS } from '../../agents/receiver-endpoints.ts'
-import { HOOKS_DEFAULT, type HooksConfig } from '../../plugin/config/hooks-config.ts'
+import { HOOKS_DEFAULT, type HooksConfig } from '../../plugin/config/hooks.ts'
 import { hooksDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { openRecorder } from '../../receiver/recorder.ts'
 import { type LoadedHookSet, startReceiver } from '../../receiver/start.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { packageFile, packageFolder, whyNotLasting } from '../init/package-folder.ts'
+import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
+import { command, EXIT, WrongUse } from '../command.ts'
 import { ageMillis, portOf } from '../option-values.ts'
-import type { CommandArguments } from '../options.ts'
-import { startDetached, stopRunning, where } from '../serve/receiver-process.ts'
+import { packageFile, packageFolder, whyNotLasting } from '../package-folder.ts'
+import { showStatus, startDetached, stopRunning, where } from '../serve/receiver-process.ts'
 import { install, type System, THIS_SYSTEM, uninstall } from '../serve/service.ts'
-import { showStatus } from '../serve/status.ts'
 
 const PAGE = {
   name: 'serve',

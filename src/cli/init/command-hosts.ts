@@ -1,6 +1,12 @@
 import { join } from 'node:path'
-import { commandFor, type GuardedEvents, guardOptions, powerShellCall } from './hook-command.ts'
-import { hooksHost, type ReceiverAccess } from './hooks-host.ts'
+import {
+  commandFor,
+  type GuardedEvents,
+  guardOptions,
+  hooksHost,
+  powerShellCall,
+  type ReceiverAccess,
+} from './hooks-host.ts'
 import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 

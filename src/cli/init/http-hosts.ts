@@ -1,16 +1,15 @@
 import { join } from 'node:path'
+import type { GuardedEvents, Guards, HooksHost, ReceiverAccess } from './hooks-host.ts'
 import {
   commandFor,
-  type GuardedEvents,
-  type Guards,
   guardOptions,
   guardsOfCommand,
+  hooksHost,
   isCommandFor,
   powerShellCall,
   UNLESS_UP,
   unlessUp,
-} from './hook-command.ts'
-import { type HooksHost, hooksHost, type ReceiverAccess } from './hooks-host.ts'
+} from './hooks-host.ts'
 import { type JsonPath, valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 

@@ -7,7 +7,7 @@ import type {
   StringMap,
   Temporality,
 } from '../../delivery/backends/backend-config.ts'
-import type { HooksConfig, UserHooks } from './hooks-config.ts'
+import type { HooksConfig, UserHooks } from './hooks.ts'
 import type { KeepConfig, UserKeep } from './keep.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 import type { PricesConfig, UserPrices } from './prices.ts'
