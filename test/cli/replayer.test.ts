@@ -1,6 +1,6 @@
 import timers from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Backpressure } from '../../src/cli/replayer.ts'
+import { Backpressure } from '../../src/cli/replay.ts'
 import type { BackendStats } from '../../src/delivery/pipeline/index.ts'
 import { START_AT } from '../support/feed.ts'
 import { replaceBuiltin } from '../support/replaced-builtin.ts'

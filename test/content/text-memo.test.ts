@@ -9,6 +9,9 @@ import fc from '../support/fast-check.ts'
 import { captureWith } from './captures.ts'
 
 const MEBI = 1024 * 1024
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
 /** Flat and of its own, unlike the result of `slice` or `+`. */
 const freshText = (head: string, length: number): string => Buffer.from(head.padEnd(length, 'x')).toString()
 
@@ -46,12 +49,10 @@ describe('a memo of texts', () => {
 
   it('holds at most the stated memory, whatever the texts are slices of', () => {
     const memo = new TextMemo(text => ({ text: text.slice(0, 100) }))
-    setFlagsFromString('--expose-gc')
-    const collectGarbage = runInNewContext('gc') as () => void
-    collectGarbage()
+    collect()
     const before = process.memoryUsage().heapUsed
     for (let at = 0; at < 500; at++) memo.resultOf(freshText(`${at} `, MEBI).slice(0, 1000))
-    collectGarbage()
+    collect()
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(16 * MEBI)
   })
 })

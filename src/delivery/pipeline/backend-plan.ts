@@ -77,7 +77,9 @@ function assemble(
       urls,
       isExact,
       protocol,
-      credentials: credentialNames(row),
+      credentials: settings.headers_command
+        ? 'headers_command to a program that prints valid ones'
+        : credentialNames(row),
       defaultEndpoint: row.endpoint(withDefaults(row, {})),
     },
   }

@@ -16,7 +16,15 @@ export type DeliveryFailure =
   | { readonly kind: 'refused'; readonly status: number }
   /** Not sent: a header contains invalid characters. */
   | { readonly kind: 'header'; readonly code: string }
+  /** Not sent: the program of `headers_command` failed. */
+  | { readonly kind: 'command'; readonly reason: string }
   | { readonly kind: 'internal'; readonly reason: string }
+
+/** The code of a system error, TLS error or parser error. Never its message, which may contain a credential. */
+export function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
+}
 
 export type TransportResult =
   | { readonly ok: true; readonly answer?: Uint8Array }

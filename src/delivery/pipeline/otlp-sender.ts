@@ -4,11 +4,14 @@ import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { ZlibOptions } from 'node:zlib'
-import type { DeliveryFailure, Transport, TransportResult } from './delivery.ts'
+import type { StringMap } from '../backends/backend-config.ts'
+import { codeOf, type DeliveryFailure, type Transport, type TransportResult } from './delivery.ts'
+import type { HeadersCommand } from './headers-command.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
 
 /** Retried within one delivery, as OTLP demands. The queue retries other temporary statuses (408). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
+const REFUSES_CREDENTIALS: ReadonlySet<number> = new Set([401, 403])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 const FIRST_PAUSE_MILLIS = 500
 /** Multiplied by the number of attempts. Applies even if the server requests a shorter pause. */
@@ -27,7 +30,8 @@ type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
 
 export interface OtlpTarget {
   readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: StringMap
+  readonly command?: HeadersCommand | undefined
   readonly gzip: boolean
   readonly timeoutMillis: number
   readonly tls: TlsOptions
@@ -57,7 +61,7 @@ export class OtlpSender implements Transport {
     const body = this.#target.gzip ? [await promisify(zlib().gzip)(Buffer.concat(payload), GZIP)] : payload
     let earlier: FailedDelivery | undefined
     for (let attempts = 1; ; attempts++) {
-      const made = await untraced(() => this.#post(body, deadlineAt - performance.now(), signal))
+      const made = await untraced(() => this.#attempt(body, deadlineAt, signal))
       if (made.ok) return made
       const pauseMillis = pauseBeforeRetry(made, attempts)
       if (pauseMillis === undefined) return withReason(made, earlier)
@@ -72,11 +76,31 @@ export class OtlpSender implements Transport {
     this.#agent?.destroy()
   }
 
-  #post(body: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<TransportResult> {
+  /** If the backend refuses the headers of a command, they may have expired: the command runs again, once. */
+  async #attempt(body: readonly Uint8Array[], deadlineAt: number, signal: AbortSignal): Promise<TransportResult> {
+    const { command } = this.#target
+    const leftMillis = (): number => deadlineAt - performance.now()
+    if (command === undefined) return this.#post(body, {}, leftMillis(), signal)
+    for (let isAgain = false; ; isAgain = true) {
+      const own = await command.read(leftMillis(), signal)
+      if (!own.ok) return own
+      const made = await this.#post(body, own.headers, leftMillis(), signal)
+      const isRefused = !made.ok && made.failure.kind === 'status' && REFUSES_CREDENTIALS.has(made.failure.status)
+      if (isRefused) command.expire(own)
+      if (!isRefused || isAgain) return made
+    }
+  }
+
+  #post(
+    body: readonly Uint8Array[],
+    more: StringMap,
+    timeoutMillis: number,
+    signal: AbortSignal,
+  ): Promise<TransportResult> {
     const { url, tls } = this.#target
     let length = 0
     for (const piece of body) length += piece.byteLength
-    const headers: OutgoingHttpHeaders = { ...this.#target.headers, 'content-length': length }
+    const headers: OutgoingHttpHeaders = { ...this.#target.headers, ...more, 'content-length': length }
     // Kept: `require` resolves a name anew each time.
     this.#http ??= url.startsWith('https:') ? https() : http()
     this.#agent ??= createAgent(url, tls)
@@ -176,11 +200,6 @@ function retryAfter(header: string | undefined): number | undefined {
   const seconds = Number(header)
   const millis = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000
   return Number.isFinite(millis) ? Math.max(0, millis) : undefined
-}
-
-export function codeOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }
 
 export function createAgent(url: string, files: TlsOptions): Agent {
