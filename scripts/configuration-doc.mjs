@@ -162,7 +162,7 @@ ${typeTable()}
 
 ### Credentials that expire
 
-\`headers_command\` is a program and its arguments. It prints a token, which is sent as \`authorization: Bearer …\`, or a JSON object of
+\`headers_command\` is a program and its arguments. It prints a token, which is sent in the header \`authorization\`, or a JSON object of
 headers, which override the others:
 
 \`\`\`yaml

@@ -24,7 +24,7 @@ describe('a memo of texts', () => {
     expect(memo.resultOf('b')).toBe('b 2')
   })
 
-  it('starts anew after 4000 texts, or 2 Mi characters of texts and results', () => {
+  it('starts anew after 4000 texts, or 512 Ki characters of texts and results', () => {
     let computed = 0
     const memo = new TextMemo(text => {
       computed++
@@ -35,15 +35,15 @@ describe('a memo of texts', () => {
     expect(computed).toBe(4001)
     memo.resultOf('0')
     expect(computed).toBe(4002)
-    for (let at = 0; at < 17; at++) memo.resultOf(freshText(`${at} `, 64 * 1024))
+    for (let at = 0; at < 9; at++) memo.resultOf(freshText(`${at} `, 32 * 1024))
     memo.resultOf('0')
-    expect(computed).toBe(4002 + 17 + 1)
+    expect(computed).toBe(4002 + 9 + 1)
   })
 
   it('computes a longer text each time', () => {
     let computed = 0
     const memo = new TextMemo(() => `${++computed}`)
-    const long = 'x'.repeat(128 * 1024 + 1)
+    const long = 'x'.repeat(32 * 1024 + 1)
     expect([memo.resultOf(long), memo.resultOf(long)]).toEqual(['1', '2'])
   })
 
@@ -53,7 +53,7 @@ describe('a memo of texts', () => {
     const before = process.memoryUsage().heapUsed
     for (let at = 0; at < 500; at++) memo.resultOf(freshText(`${at} `, MEBI).slice(0, 1000))
     collect()
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(16 * MEBI)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4 * MEBI)
   })
 })
 

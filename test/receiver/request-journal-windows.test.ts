@@ -1,29 +1,35 @@
 /** On Windows, a file that was opened for appending cannot be truncated. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { type ReceivedRequest, RequestJournal } from '../../src/receiver/request-journal.ts'
 import { afterwards } from '../support/afterwards.ts'
 
-const appending = vi.hoisted(() => new Set<number>())
-
-vi.mock('node:fs', async original => {
-  const real = await original<typeof import('node:fs')>()
-  const openSync = (path: string, flags: number, mode?: number): number => {
-    const descriptor = real.openSync(path, flags, mode)
-    if ((flags & real.constants.O_APPEND) === 0) appending.delete(descriptor)
+/** For the test alone: it is undone afterwards. */
+function pretendWindows(): void {
+  const { openSync, ftruncateSync } = fs
+  const appending = new Set<number>()
+  fs.openSync = (path, flags, mode) => {
+    const descriptor = openSync(path, flags, mode)
+    if ((Number(flags) & fs.constants.O_APPEND) === 0) appending.delete(descriptor)
     else appending.add(descriptor)
     return descriptor
   }
-  const ftruncateSync = (descriptor: number, length: number): void => {
+  fs.ftruncateSync = (descriptor, length) => {
     if (appending.has(descriptor)) throw Object.assign(new Error('refused'), { code: 'EPERM' })
-    real.ftruncateSync(descriptor, length)
+    ftruncateSync(descriptor, length)
   }
-  return { ...real, openSync, ftruncateSync }
-})
+  syncBuiltinESMExports()
+  afterwards(() => {
+    Object.assign(fs, { openSync, ftruncateSync })
+    syncBuiltinESMExports()
+  })
+}
 
 test('empties its file in place, and writes the next request at the start', () => {
+  pretendWindows()
   const folder = mkdtempSync(join(tmpdir(), 'hookspan-requests-'))
   afterwards(() => rmSync(folder, { recursive: true, force: true }))
   const request = (id: string): ReceivedRequest => ({ path: '/echo', at: 1, id, headers: {}, bytes: Buffer.from(id) })

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { kindOf } from '../../contract/foreign.ts'
 import type { BackendConfig } from '../backends/backend-config.ts'
 import {
   keptDirectory,
@@ -12,6 +11,7 @@ import {
   Store,
 } from '../trace-log/index.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
+import { codeOf } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
 import { LogEmitter, type LogEvent } from './log-emitter.ts'
@@ -112,7 +112,7 @@ export function createPipeline(
     try {
       return createMeterProvider(resource, [...openReaders.map(open => open()), ...readers])
     } catch (error) {
-      report.error(`metrics: none are sent, because the SDK cannot be loaded (${kindOf(error)})`)
+      report.error(`metrics: none are sent, because the SDK cannot be loaded (${codeOf(error)})`)
       return createMeterProvider(resource, [])
     }
   }
