@@ -3,8 +3,9 @@ import { writeTo } from '../terminal.ts'
 import { Cursor, type LossLog, type ReadErrorListener, type SpanLine } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-sink.ts'
-import type { Signal, SpanSink } from './delivery.ts'
+import type { Signal, SpanSink, Transport } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
+import { GrpcSender } from './grpc-sender.ts'
 import { LineFile } from './line-file.ts'
 import type { LogEmitter } from './log-emitter.ts'
 import { LogQueue } from './log-queue.ts'
@@ -75,10 +76,8 @@ function logQueue(
   report: DeliveryReport,
   emitter: LogEmitter,
 ): LogQueue | undefined {
-  const { headers, ...to } = target(plan, settings, 'logs', files)
-  // Logs are always JSON, regardless of the protocol of the spans.
-  const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
-  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => emitter.head), batch: settings.batch, report })
+  const sink = new OtlpLogSink(plan.protocol, transport(plan, settings, 'logs', files), () => emitter.head)
+  const queue = new LogQueue({ sink, batch: settings.batch, report })
   emitter.addQueue(queue)
   return queue
 }
@@ -111,7 +110,7 @@ function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return new OtlpSpanSink(plan.protocol, new OtlpSender(target(plan, settings, 'traces', files)))
+      return new OtlpSpanSink(plan.protocol, transport(plan, settings, 'traces', files))
   }
 }
 
@@ -122,7 +121,7 @@ function metricSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFil
     case 'console':
       return undefined
     case 'http':
-      return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', files)))
+      return new OtlpMetricSink(plan.protocol, transport(plan, settings, 'metrics', files))
   }
 }
 
@@ -130,14 +129,17 @@ function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
   return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
 }
 
-function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): OtlpTarget {
-  return {
+function transport(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): Transport {
+  const isGrpc = plan.protocol === 'grpc'
+  const contentType = CONTENT_TYPES[signal === 'logs' && !isGrpc ? 'http/json' : plan.protocol]
+  const target: OtlpTarget = {
     url: plan.urls[signal] ?? '',
-    headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
+    headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers, 'content-type': contentType },
     gzip: plan.settings.compression === 'gzip',
     timeoutMillis: timeoutOf(plan, settings),
     tls: files,
   }
+  return isGrpc ? new GrpcSender(target, signal) : new OtlpSender(target)
 }
 
 function timeoutOf({ settings }: BackendPlan, { batch }: PipelineSettings): number {

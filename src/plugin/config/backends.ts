@@ -34,7 +34,7 @@ export const BACKEND_FIELDS = {
   endpoint: 'http(s) URL: base, or the full URL of a signal; default: by type',
   exact_endpoint: 'Use the endpoint as it is; default: append `/v1/traces`, `/v1/metrics` or `/v1/logs` if missing',
   headers: 'Mapping of HTTP headers; they override those of the type',
-  protocol: '`http/json` or `http/protobuf`; default: by type',
+  protocol: '`http/json`, `http/protobuf` or `grpc`; default: by type',
   compression: '`gzip` or `none`',
   timeout_ms: 'Time limit of a request, retries included; default: `span_batch_export_timeout_ms`',
   traces: 'Send traces; default: if the type accepts them',
@@ -49,7 +49,6 @@ export const BACKEND_FIELDS = {
 export interface BackendEndpoint {
   readonly url: string
   readonly authorization?: string
-  readonly doubt?: string
 }
 
 const EXPECTED = 'an http:// or https:// URL'
@@ -60,7 +59,6 @@ export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
   if (text === undefined) return refuse(value, EXPECTED)
   const url = parseHttpUrl(text)
   if (!url) return { reason: `expected ${EXPECTED}, got ${shownEndpoint(text)}` }
-  const doubt = url.port === '4317' ? 'port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318' : undefined
   const authorization = basicAuthorization(url)
   url.username = ''
   url.password = ''
@@ -68,7 +66,6 @@ export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
     value: {
       url: authorization === undefined ? text : url.href,
       ...(authorization === undefined ? {} : { authorization }),
-      ...(doubt === undefined ? {} : { doubt }),
     },
   }
 }
@@ -155,12 +152,14 @@ function readBackend(element: Plain, site: Site): BackendConfig | undefined {
   const endpoint = readAddress(fields['endpoint'])
   const options = readOptions(fields)
   if (endpoint === 'unusable' || options === 'unusable') return undefined
+  const preferences = readPreferences(fields)
+  if (endpoint && fields['endpoint']) warnAboutPort(endpoint, preferences.protocol, type, fields['endpoint'].site)
   return {
     type,
     name: readName(fields['name'], type),
     ...(endpoint ? { endpoint: endpoint.url } : {}),
     headers: { ...headerOf(endpoint), ...headerOf(options.address), ...readHeaderField(fields['headers']) },
-    ...readPreferences(fields),
+    ...preferences,
     options: options.values,
   }
 }
@@ -203,8 +202,22 @@ function readAddress(field: Field | undefined): BackendEndpoint | 'unusable' | u
     report(field.site, reading.reason, LEFT_OUT)
     return 'unusable'
   }
-  if (reading.value.doubt) report(field.site, reading.value.doubt, undefined, 'warning')
   return reading.value
+}
+
+function warnAboutPort(
+  { url }: BackendEndpoint,
+  protocol: BackendConfig['protocol'],
+  type: BackendType,
+  site: Site,
+): void {
+  const { port } = new URL(url)
+  const remedy = BACKENDS[type].grpcEndpoint
+    ? 'set protocol: grpc, or use the port of OTLP over HTTP, usually 4318'
+    : 'OTLP over HTTP is usually on port 4318'
+  if (port === '4317' && protocol !== 'grpc') report(site, `port 4317 is usually gRPC; ${remedy}`, undefined, 'warning')
+  if (port === '4318' && protocol === 'grpc')
+    report(site, 'port 4318 is usually OTLP over HTTP; gRPC is usually on port 4317', undefined, 'warning')
 }
 
 interface Options {
@@ -308,7 +321,7 @@ type FieldReader = (value: Plain, site: Site) => ReadResult
 
 const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
   exact_endpoint: readBool,
-  protocol: value => readWord(value, ['http/protobuf', 'http/json']),
+  protocol: value => readWord(value, ['http/protobuf', 'http/json', 'grpc']),
   compression: value => readWord(value, ['gzip', 'none']),
   timeout_ms: value => readMillis(value, { min: 1 }),
   traces: readBool,
