@@ -328,6 +328,13 @@ function code(path: string): string {
   return readFileSync(join(SRC, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
 }
 
+test('replaces no module in tests: the next file in the same process would get the replacement', () => {
+  const tests = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter(path =>
+    /\.(test|deep)\.ts$/.test(path),
+  )
+  expect(tests.filter(path => /^\s*vi\.(?:do)?[mM]ock\(/m.test(readFileSync(join('test', path), 'utf8')))).toEqual([])
+})
+
 describe('plain words', () => {
   // A sentence says its subject first: "The queue of spans …", not "What waits …".
   const FREE_RELATIVE =

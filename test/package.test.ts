@@ -246,7 +246,7 @@ describe('installed in a project', () => {
         const { size } = opened(join(root, entry.default))
         if (entry.default === './dist/plugin/mcp/index.js') expect(size).toBe(1)
         else expect(size, entry.default).toBeGreaterThan(1)
-        expect(size, entry.default).toBeLessThanOrEqual(30)
+        expect(size, entry.default).toBeLessThanOrEqual(15)
       }
     }
   })

@@ -30,6 +30,7 @@ export function isFolded(row: TraceNode | FoldedCalls): row is FoldedCalls {
  * contain a failure, are running or are pointed at are never folded.
  */
 export function foldRepeats(siblings: readonly TraceNode[], options: FoldOptions): (TraceNode | FoldedCalls)[] {
+  if (siblings.length < MIN_FOLDED) return [...siblings]
   const rows: (TraceNode | FoldedCalls)[] = []
   let run: TraceNode[] = []
   let runKey: string | undefined

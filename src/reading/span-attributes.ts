@@ -65,9 +65,21 @@ export class SpanAttributes {
   }
 
   #value(name: string): unknown {
-    const key = name.startsWith('.') ? this.#namespace + name : name
+    const key = name.startsWith('.') ? fullName(this.#namespace, name) : name
     return Object.hasOwn(this.span.attributes, key) ? this.span.attributes[key] : undefined
   }
+}
+
+/** The full names of one namespace. A string that is put together anew has to be hashed for each look-up. */
+let fullNames = { namespace: '', names: new Map<string, string>() }
+
+/** `.tool.outcome` -> `hermes.tool.outcome` */
+function fullName(namespace: string, name: string): string {
+  if (fullNames.namespace !== namespace) fullNames = { namespace, names: new Map() }
+  const known = fullNames.names.get(name)
+  if (known !== undefined) return known
+  fullNames.names.set(name, namespace + name)
+  return namespace + name
 }
 
 /** The namespace is configurable and not an attribute itself: it is derived from the name of the kind attribute. */

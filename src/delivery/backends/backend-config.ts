@@ -40,6 +40,8 @@ export interface BackendConfig {
   readonly exact_endpoint?: boolean
   /** Lower-case names. The values are secrets and must not be shown. */
   readonly headers: StringMap
+  /** A program and its arguments. It prints headers that override the others: a JSON object, or a token to use as `Bearer`. */
+  readonly headers_command?: readonly string[]
   /** If this or one of the following is absent, the type's preference applies. */
   readonly protocol?: OtlpProtocol
   /** `gzip` or `none` */

@@ -79,6 +79,8 @@ export function classifyFailure(failure: DeliveryFailure, tries: number): Failur
       return { kind: 'later', reason: 'silent' }
     case 'file':
       return { kind: 'later', reason: 'unreachable' }
+    case 'command':
+      return { kind: 'later', reason: 'unwell' }
     case 'page':
     case 'header':
       return { kind: 'later', reason: 'misconfigured' }

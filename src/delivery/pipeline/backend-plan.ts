@@ -78,7 +78,9 @@ function assemble(
       urls,
       isExact,
       protocol,
-      credentials: credentialNames(row),
+      credentials: settings.headers_command
+        ? 'headers_command to a program that prints valid ones'
+        : credentialNames(row),
       defaultEndpoint: defaultEndpoint(row, withDefaults(row, {}), protocol),
     },
   }

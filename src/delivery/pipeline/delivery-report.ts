@@ -183,6 +183,8 @@ export function lossReason(failure: DeliveryFailure): string {
       return `the file could not be written (${failure.code})`
     case 'header':
       return `a header cannot be sent (${failure.code})`
+    case 'command':
+      return `headers_command ${failure.reason}`
     case 'internal':
       return failure.reason
   }
@@ -213,6 +215,8 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
       return `${url} answered ${answerOf(failure)} to single spans, which are dropped; the others arrive. See the log of the backend`
     case 'header':
       return `its ${signal} cannot be sent (${failure.code}): look for line breaks in its headers and keys`
+    case 'command':
+      return `headers_command ${failure.reason}. Run it by hand; until it works, ${fate(facts, signal)}`
     case 'internal':
       return `its ${signal} were not sent: ${failure.reason}`
   }

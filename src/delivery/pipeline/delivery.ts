@@ -17,7 +17,15 @@ export type DeliveryFailure =
   | { readonly kind: 'refused'; readonly status: number; readonly grpc?: string }
   /** Not sent: a header contains invalid characters. */
   | { readonly kind: 'header'; readonly code: string }
+  /** Not sent: the program of `headers_command` failed. */
+  | { readonly kind: 'command'; readonly reason: string }
   | { readonly kind: 'internal'; readonly reason: string }
+
+/** The code of a system error, TLS error or parser error. Never its message, which may contain a credential. */
+export function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
+}
 
 /** The code of node:http2 for a response that is not HTTP/2. */
 export const NOT_HTTP2 = 'ERR_HTTP2_ERROR'

@@ -1,9 +1,16 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
-import { type DeliveryFailure, NOT_HTTP2, type Signal, type Transport, type TransportResult } from './delivery.ts'
+import type { StringMap } from '../backends/backend-config.ts'
+import {
+  codeOf,
+  type DeliveryFailure,
+  NOT_HTTP2,
+  type Signal,
+  type Transport,
+  type TransportResult,
+} from './delivery.ts'
 import {
   byteLengthOf,
   CONNECT_MILLIS,
-  codeOf,
   deliverWithRetries,
   type Fail,
   gzipped,
@@ -63,14 +70,14 @@ export class GrpcSender implements Transport {
   }
 
   async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
-    const { gzip, timeoutMillis } = this.#target
+    const { gzip } = this.#target
     const message = gzip ? [await gzipped(payload)] : payload
     const head = Buffer.alloc(FRAME_HEAD_BYTES)
     head.writeUInt8(Number(gzip))
     head.writeUInt32BE(byteLengthOf(message), 1)
     const frame = [head, ...message]
-    return deliverWithRetries({ timeoutMillis, signal }, (settle, fail, leftMillis) =>
-      this.#call(frame, leftMillis, settle, fail),
+    return deliverWithRetries(this.#target, signal, (more, settle, fail, leftMillis) =>
+      this.#call(frame, more, leftMillis, settle, fail),
     )
   }
 
@@ -78,9 +85,10 @@ export class GrpcSender implements Transport {
     this.#session?.destroy()
   }
 
-  #call(frame: readonly Uint8Array[], leftMillis: number, settle: Settle, fail: Fail): () => void {
+  #call(frame: readonly Uint8Array[], more: StringMap, leftMillis: number, settle: Settle, fail: Fail): () => void {
     const headers = {
       ...this.#target.headers,
+      ...more,
       ...(this.#target.gzip ? { 'grpc-encoding': 'gzip' } : {}),
       te: 'trailers',
       'grpc-timeout': `${Math.min(Math.max(1, Math.ceil(leftMillis)), MAX_TIMEOUT_MILLIS)}m`,

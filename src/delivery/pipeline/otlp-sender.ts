@@ -4,11 +4,14 @@ import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { ZlibOptions } from 'node:zlib'
-import type { DeliveryFailure, Transport, TransportResult } from './delivery.ts'
+import type { StringMap } from '../backends/backend-config.ts'
+import { codeOf, type DeliveryFailure, type Transport, type TransportResult } from './delivery.ts'
+import type { HeadersCommand } from './headers-command.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
 
 /** Retried within one delivery, as OTLP demands. The queue retries other temporary statuses (408). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
+const REFUSES_CREDENTIALS: ReadonlySet<number> = new Set([401, 403])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 const FIRST_PAUSE_MILLIS = 500
 /** Multiplied by the number of attempts. Applies even if the server requests a shorter pause. */
@@ -27,7 +30,8 @@ type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
 
 export interface OtlpTarget {
   readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: StringMap
+  readonly command?: HeadersCommand | undefined
   readonly gzip: boolean
   readonly timeoutMillis: number
   readonly tls: TlsOptions
@@ -52,18 +56,17 @@ export class OtlpSender implements Transport {
   }
 
   async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
-    const { gzip, timeoutMillis } = this.#target
-    const body = gzip ? [await gzipped(payload)] : payload
-    return deliverWithRetries({ timeoutMillis, signal }, (settle, fail) => this.#post(body, settle, fail))
+    const body = this.#target.gzip ? [await gzipped(payload)] : payload
+    return deliverWithRetries(this.#target, signal, (more, settle, fail) => this.#post(body, more, settle, fail))
   }
 
   async close(): Promise<void> {
     this.#agent?.destroy()
   }
 
-  #post(body: readonly Uint8Array[], settle: Settle, fail: Fail): Cancel {
+  #post(body: readonly Uint8Array[], more: StringMap, settle: Settle, fail: Fail): Cancel {
     const { url, tls } = this.#target
-    const headers: OutgoingHttpHeaders = { ...this.#target.headers, 'content-length': byteLengthOf(body) }
+    const headers: OutgoingHttpHeaders = { ...this.#target.headers, ...more, 'content-length': byteLengthOf(body) }
     // Kept: `require` resolves a name anew each time.
     this.#http ??= url.startsWith('https:') ? https() : http()
     this.#agent ??= createAgent(url, tls)
@@ -85,25 +88,24 @@ export function byteLengthOf(body: readonly Uint8Array[]): number {
   return body.reduce((length, piece) => length + piece.byteLength, 0)
 }
 
-export interface DeliveryLimits {
-  readonly timeoutMillis: number
-  readonly signal: AbortSignal
-}
-
 export type Settle = (delivery: TransportResult) => void
 export type Fail = (failure: DeliveryFailure) => void
 type Cancel = () => void
 
 /** Sends one request, which is cancelled if it takes too long. Throws if a header is invalid. */
-type Post = (settle: Settle, fail: Fail, leftMillis: number) => Cancel
+type Post = (more: StringMap, settle: Settle, fail: Fail, leftMillis: number) => Cancel
 
 /** Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. */
-export async function deliverWithRetries(limits: DeliveryLimits, post: Post): Promise<TransportResult> {
-  const { timeoutMillis, signal } = limits
+export async function deliverWithRetries(
+  target: OtlpTarget,
+  signal: AbortSignal,
+  post: Post,
+): Promise<TransportResult> {
+  const { timeoutMillis } = target
   const deadlineAt = performance.now() + timeoutMillis
   let earlier: FailedDelivery | undefined
   for (let attempts = 1; ; attempts++) {
-    const made = await untraced(() => attempt(limits, deadlineAt - performance.now(), post))
+    const made = await untraced(() => attempt(target, deadlineAt, signal, post))
     if (made.ok) return made
     const pauseMillis = pauseBeforeRetry(made, attempts)
     if (pauseMillis === undefined) return withReason(made, earlier)
@@ -114,7 +116,34 @@ export async function deliverWithRetries(limits: DeliveryLimits, post: Post): Pr
   }
 }
 
-function attempt({ timeoutMillis, signal }: DeliveryLimits, leftMillis: number, post: Post): Promise<TransportResult> {
+/** If the backend refuses the headers of a command, they may have expired: the command runs again, once. */
+async function attempt(
+  { command, timeoutMillis }: OtlpTarget,
+  deadlineAt: number,
+  signal: AbortSignal,
+  post: Post,
+): Promise<TransportResult> {
+  const send = (more: StringMap): Promise<TransportResult> =>
+    postInTime(timeoutMillis, deadlineAt - performance.now(), signal, (settle, fail, leftMillis) =>
+      post(more, settle, fail, leftMillis),
+    )
+  if (command === undefined) return send({})
+  for (let isAgain = false; ; isAgain = true) {
+    const own = await command.read(deadlineAt - performance.now(), signal)
+    if (!own.ok) return own
+    const made = await send(own.headers)
+    const isRefused = !made.ok && made.failure.kind === 'status' && REFUSES_CREDENTIALS.has(made.failure.status)
+    if (isRefused) command.expire(own)
+    if (!isRefused || isAgain) return made
+  }
+}
+
+function postInTime(
+  timeoutMillis: number,
+  leftMillis: number,
+  signal: AbortSignal,
+  post: (settle: Settle, fail: Fail, leftMillis: number) => Cancel,
+): Promise<TransportResult> {
   const startedAt = performance.now()
   return new Promise(resolve => {
     let cancel: Cancel | undefined
@@ -205,11 +234,6 @@ export function retryAfter(header: string | undefined): number | undefined {
   const seconds = Number(header)
   const millis = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000
   return Number.isFinite(millis) ? Math.max(0, millis) : undefined
-}
-
-export function codeOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }
 
 export function createAgent(url: string, files: TlsOptions): Agent {

@@ -47,6 +47,10 @@ export function zlib(): typeof import('node:zlib') {
   return load('node:zlib')
 }
 
+export function childProcess(): typeof import('node:child_process') {
+  return load('node:child_process')
+}
+
 let contextKey: symbol | undefined
 
 /** The key of `@opentelemetry/core`, which is not loaded for it. */

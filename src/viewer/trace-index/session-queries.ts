@@ -189,22 +189,27 @@ async function facetsOf(
   const found =
     isNarrowed && text ? await search.find(text, ({ facts }) => facts !== undefined && isInTime(facts)) : undefined
   const matches = found?.matches ?? listed
-  const all = [...table.sessions]
-  const facet = (name: FacetName): readonly (readonly [string, number])[] => {
+  const facets = FACET_NAMES.map(name => {
     const { [name]: chosen, ...others } = query
-    const accepts = conditionOf(others)
-    const isCounted = (entry: TraceEntry): boolean =>
-      matches?.has(entry) !== false && accepts(entry.facts as TraceFacts)
-    const counts = new Map(chosen === undefined ? [] : [[chosen, 0]])
-    for (const [, traces] of all) {
-      const values = [...traces].filter(isCounted).flatMap(({ facts }) => FACETS[name](facts as TraceFacts))
-      for (const value of new Set(values)) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1)
+    return { name, chosen, accepts: conditionOf(others), counts: new Map(chosen === undefined ? [] : [[chosen, 0]]) }
+  })
+  for (const [, traces] of table.sessions) {
+    for (const { name, accepts, counts } of facets) {
+      const values = new Set<string>()
+      for (const entry of traces) {
+        const facts = entry.facts as TraceFacts
+        if (matches?.has(entry) === false || !accepts(facts)) continue
+        for (const value of FACETS[name](facts)) values.add(value)
+      }
+      for (const value of values) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1)
     }
-    const frequent = [...counts].sort(([a, some], [b, more]) => more - some || (a < b ? -1 : 1))
-    const shown = frequent.filter(([value], index) => index < MAX_FACET_VALUES || value === chosen)
-    return shown.map(([value, count]) => [displayText(value), count])
   }
-  return Object.fromEntries(FACET_NAMES.map(name => [name, facet(name)])) as unknown as Facets
+  const shown = facets.map(({ name, chosen, counts }) => {
+    const frequent = [...counts].sort(([a, some], [b, more]) => more - some || (a < b ? -1 : 1))
+    const kept = frequent.filter(([value], index) => index < MAX_FACET_VALUES || value === chosen)
+    return [name, kept.map(([value, count]) => [displayText(value), count])]
+  })
+  return Object.fromEntries(shown) as Facets
 }
 
 const RANKS: Readonly<Record<SessionSort, (turn: StoredTurn) => number>> = {

@@ -3,7 +3,7 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePrivateDirectory, PRIVATE_FILE, readOwnFile } from '../../delivery/trace-log/private-file.ts'
 import type { PricesConfig } from '../../plugin/config/prices.ts'
-import { PRICE_LIST } from '../../plugin/prices/price-list.ts'
+import { PRICE_LIST } from '../../plugin/prices/prices.ts'
 import type { IndexedFile } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
 import { type StoredBlock, TextBlocks } from './text-blocks.ts'
@@ -99,8 +99,8 @@ export function loadSnapshot(stateDirectory: string, prices: PricesConfig | unde
     const end = bytes.lastIndexOf(LINE_END) + 1
     const content = bytes.subarray(0, end)
     if (createHash('sha256').update(content).digest('hex') !== bytes.toString('latin1', end)) return undefined
-    const [version, files, ...traces] = valuesIn(content)
-    return version === versionOf(prices) ? contentOf(files as StoredFile[], traces as StoredTrace[]) : undefined
+    const values = valuesIn(content)
+    return values.next().value === versionOf(prices) ? contentOf(values) : undefined
   } catch {
     return undefined
   }
@@ -114,10 +114,12 @@ function* valuesIn(bytes: Buffer): Generator<unknown, void> {
   }
 }
 
-function contentOf(files: readonly StoredFile[], traces: readonly StoredTrace[]): Content {
+/** Reads one trace at a time: all parsed lines at once would take several times the memory of the table. */
+function contentOf(values: Generator<unknown, void>): Content {
+  const files = values.next().value as StoredFile[]
   const table = new TraceTable()
   const placeOf = (file = 0, offset = 0, length = 0): LinePlace => ({ path: files[file]?.path ?? '', offset, length })
-  for (const [traceId, flat, facts, prompt] of traces) {
+  for (const [traceId, flat, facts, prompt] of values as Iterable<StoredTrace>) {
     const places: LinePlace[] = []
     for (let at = 0; at < flat.length; at += 3) places.push(placeOf(flat[at], flat[at + 1], flat[at + 2]))
     const entry = table.addLines(traceId, places)

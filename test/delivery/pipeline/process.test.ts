@@ -184,7 +184,26 @@ describe('the loaded modules', () => {
       createPipeline(settings({}), report)
       process.stdout.write(JSON.stringify([...new Set(loaded())].sort()))
     `)
-    expect(JSON.parse(ended.stdout)).toEqual(['api'])
+    expect(JSON.parse(ended.stdout)).toEqual([])
+  })
+
+  test.each([
+    ['when metrics are flushed', 'await pipeline.flush()'],
+    ['when a meter is requested', 'pipeline.meterProvider'],
+    ['after the first interval', 'while (loaded().length === 0) await new Promise(setImmediate)'],
+  ])('loads the metrics SDK %s, not before', async (_when, wait) => {
+    const ended = await room.run(`
+      const backends = [backend('otlp', '${DEAD_URL}', {})]
+      const pipeline = createPipeline(settings({ backends, metricsIntervalMillis: 300, flushWaitMillis: 100 }), report)
+      const used = []
+      pipeline.onMeterProvider(provider => used.push(provider))
+      const before = [loaded(), used.length]
+      ${wait}
+      const isUsed = used.length === 1 && used[0] === pipeline.meterProvider
+      process.stdout.write(JSON.stringify([before, loaded().some(name => name.includes('metrics')), isUsed]))
+      process.exit()
+    `)
+    expect(JSON.parse(ended.stdout)).toEqual([[[], 0], true, true])
   })
 })
 

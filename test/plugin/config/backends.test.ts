@@ -41,6 +41,7 @@ test('reads every field of a backend from a file', () => {
     name: collector.eu_1
     endpoint: https://collector.example.com/v1/traces
     headers: {X-Tenant: "7", Authorization: "Bearer \${TOKEN}"}
+    headers_command: [~/bin/token, --for, 7]
     protocol: http/json
     compression: gzip
     timeout_ms: 2500
@@ -62,6 +63,7 @@ test('reads every field of a backend from a file', () => {
       name: 'collector.eu_1',
       endpoint: 'https://collector.example.com/v1/traces',
       headers: { 'x-tenant': '7', authorization: 'Bearer abc' },
+      headers_command: [`${home}/bin/token`, '--for', '7'],
       protocol: 'http/json',
       compression: 'gzip',
       timeout_ms: 2500,
@@ -76,6 +78,17 @@ test('reads every field of a backend from a file', () => {
     },
     { type: 'file', name: 'file', headers: {}, options: { path: expect.stringMatching(/^\/.+\/spans\.jsonl$/) } },
   ])
+})
+
+test.each(
+  [['bin/token'], ['./token', 'x'], [''], [], 'gcloud auth print-access-token', { a: 1 }].map(command => [command]),
+)('refuses %j as a command for headers, without showing it', headers_command => {
+  const { list, lines } = backends([{ type: 'otlp', headers_command }])
+  expect(list[0]).not.toHaveProperty('headers_command')
+  expect(lines).toEqual([
+    expect.stringMatching(/expected a list of a program, as a name or an absolute path, and its arguments/),
+  ])
+  expect(lines.join()).not.toContain('token')
 })
 
 test('accepts short forms: a type, a type and an address, an address', () => {

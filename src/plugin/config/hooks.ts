@@ -1,9 +1,36 @@
 import { isAbsolute } from 'node:path'
-import { HOOKS_DEFAULT, HOOKS_FIELDS, type HookFileOptions, type HooksConfig } from './hooks-config.ts'
 import { expandHome } from './paths.ts'
-import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
-import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { emptyMap, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
+import { type ReadResult, readField, refuse, report, type Site, within } from './reading.ts'
 import { isScalar, readBool, readMillis, readText, warnUnknown } from './values.ts'
+
+export interface HooksConfig {
+  readonly enabled: boolean
+  readonly global_dir: string | undefined
+  readonly project_local: boolean
+  readonly time_limit_ms: number | undefined
+  readonly options: Readonly<Record<string, HookFileOptions>>
+}
+
+type HookFileOptions = Readonly<Record<string, unknown>>
+
+export type UserHooks = { readonly [Field in Exclude<keyof HooksConfig, 'enabled'>]?: HooksConfig[Field] | undefined }
+
+export const HOOKS_FIELDS: Readonly<Record<keyof UserHooks, string>> = {
+  global_dir: 'Folder of your own guards, absolute or with `~/`; default: `hooks` beside the configuration file',
+  project_local:
+    'Load `.hookspan/hooks` of a project in programs that call `loadHooks({ project })`, after `hookspan hooks trust`; default: `false`',
+  time_limit_ms: 'Time limit of all guards of a phase together; default: 10000',
+  options: 'Mapping of file names to the options of each file; `isolate` and `required` apply to the file itself',
+}
+
+export const HOOKS_DEFAULT: HooksConfig = Object.freeze({
+  enabled: true,
+  global_dir: undefined,
+  project_local: false,
+  time_limit_ms: undefined,
+  options: Object.freeze({}),
+})
 
 export function readHooks(value: Plain, site: Site): ReadResult<HooksConfig> {
   if (isPlainMap(value)) return { value: readFields(value, site) }
@@ -17,23 +44,12 @@ export function readHooks(value: Plain, site: Site): ReadResult<HooksConfig> {
 
 function readFields(map: PlainMap, site: Site): HooksConfig {
   warnUnknown(map, Object.keys(HOOKS_FIELDS), site)
-  const field = <Value>(
-    name: keyof typeof HOOKS_FIELDS,
-    read: (value: Plain) => ReadResult<Value>,
-  ): Value | undefined => {
-    const value = map[name]
-    if (isBlank(value)) return undefined
-    const reading = read(value)
-    if ('value' in reading) return reading.value
-    report(within(site, name), reading.reason, 'leaving it out')
-    return undefined
-  }
   return {
     enabled: true,
-    global_dir: field('global_dir', value => readFolder(value, site)),
-    project_local: field('project_local', readBool) ?? HOOKS_DEFAULT.project_local,
-    time_limit_ms: field('time_limit_ms', value => readMillis(value, { min: 1 })),
-    options: field('options', value => readOptions(value, within(site, 'options'))) ?? HOOKS_DEFAULT.options,
+    global_dir: readField(map, 'global_dir', site, readFolder),
+    project_local: readField(map, 'project_local', site, readBool) ?? HOOKS_DEFAULT.project_local,
+    time_limit_ms: readField(map, 'time_limit_ms', site, value => readMillis(value, { min: 1 })),
+    options: readField(map, 'options', site, readOptions) ?? HOOKS_DEFAULT.options,
   }
 }
 

@@ -2,7 +2,9 @@ import { existsSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { PACKAGE_FOLDER } from '../own-folder.ts'
+
+/** The folder of this package. The published code is bundled into `dist/chunks`, which is as deep as this file in `src`. */
+export const PACKAGE_FOLDER: URL = new URL('../../', import.meta.url)
 
 /** Path segments of caches that package managers run programs from and clear by themselves. */
 const CACHES: readonly (readonly [part: string, owner: string])[] = [
