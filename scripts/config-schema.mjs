@@ -55,7 +55,7 @@ const BACKEND_TYPES = {
   ...Object.fromEntries(['exact_endpoint', 'traces', 'metrics', 'logs'].map(name => [name, BOOL])),
   headers: { anyOf: [MAP, { type: 'string' }] },
   headers_command: { type: 'array', items: TEXT },
-  protocol: wordOf(['http/json', 'http/protobuf']),
+  protocol: wordOf(['http/json', 'http/protobuf', 'grpc']),
   compression: wordOf(['gzip', 'none']),
   temporality: wordOf(['cumulative', 'delta', 'lowmemory']),
   timeout_ms: numberOf({ min: 1 }),

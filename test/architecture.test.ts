@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PAGES, read } from './support/pages.ts'
+import { PAGES, read, script } from './support/pages.ts'
 
 const SRC = new URL('../src', import.meta.url).pathname
 /**
@@ -202,6 +202,15 @@ test('has at most twelve folders in src, and none of them needs one above it', (
   )
   // `plugin/pino` imports what a program imports, as its users do.
   expect(upward).toEqual(['plugin/pino -> surface'])
+})
+
+test('draws every folder of src in the picture of the design', async () => {
+  const { BOXES } = await script<{ BOXES: Readonly<Record<string, { readonly lines: readonly string[] }>> }>(
+    'architecture-picture.mjs',
+  )
+  const drawn = Object.values(BOXES).flatMap(({ lines: [title = ''] }) => title.match(/\w+(?=\/)/g) ?? [])
+  const folders = new Set(files.flatMap(path => (path.includes('/') ? [path.split('/')[0]] : [])))
+  expect(drawn.sort()).toEqual([...folders].sort())
 })
 
 test('reaches files of the own module without leaving it', () => {

@@ -81,7 +81,7 @@ const EXPECTED: readonly RegExp[] = [
   /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,
   /^docs\/(.+\.md|openapi\.yaml|config\.schema\.json)$/,
   /^integrations\/locus\/(\w+\.py|pyproject\.toml)$/,
-  /^observability\/.+\.(md|ya?ml|json)$/,
+  /^observability\/.+\.(md|ya?ml|json|mjs|example)$/,
   /^(package\.json|openclaw\.plugin\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
 ]
 

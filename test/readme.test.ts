@@ -171,6 +171,7 @@ describe('the pictures', () => {
   )
   const taken = [
     'docs/images/trace-tree.svg',
+    'docs/images/architecture.svg',
     ...Object.values(PICTURES)
       .flat()
       .map(name => `docs/images/${name}`),

@@ -21,8 +21,8 @@ export type BackendType =
 /** String values by name. */
 export type StringMap = Readonly<Record<string, string>>
 
-/** The encoding of OTLP over HTTP. */
-export type OtlpProtocol = 'http/json' | 'http/protobuf'
+/** The transport of OTLP and its encoding. */
+export type OtlpProtocol = 'http/json' | 'http/protobuf' | 'grpc'
 /** The compression of request bodies. */
 export type Compression = 'gzip' | 'none'
 /** The start of a metric point: the first measurement, or the previous point. `lowmemory` mixes the two. */

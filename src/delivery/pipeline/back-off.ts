@@ -1,5 +1,5 @@
 import { UNSERIALISABLE } from '../trace-log/index.ts'
-import type { DeliveryFailure } from './delivery.ts'
+import { type DeliveryFailure, NOT_HTTP2 } from './delivery.ts'
 
 const FIRST_MILLIS = 1000
 const MAX_MILLIS = 60_000
@@ -104,7 +104,7 @@ function classifyStatus(status: number, tries: number): FailureVerdict {
   return { kind: 'refused' }
 }
 
-/** The peer does not speak HTTP, or its certificate is not trusted. */
+/** The peer does not speak HTTP or HTTP/2, or its certificate is not trusted. */
 function isMisconfigured(code: string): boolean {
-  return code.startsWith('HPE_') || /CERT|SIGNATURE|ISSUER|EPROTO|SSL|TLS/.test(code)
+  return code.startsWith('HPE_') || code === NOT_HTTP2 || /CERT|SIGNATURE|ISSUER|EPROTO|SSL|TLS/.test(code)
 }

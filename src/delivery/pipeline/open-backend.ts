@@ -3,8 +3,9 @@ import { writeTo } from '../terminal.ts'
 import { Cursor, type LossLog, type ReadErrorListener, type SpanLine } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-sink.ts'
-import type { Signal, SpanSink } from './delivery.ts'
+import type { Signal, SpanSink, Transport } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
+import { GrpcSender } from './grpc-sender.ts'
 import { HeadersCommand } from './headers-command.ts'
 import { LineFile } from './line-file.ts'
 import type { LogEmitter } from './log-emitter.ts'
@@ -84,10 +85,8 @@ function logQueue(
   report: DeliveryReport,
   emitter: LogEmitter,
 ): LogQueue | undefined {
-  const { headers, ...to } = target(plan, settings, 'logs', access)
-  // Logs are always JSON, regardless of the protocol of the spans.
-  const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
-  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => emitter.head), batch: settings.batch, report })
+  const sink = new OtlpLogSink(plan.protocol, transport(plan, settings, 'logs', access), () => emitter.head)
+  const queue = new LogQueue({ sink, batch: settings.batch, report })
   emitter.addQueue(queue)
   return queue
 }
@@ -120,7 +119,7 @@ function spanSink(plan: BackendPlan, settings: PipelineSettings, access: Access)
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return new OtlpSpanSink(plan.protocol, new OtlpSender(target(plan, settings, 'traces', access)))
+      return new OtlpSpanSink(plan.protocol, transport(plan, settings, 'traces', access))
   }
 }
 
@@ -131,7 +130,7 @@ function metricSink(plan: BackendPlan, settings: PipelineSettings, access: Acces
     case 'console':
       return undefined
     case 'http':
-      return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', access)))
+      return new OtlpMetricSink(plan.protocol, transport(plan, settings, 'metrics', access))
   }
 }
 
@@ -139,14 +138,17 @@ function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
   return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
 }
 
-function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, access: Access): OtlpTarget {
-  return {
+function transport(plan: BackendPlan, settings: PipelineSettings, signal: Signal, access: Access): Transport {
+  const isGrpc = plan.protocol === 'grpc'
+  const contentType = CONTENT_TYPES[signal === 'logs' && !isGrpc ? 'http/json' : plan.protocol]
+  const target: OtlpTarget = {
     url: plan.urls[signal] ?? '',
-    headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
+    headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers, 'content-type': contentType },
     gzip: plan.settings.compression === 'gzip',
     timeoutMillis: timeoutOf(plan, settings),
     ...access,
   }
+  return isGrpc ? new GrpcSender(target, signal) : new OtlpSender(target)
 }
 
 function timeoutOf({ settings }: BackendPlan, { batch }: PipelineSettings): number {

@@ -27,7 +27,7 @@ export const BACKEND_FIELDS = {
   exact_endpoint: 'Use the endpoint as it is; default: append `/v1/traces`, `/v1/metrics` or `/v1/logs` if missing',
   headers: 'Mapping of HTTP headers; they override those of the type',
   headers_command: 'Program that prints headers which [expire](#credentials-that-expire), and its arguments, as a list',
-  protocol: '`http/json` or `http/protobuf`; default: by type',
+  protocol: '`http/json`, `http/protobuf` or `grpc`; default: by type',
   compression: '`gzip` or `none`',
   timeout_ms: 'Time limit of a request, retries included; default: `span_batch_export_timeout_ms`',
   traces: 'Send traces; default: if the type accepts them',
@@ -42,7 +42,6 @@ export const BACKEND_FIELDS = {
 interface BackendEndpoint {
   readonly url: string
   readonly authorization?: string
-  readonly doubt?: string
 }
 
 const EXPECTED = 'an http:// or https:// URL'
@@ -53,7 +52,6 @@ export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
   if (text === undefined) return refuse(value, EXPECTED)
   const url = parseHttpUrl(text)
   if (!url) return { reason: `expected ${EXPECTED}, got ${shownEndpoint(text)}` }
-  const doubt = url.port === '4317' ? 'port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318' : undefined
   const authorization = basicAuthorization(url)
   url.username = ''
   url.password = ''
@@ -61,7 +59,6 @@ export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
     value: {
       url: authorization === undefined ? text : url.href,
       ...(authorization === undefined ? {} : { authorization }),
-      ...(doubt === undefined ? {} : { doubt }),
     },
   }
 }
@@ -148,6 +145,8 @@ function readBackend(element: Plain, site: Site): BackendConfig | undefined {
   const endpoint = readAddress(fields['endpoint'])
   const options = readOptions(fields)
   if (endpoint === 'unusable' || options === 'unusable') return undefined
+  const preferences = readPreferences(fields)
+  if (endpoint && fields['endpoint']) warnAboutPort(endpoint, preferences.protocol, type, fields['endpoint'].site)
   const given = fields['headers']
   const headers = given && accept(readHeaders(given.value, given.site), given.site, 'leaving them out')
   return {
@@ -155,7 +154,7 @@ function readBackend(element: Plain, site: Site): BackendConfig | undefined {
     name: readName(fields['name'], type),
     ...(endpoint ? { endpoint: endpoint.url } : {}),
     headers: { ...headerOf(endpoint), ...headerOf(options.address), ...headers },
-    ...readPreferences(fields),
+    ...preferences,
     options: options.values,
   }
 }
@@ -194,9 +193,22 @@ function addVendorVariables(fields: Fields, type: BackendType, site: Site): void
 
 function readAddress(field: Field | undefined): BackendEndpoint | 'unusable' | undefined {
   if (!field) return undefined
-  const endpoint = accept(readEndpoint(field.value), field.site, LEFT_OUT)
-  if (endpoint?.doubt) report(field.site, endpoint.doubt, undefined, 'warning')
-  return endpoint ?? 'unusable'
+  return accept(readEndpoint(field.value), field.site, LEFT_OUT) ?? 'unusable'
+}
+
+function warnAboutPort(
+  { url }: BackendEndpoint,
+  protocol: BackendConfig['protocol'],
+  type: BackendType,
+  site: Site,
+): void {
+  const { port } = new URL(url)
+  const remedy = BACKENDS[type].grpcEndpoint
+    ? 'set protocol: grpc, or use the port of OTLP over HTTP, usually 4318'
+    : 'OTLP over HTTP is usually on port 4318'
+  if (port === '4317' && protocol !== 'grpc') report(site, `port 4317 is usually gRPC; ${remedy}`, undefined, 'warning')
+  if (port === '4318' && protocol === 'grpc')
+    report(site, 'port 4318 is usually OTLP over HTTP; gRPC is usually on port 4317', undefined, 'warning')
 }
 
 interface Options {
@@ -290,7 +302,7 @@ type FieldReader = (value: Plain, site: Site) => ReadResult
 const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
   headers_command: readCommand,
   exact_endpoint: readBool,
-  protocol: value => readWord(value, ['http/protobuf', 'http/json']),
+  protocol: value => readWord(value, ['http/protobuf', 'http/json', 'grpc']),
   compression: value => readWord(value, ['gzip', 'none']),
   timeout_ms: value => readMillis(value, { min: 1 }),
   traces: readBool,

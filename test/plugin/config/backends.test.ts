@@ -180,10 +180,20 @@ test('converts credentials in an address to a header that an explicit one replac
   })
 })
 
-test('warns about port 4317, and uses it', () => {
-  const { list, lines } = backends([{ type: 'otlp', endpoint: 'http://h:4317' }])
+test('warns about a port of the other protocol, and uses it', () => {
+  const { list, lines } = backends([
+    { type: 'otlp', endpoint: 'http://h:4317' },
+    { type: 'phoenix', endpoint: 'http://h:4317' },
+    { type: 'otlp', endpoint: 'http://h:4318', protocol: 'grpc' },
+    { type: 'otlp', endpoint: 'http://h:4317', protocol: 'grpc' },
+  ])
   expect(list[0]?.endpoint).toBe('http://h:4317')
-  expect(lines).toEqual(['[0].endpoint: port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318'])
+  expect(list.map(({ protocol }) => protocol)).toEqual([undefined, undefined, 'grpc', 'grpc'])
+  expect(lines).toEqual([
+    '[0].endpoint: port 4317 is usually gRPC; set protocol: grpc, or use the port of OTLP over HTTP, usually 4318',
+    '[1].endpoint: port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318',
+    '[2].endpoint: port 4318 is usually OTLP over HTTP; gRPC is usually on port 4317',
+  ])
 })
 
 test('reads <x> from the variable that <x>_env names', () => {
@@ -274,7 +284,7 @@ test('leaves an unusable field to the type', () => {
   const { list, lines } = backends([
     {
       type: 'otlp',
-      protocol: 'grpc',
+      protocol: 'thrift',
       compression: 'zstd',
       timeout_ms: 0,
       traces: 'maybe',
@@ -284,7 +294,7 @@ test('leaves an unusable field to the type', () => {
   ])
   expect(list).toEqual([{ type: 'otlp', name: 'otlp', headers: {}, options: {} }])
   expect(lines).toEqual([
-    '[0].protocol: expected http/protobuf or http/json, got "grpc"; using the default of its type',
+    '[0].protocol: expected http/protobuf, http/json or grpc, got "thrift"; using the default of its type',
     '[0].compression: expected gzip or none, got "zstd"; using the default of its type',
     '[0].timeout_ms: expected a number ≥ 1, got 0; using the default of its type',
     '[0].traces: expected true or false, got "maybe"; using the default of its type',
