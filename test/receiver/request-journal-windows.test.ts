@@ -1,35 +1,28 @@
 /** On Windows, a file that was opened for appending cannot be truncated. */
 import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ReceivedRequest, RequestJournal } from '../../src/receiver/request-journal.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { replaceBuiltin } from '../support/replaced-builtin.ts'
 
-/** For the test alone: it is undone afterwards. */
-function pretendWindows(): void {
-  const { openSync, ftruncateSync } = fs
-  const appending = new Set<number>()
-  fs.openSync = (path, flags, mode) => {
+const appending = new Set<number>()
+
+replaceBuiltin(fs, ({ openSync, ftruncateSync, constants }) => ({
+  openSync(path, flags, mode) {
     const descriptor = openSync(path, flags, mode)
-    if ((Number(flags) & fs.constants.O_APPEND) === 0) appending.delete(descriptor)
+    if ((Number(flags) & constants.O_APPEND) === 0) appending.delete(descriptor)
     else appending.add(descriptor)
     return descriptor
-  }
-  fs.ftruncateSync = (descriptor, length) => {
+  },
+  ftruncateSync(descriptor, length) {
     if (appending.has(descriptor)) throw Object.assign(new Error('refused'), { code: 'EPERM' })
     ftruncateSync(descriptor, length)
-  }
-  syncBuiltinESMExports()
-  afterwards(() => {
-    Object.assign(fs, { openSync, ftruncateSync })
-    syncBuiltinESMExports()
-  })
-}
+  },
+}))
 
 test('empties its file in place, and writes the next request at the start', () => {
-  pretendWindows()
   const folder = mkdtempSync(join(tmpdir(), 'hookspan-requests-'))
   afterwards(() => rmSync(folder, { recursive: true, force: true }))
   const request = (id: string): ReceivedRequest => ({ path: '/echo', at: 1, id, headers: {}, bytes: Buffer.from(id) })
