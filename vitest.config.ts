@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LOAD_CORE } from './test/support/load-core-alias.ts'
@@ -12,8 +12,6 @@ const TESTS = isDeep ? /\.(test|deep)\.ts$/ : /\.test\.ts$/
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter(path => TESTS.test(path))
   .map(path => join('test', path))
-/** What it puts in the place of a module would be there for the next file, too. */
-const replacesModules = (path: string): boolean => /^vi\.mock\(/m.test(readFileSync(path, 'utf8'))
 
 export default defineConfig({
   resolve: { alias: [LOAD_CORE] },
@@ -26,17 +24,11 @@ export default defineConfig({
     globalSetup: ['test/support/build-once.ts'],
     // More than cores: tests with processes of their own wait for them most of the time.
     maxWorkers: 3,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'units',
-          include: files.filter(path => !replacesModules(path)),
-          // A file finds loaded what those before it have loaded, which is half of what it costs, and leaves nothing else behind.
-          isolate: false,
-        },
-      },
-      { extends: true, test: { name: 'alone', include: files.filter(replacesModules) } },
-    ],
+    include: files,
+    // A file finds loaded what those before it have loaded, which is half of what it costs, and leaves nothing else behind: it
+    // replaces no module (`vi.mock`).
+    isolate: false,
+    // What is not ours is used as Node gives it: behind a proxy, each use of an imported name would cost more than the call.
+    deps: { interopDefault: false },
   },
 })

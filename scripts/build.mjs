@@ -2,19 +2,22 @@
 // published goes into `dist`.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build as bundle } from 'esbuild'
+import { build as bundle, transform } from 'esbuild'
+import { rollup } from 'rollup'
 import { buildPage } from './build-page.mjs'
 import { writeWords } from './declarations.mjs'
-import { loadedLate, loadFiles, withPackageFacts, writeLateFile } from './load-files.mjs'
+import { loadedLate, loadFiles, packageFactsInside, writeLateFile } from './load-files.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const { exports, bin, version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
 /** A user imports these. */
 const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
 const PROGRAM = moduleOf(bin.hookspan)
+/** Each is loaded by an agent at its start. */
+const ADAPTER = /^(agents\/[\w-]+\/)?index$/
 /** One file, for programs that have nothing else of ours: what it shares would be a chunk more for every other entry. */
 const ALONE = 'plugin/mcp/index'
 /** What runs in a thread of its own has a file of its own: `viewer/trace-index/trace-index.ts` and `guards/isolated.ts` name them. */
@@ -42,7 +45,7 @@ export async function build(compiled, published, isChecked = true) {
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
   await writeWords(compiled)
   writeLateFile(compiled)
-  await bundleInto(published)
+  await bundleInto(compiled, published)
   await buildPage(join(published, 'page'))
   for (const path of declarationsFrom(compiled)) {
     mkdirSync(dirname(join(published, path)), { recursive: true })
@@ -50,12 +53,9 @@ export async function build(compiled, published, isChecked = true) {
   }
 }
 
-const COMMON = {
-  absWorkingDir: REPOSITORY,
-  bundle: true,
+const LOOKS = {
   platform: 'node',
   target: 'node20.19',
-  packages: 'external',
   charset: 'utf8',
   minifySyntax: true,
   minifyWhitespace: true,
@@ -63,28 +63,41 @@ const COMMON = {
   lineLimit: 120,
   logLevel: 'warning',
 }
+const COMMON = { ...LOOKS, absWorkingDir: REPOSITORY, bundle: true, packages: 'external' }
 
 /**
- * A file for each entry, and what several of them need in `chunks`: an import opens a handful of files. Nothing of ours is
- * renamed, so a stack trace has our functions by their names. There are no source maps: they would be a quarter of the package,
- * and lead to files that it does not have.
+ * A file for each entry, and chunks of what several of them need: an import opens a handful of files, because each costs an agent
+ * a millisecond at its start. Nothing of ours is renamed, so a stack trace has our functions by their names. There are no source
+ * maps: they would be a quarter of the package, and lead to files that it does not have.
  */
-async function bundleInto(published) {
-  await bundle({
-    ...COMMON,
-    entryPoints: [
-      ...[...ENTRIES, PROGRAM].filter(entry => entry !== ALONE).map(entry => ({ in: `src/${entry}.ts`, out: entry })),
-      ...Object.entries(THREADS).map(([out, module]) => ({ in: `src/${module}.ts`, out })),
-    ],
-    outbase: 'src',
-    outdir: published,
-    splitting: true,
-    // As deep as a module folder of `src`: `cli/own-folder.ts` and others look for the package from where they are.
-    chunkNames: 'chunks/[name]-[hash]',
+async function bundleInto(compiled, published) {
+  const moduleFile = module => join(compiled, `${module}.js`)
+  const graph = await rollup({
+    input: {
+      ...Object.fromEntries(
+        [...ENTRIES, PROGRAM].filter(entry => entry !== ALONE).map(entry => [entry, moduleFile(entry)]),
+      ),
+      ...Object.fromEntries(Object.entries(THREADS).map(([out, module]) => [out, moduleFile(module)])),
+    },
+    external: id => !(id.startsWith('.') || isAbsolute(id)),
+    // As `sideEffects` in `package.json` says.
+    treeshake: { moduleSideEffects: false },
+    plugins: [loadedLate, packageFactsInside],
+    // The compiler's helpers look for themselves in `this`.
+    onwarn: ({ code, message }) => code === 'THIS_IS_UNDEFINED' || console.warn(message),
+  })
+  const { output } = await graph.generate({
     format: 'esm',
-    plugins: [loadedLate, withPackageFacts],
-    write: false,
-  }).then(({ outputFiles }) => outputFiles.forEach(writeWithoutBareImports))
+    // As deep as a module folder of `src`: `cli/package-folder.ts` and others look for the package from where they are.
+    chunkFileNames: 'chunks/[name].js',
+    manualChunks: sharedBy([...ENTRIES].filter(entry => ADAPTER.test(entry)).map(moduleFile)),
+    hoistTransitiveImports: false,
+    minifyInternalExports: false,
+  })
+  for (const { fileName, code } of output) {
+    mkdirSync(dirname(join(published, fileName)), { recursive: true })
+    writeFileSync(join(published, fileName), (await transform(code, LOOKS)).code)
+  }
   await bundle({
     ...COMMON,
     entryPoints: [`src/${ALONE}.ts`],
@@ -107,13 +120,24 @@ async function bundleInto(published) {
   await loadFiles(published, COMMON)
 }
 
-/**
- * esbuild imports a chunk for its side effects alone wherever a module of it may be reached. Ours have none (`sideEffects` in
- * `package.json`), and each would be a file that is opened for nothing.
- */
-function writeWithoutBareImports({ path, text }) {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, path.endsWith('.js') ? text.replace(/(?<=^|[;\n])import"\.[^"]*";/g, '') : text)
+/** One chunk for the modules that more than one of these entries loads at once. */
+function sharedBy(entries) {
+  let counts
+  return (id, { getModuleInfo }) => {
+    counts ??= entries.map(entry => loadedBy(entry, getModuleInfo)).reduce(countAll, new Map())
+    return counts.get(id) > 1 ? 'plugin' : undefined
+  }
+}
+
+function loadedBy(entry, getModuleInfo) {
+  const modules = new Set([entry])
+  for (const id of modules) for (const imported of getModuleInfo(id)?.importedIds ?? []) modules.add(imported)
+  return modules
+}
+
+function countAll(counts, ids) {
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return counts
 }
 
 /** The declarations that those of an entry lead to. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { BACKENDS } from '../build/delivery/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/plugin/config/backends.js'
-import { HOOKS_FIELDS } from '../build/plugin/config/hooks-config.js'
+import { HOOKS_FIELDS } from '../build/plugin/config/hooks.js'
 import { KEEP_FIELDS } from '../build/plugin/config/keep.js'
 import { KEY_NAMES, KEY_ROWS } from '../build/plugin/config/keys.js'
 import { PRICE_FIELDS } from '../build/plugin/config/prices.js'
@@ -54,7 +54,8 @@ const BACKEND_TYPES = {
   ...Object.fromEntries(Object.keys(BACKEND_FIELDS).map(name => [name, TEXT])),
   ...Object.fromEntries(['exact_endpoint', 'traces', 'metrics', 'logs'].map(name => [name, BOOL])),
   headers: { anyOf: [MAP, { type: 'string' }] },
-  protocol: wordOf(['http/json', 'http/protobuf']),
+  headers_command: { type: 'array', items: TEXT },
+  protocol: wordOf(['http/json', 'http/protobuf', 'grpc']),
   compression: wordOf(['gzip', 'none']),
   temporality: wordOf(['cumulative', 'delta', 'lowmemory']),
   timeout_ms: numberOf({ min: 1 }),

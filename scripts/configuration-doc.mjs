@@ -1,7 +1,7 @@
 // docs/configuration.md, generated from the tables that the program reads.
 import { BACKENDS } from '../build/delivery/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/plugin/config/backends.js'
-import { HOOKS_FIELDS } from '../build/plugin/config/hooks-config.js'
+import { HOOKS_FIELDS } from '../build/plugin/config/hooks.js'
 import { KEEP_FIELDS } from '../build/plugin/config/keep.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/plugin/config/keys.js'
 import { PRICE_FIELDS } from '../build/plugin/config/prices.js'
@@ -159,6 +159,24 @@ the file. Credentials in an address (\`https://user:password@…\`) become a hea
 \`file=/tmp/spans.jsonl\`, \`phoenix=http://127.0.0.1:6006\`, or an address alone for \`otlp\`.
 
 ${typeTable()}
+
+### Credentials that expire
+
+\`headers_command\` is a program and its arguments. It prints a token, which is sent in the header \`authorization\`, or a JSON object of
+headers, which override the others:
+
+\`\`\`yaml
+backends:
+  - type: otlp
+    endpoint: https://telemetry.example.com
+    headers_command: [gcloud, auth, print-access-token]
+\`\`\`
+
+It runs without a shell and in your home directory, so name it by an absolute path (\`~/\` is allowed) or as a program of the \`PATH\`. hookspan
+runs it when it sends, uses its output for five minutes, and runs it again after a 401 or 403. After ten seconds, or after
+\`timeout_ms\` if that is less, it counts as failed. A failure is reported in one line; the spans stay in the trace log and are sent later.
+Neither the output nor the arguments appear in a message, a log or \`hookspan config\`. On Windows, name an \`.exe\`: other programs need a
+shell.
 
 ## Hooks
 

@@ -42,7 +42,7 @@ export function contractInterfaces() {
 
 /** Hook → the name of its payload's interface. */
 export function payloadInterfaces() {
-  const [, body] = /export interface HookPayloads \{\n([\s\S]*?)\n\}/.exec(read('hooks.ts'))
+  const [, body] = /export interface HookPayloads \{\n([\s\S]*?)\n\}/.exec(read('payloads.ts'))
   return new Map([...body.matchAll(/^ {2}(\w+): (\w+)$/gm)].map(([, hook, name]) => [hook, name]))
 }
 

@@ -49,6 +49,19 @@ function withWords(declaration, name, words) {
   return declaration.replace(whole, () => `${head}${said}}`)
 }
 
+/** Returns the declaration with the name and the meaning of its hook above each payload that has no comment of its own. */
+function withHooks(declaration, words) {
+  const [, body] = /export interface HookPayloads \{\n([\s\S]*?\n)\}/.exec(declaration)
+  return [...body.matchAll(/^ {4}(\w+): (\w+);$/gm)].reduce(
+    (text, [, hook, name]) =>
+      text.replace(
+        new RegExp(`(?<!\\*/\n)(?=export interface ${name}\\b)`),
+        () => `/** \`${hook}\`. ${words[hook]} */\n`,
+      ),
+    declaration,
+  )
+}
+
 /** @param compiled the folder with the compiled `src` */
 export async function writeWords(compiled) {
   const load = path => import(pathToFileURL(join(compiled, path)).href)
@@ -59,5 +72,5 @@ export async function writeWords(compiled) {
   const hooks = Object.fromEntries(Object.entries(HOOKS).map(([hook, about]) => [hook, sentence(about)]))
   edit('plugin/config/types.d.ts', text => userConfig(text, keys))
   edit('plugin/config/types.d.ts', text => withWords(text, 'UserBackend', BACKEND_FIELDS))
-  edit('contract/hooks.d.ts', text => withWords(text, 'HookPayloads', hooks))
+  edit('contract/payloads.d.ts', text => withWords(withHooks(text, hooks), 'HookPayloads', hooks))
 }

@@ -14,7 +14,7 @@ const LATE_FILE = '../plugin/core-and-pipeline.cjs'
 const SDK_FILE = './opentelemetry.cjs'
 /** `load('yaml')`, `load<Yaml>('yaml')` */
 const LOAD_CALL = /\bload(?:<[^()]*>)?\('([^']+)'\)/g
-const PACKAGE_JSON = /\bload<[^()]*>\('..\/..\/package.json'\)/
+const PACKAGE_JSON = /\bload(?:<[^()]*>)?\('..\/..\/package.json'\)/
 
 const WITH_PACKAGES = {
   packages: 'bundle',
@@ -28,25 +28,29 @@ const SQUEEZED = { minify: true, lineLimit: 0, legalComments: 'none' }
 /** Published modules load packages and core through `#load`: Node and bundlers resolve it to files of their own. */
 export const loadedLate = {
   name: 'loaded late',
-  setup({ onResolve }) {
-    onResolve({ filter: /\/load-package\.ts$/ }, () => ({ path: '#load', external: true }))
-  },
+  resolveId: source => (source.endsWith('/load-package.js') ? { id: '#load', external: true } : undefined),
 }
 
 /** No file of `dist` reads `package.json`. */
-export const withPackageFacts = {
+export const packageFactsInside = {
+  name: 'package facts',
+  transform: (code, id) => (id.endsWith('/plugin/package-facts.js') ? packageFacts(code, id) : undefined),
+}
+
+const withPackageFacts = {
   name: 'package facts',
   setup({ onLoad }) {
-    onLoad({ filter: /\/src\/plugin\/package-facts\.ts$/ }, ({ path }) => {
-      const { name, version, engines, repository } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
-      const source = readFileSync(path, 'utf8')
-      if (!PACKAGE_JSON.test(source)) throw new Error(`${path} is not what the build expects`)
-      return {
-        contents: source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines, repository })),
-        loader: 'ts',
-      }
-    })
+    onLoad({ filter: /\/src\/plugin\/package-facts\.ts$/ }, ({ path }) => ({
+      contents: packageFacts(readFileSync(path, 'utf8'), path),
+      loader: 'ts',
+    }))
   },
+}
+
+function packageFacts(source, path) {
+  const { name, version, engines, repository } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
+  if (!PACKAGE_JSON.test(source)) throw new Error(`${path} is not what the build expects`)
+  return source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines, repository }))
 }
 
 /** `load` becomes literal calls, one for each name, so that esbuild bundles what they load. Each runs when it is reached. */

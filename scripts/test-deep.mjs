@@ -36,7 +36,8 @@ process.exitCode = counted.length === 0 ? everything() : counted.reduce((failed,
 function everything() {
   const files = deepFiles().filter(file => positionals.every(place => file.startsWith(place)))
   const failed = vitest([...files, ...countedAs('deep')])
-  return positionals.length > 0 ? failed : failed || run(process.execPath, ['test/reliability/soak.mjs'])
+  const soak = () => run(process.execPath, ['test/reliability/soak.mjs'], { HOOKSPAN_SOAK_KILLS: '80' })
+  return positionals.length > 0 ? failed : failed || soak()
 }
 
 /** Those that say more when there is time. */

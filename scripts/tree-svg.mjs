@@ -15,7 +15,7 @@ const MAX_LEVELS = 14
 const FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
 
 /** Colours of the picture. The card is dark on every page, so it needs to know nothing of the page's theme. */
-const PALETTE = {
+export const PALETTE = {
   card: '#12151d',
   edge: '#2b3140',
   line: '#3a4254',
@@ -59,7 +59,7 @@ function coordinate(value) {
   return String(Math.round(value * 100) / 100)
 }
 
-function textAt(x, y, segments, anchor = 'start') {
+export function textAt(x, y, segments, anchor = 'start') {
   if (segments.length === 0) return ''
   const end = anchor === 'end' ? ' text-anchor="end"' : ''
   const spans = segments.map(({ tone, text }) => {
@@ -69,7 +69,7 @@ function textAt(x, y, segments, anchor = 'start') {
   return `<text x="${coordinate(x)}" y="${coordinate(y)}"${end} xml:space="preserve">${spans.join('')}</text>`
 }
 
-function rect(x, y, width, height, look) {
+export function rect(x, y, width, height, look) {
   return `<rect x="${coordinate(x)}" y="${coordinate(y)}" width="${coordinate(width)}" height="${coordinate(height)}" ${look}/>`
 }
 
@@ -94,7 +94,7 @@ export function renderTreeSvg(tree, options = {}) {
   return frame(`Trace of ${tree.spanCount} spans`, layout.width, height, body)
 }
 
-function frame(label, width, height, body) {
+export function frame(label, width, height, body) {
   const look = `rx="12" fill="${PALETTE.card}" stroke="${PALETTE.edge}"`
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" font-family="${FONTS}" font-size="${FONT_SIZE}">`,

@@ -4,6 +4,7 @@ import { argv } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { METRIC } from '../build/contract/semconv/index.js'
 import { INSTRUMENTS } from '../build/tracker/instrument-table.js'
+import { architecture } from './architecture-picture.mjs'
 import { configSchema } from './config-schema.mjs'
 import { configurationDoc } from './configuration-doc.mjs'
 import { dashboardText } from './dashboard.mjs'
@@ -20,6 +21,7 @@ export const GENERATED = new Map([
   ['docs/spans.md', spansDoc],
   ['docs/metrics.md', metricsDoc],
   ['docs/images/trace-tree.svg', picture],
+  ['docs/images/architecture.svg', architecture],
   ['observability/grafana/dashboards/hookspan.json', () => dashboardText({ METRIC, INSTRUMENTS })],
 ])
 

@@ -14,8 +14,6 @@ export type {
   ControlPhase,
   ControlVerdict,
   FinalStatus,
-  HookName,
-  HookPayloads,
   HookResult,
   IncompleteReason,
   SpanKindName,
@@ -28,4 +26,20 @@ export type { KeyName, UserBackend, UserConfig, UserValue } from './plugin/confi
 export { createPlugin } from './plugin/create-plugin.ts'
 export type * from './plugin/plugin.ts'
 export { register } from './plugin/register.ts'
-export type * from './plugin/wrappers/handles.ts'
+export type {
+  ApprovalHandle,
+  ApprovalOptions,
+  End,
+  RequestHandle,
+  RequestIds,
+  RequestOptions,
+  RunTurn,
+  SubagentOptions,
+  ToolCallOptions,
+  ToolHandle,
+  ToolIds,
+  TurnHandle,
+  TurnIds,
+  TurnOperations,
+  TurnOptions,
+} from './plugin/wrappers/turn.ts'

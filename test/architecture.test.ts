@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PAGES, read } from './support/pages.ts'
+import { PAGES, read, script } from './support/pages.ts'
 
 const SRC = new URL('../src', import.meta.url).pathname
 /**
@@ -204,6 +204,15 @@ test('has at most twelve folders in src, and none of them needs one above it', (
   expect(upward).toEqual(['plugin/pino -> surface'])
 })
 
+test('draws every folder of src in the picture of the design', async () => {
+  const { BOXES } = await script<{ BOXES: Readonly<Record<string, { readonly lines: readonly string[] }>> }>(
+    'architecture-picture.mjs',
+  )
+  const drawn = Object.values(BOXES).flatMap(({ lines: [title = ''] }) => title.match(/\w+(?=\/)/g) ?? [])
+  const folders = new Set(files.flatMap(path => (path.includes('/') ? [path.split('/')[0]] : [])))
+  expect(drawn.sort()).toEqual([...folders].sort())
+})
+
 test('reaches files of the own module without leaving it', () => {
   const roundabout = files.flatMap(path =>
     importsOf(path).filter(specifier => {
@@ -318,6 +327,13 @@ test('touches no global of OpenTelemetry', () => {
 function code(path: string): string {
   return readFileSync(join(SRC, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
 }
+
+test('replaces no module in tests: the next file in the same process would get the replacement', () => {
+  const tests = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter(path =>
+    /\.(test|deep)\.ts$/.test(path),
+  )
+  expect(tests.filter(path => /^\s*vi\.(?:do)?[mM]ock\(/m.test(readFileSync(join('test', path), 'utf8')))).toEqual([])
+})
 
 describe('plain words', () => {
   // A sentence says its subject first: "The queue of spans …", not "What waits …".

@@ -20,6 +20,10 @@ import { REPOSITORY } from './cli/program.ts'
 
 const run = promisify(execFile)
 const BUN = join(REPOSITORY, 'node_modules', 'bun', 'bin', 'bun.exe')
+const DENO = [
+  join(REPOSITORY, 'node_modules', 'deno', process.platform === 'win32' ? 'deno.exe' : 'deno'),
+  ...['run', '--allow-all', '--node-modules-dir=manual'],
+]
 
 interface Packed {
   readonly files: readonly { readonly path: string; readonly size: number }[]
@@ -77,7 +81,7 @@ const EXPECTED: readonly RegExp[] = [
   /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,
   /^docs\/(.+\.md|openapi\.yaml|config\.schema\.json)$/,
   /^integrations\/locus\/(\w+\.py|pyproject\.toml)$/,
-  /^observability\/.+\.(md|ya?ml|json)$/,
+  /^observability\/.+\.(md|ya?ml|json|mjs|example)$/,
   /^(package\.json|openclaw\.plugin\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
 ]
 
@@ -212,13 +216,35 @@ describe('installed in a project', () => {
     process.stdout.write(plugin.tree())`
 
   test.each([
-    ['a CommonJS program', 'program.cjs', "const { createTestPlugin } = require('hookspan/testing')", process.execPath],
-    ['Bun', 'program.mjs', "import { createTestPlugin } from 'hookspan/testing'", BUN],
-  ])('records a turn in %s', async (_, name, load, runtime) => {
+    [
+      'a CommonJS program',
+      'program.cjs',
+      "const { createTestPlugin } = require('hookspan/testing')",
+      [process.execPath],
+    ],
+    ['Bun', 'program.mjs', "import { createTestPlugin } from 'hookspan/testing'", [BUN]],
+    ['Deno', 'program.mjs', "import { createTestPlugin } from 'hookspan/testing'", DENO],
+  ])('records a turn in %s', async (_, name, load, [runtime = '', ...flags]) => {
     writeFileSync(join(project, name), `${load}\n${TURN}`)
     const env = { PATH: process.env['PATH'], HOME: project, NODE_NO_WARNINGS: '1' }
-    const { stdout } = await run(runtime, [join(project, name)], { cwd: project, env })
+    const { stdout } = await run(runtime, [...flags, join(project, name)], { cwd: project, env })
     expect(stdout).toBe('agent OK\n  llm.m OK')
+  })
+
+  test("ends the viewer's thread in Deno, whose port cannot be closed", async () => {
+    const script = join(project, 'thread.mjs')
+    const thread = join(root, 'dist', 'trace-index', 'index-thread.js')
+    const body = `import { Worker } from 'node:worker_threads'
+      import { pathToFileURL } from 'node:url'
+      const workerData = { kind: 'log', stateDirectory: ${JSON.stringify(join(project, 'state'))} }
+      const worker = new Worker(pathToFileURL(${JSON.stringify(thread)}), { workerData })
+      worker.once('message', () => worker.postMessage('close'))
+      worker.on('error', error => console.log(error.message))
+      worker.on('exit', () => console.log('ended'))`
+    writeFileSync(script, body)
+    const [deno = '', ...flags] = DENO
+    const env = { PATH: process.env['PATH'], HOME: project }
+    expect(await run(deno, [...flags, script], { cwd: project, env })).toEqual({ stdout: 'ended\n', stderr: '' })
   })
 
   test('loads no other package on import', async () => {
@@ -246,7 +272,7 @@ describe('installed in a project', () => {
         const { size } = opened(join(root, entry.default))
         if (entry.default === './dist/plugin/mcp/index.js') expect(size).toBe(1)
         else expect(size, entry.default).toBeGreaterThan(1)
-        expect(size, entry.default).toBeLessThanOrEqual(30)
+        expect(size, entry.default).toBeLessThanOrEqual(15)
       }
     }
   })

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { BACKENDS } from '../src/delivery/backends/rows.ts'
 import { BACKEND_FIELDS } from '../src/plugin/config/backends.ts'
-import { HOOKS_FIELDS } from '../src/plugin/config/hooks-config.ts'
+import { HOOKS_FIELDS } from '../src/plugin/config/hooks.ts'
 import { KEEP_FIELDS } from '../src/plugin/config/keep.ts'
 import { KEY_NAMES, variableOf } from '../src/plugin/config/keys.ts'
 import { readExportLine } from '../src/reading/stored-span.ts'
@@ -171,6 +171,7 @@ describe('the pictures', () => {
   )
   const taken = [
     'docs/images/trace-tree.svg',
+    'docs/images/architecture.svg',
     ...Object.values(PICTURES)
       .flat()
       .map(name => `docs/images/${name}`),

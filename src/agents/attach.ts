@@ -43,8 +43,15 @@ class UserLines {
   }
 }
 
-interface Shared {
-  [RUNNING]?: Map<string, RunningHost>
+/** Returns the one value of all copies of this package in the process. */
+export function sharedInProcess<Value>(key: symbol, create: () => Value): Value {
+  const holder = globalThis as Record<symbol, unknown>
+  holder[key] ??= create()
+  return holder[key] as Value
+}
+
+function runningHost(host: string): RunningHost | undefined {
+  return (globalThis as { [RUNNING]?: Map<string, RunningHost> })[RUNNING]?.get(host)
 }
 
 /** One attachment to a host. No method throws or waits. */
@@ -128,9 +135,7 @@ class RunningHost {
  * package, share it; their options are ignored.
  */
 export function attachHost(host: string, createMachine: () => HostMachine, options: PluginOptions = {}): Attachment {
-  const shared = globalThis as Shared
-  shared[RUNNING] ??= new Map()
-  const running = shared[RUNNING]
+  const running = sharedInProcess<Map<string, RunningHost>>(RUNNING, () => new Map())
   let found = running.get(host)
   if (found === undefined) {
     found = new RunningHost(host, createMachine(), options)
@@ -140,7 +145,7 @@ export function attachHost(host: string, createMachine: () => HostMachine, optio
 }
 
 export function runningPlugin(host: string): Plugin | undefined {
-  return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
+  return runningHost(host)?.plugin
 }
 
 /**
@@ -148,7 +153,7 @@ export function runningPlugin(host: string): Plugin | undefined {
  * through the events of the agent, whose adapter puts it below the tool.
  */
 export function toolHookTrace(host: string): TracedPlugin | undefined {
-  const running = (globalThis as Shared)[RUNNING]?.get(host)
+  const running = runningHost(host)
   if (running === undefined) return undefined
   return {
     emitUntyped: (hook, payload, meta) => {
@@ -164,5 +169,5 @@ export function toolHookTrace(host: string): TracedPlugin | undefined {
  * emitted twice.
  */
 export function forwardEarly(host: string, event: HostEvent): void {
-  ;(globalThis as Shared)[RUNNING]?.get(host)?.handleEarlyEvent(event)
+  runningHost(host)?.handleEarlyEvent(event)
 }

@@ -28,7 +28,6 @@ function parseRepaired(text: string): unknown {
   }
 }
 
-/** Parses JSON. @param otherwise the result for text that is not JSON */
 export function jsonIn(text: string, otherwise?: unknown): unknown {
   try {
     return JSON.parse(text)

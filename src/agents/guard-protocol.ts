@@ -19,6 +19,9 @@ export interface HookReply {
   readonly error?: string | undefined
 }
 
+/** The exit code that makes an agent block and use the standard error as the reason. */
+export const BLOCK_EXIT_CODE = 2
+
 /**
  * Connects guards to an agent whose hooks are HTTP requests or commands: pure functions of the hook's body and the guards'
  * outcome.

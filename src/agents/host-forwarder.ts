@@ -22,7 +22,6 @@ export class HostForwarder {
   readonly #report: (line: string) => void
   readonly #reported = new Set<string>()
 
-  /** @param say receives lines for the user */
   constructor(host: string, machine: HostMachine, plugin: Plugin, report: (line: string) => void) {
     this.#host = host
     this.#machine = machine

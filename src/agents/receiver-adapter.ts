@@ -24,7 +24,6 @@ export interface TelemetrySpan {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** Converts the deliveries of one agent into events of its machine. */
 export interface ReceiverAdapter {
   /** Never throws. Returns an empty list for a delivery without information. */
   events(delivery: HookDelivery): readonly HostEvent[]
@@ -42,6 +41,6 @@ export interface ReceiverAdapter {
 
 export interface AdapterEnvironment {
   readonly place: AgentFolders
-  /** @param millis the duration; tests do the awaited work meanwhile */
-  wait(millis: number): Promise<unknown>
+  /** @param millis the duration; tests do the awaited work meanwhile @param signal ends the wait early */
+  wait(millis: number, signal?: AbortSignal): Promise<unknown>
 }

@@ -1,8 +1,176 @@
 import type { Readable } from 'node:stream'
-import { helpText, usageLine } from './help-text.ts'
-import { type CommandArguments, type CommandPage, type OptionTable, readOptions, WrongUse } from './options.ts'
+import { parseArgs } from 'node:util'
+import { nearestName } from '../plugin/config/nearest.ts'
 
-export { type CommandPage, WrongUse } from './options.ts'
+export type Completions = 'files' | readonly string[]
+
+export interface CommandOption {
+  readonly help: string
+  readonly short?: string
+  /** The placeholder in the help, for example `N`. Without it the option is a flag. */
+  readonly value?: string
+  readonly default?: string
+  readonly many?: true
+  readonly offers?: Completions
+  /** Names in other tools. Not accepted, but suggested. */
+  readonly aka?: readonly string[]
+}
+
+export type OptionTable = Readonly<Record<string, CommandOption>>
+
+export interface CommandPage<Options extends OptionTable = OptionTable> {
+  readonly name: string
+  /** `placeholder` is the form in the usage: `FILE…`, `[FILE]`, `HOST`. */
+  readonly operand?: { readonly placeholder: string; readonly offers: Completions }
+  /** Paragraphs for `--help`, which wraps them. A paragraph that starts with a space is a list and is kept as it is. */
+  readonly about: string
+  readonly options: Options
+  readonly closing?: string
+}
+
+type ValueOf<Row> = Row extends { readonly value: string }
+  ? Row extends { readonly many: true }
+    ? readonly string[]
+    : Row extends { readonly default: string }
+      ? string
+      : string | undefined
+  : boolean
+
+export interface CommandArguments<Options extends OptionTable> {
+  readonly values: { readonly [Name in keyof Options]: ValueOf<Options[Name]> }
+  readonly operands: readonly string[]
+}
+
+export class WrongUse extends Error {
+  override readonly name = 'WrongUse'
+}
+
+type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
+type OptionToken = Extract<Token, { kind: 'option' }>
+
+/**
+ * Parses arguments by a table of options. Uses messages of our own: those of `parseArgs` differ between Node versions and
+ * suggest nothing.
+ *
+ * @throws WrongUse for an unknown option, a missing or a superfluous value
+ */
+export function readOptions<Options extends OptionTable>(
+  args: readonly string[],
+  table: Options,
+): CommandArguments<Options> {
+  const values: Record<string, boolean | string | readonly string[] | undefined> = {}
+  for (const [name, { value, many, default: fallback }] of Object.entries(table)) {
+    values[name] = value === undefined ? false : many === true ? [] : fallback
+  }
+  const operands: string[] = []
+  for (const token of tokensOf(args, table)) {
+    if (token.kind === 'positional') operands.push(token.value)
+    if (token.kind !== 'option') continue
+    const row = Object.hasOwn(table, token.name) ? table[token.name] : undefined
+    if (row === undefined) throw new WrongUse(unknownOption(token, args, table))
+    const value = valueIn(token, row)
+    values[token.name] = row.many === true ? [...(values[token.name] as string[]), value as string] : value
+  }
+  return { values: values as CommandArguments<Options>['values'], operands }
+}
+
+function tokensOf(args: readonly string[], table: OptionTable): readonly Token[] {
+  const options = Object.fromEntries(
+    Object.entries(table).map(([name, { short, value }]) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short !== undefined && { short }) },
+    ]),
+  )
+  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens
+}
+
+function valueIn({ rawName, value, inlineValue }: OptionToken, row: CommandOption): string | true {
+  if (row.value === undefined) {
+    if (value !== undefined) throw new WrongUse(`${rawName} takes no value`)
+    return true
+  }
+  // An option in place of the value means that the value was forgotten. A single dash is standard input.
+  const isMissing = value === undefined || (inlineValue !== true && /^-./.test(value))
+  if (isMissing) throw new WrongUse(`${rawName} takes a value: ${rawName} ${row.value}`)
+  return value
+}
+
+function unknownOption({ rawName, index }: OptionToken, args: readonly string[], table: OptionTable): string {
+  const written = (args[index] ?? '').replace(/=.*$/s, '')
+  const meant = meantBy(written, table)
+  return meant === undefined
+    ? `unknown option ${shellWord(rawName)}`
+    : `unknown option ${shellWord(written)}. Did you mean ${meant}?`
+}
+
+function meantBy(written: string, table: OptionTable): string | undefined {
+  if (/^-(v|V|-version)$/.test(written)) return 'hookspan --version'
+  const count = /^-(\d+)$/.exec(written)?.[1]
+  if (count !== undefined) return Object.values(table).some(({ short }) => short === 'n') ? `-n ${count}` : undefined
+  return nearestOption(written, table)
+}
+
+function nearestOption(written: string, table: OptionTable): string | undefined {
+  const name = written.replace(/^-+/, '')
+  const alias = Object.entries(table).find(([, { aka }]) => aka?.includes(name))?.[0]
+  const meant = alias ?? nearestName(name, [...Object.keys(table), 'help'])
+  return meant && `--${meant}`
+}
+
+export function shellWord(text: string): string {
+  return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60))
+}
+
+/** The minimum width of terminals. */
+const COLUMNS = 80
+
+export function optionRows({ options }: Pick<CommandPage, 'options'>): readonly (readonly [string, CommandOption])[] {
+  return [...Object.entries<CommandOption>(options), ['help', { short: 'h', help: 'print this help' }]]
+}
+
+export function helpText(command: CommandPage): string {
+  const parts = [usageLine(command), paragraphs(command.about), optionList(command), paragraphs(command.closing ?? '')]
+  return `${parts.filter(part => part !== '').join('\n\n')}\n`
+}
+
+function usageLine({ name, operand }: Pick<CommandPage, 'name' | 'operand'>): string {
+  return `Usage: hookspan ${[name, ...(operand === undefined ? [] : [operand.placeholder]), '[OPTIONS]'].join(' ')}`
+}
+
+function paragraphs(text: string): string {
+  const parts = text.split(/\n{2,}/).map(part => (part.startsWith(' ') ? [part] : wrapped(part, COLUMNS)))
+  return parts.map(lines => lines.join('\n')).join('\n\n')
+}
+
+function optionList(page: CommandPage): string {
+  const rows = optionRows(page)
+  const width = Math.max(...rows.map(row => spelling(row).length))
+  return rows.flatMap(row => optionLines(spelling(row).padEnd(width), row[1])).join('\n')
+}
+
+function spelling([name, { short, value }]: readonly [string, CommandOption]): string {
+  const both = `${short === undefined ? '    ' : `-${short}, `}--${name}`
+  return value === undefined ? both : `${both} ${value}`
+}
+
+function optionLines(left: string, { help, default: fallback, many }: CommandOption): string[] {
+  const text = `${help}${fallback === undefined ? '' : ` (default ${fallback})`}${many === true ? '; may be given more than once' : ''}`
+  const indent = ' '.repeat(left.length + 4)
+  return wrapped(text, COLUMNS - indent.length).map((line, index) =>
+    index === 0 ? `  ${left}  ${line}` : indent + line,
+  )
+}
+
+export function wrapped(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(/\s+/)) {
+    const line = lines.at(-1) ?? ''
+    if (line === '') lines[lines.length - 1] = word
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
 
 /** An output of a command. Writing to a closed pipe is ignored. */
 export interface Output {
@@ -20,7 +188,6 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The user's home directory, absolute. Empty if there is none. */
   readonly home: string
-  /** Epoch milliseconds. */
   now(): number
   /**
    * Resolves at the first SIGINT or SIGTERM. After the first call, the first signal does not end the process; the second one
@@ -37,7 +204,6 @@ export interface Command extends CommandPage {
   run(args: string[], io: CommandIo): Promise<number>
 }
 
-/** A row of the table of commands. A command's code is loaded only if it runs. */
 export interface CommandRow {
   readonly name: string
   readonly summary: string
@@ -65,31 +231,26 @@ export function command<Options extends OptionTable>(
   page: CommandPage<Options>,
   body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
 ): Command {
-  return { ...page, run: (args, io) => runPage(page, args, io, body) }
-}
-
-async function runPage<Options extends OptionTable>(
-  page: CommandPage<Options>,
-  args: readonly string[],
-  io: CommandIo,
-  body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
-): Promise<number> {
-  if (wantsHelp(args)) {
-    io.stdout.write(helpText(page))
-    return EXIT.ok
+  const run: Command['run'] = async (args, io) => {
+    const end = args.indexOf('--')
+    if ((end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')) {
+      io.stdout.write(helpText(page))
+      return EXIT.ok
+    }
+    try {
+      const given = readOptions(args, page.options)
+      if (page.operand === undefined) refuseOperands(given.operands, page.options)
+      return await body(given, io)
+    } catch (error) {
+      if (error instanceof Interrupted) return error.exitCode
+      if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
+      io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
+      // A suggestion makes the usage hint unnecessary.
+      if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; see --help\n`)
+      return EXIT.wrongUse
+    }
   }
-  try {
-    const given = readOptions(args, page.options)
-    if (page.operand === undefined) refuseOperands(given.operands, page.options)
-    return await body(given, io)
-  } catch (error) {
-    if (error instanceof Interrupted) return error.exitCode
-    if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
-    io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
-    // A suggestion makes the usage hint unnecessary.
-    if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; see --help\n`)
-    return EXIT.wrongUse
-  }
+  return { ...page, run }
 }
 
 function refuseOperands([first]: readonly string[], options: OptionTable): void {
@@ -106,9 +267,4 @@ export function reportFailure(command: { readonly name: string }, error: unknown
   io.stderr.write(`hookspan ${command.name}: ${inOneLine(error)}\n`)
   if (io.env['HOOKSPAN_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`)
   return EXIT.failed
-}
-
-function wantsHelp(args: readonly string[]): boolean {
-  const end = args.indexOf('--')
-  return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
 }

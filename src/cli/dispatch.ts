@@ -1,8 +1,7 @@
 import { nearestName } from '../plugin/config/nearest.ts'
 import { PACKAGE_VERSION } from '../plugin/package-facts.ts'
-import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure } from './command.ts'
+import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure, shellWord } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { shellWord } from './options.ts'
 
 /** Runs the command named by the arguments. Resolves to the exit code, never rejects. */
 export async function dispatch(

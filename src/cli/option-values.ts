@@ -1,7 +1,7 @@
 import { BACKEND_TYPES, isBackendType } from '../delivery/backends/rows.ts'
 import { readEndpoint } from '../plugin/config/backends.ts'
 import { nearestName } from '../plugin/config/nearest.ts'
-import { type CommandOption, WrongUse } from './options.ts'
+import { type CommandOption, WrongUse } from './command.ts'
 
 export const BACKEND_OPTION: CommandOption & { readonly value: string; readonly many: true } = {
   value: 'TYPE[=URL]',

@@ -1,10 +1,10 @@
 import { copyOf } from './clip.ts'
 
 /** Longer texts are computed anew: a few of them would fill a memo. */
-const MAX_TEXT_CHARS = 128 * 1024
+const MAX_TEXT_CHARS = 32 * 1024
 const MAX_ENTRIES = 4000
-/** Limits the texts and results of a memo: 2 MiB, or 4 MiB beyond Latin-1. */
-const MAX_CHARS = 2 * 1024 * 1024
+/** Limits the texts and results of a memo: 512 KiB, or 1 MiB beyond Latin-1. */
+const MAX_CHARS = 512 * 1024
 
 /**
  * Memoizes a pure function of texts, because each model request repeats the conversation so far. Starts anew when a limit is

@@ -1,4 +1,4 @@
-import type { HookName, HookPayloads } from './hooks.ts'
+import type { HookName, HookPayloads } from './payloads.ts'
 
 /**
  * The fields of the payloads for run time, for the payload lint. The interfaces of `payloads.ts` describe them, and the

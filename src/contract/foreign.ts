@@ -26,7 +26,6 @@ export function ownValue(value: unknown, key: string): unknown {
   }
 }
 
-/** Text that is not blank, else undefined. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
@@ -58,7 +57,6 @@ export function wholeOf(value: unknown): number | undefined {
   return number === undefined ? undefined : Math.trunc(number)
 }
 
-/** A finite number above zero. */
 export function positive(value: unknown): number | undefined {
   const number = numberOf(value)
   return number !== undefined && number > 0 ? number : undefined
@@ -68,13 +66,16 @@ export function positive(value: unknown): number | undefined {
 const EARLIEST = 1e11
 const LATEST = 4.1e12
 
-/** A plausible time in epoch milliseconds. */
 export function plausibleAt(at: unknown): number | undefined {
   return typeof at === 'number' && at > EARLIEST && at < LATEST ? at : undefined
 }
 
 export function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** Like `Array.isArray`, but returns false for a revoked Proxy, on which that throws. */

@@ -1,4 +1,4 @@
-import type { HookName, HookPayloads } from './hooks.ts'
+import type { HookName, HookPayloads } from './payloads.ts'
 
 /**
  * An adapter's certainty about the ids that it filled in.

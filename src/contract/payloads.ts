@@ -1,3 +1,9 @@
+/**
+ * The payloads, one interface per hook. The types describe what hosts send. The code trusts none of them, because any field can
+ * hold any value. Names are the wire names of `hermes.observer.v1`. `fields.ts` has the same fields for run time, and the
+ * compiler compares the two.
+ */
+
 import type { ControlAction, ControlFailure, ControlPhase, ControlVerdict } from './vocabulary.ts'
 
 /**
@@ -60,13 +66,6 @@ export interface Workspace {
   readonly branch?: string | undefined
 }
 
-/**
- * One interface per hook. The types describe what hosts
- * send. The code trusts none of them, because any field can hold any value. Names are the wire names of
- * `hermes.observer.v1`. `fields.ts` has the same fields for run time, and the compiler compares the two.
- */
-
-/** `on_session_start` */
 export interface SessionStart extends Identity, TurnMetadata, Workspace {
   /** Name of the model */
   readonly model?: string | undefined
@@ -105,7 +104,6 @@ export interface SessionStart extends Identity, TurnMetadata, Workspace {
   readonly traceparent?: string | undefined
 }
 
-/** `pre_llm_call` */
 export interface TurnStart extends Identity, TurnMetadata, Workspace {
   /** Text, or a list of content parts. */
   readonly user_message?: unknown
@@ -127,7 +125,6 @@ export interface TurnStart extends Identity, TurnMetadata, Workspace {
   readonly traceparent?: string | undefined
 }
 
-/** `post_llm_call` */
 export interface TurnAnswer extends Identity {
   /** Text, or a list of content parts */
   readonly assistant_response?: unknown
@@ -137,7 +134,6 @@ export interface TurnAnswer extends Identity {
   readonly platform?: string | undefined
 }
 
-/** `on_session_end` */
 export interface SessionEnd extends Identity {
   /** The turn succeeded */
   readonly completed?: boolean | undefined
@@ -155,7 +151,6 @@ export interface SessionEnd extends Identity {
   readonly platform?: string | undefined
 }
 
-/** `on_session_finalize` */
 export interface SessionFinalize {
   /** Without it: the session of the only open turn */
   readonly session_id?: string | null | undefined
@@ -165,7 +160,6 @@ export interface SessionFinalize {
   readonly reason?: string | undefined
 }
 
-/** `on_session_reset` */
 export interface SessionReset {
   /** The new session, if `new_session_id` is not given */
   readonly session_id?: string | null | undefined
@@ -177,7 +171,6 @@ export interface SessionReset {
   readonly reason?: string | undefined
 }
 
-/** `pre_tool_call` */
 export interface ToolStart extends Identity {
   /** Name of the tool. The prefix `mcp_` marks a tool of an MCP server */
   readonly tool_name?: string | undefined
@@ -185,7 +178,6 @@ export interface ToolStart extends Identity {
   readonly args?: unknown
 }
 
-/** `post_tool_call` */
 export interface ToolEnd extends ToolStart {
   /** JSON text, or a value. */
   readonly result?: unknown
@@ -201,7 +193,6 @@ export interface ToolEnd extends ToolStart {
   readonly error_message?: string | null | undefined
 }
 
-/** `subagent_start` */
 export interface SubagentStart extends DelegationIdentity, TurnMetadata {
   /** Purpose of the child agent, in a word */
   readonly child_role?: string | undefined
@@ -209,7 +200,6 @@ export interface SubagentStart extends DelegationIdentity, TurnMetadata {
   readonly child_goal?: unknown
 }
 
-/** `subagent_stop` */
 export interface SubagentStop extends DelegationIdentity {
   /** For metrics */
   readonly child_role?: string | undefined
@@ -223,7 +213,6 @@ export interface SubagentStop extends DelegationIdentity {
   readonly duration_ms?: number | undefined
 }
 
-/** `pre_approval_request` */
 export interface ApprovalRequest extends Identity {
   /** The command that requires approval: text, or a list of words */
   readonly command?: unknown
@@ -241,7 +230,6 @@ export interface ApprovalRequest extends Identity {
   readonly request_id?: string | undefined
 }
 
-/** `post_approval_response` */
 export interface ApprovalResponse extends ApprovalRequest {
   /** `once`, `session`, `always`, `smart_approve` grant; `deny`, `timeout`, … do not */
   readonly choice?: string | undefined
@@ -263,13 +251,11 @@ export interface HumanInputRequest extends Identity {
   readonly session_key?: string | undefined
 }
 
-/** `on_human_input_resolved` */
 export interface HumanInputResolved extends HumanInputRequest {
   /** `submitted`, `timeout`, … */
   readonly outcome?: string | undefined
 }
 
-/** `on_skill_lifecycle` */
 export interface SkillLifecycle extends Identity {
   /** `used`, `created`, `patched`, … */
   readonly action?: string | undefined
@@ -285,7 +271,6 @@ export interface SkillLifecycle extends Identity {
   readonly reuse_after_patch?: boolean | undefined
 }
 
-/** `on_iteration_start` */
 export interface IterationStart extends Identity {
   /** Number of the iteration in the loop, as the host counts */
   readonly iteration?: number | undefined
@@ -293,13 +278,11 @@ export interface IterationStart extends Identity {
   readonly confidence?: number | undefined
 }
 
-/** `on_turn_event` */
 export interface TurnEvent extends Identity {
   /** The event, in a word: `command:stop`, `session:compress`, … */
   readonly name?: string | undefined
 }
 
-/** `transform_tool_result` */
 export interface TransformToolResult extends Identity {
   /** Not read */
   readonly tool_name?: string | undefined
@@ -307,15 +290,11 @@ export interface TransformToolResult extends Identity {
   readonly result?: unknown
 }
 
-/** `transform_llm_output` */
 export interface TransformLlmOutput extends Identity {
   /** Compared with the answer: an event is written only if it was changed */
   readonly response_text?: unknown
 }
 
-/** The hooks of guards: user functions that inspect an agent's actions and may decide about them. */
-
-/** `pre_control_hook` */
 export interface ControlHookStart extends Identity {
   /** Pairs the end with the start; each run has its own. Without it no span is written */
   readonly hook_run_id?: string | null | undefined
@@ -329,7 +308,6 @@ export interface ControlHookStart extends Identity {
   readonly hook_judges?: boolean | undefined
 }
 
-/** `post_control_hook` */
 export interface ControlHookEnd extends ControlHookStart {
   /** Its decision: `pass`, `block`, `rewrite`, `inject`, `retry`, `ask`; `failed` if it gave no valid one */
   readonly verdict?: ControlVerdict | undefined
@@ -352,8 +330,6 @@ export interface ControlHookEnd extends ControlHookStart {
   /** Number of runs with the same verdict that this record stands for: they are counted and get no spans */
   readonly count?: number | undefined
 }
-
-/** The hooks of requests to a model. `payloads.ts` has the others, and the rules for all of them. */
 
 /** Request parameters that are copied onto the span; read from `request.body` if they are not fields. */
 export interface RequestParameters {
@@ -381,7 +357,6 @@ export interface RequestParameters {
   readonly reasoning_effort?: string | undefined
 }
 
-/** `pre_api_request` */
 export interface ApiStart extends Identity, RequestParameters {
   /** Attempt of the same `api_request_id`, from 0. */
   readonly retry_count?: number | undefined
@@ -413,7 +388,6 @@ export interface ApiStart extends Identity, RequestParameters {
   readonly system_prompt?: unknown
 }
 
-/** `post_api_request` */
 export interface ApiEnd extends Identity {
   /** Attempt that ended; the end of another attempt does not end this one */
   readonly retry_count?: number | undefined
@@ -453,7 +427,6 @@ export interface ApiEnd extends Identity {
   readonly service_tier?: string | undefined
 }
 
-/** `api_request_error` */
 export interface ApiError extends Identity {
   /** For metrics, and if the start was never seen */
   readonly model?: string | undefined
@@ -481,7 +454,6 @@ export interface ApiError extends Identity {
   readonly error?: unknown
 }
 
-/** `pre_auxiliary_call` */
 export interface AuxiliaryStart extends ApiStart {
   /** Purpose of the call: `title`, `compression`, `vision`, … */
   readonly aux_task?: string | undefined
@@ -489,7 +461,6 @@ export interface AuxiliaryStart extends ApiStart {
   readonly streaming?: boolean | undefined
 }
 
-/** `post_auxiliary_call` */
 export interface AuxiliaryEnd extends ApiEnd {
   /** Purpose of the call */
   readonly aux_task?: string | undefined
@@ -513,7 +484,6 @@ export interface StreamStart extends Identity {
   readonly surface?: string | undefined
 }
 
-/** `on_stream_end` */
 export interface StreamEnd extends StreamStart {
   /** Not read */
   readonly final_text?: string | undefined
@@ -522,3 +492,39 @@ export interface StreamEnd extends StreamStart {
   /** Reason of a broken stream; the request's own end overrides it */
   readonly error?: string | null | undefined
 }
+
+/** Hook name → its payload. */
+export interface HookPayloads {
+  // `HOOKS` has the meaning of each. The build inserts it here and above each payload, for editors.
+  on_session_start: SessionStart
+  pre_llm_call: TurnStart
+  pre_api_request: ApiStart
+  post_api_request: ApiEnd
+  api_request_error: ApiError
+  pre_tool_call: ToolStart
+  post_tool_call: ToolEnd
+  post_llm_call: TurnAnswer
+  on_session_end: SessionEnd
+  on_session_finalize: SessionFinalize
+  on_session_reset: SessionReset
+  subagent_start: SubagentStart
+  subagent_stop: SubagentStop
+  pre_approval_request: ApprovalRequest
+  post_approval_response: ApprovalResponse
+  on_human_input_request: HumanInputRequest
+  on_human_input_resolved: HumanInputResolved
+  pre_control_hook: ControlHookStart
+  post_control_hook: ControlHookEnd
+  pre_auxiliary_call: AuxiliaryStart
+  post_auxiliary_call: AuxiliaryEnd
+  on_stream_start: StreamStart
+  on_stream_end: StreamEnd
+  on_skill_lifecycle: SkillLifecycle
+  on_iteration_start: IterationStart
+  on_turn_event: TurnEvent
+  transform_tool_result: TransformToolResult
+  transform_llm_output: TransformLlmOutput
+}
+
+/** The name of a hook. */
+export type HookName = keyof HookPayloads

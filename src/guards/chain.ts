@@ -52,6 +52,14 @@ function memberOf(hook: AnyHook, phase: Phase): Member {
   return { hook, priority, judges, decisions: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
 
+export const NO_DECISION = {
+  decision: 'pass',
+  by: undefined,
+  reason: undefined,
+  detail: undefined,
+  delayMillis: undefined,
+} as const
+
 const CLOCKS_APART_MILLIS = 1000
 let cachedOrigin = Number.NaN
 
@@ -247,13 +255,8 @@ class ChainRun<P extends Phase> {
   }
 
   #outcome(): Outcome<P> {
-    const standing = this.#decision
     return {
-      decision: standing?.decision ?? 'pass',
-      by: standing?.by,
-      reason: standing?.reason,
-      detail: standing?.detail,
-      delayMillis: standing?.delayMillis,
+      ...(this.#decision ?? NO_DECISION),
       value: PHASES[this.#chain.phase].valueOf(this.#event),
       isRewritten: this.#isRewritten,
       injected: this.#injected,

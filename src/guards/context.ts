@@ -107,13 +107,6 @@ export class RecentValues<Key, Value> {
   }
 }
 
-type ContextInThread = HookContext & { readonly [TURN]?: object | undefined }
-
-/** The identity of a turn. In a thread `state` is a new copy in each call, so another object identifies the turn there. */
-function turnIdentity(context: HookContext): object {
-  return (context as ContextInThread)[TURN] ?? context.state
-}
-
 export class TurnIdentities {
   readonly #turns = new RecentValues<number, object>()
 
@@ -131,7 +124,8 @@ export class TurnState<Value> {
   }
 
   of(context: HookContext): Value {
-    const turn = turnIdentity(context)
+    // In a thread `state` is a new copy in each call, so another object identifies the turn there.
+    const turn = (context as HookContext & { readonly [TURN]?: object | undefined })[TURN] ?? context.state
     const known = this.#turns.get(turn) ?? this.#make()
     this.#turns.set(turn, known)
     return known

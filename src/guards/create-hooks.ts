@@ -1,4 +1,4 @@
-import { Chain, DEFAULT_PRIORITY, failClosedReason, type Outcome } from './chain.ts'
+import { Chain, DEFAULT_PRIORITY, failClosedReason, NO_DECISION, type Outcome } from './chain.ts'
 import type { About } from './context.ts'
 import { frozenCopy, isPlain } from './frozen-copy.ts'
 import { type AnyHook, decisionsIn, ignoreErrors } from './hook.ts'
@@ -92,11 +92,8 @@ class Hooks implements ControlHooks {
     const counted = closed === undefined ? 'pass' : 'block'
     ignoreErrors(() => logger.warn(`${detail}: the hooks did not run, which counts as ${counted}`))
     return {
-      decision: counted,
-      by: closed?.name,
-      reason: closed === undefined ? undefined : failClosedReason(closed.name),
-      detail: closed === undefined ? undefined : detail,
-      delayMillis: undefined,
+      ...NO_DECISION,
+      ...(closed && { decision: 'block', by: closed.name, reason: failClosedReason(closed.name), detail }),
       value: ignoreErrors(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
       isRewritten: false,
       injected: [],
@@ -136,14 +133,7 @@ export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptio
   return new Hooks(hooks, timeLimitMillis)
 }
 
-const DECISIONS: readonly unknown[] = [
-  'pass',
-  'block',
-  'rewrite',
-  'inject',
-  'retry',
-  'ask',
-] satisfies readonly Decision[]
+const DECISIONS: ReadonlySet<unknown> = new Set<Decision>(['pass', 'block', 'rewrite', 'inject', 'retry', 'ask'])
 
 function problemOf(hook: AnyHook, names: ReadonlySet<string>): string | undefined {
   if (typeof hook !== 'object' || hook === null || typeof hook.name !== 'string' || hook.name === '')
@@ -167,7 +157,7 @@ function problemOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
   if (observeOnly !== undefined && !(Array.isArray(observeOnly) && observeOnly.every(each => phases.includes(each))))
     return `observeOnly of the hook "${hook.name}" is a list of ${PHASE_NAMES.join(', ')}`
   if (decisions !== undefined && !areDecisions(decisions))
-    return `decisions of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}, or such a list for each phase`
+    return `decisions of the hook "${hook.name}" is a list of ${[...DECISIONS].join(', ')}, or such a list for each phase`
   return undefined
 }
 
@@ -181,7 +171,7 @@ function areDecisions(decisions: unknown): boolean {
 }
 
 function isDecisionList(decisions: unknown): boolean {
-  return decisions === undefined || (Array.isArray(decisions) && decisions.every(each => DECISIONS.includes(each)))
+  return decisions === undefined || (Array.isArray(decisions) && decisions.every(each => DECISIONS.has(each)))
 }
 
 function describeHook(hook: AnyHook): HookInfo {

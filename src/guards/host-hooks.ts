@@ -1,5 +1,5 @@
 import type { RunningPlugins } from '../contract/running-plugins.ts'
-import type { HookRun, Outcome } from './chain.ts'
+import { type HookRun, NO_DECISION, type Outcome } from './chain.ts'
 import { RecentValues } from './context.ts'
 import type { ControlHooks, HookInfo } from './create-hooks.ts'
 import { type HookLogger, ignoreErrors, toStandardError } from './hook.ts'
@@ -10,14 +10,9 @@ import type { Decision } from './verdict.ts'
 /** The decisions that a host supports in each phase. A missing phase does not exist in the host. */
 export type Capabilities = { readonly [P in Phase]?: readonly DecisionOf<P>[] }
 
-export const ALL_CAPABILITIES: Capabilities = {
-  beforeTurn: ['block', 'rewrite', 'inject'],
-  afterTurn: ['block', 'rewrite', 'retry'],
-  beforeModel: ['block', 'rewrite', 'inject'],
-  afterModel: ['block', 'rewrite', 'retry'],
-  beforeTool: ['block', 'rewrite', 'inject', 'ask'],
-  afterTool: ['block', 'rewrite', 'inject', 'retry'],
-}
+export const ALL_CAPABILITIES: Capabilities = Object.fromEntries(
+  PHASE_NAMES.map(phase => [phase, [...PHASES[phase].decisions].filter(decision => decision !== 'pass')]),
+)
 
 /** Options of `HostHooks`. */
 export interface HostHooksOptions {
@@ -168,22 +163,16 @@ export class HostHooks {
 
   #restrict<P extends Phase>(phase: P, event: EventOf<P>, chained: Outcome<P>, canAsk: boolean): Outcome<P> {
     let outcome = chained
-    if (chained.decision === 'ask' && !(canAsk && this.#supports(phase, 'ask')))
-      outcome = { ...outcome, ...this.#blockInsteadOfAsk(chained) }
+    if (chained.decision === 'ask' && !(canAsk && this.#supports(phase, 'ask'))) {
+      const reason = `The hook ${chained.by} wants to ask the user, which is not possible here: ${chained.reason}`
+      outcome = { ...outcome, decision: 'block', reason, detail: `${this.host} cannot ask the user for a hook` }
+    }
     if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...NO_DECISION }
     if (outcome.decision === 'block' && !this.#supports(phase, 'block')) outcome = { ...outcome, ...NO_DECISION }
     if (outcome.isRewritten && !this.#supports(phase, 'rewrite'))
       outcome = { ...outcome, isRewritten: false, value: PHASES[phase].valueOf(event) }
     if (outcome.injected.length > 0 && !this.#supports(phase, 'inject')) outcome = { ...outcome, injected: [] }
     return outcome
-  }
-
-  #blockInsteadOfAsk({ by, reason }: Outcome<Phase>): Partial<Outcome<Phase>> {
-    return {
-      decision: 'block',
-      reason: `The hook ${by} wants to ask the user, which is not possible here: ${reason}`,
-      detail: `${this.host} cannot ask the user for a hook`,
-    }
   }
 
   #mayRetry(phase: Phase, event: unknown, { by }: Outcome<Phase>): boolean {
@@ -215,14 +204,6 @@ export class HostHooks {
   }
 }
 
-const NO_DECISION = {
-  decision: 'pass',
-  by: undefined,
-  reason: undefined,
-  detail: undefined,
-  delayMillis: undefined,
-} as const
-
 const ACTIONS = { pass: 'none', block: 'blocked', ask: 'asked', retry: 'retried' } as const
 
 function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
@@ -248,7 +229,9 @@ function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: Su
         lines.push(`hook ${hook.name} never runs in ${phase}: ${host} does not have this phase`)
     }
     for (const decision of hook.decisions) {
-      const meant = reached.filter(phase => PHASES[phase].decisions.has(decision) && mayDecide(hook, phase, decision))
+      const meant = reached.filter(
+        phase => PHASES[phase].decisions.has(decision) && supports(hook.decisionsByPhase, phase, decision),
+      )
       const cannot = meant.filter(phase => !supports(able, phase, decision))
       for (const instead of new Set(cannot.map(phase => fallbackOf(decision, able, phase)))) {
         const there = cannot.filter(phase => fallbackOf(decision, able, phase) === instead)
@@ -266,10 +249,6 @@ function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: Su
       )
     return lines
   })
-}
-
-function mayDecide(hook: HookInfo, phase: Phase, decision: Decision): boolean {
-  return hook.decisionsByPhase[phase]?.includes(decision) === true
 }
 
 const FALLBACKS: { readonly [D in Decision]: string } = {
@@ -403,7 +382,8 @@ function pluginSource({ host, plugin, report = toStandardError }: RunHooksOption
   if (plugin !== undefined) return typeof plugin === 'function' ? plugin : () => plugin
   let isSaid = false
   return () => {
-    const running = runningPlugin(host)
+    const found = (globalThis as { [PLUGINS]?: RunningPlugins })[PLUGINS]?.get(host)
+    const running = found?.isOver() === false ? (found.plugin as TracedPlugin) : undefined
     if (running === undefined && !isSaid) {
       isSaid = true
       ignoreErrors(() =>
@@ -412,11 +392,6 @@ function pluginSource({ host, plugin, report = toStandardError }: RunHooksOption
     }
     return running
   }
-}
-
-function runningPlugin(host: string): TracedPlugin | undefined {
-  const running = (globalThis as { [PLUGINS]?: RunningPlugins })[PLUGINS]?.get(host)
-  return running?.isOver() === false ? (running.plugin as TracedPlugin) : undefined
 }
 
 const PLUGINS = Symbol.for('hookspan.plugins')

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { TurnState } from './context.ts'
 import { errorLine } from './exported-hooks.ts'
 import type { AnyHook, HookContext } from './hook.ts'
-import type { DescribedHook, ThreadFile, ThreadMessage, ThreadRequest } from './isolated-thread.ts'
+import type { ThreadFile, ThreadMessage, ThreadRequest } from './isolated-thread.ts'
 import type { Phase } from './phases.ts'
 
 export interface IsolatedOptions extends ThreadFile {
@@ -32,16 +32,16 @@ const STOP_LIMIT_MILLIS = 1000
  */
 export async function isolatedHooks(options: IsolatedOptions): Promise<IsolatedHooks> {
   const file = new IsolatedFile(options)
-  const { hooks, problems: troubles } = await file.open()
-  return { hooks: hooks.map(each => proxyHook(file, each)), problems: troubles, close: () => file.close() }
-}
-
-function proxyHook(file: IsolatedFile, { phases, ...rest }: DescribedHook): AnyHook {
-  const ask = (phase: Phase) => (event: unknown, context: HookContext) => file.call(rest.name, phase, event, context)
-  return { ...rest, ...Object.fromEntries(phases.map(phase => [phase, ask(phase)])) } as AnyHook
+  const { hooks, problems } = await file.opened
+  const proxies = hooks.map(({ phases, ...rest }): AnyHook => {
+    const ask = (phase: Phase) => (event: unknown, context: HookContext) => file.call(rest.name, phase, event, context)
+    return { ...rest, ...Object.fromEntries(phases.map(phase => [phase, ask(phase)])) } as AnyHook
+  })
+  return { hooks: proxies, problems, close: () => file.close() }
 }
 
 class IsolatedFile {
+  readonly opened: Thread['opened']
   readonly #options: IsolatedOptions
   #thread: Thread
   #lastTurn = 0
@@ -52,10 +52,7 @@ class IsolatedFile {
   constructor(options: IsolatedOptions) {
     this.#options = options
     this.#thread = new Thread(options)
-  }
-
-  open(): Thread['opened'] {
-    return this.#thread.opened
+    this.opened = this.#thread.opened
   }
 
   call(hook: string, phase: Phase, event: unknown, context: HookContext): Promise<unknown> {

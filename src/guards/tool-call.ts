@@ -32,13 +32,7 @@ export interface ToolCall {
 export type ToolArguments = Readonly<Record<string, unknown>>
 
 /** A tool call as reported by the agent. */
-export interface RawToolCall {
-  /** The agent's name of the tool. */
-  readonly name: string
-  /** The parsed arguments sent by the model. */
-  readonly arguments: ToolArguments
-  /** The agent's id of this call. */
-  readonly id?: string | undefined
+export interface RawToolCall extends Pick<ToolCall, 'name' | 'arguments'>, Partial<Pick<ToolCall, 'id'>> {
   /** The working folder of the agent. */
   readonly cwd?: string | undefined
 }

@@ -12,16 +12,16 @@ export interface VerdictBase {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** No objection. Never sent to a host as "allow", which would skip the host's own question to the user. */
-export interface Pass extends VerdictBase {
+interface VerdictOf<D extends Decision> extends VerdictBase {
   /** The discriminant. */
-  readonly decision: 'pass'
+  readonly decision: D
 }
 
+/** No objection. Never sent to a host as "allow", which would skip the host's own question to the user. */
+export interface Pass extends VerdictOf<'pass'> {}
+
 /** Prevents the operation. */
-export interface Block extends VerdictBase {
-  /** The discriminant. */
-  readonly decision: 'block'
+export interface Block extends VerdictOf<'block'> {
   /** For the model. */
   readonly reason: string
   /** For the user and the trace. */
@@ -29,17 +29,13 @@ export interface Block extends VerdictBase {
 }
 
 /** Continues with another value. */
-export interface Rewrite<Value> extends VerdictBase {
-  /** The discriminant. */
-  readonly decision: 'rewrite'
+export interface Rewrite<Value> extends VerdictOf<'rewrite'> {
   /** The new value. */
   readonly value: Value
 }
 
 /** Adds text for the model. */
-export interface Inject extends VerdictBase {
-  /** The discriminant. */
-  readonly decision: 'inject'
+export interface Inject extends VerdictOf<'inject'> {
   /** The text. */
   readonly text: string
   /** The role of the text. */
@@ -47,9 +43,7 @@ export interface Inject extends VerdictBase {
 }
 
 /** Repeats the operation. */
-export interface Retry extends VerdictBase {
-  /** The discriminant. */
-  readonly decision: 'retry'
+export interface Retry extends VerdictOf<'retry'> {
   /** For the model. */
   readonly feedback?: string | undefined
   /** The delay before the retry, in milliseconds. Default 0. */
@@ -57,9 +51,7 @@ export interface Retry extends VerdictBase {
 }
 
 /** Leaves the decision to the user. */
-export interface Ask extends VerdictBase {
-  /** The discriminant. */
-  readonly decision: 'ask'
+export interface Ask extends VerdictOf<'ask'> {
   /** For the user. */
   readonly question: string
 }

@@ -1,21 +1,9 @@
-import {
-  type Context,
-  context,
-  createNoopMeter,
-  isSpanContextValid,
-  ROOT_CONTEXT,
-  type SpanContext,
-  trace,
-} from '@opentelemetry/api'
+import type { Context, SpanContext } from '@opentelemetry/api'
+import { context, createNoopMeter, isSpanContextValid, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { peek } from '../contract/foreign.ts'
 import { LABEL, type MetricKey } from '../contract/semconv/index.ts'
-import {
-  createPipeline,
-  loadsOf,
-  type Pipeline,
-  type PipelineStats,
-  type UserExtensionOptions,
-} from '../delivery/pipeline/index.ts'
+import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
+import { createPipeline, loadsToSend } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
@@ -26,10 +14,10 @@ import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { nearestName } from './config/nearest.ts'
 import type { Environment } from './config/paths.ts'
 import type { ResolvedConfig } from './config/types.ts'
-import { loadPriceList } from './prices/price-list.ts'
+import { loadPriceList } from './prices/prices.ts'
 import type { RecordContext } from './record-queue.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
-import { pipelineTelemetry, type Telemetry } from './telemetry.ts'
+import { meterOf, pipelineTelemetry, type Telemetry } from './telemetry.ts'
 
 export { writeTo } from '../delivery/terminal.ts'
 export { attributeOptionsOf } from './settings.ts'
@@ -69,9 +57,8 @@ export function ownTelemetry(
 }
 
 export function* loadSteps({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
-  const { toOpen, toSend } = loadsOf(backends)
   const toPrice = prices === undefined ? [] : [loadPriceList]
-  for (const run of [...toOpen, open, ...toPrice, ...toSend]) {
+  for (const run of [open, ...toPrice, ...loadsToSend(backends)]) {
     run()
     yield
   }
@@ -86,6 +73,7 @@ export function createCoreWithPipeline(
   const isReadAgain = continuation && (() => continuation.isReplaying)
   const settings = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
   const core = createCore({ ...settings, ...sent, ...pipelineOptions(pipeline, config), ...context })
+  if (sent.meter === undefined) pipeline?.onMeterProvider(provider => core.attachMeter(meterOf(provider)))
   pipeline?.setEarlyDecision(traceId => core.sampleEarly(traceId))
   if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
   return core
@@ -94,7 +82,10 @@ export function createCoreWithPipeline(
 function pipelineOptions(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
-): Pick<CoreOptions, 'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
+): Pick<
+  CoreOptions,
+  'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle' | 'openMeter'
+> {
   return {
     hurry: pipeline && (() => pipeline.startFlush()),
     save: pipeline && (() => pipeline.startLogFlush()),
@@ -103,6 +94,7 @@ function pipelineOptions(
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
     gauges: gaugesOf(pipeline),
+    openMeter: pipeline && (() => pipeline.meterProvider),
     log: pipeline?.log,
     settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.flushLogSync() : undefined,
   }

@@ -186,7 +186,7 @@ function openError(): unknown {
 }
 
 export class TracingPlugin implements Plugin {
-  readonly #report: Diagnostics
+  readonly report: Diagnostics
   readonly #recording: Recording | undefined
   readonly #queue: RecordQueue | undefined
   readonly #unregisterShutdown: (() => void) | undefined
@@ -205,7 +205,7 @@ export class TracingPlugin implements Plugin {
   readonly handlers: Plugin['handlers'] = handlersOf(this.emitUntyped)
 
   constructor(report: Diagnostics, recording?: Recording) {
-    this.#report = report
+    this.report = report
     this.#recording = recording
     if (recording === undefined) return
     const { config, telemetry, environment, extensions = {} } = recording
@@ -214,7 +214,9 @@ export class TracingPlugin implements Plugin {
     if (config.redact_patterns.length > 0) this.#attributeOptionsOf(recording)
     const isOurs = telemetry.kind !== 'host'
     // User code that sees each span may ask where it was called, and what has happened until then.
-    const isObserved = !isOurs || enrich !== undefined || hasProcessors(extensions)
+    const { spanProcessors } = extensions
+    const hasProcessors = Array.isArray(spanProcessors) && spanProcessors.length > 0
+    const isObserved = !isOurs || enrich !== undefined || hasProcessors
     const isInline = isObserved || config.log_flush_ms === 0
     const isEndedByCaller = isReplay || continuation !== undefined
     this.#queue = new RecordQueue({
@@ -236,10 +238,6 @@ export class TracingPlugin implements Plugin {
     if (telemetry.kind !== 'memory') this.#unregisterSave = saveAtExit(() => this.#saveAtExit())
   }
 
-  get report(): Diagnostics {
-    return this.#report
-  }
-
   get isShutDown(): boolean {
     return this.#isShutDown
   }
@@ -247,7 +245,8 @@ export class TracingPlugin implements Plugin {
   readonly log: Plugin['log'] = (message, about) => {
     const { telemetry, config } = this.#recording ?? {}
     // The backends of a pipeline in memory are not known here.
-    const hasReceiver = telemetry?.kind === 'memory' || (telemetry?.kind === 'own' && config?.backends.some(takesLogs))
+    const isSent = telemetry?.kind === 'own' && config?.backends.some(({ logs }) => logs === true)
+    const hasReceiver = telemetry?.kind === 'memory' || isSent
     if (hasReceiver) this.#queue?.handleLogLine({ message, about })
   }
 
@@ -277,7 +276,7 @@ export class TracingPlugin implements Plugin {
   })
 
   #attributeOptionsOf({ config, extensions }: Recording): AttributeOptions {
-    const warn = (line: string): void => this.#report.warn(line)
+    const warn = (line: string): void => this.report.warn(line)
     this.#attributeOptions ??= loadCore().attributeOptionsOf(config, warn, extensions?.redact)
     return this.#attributeOptions
   }
@@ -289,10 +288,10 @@ export class TracingPlugin implements Plugin {
       const opened: Telemetry = telemetry.open()
       this.#pipeline = opened.pipeline
       const attributeOptions = this.#attributeOptionsOf(recording)
-      const parts = { host, config, env, isReplay, attributeOptions, enrich, report: this.#report, continuation }
+      const parts = { host, config, env, isReplay, attributeOptions, enrich, report: this.report, continuation }
       return loadCore().createCoreWithPipeline(parts, opened, context)
     } catch (error) {
-      this.#report.error(reasonNotStarted(error))
+      this.report.error(reasonNotStarted(error))
       return undefined
     }
   }
@@ -318,14 +317,6 @@ export class TracingPlugin implements Plugin {
       this.#pipeline?.shutdownSync()
     }
   }
-}
-
-function takesLogs({ logs }: ResolvedConfig['backends'][number]): boolean {
-  return logs === true
-}
-
-function hasProcessors({ spanProcessors }: Extensions): boolean {
-  return Array.isArray(spanProcessors) && spanProcessors.length > 0
 }
 
 function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void> {

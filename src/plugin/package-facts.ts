@@ -12,5 +12,4 @@ const facts = load<PackageFacts>('../../package.json')
 export const PACKAGE_NAME: string = facts.name
 export const PACKAGE_VERSION: string = facts.version
 export const NODE_RANGE: string = facts.engines.node
-/** `https://github.com/OWNER/NAME` */
 export const REPOSITORY_ADDRESS: string = facts.repository.url.replace(/^git\+|\.git$/g, '')

@@ -5,7 +5,7 @@ import type { Enrich } from '../tracker/enrichment.ts'
 import type { LogAbout } from '../tracker/log-events.ts'
 import type { CoreStats } from '../tracker/stats.ts'
 import type { UserConfig } from './config/types.ts'
-import type { RunTurn } from './wrappers/handles.ts'
+import type { RunTurn } from './wrappers/turn.ts'
 
 export type { Enrich, EnrichedSpan, EnrichRecord } from '../tracker/enrichment.ts'
 

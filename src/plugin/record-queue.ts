@@ -22,7 +22,6 @@ interface QueuedRecord {
   readonly meta: HookMeta | undefined
   /** Approximate memory in characters. Strings are shared with the original, because they cannot change. */
   readonly chars: number
-  /** Time of the call, epoch milliseconds. */
   readonly at: number
   readonly caller: SpanContext | undefined
 }

@@ -71,11 +71,6 @@ function guardedRedact(redact: Redact, warn: (line: string) => void): Redact {
   }
 }
 
-/** Adds the `langfuse` convention if a backend is Langfuse. Users who reach Langfuse through a collector set it themselves. */
-function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfig['conventions'] {
-  return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
-}
-
 export function attributeOptionsOf(
   config: ResolvedConfig,
   warn: (line: string) => void,
@@ -95,10 +90,13 @@ export function attributeOptionsOf(
     redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
   }
   const capture = createCapture(settings)
+  // Users who reach Langfuse through a collector set its convention themselves.
+  const isLangfuse = config.backends.some(({ type }) => type === 'langfuse')
+  const conventions = isLangfuse ? ([...config.conventions, 'langfuse'] as const) : config.conventions
   // A user's own setting may contain spaces, whatever the capture mode.
   const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
-    facts: resolveFacts(config.namespace, conventionsOf(config)),
+    facts: resolveFacts(config.namespace, conventions),
     isOurs: ownershipOf(config.namespace),
     capture,
     workspaceCapture: config.workspace_capture,
@@ -157,7 +155,7 @@ export function pipelineSettings(
   const facts = resolveFacts(config.namespace, config.conventions)
   return {
     serviceName: config.service_name,
-    ...(projectName === undefined ? {} : { projectName }),
+    ...(projectName !== undefined && { projectName }),
     resourceAttributes: config.resource_attributes,
     version: PACKAGE_VERSION,
     namespace: config.namespace,

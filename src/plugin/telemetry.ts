@@ -1,11 +1,5 @@
-import {
-  createNoopMeter,
-  type Meter,
-  type MeterProvider,
-  ProxyTracerProvider,
-  type Tracer,
-  type TracerProvider,
-} from '@opentelemetry/api'
+import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
+import { createNoopMeter, ProxyTracerProvider } from '@opentelemetry/api'
 import { SCHEMA_URL } from '../contract/semconv/index.ts'
 import type { Pipeline } from '../delivery/pipeline/index.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
@@ -13,7 +7,8 @@ import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 export interface Telemetry {
   readonly tracer: Tracer
-  readonly meter: Meter
+  /** Undefined if the pipeline provides it later. */
+  readonly meter: Meter | undefined
   readonly pipeline: Pipeline | undefined
   readonly flush: () => Promise<void>
 }
@@ -34,13 +29,16 @@ export function memoryTelemetry(pipeline: Pipeline): TelemetrySource {
 }
 
 export function pipelineTelemetry(pipeline: Pipeline): Telemetry {
-  const { tracerProvider, meterProvider } = pipeline
   return {
-    tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION, SCOPE),
-    meter: meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION, SCOPE),
+    tracer: pipeline.tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION, SCOPE),
+    meter: undefined,
     pipeline,
     flush: () => pipeline.flush(),
   }
+}
+
+export function meterOf(provider: MeterProvider): Meter {
+  return provider.getMeter(PACKAGE_NAME, PACKAGE_VERSION, SCOPE)
 }
 
 /** Signals without a provider are not recorded, because we must not export them ourselves then. */

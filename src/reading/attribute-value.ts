@@ -43,13 +43,12 @@ function readAnyValue(value: unknown, depth = 0): AttributeValue {
   if (value['intValue'] !== undefined) return readInteger(value['intValue'])
   if (value['doubleValue'] !== undefined) return readDouble(value['doubleValue'])
   if (typeof value['bytesValue'] === 'string') return value['bytesValue']
-  if (isRecord(value['arrayValue'])) return readArray(value['arrayValue']['values'], depth + 1)
+  if (isRecord(value['arrayValue'])) {
+    const { values } = value['arrayValue']
+    return Array.isArray(values) ? values.map(each => readAnyValue(each, depth + 1)) : []
+  }
   if (isRecord(value['kvlistValue'])) return readAttributes(value['kvlistValue']['values'], depth + 1)
   return null
-}
-
-function readArray(values: unknown, depth: number): AttributeValue[] {
-  return Array.isArray(values) ? values.map(value => readAnyValue(value, depth)) : []
 }
 
 function readInteger(value: unknown): AttributeValue {

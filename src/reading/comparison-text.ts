@@ -3,25 +3,11 @@ import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } fr
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
 import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
-import {
-  alignEnds,
-  blankSegment,
-  clipSegments,
-  joinSegments,
-  paintLine,
-  segment,
-  segmentsWidth,
-  type TextSegment,
-  type Tone,
-} from './segments.ts'
+import type { TextSegment, Tone } from './segments.ts'
+import { alignEnds, blankSegment, clipSegments, joinSegments, paintLine, segment, segmentsWidth } from './segments.ts'
 import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
 import { ARROW, GAP } from './tree-text.ts'
 import type { TurnStep } from './turn-steps.ts'
-
-export interface ComparisonTextOptions {
-  readonly width: number
-  readonly color: boolean
-}
 
 type Line = readonly TextSegment[]
 
@@ -33,7 +19,10 @@ const MAX_INDENT = 12
 const MAX_DIFF_LINES = 24
 const DIFF_CONTEXT = 1
 
-export function renderComparison(comparison: Comparison, options: ComparisonTextOptions): string {
+export function renderComparison(
+  comparison: Comparison,
+  options: { readonly width: number; readonly color: boolean },
+): string {
   const width = Math.max(MIN_WIDTH, options.width)
   const rows = comparisonRows(comparison.steps)
   const columns = planFigures(rows, width)
@@ -144,17 +133,13 @@ function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): TextSegme
   if (step === undefined) return []
   const { a, b, differences } = first
   const name = segment(step.isError ? 'error' : TONES[step.kind], stepLabel({ ...step, hint: '' }))
-  const times = kind === 'repeats' ? segment('warn', `×${steps.length}`) : segment('dim', hintOf(first))
+  // If the arguments differ, their diff is shown below instead of the hint.
+  const hint = differences.includes('arguments') ? '' : displayText(step.hint)
+  const times = kind === 'repeats' ? segment('warn', `×${steps.length}`) : segment('dim', hint)
   const notes = a && b ? differences.map(each => segment('warn', DIFFERENCE_TEXTS[each](a, b))) : []
   const inside = kind === 'step' && (a === undefined || b === undefined) && step.steps.length > 0
   const held = segment('dim', inside ? `with ${countOf(step.steps.length, 'step')}` : '')
   return joinSegments([name, ...notes, held, times], '  ')
-}
-
-/** If the arguments differ, their diff is shown below instead of the hint. */
-function hintOf({ a, b, differences }: ComparedStep): string {
-  const step = a ?? b
-  return step === undefined || differences.includes('arguments') ? '' : displayText(step.hint)
 }
 
 const TONES: { readonly [Kind in TurnStep['kind']]: Tone } = {

@@ -1,5 +1,5 @@
 import type { DisplayKind } from './segments.ts'
-import { namespaceOfTree, type SpanAttributes, walkSpans } from './span-attributes.ts'
+import { namespaceOfTree, walkSpans } from './span-attributes.ts'
 import { isApprovalWait } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
 import type { TraceNode, TraceTree } from './trace-forest.ts'
@@ -66,7 +66,10 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
   const holders = new Map<PathPart, PathPart>()
   const roots: PathPart[] = []
   for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
-    const part = partOf(attributes)
+    const { span, kind } = attributes
+    const endAt = Math.max(span.startAt, span.endAt)
+    const flags = { requestedBy: undefined, isBackground: false, isOnPath: false }
+    const part: PathPart = { span, kind, startAt: span.startAt, endAt, inner: [], ...flags }
     if (parent === undefined) {
       roots.push(part)
       parts.set(node, part)
@@ -80,23 +83,11 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
     holders.set(part, holder)
     part.endAt = Math.min(part.endAt, holder.endAt)
     if (above.kind === 'api' && holders.get(above) === holder) part.requestedBy = above
-    if (isAwaited(part, above)) holder.inner.push(part)
+    // A skill lasts from when it was available, and the producer of a queued message does not wait for the consumer.
+    const isAwaited = kind !== 'skill' && !(span.kind === 'consumer' && above.span.kind === 'producer')
+    if (isAwaited) holder.inner.push(part)
   }
   return roots
-}
-
-function partOf({ span, kind }: SpanAttributes): PathPart {
-  const endAt = Math.max(span.startAt, span.endAt)
-  return {
-    span,
-    kind,
-    startAt: span.startAt,
-    endAt,
-    inner: [],
-    requestedBy: undefined,
-    isBackground: false,
-    isOnPath: false,
-  }
 }
 
 /**
@@ -108,7 +99,7 @@ function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart
   const isChildAgent = part.kind === 'subagent' || part.kind === 'session'
   let holder = above
   for (let level = 0; level < MAX_LEVELS; level++) {
-    const hasRoom = !isLeaf(holder)
+    const hasRoom = !LEAVES.has(holder.kind)
     if (hasRoom && isChildAgent && !isMostlyIn(part, holder)) part.isBackground = true
     const next = holders.get(holder)
     if (hasRoom && (part.isBackground ? part.endAt <= holder.endAt : isMostlyIn(part, holder))) return holder
@@ -118,17 +109,7 @@ function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart
   return part.isBackground ? undefined : holder
 }
 
-/**
- * Two cases are not awaited: a skill, which lasts from when it was available, and the consumer of a queued message, whose
- * producer does not wait.
- */
-function isAwaited({ kind, span }: PathPart, above: PathPart): boolean {
-  return kind !== 'skill' && !(span.kind === 'consumer' && above.span.kind === 'producer')
-}
-
-function isLeaf({ kind }: PathPart): boolean {
-  return kind === 'api' || kind === 'auxiliary' || kind === 'skill'
-}
+const LEAVES: ReadonlySet<DisplayKind> = new Set<DisplayKind>(['api', 'auxiliary', 'skill'])
 
 function isMostlyIn(part: PathPart, holder: PathPart): boolean {
   return part.endAt - holder.endAt <= holder.endAt - part.startAt

@@ -1,15 +1,8 @@
 import { parseJson } from './attribute-value.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 import type { TraceTree } from './trace-forest.ts'
-import {
-  answerOf,
-  systemPromptOf,
-  type Trajectory,
-  type TrajectoryCall,
-  type TrajectoryRequest,
-  type TrajectoryTurn,
-  trajectoriesOf,
-} from './trajectory.ts'
+import type { Trajectory, TrajectoryCall, TrajectoryRequest, TrajectoryTurn } from './trajectory.ts'
+import { answerOf, systemPromptOf, trajectoriesOf } from './trajectory.ts'
 import { isoInstant } from './tree-json.ts'
 
 /**

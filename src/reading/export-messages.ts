@@ -1,12 +1,6 @@
 import type { TraceTree } from './trace-forest.ts'
-import {
-  answerOf,
-  systemPromptOf,
-  type Trajectory,
-  type TrajectoryRequest,
-  type TrajectoryTurn,
-  trajectoriesOf,
-} from './trajectory.ts'
+import type { Trajectory, TrajectoryRequest, TrajectoryTurn } from './trajectory.ts'
+import { answerOf, systemPromptOf, trajectoriesOf } from './trajectory.ts'
 import { jsonLine } from './tree-json.ts'
 
 type ChatMessage = Readonly<Record<string, unknown>>
@@ -18,7 +12,10 @@ type ChatMessage = Readonly<Record<string, unknown>>
 export function* exportMessages(trees: readonly TraceTree[]): Generator<string, void> {
   const waiting = [...trajectoriesOf(trees)].reverse()
   for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
-    yield jsonLine({ messages: messagesOf(each) })
+    const [first] = each.turns
+    const system = first === undefined ? '' : systemPromptOf(first)
+    const head = system === '' ? [] : [{ role: 'system', content: system }]
+    yield jsonLine({ messages: [...head, ...each.turns.flatMap(turnMessages)] })
     waiting.push(...childrenOf(each).reverse())
   }
 }
@@ -28,11 +25,6 @@ function childrenOf({ turns }: Trajectory): Trajectory[] {
     ...[...requests.flatMap(request => request.calls), ...calls].flatMap(call => call.children),
     ...children,
   ])
-}
-
-function messagesOf({ turns }: Trajectory): ChatMessage[] {
-  const system = turns[0] === undefined ? '' : systemPromptOf(turns[0])
-  return [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(turnMessages)]
 }
 
 /** A call follows the message that asks for it. A call without such a message is left out. */

@@ -23,19 +23,17 @@ export async function* exportOtlp(
 
 function keepTraces(text: string, traceIds: ReadonlySet<string>): string | undefined {
   const request = parseJson(text)
-  const resourceSpans = isRecord(request) ? lists(request['resourceSpans'], 'scopeSpans') : []
-  const kept = resourceSpans.flatMap(({ own, inner }) => {
-    const scopeSpans = inner.flatMap(scope => {
-      const spans = Array.isArray(scope['spans']) ? (scope['spans'] as readonly unknown[]) : []
-      const wanted = spans.filter(span => isRecord(span) && traceIds.has(String(span['traceId'])))
-      return wanted.length === 0 ? [] : [{ ...scope, spans: wanted }]
+  const kept = recordsIn(request, 'resourceSpans').flatMap(own => {
+    const scopeSpans = recordsIn(own, 'scopeSpans').flatMap(scope => {
+      const spans = recordsIn(scope, 'spans').filter(span => traceIds.has(String(span['traceId'])))
+      return spans.length === 0 ? [] : [{ ...scope, spans }]
     })
     return scopeSpans.length === 0 ? [] : [{ ...own, scopeSpans }]
   })
   return kept.length === 0 ? undefined : JSON.stringify({ resourceSpans: kept })
 }
 
-function lists(value: unknown, inner: string): { own: Record<string, unknown>; inner: Record<string, unknown>[] }[] {
-  const records = Array.isArray(value) ? value.filter(isRecord) : []
-  return records.map(own => ({ own, inner: Array.isArray(own[inner]) ? own[inner].filter(isRecord) : [] }))
+function recordsIn(holder: unknown, name: string): Record<string, unknown>[] {
+  const list = isRecord(holder) ? holder[name] : undefined
+  return Array.isArray(list) ? list.filter(isRecord) : []
 }

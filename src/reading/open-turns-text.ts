@@ -35,7 +35,7 @@ export function renderOpenTurns(
   isOwnerDead?: (tree: TraceTree) => boolean,
 ): string[] {
   const turns = openTurns(trees, options.now, isOwnerDead).sort((a, b) => b.lastAt - a.lastAt)
-  const drawn = turns.map(turn => turnLines(turn, options, turn.state === 'owner-dead' ? stateOf(turn) : []))
+  const drawn = turns.map(turn => turnLines(turn, options, turn.state === 'owner-dead' ? [stateOf(turn)] : []))
   return paintLines(fitTurns(drawn, options.maxLines, 'running'), options)
 }
 
@@ -43,7 +43,11 @@ export function renderTop(turns: readonly OpenTurn[], options: TopOptions): stri
   const { ended = [], selectedId } = options
   const below =
     ended.length === 0 ? [] : [[], [segment('dim', 'Ended')], ...ended.map(tree => endedLine(tree, options))]
-  const drawn = turns.map(turn => turnLines(turn, options, statusOf(turn), turn.traceId === selectedId))
+  const drawn = turns.map(turn => {
+    const { tokens } = turn.summary
+    const status = [stateOf(turn), segment('plain', tokens === undefined ? '' : tokensText(tokens))]
+    return turnLines(turn, options, status, turn.traceId === selectedId)
+  })
   const maxLines = Math.max(1, options.maxLines - 2 - below.length)
   const lines = fitTurns(drawn.slice(firstShown(turns, drawn, selectedId, maxLines)), maxLines, 'open')
   return paintLines([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines]), ...below], options)
@@ -120,14 +124,8 @@ function countLine(turns: readonly OpenTurn[]): Line {
   return [segment('strong', `${humanCount(turns.length)} open: `), ...joinSegments(counts, ', ')]
 }
 
-function stateOf({ state }: OpenTurn): Line {
-  const { tone, text } = STATES[state]
-  return [segment(tone, text)]
-}
-
-function statusOf(turn: OpenTurn): Line {
-  const { tokens } = turn.summary
-  return [...stateOf(turn), segment('plain', tokens === undefined ? '' : tokensText(tokens))]
+function stateOf({ state }: OpenTurn): TextSegment {
+  return segment(STATES[state].tone, STATES[state].text)
 }
 
 function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Line, isSelected = false): Line[] {

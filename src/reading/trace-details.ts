@@ -21,7 +21,7 @@ const MIN_VALUE = 20
 export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {}): Generator<string, void> {
   const { color = false, now } = options
   const width = Math.max(MIN_VALUE, options.width ?? 100)
-  const tree = now === undefined ? stored : asOf(stored, now)
+  const tree = asOf(stored, now)
   const namespace = namespaceOfTree(tree)
   let resource: string | undefined
   for (const { node, parent } of walkTree(tree)) {
@@ -44,6 +44,7 @@ function* spanLines(
   const facts = factsOf(node, namespace)
   const name = segment(facts.isError ? 'error' : facts.kind, facts.name)
   const ending = facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks]
+  const after = span.startAt > tree.startAt ? `, ${humanDuration(span.startAt - tree.startAt)} after the trace's` : ''
   yield clipSegments([segment('strong', '■ '), ...joinSegments([name, ...ending], '  ')], width)
   yield* pairLines(
     [
@@ -51,7 +52,7 @@ function* spanLines(
       ['parent', parentText(node, parent)],
       ['kind', span.kind],
       ['status', span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`],
-      ['start', startText(span, tree)],
+      ['start', instantText(span.startAt) + after],
       ['duration', `${humanDuration(span.endAt - span.startAt)}${span.running === true ? ' so far' : ''}`],
     ],
     INDENT,
@@ -73,11 +74,6 @@ function parentText({ span: { parentSpanId }, elsewhere, awaiting }: TraceNode, 
   if (parent !== undefined) return `${parentSpanId}, ${parent.span.name}`
   if (elsewhere) return `${parentSpanId} (stored elsewhere)`
   return `${parentSpanId} (${awaiting ? 'running' : 'missing'})`
-}
-
-function startText({ startAt }: StoredSpan, tree: TraceTree): string {
-  const after = startAt > tree.startAt ? `, ${humanDuration(startAt - tree.startAt)} after the trace's` : ''
-  return instantText(startAt) + after
 }
 
 /** With milliseconds, because spans of one trace are compared. */

@@ -55,7 +55,8 @@ export class TraceFollower {
   runningTraces(): RunningTrace[] {
     const open: RunningTrace[] = []
     for (const [traceId, trace] of this.#growing) {
-      if (!isAnyRunning(trace) || !this.#matchesFilter(trace)) continue
+      const isRunning = [...trace.spans.values()].some(({ running }) => running === true)
+      if (!isRunning || !this.#matchesFilter(trace)) continue
       open.push({ tree: buildTree(traceId, trace.spans, true), notedIn: trace.notedIn })
     }
     return open
@@ -140,10 +141,5 @@ function mayGrow({ spans }: GrowingTrace): boolean {
     if (running === true) return true
     if (parentSpanId !== undefined && !parentIsRemote && !spans.has(parentSpanId)) return true
   }
-  return false
-}
-
-function isAnyRunning({ spans }: GrowingTrace): boolean {
-  for (const { running } of spans.values()) if (running === true) return true
   return false
 }

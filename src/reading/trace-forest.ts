@@ -180,12 +180,12 @@ interface CopiedNode extends TraceNode {
   readonly children: CopiedNode[]
 }
 
-/** The tree at a given time, in epoch milliseconds: running spans last until then. */
-export function asOf(tree: TraceTree, now: number): TraceTree {
+/** The tree at a given time, in epoch milliseconds: running spans last until then. Default: unchanged. */
+export function asOf(tree: TraceTree, now?: number): TraceTree {
+  if (!tree.isRunning || now === undefined) return tree
   const endAt = Math.max(now, tree.lastAt)
   const roots: CopiedNode[] = []
   const copies = new Map<TraceNode, CopiedNode>()
-  if (!tree.isRunning) return tree
   for (const { node, parent } of walkTree(tree)) {
     const { span } = node
     const copy = { ...node, span: span.running === true ? { ...span, endAt } : span, children: [] }

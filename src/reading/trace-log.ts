@@ -27,21 +27,19 @@ export interface TraceSelection {
 }
 
 export async function listSegments(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch(noDirectory)
-  const segments = names.filter(name => name.endsWith('.jsonl')).map(name => join(directory, name))
-  const found = await Promise.all(segments.map(modifiedFile))
-  const dated = found.filter(file => file !== undefined)
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw error
+  })
+  const segments = names
+    .filter(name => name.endsWith('.jsonl'))
+    .map(async name => {
+      const path = join(directory, name)
+      const found = await stat(path).catch(() => undefined)
+      return found?.isFile() === true ? [{ path, at: found.mtimeMs }] : []
+    })
+  const dated = (await Promise.all(segments)).flat()
   return dated.sort((a, b) => a.at - b.at || a.path.localeCompare(b.path, 'en')).map(({ path }) => path)
-}
-
-function noDirectory(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
-  throw error
-}
-
-async function modifiedFile(path: string): Promise<{ path: string; at: number } | undefined> {
-  const found = await stat(path).catch(() => undefined)
-  return found?.isFile() === true ? { path, at: found.mtimeMs } : undefined
 }
 
 async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGenerator<TraceFileEntry, void> {
@@ -91,7 +89,9 @@ export async function selectTraces(
     }
   }
   const matching = [...notes]
-    .filter(([, note]) => matcher.isMet(note.met) && isSince(note, sinceAt))
+    // A span noted as running may end in a later line, so this is known only at the end.
+    .filter(([, { endAt, open }]) => sinceAt === undefined || endAt >= sinceAt || open !== undefined)
+    .filter(([, { met }]) => matcher.isMet(met))
     .sort(([, a], [, b]) => a.startAt - b.startAt)
   const newest = matching.slice(Math.max(0, matching.length - query.last))
   const older = matching.slice(0, matching.length - newest.length).filter(([, { open }]) => open !== undefined)
@@ -121,11 +121,6 @@ function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, 
     else if (note.open?.delete(span.spanId) && note.open.size === 0) note.open = undefined
     notes.set(traceId, note)
   }
-}
-
-/** A span noted as running may end in a later line, so this is known only at the end. */
-function isSince({ endAt, open }: TraceNote, sinceAt: number | undefined): boolean {
-  return sinceAt === undefined || endAt >= sinceAt || open !== undefined
 }
 
 function extentOf(notes: Iterable<TraceNote>): Extent | undefined {

@@ -37,6 +37,7 @@ export function summarize(tree: TraceTree): TraceSummary {
   const main = mainRoot(tree)
   const isWhole = tree.roots.filter(root => root.elsewhere).length <= 1
   const attributes = main && new SpanAttributes(main.span, namespace)
+  const rootDollars = attributes && costOf(attributes)
   const { input, output, subagentTokens, auxiliaryTokens, errorCount, runningCount, ...costs } = sumsOf(tree, namespace)
   return {
     agent: attributes?.text('gen_ai.agent.name', '.host') ?? '',
@@ -51,7 +52,10 @@ export function summarize(tree: TraceTree): TraceSummary {
     tokens: input + output > 0 ? { input, output } : attributes && tokensOf(attributes),
     subagentTokens,
     auxiliaryTokens,
-    cost: costs.paidCount > 0 ? costs : (costOfRoot(attributes) ?? costs),
+    cost:
+      costs.paidCount > 0 || rootDollars === undefined
+        ? costs
+        : { dollars: rootDollars, paidCount: 1, unknownCount: 0 },
     outcome: isWhole && attributes ? outcomeOf(attributes) : undefined,
     spanCount: tree.spanCount,
     errorCount,
@@ -89,11 +93,6 @@ function sumsOf(tree: TraceTree, namespace: string) {
     else if (kind === 'auxiliary') sums.auxiliaryTokens += input + output
   }
   return sums
-}
-
-function costOfRoot(attributes: SpanAttributes | undefined): KnownCost | undefined {
-  const dollars = attributes && costOf(attributes)
-  return dollars === undefined ? undefined : { dollars, paidCount: 1, unknownCount: 0 }
 }
 
 function isSubagent(attributes: SpanAttributes): boolean {

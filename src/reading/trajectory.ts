@@ -58,7 +58,8 @@ function addTree(sessions: Trajectory[], tree: TraceTree): void {
 
 function positionOf(span: SpanAttributes, above: TrajectoryPosition, sessions: Trajectory[]): TrajectoryPosition {
   if (span.kind === 'session' || above.turn === undefined) {
-    const turn = turnOf(span)
+    const [input, output] = [span.rawText('input.value'), span.rawText('output.value')]
+    const turn: TrajectoryTurn = { span, input, output, requests: [], calls: [], children: [] }
     // A trace without an agent: its root becomes the turn, so that the spans below it are kept.
     ownerOf(span, above, sessions).turns.push(turn)
     const place = { turn, request: undefined, call: undefined }
@@ -98,11 +99,6 @@ function ownerOf(span: SpanAttributes, { turn, call }: TrajectoryPosition, sessi
   }
   among.push(made)
   return made
-}
-
-function turnOf(span: SpanAttributes): TrajectoryTurn {
-  const [input, output] = [span.rawText('input.value'), span.rawText('output.value')]
-  return { span, input, output, requests: [], calls: [], children: [] }
 }
 
 function callOf(span: SpanAttributes): TrajectoryCall {

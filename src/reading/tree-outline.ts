@@ -2,7 +2,7 @@ import type { AttributeValue } from './attribute-value.ts'
 import { displayText } from './display-text.ts'
 import { humanDuration } from './human-figures.ts'
 import { type SpanAttributes, walkSpans } from './span-attributes.ts'
-import type { TraceNode, TraceTree, TreeStep } from './trace-forest.ts'
+import type { TraceNode, TraceTree } from './trace-forest.ts'
 
 /** The content of a trace drawn as text. */
 export interface OutlineOptions {
@@ -29,14 +29,10 @@ const MAX_INDENT = 100
  *     tool.terminal UNSET (incomplete: turn_ended) [hermes.tool.command=ls]
  */
 export function outline(tree: TraceTree, options: OutlineOptions = {}): string {
-  return Array.from(
-    walkSpans(tree, options.namespace),
-    step => indentOf(step) + spanText(step.node, step.attributes, options),
-  ).join('\n')
-}
-
-function indentOf({ depth }: TreeStep): string {
-  return depth <= MAX_INDENT ? '  '.repeat(depth) : `${'  '.repeat(MAX_INDENT)}(level ${depth}) `
+  return Array.from(walkSpans(tree, options.namespace), ({ node, attributes, depth }) => {
+    const indent = depth <= MAX_INDENT ? '  '.repeat(depth) : `${'  '.repeat(MAX_INDENT)}(level ${depth}) `
+    return indent + spanText(node, attributes, options)
+  }).join('\n')
 }
 
 function spanText(node: TraceNode, attributes: SpanAttributes, options: OutlineOptions): string {

@@ -1,14 +1,7 @@
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
-import {
-  blankSegment,
-  clipSegments,
-  type DisplayKind,
-  paintLine,
-  segment,
-  segmentsWidth,
-  type TextSegment,
-} from './segments.ts'
+import type { DisplayKind, TextSegment } from './segments.ts'
+import { blankSegment, clipSegments, paintLine, segment, segmentsWidth } from './segments.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
@@ -30,7 +23,7 @@ const MIN_FIGURES = 40
 export const HEADER_LINES = 3
 
 export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
-  const tree = upTo(stored, options)
+  const tree = asOf(stored, options.now)
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const rows = treeRows(tree)
   const columns = planColumns(rows, width)
@@ -38,14 +31,10 @@ export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): st
   return lines.map(line => paintLine(line, options.color ?? false)).join('\n')
 }
 
-function upTo(stored: TraceTree, { now }: TreeTextOptions): TraceTree {
-  return now === undefined ? stored : asOf(stored, now)
-}
-
 /** One line for several traces: `3 traces · 42.1 s · 39 spans · 3 errors`. */
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
-  const totals = totalFigures(trees.map(tree => summarize(upTo(tree, options))))
+  const totals = totalFigures(trees.map(tree => summarize(asOf(tree, options.now))))
   return paintLine(clipSegments([blankSegment(MARGIN), ...totals], width), options.color ?? false)
 }
 
@@ -164,7 +153,8 @@ function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
   const levels = Math.max(2, Math.floor(width / 8))
   const { names, titles, ...wanted } = widestCells(rows, levels)
   const room = (plan: OtherColumns): number => width - MARGIN - otherCells(plan)
-  const ample = { ...wanted, bar: leastBar(width) }
+  const bar = width < BAR_FROM_WIDTH ? 0 : width < WIDE_FROM_WIDTH ? MIN_BAR : MIN_WIDE_BAR
+  const ample = { ...wanted, bar }
   const tightEnding = Math.max(TIGHT_ENDING.least, Math.floor(width * TIGHT_ENDING.share))
   const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) }
   const withoutTokens = { ...full, input: 0, output: 0 }
@@ -184,13 +174,9 @@ function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
     ending: 0,
     duration: 0,
   }
-  const bar = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width)
-  return { ...plan, bar, levels, title: Math.min(Math.max(titles, MIN_TITLE), room(plan) + plan.bar - bar) }
-}
-
-function leastBar(width: number): number {
-  if (width < BAR_FROM_WIDTH) return 0
-  return width < WIDE_FROM_WIDTH ? MIN_BAR : MIN_WIDE_BAR
+  const fitted = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width)
+  const title = Math.min(Math.max(titles, MIN_TITLE), room(plan) + plan.bar - fitted)
+  return { ...plan, bar: fitted, levels, title }
 }
 
 function barWidth(least: number, room: number, names: number, titles: number, width: number): number {

@@ -6,14 +6,12 @@ import { cachedShare, type UsageMeasure, type UsageSums } from './usage-sentence
 
 interface UsageTextRow extends UsageSums {
   readonly name: string
-  /** Shown beside the name. */
   readonly title: string
 }
 
 interface Column {
   readonly head: string
   readonly text: (row: UsageSums) => string
-  /** Omitted on narrower terminals. */
   readonly fromWidth?: number
 }
 

@@ -1,23 +1,23 @@
 import type { HostEvent } from '../agents/host-event.ts'
-import type { HookDelivery, ReceiverAdapter } from '../agents/receiver-adapter.ts'
+import type { HookDelivery } from '../agents/receiver-adapter.ts'
+import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
 import { inTime } from '../guards/in-time.ts'
-import type { ReceiverCounts } from './counts.ts'
 import { type EventSpool, SpoolDrain, type SpooledEvent } from './event-spool.ts'
 import type { ReceiverLimits } from './limits.ts'
 import { RecentIds } from './recent-ids.ts'
 import type { Recorder } from './recorder.ts'
-import type { Refusal } from './refusal.ts'
+import type { ReceiverCounts, Refusal } from './refusal.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
 
 export interface DeliveryIntakeOptions {
-  readonly endpoints: ReadonlyMap<string, AgentEndpoint>
+  readonly endpoints: ReadonlyMap<string, ReceiverEndpoint>
   readonly recorder: Pick<Recorder, 'recordEvent' | 'whenJournalled'>
   readonly requests: RequestJournal
   readonly spool: EventSpool
   readonly limits: ReceiverLimits
   readonly counts: ReceiverCounts
   onDelivery(): void
-  onBroken(endpoint: AgentEndpoint, error: unknown): void
+  onBroken(endpoint: ReceiverEndpoint, error: unknown): void
   refuse(why: Refusal): void
 }
 
@@ -164,14 +164,8 @@ function keyOf(path: string, { id }: HookDelivery): string | undefined {
   return id === undefined ? undefined : `${path} ${id}`
 }
 
-export interface AgentEndpoint {
-  readonly host: string
-  readonly adapter: ReceiverAdapter
-  readonly services?: readonly string[]
-}
-
 export interface QueuedDelivery {
-  readonly endpoint: AgentEndpoint
+  readonly endpoint: ReceiverEndpoint
   readonly delivery: HookDelivery
   done(): void
 }
@@ -193,14 +187,14 @@ const MAX_AT_ONCE = 100
  */
 export class DeliveryQueue {
   readonly #recorder: Pick<Recorder, 'recordEvent'>
-  readonly #onBroken: (endpoint: AgentEndpoint, error: unknown) => void
+  readonly #onBroken: (endpoint: ReceiverEndpoint, error: unknown) => void
   readonly #patienceMillis: number
   readonly #lanes = new Map<string, (QueuedDelivery | InternalEvent)[]>()
   #idle: (() => void)[] = []
 
   constructor(
     recorder: Pick<Recorder, 'recordEvent'>,
-    broke: (endpoint: AgentEndpoint, error: unknown) => void,
+    broke: (endpoint: ReceiverEndpoint, error: unknown) => void,
     patienceMillis: number,
   ) {
     this.#recorder = recorder
@@ -279,7 +273,7 @@ export class DeliveryQueue {
   }
 
   async #readMore(
-    endpoint: AgentEndpoint,
+    endpoint: ReceiverEndpoint,
     events: readonly HostEvent[],
     take: (events: readonly HostEvent[], mark: string) => void,
   ): Promise<void> {
@@ -296,7 +290,7 @@ export class DeliveryQueue {
 }
 
 /** One lane per session if the adapter reads files. Agents name the session id by one of these keys. */
-export function laneOf({ host, adapter }: AgentEndpoint, body: unknown): string {
+export function laneOf({ host, adapter }: ReceiverEndpoint, body: unknown): string {
   if (adapter.enrich === undefined || typeof body !== 'object' || body === null) return host
   const { session_id, sessionId, conversation_id } = body as Record<string, unknown>
   return `${host} ${session_id ?? sessionId ?? conversation_id ?? ''}`
@@ -307,7 +301,7 @@ function nextTurn(): Promise<void> {
 }
 
 /** An agent that lost none is absent. */
-export function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
+export function lostHooksByAgent(endpoints: Iterable<ReceiverEndpoint>): Readonly<Record<string, number>> {
   const lost: Record<string, number> = {}
   for (const { host, adapter } of endpoints) {
     const { lostHooks = 0 } = adapter

@@ -128,7 +128,7 @@ export class EventSpool {
           delivery,
           bytes: stats.size,
           remove: () => this.#remove(name),
-          release: () => this.#release(name),
+          release: () => void this.#processing.delete(name),
         }
       })
     } catch {
@@ -143,10 +143,6 @@ export class EventSpool {
     } catch {
       // If the file cannot be removed, it stays in `#processing`, so that it is not processed again.
     }
-  }
-
-  #release(name: string): void {
-    this.#processing.delete(name)
   }
 
   #expectPrivate({ size, mode, nlink }: Stats): void {
@@ -233,7 +229,8 @@ export class SpoolDrain {
   async #once(): Promise<void> {
     const { spool, refuse } = this.#options
     for (const event of spool.events(refuse)) {
-      while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES)) await this.#removal()
+      while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES))
+        await new Promise<void>(resolve => this.#waiting.push(resolve))
       if (!this.#isStopped) this.#take(event)
       else {
         event.release()
@@ -251,9 +248,5 @@ export class SpoolDrain {
       this.#bytes -= event.bytes
       for (const resolve of this.#waiting.splice(0)) resolve()
     })
-  }
-
-  #removal(): Promise<void> {
-    return new Promise(resolve => this.#waiting.push(resolve))
   }
 }

@@ -30,7 +30,7 @@ interface GuardedAgent {
 }
 
 /** Runs the hooks for agents outside of this process. Loaded only if there are hooks. */
-export class HookDecisions implements DecisionMaker {
+export class HookDecisions {
   readonly #options: HookDecisionsOptions
   readonly #agents = new Map<string, GuardedAgent | undefined>()
   readonly #lanes = new LimitedMap<string, string>(SESSIONS_LIMIT)
@@ -119,7 +119,7 @@ export class HookDecisions implements DecisionMaker {
   #agentOf(host: string, recordedHost: string, guarding: GuardProtocol, hooks: ControlHooks): GuardedAgent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
-      const { limitMillis = LIMIT_MILLIS, report: say } = this.#options
+      const { limitMillis = LIMIT_MILLIS, report } = this.#options
       const traced = {
         emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) =>
           this.#recordDecision(recordedHost, payload, {
@@ -130,18 +130,9 @@ export class HookDecisions implements DecisionMaker {
           }),
         traceparent: (ids: SpanIds) => this.#traceparent(recordedHost, ids),
       }
-      const report = (line: string): void => say(line)
-      agent = {
-        guarding,
-        hooks: new HostHooks({
-          host,
-          hooks,
-          capabilities: guarding.capabilities,
-          limitMillis,
-          plugin: () => traced,
-          report,
-        }),
-      }
+      const { capabilities } = guarding
+      const options = { host, hooks, capabilities, limitMillis, plugin: () => traced, report }
+      agent = { guarding, hooks: new HostHooks(options) }
       this.#agents.set(host, agent)
     }
     return agent
@@ -203,10 +194,6 @@ export interface DecisionRequest {
   readonly lane: string
   readonly body: unknown
   readonly failing: FailurePolicy | undefined
-}
-
-export interface DecisionMaker {
-  decide(request: DecisionRequest): Promise<HookReply | undefined> | undefined
 }
 
 export interface DecisionTrace {

@@ -183,7 +183,6 @@ export class Journal {
     return isLate ? Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' }) : failure
   }
 
-  /** Replaces the old file by a new one. @throws the error of the file system */
   #createFile(): void {
     rmSync(this.#temporary, { force: true })
     const file = SegmentFile.create(this.#temporary)
@@ -305,7 +304,6 @@ export interface JournalEntry {
 export type JournalLine =
   | { readonly kind: 'header'; readonly version: number }
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
-  /** `isPast`: nothing of the event was open any more when the journal was last compacted. */
   | { readonly kind: 'entry'; readonly entry: JournalEntry; readonly isPast: boolean }
   | { readonly kind: 'damaged' }
 

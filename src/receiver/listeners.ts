@@ -3,10 +3,10 @@ import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { fileErrorReason, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
-import type { ReceiverCounts } from './counts.ts'
 import type { ReceiverLimits } from './limits.ts'
 import { type LoopbackListener, openListener } from './loopback/listener.ts'
 import { fileKind, socketPathProblem } from './receiver-files.ts'
+import type { ReceiverCounts } from './refusal.ts'
 
 export interface ListenOptions {
   readonly sockets: readonly string[]

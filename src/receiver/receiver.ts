@@ -1,11 +1,11 @@
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
+import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import type { Lock } from '../delivery/trace-log/index.ts'
-import { ReceiverCounts } from './counts.ts'
-import { type AgentEndpoint, DeliveryIntake, type InternalEvent, laneOf, lostHooksByAgent } from './deliveries.ts'
+import { DeliveryIntake, type InternalEvent, laneOf, lostHooksByAgent } from './deliveries.ts'
 import { EventSpool, spoolProblemLine } from './event-spool.ts'
-import type { DecisionMaker, DecisionTrace, FailurePolicy } from './hook-decisions.ts'
+import type { DecisionTrace, FailurePolicy, HookDecisions } from './hook-decisions.ts'
 import type { ReceiverLimits } from './limits.ts'
 import type { ReceiverListeners } from './listeners.ts'
 import {
@@ -17,7 +17,7 @@ import {
   writeAddress,
 } from './receiver-files.ts'
 import type { Recorder } from './recorder.ts'
-import type { Refusal } from './refusal.ts'
+import { ReceiverCounts, type Refusal } from './refusal.ts'
 import { type ReceiverRoutes, RequestHandler } from './request-handler.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
 import { type Health, isNewer } from './running-receiver.ts'
@@ -41,7 +41,7 @@ export class ReceiverServer implements ReceiverRoutes {
   readonly #intake: DeliveryIntake
   readonly #stopWatching: (() => void)[] = []
   readonly #startedAt: number
-  readonly #decider: DecisionMaker | undefined
+  readonly #decider: HookDecisions | undefined
   #state: ReceiverState = 'receiving'
   #listeners: ReceiverListeners | undefined
   #lastDeliveryAt: number
@@ -49,7 +49,7 @@ export class ReceiverServer implements ReceiverRoutes {
 
   constructor(parts: ReceiverOptions) {
     this.#options = parts
-    const { limits, token, version, clock, place } = parts
+    const { limits, clock, place, endpoints, recorder, requests } = parts
     this.closed = new Promise(resolve => {
       this.#resolve = resolve
     })
@@ -59,8 +59,7 @@ export class ReceiverServer implements ReceiverRoutes {
       recordEvent: remark => this.#recordDecision(remark),
       traceparent: (host, ids) => parts.recorder.traceparent(host, ids),
     })
-    this.#spool = new EventSpool(place.spool, limits.bodyBytes, path => this.isEndpoint(path))
-    const { endpoints, recorder, requests } = parts
+    this.#spool = new EventSpool(place.spool, limits.bodyBytes, path => endpoints.has(path))
     this.#intake = new DeliveryIntake({
       ...{ endpoints, recorder, requests, limits, spool: this.#spool, counts: this.counts },
       onDelivery: () => {
@@ -69,7 +68,7 @@ export class ReceiverServer implements ReceiverRoutes {
       onBroken: (endpoint, error) => this.#reportUnreadable(endpoint, error),
       refuse: why => this.#refuse(why),
     })
-    this.requests = new RequestHandler({ token, version, limits, counts: this.counts, routes: this, now: clock.now })
+    this.requests = new RequestHandler({ ...parts, counts: this.counts, routes: this, now: clock.now })
   }
 
   start(listening: ReceiverListeners): void {
@@ -92,18 +91,6 @@ export class ReceiverServer implements ReceiverRoutes {
     const { socket = null, port = null } = this.#listeners ?? {}
     const wanted = isAllWanted ? { content_capture: 'full' as const } : {}
     return { pid: process.pid, startedAt: this.#startedAt, version, socket, port, ...wanted }
-  }
-
-  isEndpoint(path: string): boolean {
-    return this.#options.endpoints.has(path)
-  }
-
-  servicesOf(path: string): readonly string[] | undefined {
-    return this.#options.endpoints.get(path)?.services
-  }
-
-  secretOf(path: string): string | undefined {
-    return this.#options.secretOf(path)
   }
 
   acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean {
@@ -136,7 +123,7 @@ export class ReceiverServer implements ReceiverRoutes {
       startedAt: this.#startedAt,
       openTurns: recorder.openTurns,
       waiting: this.#intake.waiting,
-      counts: this.counts.toJSON() as Health['counts'],
+      counts: this.counts.toJSON(),
       lostHooks: lostHooksByAgent(this.#options.endpoints.values()),
       recorder: recorder.stats(),
       lines: lines.slice(-20),
@@ -184,7 +171,7 @@ export class ReceiverServer implements ReceiverRoutes {
   }
 
   /** Reported once per endpoint. The error message is left out because it could quote a user. */
-  #reportUnreadable({ host }: AgentEndpoint, error: unknown): void {
+  #reportUnreadable({ host }: ReceiverEndpoint, error: unknown): void {
     this.counts.unreadable++
     const line = `${host}: an event could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
     if (!this.#options.lines.includes(line)) this.#options.say(line)
@@ -259,10 +246,10 @@ export interface ReceiverOptions {
   readonly lock: Lock
   readonly recorder: Recorder
   readonly requests: RequestJournal
-  readonly endpoints: ReadonlyMap<string, AgentEndpoint>
+  readonly endpoints: ReadonlyMap<string, ReceiverEndpoint>
   readonly limits: ReceiverLimits
   readonly clock: Clock
-  readonly deciderFor?: ((trace: DecisionTrace) => DecisionMaker) | undefined
+  readonly deciderFor?: ((trace: DecisionTrace) => HookDecisions) | undefined
   readonly idleMillis: number | undefined
   readonly isAllWanted: boolean
   /** The lines reported to the user so far. `say` appends. */

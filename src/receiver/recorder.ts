@@ -3,7 +3,14 @@ import type { HostEvent } from '../agents/host-event.ts'
 import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { PluginStats, SpanIds } from '../plugin/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
-import { type EntryLocation, entryLine, Journal, type JournalEntry, MAX_DISK_MILLIS } from './journal.ts'
+import {
+  type EntryLocation,
+  entryLine,
+  Journal,
+  type JournalEntry,
+  type JournalLineToWrite,
+  MAX_DISK_MILLIS,
+} from './journal.ts'
 import { RecentIds } from './recent-ids.ts'
 
 /**
@@ -67,18 +74,13 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   return recorder
 }
 
-interface Waiting {
-  readonly entry: JournalEntry
-  readonly line: string
-}
-
 class JournallingRecorder implements Recorder {
   readonly #agents: AgentPlugins
   readonly #journal: Journal
   readonly #ids = new RecentIds(MAX_IDS)
   /** Last event time by host. An event without a time gets this one. */
   readonly #lastAt = new Map<string, number>()
-  #waiting: Waiting[] = []
+  #waiting: JournalLineToWrite[] = []
   #inHand = 0
   #working: Promise<void> | undefined
   /** Settled when the currently queued events are journalled. Undefined if no caller waits for it. */
@@ -190,7 +192,7 @@ class JournallingRecorder implements Recorder {
     this.#tidyLater()
   }
 
-  async #workOff(batch: readonly Waiting[], places: readonly (EntryLocation | undefined)[]): Promise<void> {
+  async #workOff(batch: readonly JournalLineToWrite[], places: readonly (EntryLocation | undefined)[]): Promise<void> {
     let until = performance.now() + SLICE_MILLIS
     for (const [index, { entry }] of batch.entries()) {
       const isSessionRecord = this.#agents.recordEvent(entry)

@@ -1,22 +1,19 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
+import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
 import { parseBody, type RequestBody, readBody } from './body.ts'
-import type { ReceiverCounts } from './counts.ts'
-import { type AdmittedRequest, admit, expectSigned } from './gate.ts'
 import type { FailurePolicy } from './hook-decisions.ts'
 import { MemoryBudget, RateLimiter, type ReceiverLimits, TEXT_LIMIT } from './limits.ts'
-import { REFUSALS, type Refusal, RefusedRequest } from './refusal.ts'
+import { isSameSecret } from './loopback/listener.ts'
+import { REFUSALS, type ReceiverCounts, type Refusal, RefusedRequest } from './refusal.ts'
 import type { ReceivedRequest } from './request-journal.ts'
 import { isNewer } from './running-receiver.ts'
 import { isProtobuf, readTraces } from './traces.ts'
 
 export interface ReceiverRoutes {
-  isEndpoint(path: string): boolean
-  /** The services that may send spans to this path. Undefined if the path accepts events instead. */
-  servicesOf(path: string): readonly string[] | undefined
   /**
    * Accepts a request, in order. If this returns true, the request survives a kill. Returns false if it must be sent again.
    *
@@ -33,15 +30,17 @@ export interface ReceiverRoutes {
    * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
    */
   runCommand(path: string, body: unknown): Promise<object | undefined> | undefined
-  secretOf(path: string): string | undefined
 }
 
-export interface RequestHandlerOptions {
+interface RequestHandlerOptions {
   readonly token: string
   readonly version: string
   readonly limits: ReceiverLimits
   readonly counts: ReceiverCounts
+  /** Those with services accept spans, the others events. */
+  readonly endpoints: ReadonlyMap<string, ReceiverEndpoint>
   readonly routes: ReceiverRoutes
+  secretOf(path: string): string | undefined
   now(): number
 }
 
@@ -92,20 +91,21 @@ export class RequestHandler {
     port: number | undefined,
     underWay: number,
   ): Promise<void> {
-    const { token, version, limits, routes: behind, now } = this.#options
+    const { token, version, limits, endpoints, routes, now } = this.#options
     const arrivedAt = now()
     const { method, url, headers } = request
     const admitted = admit({ method, url, headers, port }, token)
     const { path } = admitted
     if (underWay > limits.requestsPerConnection) throw new RefusedRequest('busy')
-    if (!behind.isEndpoint(path)) return this.#answerCommand(admitted, request, response)
+    const endpoint = endpoints.get(path)
+    if (endpoint === undefined) return this.#answerCommand(admitted, request, response)
     const client = headers['x-hookspan-client']
     if (client !== undefined && isNewer(String(client), version)) throw new RefusedRequest('older')
     const { bytes, held } = await readBody(request, limits, this.#memory)
     const values = this.#acceptBody(admitted, headers, { bytes, held, arrivedAt })
-    if (behind.servicesOf(path) !== undefined) this.#endExport(response, headers['content-type'])
+    if (endpoint.services !== undefined) this.#endExport(response, headers['content-type'])
     else {
-      const asked = values.length === 1 ? behind.decide(path, values[0], failurePolicyIn(headers)) : undefined
+      const asked = values.length === 1 ? routes.decide(path, values[0], failurePolicyIn(headers)) : undefined
       if (asked === undefined) this.#end(response, 204)
       else await this.#endWithDecision(response, asked, bytes.length)
     }
@@ -119,7 +119,9 @@ export class RequestHandler {
     const { path } = admitted
     const { bytes, held, arrivedAt } = body
     try {
-      this.#check(admitted, headers, bytes)
+      // Senders with the token in the path cannot send our headers. They sign instead, if a secret was agreed.
+      const secret = admitted.isByPath ? this.#options.secretOf(path) : undefined
+      if (secret !== undefined) expectSigned(headers, bytes, secret)
       const id = idIn(headers) ?? `~${this.#id}-${++this.#requests}`
       const request = { path, at: arrivedAt, id, headers: inletHeaders(headers), bytes }
       const deliveries = this.deliveriesIn(request)
@@ -154,8 +156,8 @@ export class RequestHandler {
   }
 
   #valuesIn(bytes: Buffer, path: string, type: string | undefined): readonly unknown[] {
-    const { routes: behind, limits, counts } = this.#options
-    const services = behind.servicesOf(path)
+    const { endpoints, limits, counts } = this.#options
+    const services = endpoints.get(path)?.services
     if (services === undefined) return parseBody(bytes, type, limits.values)
     const { spans, others } = readTraces(bytes, type, services, limits.values)
     if (others > 0) counts.countRefusal('service', others)
@@ -168,18 +170,12 @@ export class RequestHandler {
     this.#end(response, 200, isProtobuf(type) ? undefined : '{}')
   }
 
-  /** Senders with the token in the path cannot send our headers. They sign instead, if a secret was agreed. */
-  #check({ path, isByPath }: AdmittedRequest, headers: IncomingHttpHeaders, bytes: Buffer): void {
-    const secret = isByPath ? this.#options.routes.secretOf(path) : undefined
-    if (secret !== undefined) expectSigned(headers, bytes, secret)
-  }
-
   async #answerCommand({ path }: AdmittedRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { limits, routes: behind } = this.#options
+    const { limits, routes } = this.#options
     const { bytes, held } = await readBody(request, { ...limits, bodyBytes: DRAINED_BODY_BYTES }, this.#memory)
     this.#memory.free(held)
     const body = bytes.length === 0 ? undefined : parseBody(bytes, 'application/json', limits.values)[0]
-    const asked = behind.runCommand(path, body)
+    const asked = routes.runCommand(path, body)
     if (asked === undefined) throw new RefusedRequest('path')
     const answer = await asked
     if (answer === undefined) return this.#end(response, 409)
@@ -250,4 +246,56 @@ export function setReply(response: ServerResponse, reply: HookReply | undefined)
   if (body === undefined) return undefined
   response.setHeader('content-type', 'application/json')
   return JSON.stringify(body)
+}
+
+interface RequestHead {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly headers: IncomingHttpHeaders
+  /** The listener's port. Undefined for the socket, which file permissions protect. */
+  readonly port: number | undefined
+}
+
+interface AdmittedRequest {
+  readonly path: string
+  readonly isByPath: boolean
+}
+
+/**
+ * Admits requests with the token. Requests of a web page are refused even before that, by their Host or Origin header.
+ *
+ * @throws Refused
+ */
+function admit({ method, url = '', headers, port }: RequestHead, token: string): AdmittedRequest {
+  if (port !== undefined && !isOurName(headers.host, port)) throw new RefusedRequest('host')
+  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) throw new RefusedRequest('origin')
+  const { given, path } = splitToken(url)
+  if (!isSameSecret(given ?? headers['x-hookspan-token'], token)) throw new RefusedRequest('token')
+  if (method !== 'POST' && !(method === 'GET' && path === '/healthz')) throw new RefusedRequest('method')
+  return { path, isByPath: given !== undefined }
+}
+
+/** Guards against DNS rebinding: another host name that resolves to this address belongs to a foreign page. */
+function isOurName(host: string | undefined, port: number): boolean {
+  const name = host?.toLowerCase()
+  return ['127.0.0.1', 'localhost', '[::1]'].some(each => name === each || name === `${each}:${port}`)
+}
+
+/** `/t/<token>/v1/hooks?x=1` → the token, and `/v1/hooks` */
+function splitToken(url: string): { given: string | undefined; path: string } {
+  const path = url.slice(0, TEXT_LIMIT).replace(/[?#].*$/s, '')
+  const [, given, rest] = /^\/t\/([^/]*)(\/.*)$/s.exec(path) ?? []
+  return { given, path: rest ?? path }
+}
+
+/**
+ * Verifies the signature of a sender that shares a secret with us: `sha256=<hex>`, the HMAC of the body as received.
+ *
+ * @throws Refused if the signature is missing or wrong
+ */
+function expectSigned(headers: IncomingHttpHeaders, body: Buffer, secret: string): void {
+  const given = headers['x-hermes-signature-256']
+  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`, 'latin1')
+  const found = Buffer.from(typeof given === 'string' ? given : '', 'latin1')
+  if (found.length !== expected.length || !timingSafeEqual(found, expected)) throw new RefusedRequest('signature')
 }

@@ -181,7 +181,7 @@ class RequestSegment {
   static create(path: string): RequestSegment {
     const segment = new RequestSegment(path)
     rmSync(path, { force: true })
-    segment.#descriptor = openSync(path, OPEN.append, PRIVATE_FILE)
+    segment.#descriptor = openSync(path, OPEN.create, PRIVATE_FILE)
     return segment
   }
 
@@ -198,7 +198,8 @@ class RequestSegment {
     whole.set(bytes, line.length)
     whole[whole.length - 1] = LINE_END
     try {
-      if (writeSync(descriptor, whole) < whole.length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
+      const written = writeSync(descriptor, whole, 0, whole.length, this.bytes)
+      if (written < whole.length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
       this.bytes += whole.length
     } catch (error) {
       ftruncateSync(descriptor, this.bytes)

@@ -2,22 +2,14 @@ import { request } from 'node:http'
 import { jsonIn } from '../agents/event-json.ts'
 import type { Address } from './receiver-files.ts'
 import type { RecorderStats } from './recorder.ts'
-import type { Refusal } from './refusal.ts'
+import type { ReceiverCountValues } from './refusal.ts'
 
 export interface Health {
   readonly version: string
   readonly pid: number
   readonly startedAt: number
   readonly openTurns: number
-  readonly counts: {
-    readonly requests: number
-    readonly deliveries: number
-    readonly spooled: number
-    readonly duplicates: number
-    readonly unreadable: number
-    readonly dropped: number
-    readonly refused: Readonly<Partial<Record<Refusal, number>>>
-  }
+  readonly counts: ReceiverCountValues
   /** `ReceiverAdapter.lostHooks` by agent, without agents that lost none. An older receiver does not report it. */
   readonly lostHooks?: Readonly<Record<string, number>>
   readonly waiting: number

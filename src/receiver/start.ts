@@ -1,13 +1,15 @@
 import { uptime } from 'node:os'
 import { join } from 'node:path'
+import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
 import { acquireLock, type Lock, type Owner } from '../delivery/trace-log/index.ts'
+import { inTime } from '../guards/in-time.ts'
+import type { ControlHooks } from '../guards/index.ts'
 import type { Environment } from '../plugin/config/paths.ts'
-import { resolveConfig } from '../plugin/config/resolve.ts'
-import type { AgentEndpoint } from './deliveries.ts'
+import { hookProblems, resolveConfig } from '../plugin/config/resolve.ts'
+import type { DecisionTrace, HookDecisions } from './hook-decisions.ts'
 import { LIMITS, type ReceiverLimits } from './limits.ts'
 import { ReceiverListeners } from './listeners.ts'
-import { type HookLoadOptions, loadDecisionMakers } from './load-decisions.ts'
-import { type Clock, ReceiverServer, SYSTEM_CLOCK } from './receiver.ts'
+import { type Clock, type ReceiverOptions, ReceiverServer, SYSTEM_CLOCK } from './receiver.ts'
 import {
   addressOf,
   createReceiverFolders,
@@ -23,11 +25,81 @@ import type { openRecorder } from './recorder.ts'
 import { RequestJournal } from './request-journal.ts'
 import { type Health, isNewer, ReceiverClient } from './running-receiver.ts'
 
+/** A module that never finishes loading must not block events. */
+const LOAD_MILLIS = 12_000
+
+type Config = ReturnType<typeof resolveConfig>['config']
+
+export interface LoadedHookSet {
+  readonly hooks: ControlHooks | undefined
+  /** One line for each hook that is configured but missing. */
+  readonly lines: readonly string[]
+  close(): void
+}
+
+interface HookLoadOptions {
+  readonly env: Environment
+  readonly home: string
+  readonly loadHooks?: ((config: Config) => Promise<LoadedHookSet | undefined>) | undefined
+  readonly loadMillis?: number | undefined
+}
+
+interface DecisionMakers {
+  deciderFor(trace: DecisionTrace): HookDecisions
+  close(): void
+}
+
+/** Undefined if there are no hooks. Their code is then not loaded, because a receiver is mostly idle. */
+async function loadDecisionMakers(
+  options: HookLoadOptions,
+  say: (line: string) => void,
+): Promise<DecisionMakers | undefined> {
+  const { hooks, lines, close } = (await loadConfigured(options)) ?? NONE
+  if (hooks === undefined && lines.length === 0) return undefined
+  for (const line of lines) say(line)
+  const isComplete = lines.length === 0
+  if (!isComplete)
+    say('guards are missing, or may be: agents that are set up with --guards closed do nothing until then')
+  const { HookDecisions } = await import('./hook-decisions.ts')
+  return { close, deciderFor: trace => new HookDecisions({ hooks, isComplete, trace, report: say }) }
+}
+
+const NONE: LoadedHookSet = { hooks: undefined, lines: [], close: () => undefined }
+
+async function loadConfigured({
+  env,
+  home,
+  loadHooks,
+  loadMillis,
+}: HookLoadOptions): Promise<LoadedHookSet | undefined> {
+  if (loadHooks === undefined) return undefined
+  const resolution = resolveConfig({ env, home })
+  const found = (await loadedInTime(() => loadHooks(resolution.config), loadMillis)) ?? NONE
+  // An unreadable configuration may contain guards that the user relies on.
+  return { ...found, lines: [...hookProblems(resolution), ...found.lines] }
+}
+
+async function loadedInTime(
+  load: () => Promise<LoadedHookSet | undefined>,
+  loadMillis: number = LOAD_MILLIS,
+): Promise<LoadedHookSet | undefined> {
+  try {
+    const found = await inTime(load(), loadMillis)
+    return typeof found === 'symbol' ? withoutHooks(`they are not loaded after ${loadMillis} ms`) : found
+  } catch (error) {
+    return withoutHooks(`they cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function withoutHooks(why: string): LoadedHookSet {
+  return { ...NONE, lines: [`hooks: ${why}`] }
+}
+
 export interface StartReceiverOptions extends HookLoadOptions {
   readonly env: Environment
   readonly home: string
   readonly version: string
-  readonly endpoints: Readonly<Record<string, AgentEndpoint>>
+  readonly endpoints: Readonly<Record<string, ReceiverEndpoint>>
   readonly port?: number | undefined
   readonly idleMillis?: number | undefined
   readonly limits?: Partial<ReceiverLimits>
@@ -75,14 +147,6 @@ interface Turn {
   readonly before: ReceiverClient | undefined
 }
 
-interface PluginEnvironment {
-  readonly place: ReceiverFiles
-  readonly token: string
-  readonly limits: ReceiverLimits
-  readonly clock: Clock
-  readonly lines: readonly string[]
-}
-
 async function waitForTurn(
   place: ReceiverFiles,
   token: string,
@@ -126,7 +190,7 @@ function whyNotOver({ directory }: ReceiverFiles, { pid }: Owner, health: Health
 async function start(
   { lock, before }: Turn,
   options: StartReceiverOptions,
-  around: PluginEnvironment,
+  around: Pick<ReceiverOptions, 'place' | 'token' | 'limits' | 'clock' | 'lines'>,
 ): Promise<ReceiverServer> {
   const { env, home, version, idleMillis, say, endpoints } = options
   const { place, limits } = around

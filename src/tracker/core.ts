@@ -1,4 +1,4 @@
-import { type Context, type ObservableResult, trace } from '@opentelemetry/api'
+import { type Context, type Meter, type ObservableResult, trace } from '@opentelemetry/api'
 import { idOf, plausibleAt } from '../contract/foreign.ts'
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { LABEL, LOG_ATTRIBUTE } from '../contract/semconv/index.ts'
@@ -110,6 +110,10 @@ export class Core {
     this.#processor = new HookProcessor(options, this.#registry, this.#tracker, this.#lifecycle, facts)
     this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options)
     if (options.sweepByClock) this.#startTimer()
+  }
+
+  attachMeter(meter: Meter): void {
+    this.#instruments.attach(meter)
   }
 
   /**
@@ -287,16 +291,16 @@ export class Core {
   }
 
   #createInstruments(): Instruments {
-    const { meter, namespace, emitGenAiMetrics: emitGenAi, gauges } = this.#options
+    const { meter, openMeter, namespace, emitGenAiMetrics: emitGenAi, gauges } = this.#options
     const { catchUp, attributeOptions } = this.#options
-    return new Instruments(
-      meter,
+    const instruments = new Instruments(
       {
         namespace,
         emitGenAi,
         emitGenAiNext: attributeOptions.nextMetrics,
         catchUp,
         isMuted: this.#options.isReadAgain,
+        openMeter,
       },
       {
         hooks: result => this.#counts.observe(result),
@@ -305,6 +309,8 @@ export class Core {
         ...gauges,
       },
     )
+    if (meter !== undefined) instruments.attach(meter)
+    return instruments
   }
 
   #createTracker(): SpanTracker {

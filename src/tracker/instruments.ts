@@ -20,12 +20,15 @@ export interface InstrumentOptions {
   readonly labelLimit?: number
   readonly catchUp?: (() => void) | undefined
   readonly isMuted?: (() => boolean) | undefined
+  /** Calls `attach` before it returns. Called if too many points are waiting for a meter. */
+  readonly openMeter?: (() => unknown) | undefined
 }
 
 const LABEL_VALUES_LIMIT = 100
 /** Label sets per counter. Just below the limit of the SDK (2000), which silently merges those beyond it. */
 const SERIES_LIMIT = 1900
 const OVERFLOW: Labels = { overflow: 'true' }
+const MAX_PENDING_POINTS = 1000
 
 interface Series {
   readonly labels: Labels
@@ -105,25 +108,43 @@ export class LabelLimit {
 
 export type Gauge = (result: ObservableResult) => void
 
+interface Instrument {
+  readonly key: MetricKey | NextMetricKey
+  readonly name: string
+  readonly row: InstrumentRow
+  readonly gauge: Gauge | undefined
+}
+
+/** The instruments of a meter that may follow later: loading the metrics SDK must not delay the first turn. */
 export class Instruments {
+  readonly #rows: Instrument[] = []
   readonly #counters = new Map<MetricKey | NextMetricKey, Counter>()
   readonly #histograms = new Map<MetricKey | NextMetricKey, Histogram>()
   readonly #limit: LabelLimit
-  readonly #catchUp: (() => void) | undefined
-  readonly #isMuted: (() => boolean) | undefined
+  readonly #options: InstrumentOptions
+  /** Points of histograms until there is a meter. */
+  #pending: MetricPoint[] | undefined = []
 
-  constructor(meter: Meter, options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
+  constructor(options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
     this.#limit = new LabelLimit(options.labelLimit ?? LABEL_VALUES_LIMIT)
-    this.#catchUp = options.catchUp
-    this.#isMuted = options.isMuted
+    this.#options = options
     for (const [key, row] of Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]) {
       const name = resolveNamespace(METRIC[key], options.namespace)
-      if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#build(meter, key, name, row, gauges[key])
+      if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#rows.push({ key, name, row, gauge: gauges[key] })
     }
-    if (!options.emitGenAiNext) return
-    for (const [key, row] of Object.entries(NEXT_INSTRUMENTS) as [NextMetricKey, InstrumentRow][]) {
-      this.#build(meter, key, GEN_AI_NEXT_METRIC[key], row, undefined)
+    if (options.emitGenAiNext) {
+      for (const [key, row] of Object.entries(NEXT_INSTRUMENTS) as [NextMetricKey, InstrumentRow][]) {
+        this.#rows.push({ key, name: GEN_AI_NEXT_METRIC[key], row, gauge: undefined })
+      }
     }
+    for (const { key, row } of this.#rows) if (row.kind === 'counter') this.#counters.set(key, new Counter())
+  }
+
+  attach(meter: Meter): void {
+    for (const instrument of this.#rows) this.#build(meter, instrument)
+    const pending = this.#pending ?? []
+    this.#pending = undefined
+    for (const { instrument, value, labels } of pending) this.#histograms.get(instrument)?.record(value, labels)
   }
 
   record(points: readonly MetricPoint[]): void {
@@ -131,27 +152,22 @@ export class Instruments {
   }
 
   add(instrument: MetricKey | NextMetricKey, value: number, labels: Labels): void {
-    if (!Number.isFinite(value) || value < 0 || this.#isMuted?.() === true) return
+    if (!Number.isFinite(value) || value < 0 || this.#options.isMuted?.() === true) return
     const limited = this.#limit.apply(labels)
     const counter = this.#counters.get(instrument)
     if (counter !== undefined) counter.add(value, limited)
-    else this.#histograms.get(instrument)?.record(value, limited)
+    else if (this.#pending === undefined) this.#histograms.get(instrument)?.record(value, limited)
+    else if (this.#pending.push({ instrument, value, labels: limited }) >= MAX_PENDING_POINTS)
+      this.#options.openMeter?.()
   }
 
-  #build(
-    meter: Meter,
-    key: MetricKey | NextMetricKey,
-    name: string,
-    row: InstrumentRow,
-    gauge: Gauge | undefined,
-  ): void {
+  #build(meter: Meter, { key, name, row, gauge }: Instrument): void {
     const { unit, description } = row
+    const counter = this.#counters.get(key)
     if (row.kind === 'histogram') {
       const advice = { explicitBucketBoundaries: [...(row.buckets ?? [])] }
       this.#histograms.set(key, meter.createHistogram(name, { unit, description, advice }))
-    } else if (row.kind === 'counter') {
-      const counter = new Counter()
-      this.#counters.set(key, counter)
+    } else if (counter !== undefined) {
       const observe = this.#caughtUp(gauge ?? (result => counter.observe(result)))
       meter.createObservableCounter(name, { unit, description }).addCallback(observe)
     } else if (gauge !== undefined) {
@@ -163,7 +179,7 @@ export class Instruments {
   /** The first callback of a collection catches up. The other callbacks and the histograms are read after it. */
   #caughtUp(gauge: Gauge): Gauge {
     return result => {
-      this.#catchUp?.()
+      this.#options.catchUp?.()
       gauge(result)
     }
   }

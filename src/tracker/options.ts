@@ -25,7 +25,9 @@ export interface CoreConfig {
 
 export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly tracer: Tracer
-  readonly meter: Meter
+  /** Undefined if `Core.attachMeter` follows. */
+  readonly meter: Meter | undefined
+  readonly openMeter?: (() => unknown) | undefined
   readonly attributeOptions: AttributeOptions
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
   readonly report: Diagnostics

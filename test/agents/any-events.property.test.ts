@@ -70,7 +70,7 @@ const shuffled = (events: Run): fc.Arbitrary<Run> =>
 
 function ofFixtures(host: string, id: string, more: Partial<Machine> = {}): Machine {
   const fixed = more.fixed ?? captured(host)
-  const defaults = { usually: 12, deeply: 300, order: picked(60), spoilt: everyEvent }
+  const defaults = { usually: 6, deeply: 150, order: picked(60), spoilt: everyEvent }
   return { host, id, fixed, runs: anyOf(fixed), ...defaults, ...more }
 }
 
@@ -119,7 +119,7 @@ const TABLE: readonly Machine[] = [
   }),
   ofFixtures('ai-sdk', 'call-1', {
     fixed: [...captured('ai-sdk'), hookedCall],
-    deeply: 200,
+    deeply: 100,
     isUnique: true,
     spoilt: events => 4 * events.length,
     open: (records, events) =>
@@ -131,8 +131,8 @@ const TABLE: readonly Machine[] = [
     id: 'span_t1_2',
     runs: plays.map(name => play(name, 't1')),
     fixed: PLAY_NAMES.map(name => play(name, 't1')),
-    usually: 7,
-    deeply: 200,
+    usually: 4,
+    deeply: 100,
     order: shuffled,
     spoilt: () => 12,
     open: unanswered,
@@ -147,8 +147,8 @@ const TABLE: readonly Machine[] = [
       .tuple(fc.constantFrom(...captured('opencode'), everything, everything, everything), fc.nat())
       .map(([events, from]) => (events.length <= 70 ? events : events.slice(from % (events.length - 60)).slice(0, 60))),
     fixed: opencodeRuns,
-    usually: 7,
-    deeply: 200,
+    usually: 4,
+    deeply: 100,
     order: displaced,
     spoilt: () => 15,
     last: { event: 'dispose', data: {} },
@@ -159,8 +159,8 @@ const TABLE: readonly Machine[] = [
     id: 's1',
     runs: piTurns.map(deeds => piStory('s1', deeds)),
     fixed: [],
-    usually: 6,
-    deeply: 200,
+    usually: 4,
+    deeply: 100,
     order: picked(120),
     spoilt: () => 20,
     isWhole: true,
@@ -175,8 +175,8 @@ const TABLE: readonly Machine[] = [
       openClawTurns.map(deeds => openClawFamily('s1', deeds)),
     ),
     fixed: [],
-    usually: 5,
-    deeply: 200,
+    usually: 3,
+    deeply: 100,
     order: picked(120),
     spoilt: () => 20,
     isWhole: true,
@@ -443,7 +443,7 @@ test('survives events left out, repeated, moved and spoilt together: openai-agen
       expect(leftOpen).toBeLessThanOrEqual(unanswered(records))
       expectSound(plugin, true)
     }),
-    { numRuns: times(12, 200) },
+    { numRuns: times(6, 100) },
   )
 })
 
@@ -462,7 +462,7 @@ test('builds the same tree for older versions, except for missing events: pi', a
       const older = events.filter(({ event }) => !later.has(event))
       expect(await shapeOf('pi', older)).toBe(await shapeOf('pi', events))
     }),
-    { numRuns: times(10, 200) },
+    { numRuns: times(6, 100) },
   )
 })
 
@@ -473,6 +473,6 @@ test('builds the same tree without access to conversations, and without agent ev
       for (const without of ['conversation', 'agent'] as const)
         expect(await shapeOf('openclaw', openClawStory('s1', turns, { without: [without] }))).toBe(tree)
     }),
-    { numRuns: times(8, 200) },
+    { numRuns: times(5, 100) },
   )
 })

@@ -6,17 +6,12 @@ import { scratchFolder } from './claude-code/transcript.ts'
 
 /** Lines that are read, with `|` where the reader says that something is missing. */
 async function readAll(reader: AppendedLineReader, path: string): Promise<string[]> {
-  const file = await open(path)
   const read: string[] = []
-  try {
-    await reader.readNewLines(
-      file,
-      line => read.push(line),
-      () => read.push('|'),
-    )
-  } finally {
-    await file.close()
-  }
+  await reader.readFrom(
+    open(path),
+    line => read.push(line),
+    () => read.push('|'),
+  )
   return read
 }
 

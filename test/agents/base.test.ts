@@ -103,7 +103,7 @@ test('emits the response to an approval once, never before the request', () => {
 })
 
 test('emits the end of a delegated task once, with the ids of its start', () => {
-  const delegation = new DelegatedTask(records, 1, { parent_session_id: 's', child_session_id: 'k' })
+  const delegation = new DelegatedTask(new RecordScope(records, 's'), 1, { child_session_id: 'k' })
   delegation.emitStart('look')
   for (const status of ['completed', 'failed']) delegation.emitEnd(2, { status })
   expect(told()).toMatchObject([

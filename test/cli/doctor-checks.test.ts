@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { checkBacklog, checkLosses, type SamplingState } from '../../src/cli/doctor/check-delivery.ts'
 import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-network.ts'
+import { checkBacklog, checkLosses, type DoctorFinding, type SamplingState } from '../../src/cli/doctor/checks.ts'
 import { checkNode } from '../../src/cli/doctor/examination.ts'
-import type { DoctorFinding } from '../../src/cli/doctor/finding.ts'
 import { probeProblem } from '../../src/cli/doctor/probe.ts'
 import { humanBytes } from '../../src/reading/human-figures.ts'
 

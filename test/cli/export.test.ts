@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { exportCommand, writeExport } from '../../src/cli/commands/export.ts'
-import type { FoundTraces } from '../../src/cli/trace-query.ts'
+import type { FoundTraces } from '../../src/cli/traces.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 

@@ -1,5 +1,4 @@
-import type { FedRecord } from '../support/feed.ts'
-import { START_AT } from '../support/feed.ts'
+import { type FedRecord, START_AT } from '../support/feed.ts'
 
 /** Spans that come of one generated turn. */
 const SPANS_PER_TURN = 5

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hooksOfUser } from '../../src/cli/commands/serve.ts'
-import { HOOKS_DEFAULT } from '../../src/plugin/config/hooks-config.ts'
+import { HOOKS_DEFAULT } from '../../src/plugin/config/hooks.ts'
 import { afterwards } from '../support/afterwards.ts'
 
 const NO_RM = `export default { name: 'no-rm', beforeTool: () => ({ decision: 'block', reason: 'No.' }) }\n`

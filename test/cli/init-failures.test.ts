@@ -1,13 +1,13 @@
 import { appendFileSync } from 'node:fs'
-import type * as fs from 'node:fs/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import fs from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { replaceBuiltin } from '../support/replaced-builtin.ts'
 import { InitScene } from './init-scene.ts'
 
 /** What the file system does not let us do; root may do everything, so it has to be played. */
-const refused = vi.hoisted(() => ({ call: '', code: '', before: () => undefined as unknown }))
+const refused = { call: '', code: '', before: () => undefined as unknown }
 
-vi.mock('node:fs/promises', async importOriginal => {
-  const real = await importOriginal<typeof fs>()
+replaceBuiltin(fs, real => {
   const refusing = <Args extends unknown[], Result>(name: string, call: (...args: Args) => Promise<Result>) => {
     return async (...args: Args): Promise<Result> => {
       if (refused.call === name) refused.before()
@@ -17,7 +17,7 @@ vi.mock('node:fs/promises', async importOriginal => {
     }
   }
   const names = ['open', 'mkdir', 'rename', 'chmod'] as const
-  return { ...real, ...Object.fromEntries(names.map(name => [name, refusing(name, real[name] as never)])) }
+  return Object.fromEntries(names.map(name => [name, refusing(name, real[name] as never)]))
 })
 
 const FILE = '.openclaw/openclaw.json'

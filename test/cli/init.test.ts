@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isTemporary, packageFolder, whyNotLasting, withoutStore } from '../../src/cli/init/package-folder.ts'
+import { isTemporary, packageFolder, whyNotLasting, withoutStore } from '../../src/cli/package-folder.ts'
 import { InitScene } from './init-scene.ts'
 import { REPOSITORY } from './program.ts'
 

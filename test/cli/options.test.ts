@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type OptionTable, readOptions } from '../../src/cli/options.ts'
+import { type OptionTable, readOptions } from '../../src/cli/command.ts'
 
 const TABLE = {
   session: { value: 'S', help: 'of this session' },

@@ -1,18 +1,20 @@
+import timers from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Backpressure } from '../../src/cli/replayer.ts'
+import { Backpressure } from '../../src/cli/replay.ts'
 import type { BackendStats } from '../../src/delivery/pipeline/index.ts'
 import { START_AT } from '../support/feed.ts'
+import { replaceBuiltin } from '../support/replaced-builtin.ts'
 import { asLines, generatedRecords } from './generated-records.ts'
 import { ScratchReplay } from './scratch-replay.ts'
 
 const pauses: number[] = []
 let onPause: () => void = () => undefined
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (millis: number): Promise<void> => {
-    pauses.push(millis)
+replaceBuiltin(timers, () => ({
+  setTimeout: (millis => {
+    pauses.push(millis ?? 0)
     onPause()
     return Promise.resolve()
-  },
+  }) as typeof timers.setTimeout,
 }))
 
 let scratch: ScratchReplay

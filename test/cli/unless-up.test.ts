@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { UNLESS_UP } from '../../src/cli/init/hook-command.ts'
+import { UNLESS_UP } from '../../src/cli/init/hooks-host.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { until } from '../support/until.ts'
 

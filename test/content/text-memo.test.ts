@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import type { CaptureSettings } from '../../src/content/capture-policy.ts'
 import { keepAll } from '../../src/content/clip.ts'
@@ -7,6 +9,9 @@ import fc from '../support/fast-check.ts'
 import { captureWith } from './captures.ts'
 
 const MEBI = 1024 * 1024
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
 /** Flat and of its own, unlike the result of `slice` or `+`. */
 const freshText = (head: string, length: number): string => Buffer.from(head.padEnd(length, 'x')).toString()
 
@@ -19,7 +24,7 @@ describe('a memo of texts', () => {
     expect(memo.resultOf('b')).toBe('b 2')
   })
 
-  it('starts anew after 4000 texts, or 2 Mi characters of texts and results', () => {
+  it('starts anew after 4000 texts, or 512 Ki characters of texts and results', () => {
     let computed = 0
     const memo = new TextMemo(text => {
       computed++
@@ -30,25 +35,25 @@ describe('a memo of texts', () => {
     expect(computed).toBe(4001)
     memo.resultOf('0')
     expect(computed).toBe(4002)
-    for (let at = 0; at < 17; at++) memo.resultOf(freshText(`${at} `, 64 * 1024))
+    for (let at = 0; at < 9; at++) memo.resultOf(freshText(`${at} `, 32 * 1024))
     memo.resultOf('0')
-    expect(computed).toBe(4002 + 17 + 1)
+    expect(computed).toBe(4002 + 9 + 1)
   })
 
   it('computes a longer text each time', () => {
     let computed = 0
     const memo = new TextMemo(() => `${++computed}`)
-    const long = 'x'.repeat(128 * 1024 + 1)
+    const long = 'x'.repeat(32 * 1024 + 1)
     expect([memo.resultOf(long), memo.resultOf(long)]).toEqual(['1', '2'])
   })
 
   it('holds at most the stated memory, whatever the texts are slices of', () => {
     const memo = new TextMemo(text => ({ text: text.slice(0, 100) }))
-    globalThis.gc?.()
+    collect()
     const before = process.memoryUsage().heapUsed
     for (let at = 0; at < 500; at++) memo.resultOf(freshText(`${at} `, MEBI).slice(0, 1000))
-    globalThis.gc?.()
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(16 * MEBI)
+    collect()
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4 * MEBI)
   })
 })
 

@@ -1,6 +1,7 @@
 import { JsonMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { createMemoryPipeline } from '../../src/delivery/pipeline/memory.ts'
+import type { Pipeline } from '../../src/delivery/pipeline/pipeline.ts'
 import type { Plugin, PluginOptions } from '../../src/index.ts'
 import { resolveConfig } from '../../src/plugin/config/resolve.ts'
 import { splitOptions, TracingPlugin } from '../../src/plugin/create-plugin.ts'
@@ -78,9 +79,11 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
   const memory = createMemoryPipeline(settings)
   const reader = new ManualReader()
-  const pipeline = {
+  const meterProvider = new MeterProvider({ readers: [reader] })
+  const pipeline: Pipeline = {
     ...memory,
-    meterProvider: new MeterProvider({ readers: [reader] }),
+    meterProvider,
+    onMeterProvider: use => use(meterProvider),
     stats: () => ({ backends: [BACKEND], traceFiles: [] }),
   }
   const environment = { env: {}, home: '/nonexistent', isReplay: true }

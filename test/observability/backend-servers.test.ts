@@ -5,6 +5,8 @@ type Components = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 interface Table {
   readonly BACKEND_SERVERS: {
+    readonly jaeger: { readonly version: string }
+    readonly phoenix: { readonly version: string }
     readonly prometheus: { readonly version: string; readonly moduleVersion: string }
     readonly collector: { readonly version: string; readonly components: Components }
   }
@@ -14,12 +16,15 @@ const SCRIPT = new URL('../../scripts/backend-servers.mjs', import.meta.url).hre
 const { BACKEND_SERVERS }: Table = await import(/* @vite-ignore */ SCRIPT)
 
 function pinned(service: string): string | undefined {
-  return compose.services[service]?.image.split(':')[1]?.replace(/^v/, '')
+  return compose.services[service]?.image.split(':')[1]?.replace(/^(version-|v)/, '')
 }
 
-test.each(['prometheus', 'collector'] as const)('runs the %s of the compose file in the backend tests', name => {
-  expect(BACKEND_SERVERS[name].version).toBe(pinned(name))
-})
+test.each(['jaeger', 'phoenix', 'prometheus', 'collector'] as const)(
+  'runs the %s of the compose file in the backend tests',
+  name => {
+    expect(BACKEND_SERVERS[name].version).toBe(pinned(name))
+  },
+)
 
 test('numbers the module of Prometheus by its version', () => {
   const { version, moduleVersion } = BACKEND_SERVERS.prometheus

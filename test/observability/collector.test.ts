@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compose, imageKey, LISTENS, mounts, published, reached, yaml } from './stack-files.ts'
+import { compose, imageKey, LISTENS, mounts, published, reached, type Service, yaml } from './stack-files.ts'
 
 interface Pipeline {
   readonly receivers: readonly string[]
@@ -60,11 +60,15 @@ test('never sends JSON to Phoenix', () => {
 
 test('serves metrics where Prometheus scrapes them', () => {
   const { scrape_configs: jobs } = yaml<{
-    scrape_configs: { job_name: string; honor_labels?: boolean; static_configs: { targets: string[] }[] }[]
+    scrape_configs: { job_name: string; honor_labels?: boolean; file_sd_configs?: { files: string[] }[] }[]
   }>('observability/prometheus.yml')
   const job = jobs.find(({ job_name }) => job_name === 'collector')
   expect(collector.service.pipelines['metrics']?.exporters).toEqual(['prometheus'])
-  expect(job?.static_configs).toEqual([
+  const [mount] = mounts(compose.services['prometheus-behind-collector'] as Service).filter(
+    ({ from }) => from === './observability/collector-target.yml',
+  )
+  expect(job?.file_sd_configs).toEqual([{ files: [mount?.to] }])
+  expect(yaml('observability/collector-target.yml')).toEqual([
     { targets: [`collector:${portOf(collector.exporters['prometheus']?.endpoint)}`] },
   ])
   expect(job?.honor_labels).toBe(true)

@@ -9,7 +9,16 @@ const CAN_ASK: Readonly<Record<string, string | undefined>> = {
   phoenix: '/usr/bin/python3',
   prometheus: 'wget',
   grafana: 'curl',
+  langfuse: 'wget',
+  'langfuse-worker': 'wget',
+  clickhouse: 'wget',
+  postgres: 'pg_isready',
+  redis: 'redis-cli',
+  minio: 'mc',
 }
+
+/** They need no port of this machine, and check themselves without an address. */
+const STORES = ['clickhouse', 'postgres', 'redis', 'minio']
 
 const SELECTIONS = [
   ['jaeger'],
@@ -19,6 +28,8 @@ const SELECTIONS = [
   ['jaeger', 'metrics'],
   ['phoenix', 'metrics'],
   ['jaeger', 'phoenix', 'metrics'],
+  ['jaeger', 'phoenix', 'langfuse', 'metrics'],
+  ['langfuse', 'all'],
   ['all'],
 ]
 
@@ -27,13 +38,17 @@ function names(profile: string): string[] {
 }
 
 describe.each(services)('service %s', (name, service) => {
-  test('runs an image of one version', () => {
-    expect(service.image).toMatch(/^[a-z0-9./-]+:(?:v|version-)?\d+\.\d+\.\d+$/)
-    expect(imageKey(service)).not.toBe('')
+  test('runs an image of one version, or there is the reason for none', () => {
+    const key = imageKey(service)
+    expect(key).not.toBe('')
+    const isVersion = /^[a-z0-9./-]+:(?:v|version-)?\d+\.\d+(\.\d+)?$/.test(service.image)
+    expect(isVersion || text('docker-compose.yml').includes('# Reason for no version: ')).toBe(true)
+    expect(isVersion).toBe(key !== 'minio')
   })
 
-  test('is reached from this machine only', () => {
-    expect(service.ports.length).toBeGreaterThan(0)
+  test('is reached from this machine only, or not at all', () => {
+    const key = imageKey(service)
+    expect(published(service).length > 0).toBe(![...STORES, 'langfuse-worker'].includes(key))
     for (const { host, hostPort, containerPort } of published(service)) {
       expect(host).toBe('127.0.0.1')
       expect(hostPort).toBe(containerPort)
@@ -57,7 +72,8 @@ describe.each(services)('service %s', (name, service) => {
     const [kind, program, ...rest] = service.healthcheck.test ?? []
     const port = /http:\/\/127\.0\.0\.1:(\d+)\//.exec(rest.join(' '))?.[1]
     expect([kind, program]).toEqual(['CMD', command])
-    expect(LISTENS[imageKey(service)]).toContain(Number(port))
+    if (port === undefined) expect(STORES).toContain(imageKey(service))
+    else expect(LISTENS[imageKey(service)]).toContain(Number(port))
   })
 
   test('mounts named volumes, and of the host only configuration, read-only', () => {
@@ -72,8 +88,9 @@ describe.each(services)('service %s', (name, service) => {
     }
   })
 
-  test('waits for no other service: a target may start later, and another profile may lack it', () => {
-    expect(service.depends_on).toBeUndefined()
+  test('waits for no service that another profile may lack', () => {
+    for (const other of Object.keys(service.depends_on ?? {}))
+      expect(compose.services[other]?.profiles).toEqual(service.profiles)
   })
 })
 
@@ -81,13 +98,20 @@ test('starts the right services by profile', () => {
   expect(names('jaeger')).toEqual(['jaeger'])
   expect(names('phoenix')).toEqual(['phoenix'])
   expect(names('metrics')).toEqual(['prometheus', 'grafana'])
-  expect(names('all')).toEqual(['collector', 'jaeger-behind-collector', 'phoenix', 'prometheus', 'grafana'])
+  expect(names('langfuse').filter(name => !/^langfuse(-|$)/.test(name))).toEqual([])
+  expect(names('all')).toEqual([
+    'collector',
+    'jaeger-behind-collector',
+    'phoenix',
+    'prometheus-behind-collector',
+    'grafana',
+  ])
   expect(new Set(services.flatMap(([, { profiles }]) => profiles))).toEqual(
-    new Set(['jaeger', 'phoenix', 'metrics', 'all']),
+    new Set(['jaeger', 'phoenix', 'langfuse', 'metrics', 'all']),
   )
 })
 
-test.each(SELECTIONS)('uses no port twice: %s %s %s', (...selection) => {
+test.each(SELECTIONS)('uses no port twice: %s %s %s %s', (...selection) => {
   const ports = ofProfiles(...selection.filter(Boolean)).flatMap(([, service]) =>
     published(service).map(({ hostPort }) => hostPort),
   )
@@ -102,6 +126,13 @@ test('has equal Jaegers except for their ports', () => {
     profiles: [],
     networks: {},
   })
+})
+
+test('has equal Prometheuses except for the target of the Collector', () => {
+  const { prometheus, 'prometheus-behind-collector': behind } = compose.services
+  const volumes = behind?.volumes?.filter(line => !line.includes('collector-target.yml'))
+  expect({ ...behind, volumes, profiles: [], networks: {} }).toEqual({ ...prometheus, profiles: [], networks: {} })
+  expect(behind?.networks?.['default']?.aliases).toEqual(['prometheus'])
 })
 
 test.each([

@@ -13,7 +13,11 @@ interface Rule {
 interface Prometheus {
   readonly rule_files: readonly string[]
   readonly otlp: { readonly translation_strategy: string }
-  readonly scrape_configs: readonly { job_name: string; static_configs: readonly { targets: readonly string[] }[] }[]
+  readonly scrape_configs: readonly {
+    readonly job_name: string
+    readonly static_configs?: unknown
+    readonly file_sd_configs?: readonly { readonly files: readonly string[] }[]
+  }[]
 }
 
 const prometheus = yaml<Prometheus>('observability/prometheus.yml')
@@ -45,10 +49,16 @@ test('translates OTLP the same way in both cases', () => {
   expect(collector.exporters.prometheus.translation_strategy).toBe(prometheus.otlp.translation_strategy)
 })
 
-test("scrapes hookspan's own endpoint on the host, under a name that Linux knows", () => {
+test("scrapes hookspan's own endpoint on the host if its file is there, under a name that Linux knows", () => {
   const job = prometheus.scrape_configs.find(({ job_name }) => job_name === 'hookspan')
-  expect(job?.static_configs).toEqual([{ targets: ['host.docker.internal:9464'] }])
+  expect(job?.file_sd_configs).toEqual([{ files: [`${mountOf('observability/targets')}/*.yml`] }])
+  const example = yaml<unknown>('observability/targets/hookspan.yml.example')
+  expect(example).toEqual([{ targets: ['host.docker.internal:9464'] }])
   expect(service?.extra_hosts).toEqual(['host.docker.internal:host-gateway'])
+})
+
+test('has no target that is down by design', () => {
+  for (const { static_configs } of prometheus.scrape_configs) expect(static_configs).toBeUndefined()
 })
 
 describe.each(rules)('alert $alert', ({ expr, labels, annotations }) => {

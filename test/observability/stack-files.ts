@@ -6,14 +6,16 @@ export interface Service {
   readonly image: string
   readonly profiles: readonly string[]
   readonly restart: string
-  readonly ports: readonly string[]
+  readonly ports?: readonly string[]
+  readonly env_file?: readonly { readonly path: string; readonly required: boolean }[]
+  readonly entrypoint?: readonly string[]
   readonly command?: readonly string[]
   readonly volumes?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly extra_hosts?: readonly string[]
   readonly networks?: Readonly<Record<string, { readonly aliases: readonly string[] }>>
   readonly healthcheck: { readonly test?: readonly string[]; readonly disable?: boolean }
-  readonly depends_on?: unknown
+  readonly depends_on?: Readonly<Record<string, unknown>>
 }
 
 interface Compose {
@@ -57,7 +59,7 @@ export function mounts(service: Service): Mount[] {
 
 /** `127.0.0.1:4318:4318` */
 export function published(service: Service): { host: string; hostPort: number; containerPort: number }[] {
-  return service.ports.map(line => {
+  return (service.ports ?? []).map(line => {
     const [host = '', hostPort, containerPort] = line.split(':')
     return { host, hostPort: Number(hostPort), containerPort: Number(containerPort) }
   })
@@ -76,6 +78,9 @@ export const LISTENS: Readonly<Record<string, readonly number[]>> = {
   phoenix: [6006],
   prometheus: [9090],
   grafana: [3000],
+  langfuse: [3001],
+  'langfuse-worker': [3030],
+  clickhouse: [8123, 9000],
 }
 
 /** Which row of `x-images` a service runs. */

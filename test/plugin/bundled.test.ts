@@ -12,6 +12,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { readExportLine, type StoredSpan } from '../../src/reading/stored-span.ts'
 import { REPOSITORY } from '../cli/program.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
+import { SAMPLED, sample } from '../support/sample.ts'
 
 const run = promisify(execFile)
 
@@ -125,30 +126,29 @@ function treeOf(spans: readonly StoredSpan[]): string[] {
   return spans.map(({ name, parentSpanId = '' }) => [names.get(parentSpanId) ?? [], name].flat().join(' > ')).sort()
 }
 
-describe.each([esbuildAs('cjs'), esbuildAs('esm'), esbuildAs('esm', true), withRollup, bun('--compile')])(
-  'a host bundled by "$name"',
-  bundler => {
-    test('is traced as its configuration file says, also if it exits at once', async () => {
-      const sink = await OtlpSink.start()
-      const config = `backends:\n  - { type: otlp, endpoint: ${sink.url}/v1/traces, protocol: http/protobuf }\n`
-      const { home, start } = await bundled(bundler, 'host', config)
-      expect(await start()).toEqual({ stdout: '', stderr: '' })
-      const spans = storedSpans(home)
-      expect(treeOf(spans)).toEqual(TREE)
-      expect(spans.find(({ name }) => name.startsWith('api'))?.attributes).toMatchObject({
-        'hermes.cost.total': 0.0035,
-      })
-      const sent = sink.requests.filter(({ path }) => path === '/v1/traces')
-      expect(sent.flatMap(({ records }) => records)).toHaveLength(TREE.length)
-      rmSync(join(home, '.local'), { recursive: true })
-      expect(await start('exit')).toEqual({ stdout: '', stderr: '' })
-      expect(treeOf(storedSpans(home))).toEqual(TREE)
-    })
-  },
-)
+const HOST_BUNDLERS = [esbuildAs('cjs'), esbuildAs('esm'), esbuildAs('esm', true), withRollup, bun('--compile')]
 
-test.each([esbuildAs('cjs'), esbuildAs('esm'), bun('--compile')])(
-  'runs with every entry in a bundle by "$name", and reports why it loads no hooks of a folder',
+describe.each(sample(HOST_BUNDLERS, 2))(`a host bundled by "$name", ${SAMPLED}`, bundler => {
+  test('is traced as its configuration file says, also if it exits at once', async () => {
+    const sink = await OtlpSink.start()
+    const config = `backends:\n  - { type: otlp, endpoint: ${sink.url}/v1/traces, protocol: http/protobuf }\n`
+    const { home, start } = await bundled(bundler, 'host', config)
+    expect(await start()).toEqual({ stdout: '', stderr: '' })
+    const spans = storedSpans(home)
+    expect(treeOf(spans)).toEqual(TREE)
+    expect(spans.find(({ name }) => name.startsWith('api'))?.attributes).toMatchObject({
+      'hermes.cost.total': 0.0035,
+    })
+    const sent = sink.requests.filter(({ path }) => path === '/v1/traces')
+    expect(sent.flatMap(({ records }) => records)).toHaveLength(TREE.length)
+    rmSync(join(home, '.local'), { recursive: true })
+    expect(await start('exit')).toEqual({ stdout: '', stderr: '' })
+    expect(treeOf(storedSpans(home))).toEqual(TREE)
+  })
+})
+
+test.each(sample([esbuildAs('cjs'), esbuildAs('esm'), bun('--compile')], 1))(
+  `runs with every entry in a bundle by "$name", and reports why it loads no hooks of a folder, ${SAMPLED}`,
   async bundler => {
     const { start } = await bundled(bundler, 'all')
     const { stdout, stderr } = await start()

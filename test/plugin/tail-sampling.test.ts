@@ -55,7 +55,9 @@ async function sinkFor(): Promise<OtlpSink> {
 
 function pluginFor(sink: OtlpSink, keep: object | boolean, more: object = {}, home?: string): ScratchPlugin {
   const backends = [{ type: 'otlp', endpoint: sink.url, metrics: false, protocol: 'http/json' }]
-  return scratchPlugin({ host: 'agent', backends, keep, ...more } as PluginOptions, home)
+  // However busy the machine is, a flush that a test awaits comes to its end.
+  const patient = { force_flush_wait_ms: 60_000 }
+  return scratchPlugin({ host: 'agent', backends, keep, ...patient, ...more } as PluginOptions, home)
 }
 
 /** One turn with a tool, whose name is that of its session, so that spans tell where they belong. */

@@ -10,7 +10,8 @@ import { ReceiverClient } from '../../src/receiver/running-receiver.ts'
 import { afterwards } from '../support/afterwards.ts'
 import type { World } from './world.ts'
 
-const PROGRAM = fileURLToPath(new URL('serving-program.mjs', import.meta.url))
+/** Of `serving-program.mjs`. */
+const PROGRAM = fileURLToPath(new URL('../../build/test/serving-program.mjs', import.meta.url))
 
 /** A home in which an agent works, and receivers come and go. */
 export class Home {

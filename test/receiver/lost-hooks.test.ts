@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { showStatus } from '../../src/cli/serve/status.ts'
+import { showStatus } from '../../src/cli/serve/receiver-process.ts'
 import type { Health } from '../../src/receiver/running-receiver.ts'
 import { fakeIo } from '../cli/fake-io.ts'
 import { ECHO, Scene } from './scene.ts'

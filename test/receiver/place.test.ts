@@ -5,7 +5,13 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { createReceiverFolders, ensureToken, type ReceiverFiles } from '../../src/receiver/receiver-files.ts'
+import { runningAddress } from '../../src/receiver/forwarder/running-receiver.ts'
+import {
+  createReceiverFolders,
+  ensureToken,
+  type ReceiverFiles,
+  readAddress,
+} from '../../src/receiver/receiver-files.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { MemoryRecorder, Scene } from './scene.ts'
 
@@ -30,6 +36,20 @@ function tokenIn(place: ReceiverFiles): string | undefined {
 function portOf(server: Server): number {
   return (server.address() as { port: number }).port
 }
+
+test('has a port and no socket on Windows, and clients use the port', async () => {
+  const { platform } = process
+  const pretend = (value: NodeJS.Platform) => Object.defineProperty(process, 'platform', { value })
+  pretend('win32')
+  afterwards(() => pretend(platform))
+  const scene = new Scene()
+  const started = await scene.start()
+  const address = readAddress(scene.place)
+  expect(address).toMatchObject({ socket: null, port: expect.any(Number) })
+  expect(runningAddress(scene.place).to).toEqual({ host: '127.0.0.1', port: address?.port })
+  expect(scene.lines).toEqual([])
+  await started.stop()
+})
 
 describe('the token', () => {
   const put = (scene: Scene): string => {

@@ -158,7 +158,7 @@ if (IS_DEEP) {
         expect(inOrder(world.logged)).toEqual(spans)
         expect(inOrder(isSent ? world.collected : once(world.collected))).toEqual(spans)
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   })
 }

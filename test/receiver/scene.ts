@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { AgentEndpoint } from '../../src/receiver/deliveries.ts'
+import type { ReceiverEndpoint } from '../../src/agents/receiver-endpoints.ts'
 import type { ReceiverLimits } from '../../src/receiver/limits.ts'
 import type { Clock, ReceiverServer } from '../../src/receiver/receiver.ts'
 import { type ReceiverFiles, receiverFiles } from '../../src/receiver/receiver-files.ts'
@@ -56,7 +56,7 @@ export class MemoryRecorder implements Recorder {
 }
 
 /** What it is sent is the event: `{"event": "prompted"}`. */
-export const ECHO: AgentEndpoint = {
+export const ECHO: ReceiverEndpoint = {
   host: 'echo',
   adapter: { events: ({ body, at }) => [{ at, ...(body as { event: string }) } as HostEvent] },
 }

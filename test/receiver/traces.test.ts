@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { expect, test } from 'vitest'
+import type { ReceiverEndpoint } from '../../src/agents/receiver-endpoints.ts'
 import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
-import type { AgentEndpoint } from '../../src/receiver/deliveries.ts'
 import type { ReceiverLimits } from '../../src/receiver/limits.ts'
 import type { ReceiverServer } from '../../src/receiver/receiver.ts'
 import { RefusedRequest } from '../../src/receiver/refusal.ts'
@@ -24,7 +24,7 @@ const PATH = '/v1/traces'
 const EXPORT = JSON.stringify(exported([chat({ id: 'a', from: 10, to: 20 })]))
 
 /** Each span is an event. */
-const TRACES: AgentEndpoint = {
+const TRACES: ReceiverEndpoint = {
   host: 'agent',
   services: ['github-copilot', 'one', 'two', 'test'],
   adapter: { events: ({ body, at }) => [{ event: 'span', at, data: body }] },

@@ -11,7 +11,8 @@ import { openRecorder, type ReceivedEvent, type Recorder } from '../../src/recei
 import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 
-const PROGRAM = fileURLToPath(new URL('receiver-program.mjs', import.meta.url))
+/** Of `receiver-program.mjs`. */
+const PROGRAM = fileURLToPath(new URL('../../build/test/receiver-program.mjs', import.meta.url))
 const DAY_MILLIS = 86_400_000
 
 /** A home, with one backend that collects, in which receivers live one behind another. */

@@ -6,11 +6,10 @@ interface Interface {
   readonly parents: readonly string[]
 }
 
-function source(file: string): string {
-  return readFileSync(new URL(`../../src/contract/${file}`, import.meta.url), 'utf8').replace(/\/\*\*[\s\S]*?\*\//g, '')
-}
+const source = readFileSync(new URL('../../src/contract/payloads.ts', import.meta.url), 'utf8')
+const text = source.replace(/\/\*\*[\s\S]*?\*\//g, '')
 
-function interfacesOf(text: string): Map<string, Interface> {
+function interfacesOf(): Map<string, Interface> {
   const found = new Map<string, Interface>()
   for (const [, name = '', parents = '', body = ''] of text.matchAll(
     /interface (\w+)(?: extends ([\w, ]+))? \{([^}]*)\}/g,
@@ -21,9 +20,9 @@ function interfacesOf(text: string): Map<string, Interface> {
   return found
 }
 
-const interfaces = interfacesOf(source('payloads.ts'))
+const interfaces = interfacesOf()
 const payloads = new Map(
-  [...source('hooks.ts').matchAll(/^ {2}(\w+): ([A-Z]\w+)$/gm)].map(([, hook = '', name = '']) => [hook, name]),
+  [...text.matchAll(/^ {2}(\w+): ([A-Z]\w+)$/gm)].map(([, hook = '', name = '']) => [hook, name]),
 )
 
 function fieldsOf(name: string): string[] {

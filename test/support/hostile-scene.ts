@@ -61,17 +61,19 @@ export function tellSpoilt(
   spoilMeta: object = {},
 ): string[] {
   const noticed: string[] = []
+  let before = counted(plugin)
   for (const [index, [name, payload]] of sceneOf(hook, session).entries()) {
     const isSpoilt = name === hook
     const meta = { at: START_AT + index, ...(isSpoilt ? spoilMeta : {}) } as HookMeta
-    const before = counted(plugin)
     try {
       const returned: unknown = plugin.emitUntyped(name, isSpoilt ? spoil(payload) : payload, meta)
       if (returned !== undefined && !(returned instanceof Promise)) noticed.push(`returned ${typeof returned}`)
     } catch (error) {
       noticed.push(`threw ${String(error)}`)
     }
-    if (counted(plugin) !== before + 1) noticed.push(`counted ${counted(plugin) - before} times`)
+    const after = counted(plugin)
+    if (after !== before + 1) noticed.push(`counted ${after - before} times`)
+    before = after
   }
   return noticed
 }

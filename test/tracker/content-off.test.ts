@@ -67,7 +67,7 @@ afterEach(() => void vi.useRealTimers())
 
 describe('prose', () => {
   test.each(CASES)(`appears nowhere, in any field of $hook, ${SAMPLED}`, async ({ hook, fields }) => {
-    for (const span_names of ['hermes', 'semconv'] as const) {
+    for (const span_names of sample(['hermes', 'semconv'] as const, 1)) {
       for (const field of sample(fields, Math.ceil(fields.length / 120))) {
         const plugin = create({ span_names, ...ASKED })
         tellInField(plugin, hook, field, SENTENCES)
@@ -135,7 +135,7 @@ describe('a word', () => {
       const all = sample(fields, Math.ceil(fields.length / 120)).flatMap(field =>
         placesOf(field).map(place => [field, ...place] as const),
       )
-      const places = sample(all, Math.ceil(all.length / 3))
+      const places = sample(all, Math.ceil(all.length / 6))
       const found = new Set<number>()
       // A label keeps its first hundred values.
       for (let from = 0; from < places.length; from += 80) {

@@ -2,6 +2,7 @@ import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { describe, expect, test } from 'vitest'
 import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { type InstrumentOptions, Instruments } from '../../src/tracker/instruments.ts'
+import type { MetricPoint } from '../../src/tracker/spans/span-definition.ts'
 
 class Reader extends MetricReader {
   protected onForceFlush(): Promise<void> {
@@ -19,11 +20,17 @@ interface Collected {
 }
 
 /** Instruments on a real meter, and what it says that it was told. */
-function metered(options: Partial<InstrumentOptions> = {}, gauges: ConstructorParameters<typeof Instruments>[2] = {}) {
+function metered(
+  options: Partial<InstrumentOptions> = {},
+  gauges: ConstructorParameters<typeof Instruments>[1] = {},
+  isAttached = true,
+) {
   const reader = new Reader()
   const provider = new MeterProvider({ readers: [reader] })
   const all = { namespace: 'hermes', emitGenAi: true, emitGenAiNext: false, labelLimit: 100, ...options }
-  const instruments = new Instruments(provider.getMeter('test'), all, gauges)
+  const instruments = new Instruments(all, gauges)
+  const attach = (): void => instruments.attach(provider.getMeter('test'))
+  if (isAttached) attach()
   const collect = async (): Promise<Collected[]> => {
     const { resourceMetrics, errors } = await reader.collect()
     expect(errors).toEqual([])
@@ -37,10 +44,44 @@ function metered(options: Partial<InstrumentOptions> = {}, gauges: ConstructorPa
       ),
     )
   }
-  return { instruments, collect }
+  return { instruments, attach, collect }
 }
 
 const tool = (tool_name: string, outcome = 'completed'): Record<string, string> => ({ tool_name, outcome })
+
+describe('before there is a meter', () => {
+  const points: MetricPoint[] = [
+    { instrument: 'toolCalls', value: 2, labels: tool('a') },
+    { instrument: 'toolDuration', value: 7, labels: tool('a') },
+    { instrument: 'toolDuration', value: 5, labels: tool('a') },
+  ]
+
+  test('keeps the points', async () => {
+    const { instruments, attach, collect } = metered({}, {}, false)
+    instruments.record(points)
+    attach()
+    instruments.record(points)
+    expect(await collect()).toMatchObject([
+      { name: 'hermes.tool.calls', value: 4 },
+      { name: 'hermes.tool.duration', value: { sum: 24, count: 4 } },
+    ])
+  })
+
+  test('requests one for a thousand points of histograms', async () => {
+    let requested = 0
+    const openMeter = (): void => {
+      requested++
+      attach()
+    }
+    const { instruments, attach, collect } = metered({ openMeter }, {}, false)
+    const point: MetricPoint = { instrument: 'toolDuration', value: 1, labels: tool('a') }
+    for (let count = 1; count < 1000; count++) instruments.record([point])
+    expect(requested).toBe(0)
+    instruments.record([point, point])
+    expect(requested).toBe(1)
+    expect(await collect()).toMatchObject([{ value: { sum: 1001, count: 1001 } }])
+  })
+})
 
 describe('a counter', () => {
   test('sums the points of each label set', async () => {

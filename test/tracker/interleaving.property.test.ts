@@ -12,7 +12,7 @@ import { expectSumsOfRequests } from '../support/sum-invariants.ts'
 import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans, total } from '../support/trace-invariants.ts'
 
 /** Of each property. `npm run test:deep` may say how many. */
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? times(5, 300))
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? times(4, 150))
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121)
 
 /** A script and what its records go through, printed as the records that came in. */

@@ -20,7 +20,7 @@ const HOOKS_ENTRY = 'guards/index.d.ts'
 /** Only there to work out other types, or what several of them have in common: what they come to is written where they are used. */
 const WORKED_OUT = new Set([
   ...['EVENT_FIELDS', 'FOR', 'KeyTable', 'TOOL_KINDS', 'UserValueOf'],
-  ...['AnyVerdict', 'Cancellable', 'ProviderEvent', 'Repeatable'],
+  ...['AnyVerdict', 'Cancellable', 'ProviderEvent', 'Repeatable', 'VerdictOf'],
 ])
 
 test('has entries', () => {
@@ -61,7 +61,7 @@ describe('the same words everywhere', () => {
   })
 
   test.each(Object.entries(HOOKS))('describes the hook %s', (hook, about) => {
-    const doc = dist.docOf({ file: 'contract/hooks.d.ts', name: 'HookPayloads' }, hook)
+    const doc = dist.docOf({ file: 'contract/payloads.d.ts', name: 'HookPayloads' }, hook)
     expect(doc).toBe(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`)
   })
 })

@@ -29,13 +29,13 @@ export class AiSdkMachine extends EventMachine {
   protected readonly events: EventHandlers = eventHandlers(
     {
       onStart: moment => this.#startCall(moment),
-      onStepStart: moment => this.#withCall(moment, call => this.#startStep(call)),
+      onStepStart: moment => this.#withCall(moment, call => call.startStep()),
       onObjectStepStart: moment => this.#withCall(moment, call => this.#startObjectStep(call, moment)),
       onLanguageModelCallStart: moment => this.#withCall(moment, call => this.#startRequest(call, moment)),
       attemptStart: moment => this.#withCall(moment, call => call.startAttempt(moment.at)),
       attemptError: moment => this.#withCall(moment, call => call.failRequest(moment.at, errorOf(moment))),
       onLanguageModelCallEnd: moment => this.#withCall(moment, call => call.receiveAnswer(moment.at, moment.data)),
-      onToolExecutionStart: moment => this.#withTool(moment, (call, asked) => call.toolStarts(moment.at, asked)),
+      onToolExecutionStart: moment => this.#withTool(moment, (call, asked) => call.startTool(moment.at, asked)),
       onToolExecutionEnd: moment =>
         this.#withTool(moment, (call, asked) => call.endTool(moment.at, asked, moment.data)),
       onStepEnd: moment => this.#withCall(moment, call => this.#endStep(call, moment)),
@@ -75,11 +75,8 @@ export class AiSdkMachine extends EventMachine {
     this.#openCall(call, at, data, decisions)
   }
 
-  /** A tool calls the SDK: a child agent in a session of its own. */
   #startChild(id: string, at: number, data: unknown, caller: AiSdkCall, toolCallId: string): void {
-    const delegation = new DelegatedTask(this.records, at, {
-      parent_session_id: caller.sessionId,
-      parent_turn_id: caller.turnId,
+    const delegation = new DelegatedTask(caller, at, {
       child_session_id: id,
       child_role: textOf(peek(data, 'functionId')),
       tool_call_id: caller.emittedToolId(toolCallId),
@@ -98,7 +95,7 @@ export class AiSdkMachine extends EventMachine {
       model,
       provider: providerOf(data),
     })
-    this.#approvals.emitDecisions(call, at, decisions)
+    for (const decision of decisions) this.#approvals.emitDecision(call, at, decision)
   }
 
   #startSideCall(id: string, at: number, operation: string, data: unknown, caller: AiSdkCall | undefined): void {
@@ -113,10 +110,6 @@ export class AiSdkMachine extends EventMachine {
     })
   }
 
-  #startStep(call: AiSdkCall): void {
-    call.isStepOpen = true
-  }
-
   #startRequest(call: AiSdkCall, { at, data }: TimedEvent): void {
     call.stepStart = data
     call.startRequest(at)
@@ -124,7 +117,7 @@ export class AiSdkMachine extends EventMachine {
 
   /** `generateObject` reports a step, but not the request in it. */
   #startObjectStep(call: AiSdkCall, moment: TimedEvent): void {
-    this.#startStep(call)
+    call.startStep()
     this.#startRequest(call, moment)
   }
 
@@ -155,7 +148,6 @@ export class AiSdkMachine extends EventMachine {
     call.endStep()
   }
 
-  /** Emitted by guards, not by the SDK. */
   #receiveControlHook(hook: ControlHookName, { at, data }: TimedEvent): void {
     const payload = data as LoosePayload<'post_control_hook'>
     const call = this.#calls.get(idOf(peek(payload, 'turn_id')) ?? '')

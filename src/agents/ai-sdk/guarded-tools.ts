@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { elementsOf, idOf, peek } from '../../contract/foreign.ts'
+import { elementsOf, idOf, isObject, peek } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { isSameCall, namedArguments, settle, signalIn } from '../base/guard-values.ts'
@@ -10,11 +10,7 @@ import { plainError } from './types.ts'
 const REQUESTED_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-export interface SdkToolCall {
-  readonly name: string
-  readonly input: unknown
-  readonly id?: string | undefined
-}
+export type SdkToolCall = Omit<RequestedCall, 'id'> & { readonly id?: string | undefined }
 
 export interface CheckedCall {
   readonly outcome: Outcome<'beforeTool'>
@@ -56,10 +52,6 @@ export class GuardedCall {
     if (this.#uncheckedCalls.length > REQUESTED_LIMIT) this.#uncheckedCalls.shift()
   }
 
-  async knownOrChecked(called: SdkToolCall): Promise<CheckedCall> {
-    return this.#knownCheck(called) ?? (await this.checkToolCall(called))
-  }
-
   isChecked({ input }: SdkToolCall): boolean {
     return isObject(input) && this.#checkedByInput.has(input)
   }
@@ -79,7 +71,7 @@ export class GuardedCall {
     return { ...this.ids, toolCallId }
   }
 
-  #knownCheck({ input, id }: SdkToolCall): CheckedCall | undefined {
+  findCheck({ input, id }: SdkToolCall): CheckedCall | undefined {
     const known = isObject(input) ? this.#checkedByInput.get(input) : undefined
     if (known !== undefined || id === undefined) return known
     const decided = this.#checkedById.get(id)
@@ -95,10 +87,6 @@ export class GuardedCall {
     if (call !== undefined) this.#uncheckedCalls = this.#uncheckedCalls.filter(each => each !== call)
     return call?.id
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 function inputOf(args: ToolArguments, original: unknown): unknown {
@@ -166,14 +154,15 @@ function refiner(call: GuardedCall, name: string, theirs: Refine | undefined): R
 async function approvalStatus(call: GuardedCall, theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
   const { toolName: name, toolCallId: id, input } = question.toolCall
   const isProviders = peek(question.toolCall, 'providerExecuted') === true
-  const outcome = isProviders ? undefined : (await call.knownOrChecked({ name, id, input })).outcome
+  const called = { name, id, input }
+  const checked = isProviders ? undefined : (call.findCheck(called) ?? (await call.checkToolCall(called)))
+  const outcome = checked?.outcome
   if (outcome?.decision === 'block') return { type: 'denied', reason: outcome.reason }
   const status = await statusWithoutHooks(theirs, question)
   if (outcome?.decision !== 'ask' || (peek(status, 'type') ?? status) === 'denied') return status
   return { type: 'user-approval', reason: outcome.reason }
 }
 
-/** The status that the SDK would find without hooks. */
 async function statusWithoutHooks(theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
   if (typeof theirs === 'function') return (theirs as Approve)(question)
   const { toolCall, tools, toolsContext, messages, runtimeContext } = question

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { idOf, numberOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
-import { type Attachment, attachHost } from '../attach.ts'
+import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import { AiSdkMachine } from './events.ts'
 import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS, plainError } from './types.ts'
 
@@ -16,15 +16,6 @@ interface Caller {
   readonly toolCallId: string
 }
 
-type Callers = AsyncLocalStorage<Caller>
-
-/** Shared by all copies of this package, which may be registered together. */
-function callers(): Callers {
-  const shared = globalThis as { [CALLER]?: Callers }
-  shared[CALLER] ??= new AsyncLocalStorage<Caller>()
-  return shared[CALLER]
-}
-
 /**
  * Creates a telemetry integration for the AI SDK.
  *
@@ -35,7 +26,8 @@ function callers(): Callers {
  */
 export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
   const attachment = attachHost(HOST, () => new AiSdkMachine(), options)
-  const caller = callers()
+  // Several copies of this package may be registered together.
+  const caller = sharedInProcess(CALLER, () => new AsyncLocalStorage<Caller>())
   const listeners = Object.entries(EVENT_FIELDS).map(([name, names]) => {
     const fields = names.split(/\s+/)
     return [name, (event: unknown) => receiveEvent(attachment, name, fields, event, caller.getStore())]

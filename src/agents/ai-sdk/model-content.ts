@@ -1,6 +1,6 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage, ModelUsage } from '../../guards/index.ts'
-import { injectedTexts, listOf } from '../base/guard-values.ts'
+import { injectedTexts, listOf, replaceFirst } from '../base/guard-values.ts'
 import { modelUsage, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 
@@ -206,14 +206,8 @@ function replaceParts(
   isMeant: (part: AnswerPart) => boolean,
   others: readonly AnswerPart[],
 ): readonly AnswerPart[] {
-  let isDone = false
-  const done = parts.flatMap(part => {
-    if (!isMeant(part)) return part
-    const isFirst = !isDone
-    isDone = true
-    return isFirst ? others : []
-  })
-  if (isDone) return done
+  const done = replaceFirst(parts, isMeant, () => others)
+  if (done !== undefined) return done
   const start = parts.filter(({ type }) => STARTS.has(type)).length
   return [...parts.slice(0, start), ...others, ...parts.slice(start)]
 }

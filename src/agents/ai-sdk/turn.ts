@@ -1,7 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { DelegatedTask } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { looksLikeJson } from '../base/messages.ts'
+import { wrapJson } from '../base/messages.ts'
 import { HostTurn, type Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Approval, type ControlHookName, Tool, ToolHooks } from '../base/tool.ts'
@@ -101,11 +101,7 @@ export class AiSdkCall extends HostTurn {
     return this.#tools.size > 0
   }
 
-  toolStarts(at: number, asked: ModelToolCall): void {
-    this.#startTool(at, asked)
-  }
-
-  #startTool(at: number, asked: ModelToolCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
+  startTool(at: number, asked: ModelToolCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
     const isTaken = this.#toolIds.has(asked.id)
     const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
     tool.args = asked.args
@@ -116,14 +112,14 @@ export class AiSdkCall extends HostTurn {
   }
 
   endTool(at: number, asked: ModelToolCall, data: unknown): void {
-    const tool = this.#tools.get(asked.id) ?? this.#startTool(at, asked).tool
+    const tool = this.#tools.get(asked.id) ?? this.startTool(at, asked).tool
     this.#tools.delete(asked.id)
     tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
   emitSkippedTool(at: number, asked: ModelToolCall, facts: LoosePayload<'post_tool_call'>): void {
     if (!this.#toolIds.has(asked.id)) {
-      const { tool, judgedAt } = this.#startTool(at, asked)
+      const { tool, judgedAt } = this.startTool(at, asked)
       tool.emitEnd(judgedAt ?? at, facts)
     }
     this.#tools.delete(asked.id)
@@ -131,6 +127,10 @@ export class AiSdkCall extends HostTurn {
 
   receiveControlHook(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
     this.#toolHooks.receive(hook, at, payload, this.#tools.get(idOf(payload.tool_call_id) ?? ''))
+  }
+
+  startStep(): void {
+    this.isStepOpen = true
   }
 
   endStep(): void {
@@ -188,8 +188,7 @@ function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
     return { status, error_type: name, error_message: message }
   }
   const result = peek(output, 'output')
-  // Wrapped, because the core would look for a status in plain text.
-  return { status: 'ok', result: typeof result === 'string' && looksLikeJson(result) ? { result } : result }
+  return { status: 'ok', result: wrapJson(result, { result }) }
 }
 
 const PENDING_LIMIT = 1000
@@ -224,11 +223,7 @@ export class CallApprovals {
     return decisions.map(({ id }) => this.#pending.get(id)?.turn.sessionId).find(session => session !== undefined)
   }
 
-  emitDecisions(call: AiSdkCall, at: number, decisions: readonly UserDecision[]): void {
-    for (const decision of decisions) this.#emitDecision(call, at, decision)
-  }
-
-  #emitDecision(call: AiSdkCall, at: number, { id, isGranted, reason, call: asked }: UserDecision): void {
+  emitDecision(call: AiSdkCall, at: number, { id, isGranted, reason, call: asked }: UserDecision): void {
     const known = this.#pending.get(id)
     this.#pending.delete(id)
     const choice = isGranted ? 'once' : 'deny'

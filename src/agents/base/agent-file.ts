@@ -4,6 +4,8 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 
 const MAX_PATH = 4096
+/** The format of the agents' session and agent ids. In a path, such an id cannot leave the folder. */
+export const ID_IN_PATH: RegExp = /^[\w-]{1,128}$/
 
 export interface AgentFolders {
   readonly folders: readonly string[]
@@ -62,7 +64,9 @@ export async function listAgentFolder(
   return names.sort()
 }
 
-async function ownPath(path: string, { folders }: AgentFolders, part: string): Promise<string | undefined> {
+async function ownPath(given: string, { folders }: AgentFolders, part: string): Promise<string | undefined> {
+  // On Windows, both slashes separate.
+  const path = given.replaceAll('/', sep)
   if (!isAbsolute(path) || path.length > MAX_PATH || path.includes('\0') || normalize(path) !== path) return undefined
   const folder = folders.find(one => path.startsWith(join(one, part) + sep))
   if (folder === undefined) return undefined
@@ -100,36 +104,37 @@ export class AppendedLineReader {
     this.#maxLineBytes = limits.maxLineBytes ?? MAX_LINE_BYTES
   }
 
-  /** Like `readNewLines`, for a file to close. @returns false if there is no file */
+  /**
+   * Reads the new lines of a file, and closes it.
+   *
+   * @param restart called if the file was replaced or truncated, or if a part of it was skipped
+   * @returns false if there is no file
+   */
   async readFrom(
     opening: Promise<FileHandle | undefined>,
     onLine: (line: string) => void,
     restart: () => void = () => undefined,
   ): Promise<boolean> {
     const file = await opening
+    if (file === undefined) return false
     try {
-      if (file !== undefined) await this.readNewLines(file, onLine, restart)
+      const { size, ino } = await file.stat()
+      if ((this.#inode !== undefined && this.#inode !== ino) || size < this.#offset) {
+        this.#offset = 0
+        this.#isSkipping = false
+        restart()
+      }
+      this.#inode = ino
+      if (size - this.#offset > this.#maxBytes) {
+        this.#offset = size - this.#maxBytes
+        this.#isSkipping = true
+        restart()
+      }
+      await this.#lines(file, size, onLine)
     } finally {
-      await file?.close()
+      await file.close()
     }
-    return file !== undefined
-  }
-
-  /** @param restart called if the file was replaced or truncated, or if a part of it was skipped */
-  async readNewLines(file: FileHandle, onLine: (line: string) => void, restart: () => void): Promise<void> {
-    const { size, ino } = await file.stat()
-    if ((this.#inode !== undefined && this.#inode !== ino) || size < this.#offset) {
-      this.#offset = 0
-      this.#isSkipping = false
-      restart()
-    }
-    this.#inode = ino
-    if (size - this.#offset > this.#maxBytes) {
-      this.#offset = size - this.#maxBytes
-      this.#isSkipping = true
-      restart()
-    }
-    await this.#lines(file, size, onLine)
+    return true
   }
 
   async #lines(file: FileHandle, size: number, onLine: (line: string) => void): Promise<void> {

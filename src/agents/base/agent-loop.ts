@@ -35,17 +35,17 @@ export class AgentSession {
     return { cwd: this.cwd, repository: this.repository, branch: this.branch }
   }
 
-  /** @param facts a hook, or another record with the fields of a `Workspace` */
   noteWorkspace(facts: unknown): void {
     this.cwd ??= textOf(peek(facts, 'cwd'))
     this.repository = textOf(peek(facts, 'repository')) ?? this.repository
     this.branch = textOf(peek(facts, 'branch')) ?? this.branch
   }
 
-  takeBufferedHook(): TimedEvent | undefined {
+  /** @param goesOn true if another hook made the agent go on, so that a stop is dropped */
+  takeBufferedHook(goesOn = false): TimedEvent | undefined {
     const { bufferedHook } = this
     this.bufferedHook = undefined
-    return bufferedHook
+    return goesOn ? undefined : bufferedHook
   }
 
   /** Returns true for an id that was not emitted yet: files are read again when a receiver starts. */

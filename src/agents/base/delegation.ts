@@ -20,10 +20,10 @@ export class DelegatedTask {
   readonly #records: Records
   hasEnded = false
 
-  constructor(records: Records, startAt: number, ids: Ids) {
-    this.#records = records
+  constructor(parent: RecordScope, startAt: number, ids: Ids) {
+    this.#records = parent.records
     this.startAt = startAt
-    this.ids = ids
+    this.ids = { parent_session_id: parent.sessionId, parent_turn_id: parent.turnId, ...ids }
   }
 
   emitStart(goal: unknown, correlation?: Correlation): void {
@@ -44,9 +44,7 @@ export function childTask(
   at: number,
   { agentId, role, callId }: { readonly agentId: string; readonly role?: unknown; readonly callId: string | undefined },
 ): DelegatedTask {
-  return new DelegatedTask(parent.records, at, {
-    parent_session_id: parent.sessionId,
-    parent_turn_id: parent.turnId,
+  return new DelegatedTask(parent, at, {
     child_session_id: agentId,
     child_subagent_id: agentId,
     child_role: role,

@@ -1,6 +1,5 @@
 import type { HostEvent } from '../host-event.ts'
 
-/** The session whose file contains a finding, and the child agent if the agent has a file of its own. */
 export interface FindingOwner {
   readonly session_id: string
   readonly agent_id?: string | undefined

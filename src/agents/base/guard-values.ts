@@ -21,7 +21,6 @@ export function wholeText(content: unknown): string {
     .join('\n')
 }
 
-/** The list, with elements of an unchecked type; an empty one if the value is no list. */
 export function listOf<Element = unknown>(value: unknown): readonly Element[] {
   return isArray(value) ? (value as readonly Element[]) : []
 }
@@ -36,10 +35,18 @@ export function isAllText(content: unknown): boolean {
  */
 export function withText(content: unknown, text: string): unknown[] {
   const parts = listOf(content)
-  const first = parts.findIndex(isText)
-  const rest = parts.filter((part, at) => at === first || !isText(part))
-  const said = (part: unknown): unknown => (isText(part) ? { ...part, text } : part)
-  return first === -1 ? [{ type: 'text', text }, ...rest] : rest.map(said)
+  return replaceFirst(parts, isText, part => [{ ...(part as object), text }]) ?? [{ type: 'text', text }, ...parts]
+}
+
+/** Replaces the first part that is meant, and drops the others that are. Returns undefined if there is none. */
+export function replaceFirst<Part>(
+  parts: readonly Part[],
+  isMeant: (part: Part) => boolean,
+  replacement: (part: Part) => readonly Part[],
+): Part[] | undefined {
+  const first = parts.findIndex(isMeant)
+  if (first === -1) return undefined
+  return parts.flatMap((part, at) => (isMeant(part) ? (at === first ? replacement(part) : []) : [part]))
 }
 
 function isText(part: unknown): part is { readonly type: 'text'; readonly text: string } {
@@ -173,7 +180,6 @@ function shapeOf(response: unknown): Shape | undefined {
   return SHAPES.find(({ read }) => read(response) !== undefined)
 }
 
-/** Awaits a value. A rejection becomes a part of the result. */
 export async function settle<Result>(
   running: Result | PromiseLike<Result>,
 ): Promise<{ readonly result?: Awaited<Result>; readonly error?: unknown; readonly isError: boolean }> {

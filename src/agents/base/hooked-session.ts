@@ -14,12 +14,7 @@ export interface ReportedCall {
   readonly args: unknown
 }
 
-export interface ReportedCallEnd {
-  readonly status?: string | undefined
-  readonly result?: unknown
-  readonly durationMillis?: number | undefined
-  readonly message?: string | undefined
-}
+type ReportedEnd = LoosePayload<'post_tool_call'> & { readonly duration_ms?: number | undefined }
 
 class HookedCall extends Tool<HookedTurn> {
   readonly key: string
@@ -54,17 +49,10 @@ export class HookedTurn extends AgentLoop<HookedSession> {
    * Ends a tool call. Without an id, the first running call of the same name and arguments ends. A call without a recorded start
    * gets one, computed from the duration.
    */
-  endTool(at: number, called: ReportedCall, end: ReportedCallEnd): void {
-    if (this.#open(called) === undefined) this.startTool(at - (end.durationMillis ?? 0), called)
+  endTool(at: number, called: ReportedCall, facts: ReportedEnd): void {
+    if (this.#open(called) === undefined) this.startTool(at - (facts.duration_ms ?? 0), called)
     const call = this.#open(called)
-    if (call === undefined) return
-    const facts: LoosePayload<'post_tool_call'> = {
-      status: end.status,
-      result: end.result,
-      duration_ms: end.durationMillis,
-      error_message: end.message,
-    }
-    call.emitEnd(at, facts, call.isMadeUp ? 'inferred' : undefined)
+    call?.emitEnd(at, facts, call.isMadeUp ? 'inferred' : undefined)
   }
 
   nextId(): string {
@@ -72,7 +60,6 @@ export class HookedTurn extends AgentLoop<HookedSession> {
     return `${this.turnId}:tool:${this.#made}`
   }
 
-  /** Assigns an id to a call that was recorded without one. @returns true if a matching call is running */
   assignCallId(id: string | undefined, called: ReportedCall): boolean {
     const call = this.#open({ ...called, id: undefined })
     if (call !== undefined && id !== undefined) this.toolCalls.set(id, call)

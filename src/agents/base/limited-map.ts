@@ -26,7 +26,6 @@ export class LimitedMap<Key, Value> extends Map<Key, Value> {
   }
 }
 
-/** Bounds the memory used in a host that runs for weeks. */
 const SESSIONS_LIMIT = 1000
 
 /**

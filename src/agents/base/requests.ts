@@ -1,3 +1,4 @@
+import { numberOf, peek } from '../../contract/foreign.ts'
 import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { RecordScope } from './records.ts'
@@ -60,6 +61,11 @@ export class ModelRequest {
     if (this.task !== undefined) whole.aux_task = this.task
     this.scope.emit(hook, at, facts, correlation)
   }
+}
+
+/** Clamps the reported start of a request: it is sent after its loop began, or that loop's compaction, and before its answer. */
+export function sentAt(data: unknown, floor: number, endAt: number): number {
+  return Math.min(endAt, Math.max(floor, numberOf(peek(data, 'started_at')) ?? endAt))
 }
 
 /** Numbers the requests of a turn. No agent reports all of these numbers, and some report a number twice. */

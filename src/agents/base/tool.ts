@@ -3,7 +3,10 @@ import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { HostTurn, RecordScope } from './records.ts'
 
-/** A request to the user to approve a tool call. Times are epoch milliseconds. */
+/**
+ * A request to the user to approve a tool call. Each method emits once, and later calls do nothing. `facts` are new objects, which
+ * are modified. Times are epoch milliseconds.
+ */
 export class Approval<Of extends RecordScope = RecordScope> {
   readonly turn: Of
   readonly toolId: string | undefined
@@ -19,14 +22,13 @@ export class Approval<Of extends RecordScope = RecordScope> {
     this.askedAt = askedAt
   }
 
-  /** Emits the request once; later calls do nothing. @param facts a new object, which is modified */
   emitRequest(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     if (this.isAsked) return
     this.isAsked = true
     this.turn.emit('pre_approval_request', this.askedAt, this.#identified(facts), correlation)
   }
 
-  /** Emits the response once, never dated before the request. @param choice a value of the contract */
+  /** @param choice a value of the contract */
   emitResponse(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
     if (this.isAnswered) return
     this.isAnswered = true
@@ -47,7 +49,10 @@ export function inferredChoice(status: string | undefined): 'deny' | 'cancelled'
   return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
 }
 
-/** One tool call. Its id must be unique in the turn. Times are epoch milliseconds. */
+/**
+ * One tool call. Its id must be unique in the turn. Start and end are emitted once, and later calls do nothing. `facts` are new
+ * objects, which are modified. Times are epoch milliseconds.
+ */
 export class Tool<Of extends RecordScope = RecordScope> {
   readonly turn: Of
   id: string
@@ -66,14 +71,12 @@ export class Tool<Of extends RecordScope = RecordScope> {
     this.startAt = startAt
   }
 
-  /** Sets the name and arguments, as far as they are known, of a call that has not started. */
   describe(name: unknown, args: unknown): void {
     if (this.state !== 'asked') return
     this.name = textOf(name) ?? this.name
     this.args = args ?? this.args
   }
 
-  /** Requests the user's approval for this call. @param facts a new object, which is modified */
   requestApproval(at: number, facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     this.approval = new Approval(this.turn, this.id, this.name, at)
     this.approval.emitRequest(facts, correlation)
@@ -86,7 +89,6 @@ export class Tool<Of extends RecordScope = RecordScope> {
     this.turn.emit('pre_tool_call', this.startAt, facts, correlation)
   }
 
-  /** Emits the end once; later calls do nothing. @param facts a new object, which is modified */
   emitEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
     if (this.state === 'ended') return
     this.state = 'ended'

@@ -37,7 +37,6 @@ import {
 const HOOK = 'hook.'
 const MESSAGE = 'msg.'
 
-/** Hooks of the SDK (0.3.330). */
 const HOOKS = [
   ...['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Notification', 'UserPromptSubmit'],
   ...['UserPromptExpansion', 'SessionStart', 'SessionEnd', 'Stop', 'StopFailure', 'SubagentStart'],

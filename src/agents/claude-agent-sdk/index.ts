@@ -10,7 +10,7 @@ import { idOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { attachHost } from '../attach.ts'
 import { ClaudeAgentSdkMachine } from './events.ts'
-import { type EmitEvent, observedQuery, tracedParameters } from './traced-query.ts'
+import { type EmitEvent, QueryObserver, tracedParameters } from './traced-query.ts'
 
 export type { PluginOptions } from '../../index.ts'
 
@@ -37,7 +37,8 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
     const seen = attachment.catchErrors(() => tracedParameters(parameters, emit)) ?? parameters
     const running = Reflect.apply(query, undefined, [seen, ...rest] as never[])
     const signal = peek(peek(peek(parameters, 'options'), 'abortController'), 'signal')
-    return attachment.catchErrors(() => observedQuery(running, emit, () => peek(signal, 'aborted') === true)) ?? running
+    const observer = new QueryObserver(emit, () => peek(signal, 'aborted') === true)
+    return attachment.catchErrors(() => observer.observed(running)) ?? running
   }
   return traced as unknown as Query
 }

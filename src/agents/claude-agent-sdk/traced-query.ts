@@ -101,20 +101,15 @@ type Method = (...parameters: unknown[]) => unknown
 /**
  * Wraps a running query so that each message is observed as the application reads it. All methods and properties are the query's
  * own. They are called on the query itself, because it has private fields.
- *
- * @param isAborted returns true if the application has aborted the query
  */
-export function observedQuery<Query extends object>(query: Query, emit: EmitEvent, isAborted: () => boolean): Query {
-  return new Observer(emit, isAborted).observed(query)
-}
-
-class Observer {
+export class QueryObserver {
   readonly #emit: EmitEvent
   readonly #isAborted: () => boolean
   /** Proxies by target: the query iterates over an internal object, which a loop may request more than once. */
   readonly #observed = new WeakMap<object, object>()
   #hasEnded = false
 
+  /** @param isAborted returns true if the application has aborted the query */
   constructor(emit: EmitEvent, isAborted: () => boolean) {
     this.#emit = emit
     this.#isAborted = isAborted

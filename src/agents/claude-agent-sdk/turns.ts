@@ -22,7 +22,6 @@ export function handleTaskStarted(session: SdkSession, at: number, data: unknown
   else if (session.calls.has(callId ?? '')) known.callId ??= callId
 }
 
-/** Returns the loop of the agent that an event names; undefined if it has ended. */
 export function loopOfAgent(session: SdkSession, at: number, agentId: string, data: unknown): SdkLoop | undefined {
   if (!session.children.has(agentId)) {
     const callId = idOf(peek(data, 'parent_tool_use_id'))
@@ -136,7 +135,6 @@ export function openPendingTurn(session: SdkSession): void {
   startTurn(session, prompt.at, prompt.id, prompt.text)
 }
 
-/** Starts a turn, whose prompt is emitted even if the model is unknown. */
 export function startTurn(session: SdkSession, at: number, promptId: string | undefined, text?: unknown): SdkLoop {
   const loop = openTurn(session, at, promptId, text) as SdkLoop
   loop.emitPrompt()

@@ -1,5 +1,5 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { looksLikeJson, plainText } from '../base/messages.ts'
+import { plainText, wrapJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
 import { type ClaudeCall, type ClaudeLoop, DELEGATING } from './session.ts'
 
@@ -64,7 +64,6 @@ export function endCall(call: ClaudeCall, at: number, end: CallEnd): void {
   )
 }
 
-/** Handles `PostToolUse` and `PostToolUseFailure`. @returns the call, if this ends it */
 export function handleToolEnd(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const call = callOfHook(loop, at, data)
   if (call === undefined || call.state === 'ended') return undefined
@@ -85,7 +84,6 @@ export function handleToolEnd(loop: ClaudeLoop, at: number, data: unknown): Clau
 
 const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
 
-/** Handles `transcript:result`. @returns the call, if this ends it */
 export function handleFoundResult(loop: ClaudeLoop, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   const at = numberOf(peek(data, 'at'))
@@ -120,7 +118,7 @@ function resultOf(response: unknown): unknown {
   const text = plainText(response)
   if (text === undefined) return response
   if (text.startsWith(LAUNCHED)) return { status: 'async_launched', content: text }
-  return looksLikeJson(text) ? { content: text } : text
+  return wrapJson(text, { content: text })
 }
 
 export function handlePermissionDenied(loop: ClaudeLoop, at: number, data: unknown): void {

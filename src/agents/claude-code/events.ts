@@ -109,7 +109,6 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
 /** Further hooks with the same effect, for a tool whose start was not received. */
 export const READS_IF_UNKNOWN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure'])
 
-/** Hooks that add nothing to others, or nothing about a turn. */
 export const QUIET_HOOKS: readonly string[] = [
   ...['Setup', 'InstructionsLoaded', 'UserPromptExpansion', 'MessageDisplay', 'Notification', 'PreModelSwitch'],
   ...['TeammateIdle', 'TaskCreated', 'TaskCompleted', 'Elicitation', 'ElicitationResult', 'ConfigChange'],
@@ -278,10 +277,9 @@ function isUnknown({ calls }: ClaudeSession, { event, data }: TimedEvent): boole
   return READS_IF_UNKNOWN.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
 }
 
-/** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
 function handleBufferedHook(session: ClaudeSession, goesOn = false): void {
-  const hook = session.takeBufferedHook()
-  if (hook !== undefined && !goesOn) take(session, hook)
+  const hook = session.takeBufferedHook(goesOn)
+  if (hook !== undefined) take(session, hook)
 }
 
 function take(session: ClaudeSession, { event, at, data, context }: TimedEvent): void {

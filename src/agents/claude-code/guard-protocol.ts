@@ -6,7 +6,6 @@ import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.t
 
 const NOTHING: HookReply = {}
 
-/** The fields in which agents with this protocol differ. */
 export interface GuardDialect {
   readonly ids?: HookIds
   readonly callId?: string | undefined

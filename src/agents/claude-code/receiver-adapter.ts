@@ -164,7 +164,6 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
     ]
   }
 
-  /** Returns true if the lines read suffice for this hook. Always true if nothing is awaited. */
   #isEnough(lines: ClaudeTranscript, { event, data, owner }: ReadTrigger): boolean {
     if (event === 'PostToolBatch')
       return callsOf(data).every(id => lines.hasAnswerOf(id, !this.#hooks.hasEnd(owner, id)))
@@ -182,7 +181,6 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
     return taken.filter(one => REQUEST_FINDINGS.has(one.event) || this.#isMissed(one))
   }
 
-  /** The result of a tool whose end was not reported. */
   #isMissed({ event, data }: HostEvent): boolean {
     return (
       event === RESULT && !this.#hooks.hasEnd(data as TranscriptToolResult, (data as TranscriptToolResult).tool_use_id)

@@ -1,5 +1,5 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { ModelRequest } from '../base/requests.ts'
+import { type ModelRequest, sentAt } from '../base/requests.ts'
 import type { ClaudeLoop } from './session.ts'
 
 const BLOCKS_LIMIT = 1000
@@ -34,7 +34,7 @@ export function handleResponse(loop: ClaudeLoop, data: unknown): void {
   if (id === undefined || endAt === undefined || endAt < loop.startAt || !session.isNew(id)) return
   const model = textOf(peek(data, 'model'))
   if (loop.agentId === undefined) session.model = model ?? session.model
-  const request = openRequest(loop, sentAt(loop, data, endAt), data)
+  const request = openRequest(loop, sentAt(data, loop.startAt, endAt), data)
   const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
   for (const call of calls) {
@@ -65,11 +65,6 @@ function closeRequest(loop: ClaudeLoop, at: number): void {
   loop.lastAt = Math.max(loop.lastAt, at)
 }
 
-/** Clamps the start: a request is sent after its loop began and before its answer. */
-function sentAt(loop: ClaudeLoop, data: unknown, endAt: number): number {
-  return Math.min(endAt, Math.max(loop.startAt, numberOf(peek(data, 'started_at')) ?? endAt))
-}
-
 export function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
   const tool_calls = calls.map(block => ({
     id: peek(block, 'id'),
@@ -83,7 +78,7 @@ export function handleFailure(loop: ClaudeLoop, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined || at < loop.startAt || !loop.session.isNew(id)) return
-  const request = openRequest(loop, sentAt(loop, data, at), data)
+  const request = openRequest(loop, sentAt(data, loop.startAt, at), data)
   const error = textOf(peek(data, 'error')) ?? 'unknown'
   const isRetried = peek(data, 'retry_in_ms') !== undefined
   closeRequest(loop, at)

@@ -19,7 +19,6 @@ const CHILDREN_LIMIT = 1000
 const CALLS_LIMIT = 10_000
 
 export class ClaudeCall extends Tool<ClaudeLoop> {
-  /** Denied by a callback of the application. */
   isDenied = false
   /** The end according to the batch, until the transcript has a more precise one. */
   batchEnd: { readonly at: number; readonly result: unknown } | undefined

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, AppendedLineReader, openAgentFile } from '../base/agent-file.ts'
+import { type AgentFolders, AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
@@ -84,7 +84,6 @@ export class ClaudeTranscript {
     return this.#calls.has(callId) || (this.#unanswered !== undefined && this.#unanswered.at >= this.askedAt)
   }
 
-  /** Returns true if the answer that requested this tool has been read and, with `withResult`, the tool's result as well. */
   hasAnswerOf(callId: string, withResult: boolean): boolean {
     return this.#calls.has(callId) && (!withResult || this.#resultIds.has(callId))
   }
@@ -336,14 +335,8 @@ function errorKind(status: number): string {
   return status >= 500 ? 'server_error' : status === 429 ? 'rate_limit' : 'unknown'
 }
 
-/** The format of Claude Code's agent ids. In a path, it cannot leave the folder. */
-const AGENT_ID = /^[\w-]{1,128}$/
-
-/**
- * Returns the path of a child agent's transcript, in a folder beside that of its session. Returns undefined if the id is invalid.
- */
 export function agentFile(transcript: string, agentId: string, ending: '.jsonl' | '.meta.json'): string | undefined {
-  if (!AGENT_ID.test(agentId) || !transcript.endsWith('.jsonl')) return undefined
+  if (!ID_IN_PATH.test(agentId) || !transcript.endsWith('.jsonl')) return undefined
   return join(transcript.slice(0, -'.jsonl'.length), 'subagents', `agent-${agentId}${ending}`)
 }
 
@@ -378,7 +371,6 @@ export class TranscriptFile {
     this.lines = new ClaudeTranscript(owner)
   }
 
-  /** Reads until `isEnough` returns true, or until the timeout for this hook. */
   async readUntil(
     event: string,
     { place, wait }: AdapterEnvironment,

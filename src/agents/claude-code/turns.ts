@@ -157,7 +157,6 @@ export function openTurn(session: ClaudeSession, at: number, promptId: string | 
   return loop
 }
 
-/** Returns the turn with this `prompt_id`, also after its end. */
 export function turnOf({ main, previous }: ClaudeSession, promptId: string | undefined): ClaudeLoop | undefined {
   if (promptId === undefined || main?.promptIds.has(promptId) === true) return main
   return previous?.promptIds.has(promptId) === true ? previous : undefined

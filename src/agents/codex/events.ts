@@ -33,19 +33,26 @@ import {
   type TimedEvent,
 } from '../base/event-machine.ts'
 import { SessionStates } from '../base/limited-map.ts'
-import { handleItem, handleOutput, handlePermissionRequest, handleToolEnd, handleToolStart } from './calls.ts'
-import { handleAnswer, handleCall, handleFailure } from './requests.ts'
-import { type CodexLoop, CodexSession } from './session.ts'
 import {
+  type CodexLoop,
+  CodexSession,
+  handleAnswer,
+  handleCall,
+  handleFailure,
   handleInterrupt,
+  handleItem,
+  handleOutput,
+  handlePermissionRequest,
   handlePrompt,
   handleSessionEnd,
   handleSessionStart,
   handleStop,
+  handleToolEnd,
+  handleToolStart,
   handleTurnEnd,
   loopFor,
   loopKeyOf,
-} from './turns.ts'
+} from './session.ts'
 
 /**
  * Hooks before which the rollout is read; they are processed after the findings. If none is read, for example in a replay of
@@ -132,7 +139,7 @@ export class CodexMachine extends EventMachine {
       const session = this.#sessionOf(data)
       const key = loopKeyOf(data)
       if (session === undefined || key === undefined) return
-      const known = session.findLoop(key.agentId, key.turnId)
+      const known = session.findLoop(key)
       const loop = known ?? loopOfBufferedHook(session, key.turnId)
       if (loop !== undefined) read(loop, data)
     }
@@ -146,8 +153,7 @@ function loopOfBufferedHook(session: CodexSession, turnId: string): CodexLoop | 
   return loopFor(session, bufferedHook.at, key, bufferedHook.data)
 }
 
-/** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
 function releaseHook(session: CodexSession, goesOn = false): void {
-  const hook = session.takeBufferedHook()
-  if (hook !== undefined && !goesOn) HOOKS[hook.event]?.(session, hook.at, hook.data)
+  const hook = session.takeBufferedHook(goesOn)
+  if (hook !== undefined) HOOKS[hook.event]?.(session, hook.at, hook.data)
 }

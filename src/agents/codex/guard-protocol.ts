@@ -2,7 +2,7 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Capabilities, HookIds, Outcome, Phase } from '../../guards/index.ts'
 import { addedContext, hookOf, injectedText, reasonOf, textFor } from '../base/guard-values.ts'
 import { requestIn } from '../claude-code/guard-protocol.ts'
-import type { GuardProtocol, HookReply } from '../guard-protocol.ts'
+import { BLOCK_EXIT_CODE, type GuardProtocol, type HookReply } from '../guard-protocol.ts'
 
 /** Codex cannot ask the user: `ask` becomes `block`. */
 const CAPABILITIES: Capabilities = {
@@ -15,8 +15,6 @@ const CAPABILITIES: Capabilities = {
 /** Tools for which hooks receive one string, and can return only that. */
 const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
 const ENDS: ReadonlySet<unknown> = new Set(['Stop', 'SubagentStop', 'Interrupt'])
-/** The exit code that makes Codex block and use the standard error as the reason. */
-const BLOCK_EXIT_CODE = 2
 /** Replaces a blank reason, which Codex ignores: the original result would stay. */
 const EMPTY_REASON = '(empty)'
 

@@ -48,10 +48,7 @@ export class CodexAdapter implements ReceiverAdapter {
     const rollout = this.#rollouts.recall(path, () => new RolloutFile(path, owner))
     await this.#read([rollout], trigger)
     const goesOn = hasContinued(rollout.lines, trigger)
-    const found = rollout.lines.findings.drainFindings(
-      at,
-      found => ENDS.has(event) && !goesOn && isEndOf(found, trigger),
-    )
+    const found = rollout.lines.drainFindings(at, found => ENDS.has(event) && !goesOn && isEndOf(found, trigger))
     const { repository, branch } = rollout.lines
     return [...found, readEnd({ session_id, goes_on: goesOn || undefined, repository, branch })]
   }
@@ -60,7 +57,7 @@ export class CodexAdapter implements ReceiverAdapter {
   async #readParents(session_id: string, trigger: ReadTrigger): Promise<readonly HostEvent[]> {
     const parents = [...this.#rollouts.values()].filter(({ owner }) => owner.session_id === session_id)
     await this.#read(parents, trigger)
-    return parents.flatMap(({ lines }) => lines.findings.drainFindings(trigger.at, found => isStartOf(found, trigger)))
+    return parents.flatMap(({ lines }) => lines.drainFindings(trigger.at, found => isStartOf(found, trigger)))
   }
 
   async #read(rollouts: readonly RolloutFile[], trigger: ReadTrigger): Promise<void> {

@@ -33,16 +33,33 @@ export interface PendingFinding {
   readonly event: HostEvent
 }
 
-export class PendingFindings {
+/** Keeps the last two turns of a first read, which contains all turns ever recorded; only the last two may be new. */
+function lastTurns(found: readonly PendingFinding[]): readonly PendingFinding[] {
+  const turns = [...new Set(found.map(({ turn }) => turn))].slice(-2)
+  return found.filter(({ turn }) => turns.includes(turn))
+}
+
+/** Turns the lines of a rollout into events. Skips lines of unknown types, and lines outside a turn whose beginning was read. */
+export class RolloutLines {
+  readonly #owner: FindingOwner
   #pending: PendingFinding[] = []
   #hasDrained = false
+  #turn: RolloutTurn | undefined
+  #provider: unknown
+  repository: string | undefined
+  branch: string | undefined
+  #now = 0
+  readonly #calls = new LimitedMap<string, true>(MAX_KEPT)
+  readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
+  readonly #continuedAt = new LimitedMap<string, number>(MAX_KEPT)
 
-  addFinding(found: PendingFinding): void {
-    this.#pending.push(found)
+  constructor(owner: FindingOwner) {
+    this.#owner = owner
   }
 
-  dropFindings(): void {
+  resetTurn(): void {
     this.#pending = []
+    this.#turn = undefined
   }
 
   /**
@@ -59,35 +76,6 @@ export class PendingFindings {
     const drained = this.#hasDrained ? now : lastTurns(now)
     this.#hasDrained = true
     return drained.map(({ event }) => event)
-  }
-}
-
-/** Keeps the last two turns of a first read, which contains all turns ever recorded; only the last two may be new. */
-function lastTurns(found: readonly PendingFinding[]): readonly PendingFinding[] {
-  const turns = [...new Set(found.map(({ turn }) => turn))].slice(-2)
-  return found.filter(({ turn }) => turns.includes(turn))
-}
-
-/** Turns the lines of a rollout into events. Skips lines of unknown types, and lines outside a turn whose beginning was read. */
-export class RolloutLines {
-  readonly #owner: FindingOwner
-  readonly findings: PendingFindings = new PendingFindings()
-  #turn: RolloutTurn | undefined
-  #provider: unknown
-  repository: string | undefined
-  branch: string | undefined
-  #now = 0
-  readonly #calls = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #continuedAt = new LimitedMap<string, number>(MAX_KEPT)
-
-  constructor(owner: FindingOwner) {
-    this.#owner = owner
-  }
-
-  resetTurn(): void {
-    this.findings.dropFindings()
-    this.#turn = undefined
   }
 
   knowsCall(turnId: string | undefined, id: string): boolean {
@@ -164,7 +152,7 @@ export class RolloutLines {
     const turn = this.#turn
     if (turn === undefined) return
     const event = { event: `rollout:${name}`, data: { ...this.#owner, turn_id: turn.id, ...facts } }
-    this.findings.addFinding({ at: this.#now, turn: turn.id, begunAt: turn.begunAt, event })
+    this.#pending.push({ at: this.#now, turn: turn.id, begunAt: turn.begunAt, event })
   }
 
   #readItem(at: number, payload: unknown): void {
@@ -241,16 +229,10 @@ export class RolloutLines {
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
     // Other tools list agents that were started by an earlier call.
     const isStart = peek(item, 'tool') === 'spawn_agent'
-    const agents = isStart ? elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT).map(agentOf) : undefined
+    const started = isStart ? elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT) : undefined
+    const agents = started?.map(agent => ({ id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }))
     for (const { id } of agents ?? []) this.#startedAgents.set(idOf(id) ?? '', true)
-    this.#addFinding('item', {
-      call_id,
-      at,
-      status,
-      exit_code: peek(item, 'exit_code'),
-      ran_at,
-      agents,
-    })
+    this.#addFinding('item', { call_id, at, status, exit_code: peek(item, 'exit_code'), ran_at, agents })
   }
 
   #completeTask(at: number, payload: unknown): void {
@@ -278,10 +260,6 @@ export class RolloutLines {
     turn.hasEnded = true
     this.#addFinding('over', facts)
   }
-}
-
-function agentOf(agent: unknown): { readonly id: unknown; readonly role: unknown } {
-  return { id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }
 }
 
 /** Parses an error kind: a string, or an object with one key, whose value may contain the HTTP status. */

@@ -188,7 +188,7 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
     turn.endTool(at, calledIn(data), { status: 'completed', result })
   }),
   PostToolUseFailure: ofTurn((turn, at, data) => {
-    turn.endTool(at, calledIn(data), { status: 'error', message: textOf(peek(data, 'error')) })
+    turn.endTool(at, calledIn(data), { status: 'error', error_message: textOf(peek(data, 'error')) })
   }),
   ErrorOccurred: ofTurn(handleError),
   Stop: ofTurn((turn, at) => turn.endTurn(at, 'completed')),

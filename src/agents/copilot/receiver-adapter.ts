@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, agentFolders } from '../base/agent-file.ts'
+import { idOf, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
+import { agentFolders } from '../base/agent-file.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './events.ts'
 import { SessionFiles } from './session-file.ts'
 
@@ -14,13 +14,6 @@ const PATIENCE_MILLIS = 8_000
 const SESSIONS_LIMIT = 1000
 const TEXT_LIMIT = 1_000_000
 const CLIENT = 3
-
-export type AbortableWait = (millis: number, signal: AbortSignal) => Promise<unknown>
-
-export interface CopilotEnvironment {
-  readonly place: AgentFolders
-  readonly wait: AbortableWait
-}
 
 interface TelemetrySession {
   since: number | undefined
@@ -35,7 +28,7 @@ interface TelemetrySession {
  * are sent.
  */
 export class CopilotAdapters {
-  readonly #wait: AbortableWait
+  readonly #environment: AdapterEnvironment
   readonly #files: SessionFiles
   readonly #sessions = new LimitedMap<string, TelemetrySession>(SESSIONS_LIMIT)
   /** True after a wait in vain without any span since: in most installations telemetry is disabled. */
@@ -52,9 +45,9 @@ export class CopilotAdapters {
 
   readonly spans: ReceiverAdapter = { events: delivery => this.#readSpan(delivery) }
 
-  constructor({ place, wait }: CopilotEnvironment) {
-    this.#wait = wait
-    this.#files = new SessionFiles(place, millis => wait(millis, new AbortController().signal))
+  constructor(environment: AdapterEnvironment) {
+    this.#environment = environment
+    this.#files = new SessionFiles(environment)
   }
 
   async #readEvents({ event, at = 0, data }: HostEvent): Promise<readonly HostEvent[]> {
@@ -78,7 +71,7 @@ export class CopilotAdapters {
     const arrived = new Promise<void>(resolve => {
       session.onTurnSpan = () => isKnown() && resolve()
     })
-    await Promise.race([arrived, this.#wait(PATIENCE_MILLIS, over.signal)])
+    await Promise.race([arrived, this.#environment.wait(PATIENCE_MILLIS, over.signal)])
     over.abort()
     if (!session.hasSpans) this.#isSilent = true
   }
@@ -108,10 +101,8 @@ export class CopilotAdapters {
 
 /** Keeps only the attributes that are read: the others, such as the whole conversation, would fill the memory. */
 function selectAttributes(attributes: unknown): Record<string, unknown> {
-  const values = ATTRIBUTES.map(name => [name, peek(attributes, name)] as const)
-  return Object.fromEntries(
-    values.filter(([, value]) => value !== undefined && !(typeof value === 'string' && value.length > TEXT_LIMIT)),
-  )
+  const values = Object.entries(pickFields(attributes, ATTRIBUTES))
+  return Object.fromEntries(values.filter(([, value]) => !(typeof value === 'string' && value.length > TEXT_LIMIT)))
 }
 
 const adapters = new CopilotAdapters({

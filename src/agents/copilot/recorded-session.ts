@@ -2,7 +2,7 @@ import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
 import { childTask, type DelegatedTask } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { looksLikeJson } from '../base/messages.ts'
+import { wrapJson } from '../base/messages.ts'
 import type { Records, TurnResult } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
@@ -83,7 +83,6 @@ export class RecordedSession extends AgentSession {
   }
 }
 
-/** The outcome of a turn that a session's end interrupts, by the reason of that end. */
 export function outcomeOf(reason: string): TurnResult {
   if (reason === 'complete') return 'completed'
   return reason === 'error' || reason === 'timeout' ? 'failed' : 'interrupted'
@@ -371,7 +370,7 @@ function handleToolEnd(loop: CopilotLoop, at: number, data: unknown): void {
   call.approval?.emitResponse(at, status === 'blocked' ? 'deny' : 'cancelled', 'inferred')
   call.emitEnd(at, {
     status,
-    result: text !== undefined && looksLikeJson(text) ? { output: text } : text,
+    result: wrapJson(text),
     error_message:
       status !== 'error' ? undefined : hasFailed ? textOf(peek(error, 'message')) : `exit code ${exitCode}`,
   })

@@ -1,16 +1,15 @@
 import { join } from 'node:path'
 import { elementsOf, idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, AppendedLineReader, openAgentFile } from '../base/agent-file.ts'
+import { type AgentFolders, AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
 import { plausibleTime, timestampOf } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
+import type { AdapterEnvironment } from '../receiver-adapter.ts'
 import { FILE_LINES, type FileLine } from './events.ts'
 
 const SESSIONS_FOLDER = 'session-state'
 const FILE_NAME = 'events.jsonl'
-/** The format of Copilot's session ids. In a path, it cannot leave the folder. */
-const ID = /^[\w-]{1,128}$/
 /** Copilot writes its file in batches, up to half a second after the hooks. */
 const PATIENCE_MILLIS = 1500
 const LOOK_MILLIS = 50
@@ -118,8 +117,7 @@ class SessionFile {
 }
 
 export class SessionFiles {
-  readonly #place: AgentFolders
-  readonly #wait: (millis: number) => Promise<unknown>
+  readonly #environment: AdapterEnvironment
   readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
   readonly #sessionOfChild = new LimitedMap<string, string>(CHILDREN_LIMIT)
   /** Serialises the reads of one file: hooks of a session and of its child agents arrive concurrently. */
@@ -127,10 +125,9 @@ export class SessionFiles {
   /** True if the last session had no file: this version of the agent writes none. */
   #isMissing: boolean
 
-  constructor(place: AgentFolders, wait: (millis: number) => Promise<unknown>) {
-    this.#place = place
-    this.#wait = wait
-    this.#isMissing = place.folders.length === 0
+  constructor(environment: AdapterEnvironment) {
+    this.#environment = environment
+    this.#isMissing = environment.place.folders.length === 0
   }
 
   async read(event: string, at: number, data: unknown): Promise<readonly HostEvent[] | undefined> {
@@ -150,16 +147,17 @@ export class SessionFiles {
       if (file?.isEnough(trigger) === true || waited >= PATIENCE_MILLIS) return file?.drainLines(trigger)
       // Only the first hooks of a session may precede the file.
       if (file === undefined && (this.#isMissing || trigger.event !== 'UserPromptSubmit')) return undefined
-      await this.#wait(LOOK_MILLIS)
+      await this.#environment.wait(LOOK_MILLIS)
     }
   }
 
   async #fileOf(session: string): Promise<SessionFile | undefined> {
+    const { place } = this.#environment
     const known = this.#files.get(session)
-    if (known !== undefined) return (await known.read(this.#place)) ? known : undefined
-    for (const folder of ID.test(session) ? this.#place.folders : []) {
+    if (known !== undefined) return (await known.read(place)) ? known : undefined
+    for (const folder of ID_IN_PATH.test(session) ? place.folders : []) {
       const file = new SessionFile(join(folder, SESSIONS_FOLDER, session, FILE_NAME), session)
-      if (!(await file.read(this.#place))) continue
+      if (!(await file.read(place))) continue
       this.#files.set(session, file)
       this.#isMissing = false
       return file

@@ -15,7 +15,7 @@ import {
 } from '../base/event-machine.ts'
 import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { SessionStates } from '../base/limited-map.ts'
-import { looksLikeJson } from '../base/messages.ts'
+import { wrapJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
 
 /**
@@ -67,12 +67,8 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
   preToolUse: ofTurn(handleToolStart),
   postToolUse: ofTurn((turn, { at, data }, session) => {
     session.hasGenericHooks = true
-    const durationMillis = numberOf(peek(data, 'duration'))
-    turn.endTool(at, calledIn(data), {
-      status: 'completed',
-      result: resultOf(peek(data, 'tool_output')),
-      durationMillis,
-    })
+    const duration_ms = numberOf(peek(data, 'duration'))
+    turn.endTool(at, calledIn(data), { status: 'completed', result: wrapJson(peek(data, 'tool_output')), duration_ms })
   }),
   postToolUseFailure: ofTurn(handleToolFailure),
   subagentStart: ofTurn(handleChildStart),
@@ -116,8 +112,8 @@ function handleToolFailure(turn: HookedTurn, { at, data }: TimedEvent, session: 
       : failure === 'timeout'
         ? 'timeout'
         : 'error'
-  const message = textOf(peek(data, 'error_message'))
-  turn.endTool(at, calledIn(data), { status, message, durationMillis: numberOf(peek(data, 'duration')) })
+  const error_message = textOf(peek(data, 'error_message'))
+  turn.endTool(at, calledIn(data), { status, error_message, duration_ms: numberOf(peek(data, 'duration')) })
 }
 
 function handleSpecific(session: CursorSession, { event, at, data }: TimedEvent): void {
@@ -127,8 +123,8 @@ function handleSpecific(session: CursorSession, { event, at, data }: TimedEvent)
   const called = specificIn(tool, data)
   if (tool.result === undefined) turn.startTool(at, called)
   else {
-    const result = resultOf(peek(data, tool.result))
-    turn.endTool(at, called, { status: 'completed', result, durationMillis: numberOf(peek(data, 'duration')) })
+    const result = wrapJson(peek(data, tool.result))
+    turn.endTool(at, called, { status: 'completed', result, duration_ms: numberOf(peek(data, 'duration')) })
   }
 }
 
@@ -138,12 +134,6 @@ function specificIn({ name, fields }: SpecificTool, data: unknown): ReportedCall
     return { id: undefined, name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
   }
   return { id: undefined, name, args: pickFields(data, fields) }
-}
-
-/** Wraps a JSON result: otherwise the core would look for a status in it. */
-function resultOf(output: unknown): unknown {
-  const text = textOf(output)
-  return text !== undefined && looksLikeJson(text) ? { output: text } : output
 }
 
 function handleChildStart(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {

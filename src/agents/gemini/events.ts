@@ -28,20 +28,24 @@ import {
   type TimedEvent,
 } from '../base/event-machine.ts'
 import { SessionStates } from '../base/limited-map.ts'
-import { handleAnswer } from './requests.ts'
-import { type GeminiLoop, GeminiSession } from './session.ts'
-import { handleCalls, handleNotification, handleToolEnd, handleToolStart } from './tools.ts'
 import {
   childLoopFor,
   endDelegation,
+  type GeminiLoop,
+  GeminiSession,
   handleAgentEnd,
+  handleAnswer,
+  handleCalls,
   handleCancellation,
+  handleNotification,
   handlePrompt,
   handleRequestError,
   handleSessionEnd,
   handleSessionStart,
+  handleToolEnd,
+  handleToolStart,
   turnFor,
-} from './turns.ts'
+} from './session.ts'
 
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],

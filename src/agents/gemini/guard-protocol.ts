@@ -4,7 +4,7 @@ import { timestampOf } from '../base/event-machine.ts'
 import { addedContext, hookOf, injectedText, reasonOf, textField, toolIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { toolKey } from '../base/tool.ts'
-import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
+import { BLOCK_EXIT_CODE, type GuardProtocol, type GuardRequest, type HookReply } from '../guard-protocol.ts'
 import { callIdOf } from './session.ts'
 
 /**
@@ -20,8 +20,6 @@ export const CAPABILITIES: Capabilities = {
 }
 
 const MESSAGES_LIMIT = 10_000
-/** The exit code that makes Gemini CLI block and use the standard error as the reason. */
-const BLOCK_EXIT_CODE = 2
 
 /** Returns the text messages of a request. Guards do not receive other parts or the system prompt. */
 function messagesOf(body: unknown): ModelMessage[] {
@@ -169,15 +167,15 @@ class OpenCalls {
    * ordinary prompt.
    */
   sentOn(body: unknown, by: string): void {
-    this.#sessionOf(idOf(peek(body, 'session_id')) ?? '').retry = { by, times: this.attemptOf(body) + 1 }
+    this.#sessionOf(body).retry = { by, times: this.attemptOf(body) + 1 }
   }
 
   attemptOf(body: unknown): number {
-    return this.#sessions.get(idOf(peek(body, 'session_id')) ?? '')?.retry?.times ?? 0
+    return this.#sessionOf(body).retry?.times ?? 0
   }
 
   turnOf(body: unknown): string | undefined {
-    return this.#sessions.get(idOf(peek(body, 'session_id')) ?? '')?.turnId
+    return this.#sessionOf(body).turnId
   }
 
   startCall(body: unknown): string | undefined {
@@ -186,7 +184,7 @@ class OpenCalls {
     if (sessionId === undefined || at === undefined) return undefined
     const key = keyOf(body)
     const id = callIdOf(sessionId, key, at)
-    const calls = this.#callsOf(sessionId)
+    const { calls } = this.#sessionOf(body)
     calls.push({ key, id })
     if (calls.length > CALLS_LIMIT) calls.shift()
     return id
@@ -194,23 +192,20 @@ class OpenCalls {
 
   rewriteCall(body: unknown, input: unknown): void {
     const key = keyOf(body)
-    const call = this.#callsOf(idOf(peek(body, 'session_id')) ?? '').findLast(one => one.key === key)
+    const call = this.#sessionOf(body).calls.findLast(one => one.key === key)
     if (call !== undefined) call.key = toolKey(peek(body, 'tool_name'), input)
   }
 
   /** Handles `AfterTool`. Of identical calls, the first ends, as in the trace. */
   endCall(body: unknown): string | undefined {
     const key = keyOf(body)
-    const calls = this.#callsOf(idOf(peek(body, 'session_id')) ?? '')
+    const { calls } = this.#sessionOf(body)
     const at = calls.findIndex(one => one.key === key)
     return at < 0 ? undefined : calls.splice(at, 1)[0]?.id
   }
 
-  #callsOf(sessionId: string): OpenCall[] {
-    return this.#sessionOf(sessionId).calls
-  }
-
-  #sessionOf(sessionId: string): OpenSession {
+  #sessionOf(body: unknown): OpenSession {
+    const sessionId = idOf(peek(body, 'session_id')) ?? ''
     return this.#sessions.recall(sessionId, () => ({ turnId: undefined, retry: undefined, calls: [] }))
   }
 }

@@ -4,6 +4,7 @@ import {
   type AgentFolders,
   AppendedLineReader,
   agentFolders,
+  ID_IN_PATH,
   listAgentFolder,
   openAgentFile,
 } from '../base/agent-file.ts'
@@ -20,8 +21,6 @@ const FILES_LIMIT = 200
 const NAMES_LIMIT = 5000
 const DONE_LIMIT = 10_000
 const PROJECTS_FOLDER = 'tmp'
-/** The format of Gemini CLI's session and agent ids. In a path, it cannot leave the folder. */
-const ID = /^[\w-]{1,128}$/
 const FILE_EXTENSION = '.jsonl'
 
 export class GeminiAdapter implements ReceiverAdapter {
@@ -51,7 +50,7 @@ export class GeminiAdapter implements ReceiverAdapter {
   async #read(path: string, session_id: string): Promise<HostEvent[]> {
     if (!path.endsWith(FILE_EXTENSION)) return []
     const found = await this.#readNewLines(path, { session_id })
-    if (ID.test(session_id)) {
+    if (ID_IN_PATH.test(session_id)) {
       const folder = join(dirname(path), session_id)
       for (const name of await listAgentFolder(folder, this.#place, PROJECTS_FOLDER, NAMES_LIMIT)) {
         found.push(...(await this.#readChild(folder, name, session_id)))
@@ -63,7 +62,7 @@ export class GeminiAdapter implements ReceiverAdapter {
   async #readChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
     const path = join(folder, name)
     const agent_id = name.slice(0, -FILE_EXTENSION.length)
-    const isOne = name.endsWith(FILE_EXTENSION) && ID.test(agent_id) && !this.#finishedFiles.has(path)
+    const isOne = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(path)
     return isOne ? this.#readNewLines(path, { session_id, agent_id }) : []
   }
 

@@ -3,7 +3,7 @@
  * (`agents-core`: run, agent, tool, guardrail, runner), which is not a dependency.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, isObject, peek, textOf } from '../../contract/foreign.ts'
 import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
 import { type Capabilities, type ControlHooks, type HookIds, HostHooks } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
@@ -190,8 +190,4 @@ function guardrailResult({
 
 function addGuardrail(holder: Plain, key: string, guardrail: object): void {
   holder[key] = [...listOf(holder[key]), guardrail]
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

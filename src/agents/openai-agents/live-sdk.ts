@@ -173,13 +173,16 @@ export function toolStartEvent(runner: unknown, [, agent, tool, details]: readon
   return runnerEvent('runner.agent_tool_start', {
     agent: peek(agent, 'name'),
     tool: peek(tool, 'name'),
-    details: { toolCall: { ...callIds(toolCall), name: peek(toolCall, 'name'), ...content } },
+    details: {
+      toolCall: {
+        id: peek(toolCall, 'id'),
+        callId: peek(toolCall, 'callId'),
+        name: peek(toolCall, 'name'),
+        ...content,
+      },
+    },
     ...sdkContext().ids,
   })
-}
-
-function callIds(toolCall: unknown): object {
-  return { id: peek(toolCall, 'id'), callId: peek(toolCall, 'callId') }
 }
 
 function runnerEvent(event: string, data: object): HostEvent {

@@ -1,6 +1,6 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage } from '../../guards/index.ts'
-import { injectedTexts } from '../base/guard-values.ts'
+import { injectedTexts, replaceFirst } from '../base/guard-values.ts'
 
 export type ConversationItem = Readonly<Record<string, unknown>>
 
@@ -89,13 +89,12 @@ function withText(item: ConversationItem, text: string): ConversationItem {
 
 function contentWith(content: unknown, text: string): unknown {
   if (!isArray(content)) return text
-  let isSaid = false
-  return content.flatMap(part => {
-    if (!TEXTS.has(peek(part, 'type'))) return part
-    const isFirst = !isSaid
-    isSaid = true
-    return isFirst ? { ...(part as object), text } : []
-  })
+  const said = replaceFirst(
+    content,
+    part => TEXTS.has(peek(part, 'type')),
+    part => [{ ...(part as object), text }],
+  )
+  return said ?? content
 }
 
 function userMessage(text: string): ConversationItem {
@@ -131,7 +130,5 @@ export function outputWith(
   alone: boolean,
 ): readonly ConversationItem[] {
   if (alone) return [assistantItem(text)]
-  const at = output.findIndex(isMessage)
-  if (at === -1) return [assistantItem(text), ...output]
-  return output.flatMap((item, index) => (isMessage(item) ? (index === at ? [withText(item, text)] : []) : [item]))
+  return replaceFirst(output, isMessage, item => [withText(item, text)]) ?? [assistantItem(text), ...output]
 }

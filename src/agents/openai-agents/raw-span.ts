@@ -1,19 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 
-export interface RawSpan {
-  readonly id: string
-  readonly traceId: string
-  readonly parentId: string | undefined
-  /** `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, … */
-  readonly type: string
-  /** The host's own object, which it fills until the span ends. */
-  readonly data: unknown
-  readonly startAt: number
-  readonly endAt: number
-  readonly error: unknown
-}
-
 /** Spans of the SDK's run loop are `task` and `turn` on the live object, and `custom` in its JSON. */
 function ownTypeOf(data: unknown): { type: string; data: unknown } {
   const type = textOf(peek(data, 'type')) ?? 'unknown'
@@ -28,10 +15,12 @@ function epochMillis(iso: unknown): number | undefined {
 }
 
 /** Parses times lazily and once: it costs as much as everything else, and an end needs only one of them. */
-class EventSpan implements RawSpan {
+export class RawSpan {
   readonly id: string
   readonly traceId: string
+  /** `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, … */
   readonly type: string
+  /** The host's own object, which it fills until the span ends. */
   readonly data: unknown
   readonly #event: TimedEvent
   #startAt: number | undefined
@@ -66,11 +55,10 @@ class EventSpan implements RawSpan {
 export function readSpan(event: TimedEvent): RawSpan | undefined {
   const id = idOf(peek(event.data, 'id'))
   const traceId = idOf(peek(event.data, 'trace_id'))
-  return id === undefined || traceId === undefined ? undefined : new EventSpan(id, traceId, event)
+  return id === undefined || traceId === undefined ? undefined : new RawSpan(id, traceId, event)
 }
 
 export interface SpanFailure {
-  /** The class of the exception, if reported or implied. */
   readonly type: string | undefined
   readonly message: string
   readonly statusCode: number | undefined

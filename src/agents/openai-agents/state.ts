@@ -222,9 +222,7 @@ export function openTurn(turn: AgentTurn): void {
   if (parent !== undefined) {
     openTurn(parent.turn)
     if (parent.tool !== undefined) emitToolStart(parent.tool)
-    turn.task = new DelegatedTask(turn.records, turn.startAt, {
-      parent_session_id: parent.turn.sessionId,
-      parent_turn_id: parent.turn.turnId,
+    turn.task = new DelegatedTask(parent.turn, turn.startAt, {
       child_session_id: turn.sessionId,
       child_role: agentName,
       tool_call_id: parent.tool?.id,

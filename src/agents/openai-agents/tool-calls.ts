@@ -12,7 +12,6 @@ export interface AgentToolCall {
   readonly format?: LocalToolFormat | undefined
 }
 
-/** Reads the call of an item. Returns undefined for other items, and for tools not known to run here. */
 export function toolCallIn(item: ConversationItem): AgentToolCall | undefined {
   const id = textOf(item['callId'])
   const { type } = item

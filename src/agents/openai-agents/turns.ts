@@ -91,9 +91,8 @@ export function handOver(turn: AgentTurn, id: string, name: string | undefined, 
   if (turn.isOver) return
   openLoop(turn)
   endDelegation(turn, at, undefined)
-  const { sessionId: parent_session_id, turnId: parent_turn_id } = turn
-  const ids = { parent_session_id, parent_turn_id, child_subagent_id: id, child_role: name }
-  turn.delegate = { id, task: new DelegatedTask(turn.records, turn.handoffAt ?? at, ids) }
+  const ids = { child_subagent_id: id, child_role: name }
+  turn.delegate = { id, task: new DelegatedTask(turn, turn.handoffAt ?? at, ids) }
   turn.handoffAt = undefined
   turn.delegate.task.emitStart(undefined)
 }

@@ -1,6 +1,6 @@
 import { elementsOf, isArray, peek, pickFields } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
-import { type Attachment, attachHost } from '../attach.ts'
+import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
 import { handlesStream, OpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './state.ts'
@@ -47,16 +47,10 @@ interface Shared {
   attachment?: Attachment
 }
 
-function shared(): Shared {
-  const place = globalThis as { [SHARED]?: Shared }
-  place[SHARED] ??= { taken: new WeakMap() }
-  return place[SHARED]
-}
-
 /** One load of the plugin. Nothing starts before the first event: most loads only inspect the plugin. */
 class Registration {
   readonly #api: OpenClawApi
-  readonly #shared = shared()
+  readonly #shared = sharedInProcess<Shared>(SHARED, () => ({ taken: new WeakMap() }))
 
   constructor(api: OpenClawApi) {
     this.#api = api

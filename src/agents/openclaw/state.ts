@@ -219,9 +219,7 @@ export function startDelegation(parent: OpenClawSession, child: OpenClawSession,
   }
   const label = textOf(peek(data, 'label'))
   const tool = spawningTool(parent, label)
-  child.delegation = new DelegatedTask(run.records, at, {
-    parent_session_id: run.sessionId,
-    parent_turn_id: run.turnId,
+  child.delegation = new DelegatedTask(run, at, {
     child_session_id: child.key,
     child_subagent_id: peek(data, 'runId'),
     child_role: peek(data, 'agentId'),

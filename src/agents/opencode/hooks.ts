@@ -20,8 +20,7 @@ import {
 import { type AttachOptions, runningPlugin } from '../attach.ts'
 import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { screenReporter } from './screen.ts'
-import type { PluginInput } from './types.ts'
+import { type PluginInput, screenReporter } from './types.ts'
 
 export type { AttachOptions } from '../attach.ts'
 

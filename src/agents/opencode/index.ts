@@ -3,8 +3,7 @@ import type { SpanIds } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import { OpencodeMachine } from './events.ts'
 import { agentOf } from './requests.ts'
-import { screenReporter } from './screen.ts'
-import type { Hooks, OpencodePlugin } from './types.ts'
+import { type Hooks, type OpencodePlugin, screenReporter } from './types.ts'
 
 export type { ChatInput, Client, Hooks, OpencodePlugin, PluginInput } from './types.ts'
 

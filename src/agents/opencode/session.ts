@@ -13,7 +13,6 @@ const PENDING_LIMIT = 20
 
 export interface Prompt {
   readonly id: string
-  /** When the message was sent, epoch milliseconds. */
   readonly at: number
   readonly agent: unknown
   readonly model: unknown
@@ -147,9 +146,7 @@ function delegate(
   if (child.delegation !== undefined) return
   if (call !== undefined) call.childId = child.id
   const startedAt = Math.min(at, Math.max(child.createdAt ?? at, call?.startAt ?? 0))
-  child.delegation = new DelegatedTask(parent.records, startedAt, {
-    parent_session_id: parent.sessionId,
-    parent_turn_id: parent.turnId,
+  child.delegation = new DelegatedTask(parent, startedAt, {
     child_session_id: child.id,
     child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(child.agent),
     tool_call_id: call?.id,

@@ -1,6 +1,6 @@
 import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plausibleTime } from '../base/event-machine.ts'
-import { looksLikeJson, type ToolCallPart } from '../base/messages.ts'
+import { type ToolCallPart, wrapJson } from '../base/messages.ts'
 import type { RecordScope } from '../base/records.ts'
 import { Approval, Tool } from '../base/tool.ts'
 
@@ -177,13 +177,9 @@ function timeOf(state: unknown, which: 'start' | 'end', at: number): number {
   return plausibleTime(peek(peek(state, 'time'), which), at)
 }
 
-function resultOf(state: unknown): unknown {
-  const output = peek(state, 'output')
-  return typeof output === 'string' && looksLikeJson(output) ? { output } : output
-}
-
 function outcome(call: OpencodeToolCall, state: unknown, isStopped: boolean): Readonly<Record<string, unknown>> {
-  if (peek(state, 'status') === 'completed') return { status: isStopped ? 'cancelled' : 'ok', result: resultOf(state) }
+  if (peek(state, 'status') === 'completed')
+    return { status: isStopped ? 'cancelled' : 'ok', result: wrapJson(peek(state, 'output')) }
   const error_message = textOf(peek(state, 'error'))
   const status = isStopped ? 'cancelled' : failedStatus(call, state, error_message)
   return status === 'error' ? { status, error_type: 'tool_error', error_message } : { status, error_message }

@@ -84,7 +84,6 @@ export class OpencodeTurn extends HostTurn {
     if (type === 'text' && id !== undefined && typeof text === 'string') this.#texts.set(id, text)
   }
 
-  /** Returns the call of a part in this turn. Returns undefined if it belongs to another turn or lacks an id. */
   callOfPart(at: number, part: unknown, status: unknown): OpencodeToolCall | undefined {
     const known = this.calls.known(part)
     if (known !== undefined) return known

@@ -1,3 +1,5 @@
+import { peek } from '../../contract/foreign.ts'
+
 /**
  * The subset of the host's types that this adapter uses, read from `@opencode-ai/plugin` 1.18.33. Values that only pass through
  * are `unknown`: actual bus events differ from their types.
@@ -35,3 +37,19 @@ export interface Hooks {
 
 /** `options` are those of `["…", {…}]` in `opencode.json`. */
 export type OpencodePlugin = (input: PluginInput, options?: Readonly<Record<string, unknown>>) => Promise<Hooks>
+
+type Say = (line: string) => void
+
+/**
+ * Returns a writer to opencode's log if opencode draws on the terminal, where a line on stderr would corrupt the screen. Returns
+ * undefined otherwise: `run`, `serve`, and servers of other programs.
+ */
+export function screenReporter(client: Client | undefined): Say | undefined {
+  // Plugins run in a worker in terminal mode, and in the main thread in all other modes.
+  if (peek(Reflect.get(globalThis, 'Bun'), 'isMainThread') !== false) return undefined
+  return line => {
+    const answer = client?.app?.log?.({ body: { service: 'hookspan', level: 'warn', message: line } })
+    // Not awaited: the call would wait for startup. An unhandled rejection would end opencode.
+    if (answer instanceof Promise) answer.catch(() => undefined)
+  }
+}

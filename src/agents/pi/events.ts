@@ -20,7 +20,9 @@ export const READINGS: Readonly<Record<string, Reading>> = {
   turn_start: (_, session) => session.setWarming(false),
   cache_warming_decision: (_, session) => session.setWarming(true),
   before_provider_headers: (pi, session, moment) => pi.headersMade(session, moment),
-  before_provider_request: (pi, session, moment) => pi.requestSent(session, moment),
+  before_provider_request: (_, session, moment) => {
+    if (!session.isWarming) turnOf(session, moment).requests.sendRequest(moment)
+  },
   message_start: (pi, session, moment) => pi.messageStarted(session, moment),
   message_update: (_, { turn }, { at, data }) => {
     if (peek(peek(data, 'message'), 'role') === 'assistant') turn?.requests.receiveContent(at)
@@ -123,10 +125,6 @@ export class PiMachine extends EventMachine {
     this.#settles = true
     if (session.compaction !== undefined) session.compaction.emitRequestStart(moment)
     else if (!session.isWarming) session.turn?.requests.prepareHeaders(moment.at)
-  }
-
-  requestSent(session: PiSession, moment: TimedEvent): void {
-    if (!session.isWarming) turnOf(session, moment).requests.sendRequest(moment)
   }
 
   messageStarted({ turn }: PiSession, moment: TimedEvent): void {

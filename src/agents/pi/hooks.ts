@@ -309,7 +309,6 @@ function withMessageText(message: unknown, text: string): unknown {
   return { ...whole, content: typeof whole['content'] === 'string' ? text : withText(whole['content'], text) }
 }
 
-/** Converts the model's answer. Returns undefined if the message is no answer, or if the user has stopped it. */
 function answerEvent(message: unknown, model: string | undefined): AfterModel | undefined {
   const reason = peek(message, 'stopReason')
   if (peek(message, 'role') !== 'assistant' || reason === 'aborted') return undefined

@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { writeTo } from '../../delivery/terminal.ts'
 import type { PluginOptions, SpanIds } from '../../index.ts'
-import { type Attachment, attachHost } from '../attach.ts'
+import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import { PiMachine, READINGS } from './events.ts'
 import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 
@@ -176,9 +176,7 @@ class ToolEnvironment {
 }
 
 function setVariable(value: string | undefined): void {
-  const holder = globalThis as { [SHARED]?: Shared }
-  holder[SHARED] ??= { ours: undefined, theirs: undefined }
-  const shared = holder[SHARED]
+  const shared = sharedInProcess<Shared>(SHARED, () => ({ ours: undefined, theirs: undefined }))
   const current = process.env[NAME]
   const isOurs = shared.ours !== undefined && current === shared.ours
   if (!isOurs) shared.theirs = current

@@ -2,7 +2,7 @@ import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.
 import { DelegatedTask } from '../base/delegation.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { looksLikeJson, plainText } from '../base/messages.ts'
+import { plainText, wrapJson } from '../base/messages.ts'
 import type { RecordScope } from '../base/records.ts'
 import { Approval, inferredChoice, Tool } from '../base/tool.ts'
 import { isAborted, platformOf } from './messages.ts'
@@ -159,9 +159,7 @@ const DELEGATING_TOOL = 'subagent'
 function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
   if (tool.name !== DELEGATING_TOOL || status === 'blocked') return
   const { turn, args } = tool
-  const delegation = new DelegatedTask(turn.records, startAt, {
-    parent_session_id: turn.sessionId,
-    parent_turn_id: turn.turnId,
+  const delegation = new DelegatedTask(turn, startAt, {
     tool_call_id: tool.id,
     child_subagent_id: `${turn.turnId}:${tool.id}`,
     child_role: peek(args, 'agent'),
@@ -203,13 +201,9 @@ function isUnfit(text: string | undefined, name: unknown): boolean {
   return UNFIT.some(words => head.startsWith(words)) || text === `Tool ${textOf(name) ?? ''} not found`
 }
 
-/**
- * Returns a text result as text, unless it looks like JSON. Otherwise the core would look for a status in it, although it may be
- * a file that the tool has read.
- */
 function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
   const content = peek(outcome, 'content')
   const text = plainText(content)
   if (text === undefined) return { result: content === undefined ? outcome : { content }, text }
-  return { result: looksLikeJson(text) ? { content } : text, text }
+  return { result: wrapJson(text, { content }), text }
 }

@@ -2,7 +2,7 @@ import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { NewerFindings } from '../base/findings.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
-import { joinTexts, looksLikeJson, plainText } from '../base/messages.ts'
+import { joinTexts, plainText, wrapJson } from '../base/messages.ts'
 import { readUsage } from '../base/usage.ts'
 import { ClaudeCodeMachine } from '../claude-code/events.ts'
 import type { Dialect } from '../claude-code/session.ts'
@@ -255,5 +255,5 @@ function resultOf(response: unknown): unknown {
   if (peek(peek(response, 'returnDisplay'), 'executionMode') === 'background' || text.startsWith('Background agent')) {
     return { status: 'async_launched', content: text }
   }
-  return looksLikeJson(text) ? { content: text } : text
+  return wrapJson(text, { content: text })
 }

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { AppendedLineReader, agentFolders, openAgentFile } from '../base/agent-file.ts'
+import { AppendedLineReader, agentFolders, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
 import { plausibleTime, timestampOf } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST } from '../claude-code/events.ts'
@@ -17,15 +17,12 @@ const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 
  * the agent.
  */
 const PATIENCE_MILLIS = 3000
-/** Timeout after `OFTEN` consecutive waits in vain. */
 const LESS_PATIENCE_MILLIS = 100
 const OFTEN = 3
 const LOOK_MILLIS = 20
 const SESSIONS_LIMIT = 200
 const FILES_LIMIT = 500
 const PART = 'projects'
-/** The format of Qwen Code's session and agent ids. In a path, it cannot leave the folder. */
-const ID = /^[\w-]{1,128}$/
 const ENDING = '.jsonl'
 
 interface Transcript {
@@ -138,7 +135,7 @@ class QwenReceivedHooks {
 /** The session's file is `<project>/chats/<session>.jsonl`, a child's `<project>/subagents/<session>/agent-<id>.jsonl`. */
 function agentFile(transcript: string, agentId: string): string | undefined {
   const session = basename(transcript, ENDING)
-  if (!ID.test(agentId) || !ID.test(session)) return undefined
+  if (!ID_IN_PATH.test(agentId) || !ID_IN_PATH.test(session)) return undefined
   return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
 }
 

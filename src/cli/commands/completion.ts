@@ -1,6 +1,6 @@
 import { nearestName } from '../../plugin/config/nearest.ts'
-import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
-import type { CommandOption, Completions } from '../options.ts'
+import type { Command, CommandOption, CommandPage, CommandRow, Completions } from '../command.ts'
+import { command, EXIT, optionRows, WrongUse } from '../command.ts'
 
 const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> = new Map([
   ['bash', bashScript],
@@ -30,7 +30,9 @@ export function completionOf(rows: readonly CommandRow[]): Command {
     const script = SCRIPTS.get(shell)
     if (script === undefined) throw new WrongUse(unknownShell(shell))
     const pages = await Promise.all(rows.map(async ({ summary, load }) => ({ ...(await load()), summary })))
-    io.stdout.write(script([...pages, helpPage(pages)]))
+    const operand = { placeholder: 'COMMAND', offers: pages.map(({ name }) => name) }
+    const help = { name: 'help', summary: 'print the help of a command', operand, options: {} }
+    io.stdout.write(script([...pages, help]))
     return EXIT.ok
   })
 }
@@ -43,23 +45,8 @@ function unknownShell(shell: string): string {
 
 type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
 
-function optionsOf({ options }: CompletedPage): readonly (readonly [string, CommandOption])[] {
-  return [...Object.entries<CommandOption>(options), ['help', { short: 'h', help: 'print this help' }]]
-}
-
-/** Spellings of an option: `--last`, and `-n` if it has a letter. */
 function spellings([name, { short }]: readonly [string, CommandOption]): string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
-}
-
-function helpPage(pages: readonly CompletedPage[]): CompletedPage {
-  const offers: Completions = pages.map(({ name }) => name)
-  return {
-    name: 'help',
-    summary: 'print the help of a command',
-    operand: { placeholder: 'COMMAND', offers },
-    options: {},
-  }
 }
 
 /** Quotes for a shell: within single quotes only the quote itself is special. */
@@ -106,7 +93,7 @@ complete -F _hookspan hookspan
 }
 
 function valueCases(page: CompletedPage): string[] {
-  return optionsOf(page).flatMap(option => {
+  return optionRows(page).flatMap(option => {
     const [, { value, offers }] = option
     if (value === undefined) return []
     const patterns = spellings(option).map(spelling => quoted(`${page.name} ${spelling}`))
@@ -115,7 +102,7 @@ function valueCases(page: CompletedPage): string[] {
 }
 
 function bashCase(page: CompletedPage): string {
-  const options = optionsOf(page).map(([name]) => `--${name}`)
+  const options = optionRows(page).map(([name]) => `--${name}`)
   return `    ${page.name})
       if [[ $cur == -* ]]; then _hookspan_words ${quoted(options.join(' '))} "$cur"; else ${offering(page.operand?.offers)}; fi ;;`
 }
@@ -153,7 +140,7 @@ if [[ $funcstack[1] == _hookspan ]]; then _hookspan "$@"; else compdef _hookspan
 }
 
 function zshCase(page: CompletedPage): string {
-  const specs = optionsOf(page).flatMap(optionSpecs)
+  const specs = optionRows(page).flatMap(optionSpecs)
   const { operand } = page
   if (operand !== undefined)
     specs.push(
@@ -202,22 +189,18 @@ function commandLines(page: CompletedPage): string[] {
   const after = `complete -c hookspan -n '__fish_seen_subcommand_from ${name}'`
   return [
     `complete -c hookspan -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
-    ...optionsOf(page).map(option => `${after} ${optionWords(option)}`),
-    ...(operand === undefined ? [] : [`${after} ${operandWords(operand.offers)}`]),
+    ...optionRows(page).map(option => `${after} ${optionWords(option)}`),
+    ...(operand === undefined ? [] : [`${after} ${offeredWords(operand.offers)}`]),
   ]
 }
 
 function optionWords([name, { short, value, help, offers }]: readonly [string, CommandOption]): string {
   const spelled = `${short === undefined ? '' : `-s ${short} `}-l ${name}`
-  return `${spelled}${value === undefined ? '' : ` ${valueWords(offers)}`} -d ${fishQuoted(help)}`
+  const offered = offers === undefined ? '-x' : `${offers === 'files' ? '-r' : '-x'} ${offeredWords(offers)}`
+  return `${spelled}${value === undefined ? '' : ` ${offered}`} -d ${fishQuoted(help)}`
 }
 
-function valueWords(offers: Completions | undefined): string {
-  if (offers === undefined) return '-x'
-  return offers === 'files' ? '-r -F' : `-x -a ${fishQuoted(offers.join(' '))}`
-}
-
-function operandWords(offers: Completions): string {
+function offeredWords(offers: Completions): string {
   return offers === 'files' ? '-F' : `-a ${fishQuoted(offers.join(' '))}`
 }
 

@@ -9,9 +9,8 @@ import { resolveConfig } from '../../plugin/config/resolve.ts'
 import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
 import type { Resolution } from '../../plugin/config/types.ts'
 import { PACKAGE_VERSION, REPOSITORY_ADDRESS } from '../../plugin/package-facts.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse, wrapped } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
-import { wrapped } from '../help-text.ts'
 
 const PAGE = {
   name: 'config',

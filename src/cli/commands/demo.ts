@@ -1,18 +1,15 @@
+import { createReadStream } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { Resolution } from '../../plugin/config/types.ts'
 import type { PluginStats } from '../../plugin/plugin.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
-import type { ReadRecord } from '../hook-records.ts'
-import { openInput, RecordReader } from '../hook-records.ts'
+import { type ReadRecord, RecordReader } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import { PACKAGE_FOLDER } from '../own-folder.ts'
-import { playRecords } from '../play-files.ts'
-import { showRun, summaryOf, whereTheyAre } from '../replay-report.ts'
-import type { Replayer, ReplayResult } from '../replayer.ts'
+import { PACKAGE_FOLDER } from '../package-folder.ts'
+import { type Replayer, replayAndDraw, summaryOf } from '../replay.ts'
 import { Progress } from '../terminal.ts'
-import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10
@@ -31,28 +28,19 @@ configuration or environment sets something else.`,
 export const demo: Command = command(PAGE, ({ values }, io) => show(checkBackends(values.backend), io))
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
-  const surroundings = { env: io.env, home: io.home }
-  const resolution = resolveConfig(surroundings)
+  const resolution = resolveConfig({ env: io.env, home: io.home })
   const code = {
     service_name: 'hookspan-demo',
+    // New ids each time: a server would merge two demos with the same ids into one trace.
+    deterministic_ids: false,
     ...wholeMessages(resolution),
     ...(backends.length === 0 ? localPrices(resolution) : { backends }),
   }
-  const { config } = resolveConfig({ code, ...surroundings })
-  const place = await openTracePlace(config, io)
-  try {
-    // New ids each time: a server would merge two demos with the same ids into one trace.
-    const plugin = { ...code, local_log: true, deterministic_ids: false }
-    const options = { batchSpans: config.span_batch_max_export_batch_size, env: place.env }
-    const feed = (replayer: Replayer): Promise<true> => feedRecordings(replayer, io)
-    const { result, exitCode, begins } = await playRecords(plugin, options, new Progress(io), feed, io)
-    const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
-    if (exitCode === undefined) io.stdout.write(nextSteps(result, place))
-    else io.stderr.write(`${begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
-    return exitCode ?? (isDelivered ? EXIT.ok : EXIT.failed)
-  } finally {
-    await place.close()
-  }
+  const feed = (replayer: Replayer): Promise<true> => feedRecordings(replayer, io)
+  const run = await replayAndDraw(code, { progress: new Progress(io), feed, drawnTraces: DRAWN_TRACES }, io)
+  if (run.exitCode === undefined) io.stdout.write(nextSteps(run))
+  else io.stderr.write(`${run.begins}${summaryOf(run.result)}; ${run.where}\n`)
+  return run.exitCode ?? (run.isDelivered ? EXIT.ok : EXIT.failed)
 }
 
 /** Records full content, because the recordings are fictional. The user's own setting still wins. */
@@ -72,20 +60,17 @@ function localPrices({ config, sources }: Resolution): { prices?: typeof DEMO_PR
 }
 
 async function feedRecordings(replayer: Replayer, io: CommandIo): Promise<true> {
-  const records = (await Promise.all(RECORDINGS.map(name => readRecording(name, io)))).flat()
+  const records: ReadRecord[] = []
+  for (const name of RECORDINGS) {
+    const input = createReadStream(fileURLToPath(new URL(`fixtures/${name}`, PACKAGE_FOLDER)))
+    for await (const entry of new RecordReader(undefined).read(input)) {
+      if ('record' in entry) records.push(entry.record)
+    }
+  }
   const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))
   const shift = Math.round(io.now()) - lastAt
   for (const record of records) await replayer.feed(movedBy(shift, record))
   return true
-}
-
-async function readRecording(name: string, io: CommandIo): Promise<ReadRecord[]> {
-  const path = fileURLToPath(new URL(`fixtures/${name}`, PACKAGE_FOLDER))
-  const records: ReadRecord[] = []
-  for await (const entry of new RecordReader(undefined).read(openInput(path, io.stdin))) {
-    if ('record' in entry) records.push(entry.record)
-  }
-  return records
 }
 
 const SECONDS_FIELDS = ['started_at', 'ended_at', 'first_chunk_at']
@@ -106,13 +91,7 @@ const SERVERS = [
   { name: 'Phoenix', type: 'phoenix', shownAt: 'http://127.0.0.1:6006' },
 ] as const
 
-interface Step {
-  readonly label: string
-  readonly command: string
-  readonly outcome: string
-}
-
-function nextSteps(result: ReplayResult, place: TracePlace): string {
+function nextSteps({ result, isStored, where }: Awaited<ReturnType<typeof replayAndDraw>>): string {
   const { backends } = result.stats
   const here = [
     { label: 'print them again', command: 'npx hookspan tree', outcome: '' },
@@ -120,14 +99,13 @@ function nextSteps(result: ReplayResult, place: TracePlace): string {
   ]
   // Skip servers that have just received the traces.
   const others = SERVERS.filter(({ type }) => !backends.some(each => each.type === type && each.delivered > 0))
-  const steps: Step[] = [...(place.whyNotKept === undefined ? here : []), ...others.map(serverStep)]
+  const steps = [...(isStored ? here : []), ...others.map(serverStep)]
   const labelWidth = Math.max(...steps.map(({ label }) => label.length))
   const commandWidth = Math.max(...steps.map(({ command }) => command.length))
   const lines = steps.map(({ label, command, outcome }) =>
     `  ${label.padEnd(labelWidth)}   ${command.padEnd(commandWidth)}  ${outcome}`.trimEnd(),
   )
-  const [first = '', ...stored] = whereTheyAre(result, place)
-  return `\n${first.toUpperCase()}${stored.join('')}; ${sentTo(backends)}.\n\n${lines.join('\n')}\n`
+  return `\n${where.charAt(0).toUpperCase()}${where.slice(1)}; ${sentTo(backends)}.\n\n${lines.join('\n')}\n`
 }
 
 function sentTo(backends: PluginStats['backends']): string {
@@ -138,7 +116,7 @@ function sentTo(backends: PluginStats['backends']): string {
   return others.length === 0 ? 'nothing has left this machine' : 'no backend received anything'
 }
 
-function serverStep({ name, type, shownAt }: (typeof SERVERS)[number]): Step {
+function serverStep({ name, type, shownAt }: (typeof SERVERS)[number]) {
   const start = `docker compose ${composeFileOption()}--profile ${type} up -d`
   return {
     label: `open them in ${name}`,

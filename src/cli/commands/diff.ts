@@ -7,8 +7,7 @@ import type { TraceSelection } from '../../reading/trace-log.ts'
 import { summarize } from '../../reading/trace-summary.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { lookOf } from '../terminal.ts'
-import { findTraces, whichTrace } from '../trace-query.ts'
-import { expectTraceFiles, localLog, placeAt, type TracesPlace } from '../traces-place.ts'
+import { expectTraceFiles, findTraces, localLog, placeAt, type TracesPlace, whichTrace } from '../traces.ts'
 
 const PAGE = {
   name: 'diff',
@@ -38,7 +37,6 @@ interface DiffSide {
   readonly name: string | undefined
 }
 
-/** Only the last turns of a longer session are compared. */
 const MAX_TURNS = 1_000
 const MAX_NAMED = 10
 

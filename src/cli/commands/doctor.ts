@@ -1,10 +1,96 @@
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { type ExaminationOptions, examine } from '../doctor/examination.ts'
-import { isWrong } from '../doctor/finding.ts'
-import { reportJson, reportText } from '../doctor/report.ts'
+import { displayText } from '../../reading/display-text.ts'
+import { countOf } from '../../reading/human-figures.ts'
+import { paintLine, segment, type TextSegment, type Tone } from '../../reading/segments.ts'
+import { isoInstant } from '../../reading/tree-json.ts'
+import type { Command, CommandPage } from '../command.ts'
+import { command, EXIT, WrongUse } from '../command.ts'
+import { AREAS, type Area, type DoctorFinding, hasAgent, isWrong, type Level } from '../doctor/checks.ts'
+import { type Examination, examine } from '../doctor/examination.ts'
+import type { ProbeResult } from '../doctor/probe.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import type { CommandArguments } from '../options.ts'
 import { lookOf, Progress } from '../terminal.ts'
+
+const TONES: Readonly<Record<Level, Tone>> = { ok: 'ok', note: 'dim', warn: 'warn', fail: 'error' }
+const MARK_WIDTH = 6
+const MAX_VALUE = 60
+
+function reportText(examination: Examination, color: boolean): string {
+  const { version } = examination
+  const lines: TextSegment[][] = [[segment('strong', `hookspan ${version}`)]]
+  for (const area of AREAS) lines.push(...section(area, examination))
+  lines.push([], [summary(examination)])
+  return `${lines.map(line => paintLine(line, color)).join('\n')}\n`
+}
+
+function section(area: Area, { findings, config }: Examination): TextSegment[][] {
+  const found = findings.filter(finding => finding.area === area).map(findingLine)
+  if (found.length === 0) return []
+  const table = area === 'Configuration' ? valueLines(config.values) : []
+  return [[], [segment('strong', area)], ...found, ...table]
+}
+
+function findingLine({ level, what, remedy }: DoctorFinding): TextSegment[] {
+  const advice = remedy === undefined ? [] : [segment('dim', ' → '), segment('plain', displayText(remedy))]
+  return [segment(TONES[level], `  ${level.padEnd(MARK_WIDTH)}`), segment('plain', displayText(what)), ...advice]
+}
+
+function valueLines(values: Examination['config']['values']): TextSegment[][] {
+  const keyWidth = Math.max(...values.map(({ key }) => key.length))
+  const shown = values.map(({ value }) => displayText(value))
+  const valueWidth = Math.min(MAX_VALUE, Math.max(...shown.map(value => value.length)))
+  return values.map(({ key, source }, index) => [
+    segment('plain', `  ${''.padEnd(MARK_WIDTH)}${key.padEnd(keyWidth)}  ${(shown[index] ?? '').padEnd(valueWidth)}  `),
+    segment('dim', displayText(source)),
+  ])
+}
+
+function summary({ findings, agents }: Examination): TextSegment {
+  const count = (level: Level): number => findings.filter(finding => finding.level === level).length
+  const [wrong, warnings] = [count('fail'), count('warn')]
+  if (wrong > 0) {
+    const also = warnings === 0 ? '' : `, and ${countOf(warnings, 'warning')}`
+    return segment('error', `${countOf(wrong, 'error')}${also}.`)
+  }
+  if (warnings > 0) return segment('warn', `No errors; ${countOf(warnings, 'warning')}.`)
+  if (hasAgent(agents)) return segment('ok', 'No problems found.')
+  return segment('warn', 'No problems found, but no agent is set up: run "npx hookspan init".')
+}
+
+/** The report as one line of JSON; docs/commands.md documents its fields. */
+function reportJson(examination: Examination): string {
+  const { version, node, agents, config, backends, backlog, unjudged, losses, findings } = examination
+  return JSON.stringify({
+    ok: !findings.some(isWrong),
+    version,
+    node,
+    agents: agents.map(({ name, sign, isSetUp, problem, lastSeenAt }) => ({
+      host: name,
+      found: sign ?? null,
+      setUp: isSetUp,
+      lastSeen: lastSeenAt === undefined ? null : isoInstant(lastSeenAt),
+      ...(problem !== undefined && { problem }),
+    })),
+    config: { file: config.file ?? null, values: config.values, problems: config.problems },
+    backends: backends.map(backendJson),
+    backlog,
+    unjudged: unjudged.map(({ destinations, ...rest }) => ({ backends: [...destinations.keys()], ...rest })),
+    losses,
+    findings,
+  })
+}
+
+function backendJson({ name, type, url, delivered, metrics, readBack, millis, problems }: ProbeResult): object {
+  return {
+    name,
+    type,
+    url: url ?? null,
+    delivered,
+    metrics,
+    readBack: readBack === null ? null : readBack.kind === 'found',
+    millis,
+    problem: problems.length === 0 ? null : problems.map(({ line }) => line).join('; '),
+  }
+}
 
 /** A timer that keeps the process alive, because requests of the pipeline do not. */
 const LONG_MILLIS = 60_000
@@ -27,29 +113,20 @@ and dropped data, clocks, proxy variables and Node.`,
 } as const satisfies CommandPage
 
 export const doctor: Command = command(PAGE, async ({ values }, io) => {
-  const options = readOptions(values)
+  const { wait, backend, offline: isOffline } = values
+  if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
+  const options = { isOffline, waitMillis: Number(wait), backends: checkBackends(backend) }
+  const progress = new Progress(io)
   const alive = setInterval(() => undefined, LONG_MILLIS)
   try {
-    const examination = await watched(options, io)
+    if (!isOffline) progress.showStep('probing …')
+    const examination = await examine(options, io)
+    progress.end()
     const report = values.json ? `${reportJson(examination)}\n` : reportText(examination, lookOf(io).color)
     io.stdout.write(report)
     return examination.findings.some(isWrong) ? EXIT.failed : EXIT.ok
   } finally {
+    progress.end()
     clearInterval(alive)
   }
 })
-
-function readOptions({ offline, wait, backend }: CommandArguments<typeof PAGE.options>['values']): ExaminationOptions {
-  if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
-  return { isOffline: offline, waitMillis: Number(wait), backends: checkBackends(backend) }
-}
-
-async function watched(options: ExaminationOptions, io: CommandIo): ReturnType<typeof examine> {
-  const progress = new Progress(io)
-  if (!options.isOffline) progress.showStep('probing …')
-  try {
-    return await examine(options, io)
-  } finally {
-    progress.end()
-  }
-}

@@ -11,16 +11,17 @@ import { jsonLine } from '../../reading/tree-json.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import {
+  expectTraceFiles,
   FILTER_OPTIONS,
   type FoundTraces,
+  findSubject,
   findTrace,
   findTraces,
   nothingMatches,
   nothingThere,
   readFilter,
   readLast,
-} from '../trace-query.ts'
-import { expectTraceFiles, findSubject } from '../traces-place.ts'
+} from '../traces.ts'
 
 type TextChunks = Iterable<string> | AsyncIterable<string>
 
@@ -65,10 +66,6 @@ const FORMATS: Readonly<Record<Format, FormatRow>> = {
   },
 }
 
-function isFormat(text: string): text is Format {
-  return Object.hasOwn(FORMATS, text)
-}
-
 /**
  * Writes traces to a file and reports its contents, so that the user knows what it shares.
  *
@@ -107,7 +104,6 @@ async function* lines(texts: TextChunks, end = '\n'): AsyncGenerator<string, voi
   for await (const text of texts) yield `${text}${end}`
 }
 
-/** A single document is indented; several are written one per line. */
 function* documents(all: readonly object[]): Generator<string, void> {
   const [only, second] = all
   if (second === undefined) yield `${jsonLine(only, 2)}\n`
@@ -176,11 +172,8 @@ export const exportCommand: Command = command(PAGE, async ({ values, operands },
 })
 
 function formatOf(text: string | undefined): Format {
-  if (text !== undefined && isFormat(text)) return text
   const known = Object.keys(FORMATS).join(', ')
-  throw new WrongUse(
-    text === undefined
-      ? `--format is required: ${known}`
-      : `--format takes ${known}; got ${JSON.stringify(text.slice(0, 60))}`,
-  )
+  if (text === undefined) throw new WrongUse(`--format is required: ${known}`)
+  if (Object.hasOwn(FORMATS, text)) return text as Format
+  throw new WrongUse(`--format takes ${known}; got ${JSON.stringify(text.slice(0, 60))}`)
 }

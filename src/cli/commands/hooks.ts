@@ -1,11 +1,436 @@
-import { dirname, resolve } from 'node:path'
-import { projectFolderOf } from '../../guards/trust.ts'
-import { type Command, type CommandPage, command, WrongUse } from '../command.ts'
-import { hostsWithAdapter } from '../hook-records.ts'
-import { list } from '../hooks/list.ts'
-import { trustFolder, withdraw } from '../hooks/trust-folder.ts'
-import { tryOut } from '../hooks/try-out.ts'
-import type { CommandArguments } from '../options.ts'
+import { basename, dirname, relative, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HookRun, Outcome } from '../../guards/chain.ts'
+import type { ConfiguredHooks, HookFolderSettings } from '../../guards/configured-hooks.ts'
+import { hookFolderSettings, loadConfiguredHooks, projectOptions } from '../../guards/configured-hooks.ts'
+import { type ControlHooks, createHooks } from '../../guards/create-hooks.ts'
+import { type LoadedHooks, loadFiles, loadFolder, nameOf, optionsOf } from '../../guards/load-folder.ts'
+import { type ModelMessage, type ModelUsage, PHASE_NAMES, type Phase, type Phases } from '../../guards/phases.ts'
+import { type ToolArguments, type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
+import {
+  type ProjectFolder,
+  pathExists,
+  projectFolderAround,
+  projectFolderOf,
+  readFolder,
+  readProjectFolder,
+  TrustStore,
+} from '../../guards/trust.ts'
+import { hookProblems, resolveConfig } from '../../plugin/config/resolve.ts'
+import { displayText } from '../../reading/display-text.ts'
+import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
+import { countOf } from '../../reading/human-figures.ts'
+import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
+import { command, EXIT, WrongUse } from '../command.ts'
+import { whyNot } from '../file-trouble.ts'
+import { hostsWithAdapter, openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
+import { confirm } from '../terminal.ts'
+
+function settingsOf(io: CommandIo): HookFolderSettings {
+  const resolution = resolveConfig({ env: io.env, home: io.home })
+  for (const line of hookProblems(resolution)) io.stderr.write(`hookspan: ${line}\n`)
+  return hookFolderSettings(resolution.config, io.env, io.home)
+}
+
+async function list(project: string, io: CommandIo): Promise<number> {
+  const settings = settingsOf(io)
+  const configured = await loadConfiguredHooks(settings, project)
+  try {
+    io.stdout.write(`${places(settings, project, configured)}\n${table(configured)}`)
+    for (const line of configured.lines) io.stderr.write(`hookspan: ${line}\n`)
+    return configured.lines.length === 0 ? EXIT.ok : EXIT.failed
+  } finally {
+    configured.close()
+  }
+}
+
+function places({ globalFolder }: HookFolderSettings, project: string, { loaded, notes }: ConfiguredHooks): string {
+  const yours = globalFolder === undefined ? 'none is configured' : there(globalFolder)
+  const folder = projectFolderOf(project)
+  const isLoaded = loaded.some(({ file }) => file.startsWith(folder))
+  const note = notes.length > 0 ? ' (not loaded: hooks.project_local is off)' : ''
+  return `Your folder:     ${yours}\nOf the project:  ${there(folder)}${isLoaded ? '' : note}\n`
+}
+
+function there(folder: string): string {
+  return pathExists(folder) ? folder : `${folder} (does not exist)`
+}
+
+/** Without this note, a user would expect the receiver to run the project's hooks. */
+const OF_PROJECT = 'Guards of the project run only in programs that call loadHooks({ project }), not in the receiver.\n'
+
+function table({ hooks, loaded, projectFolder }: ConfiguredHooks): string {
+  if (hooks === undefined) return 'No hooks are loaded.\n'
+  const rows = hooks.hooks.map(({ name, priority, phases, decisions, onFailure }) => {
+    const from = loaded.find(({ hook }) => hook.name === name)
+    const place = `${from?.file ?? ''}${from?.isIsolated === true ? ' (in a thread)' : ''}`
+    return [String(priority), name, phases.join(' '), decisions.join(' '), onFailure, place]
+  })
+  const isAnyOfProject = loaded.some(({ file }) => projectFolder !== undefined && file.startsWith(projectFolder + sep))
+  return `${columns(['priority', 'hook', 'phases', 'decides', 'failing', 'from'], rows)}
+Lower priority runs first before an action, and last after it. Guards that rewrite or inject run before the others.
+${isAnyOfProject ? OF_PROJECT : ''}`
+}
+
+const MAX_CELLS = 120
+
+/**
+ * Formats rows below a header, each column as wide as its widest cell. Untrusted text is escaped, so that it cannot move the
+ * cursor. Lines end with a line break.
+ */
+function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MAX_CELLS)))]
+  const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))
+  return cells
+    .map(row => `  ${row.map((cell, at) => padEndToWidth(cell, widths[at] ?? 0)).join('  ')}`.trimEnd())
+    .map(line => `${line}\n`)
+    .join('')
+}
+
+async function trustFolder(project: string, hasSaidYes: boolean, io: CommandIo): Promise<number> {
+  const settings = settingsOf(io)
+  const store = storeOf(settings)
+  const found = readProjectFolder(project)
+  if (found === undefined) throw new Error(`there is no ${projectFolderOf(project)}`)
+  for (const line of found.lines) io.stderr.write(`hookspan: ${line}\n`)
+  if (found.lines.length > 0) throw new Error('the folder cannot be trusted as long as that is so')
+  const before = store.hashOf(found.path)
+  show(found, io)
+  if (before === found.hash) {
+    io.stdout.write('Trusted already.\n')
+    return EXIT.ok
+  }
+  if (before !== undefined) io.stdout.write('It was trusted before, and has changed since.\n')
+  const no = { command: 'hooks', text: 'It is not trusted.', unasked: 'not trusted' }
+  if (!hasSaidYes && !(await confirm(QUESTION, no, io))) return EXIT.failed
+  store.trust(found)
+  io.stdout.write('Trusted. Any change to its files withdraws the trust.\n')
+  if (!settings.isProjectLocal) io.stdout.write('It is not loaded yet: set hooks.project_local in the configuration.\n')
+  return EXIT.ok
+}
+
+function withdraw(project: string, io: CommandIo): number {
+  const path = readProjectFolder(project)?.path ?? projectFolderOf(project)
+  const wasTrusted = storeOf(settingsOf(io)).revoke(path)
+  io.stdout.write(wasTrusted ? `${path} is no longer trusted.\n` : `Nothing to do: ${path} is not trusted.\n`)
+  return EXIT.ok
+}
+
+function storeOf({ privateFolder: place }: HookFolderSettings): TrustStore {
+  if (place === undefined) throw new Error('there is no home directory to store trust in')
+  return new TrustStore(place)
+}
+
+function show({ path, files, hash }: ProjectFolder, io: CommandIo): void {
+  const rows = files.map(file => [file.path, countOf(file.bytes.length, 'byte')])
+  io.stdout.write(`${displayText(path)}\n${columns(['file', 'size'], rows)}\n`)
+  io.stdout.write(`SHA-256 of the names and contents of ${countOf(files.length, 'file')}: ${hash}\n`)
+}
+
+const QUESTION =
+  'Your programs that call loadHooks({ project }) here will run this code as your user; the receiver does not. Have you reviewed it, and do you trust it?'
+
+const MAX_ROWS = 200
+
+async function tryOut(
+  { file, recording, project }: { readonly file: string; readonly recording: string; readonly project: string },
+  host: string | undefined,
+  io: CommandIo,
+): Promise<number> {
+  const settings = settingsOf(io)
+  const loaded = await loadOne(resolve(project, file), settings)
+  try {
+    for (const line of loaded.lines) io.stderr.write(`hookspan: ${line}\n`)
+    if (loaded.loaded.length === 0) return EXIT.failed
+    const given = loaded.loaded.map(({ hook }) => hook)
+    const trial = new Trial(createHooks(given, { timeLimitMillis: settings.timeLimitMillis }), io)
+    const isRead = await readAll(recording, host, trial, io)
+    io.stdout.write(trial.report())
+    return isRead && loaded.lines.length === 0 ? EXIT.ok : EXIT.failed
+  } finally {
+    loaded.close()
+  }
+}
+
+/** Loads a file of a hooks folder like an agent does; any other file from its own place. */
+async function loadOne(file: string, settings: HookFolderSettings): Promise<LoadedHooks> {
+  const { privateFolder: place, globalFolder } = settings
+  const isOwn = globalFolder !== undefined && /^(?!\.\.)./.test(relative(globalFolder, file))
+  const folder = isOwn ? globalFolder : projectFolderAround(file)
+  const options = isOwn || folder === undefined ? settings.options : projectOptions(settings)
+  if (folder !== undefined && place !== undefined) {
+    const { files, lines } = readFolder(folder, { followsLinks: isOwn })
+    const path = relative(folder, file)
+    const loaded = await loadFolder(folder, files, { options, copiesFolder: place, onlyFile: path })
+    const notFound = loaded.names.length === 0 ? [`hooks: ${file} is not a loadable file of guards`] : []
+    return { ...loaded, lines: [...lines, ...loaded.lines, ...notFound] }
+  }
+  const path = basename(file)
+  return loadFiles([{ shown: file, url: pathToFileURL(file).href, options: optionsOf(path, nameOf(path), options) }])
+}
+
+async function readAll(recording: string, host: string | undefined, trial: Trial, io: CommandIo): Promise<boolean> {
+  let isWhole = true
+  try {
+    for await (const entry of new RecordReader(host).read(openInput(recording, io.stdin))) {
+      if ('record' in entry) await trial.tryRecord(entry.record)
+      else {
+        isWhole = false
+        io.stderr.write(`hookspan hooks: ${recording} line ${entry.line}: ${entry.problem}; the line is skipped\n`)
+      }
+    }
+    return isWhole
+  } catch (error) {
+    throw new Error(`cannot read ${recording}: ${whyNot(error)}`, { cause: error })
+  }
+}
+
+class Trial {
+  readonly #hooks: ControlHooks
+  readonly #io: CommandIo
+  readonly #events = new RecordedEvents()
+  readonly #states = new Map<string, Record<string, unknown>>()
+  readonly #rows: string[][] = []
+  readonly #asked = new Map<Phase, number>()
+  /** Counts by text, for example `beforeTurn: no prompt`. */
+  readonly #missing = new Map<string, number>()
+  readonly #totals = new Map<string, Map<HookRun['verdict'], number>>()
+
+  constructor(hooks: ControlHooks, io: CommandIo) {
+    this.#hooks = hooks
+    this.#io = io
+  }
+
+  async tryRecord(record: ReadRecord): Promise<void> {
+    const event = this.#events.of(record)
+    if (event !== undefined && this.#hooks.handles(event.phase)) {
+      if ('missing' in event) count(this.#missing, `${event.phase}: no ${event.missing}`)
+      else await this.#runHooks(record, event)
+    }
+    if (record.hook === 'on_session_end') this.#states.delete(keyOf(record))
+  }
+
+  async #runHooks(record: ReadRecord, asked: RecordedEvent): Promise<void> {
+    const turn = turnOf(record)
+    const key = keyOf(record)
+    const state = this.#states.get(key) ?? {}
+    this.#states.set(key, state)
+    const say = (line: string): void => this.#io.stderr.write(`hookspan hooks: ${line}\n`)
+    const about = {
+      ...turn,
+      host: record.meta.host ?? 'recording',
+      state,
+      logger: { info: say, warn: say },
+    }
+    const outcome: Outcome<Phase> = await this.#hooks.run(asked.phase, asked.event as never, about)
+    count(this.#asked, asked.phase)
+    for (const run of outcome.runs) {
+      const verdicts = this.#totals.get(run.hook) ?? new Map<HookRun['verdict'], number>()
+      this.#totals.set(run.hook, verdicts)
+      count(verdicts, run.verdict)
+      if (run.verdict === 'pass') continue
+      const why = run.reason ?? run.failureMessage ?? run.rewrittenFields.join(', ')
+      this.#rows.push([turn.turnId ?? turn.sessionId ?? '', asked.phase, asked.what, run.hook, run.verdict, why])
+    }
+  }
+
+  report(): string {
+    const rows = this.#rows.slice(0, MAX_ROWS)
+    const more = this.#rows.length - rows.length
+    return [
+      rows.length === 0 ? '' : `${columns(['turn', 'phase', 'what', 'hook', 'verdict', 'why'], rows)}`,
+      more > 0 ? `  … and ${countOf(more, 'more decision')}\n` : '',
+      rows.length === 0 ? '' : '\n',
+      `Runs: ${countsText(PHASE_NAMES.map(phase => [phase, this.#asked.get(phase)]))}\n`,
+      this.#missing.size === 0
+        ? ''
+        : `Skipped, because the recording lacks a field: ${countsText([...this.#missing])}\n`,
+      '\n',
+      columns(
+        ['hook', 'decided'],
+        this.#hooks.hooks.map(({ name }) => [name, countsText([...(this.#totals.get(name) ?? [])])]),
+      ),
+    ].join('')
+  }
+}
+
+function keyOf(record: ReadRecord): string {
+  const { sessionId = '', turnId = '' } = turnOf(record)
+  return `${sessionId} ${turnId}`
+}
+
+function count<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
+/** `beforeTool 12, afterTool 12` */
+function countsText(counts: readonly (readonly [string, number | undefined])[]): string {
+  const shown = counts.filter(([, times]) => times !== undefined)
+  return shown.map(([word, times]) => `${word} ${times}`).join(', ') || 'never'
+}
+
+type RecordedEvent = {
+  readonly [P in Phase]: {
+    readonly phase: P
+    readonly event: Phases[P]['event']
+    readonly what: string
+  }
+}[Phase]
+
+interface MissingField {
+  readonly phase: Phase
+  readonly missing: string
+}
+
+const MAX_ELEMENTS = 10_000
+const GOOD = new Set(['ok', 'success', 'completed'])
+
+function turnOf({ payload }: ReadRecord): { sessionId: string | undefined; turnId: string | undefined } {
+  return { sessionId: idOf(peek(payload, 'session_id')), turnId: idOf(peek(payload, 'turn_id')) }
+}
+
+/** Builds hook events from records. Remembers tool calls, because their end records often have fewer fields. */
+class RecordedEvents {
+  readonly #calls = new Map<string, ToolCall>()
+
+  of({ hook, payload }: ReadRecord): RecordedEvent | MissingField | undefined {
+    switch (hook) {
+      case 'pre_llm_call':
+        return beforeTurn(payload)
+      case 'pre_api_request':
+        return beforeModel(payload)
+      case 'post_api_request':
+      case 'api_request_error':
+        return afterModel(payload)
+      case 'pre_tool_call':
+        return this.#beforeTool(payload)
+      case 'post_tool_call':
+        return this.#afterTool(payload)
+      case 'post_llm_call':
+        return afterTurn(payload)
+      default:
+        return undefined
+    }
+  }
+
+  #beforeTool(payload: unknown): RecordedEvent | MissingField {
+    const tool = callOf(payload)
+    if (tool === undefined) return { phase: 'beforeTool', missing: 'arguments' }
+    if (tool.id !== undefined) this.#calls.set(tool.id, tool)
+    return { phase: 'beforeTool', event: { tool }, what: tool.name }
+  }
+
+  #afterTool(payload: unknown): RecordedEvent | MissingField {
+    const id = idOf(peek(payload, 'tool_call_id'))
+    const tool = callOf(payload) ?? (id === undefined ? undefined : this.#calls.get(id))
+    if (id !== undefined) this.#calls.delete(id)
+    const result = peek(payload, 'result')
+    if (tool === undefined) return { phase: 'afterTool', missing: 'arguments' }
+    if (result === undefined) return { phase: 'afterTool', missing: 'result' }
+    const status = textOf(peek(payload, 'status'))
+    const isError = status === undefined ? textOf(peek(payload, 'error_message')) !== undefined : !GOOD.has(status)
+    return { phase: 'afterTool', event: { tool, result, isError, attempt: 0 }, what: tool.name }
+  }
+}
+
+function beforeTurn(payload: unknown): RecordedEvent | MissingField {
+  const [phase, prompt] = ['beforeTurn', textIn(peek(payload, 'user_message'))] as const
+  return prompt === undefined ? { phase, missing: 'prompt' } : { phase, event: { prompt }, what: '' }
+}
+
+function afterTurn(payload: unknown): RecordedEvent | MissingField {
+  const [phase, answer] = ['afterTurn', textIn(peek(payload, 'assistant_response'))] as const
+  return answer === undefined ? { phase, missing: 'answer' } : { phase, event: { answer, attempt: 0 }, what: '' }
+}
+
+function beforeModel(payload: unknown): RecordedEvent | MissingField {
+  const body = peek(peek(payload, 'request'), 'body')
+  const given = [peek(payload, 'request_messages'), peek(payload, 'messages'), peek(body, 'messages')].find(isArray)
+  if (given === undefined) return { phase: 'beforeModel', missing: 'messages' }
+  const model = textOf(peek(body, 'model')) ?? textOf(peek(payload, 'model'))
+  const system = textIn(peek(payload, 'system_prompt'))
+  const messages: ModelMessage[] = system === undefined ? [] : [{ role: 'system', text: system }]
+  messages.push(...elementsOf(given, MAX_ELEMENTS).map(messageOf))
+  return { phase: 'beforeModel', event: { model, messages }, what: model ?? '' }
+}
+
+function afterModel(payload: unknown): RecordedEvent | MissingField {
+  const message = peek(peek(payload, 'response'), 'assistant_message')
+  const failure = peek(payload, 'error')
+  const status = numberOf(peek(payload, 'status_code'))
+  if (message === undefined && failure === undefined && status === undefined)
+    return { phase: 'afterModel', missing: 'answer' }
+  const model = textOf(peek(payload, 'response_model')) ?? textOf(peek(payload, 'model'))
+  const error = {
+    type: textOf(peek(failure, 'type')),
+    status,
+    message: textOf(peek(failure, 'message')) ?? textOf(failure),
+  }
+  const event = {
+    model,
+    text: textIn(peek(message, 'content')) ?? '',
+    toolCalls: elementsOf(peek(message, 'tool_calls'), MAX_ELEMENTS).flatMap(each => modelCallOf(each) ?? []),
+    attempt: numberOf(peek(payload, 'retry_count')) ?? 0,
+    usage: usageOf(payload),
+    ...(message === undefined && { error }),
+  }
+  return { phase: 'afterModel', event, what: model ?? '' }
+}
+
+function usageOf(payload: unknown): ModelUsage {
+  const [usage, cost] = [peek(payload, 'usage'), peek(payload, 'cost')]
+  return {
+    inputTokens: numberOf(peek(usage, 'prompt_tokens')),
+    outputTokens: numberOf(peek(usage, 'output_tokens')),
+    costUsd: numberOf(cost) ?? numberOf(peek(cost, 'total')),
+  }
+}
+
+const ROLES: Readonly<Record<string, ModelMessage['role']>> = {
+  system: 'system',
+  developer: 'system',
+  assistant: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+}
+
+function messageOf(message: unknown): ModelMessage {
+  const role = textOf(peek(message, 'role')) ?? ''
+  return { role: ROLES[role] ?? 'user', text: textIn(peek(message, 'content')) ?? '' }
+}
+
+function callOf(payload: unknown): ToolCall | undefined {
+  return namedCall(textOf(peek(payload, 'tool_name')), peek(payload, 'args'), idOf(peek(payload, 'tool_call_id')))
+}
+
+function modelCallOf(call: unknown): ToolCall | undefined {
+  const inner = peek(call, 'function') ?? call
+  const args = peek(inner, 'arguments') ?? peek(inner, 'input')
+  return namedCall(textOf(peek(inner, 'name')), args, idOf(peek(call, 'id')))
+}
+
+function namedCall(name: string | undefined, given: unknown, id: string | undefined): ToolCall | undefined {
+  const args = argumentsIn(given)
+  return name === undefined || args === undefined ? undefined : toolCallOf({ name, arguments: args, id })
+}
+
+function argumentsIn(given: unknown): ToolArguments | undefined {
+  if (typeof given === 'object' && given !== null && !isArray(given)) return given as ToolArguments
+  if (typeof given !== 'string') return undefined
+  try {
+    return argumentsIn(JSON.parse(given) as object)
+  } catch {
+    return undefined
+  }
+}
+
+function textIn(content: unknown): string | undefined {
+  if (typeof content === 'string') return content
+  if (!isArray(content)) return undefined
+  const texts = elementsOf(content, MAX_ELEMENTS).flatMap(part => textOf(part) ?? textOf(peek(part, 'text')) ?? [])
+  return texts.length === 0 ? undefined : texts.join('\n')
+}
 
 const ACTIONS = ['trust', 'test'] as const
 
@@ -38,7 +463,7 @@ export function hooksOf(where: () => string): Command {
     check(action, rest, values)
     if (action === undefined) return list(project, io)
     const [first = '', second = ''] = rest
-    if (action === 'test') return tryOut({ file: first, recording: second, host: values.host, project }, io)
+    if (action === 'test') return tryOut({ file: first, recording: second, project }, values.host, io)
     const folder = projectOf(resolve(project, first))
     return values.undo ? withdraw(folder, io) : trustFolder(folder, values.yes, io)
   })

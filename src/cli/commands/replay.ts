@@ -2,14 +2,13 @@ import { statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { UserBackend } from '../../plugin/config/types.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
+import { command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import { hostsWithAdapter } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import type { CommandArguments } from '../options.ts'
-import { play, playAndDraw } from '../play-files.ts'
-import { reportDelivery, summaryOf, whatIsIn } from '../replay-report.ts'
-import type { ReplayResult } from '../replayer.ts'
+import type { ReplayResult } from '../replay.ts'
+import { fileJob, replayAndDraw, replayRecords, reportDelivery, summaryOf, whatIsIn } from '../replay.ts'
 
 const PAGE = {
   name: 'replay',
@@ -38,12 +37,17 @@ decides where they go: by default only to the local trace log. A malformed line 
   closing: 'Exits with 1 if a line was malformed, a file could not be read, or a backend did not receive everything.',
 } as const satisfies CommandPage
 
+const DRAWN_TRACES = 20
+
 export const replay: Command = command(PAGE, async (given, io) => {
   const job = readJob(given)
   if (job.out !== undefined) return replayInto(job.out, job, io)
-  const played = await playAndDraw(job, job.backend, io)
-  if (played.exitCode !== undefined) return played.exitCode
-  return played.isGood && !isTooLax(played.result, job) ? EXIT.ok : EXIT.failed
+  const code = { host: job.host, ...(job.backend.length > 0 && { backends: job.backend }) }
+  const drawn = { ...(await fileJob(job.files, job.host, job.speed, io)), drawnTraces: DRAWN_TRACES }
+  const run = await replayAndDraw(code, drawn, io)
+  io.stderr.write(`${run.begins}${summaryOf(run.result)}; ${run.where}\n`)
+  const isGood = run.isClean && run.isDelivered && run.isKeptAsConfigured && !isTooLax(run.result, job)
+  return run.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
 })
 
 type ReplayJob = Omit<CommandArguments<typeof PAGE.options>['values'], 'speed'> & {
@@ -108,8 +112,9 @@ async function replayInto(out: string, job: ReplayJob, io: CommandIo): Promise<n
   const file: UserBackend = { type: 'file', path: out, metrics_path: job['metrics-out'] }
   const code = { host: job.host, local_log: false, backends: [file] }
   const { config } = resolveConfig({ env: io.env, home: io.home })
+  const fed = await fileJob(job.files, job.host, job.speed, io)
   const { span_batch_max_export_batch_size: batchSpans } = config
-  const played = await play(code, { batchSpans, env: io.env }, job, io)
+  const played = await replayRecords(code, { batchSpans, env: io.env }, fed, io)
   const { result } = played
   const isDelivered = reportDelivery(
     result,

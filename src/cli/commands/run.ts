@@ -21,9 +21,7 @@ cannot be run.`,
 } as const satisfies CommandPage
 
 /** Exit code: that of the program. If a signal ended the program, this process ends by the same signal. */
-export const run: Command = command(PAGE, ({ operands }, io) => runIn(operands, io))
-
-async function runIn([program, ...args]: readonly string[], io: CommandIo): Promise<number> {
+export const run: Command = command(PAGE, async ({ operands: [program, ...args] }, io) => {
   if (program === undefined) throw new WrongUse('expected a program: hookspan run -- COMMAND')
   const surroundings = { env: io.env, home: io.home, isReplay: false }
   const plugin = createPluginIn({ host: 'run', parent: 'nest', handle_signals: false }, surroundings)
@@ -32,18 +30,17 @@ async function runIn([program, ...args]: readonly string[], io: CommandIo): Prom
   if (ended.how === 'not started') io.stderr.write(`hookspan run: ${startError(program, ended.code)}\n`)
   turn.end(ended)
   await plugin.shutdown()
-  return exitAs(ended)
-}
+  if (ended.how === 'signal') process.kill(process.pid, ended.signal)
+  return exitCodeOf(ended)
+})
 
 function startError(program: string, code: string): string {
   const named = JSON.stringify(program.slice(0, 200))
-  if (code === 'ENOENT') return `there is no program ${named}; is it on the PATH?`
+  if (code === 'ENOENT') {
+    const hint = process.platform === 'win32' ? ' A .cmd, such as npm, needs a shell: cmd /c' : ''
+    return `there is no program ${named}; is it on the PATH?${hint}`
+  }
   return `${named} cannot be run (${code})`
-}
-
-function exitAs(ended: ProgramEnd): number {
-  if (ended.how === 'signal') process.kill(process.pid, ended.signal)
-  return exitCodeOf(ended)
 }
 
 export type ProgramEnd =
@@ -62,11 +59,10 @@ const SIGNALLED = 128
 /** Runs a program with our own standard streams and forwards signals to it. Never rejects. */
 export async function runProgram(program: string, args: readonly string[], env: CommandIo['env']): Promise<ProgramEnd> {
   let kill: (signal: NodeJS.Signals) => void = () => undefined
-  const handOn = (signal: NodeJS.Signals): void => kill(signal)
   const handler = (signal: NodeJS.Signals): (() => void) => {
     // `process.stdin` would open the input, which belongs to the program.
     const isToldAlready = OF_TERMINALS.includes(signal) && isatty(0)
-    return () => !isToldAlready && handOn(signal)
+    return () => !isToldAlready && kill(signal)
   }
   const handlers = [...HANDED_ON, ...OF_TERMINALS].map(signal => [signal, handler(signal)] as const)
   for (const [signal, handle] of handlers) process.on(signal, handle)
@@ -103,8 +99,6 @@ function exitCodeOf(ended: ProgramEnd): number {
 const STOPPING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/
 
-type TurnOutcome = 'completed' | 'failed' | 'interrupted'
-
 export class ProgramTurn {
   /** The parent context for the program. Undefined if `propagate_context` is off or nothing is recorded. */
   readonly traceparent: string | undefined
@@ -129,7 +123,7 @@ export class ProgramTurn {
   }
 }
 
-function outcomeOf(ended: ProgramEnd): { how: TurnOutcome; fields: object } {
+function outcomeOf(ended: ProgramEnd): { how: 'completed' | 'failed' | 'interrupted'; fields: object } {
   if (ended.how === 'not started') return { how: 'failed', fields: { status: 'error', error_type: ended.code } }
   if (ended.how === 'signal') {
     if (STOPPING.includes(ended.signal)) return { how: 'interrupted', fields: { status: 'cancelled' } }

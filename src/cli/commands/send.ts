@@ -1,16 +1,280 @@
+import { basename, join } from 'node:path'
+import { BACKEND_TYPES } from '../../delivery/backends/rows.ts'
+import { type BackendPlan, destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
 import { createPipeline, type Pipeline } from '../../delivery/pipeline/index.ts'
-import { readBacklog } from '../../delivery/trace-log/index.ts'
+import type { BacklogEntry, Resend, ResendOutcome } from '../../delivery/trace-log/index.ts'
+import { pendingDestinations, readBacklog } from '../../delivery/trace-log/index.ts'
+import { nearestName } from '../../plugin/config/nearest.ts'
 import { stateHome } from '../../plugin/config/paths.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
+import type { BackendConfig, ResolvedConfig } from '../../plugin/config/types.ts'
 import { pipelineSettings } from '../../plugin/settings.ts'
+import { countOf, humanBytes, humanInstant } from '../../reading/human-figures.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { withoutMeanwhile } from '../doctor/probe.ts'
 import { Interruption } from '../interruption.ts'
-import { BACKEND_OPTION, sinceAt } from '../option-values.ts'
-import { BacklogDelivery, chosenBackends, type SendJob } from '../send/delivery.ts'
+import { BACKEND_OPTION, checkBackends, sinceAt } from '../option-values.ts'
 import { Progress } from '../terminal.ts'
-import { findTrace } from '../trace-query.ts'
-import { localLog, namesTrace, traceFiles } from '../traces-place.ts'
+import { findTrace, localLog, namesTrace, traceFiles } from '../traces.ts'
+
+interface SendJob {
+  readonly directory: string
+  readonly config: ResolvedConfig
+  readonly backends: readonly BackendConfig[]
+  readonly isOfAll: boolean
+  readonly files?: readonly string[] | undefined
+  readonly traceId?: string | undefined
+  /** Epoch milliseconds, 0 for all traces. Undefined to send only the backlog. */
+  readonly since: number | undefined
+}
+
+class BacklogDelivery {
+  readonly #pipeline: Pipeline
+  readonly #job: SendJob
+  readonly #before: readonly BacklogEntry[]
+  #resend: Resend | undefined
+  #isTakenOver = false
+  #kept: ReadonlyMap<string, number> = new Map()
+
+  constructor(pipeline: Pipeline, job: SendJob, before: readonly BacklogEntry[]) {
+    this.#pipeline = pipeline
+    this.#job = job
+    this.#before = before
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { files, traceId, since } = this.#job
+    if (files === undefined) {
+      await this.#pipeline.deliverBacklog()
+      // Spans recovered from a killed process that held them are first written to this process's own log, and wait there.
+      await this.#pipeline.flush()
+    }
+    this.#kept = this.#arrived()
+    if (since === undefined || signal.aborted) return
+    this.#resend = this.#pipeline.resend({ ...(files && { files }), traceId, since, signal })
+    await this.#resend?.run()
+  }
+
+  show(progress: Progress): void {
+    const spans = countOf(
+      [...this.#arrived().values()].reduce((all, one) => all + one, 0),
+      'span',
+    )
+    const { done, total } = this.#resend?.progress ?? this.#backlog()
+    progress.update(done, () => `${spans} · ${humanBytes(done)} of ${humanBytes(total)}`, total)
+  }
+
+  #backlog(): { readonly done: number; readonly total: number } {
+    const total = this.#before.filter(this.#isAsked).reduce((all, { bytes }) => all + bytes, 0)
+    const left = this.#pipeline.stats().backends.reduce((bytes, { spoolBytes }) => bytes + spoolBytes, 0)
+    // Before recovering files of other processes the backlog looks empty.
+    this.#isTakenOver ||= left > 0
+    return { done: this.#isTakenOver ? Math.max(0, total - left) : 0, total }
+  }
+
+  readonly #isAsked = ({ isLive, backend }: BacklogEntry): boolean => !isLive && this.#names().includes(backend)
+
+  outcome(after: readonly BacklogEntry[]): string[] {
+    const { files, traceId, since, directory } = this.#job
+    if (since === undefined) return backlogLines(this.#arrived(), this.#before, after)
+    const isLog = files === undefined
+    const place = traceId !== undefined ? `trace ${traceId}` : isLog ? join(directory, 'traces') : files.join(', ')
+    const outcomes = this.#resend?.outcomes() ?? []
+    return this.#names().flatMap(name => {
+      const dropped = this.#pipeline.stats().backends.find(backend => backend.name === name)?.dropped ?? 0
+      const ofIt = outcomes.filter(({ backend }) => backend === name)
+      const waiting = after.find(({ backend }) => backend === name)?.bytes ?? 0
+      return resendLines(name, ofIt, { place, isLog, kept: this.#kept.get(name) ?? 0, waiting, dropped })
+    })
+  }
+
+  isComplete(after: readonly BacklogEntry[]): boolean {
+    const { files, since } = this.#job
+    const isOpen = this.#names().every(name => this.#pipeline.stats().backends.some(each => each.name === name))
+    const isKept = files === undefined && after.some(({ backend }) => this.#names().includes(backend))
+    const isSent = this.#resend?.outcomes().every(({ state }) => !UNSENT.includes(state))
+    return isOpen && !isKept && (since === undefined || isSent === true)
+  }
+
+  #names(): readonly string[] {
+    return this.#job.backends.map(({ name }) => name)
+  }
+
+  /** Delivered spans by backend. This process records nothing, so its own spans were recovered from a killed process. */
+  #arrived(): ReadonlyMap<string, number> {
+    const { backends } = this.#pipeline.stats()
+    const spansOf = (name: string): number => {
+      const { recovered = 0, delivered = 0 } = backends.find(backend => backend.name === name) ?? {}
+      return recovered + delivered
+    }
+    return new Map(this.#names().map(name => [name, spansOf(name)]))
+  }
+}
+
+const UNSENT: readonly ResendOutcome['state'][] = ['left', 'owed', 'unjudged']
+
+const SHOWN_FILES = 20
+
+function backlogLines(
+  spans: ReadonlyMap<string, number>,
+  before: readonly BacklogEntry[],
+  after: readonly BacklogEntry[],
+): string[] {
+  const lines = [...spans].map(([name, count]) => {
+    const left = after.find(({ backend }) => backend === name)
+    const rest = left === undefined ? 'nothing is pending' : `${humanBytes(left.bytes)} are pending`
+    return `${name} got ${countOf(count, 'span')}; ${rest}`
+  })
+  const others = after.filter(({ backend }) => !spans.has(backend))
+  for (const { backend, bytes } of others) {
+    lines.push(`${humanBytes(bytes)} are pending for ${backend}, which is not selected or not configured`)
+  }
+  const running = before.filter(({ isLive }) => isLive)
+  for (const { backend, bytes } of running) {
+    lines.push(`${humanBytes(bytes)} for ${backend} belong to running agents, which deliver them`)
+  }
+  return lines.length === 0 ? ['no backend is configured, and nothing is pending'] : lines
+}
+
+interface BackendRequest {
+  readonly place: string
+  readonly isLog: boolean
+  readonly kept: number
+  readonly waiting: number
+  /** Spans that the backend rejected or that failed permanently. */
+  readonly dropped: number
+}
+
+function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: BackendRequest): string[] {
+  const { isLog, kept, dropped } = asked
+  const got = outcomes.filter(({ tally }) => tally.spans > 0)
+  const of = (state: ResendOutcome['state']): number => outcomes.filter(outcome => outcome.state === state).length
+  const next = isLog ? 'run this again to continue' : 'run this again to send all of them'
+  const files = of('running')
+  const running = files === 1 ? '1 file belongs to a running agent' : `${files} files belong to running agents`
+  return [
+    ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were pending`]),
+    got.length === 0 ? nothingSent(backend, outcomes, asked) : `${backend} got ${sum(got)}`,
+    ...(got.length > 1 || (got.length === 1 && !isLog) ? fileLines(got) : []),
+    ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} were rejected`]),
+    ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} already delivered`] : []),
+    ...(of('running') === 0 ? [] : [`  ${running}: run this again after it has ended`]),
+    ...(of('owed') === 0 ? [] : [`  ${countOf(of('owed'), 'file')} pending: run hookspan send`]),
+    ...heldLines(of, asked),
+    ...(of('left') === 0 ? [] : [`  not all of ${countOf(of('left'), 'file')} was sent; ${next}`]),
+  ]
+}
+
+function nothingSent(backend: string, outcomes: readonly ResendOutcome[], { place, waiting }: BackendRequest): string {
+  const is = (wanted: ResendOutcome['state']): boolean => outcomes.some(({ state }) => state === wanted)
+  if (outcomes.length === 0) return `there are no traces in ${place}`
+  if (UNSENT.some(is) || (is('judged') && waiting > 0)) return `${backend} got nothing`
+  if (is('judged'))
+    return `${backend} has ${is('had') ? 'everything except traces that "keep" did not select' : 'all selected traces'}; nothing was sent`
+  if (is('had')) return `${backend} has everything already; nothing was sent`
+  return `nothing in ${place} is to be sent to ${backend}`
+}
+
+function heldLines(of: (state: ResendOutcome['state']) => number, { waiting }: BackendRequest): string[] {
+  const [judged, unjudged] = [of('judged'), of('unjudged')]
+  const isWaiting = judged > 0 && of('owed') === 0 && waiting > 0
+  return [
+    ...(isWaiting ? [`  ${humanBytes(waiting)} of selected traces are pending: run hookspan send`] : []),
+    ...(judged === 0
+      ? []
+      : [
+          `  of ${countOf(judged, 'file')} it receives the selected traces; "keep" did not select the others: hookspan send TRACE_ID sends one`,
+        ]),
+    ...(unjudged === 0
+      ? []
+      : [
+          `  tail sampling is pending for ${countOf(unjudged, 'file')} of ended agents: run hookspan send with the same backends; hookspan send TRACE_ID sends one`,
+        ]),
+  ]
+}
+
+function sum(outcomes: readonly ResendOutcome[]): string {
+  const traces = new Set(outcomes.flatMap(({ tally }) => [...tally.traceIds]))
+  const spans = outcomes.reduce((count, { tally }) => count + tally.spans, 0)
+  const from = Math.min(...outcomes.map(({ tally }) => tally.from))
+  const to = Math.max(...outcomes.map(({ tally }) => tally.to))
+  const period = `from ${humanInstant(from)} to ${humanInstant(to)}`
+  return `${countOf(traces.size, 'trace')}, ${countOf(spans, 'span')}, ${period}`
+}
+
+function fileLines(outcomes: readonly ResendOutcome[]): string[] {
+  const lines = outcomes.slice(0, SHOWN_FILES).map(outcome => `  ${basename(outcome.path)}: ${sum([outcome])}`)
+  const more = outcomes.length - lines.length
+  return more === 0 ? lines : [...lines, `  and ${countOf(more, 'further file')}`]
+}
+
+/**
+ * The chosen backends: configured ones by name, others in short form (`TYPE`, `TYPE=URL`), or all configured ones if none is
+ * named.
+ *
+ * @throws WrongUse for an unknown name or type
+ */
+async function chosenBackends(
+  values: readonly string[],
+  config: ResolvedConfig,
+  directory: string,
+  io: CommandIo,
+): Promise<readonly BackendConfig[]> {
+  if (values.length === 0) return config.backends.filter(({ type }) => type !== 'console')
+  const chosen = new Map<string, BackendConfig>()
+  for (const value of values) {
+    const backend = await chosenBackend(value, config, directory, io)
+    if (backend.type === 'console') throw new WrongUse('console is the terminal of an agent; hookspan tree draws here')
+    chosen.set(backend.name, backend)
+  }
+  return [...chosen.values()]
+}
+
+async function chosenBackend(
+  value: string,
+  config: ResolvedConfig,
+  directory: string,
+  io: CommandIo,
+): Promise<BackendConfig> {
+  const named = config.backends.find(({ name }) => name === value)
+  if (named !== undefined) return named
+  expectKnown(value, config)
+  checkBackends([value])
+  const [backend] = resolveConfig({ code: { backends: [value] }, env: io.env, home: io.home }).config.backends
+  if (backend === undefined) throw new WrongUse(`--backend ${JSON.stringify(value)} cannot be read`)
+  const plan = planOf(backend)
+  // An unusable backend is reported when it is opened.
+  if (plan === undefined) return backend
+  return config.backends.find(other => isSame(plan, planOf(other))) ?? ownName(backend, plan, directory)
+}
+
+function expectKnown(value: string, config: ResolvedConfig): void {
+  const types: readonly string[] = BACKEND_TYPES
+  if (!/^[\w.-]+$/.test(value) || types.includes(value.toLowerCase())) return
+  const names = config.backends.map(({ name }) => name)
+  const meant = nearestName(value, [...names, ...types])
+  const configured = names.length === 0 ? 'none is configured' : `configured: ${names.join(', ')}`
+  const advice = meant === undefined ? `${configured}; any other is named TYPE=URL` : `did you mean ${meant}?`
+  throw new WrongUse(`there is no backend ${JSON.stringify(value)}; ${advice}`)
+}
+
+function planOf(backend: BackendConfig): BackendPlan | undefined {
+  const planned = planBackend(backend)
+  return planned.ok ? planned.plan : undefined
+}
+
+function isSame(plan: BackendPlan, other: BackendPlan | undefined): boolean {
+  if (other === undefined || other.settings.type !== plan.settings.type) return false
+  const as = (name: string): BackendPlan => ({ ...other, settings: { ...other.settings, name } })
+  return destinationOf(as(plan.settings.name)) === destinationOf(plan)
+}
+
+async function ownName(backend: BackendConfig, plan: BackendPlan, directory: string): Promise<BackendConfig> {
+  const meant = await pendingDestinations(directory, backend.name)
+  const isForOthers = [...meant].some(destination => destination !== destinationOf(plan))
+  const place = URL.canParse(plan.urls.traces ?? '') ? new URL(plan.urls.traces ?? '').host : plan.options['path']
+  return isForOthers ? { ...backend, name: `${backend.name}@${place}` } : backend
+}
 
 const SHOW_MILLIS = 200
 

@@ -1,11 +1,194 @@
 import { stateHome } from '../../plugin/config/paths.ts'
-import { openTurnJson } from '../../reading/open-turns.ts'
-import { renderTop } from '../../reading/open-turns-text.ts'
-import type { TraceTree } from '../../reading/trace-forest.ts'
+import { type OpenTurn, openTurnJson } from '../../reading/open-turns.ts'
+import { renderTop, type TopOptions } from '../../reading/open-turns-text.ts'
+import { clipSegments, paintLine, segment } from '../../reading/segments.ts'
+import { asOf, type TraceTree } from '../../reading/trace-forest.ts'
+import { summarize } from '../../reading/trace-summary.ts'
+import { treeRows } from '../../reading/tree-rows.ts'
+import { HEADER_LINES, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { OpenTraces } from '../open-traces.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
-import { TopScreen } from '../top-screen.ts'
+
+interface TopData {
+  readonly open: readonly OpenTurn[]
+  /** Newest first. */
+  readonly ended: readonly TraceTree[]
+}
+
+type Look = Omit<TopOptions, 'selectedId' | 'ended'>
+
+const KEYS: Readonly<Record<string, string>> = {
+  '\u001b[A': 'up',
+  '\u001bOA': 'up',
+  k: 'up',
+  '\u001b[B': 'down',
+  '\u001bOB': 'down',
+  j: 'down',
+  '\u001b[5~': 'page up',
+  '\u001b[6~': 'page down',
+  '\r': 'enter',
+  '\n': 'enter',
+  '\u001b': 'escape',
+  '\u001b[D': 'escape',
+  '\u007f': 'backspace',
+  '\b': 'backspace',
+}
+const QUIT: ReadonlySet<string> = new Set(['q', '\u0003', '\u0004'])
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the sequences of keys
+const KEY = /\u001b(?:\[[\d;]*[A-Za-z~]|O[A-Z])?|./gsu
+const MAX_SEARCH_CHARS = 100
+
+export class TopScreen {
+  #data: TopData = { open: [], ended: [] }
+  #selectedId: string | undefined
+  #isWaitingOnly = false
+  #search = ''
+  #isTyping = false
+  /** The first line of the tree that is shown; undefined in the list. */
+  #from: number | undefined
+  /** The line of the error that `e` went to; -1 before the first. */
+  #errorLine = -1
+  #look: Look = { width: 80, color: false, now: 0, maxLines: 24 }
+
+  /** Handles the bytes of one or more keys. @returns false if the user quits */
+  press(input: string): boolean {
+    for (const [key] of input.matchAll(KEY)) {
+      if (this.#isTyping ? key === '\u0003' : QUIT.has(key)) return false
+      this.#handle(key)
+    }
+    return true
+  }
+
+  render(data: TopData, look: Look): string[] {
+    this.#data = data
+    this.#look = look
+    const tree = this.#from === undefined ? undefined : this.#selected()
+    return tree === undefined ? this.#renderList() : this.#renderTree(tree)
+  }
+
+  #handle(key: string): void {
+    if (this.#isTyping) this.#type(key)
+    else if (this.#from !== undefined) this.#handleInTree(KEYS[key] ?? key, this.#from)
+    else this.#handleInList(KEYS[key] ?? key)
+  }
+
+  #type(key: string): void {
+    const name = key.length > 1 || key < ' ' || key === '\u007f' ? KEYS[key] : undefined
+    if (name === 'escape') this.#search = ''
+    if (name === 'escape' || name === 'enter') this.#isTyping = false
+    else if (name === 'backspace') this.#search = [...this.#search].slice(0, -1).join('')
+    else if (name === undefined && key >= ' ') this.#search = (this.#search + key).slice(0, MAX_SEARCH_CHARS)
+  }
+
+  #handleInList(key: string): void {
+    if (key === 'up') this.#move(-1)
+    else if (key === 'down') this.#move(1)
+    else if (key === 'enter') this.#openTree()
+    else if (key === 'escape') this.#search = ''
+    else if (key === '/') this.#isTyping = true
+    else if (key === 'w') this.#isWaitingOnly = !this.#isWaitingOnly
+    else if (key === 'e') this.#selectNextError()
+  }
+
+  #openTree(): void {
+    const tree = this.#selected()
+    if (tree === undefined) return
+    // The selection stays with it when others begin or end.
+    this.#selectedId = tree.traceId
+    this.#from = 0
+    this.#errorLine = -1
+  }
+
+  #handleInTree(key: string, from: number): void {
+    const page = Math.max(1, this.#treeRoom - 1)
+    if (key === 'escape') this.#from = undefined
+    else if (key === 'up') this.#from = from - 1
+    else if (key === 'down') this.#from = from + 1
+    else if (key === 'page up') this.#from = from - page
+    else if (key === 'page down') this.#from = from + page
+    else if (key === 'e') this.#goToNextError()
+  }
+
+  get #treeRoom(): number {
+    return Math.max(1, this.#look.maxLines - 1)
+  }
+
+  get #listed(): readonly { readonly traceId: string; readonly tree: TraceTree }[] {
+    const { open, ended } = this.#matching()
+    return [...open, ...ended.map(tree => ({ traceId: tree.traceId, tree }))]
+  }
+
+  #matching(): TopData {
+    const wanted = this.#search.toLowerCase()
+    const isFound = (tree: TraceTree): boolean =>
+      wanted === '' || renderTree(tree, { width: SEARCHED_WIDTH }).toLowerCase().includes(wanted)
+    return {
+      open: this.#data.open.filter(({ state, tree }) => (!this.#isWaitingOnly || state === 'waiting') && isFound(tree)),
+      ended: this.#isWaitingOnly ? [] : this.#data.ended.filter(isFound),
+    }
+  }
+
+  #selected(): TraceTree | undefined {
+    const listed = this.#listed
+    return (listed.find(({ traceId }) => traceId === this.#selectedId) ?? listed[0])?.tree
+  }
+
+  #move(by: number): void {
+    const listed = this.#listed
+    const at = listed.findIndex(({ traceId }) => traceId === this.#selectedId)
+    const next = Math.min(listed.length - 1, Math.max(0, Math.max(0, at) + by))
+    this.#selectedId = listed[next]?.traceId
+  }
+
+  #selectNextError(): void {
+    const listed = this.#listed
+    const at = listed.findIndex(({ traceId }) => traceId === this.#selectedId)
+    const next = [...listed.slice(at + 1), ...listed.slice(0, at + 1)].find(
+      ({ tree }) => summarize(tree).errorCount > 0,
+    )
+    this.#selectedId = next?.traceId ?? this.#selectedId
+  }
+
+  #goToNextError(): void {
+    const tree = this.#selected()
+    const rows = tree === undefined ? [] : treeRows(asOf(tree, this.#look.now))
+    const lines = rows.flatMap(({ facts }, index) => (facts.isError ? [index + HEADER_LINES] : []))
+    const next = lines.find(line => line > this.#errorLine) ?? lines[0]
+    if (next === undefined) return
+    this.#errorLine = next
+    this.#from = next
+  }
+
+  #renderList(): string[] {
+    const { open, ended } = this.#matching()
+    const tree = this.#selected()
+    const maxLines = this.#look.maxLines - 2
+    const lines = renderTop(open, { ...this.#look, maxLines, selectedId: tree?.traceId, ended })
+    return [...lines, '', this.#footer('↑↓ select · Enter tree · / search · e next error · w waiting only · q quit')]
+  }
+
+  #renderTree(tree: TraceTree): string[] {
+    const { width, color, now } = this.#look
+    const lines = renderTree(tree, { width, color, now }).split('\n')
+    const last = Math.max(0, lines.length - this.#treeRoom)
+    const from = Math.min(last, Math.max(0, this.#from ?? 0))
+    this.#from = from
+    return [...lines.slice(from, from + this.#treeRoom), this.#footer('↑↓ scroll · e next error · Esc list · q quit')]
+  }
+
+  #footer(keys: string): string {
+    const { color, width } = this.#look
+    if (this.#isTyping) return paintLine([segment('plain', `/${this.#search}▏`)], color)
+    const filters = [
+      this.#search === '' ? '' : `/${this.#search} (Esc clears) · `,
+      this.#isWaitingOnly ? 'waiting only · ' : '',
+    ].join('')
+    return paintLine(clipSegments([segment('warn', filters), segment('dim', keys)], width), color)
+  }
+}
+
+const SEARCHED_WIDTH = 160
 
 const PAGE = {
   name: 'top',

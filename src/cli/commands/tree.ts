@@ -9,19 +9,21 @@ import type { TraceQuery, TraceSelection } from '../../reading/trace-log.ts'
 import { treeJson } from '../../reading/tree-json.ts'
 import { renderTotals, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { readWatched } from '../log-reading.ts'
 import { leftBehind, ownedSegments } from '../open-traces.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
+  expectTraceFiles,
   FILTER_OPTIONS,
+  findSubject,
   findTrace,
   findTraces,
   nothingMatches,
   nothingThere,
   readFilter,
   readLast,
-} from '../trace-query.ts'
-import { expectTraceFiles, findSubject, type TracesPlace } from '../traces-place.ts'
+  readWatched,
+  type TracesPlace,
+} from '../traces.ts'
 
 const DEFAULT_LAST = 5
 const MAX_RUNNING_LINES = 20

@@ -1,17 +1,14 @@
-import { stateDirectory } from '../../plugin/config/paths.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { jsonLine } from '../../reading/tree-json.ts'
 import { usageMeasure, usageSentence } from '../../reading/usage-sentence.ts'
 import { renderUsage } from '../../reading/usage-text.ts'
 import type { Usage, UsageGroup } from '../../viewer/trace-index/answers.ts'
-import { type IndexSubject, LocalIndex } from '../../viewer/trace-index/local-index.ts'
+import { LocalIndex } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { readWatched } from '../log-reading.ts'
+import { indexSubject } from '../index-subject.ts'
 import { sinceAt } from '../option-values.ts'
 import { lookOf } from '../terminal.ts'
-import { nothingThere } from '../trace-query.ts'
-import { expectTraceFiles, findSubject, type TracesPlace } from '../traces-place.ts'
-import { viewPrices } from '../view-prices.ts'
+import { expectTraceFiles, findSubject, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
 
 const GROUPS = ['day', 'agent', 'model', 'project', 'session'] as const satisfies readonly UsageGroup[]
 
@@ -74,15 +71,10 @@ async function readUsage(
   query: { readonly by: UsageGroup; readonly sinceAt: number },
   io: CommandIo,
 ): Promise<Usage | undefined> {
-  const { kind, path } = place
-  const subject: IndexSubject = {
-    ...(kind === 'local log' ? { kind: 'log', stateDirectory: stateDirectory(io.env, io.home) } : { kind, path }),
-    ...viewPrices(io),
-  }
   return readWatched(
     await place.listFiles(),
     async onRead => {
-      const index = new LocalIndex(subject, undefined, io.now)
+      const index = new LocalIndex(indexSubject(place, io), undefined, io.now)
       let done = 0
       for (let step = await index.step(); step !== undefined; step = await index.step()) {
         const { indexedBytes } = index.status()

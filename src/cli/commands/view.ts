@@ -1,16 +1,14 @@
 import { spawn } from 'node:child_process'
-import { stateDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { readPageFiles } from '../../viewer/server/page-files.ts'
 import { urlOf, viewDirectory } from '../../viewer/server/place.ts'
 import { openSource } from '../../viewer/server/source.ts'
 import { startView } from '../../viewer/server/start.ts'
-import type { IndexSubject } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
-import { packageFile, packageFolder } from '../init/package-folder.ts'
+import { indexSubject } from '../index-subject.ts'
 import { portOf } from '../option-values.ts'
-import { findSubject, type TracesPlace, traceFiles } from '../traces-place.ts'
-import { viewPrices } from '../view-prices.ts'
+import { packageFile, packageFolder } from '../package-folder.ts'
+import { findSubject, traceFiles } from '../traces.ts'
 
 const PAGE = {
   name: 'view',
@@ -32,20 +30,8 @@ export const view: Command = command(PAGE, async ({ values, operands }, io) => {
   const { place, traceId } = await findSubject(operands, io)
   if (traceId !== undefined) throw new Error(`there is no file ${traceId}`)
   if (place.kind !== 'local log') await traceFiles([place.path])
-  return show(place, { port, isOpened: values.open }, io)
-})
-
-interface ViewOptions {
-  readonly port: number | undefined
-  readonly isOpened: boolean
-}
-
-async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: CommandIo): Promise<number> {
   const { kind, path } = place
-  const subject: IndexSubject =
-    kind === 'local log'
-      ? { kind: 'log', stateDirectory: stateDirectory(io.env, io.home), ...viewPrices(io) }
-      : { kind, path, ...viewPrices(io) }
+  const subject = indexSubject(place, io)
   // Before the address is printed: its reader may end the viewer at once.
   const stopped = Promise.race([io.interrupted(), io.hungUp()])
   const started = await startView({
@@ -55,7 +41,7 @@ async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: Com
     version: PACKAGE_VERSION,
     openSource: () => openSource({ subject }),
     showUrl: url => {
-      if (isOpened) openInBrowser(url, io)
+      if (values.open) openInBrowser(url, io)
       io.stdout.write(`The viewer shows ${path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
     },
     now: io.now,
@@ -63,14 +49,14 @@ async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: Com
   })
   if ('already' in started) {
     const url = urlOf(started.already)
-    if (isOpened) openInBrowser(url, io)
+    if (values.open) openInBrowser(url, io)
     io.stdout.write(`The viewer is already running (pid ${started.already.pid}):\n\n  ${url}\n`)
     return EXIT.ok
   }
   await stopped
   await started.close()
   return EXIT.ok
-}
+})
 
 /** The program that opens a URL. On Windows not `start`, because the shell would interpret the URL. */
 const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {

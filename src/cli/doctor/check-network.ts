@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type Environment, variable } from '../../plugin/config/paths.ts'
 import { humanDuration } from '../../reading/human-figures.ts'
-import { type DoctorFinding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './checks.ts'
 
 export interface ProxiedBackend {
   readonly name: string
@@ -16,7 +16,7 @@ const COLLECTOR = 'send to an OpenTelemetry Collector on this machine, which goe
 
 /** Reports effects of proxy variables on traffic that hookspan depends on. Its own requests never use a proxy. */
 export function checkProxies(env: Environment, backends: readonly ProxiedBackend[]): readonly DoctorFinding[] {
-  const proxies = new ProxyVariables(env)
+  const proxies = proxyVariables(env)
   const names = new Set([proxies.forScheme('http'), proxies.forScheme('https')])
   names.delete(undefined)
   if (names.size === 0) return [finding('ok', 'Proxies', 'no proxy variables are set')]
@@ -53,46 +53,32 @@ function remoteFinding(proxies: ProxyVariables, { name, url, delivered }: Proxie
   return [finding(delivered === false ? 'warn' : 'note', 'Proxies', what, remedy)]
 }
 
+type ProxyVariables = ReturnType<typeof proxyVariables>
+
 /** The proxy settings of the environment. Addresses may contain credentials, so only variable names are exposed. */
-class ProxyVariables {
-  readonly #env: Environment
-  readonly #exceptions: readonly string[]
-
-  constructor(env: Environment) {
-    this.#env = env
-    const named = this.#first('no_proxy', 'NO_PROXY')
-    this.#exceptions = (named === undefined ? '' : (variable(env, named) ?? '')).toLowerCase().split(/[\s,]+/)
-  }
-
-  forScheme(scheme: 'http' | 'https'): string | undefined {
-    const name = `${scheme}_proxy`
-    return this.#first(name, name.toUpperCase(), 'all_proxy', 'ALL_PROXY')
-  }
-
-  /** True if `NO_PROXY` covers the host itself, its domain or `*`. Entries with a port do not count. */
-  spares(host: string): boolean {
-    const wanted = bare(host)
-    return this.#exceptions.some(entry => {
-      const excepted = bare(entry.replace(/^\*?\./, ''))
-      if (entry === '*' || excepted === wanted) return true
-      // The block covers all of loopback. Other blocks are irrelevant here.
-      if (excepted === '127.0.0.0/8' && wanted.startsWith('127.')) return true
-      return excepted !== '' && wanted.endsWith(`.${excepted}`)
-    })
-  }
-
-  get hasExceptions(): boolean {
-    return this.#exceptions.some(entry => entry !== '')
-  }
-
-  /** True if Node itself is configured to use them, which is possible from version 24 on. */
-  get areNodes(): boolean {
-    const options = variable(this.#env, 'NODE_OPTIONS') ?? ''
-    return variable(this.#env, 'NODE_USE_ENV_PROXY') === '1' || /(^|\s)--use-env-proxy(\s|$)/.test(options)
-  }
-
-  #first(...names: string[]): string | undefined {
-    return names.find(name => variable(this.#env, name) !== undefined)
+function proxyVariables(env: Environment) {
+  const exceptions = (variable(env, 'no_proxy') ?? variable(env, 'NO_PROXY') ?? '').toLowerCase().split(/[\s,]+/)
+  return {
+    hasExceptions: exceptions.some(entry => entry !== ''),
+    /** True if Node itself is configured to use them, which is possible from version 24 on. */
+    areNodes:
+      variable(env, 'NODE_USE_ENV_PROXY') === '1' ||
+      /(^|\s)--use-env-proxy(\s|$)/.test(variable(env, 'NODE_OPTIONS') ?? ''),
+    forScheme(scheme: 'http' | 'https'): string | undefined {
+      const names = [`${scheme}_proxy`, `${scheme.toUpperCase()}_PROXY`, 'all_proxy', 'ALL_PROXY']
+      return names.find(name => variable(env, name) !== undefined)
+    },
+    /** True if `NO_PROXY` covers the host itself, its domain or `*`. Entries with a port do not count. */
+    spares(host: string): boolean {
+      const wanted = bare(host)
+      return exceptions.some(entry => {
+        const excepted = bare(entry.replace(/^\*?\./, ''))
+        if (entry === '*' || excepted === wanted) return true
+        // The block covers all of loopback. Other blocks are irrelevant here.
+        if (excepted === '127.0.0.0/8' && wanted.startsWith('127.')) return true
+        return excepted !== '' && wanted.endsWith(`.${excepted}`)
+      })
+    },
   }
 }
 

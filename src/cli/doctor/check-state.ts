@@ -6,7 +6,7 @@ import type { ResolvedConfig } from '../../plugin/config/types.ts'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
 import type { CommandIo } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
-import { type DoctorFinding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './checks.ts'
 
 const OTHERS = 0o077
 
@@ -110,7 +110,6 @@ function quoted(path: string): string {
 
 const TRIAL_BYTES = 65_536
 
-/** Writes a file like the trace log. @throws the error of the file system */
 export type TrialWriter = (path: string) => Promise<void>
 
 /**

@@ -1,28 +1,27 @@
 import { destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
-import {
-  type BacklogEntry,
-  hasKeptLog,
-  type Loss,
-  readBacklog,
-  readLosses,
-  readUndecided,
-  type UndecidedEntry,
-} from '../../delivery/trace-log/index.ts'
+import type { BacklogEntry, Loss, UndecidedEntry } from '../../delivery/trace-log/index.ts'
+import { hasKeptLog, readBacklog, readLosses, readUndecided } from '../../delivery/trace-log/index.ts'
 import { stateHome } from '../../plugin/config/paths.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
 import { NODE_RANGE, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { pipelineSettings } from '../../plugin/settings.ts'
 import type { CommandIo } from '../command.ts'
-import { type AgentState, checkAgents, readAgents } from './check-agents.ts'
-import { checkBackends } from './check-backends.ts'
-import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
-import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS, type SamplingState } from './check-delivery.ts'
 import { AnswerDates, checkClocks, checkProxies } from './check-network.ts'
 import { checkState, type TrialWriter, writeTrial } from './check-state.ts'
-import { type DoctorFinding, finding } from './finding.ts'
-import type { ProbeOptions, ProbeResult } from './probe.ts'
-import { probe } from './probe.ts'
+import type { AgentState, ConfigFacts, DoctorFinding, SamplingState } from './checks.ts'
+import {
+  checkAgents,
+  checkBackends,
+  checkBacklog,
+  checkConfig,
+  checkLosses,
+  finding,
+  LOSSES_SHOWN_MILLIS,
+  readAgents,
+  readConfigFacts,
+} from './checks.ts'
+import { type ProbeOptions, type ProbeResult, probe } from './probe.ts'
 
 export interface ExaminationOptions extends ProbeOptions {
   readonly backends: readonly string[]

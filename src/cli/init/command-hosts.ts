@@ -1,6 +1,12 @@
 import { join } from 'node:path'
-import { commandFor, type GuardedEvents, guardOptions } from './hook-command.ts'
-import { hooksHost, type ReceiverAccess } from './hooks-host.ts'
+import {
+  commandFor,
+  type GuardedEvents,
+  guardOptions,
+  hooksHost,
+  powerShellCall,
+  type ReceiverAccess,
+} from './hooks-host.ts'
 import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
@@ -134,7 +140,10 @@ export const gemini: HostSetup = hooksHost({
       closed: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool']),
       first: 'SessionStart',
     },
-    entry: command => ({ hooks: [{ type: 'command', name: 'hookspan', command, timeout: 1000 * TIMEOUT }] }),
+    // On Windows, Gemini CLI runs commands in PowerShell.
+    entry: command => ({
+      hooks: [{ type: 'command', name: 'hookspan', command: powerShellCall(command), timeout: 1000 * TIMEOUT }],
+    }),
   }),
   check(root) {
     if (valueAt(root, ['hooksConfig', 'enabled']) === false) {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { HOOK_NAMES } from '../../contract/index.ts'
 import { writePrivate } from '../../delivery/trace-log/private-file.ts'
 import { createReceiverFolders, lastPort, readSecret, readToken, receiverFiles } from '../../receiver/receiver-files.ts'
+import { packageFile } from '../package-folder.ts'
 import { backupsOf, readText } from './config-file.ts'
 import { aboutGuards } from './hooks-host.ts'
-import { packageFile } from './package-folder.ts'
 import type { FileChange, HostSetup, InitContext, PackageLink, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 import { addItem, type ListPath, listAt, NotEditable, removeItems, type YamlItem } from './yaml-list.ts'
@@ -58,13 +58,12 @@ async function enable(way: HermesSetup, surroundings: InitContext): Promise<Plan
   return edited(file, () => {
     const secret = secretFor(way, surroundings, randomBytes(32).toString('hex'))
     const after = enabled(text, way, surroundings, secret)
-    const home = hermesHome(surroundings)
-    const guards = planGuards(home, surroundings)
+    const guards = planGuards(surroundings)
     const links =
       way === 'plugin'
         ? [...linksTo(surroundings), ...noSecret(text, surroundings), ...guards.links]
-        : [...noLinks(surroundings), ...noGuards(home)]
-    if (after === text && links.length === 0 && !guards.isNew)
+        : [...noLinks(surroundings), ...noGuards(surroundings)]
+    if (after === text && links.length === 0 && guards.prepare === undefined)
       return { kind: 'nothing', file, why: 'Hermes loads hookspan already' }
     const change = { file, before, after, isUsers: true, links }
     if (way === 'plugin') {
@@ -81,7 +80,7 @@ async function undo(surroundings: InitContext): Promise<Plan> {
   const before = await readText(file)
   const plan = edited(file, () => {
     const ours = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings)]
-    const links = [...ours, ...noGuards(hermesHome(surroundings))]
+    const links = [...ours, ...noGuards(surroundings)]
     const after = before && removeItems(removeItems(before, OUTBOUND, isOurWebhook), ENABLED, isOurPlugin)
     if (after === before && links.length === 0) return { kind: 'nothing', file, why: 'Hermes does not load hookspan' }
     return { kind: 'change', file, before, after, isUsers: true, isUndo: true, links, notes: [RESTART] }
@@ -179,11 +178,11 @@ async function exactly(
   return becomes('') ? { after: undefined, isUsers: false } : undefined
 }
 
-/** The links that are missing or point elsewhere. @throws Error if something else is at the path */
+/** The links that are missing or point elsewhere. On Windows, the target of a link ends in a backslash. @throws Error if something else is at the path */
 function linksTo(surroundings: InitContext): readonly PackageLink[] {
   return places(surroundings).filter(({ path, to }) => {
     const found = lstatSync(path, { throwIfNoEntry: false })
-    if (found === undefined || found.isSymbolicLink()) return found === undefined || readlinkSync(path) !== to
+    if (found === undefined || found.isSymbolicLink()) return found === undefined || resolve(readlinkSync(path)) !== to
     // A copy, for example in a container image.
     if (MANIFESTS.some(name => isOurManifest(join(path, name)))) return false
     throw new Error(`${path} is not what hookspan put there; it stays as it is: move it away, and run this again`)
@@ -230,40 +229,29 @@ function configPath(surroundings: InitContext): string {
   return join(hermesHome(surroundings), 'config.yaml')
 }
 
-/** @throws Error if there is no home directory */
 function hermesHome(surroundings: InitContext): string {
   const { env, home } = surroundings
   return folderFrom(env['HERMES_HOME'], join(home, '.hermes'), surroundings)
 }
 
 /** The part of a plan that concerns guards. The plugin in Hermes reads them from its own file beside the configuration. */
-interface GuardsPlan {
-  readonly isNew: boolean
-  readonly prepare?: FileChange['prepare']
-  readonly links: readonly PackageLink[]
-  readonly notes: readonly string[]
-}
-
-const NONE: GuardsPlan = { isNew: false, links: [], notes: [] }
-
-function planGuards(home: string, { guards }: Pick<InitContext, 'guards'>): GuardsPlan {
-  if (guards === undefined) return NONE
-  if (guards === 'off') return { ...NONE, ...gone(home) }
-  const path = fileIn(home)
+function planGuards(
+  surroundings: InitContext,
+): Pick<FileChange, 'prepare' | 'notes'> & { readonly links: readonly PackageLink[] } {
+  const { guards } = surroundings
+  if (guards === undefined) return { links: [], notes: [] }
+  if (guards === 'off') return { links: noGuards(surroundings), notes: [] }
+  const path = guardsPath(surroundings)
   const text = `${guards}\n`
-  if (existsSync(path) && readFileSync(path, 'utf8') === text) return NONE
-  return { ...NONE, isNew: true, prepare: () => writePrivate(path, text), notes: aboutGuards('Hermes', guards) }
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return { links: [], notes: [] }
+  return { prepare: () => writePrivate(path, text), links: [], notes: aboutGuards('Hermes', guards) }
 }
 
-function noGuards(home: string): readonly PackageLink[] {
-  return gone(home).links
+function noGuards(surroundings: InitContext): readonly PackageLink[] {
+  const path = guardsPath(surroundings)
+  return existsSync(path) ? [{ path, to: undefined }] : []
 }
 
-function gone(home: string): Pick<GuardsPlan, 'isNew' | 'links'> {
-  const path = fileIn(home)
-  return existsSync(path) ? { isNew: true, links: [{ path, to: undefined }] } : { isNew: false, links: [] }
-}
-
-function fileIn(home: string): string {
-  return join(home, 'hookspan-guards')
+function guardsPath(surroundings: InitContext): string {
+  return join(hermesHome(surroundings), 'hookspan-guards')
 }

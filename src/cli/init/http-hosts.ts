@@ -1,15 +1,15 @@
 import { join } from 'node:path'
+import type { GuardedEvents, Guards, HooksHost, ReceiverAccess } from './hooks-host.ts'
 import {
   commandFor,
-  type GuardedEvents,
-  type Guards,
   guardOptions,
   guardsOfCommand,
+  hooksHost,
   isCommandFor,
+  powerShellCall,
   UNLESS_UP,
   unlessUp,
-} from './hook-command.ts'
-import { type HooksHost, hooksHost, type ReceiverAccess } from './hooks-host.ts'
+} from './hooks-host.ts'
 import { type JsonPath, valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
@@ -180,8 +180,16 @@ export const qwen: HostSetup = httpHost({
   allowed: ['security', 'allowedHttpHookUrls'],
   isEmptyListOpen: true,
   entriesOf(receiver) {
+    // On Windows, Qwen Code would choose among three shells.
+    const shell = process.platform === 'win32' ? { shell: 'powershell' } : {}
     const program = (command: string): object => {
-      return { type: 'command', name: NAMES.program, command, timeout: PROGRAM_TIMEOUT }
+      return {
+        type: 'command',
+        name: NAMES.program,
+        command: powerShellCall(command),
+        ...shell,
+        timeout: PROGRAM_TIMEOUT,
+      }
     }
     const always = (event: string): object =>
       program(commandFor(QWEN, receiver, guardOptions(event, receiver.guards, GUARDED)))

@@ -1,18 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import {
-  about,
-  editJson,
-  exactUndo,
-  FRESH,
-  type JsonChange,
-  type JsonConfig,
-  type JsonPath,
-  planEdit,
-  readConfig,
-  valueAt,
-} from './json-config.ts'
-import { hostModule, packageFile } from './package-folder.ts'
+import { hostModule, packageFile } from '../package-folder.ts'
+import type { JsonChange, JsonConfig, JsonPath } from './json-config.ts'
+import { about, editJson, exactUndo, FRESH, planEdit, readConfig, valueAt } from './json-config.ts'
 import type { HostSetup, InitContext, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
@@ -75,7 +65,6 @@ function checkPackage({ folder }: InitContext): void {
   packageFile(folder, 'openclaw.plugin.json')
 }
 
-/** @throws Error if there is no home directory */
 function configPath(surroundings: InitContext): string {
   const { env } = surroundings
   const user = { ...surroundings, home: homeOf(surroundings) }

@@ -1,7 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { hostModule } from '../package-folder.ts'
 import { readText } from './config-file.ts'
-import { hostModule } from './package-folder.ts'
 import type { HostSetup, InitContext, Plan } from './plan.ts'
 
 interface PluginFolderHost {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
-import { quoted } from './hook-command.ts'
-import { packageFile } from './package-folder.ts'
+import { packageFile } from '../package-folder.ts'
+import { quoted } from './hooks-host.ts'
 
 export interface SdkCode {
   readonly title: string

@@ -1,15 +1,5 @@
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Pair,
-  type ParsedNode,
-  parseDocument,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml'
+import type { Pair, ParsedNode, YAMLMap, YAMLSeq } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 
 export type ListPath = readonly [outer: string, inner: string]
 

@@ -106,8 +106,22 @@ export function resolveNamespace(template: string, namespace: string): string {
   return template.replace('{ns}', namespace)
 }
 
+/** Facts by namespace and conventions. A process with several plugins, such as the receiver, resolves the same ones for each. */
+const RESOLVED = new Map<string, FactNames>()
+/** Guards against a program that makes up namespaces. */
+const MAX_RESOLVED = 16
+
 export function resolveFacts(namespace: string, conventions: readonly Convention[]): FactNames {
-  const enabled = new Set<string>(['general', ...conventions])
+  const key = JSON.stringify([namespace, conventions])
+  const known = RESOLVED.get(key)
+  if (known !== undefined) return known
+  if (RESOLVED.size >= MAX_RESOLVED) RESOLVED.clear()
+  const facts = resolve(namespace, new Set(['general', ...conventions]))
+  RESOLVED.set(key, facts)
+  return facts
+}
+
+function resolve(namespace: string, enabled: ReadonlySet<string>): FactNames {
   const namesOf = (row: Row): SpanFact =>
     Object.entries(row)
       .filter(([convention]) => enabled.has(convention))

@@ -21,8 +21,8 @@ export type BackendType =
 /** String values by name. */
 export type StringMap = Readonly<Record<string, string>>
 
-/** The encoding of OTLP over HTTP. */
-export type OtlpProtocol = 'http/json' | 'http/protobuf'
+/** The transport of OTLP and its encoding. */
+export type OtlpProtocol = 'http/json' | 'http/protobuf' | 'grpc'
 /** The compression of request bodies. */
 export type Compression = 'gzip' | 'none'
 /** The start of a metric point: the first measurement, or the previous point. `lowmemory` mixes the two. */
@@ -40,6 +40,8 @@ export interface BackendConfig {
   readonly exact_endpoint?: boolean
   /** Lower-case names. The values are secrets and must not be shown. */
   readonly headers: StringMap
+  /** A program and its arguments. It prints headers that override the others: a JSON object, or a token to use as `Bearer`. */
+  readonly headers_command?: readonly string[]
   /** If this or one of the following is absent, the type's preference applies. */
   readonly protocol?: OtlpProtocol
   /** `gzip` or `none` */

@@ -27,6 +27,8 @@ export interface BackendRow {
   readonly transport: 'http' | 'file' | 'console'
   /** Derived from the options. Undefined if there is no usable default, so that `endpoint` is required. */
   readonly endpoint: (options: Options) => string | undefined
+  /** The default endpoint of OTLP over gRPC, if the backend accepts it. */
+  readonly grpcEndpoint?: (options: Options) => string
   readonly protocol: OtlpProtocol
   /** The server refuses the other protocol. */
   readonly onlyProtocol?: true
@@ -46,6 +48,7 @@ export interface BackendRow {
 }
 
 const COLLECTOR = 'http://127.0.0.1:4318'
+const GRPC = { grpcEndpoint: () => 'http://127.0.0.1:4317' } as const
 const SECRET = { secret: true } as const
 const NEEDED_SECRET = { secret: true, required: true } as const
 
@@ -68,6 +71,10 @@ function originOfDsn(options: Options): string | undefined {
   return dsn !== undefined && URL.canParse(dsn) ? new URL(dsn).origin : undefined
 }
 
+function signozCloud({ region }: Options): string | undefined {
+  return region && `https://ingest.${region}.signoz.cloud:443`
+}
+
 const OTLP = {
   transport: 'http',
   endpoint: () => COLLECTOR,
@@ -86,12 +93,14 @@ const GRAFANA_PANE =
 export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   otlp: {
     ...OTLP,
-    about: 'Any OTLP/HTTP endpoint, such as the OpenTelemetry Collector',
+    ...GRPC,
+    about: 'Any OTLP endpoint, such as the OpenTelemetry Collector',
     metrics: true,
     logs: true,
   },
   jaeger: {
     ...OTLP,
+    ...GRPC,
     about: 'Jaeger',
     protocol: 'http/json',
     traceView: 'http://{hostname}:16686/trace/{trace_id}',
@@ -99,6 +108,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   },
   tempo: {
     ...OTLP,
+    ...GRPC,
     about: 'Grafana Tempo',
     protocol: 'http/json',
     readBack: { url: 'http://{hostname}:3200/api/traces/{trace_id}', found: 'status', authenticated: true },
@@ -145,7 +155,8 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   signoz: {
     ...OTLP,
     about: 'SigNoz, self-hosted or cloud',
-    endpoint: o => (o['region'] ? `https://ingest.${o['region']}.signoz.cloud:443` : COLLECTOR),
+    endpoint: o => signozCloud(o) ?? COLLECTOR,
+    grpcEndpoint: o => signozCloud(o) ?? GRPC.grpcEndpoint(),
     metrics: true,
     logs: true,
     temporality: 'delta',
@@ -196,6 +207,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   },
   lgtm: {
     ...OTLP,
+    ...GRPC,
     about: 'The Grafana otel-lgtm image: Grafana, Tempo, Prometheus and Loki in one container',
     metrics: true,
     logs: true,

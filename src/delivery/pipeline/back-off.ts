@@ -1,5 +1,5 @@
 import { UNSERIALISABLE } from '../trace-log/index.ts'
-import type { DeliveryFailure } from './delivery.ts'
+import { type DeliveryFailure, NOT_HTTP2 } from './delivery.ts'
 
 const FIRST_MILLIS = 1000
 const MAX_MILLIS = 60_000
@@ -79,6 +79,8 @@ export function classifyFailure(failure: DeliveryFailure, tries: number): Failur
       return { kind: 'later', reason: 'silent' }
     case 'file':
       return { kind: 'later', reason: 'unreachable' }
+    case 'command':
+      return { kind: 'later', reason: 'unwell' }
     case 'page':
     case 'header':
       return { kind: 'later', reason: 'misconfigured' }
@@ -102,7 +104,7 @@ function classifyStatus(status: number, tries: number): FailureVerdict {
   return { kind: 'refused' }
 }
 
-/** The peer does not speak HTTP, or its certificate is not trusted. */
+/** The peer does not speak HTTP or HTTP/2, or its certificate is not trusted. */
 function isMisconfigured(code: string): boolean {
-  return code.startsWith('HPE_') || /CERT|SIGNATURE|ISSUER|EPROTO|SSL|TLS/.test(code)
+  return code.startsWith('HPE_') || code === NOT_HTTP2 || /CERT|SIGNATURE|ISSUER|EPROTO|SSL|TLS/.test(code)
 }

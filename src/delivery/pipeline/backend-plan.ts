@@ -34,7 +34,7 @@ export function planBackend(settings: BackendConfig): BackendPlanResult {
   const options = withDefaults(row, settings.options)
   const missing = Object.keys(row.options).find(key => row.options[key]?.required && !options[key])
   if (missing !== undefined) return off(settings, `${missing} is missing. Set ${keyNames(row, missing)}`)
-  const endpoint = settings.endpoint ?? row.endpoint(options)
+  const endpoint = settings.endpoint ?? defaultEndpoint(row, options, protocolOf(settings, row))
   if (row.transport === 'http' && endpoint === undefined)
     return off(settings, 'endpoint is missing or cannot be derived. Set endpoint')
   if (row.transport === 'http' && signalUrl(endpoint ?? '', 'traces') === undefined) {
@@ -49,13 +49,14 @@ function assemble(
   options: Options,
   endpoint: string | undefined,
 ): BackendPlan {
-  const protocol = row.onlyProtocol ? row.protocol : (settings.protocol ?? row.protocol)
+  const protocol = protocolOf(settings, row)
   const traces = settings.traces ?? row.traces
   const metrics = settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined)
   const logs = settings.logs === true && row.logs
   const isExact = settings.exact_endpoint === true && settings.endpoint !== undefined
+  const form = protocol === 'grpc' ? originUrl : isExact ? exactUrl : signalUrl
   const urls =
-    endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, isExact, { traces, metrics, logs })
+    endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, form, { traces, metrics, logs })
   return {
     settings,
     row,
@@ -77,26 +78,39 @@ function assemble(
       urls,
       isExact,
       protocol,
-      credentials: credentialNames(row),
-      defaultEndpoint: row.endpoint(withDefaults(row, {})),
+      credentials: settings.headers_command
+        ? 'headers_command to a program that prints valid ones'
+        : credentialNames(row),
+      defaultEndpoint: defaultEndpoint(row, withDefaults(row, {}), protocol),
     },
   }
 }
 
 function signalUrls(
   endpoint: string,
-  isExact: boolean,
+  form: (endpoint: string, signal: Signal) => string | undefined,
   isSent: Readonly<Record<Signal, boolean>>,
 ): BackendPlan['urls'] {
-  const url = (signal: Signal): string | undefined => (isExact ? exactUrl(endpoint) : signalUrl(endpoint, signal))
-  const to = (signal: Signal): { [Key in Signal]?: string } => (isSent[signal] ? { [signal]: url(signal) } : {})
+  const to = (signal: Signal): { [Key in Signal]?: string } =>
+    isSent[signal] ? { [signal]: form(endpoint, signal) } : {}
   return { ...to('traces'), ...to('metrics'), ...to('logs') }
 }
 
-function warnings({ name, type, protocol, logs }: BackendConfig, row: BackendRow): readonly string[] {
-  const isOther = row.onlyProtocol && protocol !== undefined && protocol !== row.protocol
+function protocolOf({ protocol }: BackendConfig, row: BackendRow): OtlpProtocol {
+  const isImpossible = row.onlyProtocol || (protocol === 'grpc' && !row.grpcEndpoint)
+  return isImpossible ? row.protocol : (protocol ?? row.protocol)
+}
+
+function defaultEndpoint(row: BackendRow, options: Options, protocol: OtlpProtocol): string | undefined {
+  return protocol === 'grpc' ? row.grpcEndpoint?.(options) : row.endpoint(options)
+}
+
+function warnings(settings: BackendConfig, row: BackendRow): readonly string[] {
+  const { name, type, protocol, logs } = settings
+  const isIgnored = protocol !== undefined && protocol !== protocolOf(settings, row)
+  const takes = row.onlyProtocol ? `takes ${row.protocol} only` : 'has no OTLP over gRPC'
   return [
-    ...(isOther ? [`backend ${name}: ${type} takes ${row.protocol} only; protocol: ${protocol} is ignored`] : []),
+    ...(isIgnored ? [`backend ${name}: ${type} ${takes}; protocol: ${protocol} is ignored`] : []),
     ...(logs && !row.logs ? [`backend ${name}: ${type} is sent no logs; logs: true is ignored`] : []),
   ]
 }
@@ -157,6 +171,12 @@ export function signalUrl(endpoint: string, signal: Signal): string | undefined 
   if (!url) return undefined
   url.pathname = `${basePath(url)}/v1/${signal}`
   return url.href
+}
+
+/** gRPC has no path of its own: `http://host:4317/v1/traces` -> `http://host:4317/`. */
+function originUrl(endpoint: string): string | undefined {
+  const url = parseHttpUrl(endpoint)
+  return url && `${url.origin}/`
 }
 
 export function exactUrl(endpoint: string): string | undefined {

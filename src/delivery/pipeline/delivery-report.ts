@@ -1,6 +1,6 @@
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { shownUrl } from '../backends/http-url.ts'
-import type { DeliveryFailure, Signal } from './delivery.ts'
+import { type DeliveryFailure, NOT_HTTP2, type Signal } from './delivery.ts'
 import type { Reporter } from './settings.ts'
 
 /** If a backend fails and recovers repeatedly, each cause is reported at most this often. */
@@ -170,7 +170,7 @@ export function lossReason(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
     case 'refused':
-      return `it answered ${failure.status}`
+      return `it answered ${answerOf(failure)}`
     case 'network':
       return `it could not be reached (${failure.code})`
     case 'timeout':
@@ -183,6 +183,8 @@ export function lossReason(failure: DeliveryFailure): string {
       return `the file could not be written (${failure.code})`
     case 'header':
       return `a header cannot be sent (${failure.code})`
+    case 'command':
+      return `headers_command ${failure.reason}`
     case 'internal':
       return failure.reason
   }
@@ -198,7 +200,7 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
   const url = shown(facts.urls[signal] ?? '')
   switch (failure.kind) {
     case 'status':
-      return statusSentence(facts, signal, url, failure.status, failure.location)
+      return statusSentence(facts, signal, url, failure)
     case 'page':
       return `${url} answered with a web page, not as an OTLP endpoint; ${correctEndpoint(facts)}`
     case 'network':
@@ -210,9 +212,11 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
     case 'rejected':
       return `${url} accepted a request but rejected some of its ${signal}; see the log of the backend`
     case 'refused':
-      return `${url} answered ${failure.status} to single spans, which are dropped; the others arrive. See the log of the backend`
+      return `${url} answered ${answerOf(failure)} to single spans, which are dropped; the others arrive. See the log of the backend`
     case 'header':
       return `its ${signal} cannot be sent (${failure.code}): look for line breaks in its headers and keys`
+    case 'command':
+      return `headers_command ${failure.reason}. Run it by hand; until it works, ${fate(facts, signal)}`
     case 'internal':
       return `its ${signal} were not sent: ${failure.reason}`
   }
@@ -222,14 +226,16 @@ function statusSentence(
   facts: BackendFacts,
   signal: Signal,
   url: string,
-  status: number,
-  location: string | undefined,
+  failure: Extract<DeliveryFailure, { readonly kind: 'status' }>,
 ): string {
-  const answered = `${url} answered ${status}`
+  const { status, grpc, location } = failure
+  const answered = `${url} answered ${answerOf(failure)}`
   if (status === 401 || status === 403) return `${answered}: it refuses the credentials. Set ${facts.credentials}`
+  if (grpc !== undefined && status === 404)
+    return `${answered}: it takes no ${signal} over gRPC, or not with this compression. ${capital(correctEndpoint(facts))}, or compression${offAdvice(signal)}`
   if (status === 404 || status === 405)
     return `${answered}: there is no OTLP endpoint for ${signal}. ${pathAdvice(facts, signal)}`
-  if (signal === 'logs' && (status === 400 || status === 415))
+  if (signal === 'logs' && grpc === undefined && (status === 400 || status === 415))
     return `${answered}: it does not take logs as http/json, and there are no others. Set logs: false`
   if (status === 413)
     return `${answered}: the request is too large. Lower span_batch_max_export_batch_size or content_max_chars`
@@ -243,6 +249,11 @@ function statusSentence(
   return `${answered}, which is not a success; ${correctEndpoint(facts)}`
 }
 
+/** The status of the protocol that was spoken. */
+function answerOf({ status, grpc }: { readonly status: number; readonly grpc?: string }): string | number {
+  return grpc ?? status
+}
+
 function timeoutSentence(facts: BackendFacts, signal: Signal, url: string, afterMillis: number): string {
   if (facts.urls[signal] === undefined)
     return `what is written was not on the disk after ${afterMillis} ms; until it is, ${fate(facts, signal)}`
@@ -254,9 +265,12 @@ function target(location: string | undefined): string {
 }
 
 function pathAdvice(facts: BackendFacts, signal: Signal): string {
-  const off = signal === 'traces' ? '' : `, or ${signal}: false if it takes traces and no ${signal}`
   const given = facts.isExact ? 'is used as it is and usually' : 'is a base URL or'
-  return `The endpoint ${given} ends in /v1/${signal}; ${correctEndpoint(facts)}${off}`
+  return `The endpoint ${given} ends in /v1/${signal}; ${correctEndpoint(facts)}${offAdvice(signal)}`
+}
+
+function offAdvice(signal: Signal): string {
+  return signal === 'traces' ? '' : `, or ${signal}: false if it takes traces and no ${signal}`
 }
 
 function correctEndpoint(facts: BackendFacts): string {
@@ -273,12 +287,14 @@ const NETWORK: Readonly<Record<string, (facts: BackendFacts, url: string, fate: 
     `nothing listens at ${url}. Start it, or ${correctEndpoint(facts)}; until then ${fate}`,
   ENOTFOUND: (facts, url) => `the host of ${url} is not known. ${capital(correctEndpoint(facts))}`,
   EAI_AGAIN: (_facts, url) => `the host of ${url} could not be looked up. Check the network and the name server`,
-  ECONNRESET: (_facts, url) =>
-    `${url} closed the connection without an answer. Check that it is an OTLP/HTTP endpoint and that it is well${url.startsWith('https:') ? ', and client_certificate if it asks for one' : ''}`,
+  ECONNRESET: ({ protocol }, url) =>
+    `${url} closed the connection without an answer. Check that it is an OTLP/${protocol === 'grpc' ? 'gRPC' : 'HTTP'} endpoint and that it is well${url.startsWith('https:') ? ', and client_certificate if it asks for one' : ''}`,
   EPROTO: (_facts, url) =>
     `${url} does not speak TLS. Set endpoint to the http:// URL, or client_certificate if it asks for one`,
   ETIMEDOUT: (_facts, url) => `no connection to ${url}. Check the address, the network and the firewall`,
 }
+
+const PORTS = '4317 is the port of OTLP/gRPC (protocol: grpc), 4318 the one of OTLP/HTTP'
 
 const SAME_AS: Readonly<Record<string, string>> = {
   EPIPE: 'ECONNRESET',
@@ -291,8 +307,9 @@ function networkSentence(facts: BackendFacts, signal: Signal, url: string, code:
   const known = NETWORK[SAME_AS[code] ?? code]
   if (known) return `${known(facts, url, fate(facts, signal))} (${code})`
   // Parser errors of node:http: the response is not HTTP/1.1.
-  if (code.startsWith('HPE_'))
-    return `${url} answers, but not in HTTP (${code}): 4317 is the port of OTLP/gRPC, 4318 the one of OTLP/HTTP`
+  if (code.startsWith('HPE_')) return `${url} answers, but not in HTTP (${code}): ${PORTS}`
+  if (code === NOT_HTTP2 || code.includes('NO_APPLICATION_PROTOCOL'))
+    return `${url} answers, but not in HTTP/2 (${code}): ${PORTS}`
   // TLS alerts of the peer. Checked before the next condition, because their codes may contain CERT.
   if (code.includes('_ALERT_'))
     return `${url} ended the TLS handshake (${code}): it wants a certificate that it knows. Set client_certificate and client_key, or correct them`

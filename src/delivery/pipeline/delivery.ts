@@ -4,7 +4,8 @@ export type Signal = 'traces' | 'metrics' | 'logs'
 
 /** The cause of a failed delivery, before it is put in words. Never contains a header or a credential. */
 export type DeliveryFailure =
-  | { readonly kind: 'status'; readonly status: number; readonly location?: string }
+  /** `grpc`: the name of the status of gRPC, of which `status` is the equivalent in HTTP. */
+  | { readonly kind: 'status'; readonly status: number; readonly grpc?: string; readonly location?: string }
   /** A web page with a success status: the URL is that of a user interface. */
   | { readonly kind: 'page'; readonly status: number }
   /** There was no response. `code` is a system, TLS or parser code. */
@@ -13,10 +14,21 @@ export type DeliveryFailure =
   | { readonly kind: 'file'; readonly code: string; readonly path: string }
   | { readonly kind: 'rejected' }
   /** A single span that the backend refuses although it accepts others. */
-  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'refused'; readonly status: number; readonly grpc?: string }
   /** Not sent: a header contains invalid characters. */
   | { readonly kind: 'header'; readonly code: string }
+  /** Not sent: the program of `headers_command` failed. */
+  | { readonly kind: 'command'; readonly reason: string }
   | { readonly kind: 'internal'; readonly reason: string }
+
+/** The code of a system error, TLS error or parser error. Never its message, which may contain a credential. */
+export function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
+}
+
+/** The code of node:http2 for a response that is not HTTP/2. */
+export const NOT_HTTP2 = 'ERR_HTTP2_ERROR'
 
 export type TransportResult =
   | { readonly ok: true; readonly answer?: Uint8Array }

@@ -56,6 +56,7 @@ export function createMemoryPipeline(
   return {
     tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
+    onMeterProvider: use => use(meters.meterProvider),
     log: event => void logEvents.push(event),
     logEvents,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),

@@ -3,8 +3,10 @@ import { writeTo } from '../terminal.ts'
 import { Cursor, type LossLog, type ReadErrorListener, type SpanLine } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-sink.ts'
-import type { Signal, SpanSink } from './delivery.ts'
+import type { Signal, SpanSink, Transport } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
+import { GrpcSender } from './grpc-sender.ts'
+import { HeadersCommand } from './headers-command.ts'
 import { LineFile } from './line-file.ts'
 import type { LogEmitter } from './log-emitter.ts'
 import { LogQueue } from './log-queue.ts'
@@ -13,7 +15,7 @@ import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { CONTENT_TYPES, OtlpLogSink, OtlpMetricSink, OtlpSpanSink } from './otlp-sinks.ts'
 import type { PipelineSettings, Reporter } from './settings.ts'
 import { type Cursors, SpanQueue } from './span-queue.ts'
-import { readTlsFiles, type TlsFiles } from './tls-files.ts'
+import { readTlsFiles } from './tls-files.ts'
 
 export interface OpenBackend {
   readonly name: string
@@ -22,10 +24,12 @@ export interface OpenBackend {
   readonly report: DeliveryReport
   readonly isKept: boolean
   readonly queue?: SpanQueue
-  readonly reader?: MetricReader
+  readonly openReader?: () => MetricReader
   readonly metricQueue?: MetricQueue
   readonly logs?: LogQueue
 }
+
+type Access = Pick<OtlpTarget, 'tls' | 'command'>
 
 export function openBackend(
   plan: BackendPlan,
@@ -38,9 +42,13 @@ export function openBackend(
   // Console output shows the current run only: old spans are not printed later.
   const isKept = settings.localLog !== undefined && plan.row.transport !== 'console'
   const deliveries = new DeliveryReport({ ...plan.facts, isKept }, report)
-  const files = readTlsFiles(plan.settings, line => report.error(line))
-  const spans = plan.traces ? spanSink(plan, settings, files) : undefined
-  const metrics = plan.metrics ? metricSink(plan, settings, files) : undefined
+  const { headers_command } = plan.settings
+  const access = {
+    tls: readTlsFiles(plan.settings, line => report.error(line)),
+    command: headers_command && new HeadersCommand(headers_command),
+  }
+  const spans = plan.traces ? spanSink(plan, settings, access) : undefined
+  const metrics = plan.metrics ? metricSink(plan, settings, access) : undefined
   const metricQueue = metrics && new MetricQueue(metrics, plan.temporality, deliveries)
   const onLoss = (lost: number, reason: string): void => {
     losses?.note(name, lost, reason)
@@ -55,7 +63,7 @@ export function openBackend(
   const burst = log ? { cursors: log } : { burstBytes: tailSampling?.maxBytes }
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, onLoss, ...burst })
-  const logs = plan.logs ? logQueue(plan, settings, files, deliveries, emitter) : undefined
+  const logs = plan.logs ? logQueue(plan, settings, access, deliveries, emitter) : undefined
   return {
     name,
     type,
@@ -63,7 +71,9 @@ export function openBackend(
     report: deliveries,
     isKept: isKept && spans !== undefined,
     ...(queue ? { queue } : {}),
-    ...(metricQueue ? { metricQueue, reader: createMetricReader(metricQueue, settings.metricsIntervalMillis) } : {}),
+    ...(metricQueue
+      ? { metricQueue, openReader: () => createMetricReader(metricQueue, settings.metricsIntervalMillis) }
+      : {}),
     ...(logs ? { logs } : {}),
   }
 }
@@ -71,14 +81,12 @@ export function openBackend(
 function logQueue(
   plan: BackendPlan,
   settings: PipelineSettings,
-  files: TlsFiles,
+  access: Access,
   report: DeliveryReport,
   emitter: LogEmitter,
 ): LogQueue | undefined {
-  const { headers, ...to } = target(plan, settings, 'logs', files)
-  // Logs are always JSON, regardless of the protocol of the spans.
-  const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
-  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => emitter.head), batch: settings.batch, report })
+  const sink = new OtlpLogSink(plan.protocol, transport(plan, settings, 'logs', access), () => emitter.head)
+  const queue = new LogQueue({ sink, batch: settings.batch, report })
   emitter.addQueue(queue)
   return queue
 }
@@ -104,25 +112,25 @@ function cursors(
   return { own: new Cursor(name, listener, prepare), adopted: new Cursor(name, listener, prepare) }
 }
 
-function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): SpanSink {
+function spanSink(plan: BackendPlan, settings: PipelineSettings, access: Access): SpanSink {
   switch (plan.row.transport) {
     case 'file':
       return new OtlpSpanSink('http/json', new LineFile(plan.options['path'] ?? ''))
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return new OtlpSpanSink(plan.protocol, new OtlpSender(target(plan, settings, 'traces', files)))
+      return new OtlpSpanSink(plan.protocol, transport(plan, settings, 'traces', access))
   }
 }
 
-function metricSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): OtlpMetricSink | undefined {
+function metricSink(plan: BackendPlan, settings: PipelineSettings, access: Access): OtlpMetricSink | undefined {
   switch (plan.row.transport) {
     case 'file':
       return fileMetricSink(plan.options['metrics_path'])
     case 'console':
       return undefined
     case 'http':
-      return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', files)))
+      return new OtlpMetricSink(plan.protocol, transport(plan, settings, 'metrics', access))
   }
 }
 
@@ -130,14 +138,17 @@ function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
   return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
 }
 
-function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): OtlpTarget {
-  return {
+function transport(plan: BackendPlan, settings: PipelineSettings, signal: Signal, access: Access): Transport {
+  const isGrpc = plan.protocol === 'grpc'
+  const contentType = CONTENT_TYPES[signal === 'logs' && !isGrpc ? 'http/json' : plan.protocol]
+  const target: OtlpTarget = {
     url: plan.urls[signal] ?? '',
-    headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
+    headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers, 'content-type': contentType },
     gzip: plan.settings.compression === 'gzip',
     timeoutMillis: timeoutOf(plan, settings),
-    tls: files,
+    ...access,
   }
+  return isGrpc ? new GrpcSender(target, signal) : new OtlpSender(target)
 }
 
 function timeoutOf({ settings }: BackendPlan, { batch }: PipelineSettings): number {

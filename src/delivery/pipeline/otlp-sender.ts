@@ -4,20 +4,23 @@ import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { ZlibOptions } from 'node:zlib'
-import type { DeliveryFailure, Transport, TransportResult } from './delivery.ts'
+import type { StringMap } from '../backends/backend-config.ts'
+import { codeOf, type DeliveryFailure, type Transport, type TransportResult } from './delivery.ts'
+import type { HeadersCommand } from './headers-command.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
 
 /** Retried within one delivery, as OTLP demands. The queue retries other temporary statuses (408). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
+const REFUSES_CREDENTIALS: ReadonlySet<number> = new Set([401, 403])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 const FIRST_PAUSE_MILLIS = 500
 /** Multiplied by the number of attempts. Applies even if the server requests a shorter pause. */
 const MIN_PAUSE_MILLIS = 20
 const MAX_PAUSE_MILLIS = 5000
 /** A response is a few bytes. If it is longer, only its status counts. */
-const MAX_ANSWER_BYTES = 65_536
+export const MAX_ANSWER_BYTES = 65_536
 /** An address that swallows packets would otherwise hold the process for minutes, as long as the system retries. */
-const CONNECT_MILLIS = 3000
+export const CONNECT_MILLIS = 3000
 /** Takes less than half the time of the default level, and leaves little more. */
 const GZIP: ZlibOptions = { level: 3 }
 /** A backend has one request in flight per signal. The second socket is a spare. */
@@ -27,7 +30,8 @@ type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
 
 export interface OtlpTarget {
   readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: StringMap
+  readonly command?: HeadersCommand | undefined
   readonly gzip: boolean
   readonly timeoutMillis: number
   readonly tls: TlsOptions
@@ -51,71 +55,123 @@ export class OtlpSender implements Transport {
     this.#target = { ...target, headers: { ...target.headers, ...encoding } }
   }
 
-  /** Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. */
   async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
-    const deadlineAt = performance.now() + this.#target.timeoutMillis
-    const body = this.#target.gzip ? [await promisify(zlib().gzip)(Buffer.concat(payload), GZIP)] : payload
-    let earlier: FailedDelivery | undefined
-    for (let attempts = 1; ; attempts++) {
-      const made = await untraced(() => this.#post(body, deadlineAt - performance.now(), signal))
-      if (made.ok) return made
-      const pauseMillis = pauseBeforeRetry(made, attempts)
-      if (pauseMillis === undefined) return withReason(made, earlier)
-      if (performance.now() + pauseMillis >= deadlineAt) return made
-      await pause(pauseMillis, undefined, { ref: false, signal }).catch(() => undefined)
-      if (signal.aborted) return made
-      earlier = made
-    }
+    const body = this.#target.gzip ? [await gzipped(payload)] : payload
+    return deliverWithRetries(this.#target, signal, (more, settle, fail) => this.#post(body, more, settle, fail))
   }
 
   async close(): Promise<void> {
     this.#agent?.destroy()
   }
 
-  #post(body: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<TransportResult> {
+  #post(body: readonly Uint8Array[], more: StringMap, settle: Settle, fail: Fail): Cancel {
     const { url, tls } = this.#target
-    let length = 0
-    for (const piece of body) length += piece.byteLength
-    const headers: OutgoingHttpHeaders = { ...this.#target.headers, 'content-length': length }
+    const headers: OutgoingHttpHeaders = { ...this.#target.headers, ...more, 'content-length': byteLengthOf(body) }
     // Kept: `require` resolves a name anew each time.
     this.#http ??= url.startsWith('https:') ? https() : http()
     this.#agent ??= createAgent(url, tls)
-    const client = this.#http
-    const agent = this.#agent
-    const startedAt = performance.now()
-    return new Promise(resolve => {
-      let request: ClientRequest | undefined
-      let isSettled = false
-      const settle = (delivery: TransportResult): void => {
-        isSettled = true
-        clearTimeout(expiry)
-        signal.removeEventListener('abort', cut)
-        resolve(delivery)
-      }
-      const fail = (failure: DeliveryFailure): void => {
-        if (isSettled) return
-        settle({ ok: false, failure })
-        request?.destroy()
-      }
-      const giveUp = (afterMillis: number): void => fail({ kind: 'timeout', afterMillis: Math.round(afterMillis) })
-      const cut = (): void => giveUp(performance.now() - startedAt)
-      // The message names the configured timeout, of which earlier attempts may have used a part.
-      const expiry = setTimeout(() => giveUp(this.#target.timeoutMillis), timeoutMillis).unref()
-      if (signal.aborted) return cut()
-      signal.addEventListener('abort', cut)
-      try {
-        request = client.request(url, { method: 'POST', headers, agent })
-        request.on('socket', leaveProcessFree)
-        request.on('error', error => fail({ kind: 'network', code: codeOf(error) }))
-        request.on('response', response => readAnswer(response, settle))
-        for (const piece of body) request.write(piece)
-        request.end()
-      } catch (error) {
-        // A header contains a line break, usually from a key that was read from a file.
-        fail({ kind: 'header', code: codeOf(error) })
-      }
-    })
+    const request: ClientRequest = this.#http.request(url, { method: 'POST', headers, agent: this.#agent })
+    request.on('socket', leaveProcessFree)
+    request.on('error', error => fail({ kind: 'network', code: codeOf(error) }))
+    request.on('response', response => readAnswer(response, settle))
+    for (const piece of body) request.write(piece)
+    request.end()
+    return () => request.destroy()
   }
+}
+
+export function gzipped(payload: readonly Uint8Array[]): Promise<Buffer> {
+  return promisify(zlib().gzip)(Buffer.concat(payload), GZIP)
+}
+
+export function byteLengthOf(body: readonly Uint8Array[]): number {
+  return body.reduce((length, piece) => length + piece.byteLength, 0)
+}
+
+export type Settle = (delivery: TransportResult) => void
+export type Fail = (failure: DeliveryFailure) => void
+type Cancel = () => void
+
+/** Sends one request, which is cancelled if it takes too long. Throws if a header is invalid. */
+type Post = (more: StringMap, settle: Settle, fail: Fail, leftMillis: number) => Cancel
+
+/** Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. */
+export async function deliverWithRetries(
+  target: OtlpTarget,
+  signal: AbortSignal,
+  post: Post,
+): Promise<TransportResult> {
+  const { timeoutMillis } = target
+  const deadlineAt = performance.now() + timeoutMillis
+  let earlier: FailedDelivery | undefined
+  for (let attempts = 1; ; attempts++) {
+    const made = await untraced(() => attempt(target, deadlineAt, signal, post))
+    if (made.ok) return made
+    const pauseMillis = pauseBeforeRetry(made, attempts)
+    if (pauseMillis === undefined) return withReason(made, earlier)
+    if (performance.now() + pauseMillis >= deadlineAt) return made
+    await pause(pauseMillis, undefined, { ref: false, signal }).catch(() => undefined)
+    if (signal.aborted) return made
+    earlier = made
+  }
+}
+
+/** If the backend refuses the headers of a command, they may have expired: the command runs again, once. */
+async function attempt(
+  { command, timeoutMillis }: OtlpTarget,
+  deadlineAt: number,
+  signal: AbortSignal,
+  post: Post,
+): Promise<TransportResult> {
+  const send = (more: StringMap): Promise<TransportResult> =>
+    postInTime(timeoutMillis, deadlineAt - performance.now(), signal, (settle, fail, leftMillis) =>
+      post(more, settle, fail, leftMillis),
+    )
+  if (command === undefined) return send({})
+  for (let isAgain = false; ; isAgain = true) {
+    const own = await command.read(deadlineAt - performance.now(), signal)
+    if (!own.ok) return own
+    const made = await send(own.headers)
+    const isRefused = !made.ok && made.failure.kind === 'status' && REFUSES_CREDENTIALS.has(made.failure.status)
+    if (isRefused) command.expire(own)
+    if (!isRefused || isAgain) return made
+  }
+}
+
+function postInTime(
+  timeoutMillis: number,
+  leftMillis: number,
+  signal: AbortSignal,
+  post: (settle: Settle, fail: Fail, leftMillis: number) => Cancel,
+): Promise<TransportResult> {
+  const startedAt = performance.now()
+  return new Promise(resolve => {
+    let cancel: Cancel | undefined
+    let isSettled = false
+    const settle = (delivery: TransportResult): void => {
+      isSettled = true
+      clearTimeout(expiry)
+      signal.removeEventListener('abort', cut)
+      resolve(delivery)
+    }
+    const fail = (failure: DeliveryFailure): void => {
+      if (isSettled) return
+      settle({ ok: false, failure })
+      cancel?.()
+    }
+    const giveUp = (afterMillis: number): void => fail({ kind: 'timeout', afterMillis: Math.round(afterMillis) })
+    const cut = (): void => giveUp(performance.now() - startedAt)
+    // The message names the configured timeout, of which earlier attempts may have used a part.
+    const expiry = setTimeout(() => giveUp(timeoutMillis), leftMillis).unref()
+    if (signal.aborted) return cut()
+    signal.addEventListener('abort', cut)
+    try {
+      cancel = post(settle, fail, leftMillis)
+    } catch (error) {
+      // A header contains a line break, usually from a key that was read from a file.
+      fail({ kind: 'header', code: codeOf(error) })
+    }
+  })
 }
 
 type FailedDelivery = Extract<TransportResult, { readonly ok: false }>
@@ -133,6 +189,8 @@ function withReason(last: FailedDelivery, earlier: FailedDelivery | undefined): 
 function pauseBeforeRetry({ failure, retryAfterMillis }: FailedDelivery, attempts: number): number | undefined {
   if (failure.kind === 'network') return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined
   if (failure.kind !== 'status' || !RETRYABLE.has(failure.status)) return undefined
+  // OTLP over gRPC: an exhausted quota comes back only if the server says when.
+  if (failure.grpc === 'RESOURCE_EXHAUSTED' && retryAfterMillis === undefined) return undefined
   return Math.max(retryAfterMillis ?? backoff(attempts), MIN_PAUSE_MILLIS * attempts)
 }
 
@@ -171,16 +229,11 @@ function deliveryOf({ statusCode: status = 0, headers }: IncomingMessage, answer
   return { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) }
 }
 
-function retryAfter(header: string | undefined): number | undefined {
+export function retryAfter(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   const seconds = Number(header)
   const millis = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000
   return Number.isFinite(millis) ? Math.max(0, millis) : undefined
-}
-
-export function codeOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }
 
 export function createAgent(url: string, files: TlsOptions): Agent {

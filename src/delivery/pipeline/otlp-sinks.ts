@@ -3,11 +3,13 @@ import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
 import type { DeliveryFailure, ExportResult, SpanSink, Transport, TransportResult } from './delivery.ts'
+import { logsProtobuf } from './log-protobuf.ts'
 import { transformer } from './sdk.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
   'http/json': 'application/json',
   'http/protobuf': 'application/x-protobuf',
+  grpc: 'application/grpc',
 }
 
 export class OtlpSpanSink implements SpanSink {
@@ -85,24 +87,40 @@ export class OtlpMetricSink {
   }
 }
 
+/** Log records are JSON, whatever the protocol of the spans. Only gRPC has no JSON. */
 export class OtlpLogSink {
   readonly #transport: Transport
+  readonly #isGrpc: boolean
   readonly #head: () => string
 
-  constructor(transport: Transport, head: () => string) {
+  constructor(protocol: OtlpProtocol, transport: Transport, head: () => string) {
+    this.#isGrpc = protocol === 'grpc'
     this.#transport = transport
     this.#head = head
   }
 
   async send(records: readonly string[], signal: AbortSignal): Promise<ExportResult> {
-    const payload = Buffer.from(`${this.#head()}${records.join(',')}]}]}]}`)
-    const read = (answer: Uint8Array): number | undefined =>
-      transformer().JsonLogsSerializer.deserializeResponse(answer).partialSuccess?.rejectedLogRecords
+    const payload = this.#serialize(`${this.#head()}${records.join(',')}]}]}]}`)
+    if (payload === undefined) return { lost: records.length, failure: UNSERIALISABLE }
+    const read = (answer: Uint8Array): number | undefined => {
+      const { JsonLogsSerializer, ProtobufLogsSerializer } = transformer()
+      const serializer = this.#isGrpc ? ProtobufLogsSerializer : JsonLogsSerializer
+      return serializer.deserializeResponse(answer).partialSuccess?.rejectedLogRecords
+    }
     return exportResult(await this.#transport.deliver([payload], signal), records.length, read)
   }
 
   close(): Promise<void> {
     return this.#transport.close()
+  }
+
+  #serialize(json: string): Uint8Array | undefined {
+    if (!this.#isGrpc) return Buffer.from(json)
+    try {
+      return logsProtobuf(json)
+    } catch {
+      return undefined
+    }
   }
 }
 

@@ -11,6 +11,7 @@ import {
   Store,
 } from '../trace-log/index.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
+import { codeOf } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
 import { LogEmitter, type LogEvent } from './log-emitter.ts'
@@ -24,7 +25,7 @@ import {
   createSdkTracerProvider,
   type OwnMeterProvider,
 } from './providers.ts'
-import { http, https, metricsSdk, transformer } from './sdk.ts'
+import { http, https } from './sdk.ts'
 import type { BatchSettings, LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
 import { DirectSpanProcessor, NewSpanFilter } from './span-processors.ts'
 import { NO_SPANS, type SpanCounts, type SpanQueue } from './span-queue.ts'
@@ -33,6 +34,8 @@ import { type UserExtensionOptions, UserExtensions, within } from './user-extens
 
 const BURST_SPANS = 65_536
 const LAST_WORDS_MILLIS = 200
+/** The metrics SDK is loaded this long after the pipeline is opened, or when metrics are first read. */
+const METRICS_DELAY_MILLIS = 1000
 
 /** Counts of the spans for one backend by outcome. */
 export interface BackendStats extends SpanCounts {
@@ -59,6 +62,7 @@ export interface PipelineStats {
 
 export interface Pipeline {
   readonly tracerProvider: TracerProvider
+  /** Loads the metrics SDK on first use. */
   readonly meterProvider: MeterProvider
   readonly log: ((event: LogEvent) => void) | undefined
   /** Seeds the ids of the next span that is started. Undefined unless ids are deterministic. */
@@ -76,6 +80,8 @@ export interface Pipeline {
   /** Ends the spans that killed processes left open, and delivers pending data of other processes, in the background. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void
   setEarlyDecision(decide: EarlyDecision): void
+  /** Calls `use` once the metrics SDK is loaded, before any metric is read. */
+  onMeterProvider(use: (provider: MeterProvider) => void): void
   deliverBacklog(): Promise<void>
   /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
   resend(request: ResendRequest): Resend | undefined
@@ -100,8 +106,16 @@ export function createPipeline(
   emitter.setResource(resource)
   const extensions = new UserExtensions(extensionOptions, settings.flushWaitMillis, report)
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
-  const own = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
-  const meters = createMeterProvider(resource, [...own, ...extensions.metricReaders])
+  const openReaders = backends.flatMap(({ openReader }) => openReader ?? [])
+  const readers = [...(prometheus ? [prometheus.reader] : []), ...extensions.metricReaders]
+  const openMeters = (): OwnMeterProvider => {
+    try {
+      return createMeterProvider(resource, [...openReaders.map(open => open()), ...readers])
+    } catch (error) {
+      report.error(`metrics: none are sent, because the SDK cannot be loaded (${codeOf(error)})`)
+      return createMeterProvider(resource, [])
+    }
+  }
   const { store, kept } = local ?? {}
   const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
   const direct =
@@ -126,7 +140,8 @@ export function createPipeline(
     log: emitter.hasQueues ? event => emitter.emit(event) : undefined,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     emitter: emitter.hasQueues ? emitter : undefined,
-    ...{ settings, backends, queues, local, stores, meters, extensions, prometheus, sampler },
+    metersCanWait: readers.length === 0 && openReaders.length > 0,
+    ...{ settings, backends, queues, local, stores, openMeters, extensions, prometheus, sampler },
   })
 }
 
@@ -136,7 +151,8 @@ interface PipelineParts extends Pick<Pipeline, 'tracerProvider' | 'log' | 'seedI
   readonly queues: readonly SpanQueue[]
   readonly local: OpenTraceLog | undefined
   readonly stores: readonly Store[]
-  readonly meters: OwnMeterProvider
+  readonly openMeters: () => OwnMeterProvider
+  readonly metersCanWait: boolean
   readonly extensions: UserExtensions
   readonly prometheus: PrometheusEndpoint | undefined
   readonly sampler: TailSampler | undefined
@@ -153,13 +169,15 @@ interface ClosingQueue {
 
 class DeliveryPipeline implements Pipeline {
   readonly tracerProvider: TracerProvider
-  readonly meterProvider: MeterProvider
   readonly log: Pipeline['log']
   readonly seedIds: Pipeline['seedIds']
   readonly #parts: PipelineParts
   /** True if a backend gets metrics or logs; `#hasReaders`: any component reads the metrics. */
   readonly #hasReports: boolean
   readonly #hasReaders: boolean
+  #meters: OwnMeterProvider | undefined
+  #metersTimer: NodeJS.Timeout | undefined
+  #useMeterProvider: ((provider: MeterProvider) => void) | undefined
   #closed: Promise<void> | undefined
   #isFlushStarted = false
   /** One listener per signal: many listeners would cause a leak warning on the host's stderr. */
@@ -168,19 +186,39 @@ class DeliveryPipeline implements Pipeline {
   constructor(parts: PipelineParts) {
     const { backends, prometheus, extensions, settings } = parts
     this.tracerProvider = parts.tracerProvider
-    this.meterProvider = parts.meters.meterProvider
     this.log = parts.log
     this.seedIds = parts.seedIds
     this.#parts = parts
     this.#hasReports = backends.some(({ metricQueue, logs }) => metricQueue !== undefined || logs !== undefined)
-    const hasMetrics = backends.some(({ reader }) => reader !== undefined)
+    const hasMetrics = backends.some(({ openReader }) => openReader !== undefined)
     this.#hasReaders = hasMetrics || prometheus !== undefined || extensions.metricReaders.length > 0
     this.#givenUp = settings.giveUp === undefined ? [] : [aborted(settings.giveUp)]
+    const delayMillis = Math.min(METRICS_DELAY_MILLIS, settings.metricsIntervalMillis)
+    if (parts.metersCanWait) this.#metersTimer = setTimeout(() => this.#openMeters(), delayMillis).unref()
+  }
+
+  get meterProvider(): MeterProvider {
+    return this.#openMeters().meterProvider
+  }
+
+  onMeterProvider(use: (provider: MeterProvider) => void): void {
+    this.#useMeterProvider = use
+    if (this.#meters !== undefined) use(this.#meters.meterProvider)
+    else if (!this.#parts.metersCanWait) this.#openMeters()
+  }
+
+  #openMeters(): OwnMeterProvider {
+    if (this.#meters === undefined) {
+      clearTimeout(this.#metersTimer)
+      this.#meters = this.#parts.openMeters()
+      this.#useMeterProvider?.(this.#meters.meterProvider)
+    }
+    return this.#meters
   }
 
   async flush(): Promise<void> {
     if (this.#closed) return this.#closed
-    const { queues, settings, emitter, extensions, meters } = this.#parts
+    const { queues, settings, emitter, extensions } = this.#parts
     // Keeps the process alive. Requests do not: a hanging collector must not hold the process.
     const hold = setTimeout(() => undefined, settings.flushWaitMillis)
     const extended = extensions.spanProcessors.length > 0 ? extensions.flush() : undefined
@@ -190,7 +228,7 @@ class DeliveryPipeline implements Pipeline {
     if (this.#hasReports) await this.#beforeMetrics(delivered)
     await Promise.allSettled([
       delivered,
-      this.#hasReaders ? meters.forceFlush() : undefined,
+      this.#hasReaders ? this.#openMeters().forceFlush() : undefined,
       emitter?.flush(),
       extended,
     ])
@@ -228,6 +266,7 @@ class DeliveryPipeline implements Pipeline {
 
   shutdownSync(): void {
     const { stores, queues, local } = this.#parts
+    clearTimeout(this.#metersTimer)
     this.#releaseUndecided()
     for (const { traceLog: log } of stores) log.shutdownSync()
     for (const queue of queues) queue.abandonNow()
@@ -278,7 +317,9 @@ class DeliveryPipeline implements Pipeline {
     void this.#parts.emitter?.flush()
     const left = Promise.all(this.#parts.queues.map(queue => this.#closeQueue(queue, queue.shutdown(recovered))))
     if (this.#hasReports) await this.#beforeMetrics(left)
-    const measured = this.#parts.meters.shutdown().catch(() => undefined)
+    const measured = this.#openMeters()
+      .shutdown()
+      .catch(() => undefined)
     const metricQueues = this.#parts.backends.flatMap(({ metricQueue }) => metricQueue ?? [])
     const waitMillis = this.#parts.settings.flushWaitMillis - (performance.now() - leavingAt)
     const read = this.#parts.extensions.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
@@ -356,16 +397,9 @@ function isTailSampling(
 
 type Load = () => unknown
 
-/** The packages that `createPipeline` loads, which may be loaded in advance, and those needed for sending. */
-export function loadsOf(backends: readonly BackendConfig[]): {
-  readonly toOpen: readonly Load[]
-  readonly toSend: readonly Load[]
-} {
-  const hasMetrics = backends.some(backend => {
-    const result = planBackend(backend)
-    return result.ok && result.plan.metrics
-  })
-  return { toOpen: hasMetrics ? [metricsSdk] : [], toSend: backends.length > 0 ? [transformer, http, https] : [] }
+/** The modules needed for sending, which may be loaded in advance. */
+export function loadsToSend(backends: readonly BackendConfig[]): readonly Load[] {
+  return backends.length > 0 ? [http, https] : []
 }
 
 function planned(settings: PipelineSettings, report: Reporter): BackendPlan[] {

@@ -39,8 +39,16 @@ export function https(): typeof import('node:https') {
   return load('node:https')
 }
 
+export function http2(): typeof import('node:http2') {
+  return load('node:http2')
+}
+
 export function zlib(): typeof import('node:zlib') {
   return load('node:zlib')
+}
+
+export function childProcess(): typeof import('node:child_process') {
+  return load('node:child_process')
 }
 
 let contextKey: symbol | undefined

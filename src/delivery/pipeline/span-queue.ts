@@ -434,7 +434,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     const lost = sizeOf(current.group)
     const isOne = current.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
     this.#countDropped(lost, lossReason(failure), current.origin)
-    this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)
+    this.#parts.report.failed('traces', isOne ? { ...failure, kind: 'refused' } : failure, lost)
     this.#removeGroup(current)
   }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { BackendConfig } from '../backends/backend-config.ts'
-import { codeOf } from './otlp-sender.ts'
+import { codeOf } from './delivery.ts'
 import { tls } from './sdk.ts'
 
 /** The CA, certificate and key for connections to one backend, as options of `node:tls`. `key` must never be shown. */

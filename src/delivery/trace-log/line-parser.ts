@@ -382,7 +382,8 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-function readAttributes(list: unknown): Attributes {
+/** Reads a list of OTLP `KeyValue`. Throws if it is not one. */
+export function readAttributes(list: unknown): Attributes {
   // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
 }

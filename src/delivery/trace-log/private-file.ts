@@ -28,9 +28,11 @@ const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants as Partial<typeof constants
 const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT } = constants
 
 /** Flags for opening our files. Links are not followed. O_NONBLOCK keeps a foreign pipe from blocking the process. */
-export const OPEN: { readonly read: number; readonly change: number; readonly append: number } = {
+export const OPEN: Readonly<Record<'read' | 'change' | 'create' | 'append', number>> = {
   read: O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
   change: O_RDWR | O_NOFOLLOW | O_NONBLOCK,
+  create: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+  // On Windows, such a file cannot be truncated.
   append: O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
 }
 

@@ -1,15 +1,8 @@
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { commandsIn, type ToolCall } from '../tool-call.ts'
 import { type Ask, ask, type Block, block } from '../verdict.ts'
-import {
-  cardCheck,
-  type PatternRule,
-  patternCheck,
-  type SqlRules,
-  sqlCheck,
-  type ToolRules,
-  toolNameCheck,
-} from './argument-rules.ts'
+import type { PatternRule, SqlRules, ToolRules } from './argument-rules.ts'
+import { cardCheck, patternCheck, sqlCheck, toolNameCheck } from './argument-rules.ts'
 import { type CommandRules, commandCheck } from './command-rules.ts'
 import { invalidRule, NON_EMPTY, type RuleViolation } from './finding.ts'
 import { type Allowed, type BuiltinOptions, checkOptions, OBJECT, oneOf } from './options.ts'

@@ -1,12 +1,5 @@
-import {
-  ANY,
-  type CharacterSet,
-  charactersOf,
-  isNullable,
-  mostSteps,
-  parseRegex,
-  type RegexNode,
-} from '../../content/regex-cost.ts'
+import type { CharacterSet, RegexNode } from '../../content/regex-cost.ts'
+import { ANY, charactersOf, isNullable, mostSteps, parseRegex } from '../../content/regex-cost.ts'
 
 /**
  * Checks that a regular expression runs in time linear in the text. The redaction check only bounds the cost at one position of

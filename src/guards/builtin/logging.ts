@@ -4,18 +4,17 @@ import { createRedactor } from '../../content/redaction.ts'
 import { TurnState } from '../context.ts'
 import { isPlain } from '../frozen-copy.ts'
 import { type AnyHook, type Hook, type HookContext, PRIORITY, toStandardError } from '../hook.ts'
-import {
-  type AfterModel,
-  type AfterTool,
-  type AfterTurn,
-  type BeforeModel,
-  type BeforeTool,
-  type BeforeTurn,
-  type EventOf,
-  PHASE_NAMES,
-  PHASES,
-  type Phase,
+import type {
+  AfterModel,
+  AfterTool,
+  AfterTurn,
+  BeforeModel,
+  BeforeTool,
+  BeforeTurn,
+  EventOf,
+  Phase,
 } from '../phases.ts'
+import { PHASE_NAMES, PHASES } from '../phases.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, SWITCH } from './options.ts'
 
 /** Options of `logging`. */

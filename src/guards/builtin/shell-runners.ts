@@ -1,14 +1,6 @@
 import { type CodeOptions, codeIn, mayBeOption, readOptions } from './shell-options.ts'
-import {
-  asText,
-  doubtful,
-  knownWord,
-  optionDoubt,
-  RUNS_NOTHING,
-  type ShellRuns,
-  type ShellWord,
-  unknownWord,
-} from './shell-words.ts'
+import type { ShellRuns, ShellWord } from './shell-words.ts'
+import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, unknownWord } from './shell-words.ts'
 import { byPackageManager, wrapped } from './shell-wrappers.ts'
 
 type Runner = (args: readonly ShellWord[]) => ShellRuns

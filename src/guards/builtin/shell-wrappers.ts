@@ -1,13 +1,6 @@
 import { type CodeOptions, codeIn, mayBeOption, type OptionSpec, readOptions } from './shell-options.ts'
-import {
-  asText,
-  doubtful,
-  knownWord,
-  optionDoubt,
-  RUNS_NOTHING,
-  type ShellRuns,
-  type ShellWord,
-} from './shell-words.ts'
+import type { ShellRuns, ShellWord } from './shell-words.ts'
+import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING } from './shell-words.ts'
 
 /**
  * `skip`: the number of operands in front of the command. Names of options: with `idle` ones it runs nothing, the value of

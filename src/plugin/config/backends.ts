@@ -1,19 +1,15 @@
+import { isAbsolute } from 'node:path'
 import type { BackendConfig, BackendType, StringMap } from '../../delivery/backends/backend-config.ts'
 import { parseHttpUrl } from '../../delivery/backends/http-url.ts'
 import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../delivery/backends/rows.ts'
 import { suggestion } from './nearest.ts'
 import { expandHome, variable } from './paths.ts'
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
-import { quote, type ReadResult, refuse, report, type Site, showName, within } from './reading.ts'
+import { accept, quote, type ReadResult, refuse, report, type Site, showName, within } from './reading.ts'
 import { isScalar, readBool, readHeaders, readMillis, readText, readWord, splitText } from './values.ts'
 
 export function ownFields(type: BackendType): readonly string[] {
   return Object.keys(BACKENDS[type].options)
-}
-
-/** Environment variables that provide a type's own field if it is absent. The first one that is set counts. */
-function vendorVariables(type: BackendType): readonly (readonly [field: string, names: readonly string[]])[] {
-  return Object.entries(BACKENDS[type].options).map(([field, { variables }]) => [field, variables ?? []])
 }
 
 const OPTIONS = BACKEND_TYPES.flatMap(type => Object.entries(BACKENDS[type].options))
@@ -24,17 +20,14 @@ export function isShownField(name: string): boolean {
   return rows.length > 0 && rows.every(([, { secret }]) => !secret)
 }
 
-function isPathField(name: string): boolean {
-  return OPTIONS.some(([key, { path }]) => key === name && path)
-}
-
 export const BACKEND_FIELDS = {
   type: 'One of the types below; the only required field',
   name: 'Name in messages and statistics; default: the type',
   endpoint: 'http(s) URL: base, or the full URL of a signal; default: by type',
   exact_endpoint: 'Use the endpoint as it is; default: append `/v1/traces`, `/v1/metrics` or `/v1/logs` if missing',
   headers: 'Mapping of HTTP headers; they override those of the type',
-  protocol: '`http/json` or `http/protobuf`; default: by type',
+  headers_command: 'Program that prints headers which [expire](#credentials-that-expire), and its arguments, as a list',
+  protocol: '`http/json`, `http/protobuf` or `grpc`; default: by type',
   compression: '`gzip` or `none`',
   timeout_ms: 'Time limit of a request, retries included; default: `span_batch_export_timeout_ms`',
   traces: 'Send traces; default: if the type accepts them',
@@ -46,10 +39,9 @@ export const BACKEND_FIELDS = {
   client_key: 'Path of a PEM file with the key of that certificate, without a passphrase',
 } as const
 
-export interface BackendEndpoint {
+interface BackendEndpoint {
   readonly url: string
   readonly authorization?: string
-  readonly doubt?: string
 }
 
 const EXPECTED = 'an http:// or https:// URL'
@@ -60,7 +52,6 @@ export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
   if (text === undefined) return refuse(value, EXPECTED)
   const url = parseHttpUrl(text)
   if (!url) return { reason: `expected ${EXPECTED}, got ${shownEndpoint(text)}` }
-  const doubt = url.port === '4317' ? 'port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318' : undefined
   const authorization = basicAuthorization(url)
   url.username = ''
   url.password = ''
@@ -68,7 +59,6 @@ export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
     value: {
       url: authorization === undefined ? text : url.href,
       ...(authorization === undefined ? {} : { authorization }),
-      ...(doubt === undefined ? {} : { doubt }),
     },
   }
 }
@@ -155,12 +145,16 @@ function readBackend(element: Plain, site: Site): BackendConfig | undefined {
   const endpoint = readAddress(fields['endpoint'])
   const options = readOptions(fields)
   if (endpoint === 'unusable' || options === 'unusable') return undefined
+  const preferences = readPreferences(fields)
+  if (endpoint && fields['endpoint']) warnAboutPort(endpoint, preferences.protocol, type, fields['endpoint'].site)
+  const given = fields['headers']
+  const headers = given && accept(readHeaders(given.value, given.site), given.site, 'leaving them out')
   return {
     type,
     name: readName(fields['name'], type),
     ...(endpoint ? { endpoint: endpoint.url } : {}),
-    headers: { ...headerOf(endpoint), ...headerOf(options.address), ...readHeaderField(fields['headers']) },
-    ...readPreferences(fields),
+    headers: { ...headerOf(endpoint), ...headerOf(options.address), ...headers },
+    ...preferences,
     options: options.values,
   }
 }
@@ -188,9 +182,10 @@ function warnUnknownFields(fields: Fields, type: BackendType): void {
   }
 }
 
+/** Adds a type's own field from an environment variable if it is absent. The first one that is set counts. */
 function addVendorVariables(fields: Fields, type: BackendType, site: Site): void {
-  for (const [field, names] of vendorVariables(type)) {
-    const name = fields[field] ? undefined : names.find(each => variable(site.env, each) !== undefined)
+  for (const [field, { variables = [] }] of Object.entries(BACKENDS[type].options)) {
+    const name = fields[field] ? undefined : variables.find(each => variable(site.env, each) !== undefined)
     if (name !== undefined)
       fields[field] = { value: variable(site.env, name) ?? '', site: { ...site, place: () => name } }
   }
@@ -198,13 +193,22 @@ function addVendorVariables(fields: Fields, type: BackendType, site: Site): void
 
 function readAddress(field: Field | undefined): BackendEndpoint | 'unusable' | undefined {
   if (!field) return undefined
-  const reading = readEndpoint(field.value)
-  if ('reason' in reading) {
-    report(field.site, reading.reason, LEFT_OUT)
-    return 'unusable'
-  }
-  if (reading.value.doubt) report(field.site, reading.value.doubt, undefined, 'warning')
-  return reading.value
+  return accept(readEndpoint(field.value), field.site, LEFT_OUT) ?? 'unusable'
+}
+
+function warnAboutPort(
+  { url }: BackendEndpoint,
+  protocol: BackendConfig['protocol'],
+  type: BackendType,
+  site: Site,
+): void {
+  const { port } = new URL(url)
+  const remedy = BACKENDS[type].grpcEndpoint
+    ? 'set protocol: grpc, or use the port of OTLP over HTTP, usually 4318'
+    : 'OTLP over HTTP is usually on port 4318'
+  if (port === '4317' && protocol !== 'grpc') report(site, `port 4317 is usually gRPC; ${remedy}`, undefined, 'warning')
+  if (port === '4318' && protocol === 'grpc')
+    report(site, 'port 4318 is usually OTLP over HTTP; gRPC is usually on port 4317', undefined, 'warning')
 }
 
 interface Options {
@@ -218,27 +222,16 @@ function readOptions(fields: Fields): Options | 'unusable' {
   if (address === 'unusable') return 'unusable'
   for (const [name, { value, site }] of Object.entries(fields)) {
     if (Object.hasOwn(BACKEND_FIELDS, name)) continue
-    if (isScalar(value)) values[name] = expandPath(name, String(value).trim(), site)
-    else report(site, refuse(value, 'text', true).reason, 'leaving it out')
+    const text = accept(isScalar(value) ? { value: String(value).trim() } : refuse(value, 'text', true), site)
+    const isPath = OPTIONS.some(([key, { path }]) => key === name && path)
+    if (text !== undefined) values[name] = isPath ? expandHome(text, site.home) : text
   }
   if (address) values['base_url'] = address.url
   return { values, address }
 }
 
-function expandPath(name: string, text: string, site: Site): string {
-  return isPathField(name) ? expandHome(text, site.home) : text
-}
-
 function headerOf(endpoint: BackendEndpoint | undefined): StringMap {
   return endpoint?.authorization === undefined ? {} : { authorization: endpoint.authorization }
-}
-
-function readHeaderField(field: Field | undefined): StringMap {
-  if (!field) return {}
-  const reading = readHeaders(field.value, field.site)
-  if ('value' in reading) return reading.value
-  report(field.site, reading.reason, 'leaving them out')
-  return {}
 }
 
 // A name becomes a label of metrics and part of file names.
@@ -307,8 +300,9 @@ function putVariable(fields: Record<string, Field>, name: string, read: Field): 
 type FieldReader = (value: Plain, site: Site) => ReadResult
 
 const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
+  headers_command: readCommand,
   exact_endpoint: readBool,
-  protocol: value => readWord(value, ['http/protobuf', 'http/json']),
+  protocol: value => readWord(value, ['http/protobuf', 'http/json', 'grpc']),
   compression: value => readWord(value, ['gzip', 'none']),
   timeout_ms: value => readMillis(value, { min: 1 }),
   traces: readBool,
@@ -325,11 +319,19 @@ function readPreferences(fields: Fields): Partial<BackendConfig> {
   for (const [name, read] of Object.entries(PREFERENCES)) {
     const field = fields[name]
     if (!field) continue
-    const reading = read(field.value, field.site)
-    if ('value' in reading) preferences[name] = reading.value
-    else report(field.site, reading.reason, 'using the default of its type')
+    const value = accept(read(field.value, field.site), field.site, 'using the default of its type')
+    if (value !== undefined) preferences[name] = value
   }
   return preferences
+}
+
+/** A relative path would depend on the working directory, which belongs to the author of the repository. */
+function readCommand(value: Plain, site: Site): ReadResult<readonly string[]> {
+  const [program = '', ...args] = Array.isArray(value) && value.every(isScalar) ? value.map(String) : []
+  const path = expandHome(program.trim(), site.home)
+  const isUsable = path !== '' && (isAbsolute(path) || !/[/\\]/.test(path))
+  if (!isUsable) return refuse(value, 'a list of a program, as a name or an absolute path, and its arguments', true)
+  return { value: [path, ...args] }
 }
 
 function readPath(value: Plain, site: Site): ReadResult<string> {

@@ -1,5 +1,5 @@
-import { isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { isPlainMap, type Plain, type PlainMap } from './plain.ts'
+import { type ReadResult, readField, refuse, type Site } from './reading.ts'
 import { readBool, readList, readNumber, warnUnknown } from './values.ts'
 
 export interface KeepConfig {
@@ -56,14 +56,7 @@ function readFields(map: PlainMap, site: Site): KeepConfig {
   const field = <Name extends keyof KeepConfig>(
     name: Name,
     read: (value: Plain, site: Site) => ReadResult<NonNullable<KeepConfig[Name]>>,
-  ): KeepConfig[Name] => {
-    const value = map[name]
-    if (isBlank(value)) return KEEP_DEFAULT[name]
-    const reading = read(value, within(site, name))
-    if ('value' in reading) return reading.value
-    report(within(site, name), reading.reason, 'leaving it out')
-    return KEEP_DEFAULT[name]
-  }
+  ): KeepConfig[Name] => readField(map, name, site, read) ?? KEEP_DEFAULT[name]
   const readLimit = (value: Plain): ReadResult<number> => readNumber(value, { min: 0 })
   return {
     errors: field('errors', readBool),
@@ -75,6 +68,6 @@ function readFields(map: PlainMap, site: Site): KeepConfig {
     tools: field('tools', (value, place) => readList(value, {}, place)),
     rate: field('rate', value => readNumber(value, { min: 0, max: 1 })),
     hold: field('hold', readBool),
-    max_bytes: field('max_bytes', value => readNumber(value, { min: 0 })),
+    max_bytes: field('max_bytes', readLimit),
   }
 }

@@ -32,9 +32,8 @@ export function loadConfigFile(
   home: string,
   problems: Problems,
 ): ConfigFile | BrokenFile | undefined {
-  const found = findFile(env, home, problems)
-  if (found === undefined || typeof found !== 'string') return found
-  const path = found
+  const path = findFile(env, home, problems)
+  if (typeof path !== 'string') return path
   const parsed = readFile(path)
   if ('fault' in parsed) {
     const place = parsed.line === undefined ? {} : { place: `line ${parsed.line}, column ${parsed.column}` }
@@ -106,14 +105,11 @@ function warnAboutMode(path: string, values: PlainMap, problems: Problems): void
   const mode = statOf(path)?.mode ?? 0
   if (process.platform === 'win32') return
   if ((mode & 0o002) !== 0) problems.add('warning', path, 'anybody can write to it', undefined, 'chmod 600 it')
-  if ((mode & 0o044) === 0 || !holdsSecret(values['backends'])) return
+  const backends = [values['backends'] as Plain | Plain[]].flat()
+  const holdsSecret = backends.some(each => isPlainMap(each) && Object.entries(each).some(isSecretField))
+  if ((mode & 0o044) === 0 || !holdsSecret) return
   const remedy = 'chmod 600 it, or name environment variables instead (fields that end in _env)'
   problems.add('warning', path, 'it holds secrets, and others can read it', undefined, remedy)
-}
-
-function holdsSecret(backends: Plain): boolean {
-  const list = Array.isArray(backends) ? backends : [backends]
-  return list.some(backend => isPlainMap(backend) && Object.entries(backend).some(isSecretField))
 }
 
 function isSecretField([name, value]: readonly [string, Plain]): boolean {

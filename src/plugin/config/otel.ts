@@ -123,16 +123,13 @@ interface Draft {
   readonly places: Record<string, string>
 }
 
-interface EnvironmentBackends {
-  readonly backends: readonly BackendConfig[]
-  readonly place: string
-}
-
 /**
  * Reads `OTEL_EXPORTER_OTLP_*` and `OTEL_<SIGNAL>_EXPORTER` as backends. Signals with the same settings share one `otlp`
  * backend. A signal without a configured address is not sent.
  */
-export function otelBackends(site: Site): EnvironmentBackends | undefined {
+export function otelBackends(
+  site: Site,
+): { readonly backends: readonly BackendConfig[]; readonly place: string } | undefined {
   warnAboutExporters(site)
   const drafts = [...otlpDrafts(site.env), ...consoleDrafts(site.env)]
   const [first] = drafts
@@ -150,24 +147,20 @@ export function otelBackends(site: Site): EnvironmentBackends | undefined {
 
 function otlpDrafts(env: Environment): Draft[] {
   const [traces, metrics, told] = SIGNALS.map(signal => otlpDraft(env, signal))
-  const logs = wantsLogs(env) ? told : undefined
-  const together = traces !== undefined && metrics !== undefined && sameTransport(traces, metrics)
+  // Logs must be requested by name: the general address may be a backend that does not accept logs.
+  const isNamed = exporterNames(env, 'LOGS')?.includes('otlp') === true
+  const logs = isNamed || variable(env, 'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT') !== undefined ? told : undefined
+  const together = traces !== undefined && metrics !== undefined && transportOf(traces) === transportOf(metrics)
   const drafts = [traces, together ? undefined : metrics].filter(draft => draft !== undefined)
   for (const draft of drafts) {
     draft.fields['traces'] = draft === traces
     draft.fields['metrics'] = together || draft === metrics
-    draft.fields['logs'] = logs !== undefined && sameTransport(draft, logs)
+    draft.fields['logs'] = logs !== undefined && transportOf(draft) === transportOf(logs)
   }
   if (traces && metrics && !together) metrics.fields['name'] = 'otlp-metrics'
   if (logs === undefined || drafts.some(({ fields }) => fields['logs'])) return drafts
   Object.assign(logs.fields, { traces: false, metrics: false, logs: true }, drafts.length > 0 && { name: 'otlp-logs' })
   return [...drafts, logs]
-}
-
-/** Logs must be requested by name: the general address may be a backend that does not accept logs. */
-function wantsLogs(env: Environment): boolean {
-  const isNamed = exporterNames(env, 'LOGS')?.includes('otlp') === true
-  return isNamed || variable(env, 'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT') !== undefined
 }
 
 const SUFFIXES: Readonly<Record<string, string>> = {
@@ -215,9 +208,8 @@ const TEMPORALITY = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'
 
 // The headers of the signal come last, so that they win over the general ones, name by name.
 function putHeaders(draft: Draft, env: Environment, signal: SignalName): void {
-  const names = ['OTEL_EXPORTER_OTLP_HEADERS', `OTEL_EXPORTER_OTLP_${signal}_HEADERS`].filter(name =>
-    variable(env, name),
-  )
+  const all = ['OTEL_EXPORTER_OTLP_HEADERS', `OTEL_EXPORTER_OTLP_${signal}_HEADERS`]
+  const names = all.filter(name => variable(env, name))
   const text = names.map(name => variable(env, name)).join()
   if (names.length > 0) put(draft, 'headers', text, names.join(', '))
 }
@@ -226,10 +218,6 @@ function put(draft: Draft, field: string, value: Plain, place: string): void {
   if (value === undefined) return
   draft.fields[field] = value
   draft.places[field] = place
-}
-
-function sameTransport(one: Draft, other: Draft): boolean {
-  return transportOf(one) === transportOf(other)
 }
 
 function transportOf({ fields }: Draft): string {

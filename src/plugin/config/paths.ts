@@ -47,7 +47,8 @@ export function hooksDirectory(env: Environment, home: string): string | undefin
 
 /** Expands `~/x` to the home directory: unit files and `.env` files contain such paths, and no shell expands them there. */
 export function expandHome(path: string, home: string): string {
-  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
+  const isHome = path === '~' || path.startsWith('~/') || (process.platform === 'win32' && path.startsWith('~\\'))
+  return isHome ? join(home, path.slice(1)) : path
 }
 
 /**

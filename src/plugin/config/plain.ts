@@ -46,22 +46,17 @@ export function plainCopy(value: unknown, depth = 0, budget: CopyBudget = new Co
   if (typeof value !== 'object') return new Unusable(`a ${typeof value}`)
   if (budget.spent(depth)) return new Unusable('something nested too deeply')
   try {
-    if (Array.isArray(value)) return copyList(value, depth, budget)
-    return isPlainObject(value) ? copyMap(value, depth, budget) : new Unusable('an object of a class')
+    if (Array.isArray(value)) {
+      if (value.length > MAX_NODES) return new Unusable('a list that is too long')
+      return Array.from(value, element => plainCopy(element, depth + 1, budget))
+    }
+    const prototype = Object.getPrototypeOf(value) as object | null
+    // An object of another realm (a vm context, a test runner) has a root prototype that is not ours.
+    const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
+    return isPlain ? copyMap(value, depth, budget) : new Unusable('an object of a class')
   } catch {
     return new Unusable('an object that cannot be read')
   }
-}
-
-function isPlainObject(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value) as object | null
-  // An object of another realm (a vm context, a test runner) has a root prototype that is not ours.
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-}
-
-function copyList(source: readonly unknown[], depth: number, budget: CopyBudget): Plain {
-  if (source.length > MAX_NODES) return new Unusable('a list that is too long')
-  return Array.from(source, element => plainCopy(element, depth + 1, budget))
 }
 
 function copyMap(source: object, depth: number, budget: CopyBudget): Plain {

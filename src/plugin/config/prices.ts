@@ -1,5 +1,5 @@
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { accept, type ReadResult, refuse, type Site, within } from './reading.ts'
 import { readBool, readNumber, warnUnknown } from './values.ts'
 
 export interface PricesConfig {
@@ -51,11 +51,8 @@ export function readPrices(value: Plain, site: Site): ReadResult<PricesConfig | 
 
 function readOwn(map: PlainMap, site: Site): readonly OwnPrice[] {
   return Object.entries(map).flatMap(([model, value]) => {
-    if (isBlank(value)) return []
-    const reading = readPrice(model.trim(), value, within(site, model))
-    if ('value' in reading) return [reading.value]
-    report(within(site, model), reading.reason, 'leaving it out')
-    return []
+    const place = within(site, model)
+    return isBlank(value) ? [] : (accept(readPrice(model.trim(), value, place), place) ?? [])
   })
 }
 
@@ -86,11 +83,8 @@ function readPrice(model: string, value: Plain, site: Site): ReadResult<OwnPrice
 function readTiers(value: Plain, site: Site): OwnPrice['service_tiers'] {
   const tiers = emptyMap<number>()
   if (isBlank(value)) return tiers
-  if (!isPlainMap(value)) {
-    report(site, refuse(value, 'a mapping of tiers to numbers').reason, 'leaving it out')
-    return tiers
-  }
-  for (const [tier, factor] of Object.entries(value)) {
+  const map = accept(isPlainMap(value) ? { value } : refuse(value, 'a mapping of tiers to numbers'), site)
+  for (const [tier, factor] of Object.entries(map ?? {})) {
     const multiplier = figure(factor, within(site, tier))
     if (multiplier !== undefined) tiers[tier.trim().toLowerCase()] = multiplier
   }
@@ -98,9 +92,5 @@ function readTiers(value: Plain, site: Site): OwnPrice['service_tiers'] {
 }
 
 function figure(value: Plain, site: Site): number | undefined {
-  if (isBlank(value)) return undefined
-  const reading = readNumber(value, { min: 0 })
-  if ('value' in reading) return reading.value
-  report(site, reading.reason, 'leaving it out')
-  return undefined
+  return isBlank(value) ? undefined : accept(readNumber(value, { min: 0 }), site)
 }

@@ -1,9 +1,9 @@
 import { readBackends } from './backends.ts'
+import { readHooks } from './hooks.ts'
 import { readKeep } from './keep.ts'
 import type { KeyRow } from './keys.ts'
 import { isBlank, type Plain } from './plain.ts'
 import { readPrices } from './prices.ts'
-import { readHooks } from './read-hooks.ts'
 import type { ReadResult, Site } from './reading.ts'
 import {
   readBool,
@@ -19,7 +19,7 @@ import {
 
 const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, site: Site) => ReadResult } = {
   bool: readBool,
-  number: readNumber,
+  number: (value, row) => readNumber(value, row),
   integer: readInteger,
   chars: readInteger,
   millis: readMillis,

@@ -5,14 +5,13 @@ import type { Environment } from './paths.ts'
 import { emptyMap } from './plain.ts'
 import { readValue } from './read-value.ts'
 import { type ProblemLevel, Problems, type ReadResult, type Site } from './reading.ts'
+import type { GivenInput, Source } from './sources.ts'
 import {
   codeOptions,
   codeSource,
   environmentSource,
   fileSource,
-  type GivenInput,
   readInput,
-  type Source,
   warnAboutUnknownKeys,
   warnAboutVariables,
 } from './sources.ts'
@@ -88,7 +87,7 @@ class Resolver {
     }
     this.#fitBatch()
     const config: Record<string, unknown> = {}
-    for (const key of KEY_NAMES) config[key] = frozen(this.#get(key).value)
+    for (const key of KEY_NAMES) config[key] = Object.freeze(this.#get(key).value)
     const sources = new Map(KEY_NAMES.map(key => [key, this.#get(key).source]))
     return { config: Object.freeze(config) as unknown as ResolvedConfig, sources }
   }
@@ -175,10 +174,6 @@ function merged(below: ResolvedValue, above: ResolvedValue): ResolvedValue {
   if (below.source.from === 'default') return { value, source: above.source }
   const [upper, lower] = [above, below].map(({ source }) => source.detail ?? source.from)
   return { value, source: { from: above.source.from, detail: `${upper}, then ${lower}` } }
-}
-
-function frozen(value: unknown): unknown {
-  return typeof value === 'object' ? Object.freeze(value) : value
 }
 
 const MANIFOLD: ReadonlySet<string> = new Set(['map', 'backends', 'hooks', 'prices', 'keep'])

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { shownUrl } from '../../delivery/backends/http-url.ts'
 import { isShownField, placeOfBackend } from './backends.ts'
-import type { HooksConfig } from './hooks-config.ts'
+import type { HooksConfig } from './hooks.ts'
 import { KEEP_DEFAULT, type KeepConfig } from './keep.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
@@ -52,18 +52,20 @@ function showSource(source: ConfigSource | undefined): string {
 function showValue(key: KeyName, value: unknown): string {
   if (value === undefined) return UNSET[KEY_ROWS[key].type] ?? 'none'
   if (typeof value !== 'object' || value === null) return String(value)
-  if (KEY_ROWS[key].type === 'prometheus') return showAddress(value as PrometheusAddress)
-  if (KEY_ROWS[key].type === 'hooks') return showHooks(value as HooksConfig)
-  if (KEY_ROWS[key].type === 'prices') return showPrices(value as PricesConfig)
-  if (KEY_ROWS[key].type === 'keep') return showKeep(value as KeepConfig)
+  const show = SHOWN_BY[KEY_ROWS[key].type]
+  if (show !== undefined) return show(value as never)
   const size = Object.keys(value).length
   if (size === 0) return 'none'
   if (KEY_ROWS[key].private) return `${SET} (${size})`
-  return Array.isArray(value) ? value.join(', ') : showPairs(value as Record<string, string>)
+  const pairs = Object.entries(value).map(([name, each]) => `${name}=${each}`)
+  return Array.isArray(value) ? value.join(', ') : pairs.join(', ')
 }
 
-function showAddress({ host, port }: PrometheusAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+const SHOWN_BY: { readonly [Type in KeyRow['type']]?: (value: never) => string } = {
+  prometheus: ({ host, port }: PrometheusAddress) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`),
+  prices: ({ own }: PricesConfig) => (own.length === 0 ? 'the list' : `${own.length} of your own, then the list`),
+  hooks: showHooks,
+  keep: showKeep,
 }
 
 /** Options of a file are shown as `<set>`, because they may be secrets. */
@@ -72,10 +74,6 @@ function showHooks({ enabled, options, ...rest }: HooksConfig): string {
   const files = Object.keys(options).map(file => `${showName(file)}: ${SET}`)
   const parts = Object.entries(rest).flatMap(([field, value]) => (value === undefined ? [] : [`${field}=${value}`]))
   return [...parts, ...(files.length > 0 ? [`options={${files.join(', ')}}`] : [])].join(' ')
-}
-
-function showPrices({ own }: PricesConfig): string {
-  return own.length === 0 ? 'the list' : `${own.length} of your own, then the list`
 }
 
 function showKeep(config: KeepConfig): string {
@@ -87,29 +85,22 @@ function showKeep(config: KeepConfig): string {
   return inForce.map(([field, value]) => `${field}=${String(value)}`).join(' ') || 'nothing'
 }
 
-function showPairs(map: Readonly<Record<string, string>>): string {
-  return Object.entries(map)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(', ')
-}
-
-function showBackend({ type, name, endpoint, headers, options, ...rest }: BackendConfig): string {
-  const own = Object.entries(options).map(([option, value]) => [showName(option), showOption(option, value)] as const)
+function showBackend({ type, name, endpoint, headers, headers_command, options, ...rest }: BackendConfig): string {
+  const own = Object.entries(options).map(([option, value]) => {
+    const shown = option === 'base_url' ? showUrl(value) : value
+    return [showName(option), isShownField(option) ? shown : SET] as const
+  })
   const fields: Record<string, unknown> = {
     type,
     ...(name === type ? {} : { name }),
     ...(endpoint === undefined ? {} : { endpoint: showUrl(endpoint) }),
+    ...(headers_command === undefined ? {} : { headers_command: SET }),
     ...rest,
     ...Object.fromEntries(own),
   }
   const shownHeaders = Object.keys(headers).map(header => `${showName(header)}: ${SET}`)
   const parts = Object.entries(fields).map(([field, value]) => `${field}=${String(value)}`)
   return [...parts, ...(shownHeaders.length > 0 ? [`headers={${shownHeaders.join(', ')}}`] : [])].join(' ')
-}
-
-function showOption(option: string, value: string): string {
-  if (!isShownField(option)) return SET
-  return option === 'base_url' ? showUrl(value) : value
 }
 
 function showUrl(text: string): string {

@@ -7,7 +7,7 @@ import type {
   StringMap,
   Temporality,
 } from '../../delivery/backends/backend-config.ts'
-import type { HooksConfig, UserHooks } from './hooks-config.ts'
+import type { HooksConfig, UserHooks } from './hooks.ts'
 import type { KeepConfig, UserKeep } from './keep.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 import type { PricesConfig, UserPrices } from './prices.ts'
@@ -59,6 +59,7 @@ export interface UserBackend {
   readonly endpoint?: string | undefined
   readonly exact_endpoint?: boolean | undefined
   readonly headers?: StringMap | undefined
+  readonly headers_command?: readonly string[] | undefined
   readonly protocol?: OtlpProtocol | undefined
   readonly compression?: Compression | undefined
   readonly timeout_ms?: number | undefined

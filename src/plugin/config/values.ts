@@ -2,7 +2,7 @@ import type { PrometheusAddress, StringMap } from '../../delivery/backends/backe
 import type { KeyRow } from './keys.ts'
 import { suggestion } from './nearest.ts'
 import { emptyMap, isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { alternatives, type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { accept, alternatives, type ReadResult, refuse, report, type Site, within } from './reading.ts'
 
 // setTimeout and setInterval treat any longer time as one millisecond.
 const MAX_TIMER_MILLIS = 2_147_483_647
@@ -29,27 +29,23 @@ export interface NumberRange {
   readonly max?: number
 }
 
-export function readNumber(value: Plain, range: NumberRange): ReadResult<number> {
-  return readFigure(value, 'a number', range)
+export function readNumber(value: Plain, { min, max }: NumberRange, isWhole = false): ReadResult<number> {
+  const figure = toFigure(value)
+  const isInside = figure >= (min ?? Number.NEGATIVE_INFINITY) && figure <= (max ?? Number.POSITIVE_INFINITY)
+  if (isInside && (!isWhole || Number.isSafeInteger(figure))) return { value: figure }
+  const noun = isWhole ? 'a whole number' : 'a number'
+  if (min !== undefined && max !== undefined) return refuse(value, `${noun} from ${min} to ${max}`)
+  return refuse(value, min === undefined ? noun : `${noun} ≥ ${min}`)
 }
 
 export function readInteger(value: Plain, range: NumberRange): ReadResult<number> {
-  const reading = readFigure(value, 'a whole number', range)
-  return 'value' in reading && !Number.isSafeInteger(reading.value)
-    ? refuse(value, expectation('a whole number', range))
-    : reading
+  return readNumber(value, range, true)
 }
 
 export function readMillis(value: Plain, range: NumberRange): ReadResult<number> {
-  const reading = readFigure(value, 'a number', range)
+  const reading = readNumber(value, range)
   const tooLong = 'value' in reading && reading.value > MAX_TIMER_MILLIS
   return tooLong ? refuse(value, `a number ≤ ${MAX_TIMER_MILLIS}`) : reading
-}
-
-function readFigure(value: Plain, noun: string, range: NumberRange): ReadResult<number> {
-  const figure = toFigure(value)
-  const fits = figure >= (range.min ?? Number.NEGATIVE_INFINITY) && figure <= (range.max ?? Number.POSITIVE_INFINITY)
-  return fits ? { value: figure } : refuse(value, expectation(noun, range))
 }
 
 // NaN fits no range. Number() alone would accept '', '0x1f' and ' ' as numbers.
@@ -58,11 +54,6 @@ function toFigure(value: Plain): number {
   if (typeof value !== 'string') return Number.NaN
   const figure = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value) ? Number(value) : Number.NaN
   return Number.isFinite(figure) ? figure : Number.NaN
-}
-
-function expectation(noun: string, { min, max }: NumberRange): string {
-  if (min !== undefined && max !== undefined) return `${noun} from ${min} to ${max}`
-  return min === undefined ? noun : `${noun} ≥ ${min}`
 }
 
 const NAMESPACE = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$/
@@ -97,9 +88,8 @@ export function readList(value: Plain, rules: ListRules, site: Site): ReadResult
   if (!Array.isArray(elements)) return refuse(value, 'a list', rules.private)
   const kept: string[] = []
   for (const [index, element] of elements.entries()) {
-    const reading = readElement(element, rules)
-    if ('value' in reading) kept.push(reading.value)
-    else report(within(site, index), reading.reason, 'leaving it out')
+    const text = accept(readElement(element, rules), within(site, index))
+    if (text !== undefined) kept.push(text)
   }
   return elements.length > 0 && kept.length === 0 ? { reason: 'nothing in the list can be used' } : { value: kept }
 }
@@ -122,8 +112,9 @@ export function readMap(value: Plain, site: Site): ReadResult<StringMap> {
   if (!isPlainMap(value)) return refuse(value, 'a mapping of names to texts', true)
   const kept = emptyMap<string>()
   for (const [name, entry] of Object.entries(value)) {
-    if (isScalar(entry)) kept[name] = String(entry)
-    else if (entry !== undefined) report(within(site, name), refuse(entry, 'text', true).reason, 'leaving it out')
+    if (entry === undefined) continue
+    const text = accept(isScalar(entry) ? { value: String(entry) } : refuse(entry, 'text', true), within(site, name))
+    if (text !== undefined) kept[name] = text
   }
   return { value: kept }
 }
@@ -136,13 +127,8 @@ export function readPairs(text: string, site: Site): StringMap {
   return pairs
 }
 
-interface Pairs {
-  readonly pairs: StringMap
-  readonly faults: readonly number[]
-}
-
 /** Parses OpenTelemetry's form of a mapping in one variable: `name=value,name=value`, with percent-encoded names and values. */
-export function parsePairs(text: string): Pairs {
+export function parsePairs(text: string): { readonly pairs: StringMap; readonly faults: readonly number[] } {
   const pairs = emptyMap<string>()
   const faults: number[] = []
   for (const [index, entry] of text.split(',').entries()) {

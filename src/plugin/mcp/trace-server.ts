@@ -1,16 +1,5 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  createTraceState,
-  isSpanContextValid,
-  type Span,
-  type SpanContext,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Span, SpanContext, Tracer } from '@opentelemetry/api'
+import { context, createTraceState, isSpanContextValid, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { createRedactor } from '../../content/redaction.ts'
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { GEN_AI, GENERAL, MCP, OPERATION } from '../../contract/semconv/index.ts'

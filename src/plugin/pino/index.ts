@@ -95,9 +95,7 @@ function idsOf(line: Line): SpanIds & Pick<LogAbout, 'traceparent'> {
 
 function attributesOf(line: Line): NonNullable<LogAbout['attributes']> {
   const fields = Object.entries(line).filter(([name]) => !LEFT_OUT.has(name))
+  const plain = (value: unknown) =>
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as string | number | boolean | null)
   return Object.fromEntries(fields.map(([name, value]) => [name, plain(value)]))
-}
-
-function plain(value: unknown): string | number | boolean | null {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as string)
 }

@@ -1,8 +1,145 @@
-import { BlockList, isIP } from 'node:net'
-import type { Cost, PricedRequest, Pricing } from '../../tracker/spans/span-definition.ts'
+import type { BlockList } from 'node:net'
+import type { MatchLogic, ModelInfo, ModelPrice, PriceCalculation } from '@pydantic/genai-prices'
+import { load } from '../../delivery/load-package.ts'
+import type { Cost, PricedRequest, Pricing, TokenUsage } from '../../tracker/spans/span-definition.ts'
 import type { OwnPrice, OwnRates, PricesConfig } from '../config/prices.ts'
-import { listedPrices, PRICE_LIST } from './price-list.ts'
-import { dollarsFor, type UnitPrices } from './unit-prices.ts'
+
+/** US dollars per million tokens. The last step with `above` below the request's input tokens applies to the whole request. */
+type TokenRate = number | { readonly base: number; readonly steps: readonly RateStep[] }
+
+interface RateStep {
+  /** Input tokens, including cached ones. */
+  readonly above: number
+  readonly rate: number
+}
+
+/** The token prices of a model. Kinds without a rate use the rate of input or output. */
+interface UnitPrices {
+  readonly input: TokenRate
+  readonly output: TokenRate
+  readonly cacheRead?: TokenRate | undefined
+  readonly cacheWrite?: TokenRate | undefined
+  readonly cacheWriteLong?: TokenRate | undefined
+  readonly reasoning?: TokenRate | undefined
+  /** US dollars per request, independent of its tokens. */
+  readonly request?: number | undefined
+}
+
+const MILLION = 1e6
+
+function rateAt(rate: TokenRate, input: number): number {
+  if (typeof rate === 'number') return rate
+  let found = rate.base
+  for (const step of rate.steps) if (input > step.above) found = step.rate
+  return found
+}
+
+/**
+ * The cost in US dollars. Undefined if the counts are inconsistent, for example more cached than input tokens. A step applies
+ * to the whole request, as with all providers that have steps.
+ */
+export function dollarsFor(usage: TokenUsage, prices: UnitPrices): number | undefined {
+  const { promptTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, reasoningTokens } = usage
+  const fresh = promptTokens - cacheReadTokens - cacheWriteTokens
+  const shortWrites = cacheWriteTokens - cacheWriteLongTokens
+  const said = outputTokens - reasoningTokens
+  if (fresh < 0 || shortWrites < 0 || said < 0) return undefined
+  const at = (tokens: number, rate: TokenRate): number => (tokens === 0 ? 0 : tokens * rateAt(rate, promptTokens))
+  const { input, output, cacheWrite = input } = prices
+  const sum =
+    at(fresh, input) +
+    at(cacheReadTokens, prices.cacheRead ?? input) +
+    at(shortWrites, cacheWrite) +
+    at(cacheWriteLongTokens, prices.cacheWriteLong ?? cacheWrite) +
+    at(said, output) +
+    at(reasoningTokens, prices.reasoning ?? output)
+  return sum / MILLION + (prices.request ?? 0)
+}
+
+/** Loads half a megabyte, which takes some 50 ms. Called only if prices are configured, between two turns of the event loop. */
+export function loadPriceList(): typeof import('@pydantic/genai-prices') {
+  return load('@pydantic/genai-prices')
+}
+
+/** The version and release date of the list, recorded so that figures can be compared. */
+export const PRICE_LIST = 'genai-prices 0.1.8 (2026-09-23)'
+
+const PROVIDERS: ReadonlyMap<string, string> = new Map([
+  ['x_ai', 'x-ai'],
+  ['azure.ai.openai', 'azure'],
+  ['azure.ai.inference', 'azure'],
+  ['gcp.gen_ai', 'google'],
+])
+
+interface ListedPrices {
+  readonly prices: UnitPrices
+  readonly model: string
+}
+
+/**
+ * The listed prices of a provider's model at a time in epoch milliseconds. Undefined unless the list has exactly this model.
+ * The list matches prefixes of names, but a fine-tuned or newer model has another price.
+ */
+export function listedPrices(provider: string, model: string, at: number): ListedPrices | undefined {
+  const found = asked(PROVIDERS.get(provider) ?? provider, model, at)
+  if (found === undefined || !isSameModel(model, found.model)) return undefined
+  const prices = unitPrices(found.model_price)
+  return prices && { prices, model: found.model.id }
+}
+
+function asked(providerId: string, model: string, at: number): PriceCalculation | undefined {
+  try {
+    return loadPriceList().calcPrice({ input_tokens: 1 }, model, { providerId, timestamp: new Date(at) }) ?? undefined
+  } catch {
+    // An invalid time, or a package that cannot be loaded: no price is known.
+    return undefined
+  }
+}
+
+/** Returns undefined without a price for input: models billed by images, minutes or searches are not supported. */
+function unitPrices(listed: ModelPrice): UnitPrices | undefined {
+  const rate = (name: string): TokenRate | undefined => {
+    const price = listed[name]
+    if (price === undefined || typeof price === 'number') return price
+    return { base: price.base, steps: price.tiers.map(tier => ({ above: tier.start, rate: tier.price })) }
+  }
+  const input = rate('input_mtok')
+  if (input === undefined) return undefined
+  const requests = listed['requests_kcount']
+  return {
+    input,
+    output: rate('output_mtok') ?? 0,
+    cacheRead: rate('cache_read_mtok'),
+    cacheWrite: rate('cache_write_mtok'),
+    cacheWriteLong: rate('cache_write_1h_mtok'),
+    reasoning: rate('output_reasoning_mtok'),
+    request: typeof requests === 'number' ? requests / 1000 : undefined,
+  }
+}
+
+const REGION = /^(?:us|us-gov|eu|apac|au|ca|jp|sa|global)\./
+/** Suffixes that do not make it another model: Bedrock's version, Claude's long context, a date, `latest`. */
+const VERSIONS = [/-v\d{1,2}(?::\d{1,2})?$/, /\[1m\]$/, /[-@]\d{4}-?\d{2}-?\d{2}$/, /-latest$/]
+
+function bare(name: string): string {
+  const lower = name.toLowerCase().replace(REGION, '')
+  // `ft:BASE:organisation:name:id`: each base has one price.
+  const base = lower.startsWith('ft:') ? lower.split(':', 2).join(':') : lower
+  return VERSIONS.reduce((rest, version) => rest.replace(version, ''), base)
+}
+
+function namesIn(rule: MatchLogic): string[] {
+  if ('or' in rule) return rule.or.flatMap(namesIn)
+  if ('and' in rule) return rule.and.flatMap(namesIn)
+  if ('equals' in rule) return [rule.equals]
+  if ('starts_with' in rule) return [rule.starts_with]
+  return 'contains' in rule ? [rule.contains] : []
+}
+
+function isSameModel(name: string, { id, match }: ModelInfo): boolean {
+  const wanted = bare(name)
+  return [id, ...namesIn(match)].some(known => bare(known) === wanted)
+}
 
 interface Bill extends Omit<Cost, 'dollars'> {
   readonly prices: string | undefined
@@ -103,20 +240,30 @@ function matches(parts: readonly string[], text: string): boolean {
   return text.length - last.length >= from && text.endsWith(last)
 }
 
-const PRIVATE = new BlockList()
-for (const [network, bits] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-  ['100.64.0.0', 10],
-] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv4')
+/** Loaded on first use: `node:net` takes milliseconds. */
+function net(): typeof import('node:net') {
+  return load('node:net')
 }
-PRIVATE.addAddress('::1', 'ipv6')
-PRIVATE.addSubnet('fc00::', 7, 'ipv6')
-PRIVATE.addSubnet('fe80::', 10, 'ipv6')
+
+let privateNetworks: BlockList | undefined
+
+function createPrivateNetworks(): BlockList {
+  const networks = new (net().BlockList)()
+  for (const [network, bits] of [
+    ['127.0.0.0', 8],
+    ['10.0.0.0', 8],
+    ['172.16.0.0', 12],
+    ['192.168.0.0', 16],
+    ['169.254.0.0', 16],
+    ['100.64.0.0', 10],
+  ] as const) {
+    networks.addSubnet(network, bits, 'ipv4')
+  }
+  networks.addAddress('::1', 'ipv6')
+  networks.addSubnet('fc00::', 7, 'ipv6')
+  networks.addSubnet('fe80::', 10, 'ipv6')
+  return networks
+}
 
 const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 
@@ -124,6 +271,8 @@ const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 function isPrivateAddress(baseUrl: string): boolean {
   if (!URL.canParse(baseUrl)) return false
   const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '').toLowerCase()
-  const family = isIP(host)
-  return family === 0 ? LOCAL_NAME.test(host) : PRIVATE.check(host, family === 6 ? 'ipv6' : 'ipv4')
+  const family = net().isIP(host)
+  if (family === 0) return LOCAL_NAME.test(host)
+  privateNetworks ??= createPrivateNetworks()
+  return privateNetworks.check(host, family === 6 ? 'ipv6' : 'ipv4')
 }

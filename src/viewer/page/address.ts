@@ -1,22 +1,24 @@
 import { PATH_PARTS, type PathFilter } from './path-parts.ts'
 
-/** The filter of the session list, kept in the address. */
-export interface SessionFilter {
-  readonly text?: string
-  readonly agent?: string
-  readonly model?: string
-  readonly tool?: string
-  readonly project?: string
-  readonly branch?: string
-  readonly outcome?: string
-  readonly since?: string
+const FILTERS = [
+  'text',
+  'project',
+  'branch',
+  'agent',
+  'model',
+  'tool',
+  'outcome',
+  'since',
   /** A local day, `2026-11-22`. */
-  readonly day?: string
+  'day',
   /** Hour of the week in local time: 0 is Monday, 0 h. */
-  readonly hour?: string
+  'hour',
   /** A column of the list; with a leading `-`, its lowest value first. */
-  readonly sort?: string
-}
+  'sort',
+] as const
+
+/** The filter of the session list, kept in the address. */
+export type SessionFilter = { readonly [Name in (typeof FILTERS)[number]]?: string }
 
 export const USAGE_GROUPS = ['model', 'agent', 'project'] as const
 
@@ -68,25 +70,13 @@ export type PageAddress =
   | { readonly view: 'compare'; readonly a: string; readonly b: string }
   | { readonly view: 'nowhere' }
 
-const FILTERS = [
-  'text',
-  'project',
-  'branch',
-  'agent',
-  'model',
-  'tool',
-  'outcome',
-  'since',
-  'day',
-  'hour',
-  'sort',
-] as const
 /** More ids would make the address too long to share. */
 const MAX_LISTED = 40
 const ALL_CLOSED = '*'
 const ALL_UNFOLDED = '1'
 const MAX_INSIDE = 20
 export const USAGE_LOOK: UsageLook = { since: '7d', by: 'model' }
+export const ALL_SESSIONS: PageAddress = { view: 'sessions', filter: {} }
 
 export function addressOf(path: string, search: string): PageAddress {
   const query = new URLSearchParams(search)
@@ -111,11 +101,8 @@ export function hrefOf(place: PageAddress): string {
     case 'turn':
       return withQuery(`/turns/${encodeURIComponent(place.traceId)}`, queryOf(place.look))
     case 'usage': {
-      const { since, by } = place.look
-      return withQuery('/usage', {
-        since: since === USAGE_LOOK.since ? '' : since,
-        by: by === USAGE_LOOK.by ? '' : by,
-      })
+      const chosen = Object.entries(place.look).filter(([name, value]) => value !== USAGE_LOOK[name as keyof UsageLook])
+      return withQuery('/usage', Object.fromEntries(chosen))
     }
     case 'compare':
       return withQuery('/compare', { a: place.a, b: place.b })
@@ -133,11 +120,7 @@ function decoded(part: string): string {
 }
 
 function filterOf(query: URLSearchParams): SessionFilter {
-  const given = FILTERS.flatMap(name => {
-    const text = query.get(name) ?? ''
-    return text === '' ? [] : [[name, text] as const]
-  })
-  return Object.fromEntries(given)
+  return Object.fromEntries(FILTERS.map(name => [name, query.get(name)]).filter(([, text]) => text))
 }
 
 function usageLookOf(query: URLSearchParams): UsageLook {

@@ -1,11 +1,10 @@
-import type { ComponentType, JSX } from 'preact'
+import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
-import { type PageAddress, USAGE_LOOK } from './address.ts'
+import { ALL_SESSIONS, type PageAddress, USAGE_LOOK } from './address.ts'
 import { CompareView, ComparisonBar } from './compare.tsx'
-import { clockText, dayText, Notice } from './elements.tsx'
-import { FirstSteps } from './first-steps.tsx'
-import { percent } from './formats.ts'
+import { CopyButton, Notice } from './elements.tsx'
+import { clockText, dayText, percent } from './formats.ts'
 import { KeysDialog } from './keys.tsx'
 import { LiveView } from './live.tsx'
 import { address, Link } from './navigation.tsx'
@@ -14,9 +13,9 @@ import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
 import { connection, now, openTraces, pageTitle, source } from './state.ts'
 
-export function App(): JSX.Element {
+export function App() {
   const here = address.value
-  const section = SECTION_OF[here.view]
+  const section = ['session', 'turn', 'compare'].includes(here.view) ? 'sessions' : here.view
   useEffect(() => {
     pageTitle.value = TITLES[here.view] ?? ''
   }, [here.view])
@@ -25,21 +24,17 @@ export function App(): JSX.Element {
       <a class="skip" href="#main">
         Skip to content
       </a>
-      <header class="top">
+      <header class="top line">
         <Link class="brand" to={{ view: 'live' }}>
           hookspan
         </Link>
         <nav aria-label="Views">
-          <Link to={{ view: 'live' }} isCurrent={section === 'live'}>
-            Live
-            <OpenCount />
-          </Link>
-          <Link to={{ view: 'sessions', filter: {} }} isCurrent={section === 'sessions'}>
-            Sessions
-          </Link>
-          <Link to={{ view: 'usage', look: USAGE_LOOK }} isCurrent={section === 'usage'}>
-            Usage
-          </Link>
+          {SECTIONS.map(([title, to]) => (
+            <Link key={title} to={to} isCurrent={section === to.view}>
+              {title}
+              {to.view === 'live' && <OpenCount />}
+            </Link>
+          ))}
         </nav>
         <Connection />
       </header>
@@ -71,7 +66,7 @@ function lazyView<Props extends object>(load: () => Promise<ComponentType<Props>
 const TurnView = lazyView(async () => (await import('./turn.tsx')).TurnView)
 const UsageView = lazyView(async () => (await import('./usage.tsx')).UsageView)
 
-function View({ here }: { readonly here: PageAddress }): JSX.Element {
+function View({ here }: { readonly here: PageAddress }) {
   switch (here.view) {
     case 'live':
       return <LiveView />
@@ -90,7 +85,7 @@ function View({ here }: { readonly here: PageAddress }): JSX.Element {
   }
 }
 
-export function TokenMissing(): JSX.Element {
+export function TokenMissing() {
   return (
     <div class="token-missing">
       <h1>This tab has no token</h1>
@@ -103,23 +98,15 @@ export function TokenMissing(): JSX.Element {
 }
 
 /** A session and a turn have titles of their own. */
-const TITLES: { readonly [View in PageAddress['view']]?: string } = {
-  sessions: 'Sessions',
-  usage: 'Usage',
-  compare: 'Compare',
-}
+const TITLES: Readonly<Record<string, string>> = { sessions: 'Sessions', usage: 'Usage', compare: 'Compare' }
 
-const SECTION_OF: Readonly<Record<PageAddress['view'], PageAddress['view']>> = {
-  live: 'live',
-  sessions: 'sessions',
-  session: 'sessions',
-  turn: 'sessions',
-  usage: 'usage',
-  compare: 'sessions',
-  nowhere: 'nowhere',
-}
+const SECTIONS: readonly (readonly [title: string, to: PageAddress])[] = [
+  ['Live', { view: 'live' }],
+  ['Sessions', ALL_SESSIONS],
+  ['Usage', { view: 'usage', look: USAGE_LOOK }],
+]
 
-function OpenCount(): JSX.Element | null {
+function OpenCount() {
   const { living, waiting } = countOpen(openTraces.value ?? [])
   if (living === 0 || connection.value === 'lost') return null
   return (
@@ -131,7 +118,7 @@ function OpenCount(): JSX.Element | null {
 }
 
 /** `now` stands still while the page is not connected, so it is the time of the loss. */
-function LostBar(): JSX.Element {
+function LostBar() {
   return (
     <p class="lost-bar" role="alert">
       Not connected{openTraces.value !== undefined && ` since ${clockText(now.value)}`}: this page shows the state of
@@ -140,17 +127,12 @@ function LostBar(): JSX.Element {
   )
 }
 
-const STATES = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'not connected',
-  refused: 'token rejected',
-} as const
+const STATES = { connecting: 'connecting', live: 'live', lost: 'not connected', refused: 'token rejected' } as const
 
-function Connection(): JSX.Element {
+function Connection() {
   const state = connection.value
   return (
-    <p class={`connection one-line is-${state}`} title={source.value?.path}>
+    <p class={`connection line one-line is-${state}`} title={source.value?.path}>
       <span class="dot" aria-hidden="true" />
       <span role="status">{STATES[state]}</span>
       <IndexProgress />
@@ -158,19 +140,45 @@ function Connection(): JSX.Element {
   )
 }
 
-function IndexProgress(): JSX.Element | null {
+function IndexProgress() {
   if (source.value === undefined) return null
   const { bytes, indexedBytes, indexedSince, unreadableCount, failure } = source.value
   if (failure !== undefined) return <span class="tone-error"> · {failure}</span>
   const since = indexedSince === undefined ? '' : `, back to ${dayText(indexedSince)}`
-  if (indexedBytes < bytes) {
-    return (
-      <span class="dim">
-        {' '}
-        · reading {percent(indexedBytes / bytes)} of {humanBytes(bytes)}
-        {since}
-      </span>
-    )
-  }
-  return unreadableCount === 0 ? null : <span class="dim"> · {countOf(unreadableCount, 'line')} could not be read</span>
+  const unreadable = unreadableCount === 0 ? '' : `${countOf(unreadableCount, 'line')} could not be read`
+  const reading = `reading ${percent(indexedBytes / bytes)} of ${humanBytes(bytes)}${since}`
+  const text = indexedBytes < bytes ? reading : unreadable
+  return text === '' ? null : <span class="dim"> · {text}</span>
+}
+
+/** The way to the first trace. Shown while the trace log is empty. */
+function FirstSteps() {
+  const { bytes, indexedBytes, traceCount } = source.value ?? {}
+  if (traceCount !== 0 || indexedBytes !== bytes) return null
+  return (
+    <section class="card first-steps" aria-label="First steps">
+      <h2>No traces yet</h2>
+      <ol>
+        <li>
+          Run <Run command="npx hookspan init" /> It sets up the agents of this machine.
+        </li>
+        <li>Use your agent. Restart it first if it was running.</li>
+        <li>Its turns appear here.</li>
+      </ol>
+      <p>
+        Or load the demo: <Run command="npx hookspan demo" />
+      </p>
+      <p class="dim">
+        Nothing appears? <Run command="npx hookspan doctor" /> lists the agents that it finds, and what is missing.
+      </p>
+    </section>
+  )
+}
+
+function Run({ command }: { readonly command: string }) {
+  return (
+    <>
+      <code>{command}</code> <CopyButton text={command} label={`Copy ${command}`} />
+    </>
+  )
 }

@@ -6,16 +6,10 @@ export interface RowOrigin {
   readonly spanId: string
 }
 
-interface InsertedRow extends SpanRow {
-  readonly origin: RowOrigin
-}
+type PlacedRow = SpanRow & { readonly origin?: RowOrigin }
 
-function isInsertedRow(row: SpanRow): row is InsertedRow {
-  return 'origin' in row
-}
-
-export function originOf(row: SpanRow, { turn }: TraceView): RowOrigin {
-  return isInsertedRow(row) ? row.origin : { traceId: turn.traceId, spanId: row.id }
+export function originOf(row: PlacedRow, { turn }: TraceView): RowOrigin {
+  return row.origin ?? { traceId: turn.traceId, spanId: row.id }
 }
 
 export function originOfId(rowId: string, view: TraceView): RowOrigin {
@@ -51,14 +45,15 @@ export function insertChildTraces(view: TraceView, inside: ReadonlyMap<string, T
       putWaiting(index)
       const place = rows.length
       places.push(place)
-      const views = (row.childTraces ?? []).flatMap(id => takeView(left, id))
+      const views = [...new Set(row.childTraces)].flatMap(id => left.get(id) ?? [])
+      for (const { turn } of views) left.delete(turn.traceId)
       const end = ends[index] ?? index + 1
       if (views.length > 0) waiting.set(end, [...(waiting.get(end) ?? []), { place, views }])
       const above = row.parent === -1 ? parent : (places[row.parent] ?? parent)
       const placed = { ...without(row, views), parent: above, depth: row.depth + depth }
       const origin = { traceId, spanId: row.id }
-      const put: InsertedRow = { ...placed, id: `${traceId}/${row.id}`, origin }
-      rows.push(from === view ? placed : put)
+      const inserted: PlacedRow = { ...placed, id: `${traceId}/${row.id}`, origin }
+      rows.push(from === view ? placed : inserted)
     }
     putWaiting(from.rows.length)
     for (const fold of from.folds) folds.push({ ...fold, rows: fold.rows.map(index => places[index] ?? 0) })
@@ -67,12 +62,6 @@ export function insertChildTraces(view: TraceView, inside: ReadonlyMap<string, T
   putIn(view, -1, 0)
   const lastAt = rows.reduce((last, { endAt }) => Math.max(last, endAt), view.lastAt)
   return { ...view, rows, folds, path, lastAt }
-}
-
-function takeView(left: Map<string, TraceView>, traceId: string): readonly TraceView[] {
-  const found = left.get(traceId)
-  left.delete(traceId)
-  return found === undefined ? [] : [found]
 }
 
 function without({ childTraces, ...row }: SpanRow, put: readonly TraceView[]): SpanRow {

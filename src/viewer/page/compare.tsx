@@ -1,131 +1,100 @@
 import { signal } from '@preact/signals'
-import type { JSX } from 'preact'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from '../server/api.ts'
-import { LoadState, Notice, Outcome, shortId, timeText } from './elements.tsx'
+import { Button, LoadState, Notice, NumberCell, Outcome } from './elements.tsx'
+import { dotted, shortId, timeText } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { DiffText } from './values.tsx'
 
-export function CompareView({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
+export function CompareView({ a, b }: { readonly a: string; readonly b: string }) {
   const isAsked = a !== '' && b !== ''
   const path = isAsked ? `/api/compare?${new URLSearchParams({ a, b })}` : undefined
-  const { value, problem } = useLoaded<Compared>(path, ids => ids.includes(a) || ids.includes(b))
+  const { value, problem } = useLoaded<Compared>(path, [a, b])
   if (!isAsked)
     return <Notice>Open a session, and select Compare beside a turn to compare it with the previous one.</Notice>
-  if (value === undefined) return <LoadState problem={problem} />
+  if (value === undefined) return <LoadState problem={problem} isPage />
+  const { rows, cutCount, firstDifference } = value
   return (
     <>
       <h1>Comparison</h1>
-      <Summary compared={value} />
-      <Steps compared={value} />
+      <Summary {...value} />
+      <section>
+        <h2>{firstDifference === undefined ? 'Steps: no differences' : 'Steps'}</h2>
+        <ol class="compared">
+          {rows.map((row, index) => (
+            <Step key={index} row={row} isFirst={index === firstDifference} />
+          ))}
+        </ol>
+        {cutCount !== undefined && <Notice>{countOf(cutCount, 'more step')} not shown. Run hookspan diff.</Notice>}
+      </section>
     </>
   )
 }
 
-interface FigureRow {
-  readonly label: string
-  readonly of: (side: ComparedTotals) => number | undefined
-  readonly text: (figure: number) => string
-  readonly isPartial?: (side: ComparedTotals) => boolean
-}
+type FigureOf = (side: ComparedTotals) => number | undefined
 
-const FIGURES: readonly FigureRow[] = [
-  { label: 'Turns', of: ({ turns }) => turns, text: humanCount },
-  { label: 'Duration, without waiting for approval', of: ({ millis }) => millis, text: humanDuration },
-  { label: 'Waiting for approval', of: ({ personMillis }) => personMillis, text: humanDuration },
-  { label: 'Requests', of: ({ requests }) => requests, text: humanCount },
-  { label: 'Retries', of: ({ retries }) => retries, text: humanCount },
-  { label: 'Tools', of: ({ tools }) => tools, text: humanCount },
-  { label: 'Sub-agents', of: ({ subagents }) => subagents, text: humanCount },
-  { label: 'Tokens in', of: ({ input }) => input, text: humanCount },
-  { label: 'Tokens out', of: ({ output }) => output, text: humanCount },
-  { label: 'Cost', of: ({ cost }) => cost, text: humanCost, isPartial: side => side.requestsOfUnknownCost > 0 },
-  { label: 'Errors', of: ({ errors }) => errors, text: humanCount },
+const FIGURES: readonly (readonly [label: string, figureOf: FigureOf, text: (figure: number) => string])[] = [
+  ['Turns', ({ turns }) => turns, humanCount],
+  ['Duration, without waiting for approval', ({ millis }) => millis, humanDuration],
+  ['Waiting for approval', ({ personMillis }) => personMillis, humanDuration],
+  ['Requests', ({ requests }) => requests, humanCount],
+  ['Retries', ({ retries }) => retries, humanCount],
+  ['Tools', ({ tools }) => tools, humanCount],
+  ['Sub-agents', ({ subagents }) => subagents, humanCount],
+  ['Tokens in', ({ input }) => input, humanCount],
+  ['Tokens out', ({ output }) => output, humanCount],
+  ['Cost', ({ cost }) => cost, humanCost],
+  ['Errors', ({ errors }) => errors, humanCount],
 ]
 
-function Summary({ compared: { a, b } }: { readonly compared: Compared }): JSX.Element {
+function Summary({ a, b }: Compared) {
+  const sides = [a, b]
   return (
     <div class="scrolls">
       <table class="list compare">
         <thead>
           <tr>
             <td />
-            <Column side={a} />
-            <Column side={b} />
+            {sides.map(({ title, agent, models, startAt, traceIds: [traceId = ''] }, index) => (
+              <th key={index} scope="col">
+                <Link to={{ view: 'turn', traceId, look: {} }}>{title || `Turn ${shortId(traceId)}`}</Link>
+                <span class="small dim">{dotted(agent, ...models, timeText(startAt))}</span>
+              </th>
+            ))}
             <th scope="col" class="number">
               Difference
             </th>
           </tr>
         </thead>
         <tbody>
-          {FIGURES.map(figure => (
-            <FigureLine key={figure.label} figure={figure} a={a} b={b} />
-          ))}
+          {FIGURES.filter(([, figureOf]) => sides.some(figureOf)).map(([label, figureOf, text]) => {
+            const figures = sides.map(figureOf)
+            const isPartial = sides.map(side => label === 'Cost' && side.requestsOfUnknownCost > 0)
+            return (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {figures.map((figure, index) => (
+                  <NumberCell key={index}>
+                    {figure !== undefined && `${isPartial[index] ? 'at least ' : ''}${text(figure)}`}
+                  </NumberCell>
+                ))}
+                <NumberCell>{isPartial.includes(true) ? '' : difference(figures, text)}</NumberCell>
+              </tr>
+            )
+          })}
         </tbody>
       </table>
     </div>
   )
 }
 
-function Column({ side }: { readonly side: ComparedTotals }): JSX.Element {
-  const [traceId = ''] = side.traceIds
-  return (
-    <th scope="col">
-      <Link to={{ view: 'turn', traceId, look: {} }}>{side.title || `Turn ${shortId(traceId)}`}</Link>
-      <span class="small dim">
-        {[side.agent, ...side.models, timeText(side.startAt)].filter(text => text !== '').join(' · ')}
-      </span>
-    </th>
-  )
-}
-
-interface LineProps extends Pick<Compared, 'a' | 'b'> {
-  readonly figure: FigureRow
-}
-
-function FigureLine({ figure, a, b }: LineProps): JSX.Element | null {
-  const { label, of, text, isPartial = () => false } = figure
-  const [inA, inB] = [of(a), of(b)]
-  if (!inA && !inB) return null
-  const isComparable = !isPartial(a) && !isPartial(b)
-  return (
-    <tr>
-      <th scope="row">{label}</th>
-      <td class="number">{figureText(inA, text, isPartial(a))}</td>
-      <td class="number">{figureText(inB, text, isPartial(b))}</td>
-      <td class="number">
-        {inA === undefined || inB === undefined || !isComparable ? '' : difference(inA, inB, text)}
-      </td>
-    </tr>
-  )
-}
-
-function figureText(figure: number | undefined, text: FigureRow['text'], isPartial: boolean): string {
-  if (figure === undefined) return ''
-  return isPartial ? `at least ${text(figure)}` : text(figure)
-}
-
-function difference(a: number, b: number, text: (figure: number) => string): string {
+function difference([a, b]: readonly (number | undefined)[], text: (figure: number) => string): string {
+  if (a === undefined || b === undefined) return ''
   if (a === b) return 'no change'
   const sign = b > a ? '+' : '−'
   const share = a === 0 ? '' : ` (${sign}${Math.round((Math.abs(b - a) / a) * 100)} %)`
   return `${sign}${text(Math.abs(b - a))}${share}`
-}
-
-function Steps({ compared }: { readonly compared: Compared }): JSX.Element {
-  const { rows, cutCount, firstDifference } = compared
-  return (
-    <section>
-      <h2>{firstDifference === undefined ? 'Steps: no differences' : 'Steps'}</h2>
-      <ol class="compared">
-        {rows.map((row, index) => (
-          <Step key={index} row={row} isFirst={index === firstDifference} />
-        ))}
-      </ol>
-      {cutCount !== undefined && <Notice>{countOf(cutCount, 'more step')} not shown. Run hookspan diff.</Notice>}
-    </section>
-  )
 }
 
 const WORDS = {
@@ -135,43 +104,33 @@ const WORDS = {
   attempts: 'number of attempts differs',
 } as const
 
-function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: boolean }): JSX.Element {
-  const { a, b, depth, differences, lines, cutCount } = row
+function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: boolean }) {
+  const { a, b, depth, differences, lines } = row
   const only = a === undefined ? 'right only' : b === undefined ? 'left only' : ''
-  const said = only === '' ? differences.map(each => WORDS[each]).join(', ') : only
+  const said = only || differences.map(each => WORDS[each]).join(', ')
   return (
-    <li
-      class={`compared-row ${said === '' ? '' : 'differs'} ${isFirst ? 'is-first' : ''}`}
-      style={{ '--depth': depth }}
-    >
+    <li class={`compared-row ${said === '' ? '' : 'differs'}`} style={{ '--depth': depth }}>
       <Side part={a} />
       <Side part={b} />
-      <p class="small difference">
+      <p class="small tone-wait">
         {isFirst && <strong>first difference: </strong>}
         {said}
       </p>
-      {lines.length > 0 && (
-        <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${countOf(cutCount, 'line')} more`} />
-      )}
+      {lines.length > 0 && <DiffText {...row} />}
     </li>
   )
 }
 
-function Side({ part }: { readonly part: ComparedPart | undefined }): JSX.Element {
-  if (part === undefined) return <p class="side dim">–</p>
+function Side({ part }: { readonly part: ComparedPart | undefined }) {
+  if (part === undefined) return <p class="dim">–</p>
   const { kind, name, hint, model, outcome, attempts, millis, input, output, traceId, spanId } = part
+  const tokens = input + output > 0 ? `, ${humanCount(input)} → ${humanCount(output)} tokens` : ''
   return (
-    <p class="side">
-      <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>
-        {[kind, name].filter(text => text !== '').join(' ')}
-      </Link>
+    <p>
+      <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>{`${kind} ${name}`.trim()}</Link>
       {model !== '' && <span class="dim"> {model}</span>}
-      {attempts > 1 && <span class="chip attempt">{attempts} attempts</span>} <Outcome outcome={outcome} />
-      <span class="small dim">
-        {' '}
-        {humanDuration(millis)}
-        {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
-      </span>
+      {attempts > 1 && <span class="chip tone-warn">{attempts} attempts</span>} <Outcome outcome={outcome} />
+      <span class="small dim">{` ${humanDuration(millis)}${tokens}`}</span>
       {hint !== '' && <span class="small dim hint one-line">{hint}</span>}
     </p>
   )
@@ -185,32 +144,25 @@ interface ComparisonItem {
 const picked = signal<ComparisonItem | undefined>(undefined)
 
 /** Chooses an item to compare. The first choice is kept across views until the second is made. */
-export function CompareButton({ id, title }: ComparisonItem): JSX.Element | null {
+export function CompareButton({ id, title }: ComparisonItem) {
   const first = picked.value
   if (first?.id === id) return null
   const pick = (): void => {
     picked.value = first === undefined ? { id, title } : undefined
     if (first !== undefined) go({ view: 'compare', a: first.id, b: id })
   }
-  return (
-    <button type="button" class="quiet" onClick={pick}>
-      {first === undefined ? 'Compare' : 'Compare with this'}
-    </button>
-  )
+  return <Button onClick={pick}>{first === undefined ? 'Compare' : 'Compare with this'}</Button>
 }
 
-export function ComparisonBar(): JSX.Element | null {
-  const first = picked.value
-  if (first === undefined) return null
+export function ComparisonBar() {
+  if (picked.value === undefined) return null
   const forget = (): void => {
     picked.value = undefined
   }
   return (
     <p class="picked" role="status">
-      To compare <strong>{first.title}</strong>, open another turn or session and select “Compare with this”.{' '}
-      <button type="button" class="quiet" onClick={forget}>
-        Cancel
-      </button>
+      To compare <strong>{picked.value.title}</strong>, open another turn or session and select “Compare with this”.{' '}
+      <Button onClick={forget}>Cancel</Button>
     </p>
   )
 }

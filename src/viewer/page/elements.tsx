@@ -1,19 +1,32 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { countOf, humanAge, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { TextSegment } from '../../reading/segments.ts'
-import type { TurnRow } from '../server/api.ts'
-import type { PageAddress } from './address.ts'
-import { ago, percent } from './formats.ts'
+import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
+import type { SpanRow, TurnRow } from '../server/api.ts'
+import { ALL_SESSIONS, type PageAddress } from './address.ts'
+import { ago, isoOf, percent, timeText } from './formats.ts'
 import { Link } from './navigation.tsx'
 import { now } from './state.ts'
 
 /** A running age. It updates itself without rendering its surroundings again. */
-export function Since({ at }: { readonly at: number }): JSX.Element {
+export function Since({ at }: { readonly at: number }) {
   return <>{humanAge(now.value - at)}</>
 }
 
-export function Ago({ at }: { readonly at: number }): JSX.Element {
+/** The duration of a span. It runs while the span is open. */
+export function Lasted({ state, startAt, endAt }: Pick<SpanRow, 'state' | 'startAt' | 'endAt'>) {
+  return state === 'open' ? <Since at={startAt} /> : humanDuration(Math.max(0, endAt - startAt))
+}
+
+export function OpenBadge({ startAt }: Pick<TurnRow, 'startAt'>) {
+  return (
+    <span class="badge is-running">
+      open for <Since at={startAt} />
+    </span>
+  )
+}
+
+export function Ago({ at }: { readonly at: number }) {
   return (
     <time dateTime={isoOf(at)} title={timeText(at)}>
       {ago(now.value - at)}
@@ -21,22 +34,8 @@ export function Ago({ at }: { readonly at: number }): JSX.Element {
   )
 }
 
-/** The formatter of a time. Returns `otherwise` for a time that no date can hold. */
-function timeFormatter(format: (date: Date) => string, otherwise = ''): (at: number) => string {
-  return at => {
-    const date = new Date(at)
-    return Number.isNaN(date.getTime()) ? otherwise : format(date)
-  }
-}
-
-const LONG = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
-export const timeText = timeFormatter(LONG.format, 'unknown time')
-export const clockText = timeFormatter(new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format)
-export const dayText = timeFormatter(new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format)
-export const isoOf = timeFormatter(date => date.toISOString())
-
-export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined }): JSX.Element | null {
-  return outcome === undefined ? null : <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
+export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined }) {
+  return outcome && <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
 }
 
 interface FigureProps {
@@ -45,7 +44,7 @@ interface FigureProps {
   readonly tone?: string
 }
 
-export function Figure({ label, children, tone = '' }: FigureProps): JSX.Element {
+export function Figure({ label, children, tone = '' }: FigureProps) {
   return (
     <div class={`figure ${tone}`}>
       <dt>{label}</dt>
@@ -54,40 +53,29 @@ export function Figure({ label, children, tone = '' }: FigureProps): JSX.Element
   )
 }
 
-export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: UsageProps): JSX.Element {
+type Usage = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
+
+export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: Usage) {
   const { input = 0, output = 0 } = tokens ?? {}
-  return (
-    <>
-      {waitedMillis > 0 && (
-        <Figure label="waiting for approval" tone="tone-wait">
-          {humanDuration(waitedMillis)}
+  const costLabel = cost.unknownCount === 0 ? 'cost' : `cost, without ${countOf(cost.unknownCount, 'request')}`
+  const figures = [
+    ['waiting for approval', waitedMillis > 0 && humanDuration(waitedMillis), 'tone-wait'],
+    ['tokens in → out', input + output > 0 && `${humanCount(input)} → ${humanCount(output)}`],
+    ['cached input', cachedTokens > 0 && input > 0 && percent(Math.min(1, cachedTokens / input))],
+    [costLabel, cost.paidCount > 0 && humanCost(cost.dollars)],
+    [errorCount === 1 ? 'error' : 'errors', errorCount > 0 && humanCount(errorCount), 'tone-error'],
+  ] as const
+  return figures.map(
+    ([label, text, tone = '']) =>
+      text && (
+        <Figure key={label} label={label} tone={tone}>
+          {text}
         </Figure>
-      )}
-      {input + output > 0 && (
-        <Figure label="tokens in → out">
-          {humanCount(input)} → {humanCount(output)}
-        </Figure>
-      )}
-      {cachedTokens > 0 && input > 0 && (
-        <Figure label="cached input">{percent(Math.min(1, cachedTokens / input))}</Figure>
-      )}
-      {cost.paidCount > 0 && (
-        <Figure label={cost.unknownCount === 0 ? 'cost' : `cost, without ${countOf(cost.unknownCount, 'request')}`}>
-          {humanCost(cost.dollars)}
-        </Figure>
-      )}
-      {errorCount > 0 && (
-        <Figure label={errorCount === 1 ? 'error' : 'errors'} tone="tone-error">
-          {humanCount(errorCount)}
-        </Figure>
-      )}
-    </>
+      ),
   )
 }
 
-type UsageProps = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
-
-export function Notice({ children, tone = '' }: Omit<FigureProps, 'label'>): JSX.Element {
+export function Notice({ children, tone = '' }: Omit<FigureProps, 'label'>) {
   return (
     <p class={`notice ${tone}`} role={tone === 'failed' ? 'alert' : undefined}>
       {children}
@@ -95,24 +83,25 @@ export function Notice({ children, tone = '' }: Omit<FigureProps, 'label'>): JSX
   )
 }
 
-export function LoadState({ problem }: { readonly problem: string | undefined }): JSX.Element {
-  if (problem === undefined) return <Notice>Loading …</Notice>
+/** The state of data that has not loaded. The problem of a whole page comes with a way on. */
+export function LoadState({ problem, isPage }: { readonly problem: string | undefined; readonly isPage?: boolean }) {
   return (
-    <Notice tone="failed">
-      {problem} <Link to={{ view: 'sessions', filter: {} }}>All sessions</Link>
+    <Notice tone={problem === undefined ? '' : 'failed'}>
+      {problem ?? 'Loading …'}
+      {problem !== undefined && isPage && ' '}
+      {problem !== undefined && isPage && <Link to={ALL_SESSIONS}>All sessions</Link>}
     </Notice>
   )
 }
 
-interface FoldProps {
-  readonly summary: ComponentChildren
-  readonly isOpen?: boolean
-  readonly children: ComponentChildren
+/** A button beside content, less prominent than it. */
+export function Button(attributes: JSX.IntrinsicElements['button']) {
+  return <button type="button" class="quiet" {...attributes} />
 }
 
 /** The content is rendered, and loaded, only while open. */
-export function Fold({ summary, isOpen = false, children }: FoldProps): JSX.Element {
-  const [open, setOpen] = useState(isOpen)
+export function Fold({ summary, children }: Readonly<Record<'summary' | 'children', ComponentChildren>>) {
+  const [open, setOpen] = useState(false)
   return (
     <details class="fold" open={open} onToggle={event => setOpen(event.currentTarget.open)}>
       <summary>{summary}</summary>
@@ -128,7 +117,7 @@ interface TableProps {
   readonly class?: string
   readonly sorts?: Readonly<Record<string, ColumnSort>> | undefined
   /** Its rows have no links. A narrow screen scrolls it by keyboard if it has the focus itself. */
-  readonly isPlain?: boolean
+  readonly isPlain?: boolean | undefined
   readonly children: ComponentChildren
 }
 
@@ -137,34 +126,68 @@ export interface ColumnSort {
   readonly direction: 'ascending' | 'descending' | undefined
 }
 
-function Head({ text, sort }: { readonly text: string; readonly sort: ColumnSort | undefined }): JSX.Element {
-  if (sort === undefined) return <>{text}</>
-  const arrow = sort.direction && (sort.direction === 'ascending' ? ' ↑' : ' ↓')
-  return (
-    <Link class="sort" to={sort.to}>
-      {text}
-      <span aria-hidden="true">{arrow}</span>
-    </Link>
-  )
-}
-
-export function Table(props: TableProps): JSX.Element {
-  const { heads, textColumns = 1, class: name = '', sorts = {}, isPlain = false, children } = props
+export function Table({ heads, textColumns = 1, class: name = '', sorts = {}, isPlain, children }: TableProps) {
   return (
     <div class="scrolls" tabIndex={isPlain ? 0 : undefined}>
       <table class={`list ${name}`}>
         <thead>
           <tr>
-            {heads.map((head, index) => (
-              <th key={head} scope="col" class={index < textColumns ? '' : 'number'} aria-sort={sorts[head]?.direction}>
-                <Head text={head} sort={sorts[head]} />
-              </th>
-            ))}
+            {heads.map((head, index) => {
+              const sort = sorts[head]
+              return (
+                <th key={head} scope="col" class={index < textColumns ? '' : 'number'} aria-sort={sort?.direction}>
+                  {sort === undefined ? head : <SortLink head={head} sort={sort} />}
+                </th>
+              )
+            })}
           </tr>
         </thead>
         <tbody>{children}</tbody>
       </table>
     </div>
+  )
+}
+
+function SortLink({ head, sort: { to, direction } }: { readonly head: string; readonly sort: ColumnSort }) {
+  return (
+    <Link class="sort" to={to}>
+      {head}
+      <span aria-hidden="true">{direction && (direction === 'ascending' ? ' ↑' : ' ↓')}</span>
+    </Link>
+  )
+}
+
+/** A cell of a table with a number. A narrow screen shows its `data-label` after it. */
+export function NumberCell({
+  tone = '',
+  ...cell
+}: JSX.IntrinsicElements['td'] & { readonly tone?: string | undefined }) {
+  return <td class={`number ${tone}`} {...cell} />
+}
+
+/** The head of a column, its cell in a row, and the tone of that cell. */
+export type Column<Row> = readonly [string, (row: Row) => ComponentChildren, ((row: Row) => string)?]
+
+interface FigureTableProps<Row> extends Pick<TableProps, 'isPlain'> {
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+}
+
+/** A table of figures. The first column names the row. */
+export function FigureTable<Row>({ rows, columns: [first, ...columns], isPlain }: FigureTableProps<Row>) {
+  return (
+    <Table heads={[first, ...columns].map(column => column?.[0] ?? '')} isPlain={isPlain}>
+      {rows.map((row, index) => (
+        <tr key={index}>
+          <th scope="row">{first?.[1](row)}</th>
+          {columns.map(([head, cell, tone]) => (
+            <NumberCell key={head} tone={tone?.(row)}>
+              {cell(row)}
+            </NumberCell>
+          ))}
+        </tr>
+      ))}
+    </Table>
   )
 }
 
@@ -175,28 +198,60 @@ interface CopyProps {
   readonly idle?: string
 }
 
+const COPIED_MILLIS = 1_500
+
 /** Copies the text as stored, not the visible signs for its hidden characters. */
-export function CopyButton({ text, label, idle = 'Copy' }: CopyProps): JSX.Element {
+export function CopyButton({ text, label, idle = 'Copy' }: CopyProps) {
   const [said, setSaid] = useState(idle)
   const copy = async (): Promise<void> => {
+    const copying = navigator.clipboard.writeText(text)
     // A browser may deny clipboard access.
-    setSaid(
-      await navigator.clipboard.writeText(text).then(
-        () => 'Copied',
-        () => 'Copy failed',
-      ),
-    )
+    setSaid(await copying.then(() => 'Copied').catch(() => 'Copy failed'))
     setTimeout(() => setSaid(idle), COPIED_MILLIS)
   }
   return (
-    <button type="button" class="quiet" aria-label={label} onClick={() => void copy()}>
+    <Button aria-label={label} onClick={() => void copy()}>
       {said}
-    </button>
+    </Button>
   )
 }
 
-const COPIED_MILLIS = 1_500
+/** One shape per kind, so that colour is never the only difference. Drawn in a square of 16. */
+const SHAPES: Readonly<Record<DisplayKind, string>> = {
+  session: 'M8 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6ZM2.5 14c.4-3 2.6-4.7 5.5-4.7s5.1 1.7 5.5 4.7Z',
+  llm: 'M8 2.2a5.8 5.8 0 1 0 5.8 5.8h-2A3.8 3.8 0 1 1 8 4.2v2.1l3.6-3.1L8 .1Z',
+  api: 'M8 1l1.7 5.3L15 8l-5.3 1.7L8 15l-1.7-5.3L1 8l5.3-1.7Z',
+  tool: 'M10.6 1.3a4.2 4.2 0 0 0-4 5.6L1.6 12l2.5 2.4 5-5a4.2 4.2 0 0 0 5.5-5.2l-2.6 2.5-2.5-.6-.6-2.4Z',
+  subagent: 'M3 1h2v6.5c0 1 .6 1.5 1.5 1.5H9V6.5L14.5 10 9 13.5V11H6.5C4.4 11 3 9.6 3 7.5Z',
+  approval: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm-1 3h2v4l2.7 1.8-1.1 1.7L7 9Z',
+  hook: 'M8 1l6 2v5c0 3.3-2.4 5.7-6 7-3.6-1.3-6-3.7-6-7V3Zm-.9 9.6 4-5.2-1.4-1.1-2.8 3.6-1.6-1.5-1.2 1.3Z',
+  skill: 'M2 2.5c2-.8 4-.8 5.4.3V14c-1.4-1-3.4-1-5.4-.3Zm12 0c-2-.8-4-.8-5.4.3V14c1.4-1 3.4-1 5.4-.3Z',
+  auxiliary:
+    'M3.5 6.5a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3Zm4.5 0a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3Zm4.5 0a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3Z',
+  other: 'M3 3h10v10H3Z',
+}
 
-export function shortId(id: string): string {
-  return id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id
+const NAMES: Readonly<Record<DisplayKind, string>> = {
+  session: 'turn',
+  llm: 'loop',
+  api: 'model request',
+  tool: 'tool',
+  subagent: 'sub-agent',
+  approval: 'waiting for approval',
+  hook: 'guard',
+  skill: 'skill',
+  auxiliary: 'side call',
+  other: 'span',
+}
+
+export function kindName(kind: DisplayKind): string {
+  return NAMES[kind]
+}
+
+export function KindIcon({ kind }: { readonly kind: DisplayKind }) {
+  return (
+    <svg class="icon" style={{ '--kind': `var(--kind-${kind})` }} viewBox="0 0 16 16" aria-hidden="true">
+      <path d={SHAPES[kind]} />
+    </svg>
+  )
 }

@@ -40,3 +40,32 @@ export function ageMillis(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * ({ m: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 0)
 }
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+type TimeFormat = (at: number) => string
+
+/** The formatter of a time. Returns `otherwise` for a time that no date can hold. */
+function timeFormatter(format: (date: Date) => string, otherwise = ''): TimeFormat {
+  return at => {
+    const date = new Date(at)
+    return Number.isNaN(date.getTime()) ? otherwise : format(date)
+  }
+}
+
+const LONG = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+export const timeText: TimeFormat = timeFormatter(LONG.format, 'unknown time')
+export const clockText: TimeFormat = timeFormatter(new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format)
+export const dayText: TimeFormat = timeFormatter(new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format)
+export const isoOf: TimeFormat = timeFormatter(date => date.toISOString())
+
+/** The texts that are not empty, as one line: `claude-code · main · sonnet-4-5`. */
+export function dotted(...texts: readonly string[]): string {
+  return texts.filter(text => text !== '').join(' · ')
+}
+
+export function shortId(id: string): string {
+  return id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id
+}

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 
 /** Longer texts stay plain from there on. */
 const MAX_CHARS = 20_000
@@ -16,7 +16,7 @@ const TOKEN = new RegExp(
 )
 
 /** Code with its strings, numbers, comments and keywords in colour. All of it is text nodes. */
-export function Code({ text }: { readonly text: string }): JSX.Element {
+export function Code({ text }: { readonly text: string }) {
   return (
     <pre class="code">
       <code>{highlighted(text)}</code>
@@ -29,9 +29,9 @@ function highlighted(text: string): ComponentChildren[] {
   let from = 0
   for (const match of text.slice(0, MAX_CHARS).matchAll(TOKEN)) {
     const [whole, comment, string, colon, number] = match
-    const name = comment ? 'comment' : string ? (colon ? 'key' : 'string') : number ? 'number' : 'keyword'
+    const name = comment ? 'tone-dim' : string ? (colon ? 'is-key' : 'tone-ok') : number ? 'is-number' : 'is-keyword'
     const token = string ?? whole
-    parts.push(text.slice(from, match.index), <span class={`is-${name}`}>{token}</span>)
+    parts.push(text.slice(from, match.index), <span class={name}>{token}</span>)
     from = match.index + token.length
   }
   parts.push(text.slice(from))

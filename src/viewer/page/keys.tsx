@@ -1,5 +1,4 @@
-import type { JSX } from 'preact'
-import { lookOfTab, TURN_TABS } from './address.ts'
+import { ALL_SESSIONS, lookOfTab, TURN_TABS } from './address.ts'
 import { address, go } from './navigation.tsx'
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -18,7 +17,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['?', 'show this list'],
 ]
 
-export function KeysDialog(): JSX.Element {
+export function KeysDialog() {
   return (
     <dialog id="keys" aria-label="Keys">
       <h2>Keys</h2>
@@ -39,15 +38,23 @@ export function KeysDialog(): JSX.Element {
   )
 }
 
+export function showKeys(): void {
+  document.querySelector<HTMLDialogElement>('#keys')?.showModal()
+}
+
 const SEARCH_BOX = 'main input[type=search]'
+const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
+const STEP_LINES = '.feed :is(.talk-head a, .talk-line > button, .talk-line > span.unfold ~ a)'
 
 /** `/` and `?` in every view, `t`, `l` and `u` in a turn, `j` and `k` in a transcript. The tree of a turn handles its own keys first. */
 export function startPageKeys(): void {
   addEventListener('keydown', event => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event)) return
-    if (event.key === '?') document.querySelector<HTMLDialogElement>('#keys')?.showModal()
-    else if (event.key === '/') focusSearch()
-    else if (!goToTab(event.key) && !moveToStep(event.key)) return
+    const { key, target } = event
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+    if (target instanceof Element && target.closest('input, textarea, select, dialog') !== null) return
+    if (key === '?') showKeys()
+    else if (key === '/') focusSearch()
+    else if (!goToTab(key) && !moveToStep(key)) return
     event.preventDefault()
   })
 }
@@ -60,9 +67,6 @@ function goToTab(key: string): boolean {
   return true
 }
 
-const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
-const STEP_LINES = '.feed :is(.talk-head a, .talk-line > button, .talk-line > span.unfold ~ a)'
-
 function moveToStep(key: string): boolean {
   const stops = [...document.querySelectorAll<HTMLElement>(STEP_LINES)]
   const step = STEPS[key]
@@ -71,11 +75,7 @@ function moveToStep(key: string): boolean {
   return true
 }
 
-function isTyped({ target }: KeyboardEvent): boolean {
-  return target instanceof Element && target.closest('input, textarea, select, dialog') !== null
-}
-
-function focusSearch(): void {
-  if (document.querySelector(SEARCH_BOX) === null) go({ view: 'sessions', filter: {} })
+export function focusSearch(): void {
+  if (document.querySelector(SEARCH_BOX) === null) go(ALL_SESSIONS)
   requestAnimationFrame(() => document.querySelector<HTMLInputElement>(SEARCH_BOX)?.focus())
 }

@@ -7,16 +7,11 @@ import { forgetToken } from './token.ts'
 
 const TICK_MILLIS = 1_000
 const RETRY_MILLIS = 2_000
-/**
- * The server writes a line every 5 seconds. After three missed lines the connection counts as broken, even if it is not closed.
- */
+/** The server writes a line every 5 seconds. After three missed lines, the connection counts as broken. */
 const SILENCE_LIMIT_MILLIS = 15_000
 /** After this time a hidden tab closes its own connection: a browser allows only six per server. */
 const HIDDEN_LIMIT_MILLIS = 20_000
-/**
- * Name of the lock and of the channel of hidden tabs. The tab with the lock has the connection and forwards its lines to the
- * others.
- */
+/** Name of the lock and of the channel of hidden tabs. */
 const SHARED_FEED = 'hookspan-live'
 const JOINED = 'joined'
 
@@ -36,16 +31,18 @@ export function startLiveFeed(): void {
 async function stayConnected(): Promise<void> {
   for (;;) {
     const isShared = document.hidden
-    const modeChange = abortOnModeChange(isShared)
+    const ending = new AbortController()
+    const modeChange = abortOnModeChange(isShared, ending.signal)
     try {
-      await (isShared ? readShared(modeChange.signal) : readLines(modeChange.signal, receiveAndNotify()))
+      await (isShared ? readShared(modeChange) : readLines(modeChange, receiveAndNotify()))
       connection.value = 'lost'
     } catch (error) {
-      if (!modeChange.signal.aborted) connection.value = isRefusal(error) ? 'refused' : 'lost'
+      const isRefused = error instanceof ViewerRequestError && (error.status === 401 || error.status === 403)
+      if (!modeChange.aborted) connection.value = isRefused ? 'refused' : 'lost'
     }
-    modeChange.stop()
+    ending.abort()
     if (connection.value === 'refused') return forgetToken()
-    if (!modeChange.signal.aborted) await new Promise(resolve => setTimeout(resolve, RETRY_MILLIS))
+    if (!modeChange.aborted) await new Promise(resolve => setTimeout(resolve, RETRY_MILLIS))
   }
 }
 
@@ -83,8 +80,7 @@ async function readShared(until: AbortSignal): Promise<void> {
 
 function lastState(): LiveLine {
   const [open, status] = [openTraces.peek(), source.peek()]
-  const state = { now: Date.now() + clockOffset, ...(open !== undefined && { open }) }
-  return status === undefined ? state : { ...state, source: status }
+  return { now: Date.now() + clockOffset, ...(open && { open }), ...(status && { source: status }) }
 }
 
 function receiveLine(line: LiveLine): void {
@@ -100,35 +96,23 @@ function receiveAndNotify(): (line: LiveLine) => void {
   let isFirst = true
   return line => {
     receiveLine(line)
-    if (isFirst) notifyListeners(undefined)
-    else if (line.changed !== undefined) notifyListeners(line.changed)
+    if (isFirst || line.changed !== undefined) notifyListeners(isFirst ? undefined : line.changed)
     isFirst = false
   }
 }
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof ViewerRequestError && (error.status === 401 || error.status === 403)
-}
-
 /** Aborts a tab's own feed when the tab has been hidden for long, and a shared feed when the tab becomes visible. */
-function abortOnModeChange(isShared: boolean): { readonly signal: AbortSignal; stop(): void } {
+function abortOnModeChange(isShared: boolean, ending: AbortSignal): AbortSignal {
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
   const look = (): void => {
     clearTimeout(timer)
-    if (isShared) {
-      if (!document.hidden) controller.abort()
-    } else if (document.hidden) timer = setTimeout(() => controller.abort(), HIDDEN_LIMIT_MILLIS)
+    if (isShared && !document.hidden) controller.abort()
+    if (!isShared && document.hidden) timer = setTimeout(() => controller.abort(), HIDDEN_LIMIT_MILLIS)
   }
-  document.addEventListener('visibilitychange', look)
+  document.addEventListener('visibilitychange', look, { signal: ending })
   look()
-  return {
-    signal: controller.signal,
-    stop: () => {
-      clearTimeout(timer)
-      document.removeEventListener('visibilitychange', look)
-    },
-  }
+  return controller.signal
 }
 
 /** Keeps the title of the browser tab up to date. Not an effect of a component: browsers delay these in a hidden tab. */

@@ -1,14 +1,6 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { visibleText } from '../../reading/display-text.ts'
 import { Code } from './highlight.tsx'
-
-/**
- * Markdown of an agent, which is untrusted. The result has elements without attributes of the text and text nodes: no HTML, no
- * image, no link. A link shows its target as text: `[here](https://a.b)` -> `here (https://a.b)`.
- */
-export function Markdown({ text }: { readonly text: string }): JSX.Element {
-  return <div class="markdown">{blocksOf(visibleText(text))}</div>
-}
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*[\w+#-]*(.*)$/
 const HEADING = /^ {0,3}#{1,6}\s+(.*)$/
@@ -19,18 +11,25 @@ const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$/
 const INDENT = 2
 const MAX_INDENT = 8
 
-function blocksOf(text: string): JSX.Element[] {
-  const lines = text.split('\n')
-  const blocks: JSX.Element[] = []
-  for (let at = 0; at < lines.length; ) {
-    const line = lines[at] ?? ''
+/**
+ * Markdown of an agent, which is untrusted. The result has elements without attributes of the text and text nodes: no HTML, no
+ * image, no link. A link shows its target as text: `[here](https://a.b)` -> `here (https://a.b)`.
+ */
+export function Markdown({ text }: { readonly text: string }) {
+  const lines = visibleText(text).split('\n')
+  const blocks: ComponentChildren[] = []
+  let at = 0
+  /** Takes a line and those after it that belong to the same block. */
+  const takeWhile = (isPart: (line: string) => boolean): string[] => {
     const from = at
-    const takeWhile = (isPart: (line: string) => boolean): string[] => {
-      do at++
-      while (at < lines.length && isPart(lines[at] ?? ''))
-      return lines.slice(from, at)
-    }
+    do at++
+    while (at < lines.length && isPart(lines[at] ?? ''))
+    return lines.slice(from, at)
+  }
+  while (at < lines.length) {
+    const line = lines[at] ?? ''
     const [, fence, info = ''] = FENCE.exec(line) ?? []
+    const heading = HEADING.exec(line)?.[1]
     if (fence !== undefined) {
       const code = takeWhile(each => !each.trimStart().startsWith(fence)).slice(1)
       at++
@@ -38,21 +37,18 @@ function blocksOf(text: string): JSX.Element[] {
       if (info.trim() !== '') blocks.push(<p class="small">{info.trim()}</p>)
       blocks.push(<Code text={code.join('\n')} />)
     } else if (line.trim() === '') at++
-    else if (RULE.test(line)) {
-      at++
-      blocks.push(<hr />)
-    } else if (HEADING.test(line)) {
-      at++
-      blocks.push(<p class="heading">{inlineOf(HEADING.exec(line)?.[1] ?? '')}</p>)
-    } else if (QUOTE.test(line)) {
+    else if (QUOTE.test(line)) {
       const quoted = takeWhile(each => QUOTE.test(each)).map(each => each.replace(QUOTE, ''))
       blocks.push(<blockquote>{withBreaks(quoted)}</blockquote>)
-    } else if (ITEM.test(line)) blocks.push(<ListBlock lines={takeWhile(each => each.trim() !== '')} />)
+    } else if (RULE.test(line) || heading !== undefined) {
+      at++
+      blocks.push(heading === undefined ? <hr /> : <p class="heading">{inlineOf(heading)}</p>)
+    } else if (ITEM.test(line)) blocks.push(listOf(takeWhile(each => each.trim() !== '')))
     else if (TABLE_RULE.test(lines[at + 1] ?? ''))
       blocks.push(<pre>{takeWhile(each => each.includes('|')).join('\n')}</pre>)
     else blocks.push(<p>{withBreaks(takeWhile(each => !beginsBlock(each)))}</p>)
   }
-  return blocks
+  return <div class="markdown">{blocks}</div>
 }
 
 function beginsBlock(line: string): boolean {
@@ -60,7 +56,7 @@ function beginsBlock(line: string): boolean {
 }
 
 /** Nested items are indented items of one list: a hostile text cannot nest elements. */
-function ListBlock({ lines }: { readonly lines: readonly string[] }): JSX.Element {
+function listOf(lines: readonly string[]) {
   const items: { indent: number; marker: string; text: string[] }[] = []
   for (const line of lines) {
     const [, blank = '', marker = '', text = ''] = ITEM.exec(line) ?? []
@@ -94,13 +90,12 @@ function inlineOf(text: string, depth = 0): ComponentChildren[] {
   let from = 0
   for (const match of text.matchAll(INLINE)) {
     const [whole, , code, label, target, sign, strong, emphasis] = match
+    const inner = inlineOf(strong ?? emphasis ?? '', depth + 1)
     parts.push(text.slice(from, match.index))
     if (code !== undefined) parts.push(<code>{code}</code>)
     else if (target !== undefined) parts.push(label === '' || label === target ? target : `${label} (${target})`)
-    else if (strong !== undefined) {
-      const inner = inlineOf(strong, depth + 1)
-      parts.push(sign === '~~' ? <del>{inner}</del> : <strong>{inner}</strong>)
-    } else parts.push(<em>{inlineOf(emphasis ?? '', depth + 1)}</em>)
+    else if (strong === undefined) parts.push(<em>{inner}</em>)
+    else parts.push(sign === '~~' ? <del>{inner}</del> : <strong>{inner}</strong>)
     from = match.index + whole.length
   }
   parts.push(text.slice(from))

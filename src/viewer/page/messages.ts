@@ -2,9 +2,8 @@ import { isRecord, parseJson } from '../../reading/attribute-value.ts'
 
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'call'; readonly name: string; readonly value: unknown }
+  | { readonly type: 'call' | 'other'; readonly name: string; readonly value: unknown }
   | { readonly type: 'result'; readonly value: unknown }
-  | { readonly type: 'other'; readonly name: string; readonly value: unknown }
 
 export interface ConversationMessage {
   readonly role: string
@@ -12,10 +11,8 @@ export interface ConversationMessage {
 }
 
 export function messagesIn(text: string): readonly ConversationMessage[] | undefined {
-  const value = parseJson(text)
-  const list = Array.isArray(value) ? (value as unknown[]) : undefined
-  if (list === undefined || list.length === 0 || !list.every(isMessage)) return undefined
-  return list.map(messageOf)
+  const list = parseJson(text)
+  return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? list.map(messageOf) : undefined
 }
 
 /** Parses a JSON object or list. Undefined for anything else: numbers and quoted strings read better as they are. */
@@ -31,44 +28,43 @@ function isMessage(value: unknown): value is Fields {
   return isRecord(value) && typeof value['role'] === 'string'
 }
 
-function messageOf(message: Fields): ConversationMessage {
-  const parts = Array.isArray(message['parts']) ? (message['parts'] as unknown[]) : contentParts(message['content'])
-  const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as unknown[]) : []
-  const isResult = message['role'] === 'tool'
+function messageOf({ role, parts, content, tool_calls: calls }: Fields): ConversationMessage {
   return {
-    role: String(message['role']),
-    parts: [...parts.map(part => partOf(part, isResult)), ...calls.map(callOf)],
+    role: String(role),
+    parts: [
+      ...listOf(Array.isArray(parts) ? parts : content).map(part => partOf(part, role === 'tool')),
+      ...(Array.isArray(calls) ? calls.map(callOf) : []),
+    ],
   }
 }
 
-function contentParts(content: unknown): unknown[] {
-  if (content === undefined || content === null) return []
-  return Array.isArray(content) ? content : [content]
+function listOf(content: unknown): unknown[] {
+  if (Array.isArray(content)) return content
+  return content === undefined || content === null ? [] : [content]
 }
 
 function partOf(part: unknown, isResult: boolean): ContentPart {
-  if (typeof part === 'string') return isResult ? { type: 'result', value: part } : { type: 'text', text: part }
+  const textPart = (text: string): ContentPart => (isResult ? { type: 'result', value: text } : { type: 'text', text })
+  if (typeof part === 'string') return textPart(part)
   if (!isRecord(part)) return { type: 'other', name: '', value: part }
   const text = part['content'] ?? part['text']
   switch (part['type']) {
     case 'tool_call':
     case 'tool_use':
-      return { type: 'call', name: nameOf(part), value: part['arguments'] ?? part['input'] }
+      return callOf(part)
     case 'tool_call_response':
     case 'tool_result':
       return { type: 'result', value: part['response'] ?? part['result'] ?? text }
     default:
-      if (typeof text !== 'string') return { type: 'other', name: String(part['type'] ?? ''), value: part }
-      return isResult ? { type: 'result', value: text } : { type: 'text', text }
+      return typeof text === 'string'
+        ? textPart(text)
+        : { type: 'other', name: String(part['type'] ?? ''), value: part }
   }
 }
 
 function callOf(call: unknown): ContentPart {
   const described = isRecord(call) && isRecord(call['function']) ? call['function'] : call
   if (!isRecord(described)) return { type: 'other', name: '', value: described }
-  return { type: 'call', name: nameOf(described), value: described['arguments'] ?? described['input'] }
-}
-
-function nameOf({ name }: Fields): string {
-  return typeof name === 'string' ? name : ''
+  const { name, arguments: given, input } = described
+  return { type: 'call', name: typeof name === 'string' ? name : '', value: given ?? input }
 }

@@ -2,17 +2,13 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { humanDuration } from '../../reading/human-figures.ts'
 import type { SpanRow, TraceView } from '../server/api.ts'
-import { onDrag } from './dragging.ts'
+import { onDrag } from './divider.tsx'
 import type { ShownTime } from './time-range.ts'
 import { endOf, type TimeScale } from './time-scale.ts'
-
-interface MinimapProps {
-  readonly view: TraceView
-  readonly time: ShownTime
-}
+import { joinedRanges } from './waterfall.ts'
 
 /** All of the turn in little. Drag over it to choose a range, drag the range to move it, or its edges to change it. */
-export function Minimap({ view, time }: MinimapProps): JSX.Element {
+export function Minimap({ view, time }: { readonly view: TraceView; readonly time: ShownTime }) {
   const { scale, shown, show } = time
   const lanes = useMemo(() => lanesOf(view, scale), [view, scale])
   const press = (event: JSX.TargetedPointerEvent<HTMLElement>): void => {
@@ -51,10 +47,10 @@ function share(position: number, { total }: TimeScale): string {
   return `${(position / total) * 100}%`
 }
 
-function Brush({ time: { scale, shown, show } }: Pick<MinimapProps, 'time'>): JSX.Element {
+function Brush({ time: { scale, shown, show } }: { readonly time: ShownTime }) {
   const { from, to } = shown.value
   const end = Math.min(to, scale.total)
-  const edge = (grip: 'from' | 'to', label: string, at: number): JSX.Element => {
+  const edge = (grip: 'from' | 'to', label: string, at: number) => {
     const shift = (event: KeyboardEvent): void => {
       const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key]
       if (step === undefined) return
@@ -101,27 +97,23 @@ const LANES = [
   { colour: 'kind-approval', kinds: ['approval'] },
 ] as const
 
-function lanesOf(view: TraceView, scale: TimeScale): { readonly colour: string; readonly path: string }[] {
-  const failures: string[] = []
+function lanesOf(view: TraceView, scale: TimeScale) {
   const lanes = LANES.map(({ colour, kinds }, index) => {
     const rows = view.rows.filter(({ kind }) => kinds.some(each => each === kind))
-    const top = MARGIN + index * LANE
-    const failed = rows.filter(({ isError }) => isError)
-    failures.push(pathOf(failed, top, view, scale))
-    return { colour, path: pathOf(rows, top, view, scale) }
+    const path = (of: readonly SpanRow[]): string => pathOf(of, MARGIN + index * LANE, view, scale)
+    return { colour, path: path(rows), failed: path(rows.filter(({ isError }) => isError)) }
   })
-  return [...lanes, { colour: 'error', path: failures.join('') }]
+  return [...lanes, { colour: 'error', path: lanes.map(({ failed }) => failed).join('') }]
 }
 
 function pathOf(rows: readonly SpanRow[], top: number, view: TraceView, scale: TimeScale): string {
-  const stretches: { from: number; to: number }[] = []
-  for (const row of rows.toSorted((a, b) => a.startAt - b.startAt)) {
-    const place = (at: number): number => (scale.position(at - view.startAt) / scale.total) * WIDTH
-    const from = place(row.startAt)
-    const to = Math.max(from + MIN_WIDTH, place(endOf(row, view.now)))
-    const last = stretches.at(-1)
-    if (last !== undefined && from < last.to + MIN_WIDTH) last.to = Math.max(last.to, to)
-    else stretches.push({ from, to })
-  }
-  return stretches.map(({ from, to }) => `M${from} ${top}H${to}v${LANE - 2}H${from}Z`).join('')
+  const place = (at: number): number => (scale.position(at - view.startAt) / scale.total) * WIDTH
+  const bars = rows
+    .toSorted((a, b) => a.startAt - b.startAt)
+    .map(row => {
+      const startAt = place(row.startAt)
+      return { startAt, endAt: Math.max(startAt + MIN_WIDTH, place(endOf(row, view.now))) }
+    })
+  const joined = joinedRanges(bars, MIN_WIDTH)
+  return joined.map(({ startAt, endAt }) => `M${startAt} ${top}H${endAt}v${LANE - 2}H${startAt}Z`).join('')
 }

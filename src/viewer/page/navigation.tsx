@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { addressOf, hrefOf, type PageAddress } from './address.ts'
 
 export const address = signal<PageAddress>(here())
@@ -42,19 +42,13 @@ function restoreScroll(top: number): void {
   attempt()
 }
 
-interface LinkProps {
+interface LinkProps extends Omit<JSX.IntrinsicElements['a'], 'href' | 'onClick'> {
   readonly to: PageAddress
-  readonly class?: string
-  readonly label?: string
-  readonly title?: string
   readonly isCurrent?: boolean
-  readonly isInTabOrder?: boolean
-  readonly children: ComponentChildren
 }
 
 /** A link within the page. Modified clicks keep the browser's behaviour, such as opening a tab. */
-export function Link({ to, class: className, label, title, children, ...state }: LinkProps): JSX.Element {
-  const { isCurrent = false, isInTabOrder = true } = state
+export function Link({ to, isCurrent, ...attributes }: LinkProps) {
   const follow = (event: JSX.TargetedMouseEvent<HTMLAnchorElement>): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     event.preventDefault()
@@ -63,17 +57,5 @@ export function Link({ to, class: className, label, title, children, ...state }:
     // Moves the focus to the new content, for screen readers and keyboards.
     document.getElementById('main')?.focus({ preventScroll: true })
   }
-  return (
-    <a
-      href={hrefOf(to)}
-      class={className}
-      aria-label={label}
-      title={title}
-      tabIndex={isInTabOrder ? undefined : -1}
-      aria-current={isCurrent ? 'page' : undefined}
-      onClick={follow}
-    >
-      {children}
-    </a>
-  )
+  return <a {...attributes} href={hrefOf(to)} aria-current={isCurrent ? 'page' : undefined} onClick={follow} />
 }

@@ -3,6 +3,12 @@ import type { PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 /** In this order on the page. `you`: waits for the user; `untraced`: time between the steps of an agent. */
 export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
 export type PathPartName = (typeof PATH_PARTS)[number]
+const COLOURS = { model: 'kind-api', you: 'wait', tools: 'kind-tool', guards: 'kind-hook', untraced: 'strong-line' }
+
+export function pathColour(part: PathPartName): { readonly '--kind': string } {
+  return { '--kind': `var(--${COLOURS[part]})` }
+}
+
 export type PathFilter = PathPartName | 'all'
 
 export function pathPartOf({ part, row }: PathSectionRow, rows: readonly SpanRow[]): PathPartName {
@@ -27,9 +33,18 @@ export function pathSections({ path, rows }: TraceView, filter: PathFilter | und
 /** The rows that a filter shows: those of its sections, and their ancestors. Undefined if it hides none. */
 export function pathRows(view: TraceView, filter: PathFilter | undefined): ReadonlySet<number> | undefined {
   if (filter === undefined || filter === 'all') return undefined
-  const shown = new Set<number>()
-  for (const { row } of pathSections(view, filter)) {
-    for (let index = row; index >= 0 && !shown.has(index); index = view.rows[index]?.parent ?? -1) shown.add(index)
+  const sections = pathSections(view, filter)
+  return withAncestors(
+    view.rows,
+    sections.map(({ row }) => row),
+  )
+}
+
+/** The indexes of these rows and of all rows above them. */
+export function withAncestors(rows: readonly SpanRow[], indexes: readonly number[]): ReadonlySet<number> {
+  const all = new Set<number>()
+  for (const start of indexes) {
+    for (let index = start; index >= 0 && !all.has(index); index = rows[index]?.parent ?? -1) all.add(index)
   }
-  return shown
+  return all
 }

@@ -1,5 +1,7 @@
 import type { LiveLine, Problem } from '../server/api.ts'
+import { capitalized } from './formats.ts'
 import { TextLineSplitter } from './line-splitter.ts'
+import { knownToken } from './token.ts'
 
 export class ViewerRequestError extends Error {
   override readonly name = 'ViewerRequestError'
@@ -12,15 +14,12 @@ export class ViewerRequestError extends Error {
   }
 }
 
-let token = ''
-
-export function setToken(known: string): void {
-  token = known
+export function problemOf(error: unknown, otherwise = 'Loading failed.'): string {
+  return error instanceof ViewerRequestError ? error.message : otherwise
 }
 
 export async function fetchJson<Shape>(path: string, signal?: AbortSignal): Promise<Shape> {
-  const response = await sendRequest(path, signal)
-  return (await response.json()) as Shape
+  return (await (await sendRequest(path, signal)).json()) as Shape
 }
 
 export async function fetchFile(path: string): Promise<Blob> {
@@ -39,23 +38,18 @@ export async function* fetchLiveLines(signal: AbortSignal): AsyncGenerator<LiveL
 }
 
 async function sendRequest(path: string, signal: AbortSignal | undefined): Promise<Response> {
-  const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(path, { headers, cache: 'no-store', ...(signal !== undefined && { signal }) }).catch(
-    (error: unknown) => {
-      if (signal?.aborted) throw error
-      throw new ViewerRequestError(0, 'The viewer does not respond: it has exited, or its machine is asleep.')
-    },
-  )
+  const init = {
+    headers: { authorization: `Bearer ${knownToken()}` },
+    cache: 'no-store',
+    signal: signal ?? null,
+  } as const
+  const response = await fetch(path, init).catch((error: unknown) => {
+    if (signal?.aborted) throw error
+    throw new ViewerRequestError(0, 'The viewer does not respond: it has exited, or its machine is asleep.')
+  })
   if (response.ok) return response
   const { problem } = (await response.json().catch(() => ({ problem: '' }))) as Problem
-  throw new ViewerRequestError(
-    response.status,
-    sentence(problem) || `The viewer responded with status ${response.status}.`,
-  )
-}
-
-/** Turns a problem into a sentence: the server words it as part of a line. */
-function sentence(problem: string): string {
-  const text = problem.charAt(0).toUpperCase() + problem.slice(1)
-  return text === '' || /[.!?]$/.test(text) ? text : `${text}.`
+  // The server words a problem as part of a line.
+  const text = problem === '' ? `The viewer responded with status ${response.status}` : capitalized(problem)
+  throw new ViewerRequestError(response.status, /[.!?]$/.test(text) ? text : `${text}.`)
 }

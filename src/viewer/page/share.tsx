@@ -1,61 +1,49 @@
-import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { Shared } from '../server/api.ts'
-import { CopyButton, Notice } from './elements.tsx'
-import { fetchFile, fetchJson, ViewerRequestError } from './requests.ts'
+import { Button, CopyButton, Notice } from './elements.tsx'
+import { fetchFile, fetchJson, problemOf } from './requests.ts'
 
-export function ShareButton({ id }: { readonly id: string }): JSX.Element {
+const REVOKE_DELAY_MILLIS = 10_000
+
+export function ShareButton({ id }: { readonly id: string }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [shared, setShared] = useState<Shared>()
   const [problem, setProblem] = useState('')
-  const path = (what: string): string => `/api/export${what}?of=${encodeURIComponent(id)}`
-  const attempt = async (act: () => Promise<void>): Promise<void> => {
+  const of = encodeURIComponent(id)
+  const attempt = (act: Promise<void>): void => {
     setProblem('')
-    try {
-      await act()
-    } catch (error) {
-      setProblem(error instanceof ViewerRequestError ? error.message : 'The export failed.')
-    }
+    act.catch((error: unknown) => setProblem(problemOf(error, 'The export failed.')))
   }
-  const open = async (): Promise<void> => {
+  const open = (): void => {
     dialog.current?.showModal()
-    await attempt(async () => setShared(await fetchJson<Shared>(path(''))))
+    attempt(fetchJson<Shared>(`/api/export?of=${of}`).then(setShared))
   }
   return (
     <>
-      <button type="button" class="quiet" onClick={() => void open()}>
-        Share
-      </button>
+      <Button onClick={open}>Share</Button>
       <dialog ref={dialog} class="share" aria-label="Share">
         <h2>Review before sharing</h2>
         <pre>{shared?.lines.join('\n') ?? 'Loading …'}</pre>
         {problem !== '' && <Notice tone="failed">{problem}</Notice>}
         <p>
-          <button type="button" disabled={shared === undefined} onClick={() => void attempt(() => save(path('/html')))}>
+          <button type="button" disabled={!shared} onClick={() => attempt(save(`/api/export/html?of=${of}`))}>
             Save as HTML
           </button>{' '}
           <button type="button" onClick={() => dialog.current?.close()}>
             Close
           </button>
         </p>
-        <Commands commands={shared?.commands ?? []} />
+        {shared !== undefined && shared.commands.length > 0 && (
+          <p class="small dim">
+            To export to other formats or to a backend, run these commands in a terminal. This page only reads.
+          </p>
+        )}
+        {shared?.commands.map(command => (
+          <p key={command} class="command line">
+            <code>{command}</code> <CopyButton text={command} label="Copy the command" />
+          </p>
+        ))}
       </dialog>
-    </>
-  )
-}
-
-function Commands({ commands }: { readonly commands: readonly string[] }): JSX.Element | null {
-  if (commands.length === 0) return null
-  return (
-    <>
-      <p class="small dim">
-        To export to other formats or to a backend, run these commands in a terminal. This page only reads.
-      </p>
-      {commands.map(command => (
-        <p key={command} class="command">
-          <code>{command}</code> <CopyButton text={command} label="Copy the command" />
-        </p>
-      ))}
     </>
   )
 }
@@ -69,5 +57,3 @@ async function save(path: string): Promise<void> {
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), REVOKE_DELAY_MILLIS)
 }
-
-const REVOKE_DELAY_MILLIS = 10_000

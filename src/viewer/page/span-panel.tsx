@@ -1,82 +1,93 @@
-import type { JSX } from 'preact'
 import { countOf, humanDuration } from '../../reading/human-figures.ts'
-import type { LongValue, PromptDiff, SpanDetail, SpanRow, TraceView } from '../server/api.ts'
+import type { PromptDiff, SpanDetail, TraceView } from '../server/api.ts'
 import { originOf } from './child-traces.ts'
-import { CopyButton, Figure, Fold, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
-import { KindIcon, kindName } from './icons.tsx'
-import { useLoaded } from './loading.ts'
+import { CopyButton, Figure, Fold, KindIcon, kindName, LoadState, Notice, OpenBadge, Outcome } from './elements.tsx'
+import { isoOf, shortId, timeText } from './formats.ts'
+import { tracePath, useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { type Content, type SpanStory, spanStory } from './span-story.ts'
+import { type SpanStory, spanStory } from './span-story.ts'
+import type { TreeMove } from './tree-model.ts'
 import { ContentBlock, DiffText, ValueText, visibleValue } from './values.tsx'
 
 interface PanelProps {
   readonly traceId: string
   readonly spanId: string
   readonly view: TraceView
-  readonly close: () => void
-  readonly show: (spanId: string) => void
+  readonly move: (what: TreeMove) => void
 }
 
-export function SpanPanel({ traceId, spanId, view, close, show }: PanelProps): JSX.Element {
-  const spanPath = `/api/traces/${encodeURIComponent(traceId)}/spans/${encodeURIComponent(spanId)}`
-  const { value, problem } = useLoaded<SpanDetail>(spanPath, ids => ids.includes(traceId))
-  const onKey = (event: KeyboardEvent): void => {
-    if (event.key === 'Escape') close()
-  }
+export function SpanPanel({ traceId, spanId, view, move }: PanelProps) {
+  const path = `${tracePath(traceId)}/spans/${encodeURIComponent(spanId)}`
+  const { value, problem } = useLoaded<SpanDetail>(path, [traceId])
+  const close = (): void => move({ do: 'leave' })
   return (
-    <aside class="panel" aria-label="Span details" onKeyDown={onKey}>
+    <aside class="panel stack" aria-label="Span details" onKeyDown={({ key }) => key === 'Escape' && close()}>
       <button type="button" class="quiet close" aria-label="Close" onClick={close}>
         ✕
       </button>
       {value === undefined ? (
-        <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Loading …'}</Notice>
+        <LoadState problem={problem} />
       ) : (
-        <Details key={spanId} detail={value} path={spanPath} view={view} show={show} />
+        <Details key={spanId} detail={value} path={path} view={view} show={id => move({ do: 'details', id })} />
       )}
     </aside>
   )
 }
 
-interface DetailsProps extends Pick<PanelProps, 'view' | 'show'> {
+interface DetailsProps extends Pick<PanelProps, 'view'> {
   readonly detail: SpanDetail
   readonly path: string
+  readonly show: (spanId: string) => void
 }
 
-function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
-  const { contents, groups, notices } = spanStory(detail)
+function Details(props: DetailsProps) {
+  const { detail, path } = props
+  const story = spanStory(detail)
   const isRequest = detail.prompt !== undefined
   return (
     <>
-      <Head detail={detail} view={view} show={show} />
+      <Head {...props} />
       {detail.failure !== undefined && (
         <section>
           <h3>Failed</h3>
           <pre class="failure-text">{visibleValue(detail.failure)}</pre>
         </section>
       )}
-      {isRequest && <Request detail={detail} path={path} contents={contents} groups={groups} show={show} />}
-      {notices.map(notice => (
+      {isRequest && <Request {...props} {...story} />}
+      {story.notices.map(notice => (
         <Notice key={notice}>{notice}</Notice>
       ))}
-      {contents
+      {story.contents
         .filter(({ label }) => !isRequest || !PROMPT_CONTENTS.has(label))
         .map(content => (
           <ContentBlock key={content.attribute} {...content} path={path} />
         ))}
-      {groups.map(({ title, facts }) => (
+      {story.groups.map(({ title, facts }) => (
         <section key={title} class="facts">
           <h3>{title}</h3>
           <dl>
             {facts.map(({ label, text }) => (
               <div key={label}>
-                <dt>{label}</dt>
+                <dt class="dim">{label}</dt>
                 <dd>{visibleValue(text)}</dd>
               </div>
             ))}
           </dl>
         </section>
       ))}
-      <Events detail={detail} path={path} />
+      {detail.events.length > 0 && (
+        <section>
+          <h3>Events</h3>
+          <ol class="events">
+            {detail.events.map(({ name, at, attributes }, index) => (
+              <li key={`${index} ${name}`}>
+                <span class="dim">after {humanDuration(Math.max(0, at - detail.startAt))}</span> {name}
+                <Attributes attributes={attributes} />
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
       <Links {...detail} />
       <details class="raw">
         <summary>All attributes, as stored</summary>
@@ -95,19 +106,17 @@ function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
 /** Contents that the view of a request arranges itself. */
 const PROMPT_CONTENTS: ReadonlySet<string> = new Set(['Instructions', 'Input', 'Output'])
 const REQUEST_FACTS = ['Input', 'Cached input', 'Output', 'Cost', 'Finish reason']
+const LABELS: Readonly<Record<string, string>> = { Input: 'tokens in', Output: 'tokens out' }
 
-interface RequestProps extends Pick<DetailsProps, 'detail' | 'path' | 'show'>, Pick<SpanStory, 'contents' | 'groups'> {}
-
-function Request({ detail, path, contents, groups, show }: RequestProps): JSX.Element | null {
-  const { prompt } = detail
+function Request({ detail: { prompt }, path, contents, groups, show }: DetailsProps & SpanStory) {
   if (prompt === undefined) return null
   const facts = groups.flatMap(group => group.facts).filter(({ label }) => REQUEST_FACTS.includes(label))
-  const content = (label: string): Content | undefined => contents.find(each => each.label === label)
-  const [answer, instructions, input] = [content('Output'), content('Instructions'), content('Input')]
+  const names = ['Output', 'Instructions', 'Input']
+  const [answer, instructions, input] = names.map(name => contents.find(({ label }) => label === name))
   const { previousId, sameCount, freshCount, fresh } = prompt
   return (
     <>
-      <dl class="figures">
+      <dl class="figures flow">
         {facts.map(({ label, text }) => (
           <Figure key={label} label={LABELS[label] ?? label.toLowerCase()}>
             {visibleValue(text)}
@@ -149,45 +158,39 @@ function Request({ detail, path, contents, groups, show }: RequestProps): JSX.El
   )
 }
 
-const LABELS: Readonly<Record<string, string>> = { Input: 'tokens in', Output: 'tokens out' }
-
-function PromptDifference({ path }: { readonly path: string }): JSX.Element {
+function PromptDifference({ path }: { readonly path: string }) {
   const { value, problem } = useLoaded<PromptDiff>(`${path}/prompt`)
-  if (value === undefined) return <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Loading …'}</Notice>
-  const { lines, cutCount } = value
-  if (lines.length === 0) return <p class="dim">No difference.</p>
-  return <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${countOf(cutCount, 'line')} more`} />
+  if (value === undefined) return <LoadState problem={problem} />
+  return value.lines.length === 0 ? <p class="dim">No difference.</p> : <DiffText {...value} />
 }
 
-function Head({ detail, view, show }: Omit<DetailsProps, 'path'>): JSX.Element {
-  const { kind, name, startAt, endAt, state, outcome } = detail
-  const parent = parentOf(detail, view)
+function Head({ detail, view, show }: DetailsProps) {
+  const { kind, name, startAt, endAt, state, outcome, traceId, parentId } = detail
+  // Inserted rows have prefixed ids, so origins are compared.
+  const parent = view.rows.find(row => {
+    const origin = originOf(row, view)
+    return origin.spanId === parentId && origin.traceId === traceId
+  })
   return (
     <header>
-      <p class="small dim kind-line">
+      <p class="small dim line">
         <KindIcon kind={kind} /> {kindName(kind)}
       </p>
       <h2>{name}</h2>
       <p>
         {state === 'ended' && humanDuration(Math.max(0, endAt - startAt))}
-        {state === 'open' && (
-          <span class="badge is-running">
-            open for <Since at={startAt} />
-          </span>
-        )}
+        {state === 'open' && <OpenBadge startAt={startAt} />}
         {state === 'owner-dead' && <span class="badge is-owner-dead">open; process exited</span>}{' '}
         <Outcome outcome={outcome} />
       </p>
       <p class="small dim">
         <time dateTime={isoOf(startAt)}>{timeText(startAt)}</time>, {humanDuration(Math.max(0, startAt - view.startAt))}{' '}
         into the turn
+        {parent !== undefined && ' · child of '}
         {parent !== undefined && (
-          <>
-            {' · child of '}
-            <button type="button" class="link" onClick={() => show(parent.id)}>
-              {parent.name}
-            </button>
-          </>
+          <button type="button" class="link" onClick={() => show(parent.id)}>
+            {parent.name}
+          </button>
         )}
         {' · '}
         <CopyButton text={location.href} label="Copy a link to this span" /> link
@@ -196,49 +199,18 @@ function Head({ detail, view, show }: Omit<DetailsProps, 'path'>): JSX.Element {
   )
 }
 
-/** Finds the row of the parent. Inserted rows have prefixed ids, so origins are compared. */
-function parentOf({ traceId, parentId }: SpanDetail, view: TraceView): SpanRow | undefined {
-  if (parentId === undefined) return undefined
-  return view.rows.find(row => {
-    const origin = originOf(row, view)
-    return origin.spanId === parentId && origin.traceId === traceId
-  })
-}
-
-function Events({ detail: { events, startAt }, path }: Pick<DetailsProps, 'detail' | 'path'>): JSX.Element | null {
-  if (events.length === 0) return null
-  return (
-    <section>
-      <h3>Events</h3>
-      <ol class="events">
-        {events.map((event, index) => (
-          <li key={`${index} ${event.name}`}>
-            <span class="dim">after {humanDuration(Math.max(0, event.at - startAt))}</span> {event.name}
-            <Attributes attributes={event.attributes} path={path} isPartial />
-          </li>
-        ))}
-      </ol>
-    </section>
-  )
-}
-
-function Links({ links, namespace }: Pick<SpanDetail, 'links' | 'namespace'>): JSX.Element | null {
+function Links({ links, namespace }: SpanDetail) {
   if (links.length === 0) return null
   return (
     <section>
       <h3>Links</h3>
-      <ul class="links">
+      <ul>
         {links.map(({ traceId, spanId, attributes, isHere }) => {
           const what = String(attributes[`${namespace}.link`]?.value ?? 'another span').replaceAll('_', ' ')
           const text = `${visibleValue(what)}: ${shortId(visibleValue(traceId))}`
+          const to = { view: 'turn', traceId, look: { span: spanId } } as const
           return (
-            <li key={`${traceId} ${spanId}`}>
-              {isHere ? (
-                <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>{text}</Link>
-              ) : (
-                `${text} (not in this log)`
-              )}
-            </li>
+            <li key={`${traceId} ${spanId}`}>{isHere ? <Link to={to}>{text}</Link> : `${text} (not in this log)`}</li>
           )
         })}
       </ul>
@@ -246,29 +218,18 @@ function Links({ links, namespace }: Pick<SpanDetail, 'links' | 'namespace'>): J
   )
 }
 
-interface AttributesProps {
-  readonly attributes: Readonly<Record<string, LongValue>>
-  readonly path?: string
-  readonly isPartial?: boolean
-}
-
-function Attributes({ attributes, path, isPartial = false }: AttributesProps): JSX.Element {
-  const names = Object.keys(attributes).sort()
+function Attributes({ attributes, path }: { readonly attributes: SpanDetail['attributes']; readonly path?: string }) {
+  const sorted = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))
   return (
     <dl class="attributes">
-      {names.map(name => {
-        const value = attributes[name]
-        return (
-          value !== undefined && (
-            <div key={name}>
-              <dt>{visibleValue(name)}</dt>
-              <dd>
-                <ValueText value={value} attribute={name} path={isPartial ? undefined : path} />
-              </dd>
-            </div>
-          )
-        )
-      })}
+      {sorted.map(([name, value]) => (
+        <div key={name}>
+          <dt class="dim">{visibleValue(name)}</dt>
+          <dd>
+            <ValueText value={value} attribute={name} path={path} />
+          </dd>
+        </div>
+      ))}
     </dl>
   )
 }

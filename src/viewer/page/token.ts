@@ -17,6 +17,10 @@ export async function findToken(): Promise<string | undefined> {
   return token
 }
 
+export function knownToken(): string {
+  return sessionStorage.getItem(KEY) ?? ''
+}
+
 export function forgetToken(): void {
   sessionStorage.removeItem(KEY)
 }

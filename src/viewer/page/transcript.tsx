@@ -1,20 +1,21 @@
-import type { ComponentChildren, JSX, RefObject } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { LongValue, Transcript, TranscriptStep, TranscriptText } from '../server/api.ts'
-import { Fold, Notice, Outcome, Since } from './elements.tsx'
-import { shortCount } from './formats.ts'
-import { KindIcon, kindName } from './icons.tsx'
-import { LazyBlock } from './lazy-block.tsx'
-import { useLoaded } from './loading.ts'
+import { countOf, humanCost, humanCount } from '../../reading/human-figures.ts'
+import type { LongValue, Transcript, TranscriptStep } from '../server/api.ts'
+import { Fold, KindIcon, kindName, Lasted, LoadState, Notice, Outcome } from './elements.tsx'
+import { capitalized, shortCount } from './formats.ts'
+import { tracePath, useLoaded } from './loading.ts'
 import { Markdown } from './markdown.tsx'
 import { Link } from './navigation.tsx'
 import { visibleValue } from './values.tsx'
 
-export function TurnTranscript({ traceId }: { readonly traceId: string }): JSX.Element {
-  const path = `/api/traces/${encodeURIComponent(traceId)}/transcript`
-  const { value, problem } = useLoaded<Transcript>(path, ids => ids.includes(traceId))
-  if (value === undefined) return <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Loading …'}</Notice>
+interface TurnProps {
+  readonly traceId: string
+}
+
+export function TurnTranscript({ traceId }: TurnProps) {
+  const { value, problem } = useLoaded<Transcript>(`${tracePath(traceId)}/transcript`, [traceId])
+  if (value === undefined) return <LoadState problem={problem} />
   return (
     <>
       {!value.hasContent && (
@@ -31,17 +32,13 @@ export function TurnTranscript({ traceId }: { readonly traceId: string }): JSX.E
   )
 }
 
-interface TalkProps {
-  readonly transcript: Transcript
-  readonly traceId: string
-}
-
 const BLOCK_STEPS = 50
 const STEP_HEIGHT = 27
 
-function Talk({ transcript: { question, steps, answer }, traceId }: TalkProps): JSX.Element {
+function Talk({ transcript, traceId }: TurnProps & { readonly transcript: Transcript }) {
+  const { question, steps, answer } = transcript
   const blocks = Array.from({ length: Math.ceil(steps.length / BLOCK_STEPS) }, (_, index) => index * BLOCK_STEPS)
-  const list = (from: number): JSX.Element => (
+  const list = (from: number) => (
     <ol class="talk-steps">
       {steps.slice(from, from + BLOCK_STEPS).map(step => (
         <Step key={step.id} step={step} traceId={traceId} answer={answer?.value} />
@@ -50,13 +47,17 @@ function Talk({ transcript: { question, steps, answer }, traceId }: TalkProps): 
   )
   return (
     <div class="talk">
-      {question !== undefined && <Said text={question} traceId={traceId} by="question" />}
+      {question !== undefined && (
+        <div class="said is-question">
+          <span class="unseen">Question:</span>
+          <LongMarkdown value={question} traceId={traceId} spanId={question.id} />
+        </div>
+      )}
       {blocks.length <= 1
         ? blocks.map(list)
         : blocks.map((from, index) => (
             <LazyBlock
               key={from}
-              class=""
               label={`Steps ${from + 1} to ${Math.min(steps.length, from + BLOCK_STEPS)}`}
               position={index + 1}
               count={blocks.length}
@@ -65,33 +66,22 @@ function Talk({ transcript: { question, steps, answer }, traceId }: TalkProps): 
               {() => list(from)}
             </LazyBlock>
           ))}
-      {answer !== undefined && <Said text={answer} traceId={traceId} by="answer" />}
+      {answer !== undefined && (
+        <div class="said is-answer">
+          <span class="unseen">Answer:</span>
+          <LongMarkdown value={answer} traceId={traceId} spanId={answer.id} />
+        </div>
+      )}
     </div>
   )
 }
 
-interface SaidProps {
-  readonly text: TranscriptText
-  readonly traceId: string
-  readonly by: 'question' | 'answer'
-}
-
-function Said({ text, traceId, by }: SaidProps): JSX.Element {
-  return (
-    <div class={`said is-${by}`}>
-      <span class="unseen">{by === 'question' ? 'Question:' : 'Answer:'}</span>
-      <LongMarkdown value={text} traceId={traceId} spanId={text.id} />
-    </div>
-  )
-}
-
-interface LongProps {
+interface LongProps extends TurnProps {
   readonly value: LongValue
-  readonly traceId: string
   readonly spanId: string
 }
 
-function LongMarkdown({ value: { value, length }, traceId, spanId }: LongProps): JSX.Element {
+function LongMarkdown({ value: { value, length }, traceId, spanId }: LongProps) {
   const text = String(value)
   return (
     <>
@@ -105,30 +95,53 @@ function LongMarkdown({ value: { value, length }, traceId, spanId }: LongProps):
   )
 }
 
-interface StepProps {
+interface StepProps extends TurnProps {
   readonly step: TranscriptStep
-  readonly traceId: string
   /** The answer of the turn. The request that gave it does not repeat it. */
   readonly answer: unknown
 }
 
-function Step({ step, traceId, answer }: StepProps): JSX.Element {
-  const { id, isError, reasoning, failure, agent, childTraces } = step
+function Step({ step, traceId, answer }: StepProps) {
+  const { id, kind, isError, reasoning, failure, agent, childTraces, attempt } = step
   const text = step.text?.value === answer ? undefined : step.text
   const [choice, choose] = useState<boolean>()
   // A step that fails while it is shown opens, unless the user has chosen.
   const isOpen = choice ?? failure !== undefined
   const hasBody = [text, reasoning, failure, agent, childTraces].some(part => part !== undefined)
-  const toggle = hasBody ? () => choose(!isOpen) : undefined
   const isAgent = agent !== undefined || childTraces !== undefined
+  const isRequest = kind === 'api' || kind === 'auxiliary'
+  const detail = isRequest ? String(text?.value ?? '').slice(0, 300) : step.hint
+  const name = stepName(step)
   return (
     <li class={`talk-step ${isError ? 'is-failed' : ''} ${isAgent ? 'is-agent' : ''}`}>
-      <StepLine
-        step={step}
-        traceId={traceId}
-        excerpt={text === undefined ? '' : String(text.value)}
-        {...{ isOpen, toggle }}
-      />
+      <span class="talk-line line">
+        {hasBody ? (
+          <button
+            type="button"
+            class="unfold"
+            aria-expanded={isOpen}
+            aria-label={`Details of ${name}`}
+            onClick={() => choose(!isOpen)}
+          >
+            {isOpen ? '▾' : '▸'}
+          </button>
+        ) : (
+          <span class="unfold" />
+        )}
+        <KindIcon kind={kind} />
+        <span class="unseen">{kindName(kind)}</span>
+        <Link class="one-line" to={{ view: 'turn', traceId, look: { span: id } }}>
+          {name}
+        </Link>
+        {attempt !== undefined && <span class="chip tone-warn">{attempt}</span>}
+        <span class="hint dim one-line" title={detail}>
+          {visibleValue(detail)}
+        </span>
+        <span class="one-line">
+          <StepOutcome {...step} />
+        </span>
+        <StepFigures {...step} />
+      </span>
       {hasBody && isOpen && (
         <div class="fold-body">
           {failure !== undefined && <pre class="failure-text">{visibleValue(failure.value)}</pre>}
@@ -148,146 +161,53 @@ function Step({ step, traceId, answer }: StepProps): JSX.Element {
   )
 }
 
-interface StepLineProps extends Omit<StepProps, 'answer'> {
-  readonly excerpt: string
-  readonly isOpen: boolean
-  /** Undefined if the step has nothing to open. */
-  readonly toggle: (() => void) | undefined
-}
+const USED = ['input', 'output', 'cached', 'cost'] as const
 
-function StepLine({ step, traceId, excerpt, isOpen, toggle }: StepLineProps): JSX.Element {
-  const { id, kind, name, hint, attempt } = step
-  const { input, output, cached, cost } = usageOf(step)
-  const isRequest = kind === 'api' || kind === 'auxiliary'
-  const detail = isRequest ? excerpt.slice(0, 300) : hint
+function StepFigures(step: TranscriptStep) {
+  const [input = 0, output = 0, cached = 0, cost = 0] = USED.map(name => sumOf(step, name))
+  const tokens = `${humanCount(input)} tokens in, ${humanCount(cached)} of them cached, ${humanCount(output)} out`
   return (
-    <span class="talk-line">
-      {toggle === undefined ? (
-        <span class="unfold" />
-      ) : (
-        <button
-          type="button"
-          class="unfold"
-          aria-expanded={isOpen}
-          aria-label={`Details of ${stepName(kind, name)}`}
-          onClick={toggle}
-        >
-          {isOpen ? '▾' : '▸'}
-        </button>
-      )}
-      <KindIcon kind={kind} />
-      <span class="unseen">{kindName(kind)}</span>
-      <Link class="one-line" to={{ view: 'turn', traceId, look: { span: id } }}>
-        {stepName(kind, name)}
-      </Link>
-      {attempt !== undefined && <span class="chip attempt">{attempt}</span>}
-      <span class="hint one-line" title={detail}>
-        {visibleValue(detail)}
-      </span>
-      <span class="one-line">
-        <StepOutcome step={step} />
-      </span>
-      <span class="talk-figures small dim">
-        {input + output > 0 && (
-          <span
-            title={`${humanCount(input)} tokens in, ${humanCount(cached)} of them cached, ${humanCount(output)} out`}
-          >
-            {shortCount(input)} → {shortCount(output)}
-          </span>
-        )}
-        {cost > 0 && <span>{humanCost(cost)}</span>}
-        <span>
-          {step.state === 'open' ? <Since at={step.startAt} /> : humanDuration(Math.max(0, step.endAt - step.startAt))}
-        </span>
-      </span>
+    <span class="talk-figures small dim">
+      {input + output > 0 && <span title={tokens}>{`${shortCount(input)} → ${shortCount(output)}`}</span>}
+      {cost > 0 && <span>{humanCost(cost)}</span>}
+      <Lasted {...step} />
     </span>
   )
 }
 
-interface StepUsage {
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly cost: number
-}
-
 /** A child agent has used what its steps have used. */
-function usageOf({ input = 0, output = 0, cached = 0, cost = 0, agent }: TranscriptStep): StepUsage {
-  const own = { input, output, cached, cost }
-  return (agent?.steps ?? []).map(usageOf).reduce(
-    (sum, each) => ({
-      input: sum.input + each.input,
-      output: sum.output + each.output,
-      cached: sum.cached + each.cached,
-      cost: sum.cost + each.cost,
-    }),
-    own,
-  )
+function sumOf(step: TranscriptStep, name: (typeof USED)[number]): number {
+  return (step.agent?.steps ?? []).reduce((sum, each) => sum + sumOf(each, name), step[name] ?? 0)
 }
 
 /** Outcomes that every step has are not worth a word. */
 const USUAL: ReadonlySet<string> = new Set(['completed', 'stop', 'tool_calls', 'end_turn', 'tool_use'])
 
-function StepOutcome({ step }: Pick<StepProps, 'step'>): JSX.Element | null {
-  const { kind, state, outcome, decidedBy } = step
+function StepOutcome({ kind, state, outcome, decidedBy }: TranscriptStep) {
   if (state === 'owner-dead') return <span class="tone-error">left open</span>
   if (state === 'open' && kind === 'approval') return <span class="tone-wait">waits for you</span>
   if (state === 'open') return <span class="tone-running">running</span>
-  if (kind === 'approval') {
-    return (
-      <>
-        <Outcome outcome={outcome} /> <span class="dim">by {decidedBy}, waited</span>
-      </>
-    )
-  }
-  return outcome === undefined || USUAL.has(outcome.text) ? null : <Outcome outcome={outcome} />
-}
-
-/** `read_file` -> `Read`, `web_search` -> `Web search`, `api.qwen3` -> `qwen3`. */
-function stepName(kind: TranscriptStep['kind'], name: string): string {
-  if (kind !== 'tool') return kind === 'approval' ? 'Approval' : name.replace(/^(api|subagent|skill)\./, '')
-  if (name.includes('__')) return name
-  const words = name
-    .replace(/^tool\./, '')
-    .replace(/_(file|tool)$/, '')
-    .replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-interface FeedProps {
-  readonly label: string
-  /** Begins at the end, and follows it. */
-  readonly isLive: boolean
-  readonly children: ComponentChildren
-}
-
-/** The scrolling list of a transcript, with the newest at the bottom. */
-export function Feed({ label, isLive, children }: FeedProps): JSX.Element {
-  const box = useRef<HTMLDivElement>(null)
-  const { isAtEnd, jump } = useEnd(box, isLive)
+  if (kind !== 'approval') return USUAL.has(outcome?.text ?? '') ? null : <Outcome outcome={outcome} />
   return (
     <>
-      <div ref={box} class="feed" role="feed" aria-label={label}>
-        {children}
-      </div>
-      {!isAtEnd && (
-        <button type="button" class="jump" onClick={jump}>
-          Jump to now ↓
-        </button>
-      )}
+      <Outcome outcome={outcome} /> <span class="dim">by {decidedBy}, waited</span>
     </>
   )
 }
 
-const END_PIXELS = 60
-
-interface End {
-  readonly isAtEnd: boolean
-  readonly jump: () => void
+/** `read_file` -> `Read`, `web_search` -> `Web search`, `api.qwen3` -> `qwen3`. */
+function stepName({ kind, name }: TranscriptStep): string {
+  if (kind !== 'tool') return kind === 'approval' ? 'Approval' : name.replace(/^(api|subagent|skill)\./, '')
+  if (name.includes('__')) return name
+  const words = name.replace(/^tool\./, '').replace(/_(file|tool)$/, '')
+  return capitalized(words.replaceAll('_', ' '))
 }
 
-/** Keeps the end visible while content grows, unless the user has scrolled up. */
-function useEnd(box: RefObject<HTMLElement>, isLive: boolean): End {
+const END_PIXELS = 60
+
+/** The list of a transcript, newest at the bottom. A live one begins at its end, and follows it unless the user scrolls up. */
+export function Feed({ isLive, children }: { readonly isLive: boolean; readonly children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null)
   const [isAtEnd, setAtEnd] = useState(true)
   const follows = useRef(isLive)
   const scroller = (): Element => box.current?.closest('.turn-page') ?? document.documentElement
@@ -296,8 +216,6 @@ function useEnd(box: RefObject<HTMLElement>, isLive: boolean): End {
     scroller().scrollTop = scroller().scrollHeight
   }
   useEffect(() => {
-    const element = box.current
-    if (element === null) return undefined
     let last = 0
     const look = (): void => {
       const { scrollTop, scrollHeight, clientHeight } = scroller()
@@ -311,12 +229,63 @@ function useEnd(box: RefObject<HTMLElement>, isLive: boolean): End {
       if (follows.current) jump()
       look()
     })
-    observer.observe(element)
+    if (box.current !== null) observer.observe(box.current)
     document.addEventListener('scroll', look, { capture: true, passive: true })
     return () => {
       observer.disconnect()
       document.removeEventListener('scroll', look, { capture: true })
     }
   }, [])
-  return { isAtEnd, jump }
+  return (
+    <>
+      <div ref={box} class="feed" role="feed" aria-label="Transcript">
+        {children}
+      </div>
+      {!isAtEnd && (
+        <button type="button" class="jump" onClick={jump}>
+          Jump to now ↓
+        </button>
+      )}
+    </>
+  )
+}
+
+/** Distance from the visible part within which a block is rendered, so that scrolling shows no gap. */
+const NEAR = '1200px 0px'
+
+interface LazyProps {
+  readonly label: string
+  readonly class?: string
+  readonly position: number
+  readonly count: number
+  /** Expected height in pixels, until the block has been rendered once. */
+  readonly height: number
+  readonly children: () => ComponentChildren
+}
+
+/** An article of a feed that is rendered only near the visible part, and keeps its height otherwise. */
+export function LazyBlock({ label, class: name = '', position, count, height, children }: LazyProps) {
+  const box = useRef<HTMLElement>(null)
+  const known = useRef(height)
+  const [isNear, setNear] = useState(false)
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const look = (entries: readonly IntersectionObserverEntry[]): void => {
+      const isIntersecting = entries.at(-1)?.isIntersecting === true
+      // The focus would be lost with the block.
+      if (!isIntersecting && element.contains(document.activeElement)) return
+      if (!isIntersecting && element.childElementCount > 0) known.current = element.offsetHeight
+      setNear(isIntersecting)
+    }
+    const observer = new IntersectionObserver(look, { root: element.closest('.turn-page'), rootMargin: NEAR })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  const style = { minHeight: `${known.current}px` }
+  return (
+    <article ref={box} class={name} aria-label={label} aria-posinset={position} aria-setsize={count} style={style}>
+      {isNear && children()}
+    </article>
+  )
 }

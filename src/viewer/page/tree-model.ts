@@ -1,5 +1,6 @@
 import type { Fold, SpanRow, TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
+import { withAncestors } from './path-parts.ts'
 
 export interface VisibleRow {
   readonly row: SpanRow
@@ -49,9 +50,10 @@ export function closedFolds({ rows, folds }: TraceView, { isUnfolded, unfolded }
 
 export function visibleRows(rows: readonly SpanRow[], look: TreeLook): VisibleRow[] {
   const ends = subtreeEnds(rows)
-  const holdsWanted = aboveWanted(rows, look.wanted)
-  const folds = new Map<number, Fold>()
-  for (const fold of look.folds) if (isFolded(fold, rows, ends, look.wanted)) folds.set(fold.rows[0] as number, fold)
+  const isWanted = ({ id }: SpanRow): boolean => look.wanted.has(id)
+  const holdsWanted = withAncestors(rows, look.wanted.size === 0 ? [] : rows.filter(isWanted).map(row => row.parent))
+  const folded = look.folds.filter(fold => !rows.slice(fold.rows[0], endOf(fold, ends)).some(isWanted))
+  const folds = new Map(folded.map(fold => [fold.rows[0], fold]))
   const visible: VisibleRow[] = []
   const counts = new Map<number, number>()
   for (let index = 0; index < rows.length; ) {
@@ -78,23 +80,6 @@ export function visibleRows(rows: readonly SpanRow[], look: TreeLook): VisibleRo
 function endOf(fold: Fold, ends: readonly number[]): number {
   const last = fold.rows.at(-1) ?? 0
   return ends[last] ?? last + 1
-}
-
-function isFolded(fold: Fold, rows: readonly SpanRow[], ends: readonly number[], wanted: ReadonlySet<string>): boolean {
-  for (let index = fold.rows[0] ?? 0; index < endOf(fold, ends); index++) {
-    if (wanted.has(rows[index]?.id ?? '')) return false
-  }
-  return true
-}
-
-function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): ReadonlySet<number> {
-  const above = new Set<number>()
-  if (wanted.size === 0) return above
-  for (const row of rows) {
-    if (!wanted.has(row.id)) continue
-    for (let index = row.parent; index >= 0 && !above.has(index); index = rows[index]?.parent ?? -1) above.add(index)
-  }
-  return above
 }
 
 export type TreeMove =
@@ -141,10 +126,6 @@ const SAME_AS: Readonly<Record<string, string>> = {
   G: 'End',
   ' ': 'Enter',
   ']': '*',
-  W: 'w',
-  S: 's',
-  A: 'a',
-  D: 'd',
 }
 
 export function treeMove(
@@ -152,7 +133,7 @@ export function treeMove(
   rows: readonly VisibleRow[],
   active: string,
 ): TreeMove | undefined {
-  const name = SAME_AS[key] ?? key
+  const name = SAME_AS[key] ?? key.replace(/^[WASD]$/, letter => letter.toLowerCase())
   const move = Object.hasOwn(MOVES, name) ? MOVES[name] : undefined
   return move?.({ rows, at: rows.findIndex(({ row }) => row.id === active), pageRows })
 }

@@ -1,31 +1,22 @@
 import { effect } from '@preact/signals'
-import type { JSX } from 'preact'
+import type { JSX, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+import type { TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
-import { Outcome, Since } from './elements.tsx'
+import { KindIcon, kindName, Lasted, Outcome } from './elements.tsx'
 import { percent, shortCount } from './formats.ts'
-import { KindIcon, kindName } from './icons.tsx'
-import { pathPartOf } from './path-parts.ts'
+import { pathColour, pathPartOf } from './path-parts.ts'
 import { now } from './state.ts'
 import { ticksOf } from './ticks.ts'
 import type { ShownTime } from './time-range.ts'
-import type { TimeScale } from './time-scale.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
-import {
-  foldRanges,
-  type GroupMark,
-  type ParallelGroup,
-  type RetryWait,
-  rangeOf,
-  rowMarks,
-  type TimeRange,
-} from './waterfall.ts'
+import { foldRanges, type GroupMark, type RowMarks, rangeOf, rowMarks, type TimeRange } from './waterfall.ts'
 
 /** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
 const ROW_HEIGHT = 28
 const MAX_TICKS = 7
+const WHEEL_ZOOM = 0.002
 
 interface TreeProps {
   readonly view: TraceView
@@ -37,17 +28,23 @@ interface TreeProps {
   readonly move: (what: TreeMove) => void
 }
 
-export function TreeRows(props: TreeProps): JSX.Element {
-  const { view, visible, active, hits, look, move } = props
-  const { scale } = props.time
+type Box = RefObject<HTMLDivElement>
+
+export function TreeRows(props: TreeProps) {
+  const { view, time, visible, active, look, move } = props
   const box = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState({ top: 0, height: 1_000 })
   const marks = useMemo(() => rowMarks(view, look.path), [view, look.path])
   const at = visible.findIndex(({ row }) => row.id === active)
+  const watchScroll = (): void =>
+    setScroll({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 1_000 })
   useTimeStyles(props)
-  useWheel(box, props)
-  useEffect(() => box.current?.focus({ preventScroll: true }), [])
-  useScroll(box, setScroll)
+  useEffect(() => {
+    box.current?.focus({ preventScroll: true })
+    const observer = new ResizeObserver(watchScroll)
+    if (box.current !== null) observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
   useScrollToActive(box, at, active)
   useScrollToRange(box, props)
   const { from, to } = windowOf(visible.length, { ...scroll, rowHeight: ROW_HEIGHT })
@@ -55,6 +52,12 @@ export function TreeRows(props: TreeProps): JSX.Element {
   // The active row is always rendered: the tree's focus refers to it.
   if (at >= 0 && (at < from || at >= to)) places.push(at)
   const pageRows = Math.max(1, Math.floor(scroll.height / ROW_HEIGHT) - 1)
+  const press = (event: KeyboardEvent): void => {
+    const what = treeMove({ key: event.key, pageRows }, visible, active)
+    if (what === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    move(what)
+  }
   return (
     <div
       ref={box}
@@ -63,40 +66,20 @@ export function TreeRows(props: TreeProps): JSX.Element {
       tabIndex={0}
       aria-label="Spans of this turn"
       aria-activedescendant={at >= 0 ? rowId(visible[at] as VisibleRow) : undefined}
-      onKeyDown={event => handleKey(event, treeMove({ key: event.key, pageRows }, visible, active), move)}
+      onKeyDown={press}
+      onScroll={watchScroll}
+      onWheel={event => zoomByWheel(event, time)}
     >
-      <Axis {...props} />
+      <Axis time={time} />
       <div class="rows" role="presentation" style={{ '--count': visible.length }}>
-        <Breaks {...props} />
+        <Breaks time={time} />
         {places.map(place => {
           const each = visible[place] as VisibleRow
-          return (
-            <TreeRow
-              key={each.row.id}
-              domId={rowId(each)}
-              place={place}
-              visible={each}
-              view={view}
-              scale={scale}
-              isActive={place === at}
-              isSelected={each.row.id === look.span}
-              isHit={hits.has(each.row.id)}
-              group={marks.groupOf.get(each.index)}
-              wait={marks.waitOf.get(each.index)}
-              path={marks.pathOf.get(each.index) ?? []}
-              move={move}
-            />
-          )
+          return <TreeRow key={each.row.id} {...props} each={each} place={place} marks={marks} />
         })}
       </div>
     </div>
   )
-}
-
-function handleKey(event: KeyboardEvent, what: TreeMove | undefined, move: TreeProps['move']): void {
-  if (what === undefined || event.ctrlKey || event.metaKey || event.altKey) return
-  event.preventDefault()
-  move(what)
 }
 
 /** An id from the row's index: a span id is untrusted and may contain anything. */
@@ -127,45 +110,17 @@ function useTimeStyles({ time: { scale, shown }, view }: TreeProps): void {
 }
 
 /** Ctrl and the wheel zoom around the pointer. The browser would zoom the page. */
-function useWheel(box: { readonly current: HTMLElement | null }, { time }: TreeProps): void {
-  useEffect(() => {
-    const element = box.current
-    const turn = (event: WheelEvent): void => {
-      if (!event.ctrlKey) return
-      event.preventDefault()
-      const bars = element?.querySelector('.axis .bar-cell')?.getBoundingClientRect()
-      const share = bars === undefined ? 0.5 : Math.min(1, Math.max(0, (event.clientX - bars.left) / bars.width))
-      const { from, to } = time.shown.value
-      time.show(time.scale.zoom({ from, to }, Math.exp(event.deltaY * WHEEL_ZOOM), from + share * (to - from)))
-    }
-    element?.addEventListener('wheel', turn, { passive: false })
-    return () => element?.removeEventListener('wheel', turn)
-  }, [time.shown])
-}
-
-const WHEEL_ZOOM = 0.002
-
-function useScroll(
-  box: { readonly current: HTMLElement | null },
-  tell: (scroll: { readonly top: number; readonly height: number }) => void,
-): void {
-  useEffect(() => {
-    const element = box.current
-    if (element === null) return undefined
-    const look = (): void => tell({ top: element.scrollTop, height: element.clientHeight })
-    look()
-    const observer = new ResizeObserver(look)
-    observer.observe(element)
-    element.addEventListener('scroll', look, { passive: true })
-    return () => {
-      observer.disconnect()
-      element.removeEventListener('scroll', look)
-    }
-  }, [])
+function zoomByWheel(event: JSX.TargetedWheelEvent<HTMLElement>, { scale, shown, show }: ShownTime): void {
+  if (!event.ctrlKey) return
+  event.preventDefault()
+  const bars = event.currentTarget.querySelector('.axis .bar-cell')?.getBoundingClientRect()
+  const share = bars === undefined ? 0.5 : Math.min(1, Math.max(0, (event.clientX - bars.left) / bars.width))
+  const { from, to } = shown.value
+  show(scale.zoom({ from, to }, Math.exp(event.deltaY * WHEEL_ZOOM), from + share * (to - from)))
 }
 
 /** Scrolls to the active row when it becomes active, but not when the rows around it change. */
-function useScrollToActive(box: { readonly current: HTMLElement | null }, at: number, active: string): void {
+function useScrollToActive(box: Box, at: number, active: string): void {
   useLayoutEffect(() => {
     const element = box.current
     if (element === null || at < 0) return
@@ -182,16 +137,12 @@ function useScrollToActive(box: { readonly current: HTMLElement | null }, at: nu
 }
 
 /** Scrolls to the first row that begins or ends in a newly chosen time, unless one is in view. */
-function useScrollToRange(
-  box: { readonly current: HTMLElement | null },
-  { look: { range }, view, visible }: TreeProps,
-): void {
+function useScrollToRange(box: Box, { look: { range }, view, visible }: TreeProps): void {
   useEffect(() => {
     const element = box.current
     if (range === undefined || element === null) return
     const [from, to] = range.map(time => time + view.startAt) as [number, number]
-    const isIn = ({ row: { startAt, endAt } }: VisibleRow): boolean =>
-      (startAt > from && startAt < to) || (endAt > from && endAt < to)
+    const isIn = ({ row }: VisibleRow): boolean => [row.startAt, row.endAt].some(at => at > from && at < to)
     const top = Math.ceil(element.scrollTop / ROW_HEIGHT)
     const first = visible.findIndex(isIn)
     const isInView = visible.slice(top, top + Math.floor(element.clientHeight / ROW_HEIGHT) - 1).some(isIn)
@@ -201,7 +152,7 @@ function useScrollToRange(
 
 const HEADS = ['Duration', 'Tokens', 'Cached', 'Cost'] as const
 
-function Axis({ time: { scale, shown } }: TreeProps): JSX.Element {
+function Axis({ time: { scale, shown } }: Pick<TreeProps, 'time'>) {
   const idle = scale.breaks.reduce((sum, { from, to }) => sum + to - from, 0)
   return (
     <div class="axis cells" role="presentation" aria-hidden="true">
@@ -222,55 +173,46 @@ function Axis({ time: { scale, shown } }: TreeProps): JSX.Element {
   )
 }
 
-function Breaks({ time: { scale } }: TreeProps): JSX.Element | null {
-  if (scale.breaks.length === 0) return null
+function Breaks({ time: { scale } }: Pick<TreeProps, 'time'>) {
   return (
     <div class="breaks cells" role="presentation" aria-hidden="true">
       <div class="bar-cell">
-        {scale.breaks.map(({ from, length }) => (
-          <i
-            key={from}
-            class="bar break"
-            style={{ '--from': scale.position(from), '--to': scale.position(from) + length }}
-          />
-        ))}
+        {scale.breaks.map(({ from, length }) => {
+          const start = scale.position(from)
+          return <i key={from} class="bar break" style={{ '--from': start, '--to': start + length }} />
+        })}
       </div>
     </div>
   )
 }
 
-interface RowProps {
-  readonly domId: string
+interface RowProps extends TreeProps {
+  readonly each: VisibleRow
   readonly place: number
-  readonly visible: VisibleRow
-  readonly view: TraceView
-  readonly scale: TimeScale
-  readonly isActive: boolean
-  readonly isSelected: boolean
-  readonly isHit: boolean
-  readonly group: GroupMark | undefined
-  readonly wait: RetryWait | undefined
-  readonly path: readonly PathSectionRow[]
-  readonly move: (what: TreeMove) => void
+  readonly marks: RowMarks
 }
 
-function TreeRow(props: RowProps): JSX.Element {
-  const { domId, place, visible, isActive, isSelected, isHit, group, path, move } = props
-  const { row, level, position, siblings, isParent, isOpen, fold } = visible
+/** Deeper rows share one indent, so that names keep room. */
+const MAX_INDENT = 24
+
+function TreeRow(props: RowProps) {
+  const { each, place, active, look, hits, marks, move } = props
+  const { row, level, position, siblings, isParent, isOpen, fold } = each
+  const group = marks.groupOf.get(each.index)
+  const isSelected = row.id === look.span
   const classes = [
     'row cells',
-    isActive && 'is-active',
-    isSelected && 'is-selected',
-    isHit && 'is-hit',
+    row.id === active && 'is-active',
+    hits.has(row.id) && 'is-hit',
     row.isError && 'is-failed',
     group !== undefined && 'in-group',
-    path.length > 0 && 'on-path',
+    marks.pathOf.has(each.index) && 'on-path',
   ]
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree takes the keys for all of its rows
     // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus, and says which row is active
     <div
-      id={domId}
+      id={rowId(each)}
       class={classes.filter(Boolean).join(' ')}
       role="treeitem"
       aria-level={level}
@@ -282,40 +224,55 @@ function TreeRow(props: RowProps): JSX.Element {
       onClick={() => move({ do: 'details', id: row.id })}
       onDblClick={({ target }) => (target as Element).closest('.bar-cell') && move({ do: 'fit', id: row.id })}
     >
-      <NameCell {...props} />
-      <Figures {...props} />
+      <NameCell each={each} group={group} move={move} />
+      {Object.entries(figuresOf(each)).map(([name, figure]) => (
+        <span key={name} class={`figure-cell is-${name}`}>
+          {figure}
+          {figure !== '' && name !== 'duration' && <span class="unseen"> {name}</span>}
+        </span>
+      ))}
       <Bars {...props} />
     </div>
   )
 }
 
-/** Deeper rows share one indent, so that names keep room. */
-const MAX_INDENT = 24
+/** Of a row, for screen readers: the details have all of it. */
+const MAX_HINT = 200
 
-function NameCell({ visible, group, move }: RowProps): JSX.Element {
-  const { row, isParent, isOpen, hiddenCount, fold } = visible
+function NameCell({ each, group, move }: Pick<RowProps, 'each' | 'move'> & { readonly group: GroupMark | undefined }) {
+  const { row, isParent, isOpen, hiddenCount, fold } = each
+  const isToggle = isParent || fold !== undefined
   const toggle = (event: Event): void => {
     event.stopPropagation()
     move({ do: isOpen ? 'close' : 'open', id: row.id })
   }
+  const errorCount = row.sum?.errorCount ?? 0
+  const { tone = 'ok' } = row.outcome ?? {}
+  // Success and the reason why a request ended are not, except for the verdict of a guard.
+  const isNotable = tone !== 'ok' && (tone !== 'dim' || row.kind === 'hook')
   return (
-    <div class="name-cell">
-      <span class="twist" aria-hidden="true" onClick={isParent || fold !== undefined ? toggle : undefined}>
-        {isParent || fold !== undefined ? (isOpen ? '▾' : '▸') : ''}
+    <div class="name-cell line">
+      <span class="twist dim" aria-hidden="true" onClick={isToggle ? toggle : undefined}>
+        {isToggle ? (isOpen ? '▾' : '▸') : ''}
       </span>
       <KindIcon kind={row.kind} />
       <span class="unseen">{kindName(row.kind)} </span>
-      {fold !== undefined && <span class="times">×{fold.rows.length}</span>}
+      {fold !== undefined && <strong>×{fold.rows.length}</strong>}
       <span class="name one-line">{row.name}</span>
-      {row.attempt !== undefined && <span class="chip attempt">{row.attempt}</span>}
-      {group?.isFirst === true && <Parallel group={group.group} />}
+      {row.attempt !== undefined && <span class="chip tone-warn">{row.attempt}</span>}
+      {group?.isFirst && <span class="chip parallel one-line">{parallelText(group)}</span>}
       {row.hint !== undefined && (
-        <span class="hint one-line" title={row.hint}>
+        <span class="hint dim small one-line" title={row.hint}>
           {row.hint.slice(0, MAX_HINT)}
         </span>
       )}
-      {!isOpen && fold === undefined && hiddenCount > 0 && <Hidden row={row} count={hiddenCount} />}
-      <span class={isNotable(row) ? 'chip' : 'unseen'}>
+      {!isOpen && fold === undefined && hiddenCount > 0 && (
+        <span class="chip">
+          {humanCount(hiddenCount)} hidden
+          {errorCount > 0 && <span class="tone-error">, {countOf(errorCount, 'error')}</span>}
+        </span>
+      )}
+      <span class={isNotable ? 'chip' : 'unseen'}>
         <Outcome outcome={row.outcome} />
         {row.state !== 'ended' && ' open'}
       </span>
@@ -329,109 +286,61 @@ function NameCell({ visible, group, move }: RowProps): JSX.Element {
   )
 }
 
-/** Success and the reason why a request ended are not, except for the verdict of a guard. */
-function isNotable({ kind, outcome }: SpanRow): boolean {
-  return outcome !== undefined && outcome.tone !== 'ok' && (outcome.tone !== 'dim' || kind === 'hook')
-}
-
-/** Of a row, for screen readers: the details have all of it. */
-const MAX_HINT = 200
 const MIN_PARALLEL_GAIN = 0.95
 
-function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: ParallelGroup }): JSX.Element {
-  const gain =
-    millis < sumMillis * MIN_PARALLEL_GAIN ? `, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}` : ''
-  return (
-    <span class="chip parallel one-line">
-      {rows.length} in parallel{gain}
-    </span>
-  )
+function parallelText({ group: { rows, millis, sumMillis } }: GroupMark): string {
+  const text = `${rows.length} in parallel`
+  if (millis >= sumMillis * MIN_PARALLEL_GAIN) return text
+  return `${text}, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}`
 }
 
-function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number }): JSX.Element {
-  const errorCount = row.sum?.errorCount ?? 0
-  return (
-    <span class="chip">
-      {humanCount(count)} hidden
-      {errorCount > 0 && <span class="tone-error">, {countOf(errorCount, 'error')}</span>}
-    </span>
-  )
-}
-
-/** An open request's own figures, and the sums of all below for any other row. */
-function figuresOf({ row, isOpen, fold }: VisibleRow): { tokens: string; cached: string; cost: string } {
+/** The row's duration, and an open request's own figures or the sums of all below for any other row. */
+function figuresOf({ row, isOpen, fold }: VisibleRow) {
+  const own = row.state === 'owner-dead' ? 'left open' : <Lasted {...row} />
+  const duration = fold === undefined ? own : humanDuration(fold.totalMillis)
   const isOwn = row.sum === undefined || (isOpen && (row.kind === 'api' || row.kind === 'auxiliary'))
   const { input = 0, output = 0, cached = 0, cost = 0 } = isOwn ? row : (row.sum ?? {})
-  if (fold !== undefined || input + output === 0) return { tokens: '', cached: '', cost: '' }
+  if (fold !== undefined || input + output === 0) return { duration, tokens: '', cached: '', cost: '' }
   return {
+    duration,
     tokens: `${shortCount(input)} → ${shortCount(output)}`,
     cached: cached > 0 ? percent(Math.min(1, cached / input)) : '',
     cost: cost > 0 ? humanCost(cost) : '',
   }
 }
 
-function Figures({ visible }: RowProps): JSX.Element {
-  const { row, fold } = visible
-  const duration = fold === undefined ? <Duration row={row} /> : humanDuration(fold.totalMillis)
-  return (
-    <>
-      {Object.entries({ duration, ...figuresOf(visible) }).map(([name, figure]) => (
-        <span key={name} class={`figure-cell is-${name}`}>
-          {figure}
-          {figure !== '' && name !== 'duration' && <span class="unseen"> {name}</span>}
-        </span>
-      ))}
-    </>
-  )
-}
-
-function Bars(props: RowProps): JSX.Element {
-  const { view, scale, wait, path } = props
+function Bars({ each: { row, fold, index }, view, time: { scale }, marks }: RowProps) {
+  const barOf = ({ startAt, endAt }: TimeRange) => ({
+    '--from': scale.position(startAt - view.startAt),
+    '--to': scale.position(endAt - view.startAt),
+  })
+  const wait = marks.waitOf.get(index)
+  const classes = [
+    `bar kind-${row.kind}`,
+    fold !== undefined && 'is-fold',
+    row.state !== 'ended' && `is-${row.state}`,
+    row.isError && 'is-failed',
+    row.isPersonWait && 'is-wait',
+  ]
   return (
     <div class="bar-cell">
       {wait !== undefined && (
         <i
           class="bar gap"
           title={`${humanDuration(wait.endAt - wait.startAt)} between the attempts`}
-          style={barOf(wait, view, scale)}
+          style={barOf(wait)}
         />
       )}
-      {spanBars(props)}
-      {path.map(section => (
-        <i
-          key={section.startAt}
-          class={`bar path path-part is-${pathPartOf(section, view.rows)}`}
-          style={barOf(section, view, scale)}
-        />
-      ))}
+      {(fold ? foldRanges(fold, view.rows) : [rangeOf([row])]).map(range => {
+        const { '--from': from, '--to': to } = barOf(range)
+        const end = row.state === 'open' ? {} : { '--to': to }
+        const style = { '--kind': `var(--kind-${row.kind})`, '--from': from, ...end }
+        return <i key={from} class={classes.filter(Boolean).join(' ')} style={style} />
+      })}
+      {marks.pathOf.get(index)?.map(section => {
+        const style = { ...barOf(section), ...pathColour(pathPartOf(section, view.rows)) }
+        return <i key={section.startAt} class="bar path path-part" style={style} />
+      })}
     </div>
   )
-}
-
-function spanBars({ visible: { row, fold }, view, scale }: RowProps): JSX.Element[] {
-  const ranges = fold ? foldRanges(fold, view.rows) : [rangeOf([row])]
-  const classes = [
-    'bar',
-    `kind-${row.kind}`,
-    fold !== undefined && 'is-fold',
-    row.state !== 'ended' && `is-${row.state}`,
-    row.isError && 'is-failed',
-    row.isPersonWait && 'is-wait',
-  ]
-  return ranges.map(range => {
-    const { '--from': from, '--to': to } = barOf(range, view, scale)
-    const end = row.state === 'open' ? {} : { '--to': to }
-    const style = { '--kind': `var(--kind-${row.kind})`, '--from': from, ...end }
-    return <i key={from} class={classes.filter(Boolean).join(' ')} style={style} />
-  })
-}
-
-function barOf({ startAt, endAt }: TimeRange, view: TraceView, scale: TimeScale) {
-  return { '--from': scale.position(startAt - view.startAt), '--to': scale.position(endAt - view.startAt) }
-}
-
-function Duration({ row }: { readonly row: SpanRow }): JSX.Element {
-  if (row.state === 'open') return <Since at={row.startAt} />
-  if (row.state === 'owner-dead') return <>left open</>
-  return <>{humanDuration(Math.max(0, row.endAt - row.startAt))}</>
 }

@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals'
-import type { JSX, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf } from '../../reading/human-figures.ts'
 import type { TraceView } from '../server/api.ts'
 import { changedLook, type LookChange, type TurnLook } from './address.ts'
 import { insertChildTraces, originOfId } from './child-traces.ts'
 import { Divider } from './divider.tsx'
-import { Notice } from './elements.tsx'
+import { Button, Notice } from './elements.tsx'
+import { focusSearch, showKeys } from './keys.tsx'
 import { useChildTraces, useSearchHits } from './loading.ts'
 import { Minimap } from './minimap.tsx'
 import { go } from './navigation.tsx'
@@ -21,18 +21,11 @@ import { TreeRows } from './tree-rows.tsx'
 import { rangeOf } from './waterfall.ts'
 import { joinWrappers } from './wrapper-chains.ts'
 
-interface WaterfallProps {
-  readonly view: TraceView
-  readonly look: TurnLook
-  readonly path: string
-}
-
-export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
+export function Waterfall({ view: own, look }: Pick<TreeState, 'view' | 'look'>) {
   const inside = useChildTraces(look.inside)
   const stored = useMemo(() => insertChildTraces(own, inside), [own, inside])
   const [active, setActive] = useState(look.span ?? own.rows[0]?.id ?? '')
-  const findBox = useRef<HTMLInputElement>(null)
-  const hits = useSearchHits(path, look.find ?? '', own)
+  const hits = useSearchHits(look.find ?? '', own)
   useTextMarks([look.find ?? ''])
   const view = useMemo(
     () => (look.isStored ? stored : joinWrappers(stored, new Set([look.span ?? '', ...hits]))),
@@ -60,11 +53,7 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
   const change = (changes: LookChange): void =>
     go({ view: 'turn', traceId: view.turn.traceId, look: changedLook(latestLook.current, changes) }, 'replace')
   const time = useShownTime(stored, look, change)
-  const leave = (): void => {
-    change({ span: undefined })
-    document.querySelector<HTMLElement>('[role=tree]')?.focus()
-  }
-  const scene: TreeState = { view, look, hits, active, setActive, change, leave, findBox, time }
+  const scene: TreeState = { view, look, hits, active, setActive, change, time }
   const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
   return (
     <>
@@ -73,20 +62,13 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
         <Notice>{countOf(view.cutCount, 'more span')} not shown: the turn exceeds the limit of this page.</Notice>
       )}
       <div class={`split ${look.span === undefined ? '' : 'has-panel'}`} style={{ '--tree': `${TREE_SHARE.value}%` }}>
-        <div class="timeline" style={{ '--names': `${NAMES_SHARE.value}%` }}>
+        <div class="timeline stack" style={{ '--names': `${NAMES_SHARE.value}%` }}>
           <Minimap view={stored} time={time} />
           <Divider label="Width of the names" place={NAMES_SHARE} />
           <TreeRows {...scene} visible={visible} hits={new Set(hits)} move={move} />
         </div>
         {look.span !== undefined && <Divider label="Width of the tree" place={TREE_SHARE} />}
-        {look.span !== undefined && (
-          <SpanPanel
-            {...originOfId(look.span, view)}
-            view={view}
-            close={leave}
-            show={id => move({ do: 'details', id })}
-          />
-        )}
+        {look.span !== undefined && <SpanPanel {...originOfId(look.span, view)} view={view} move={move} />}
       </div>
     </>
   )
@@ -104,10 +86,8 @@ interface TreeState {
   readonly look: TurnLook
   readonly hits: readonly string[]
   readonly active: string
-  readonly findBox: RefObject<HTMLInputElement>
   setActive(id: string): void
   change(changes: LookChange): void
-  leave(): void
 }
 
 const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) => void } = {
@@ -123,13 +103,12 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) =
     const row = view.rows.find(each => each.id === id)
     const wasClosed = closedIds(view.rows, look).has(id)
     const isFold = closedFolds(view, look).some(fold => view.rows[fold.rows[0] ?? 0] === row)
+    const children = wasClosed || isFold ? undefined : row?.childTraces
     change({
       closed: without(look.closed, id),
       ...(look.isClosed && wasClosed && { opened: [...(look.opened ?? []), id] }),
       ...(isFold && { unfolded: [...(look.unfolded ?? []), id] }),
-      ...(!wasClosed &&
-        !isFold &&
-        row?.childTraces !== undefined && { inside: [...(look.inside ?? []), ...row.childTraces] }),
+      ...(children && { inside: [...(look.inside ?? []), ...children] }),
     })
   },
   close: ({ look, change, setActive }, id) => {
@@ -143,11 +122,14 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) =
     setActive(view.rows[0]?.id ?? '')
     change({ closed: undefined, isClosed: true, opened: undefined })
   },
-  leave: ({ leave }) => leave(),
+  leave: ({ change }) => {
+    change({ span: undefined })
+    focusTree()
+  },
   zoomIn: ({ time: { scale, shown, show } }) => show(scale.zoom(shown.value, 1 / ZOOM)),
   zoomOut: ({ time: { scale, shown, show } }) => show(scale.zoom(shown.value, ZOOM)),
-  panLeft: scene => pan(scene, -PAN),
-  panRight: scene => pan(scene, PAN),
+  panLeft: ({ time }) => pan(time, -PAN),
+  panRight: ({ time }) => pan(time, PAN),
   showAll: ({ time }) => time.show(undefined),
   fit: ({ view, look, time: { scale, show } }, id) => {
     const index = view.rows.findIndex(row => row.id === id)
@@ -158,10 +140,14 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) =
     const [from, to] = [startAt, endAt].map(at => scale.position(at - view.startAt)) as [number, number]
     show(scale.fit(from - (to - from) / 20, to + (to - from) / 20))
   },
-  find: ({ findBox }) => findBox.current?.focus(),
+  find: focusSearch,
   nextHit: scene => goToHit(scene, 1),
   previousHit: scene => goToHit(scene, -1),
-  help: () => document.querySelector<HTMLDialogElement>('#keys')?.showModal(),
+  help: showKeys,
+}
+
+function focusTree(): void {
+  document.querySelector<HTMLElement>('[role=tree]')?.focus()
 }
 
 function goToHit(scene: TreeState, step: number): void {
@@ -172,7 +158,7 @@ function goToHit(scene: TreeState, step: number): void {
   MOVES.go(scene, hits[next] ?? '')
 }
 
-function pan({ time: { scale, shown, show } }: TreeState, share: number): void {
+function pan({ scale, shown, show }: ShownTime, share: number): void {
   const { from, to } = shown.value
   show(scale.clamp(from + share * (to - from), to - from))
 }
@@ -182,24 +168,19 @@ function without(ids: readonly string[] | undefined, id: string): readonly strin
   return rest?.length === 0 ? undefined : rest
 }
 
-interface ToolbarProps extends TreeState {
-  readonly move: (what: TreeMove) => void
-}
-
-function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarProps): JSX.Element {
+function Toolbar({ view, look, hits, active, change, move }: TreeState & { readonly move: (what: TreeMove) => void }) {
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') move({ do: event.shiftKey ? 'previousHit' : 'nextHit' })
-    if (event.key === 'Escape') {
-      change({ find: undefined })
-      document.querySelector<HTMLElement>('[role=tree]')?.focus()
-    }
+    if (event.key !== 'Escape') return
+    change({ find: undefined })
+    focusTree()
   }
+  const isFolded = look.isUnfolded !== true && look.unfolded === undefined
   return (
-    <div class="toolbar" role="toolbar" aria-label="Turn">
+    <div class="toolbar line flow" role="toolbar" aria-label="Turn">
       <label class="find">
         <span class="unseen">Find in this turn</span>
         <input
-          ref={findBox}
           type="search"
           placeholder="Find in this turn  /"
           spellcheck={false}
@@ -208,42 +189,31 @@ function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarPro
           onKeyDown={onKey}
         />
       </label>
-      {look.find !== undefined && <Hits hits={hits} active={active} move={move} />}
-      <button type="button" class="quiet" onClick={() => move({ do: 'openAll' })}>
-        Open all
-      </button>
-      <button type="button" class="quiet" onClick={() => move({ do: 'closeAll' })}>
-        Close all
-      </button>
+      {look.find !== undefined && (
+        <span class="hits line small" role="status">
+          {hits.length === 0 ? 'no matches' : `${hits.indexOf(active) + 1 || '–'} of ${hits.length}`}
+          <Button aria-label="Previous match" onClick={() => move({ do: 'previousHit' })}>
+            ↑
+          </Button>
+          <Button aria-label="Next match" onClick={() => move({ do: 'nextHit' })}>
+            ↓
+          </Button>
+        </span>
+      )}
+      <Button onClick={() => move({ do: 'openAll' })}>Open all</Button>
+      <Button onClick={() => move({ do: 'closeAll' })}>Close all</Button>
       <Switch isOn={look.isStored === true} onSwitch={isOn => change({ isStored: isOn ? true : undefined })}>
         Spans as stored
       </Switch>
       {view.folds.length > 0 && (
-        <Switch
-          isOn={look.isUnfolded !== true && look.unfolded === undefined}
-          onSwitch={isOn => change({ isUnfolded: isOn ? undefined : true, unfolded: undefined })}
-        >
+        <Switch isOn={isFolded} onSwitch={isOn => change({ isUnfolded: isOn ? undefined : true, unfolded: undefined })}>
           Fold repeats
         </Switch>
       )}
-      <button type="button" class="quiet" aria-label="Keys" onClick={() => move({ do: 'help' })}>
+      <Button aria-label="Keys" onClick={showKeys}>
         ?
-      </button>
+      </Button>
     </div>
-  )
-}
-
-function Hits({ hits, active, move }: Pick<ToolbarProps, 'hits' | 'active' | 'move'>): JSX.Element {
-  return (
-    <span class="hits small" role="status">
-      {hits.length === 0 ? 'no matches' : `${hits.indexOf(active) + 1 || '–'} of ${hits.length}`}
-      <button type="button" class="quiet" aria-label="Previous match" onClick={() => move({ do: 'previousHit' })}>
-        ↑
-      </button>
-      <button type="button" class="quiet" aria-label="Next match" onClick={() => move({ do: 'nextHit' })}>
-        ↓
-      </button>
-    </span>
   )
 }
 
@@ -253,7 +223,7 @@ interface SwitchProps {
   readonly children: string
 }
 
-function Switch({ isOn, onSwitch, children }: SwitchProps): JSX.Element {
+function Switch({ isOn, onSwitch, children }: SwitchProps) {
   return (
     <label class="small">
       <input type="checkbox" checked={isOn} onChange={event => onSwitch(event.currentTarget.checked)} /> {children}

@@ -1,96 +1,96 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { countOf, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { TraceView } from '../server/api.ts'
-import { lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
+import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import type { SpanRow, TraceView } from '../server/api.ts'
+import { changedLook, lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
 import { CompareButton } from './compare.tsx'
-import { CopyButton, Figure, LoadState, Notice, Since, shortId, timeText, UsageFigures } from './elements.tsx'
-import { useLoaded, usePageTitle } from './loading.ts'
-import { Link } from './navigation.tsx'
-import { PathBar } from './path-bar.tsx'
+import { type Column, CopyButton, Figure, FigureTable, LoadState, Notice, Since, UsageFigures } from './elements.tsx'
+import { capitalized, dotted, shortId, timeText } from './formats.ts'
+import { tracePath, useLoaded, usePageTitle } from './loading.ts'
+import { go, Link } from './navigation.tsx'
+import { type PathFilter, pathColour, pathSums } from './path-parts.ts'
+import { turnName } from './session.tsx'
 import { ShareButton } from './share.tsx'
 import { Feed, TurnTranscript } from './transcript.tsx'
 import { Waterfall } from './turn-tree.tsx'
-import { TabPage, TurnUsage } from './turn-usage.tsx'
 
-interface TurnProps {
-  readonly traceId: string
+interface HeaderProps {
+  readonly view: TraceView
   readonly look: TurnLook
 }
 
-export function TurnView({ traceId, look }: TurnProps): JSX.Element {
-  const path = `/api/traces/${encodeURIComponent(traceId)}`
-  const { value, problem } = useLoaded<TraceView>(path, ids => ids.includes(traceId))
+export function TurnView({ traceId, look }: { readonly traceId: string; readonly look: TurnLook }) {
+  const { value, problem } = useLoaded<TraceView>(tracePath(traceId), [traceId])
   usePageTitle(value?.turn.title)
-  if (value === undefined) return <LoadState problem={problem} />
+  if (value === undefined) return <LoadState problem={problem} isPage />
   const shown = look.tab ?? 'timeline'
   return (
-    <div class="turn-view">
+    <div class="turn-view stack">
       <Header view={value} look={look} />
       {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
       <nav class="tabs" aria-label="Views of this turn">
         {TURN_TABS.map(tab => (
           <Link key={tab} to={{ view: 'turn', traceId, look: lookOfTab(tab) }} isCurrent={tab === shown}>
-            {tab[0]?.toUpperCase() + tab.slice(1)}
+            {capitalized(tab)}
           </Link>
         ))}
       </nav>
-      {shown === 'timeline' && <Waterfall key={traceId} view={value} look={look} path={path} />}
+      {shown === 'timeline' && <Waterfall key={traceId} view={value} look={look} />}
       {shown === 'transcript' && (
         <TabPage label="Transcript">
-          <Feed label="Transcript" isLive={value.turn.state === 'open'}>
+          <Feed isLive={value.turn.state === 'open'}>
             <article aria-label="Turn" aria-posinset={1} aria-setsize={1}>
               <TurnTranscript traceId={traceId} />
             </article>
           </Feed>
         </TabPage>
       )}
-      {shown === 'usage' && <TurnUsage view={value} />}
+      {shown === 'usage' && (
+        <TabPage label="Usage">
+          <TurnUsage view={value} />
+        </TabPage>
+      )}
       <Announcer view={value} />
     </div>
   )
 }
 
-function Header({ view, look }: { readonly view: TraceView; readonly look: TurnLook }): JSX.Element {
-  const { turn, previous, next } = view
-  const {
-    agent,
-    sessionId,
-    turnNumber,
-    isBackground,
-    title,
-    startAt,
-    outcome,
-    state,
-    model,
-    traceId,
-    project,
-    branch,
-  } = turn
+/** A tab that scrolls as a whole. It has the focus at first, so that keys scroll it. */
+function TabPage({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  const box = useRef<HTMLElement>(null)
+  useEffect(() => box.current?.focus({ preventScroll: true }), [])
   return (
-    <header class="turn-header">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls needs the focus to be scrolled by keys
+    <section ref={box} class="turn-page" tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  )
+}
+
+function Header({ view, look }: HeaderProps) {
+  const { turn, previous, next } = view
+  const { agent, sessionId, startAt, outcome, model, traceId, project, branch } = turn
+  const title = turn.title || `Turn ${shortId(traceId)}`
+  return (
+    <header class="turn-header stack">
       <p class="crumbs">
-        <Link to={{ view: 'session', id: sessionId }}>Session {shortId(sessionId)}</Link> /{' '}
-        {isBackground ? 'background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
-        <span class="dim">
-          {' '}
-          · {[agent, project, branch, model, timeText(startAt)].filter(text => text !== '').join(' · ')}
-        </span>{' '}
+        <Link to={{ view: 'session', id: sessionId }}>Session {shortId(sessionId)}</Link> / {turnName(turn)}
+        <span class="dim"> · {dotted(agent, project, branch, model, timeText(startAt))}</span>{' '}
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
-        <CompareButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
+        <CompareButton id={traceId} title={title} />
         <span class="steps-between">
           {previous !== undefined && <Link to={{ view: 'turn', traceId: previous, look: {} }}>← Previous</Link>}
           {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>Next →</Link>}
         </span>
       </p>
-      <h1 class="two-lines">{title || `Turn ${shortId(traceId)}`}</h1>
-      <dl class="figures">
-        {state === 'ended' ? (
+      <h1 class="two-lines">{title}</h1>
+      <dl class="figures flow">
+        {turn.state === 'ended' ? (
           <Figure label={outcome?.text ?? 'lasted'} tone={`tone-${outcome?.tone ?? 'plain'}`}>
             {humanDuration(turn.durationMillis)}
           </Figure>
         ) : (
-          <OpenFigures view={view} />
+          <OpenFigures {...view} />
         )}
         <UsageFigures {...turn} />
         <Figure label={turn.spanCount === 1 ? 'span' : 'spans'}>{humanCount(turn.spanCount)}</Figure>
@@ -100,26 +100,25 @@ function Header({ view, look }: { readonly view: TraceView; readonly look: TurnL
   )
 }
 
-function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
-  const { turn } = view
-  const { state, startAt, lastAt } = turn
+function OpenFigures({ turn: { traceId, state, startAt, lastAt, isOwnerAlive }, rows }: TraceView) {
   const isOpen = state === 'open'
-  const waits = isOpen ? view.rows.filter(row => row.isPersonWait && row.state === 'open') : []
-  const waitingSince = waits.reduce((first, row) => Math.min(first, row.startAt), Number.POSITIVE_INFINITY)
+  const waits = rows.filter(row => isOpen && row.isPersonWait && row.state === 'open')
+  const [first] = waits.toSorted((a, b) => a.startAt - b.startAt)
+  const silent = isOwnerAlive ? 'silent for (process alive)' : 'silent for'
   return (
     <>
       <Figure label={isOpen ? 'open for' : 'open; process exited'} tone={isOpen ? 'tone-running' : 'tone-error'}>
         <Since at={startAt} />
       </Figure>
-      {waits.length > 0 ? (
-        <Figure label="waiting for approval" tone="tone-wait">
-          <Since at={waitingSince} />
-        </Figure>
-      ) : (
-        <Figure label={turn.isOwnerAlive ? 'silent for (process alive)' : 'silent for'}>
+      <Figure label={first ? 'waiting for approval' : silent} tone={first ? 'tone-wait' : ''}>
+        {first === undefined ? (
           <Since at={lastAt} />
-        </Figure>
-      )}
+        ) : (
+          <Link to={{ view: 'turn', traceId, look: { span: first.id } }}>
+            <Since at={first.startAt} />
+          </Link>
+        )}
+      </Figure>
     </>
   )
 }
@@ -127,22 +126,21 @@ function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
 /** Limits the announcements, so that they do not drown out the rest of the page in a screen reader. */
 const ANNOUNCE_PAUSE_MILLIS = 5_000
 
-function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
+function Announcer({ view }: Pick<HeaderProps, 'view'>) {
   const [sentence, setSentence] = useState('')
-  const { turn } = view
-  const told = useRef({ spanCount: turn.spanCount, state: turn.state, at: 0 })
+  const { spanCount, state, outcome } = view.turn
+  const told = useRef({ spanCount, state, at: 0 })
   useEffect(() => {
-    const { spanCount, state, at } = told.current
     const news = [
-      turn.spanCount > spanCount ? `${countOf(turn.spanCount - spanCount, 'span')} more` : '',
-      turn.state !== state && turn.state === 'ended' ? `ended: ${turn.outcome?.text ?? ''}` : '',
-    ].filter(text => text !== '')
+      ...(spanCount > told.current.spanCount ? [`${countOf(spanCount - told.current.spanCount, 'span')} more`] : []),
+      ...(state !== told.current.state && state === 'ended' ? [`ended: ${outcome?.text ?? ''}`] : []),
+    ]
     if (news.length === 0) return undefined
-    const tell = (): void => {
-      told.current = { spanCount: turn.spanCount, state: turn.state, at: Date.now() }
+    const announce = (): void => {
+      told.current = { spanCount, state, at: Date.now() }
       setSentence(news.join(', '))
     }
-    const timer = setTimeout(tell, Math.max(0, at + ANNOUNCE_PAUSE_MILLIS - Date.now()))
+    const timer = setTimeout(announce, Math.max(0, told.current.at + ANNOUNCE_PAUSE_MILLIS - Date.now()))
     return () => clearTimeout(timer)
   }, [view])
   return (
@@ -150,4 +148,89 @@ function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
       {sentence}
     </p>
   )
+}
+
+/** The critical path as one bar. Each of its buttons names a part, explains its colour and filters the rows. */
+function PathBar({ view, look }: HeaderProps) {
+  const sums = pathSums(view)
+  if (sums.length === 0) return null
+  const button = (filter: PathFilter, children: ComponentChildren) => {
+    const isOn = look.path === filter
+    // The marks and the filter are of the timeline.
+    const to = changedLook(look, { tab: undefined, path: isOn ? undefined : filter })
+    const press = (): void => go({ view: 'turn', traceId: view.turn.traceId, look: to }, 'replace')
+    return (
+      <button key={filter} type="button" class="quiet" aria-pressed={isOn} onClick={press}>
+        {children}
+      </button>
+    )
+  }
+  return (
+    <div class="critical-path line flow" role="toolbar" aria-label="Critical path">
+      {button('all', `Critical path ${humanDuration(sums.reduce((total, [, millis]) => total + millis, 0))}`)}
+      <span class="path-bar" aria-hidden="true">
+        {sums.map(([part, millis]) => (
+          <i key={part} class="path-part" style={{ ...pathColour(part), flexGrow: millis }} />
+        ))}
+      </span>
+      {sums.map(([part, millis]) =>
+        button(
+          part,
+          <>
+            <i class="path-part" style={pathColour(part)} /> {part} {humanDuration(millis)}
+          </>,
+        ),
+      )}
+    </div>
+  )
+}
+
+const FIGURES = [
+  ['Tokens in', 'input', humanCount],
+  ['Cached', 'cached', humanCount],
+  ['Tokens out', 'output', humanCount],
+  ['Cost', 'cost', humanCost],
+] as const
+
+function TurnUsage({ view: { rows } }: { readonly view: TraceView }) {
+  const models = sumsByName(rows.filter(({ kind }) => kind === 'api' || kind === 'auxiliary'))
+  const tools = sumsByName(rows.filter(({ kind }) => kind === 'tool'))
+  const figures = FIGURES.filter(([, name]) => models.some(sum => sum[name] > 0))
+  const columns = (title: string, counted: string): Column<UsageSum>[] => [
+    [title, ({ name }) => name],
+    [counted, ({ count }) => humanCount(count)],
+    ['Failed', ({ errors }) => humanCount(errors)],
+  ]
+  const time: Column<UsageSum> = ['Time', ({ millis }) => humanDuration(millis)]
+  const usage = figures.map(([head, name, text]): Column<UsageSum> => [head, sum => text(sum[name])])
+  if (models.length + tools.length === 0) return <Notice>This turn has no model request and no tool call yet.</Notice>
+  return (
+    <>
+      {models.length > 0 && (
+        <FigureTable rows={models} columns={[...columns('Model', 'Requests'), ...usage, time]} isPlain />
+      )}
+      {tools.length > 0 && <FigureTable rows={tools} columns={[...columns('Tool', 'Calls'), time]} isPlain />}
+    </>
+  )
+}
+
+type UsageSum = ReturnType<typeof emptySum>
+
+function emptySum(name: string) {
+  return { name, count: 0, errors: 0, input: 0, cached: 0, output: 0, cost: 0, millis: 0 }
+}
+
+/** Longest time first. */
+function sumsByName(rows: readonly SpanRow[]): UsageSum[] {
+  const sums = new Map<string, UsageSum>()
+  for (const row of rows) {
+    const name = row.name.replace(/^(api|auxiliary|tool)\./, '')
+    const sum = sums.get(name) ?? emptySum(name)
+    sum.count++
+    sum.errors += row.isError ? 1 : 0
+    for (const each of ['input', 'cached', 'output', 'cost'] as const) sum[each] += row[each] ?? 0
+    sum.millis += Math.max(0, row.endAt - row.startAt)
+    sums.set(name, sum)
+  }
+  return [...sums.values()].sort((a, b) => b.millis - a.millis)
 }

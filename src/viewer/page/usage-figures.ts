@@ -1,5 +1,5 @@
 import type { UsageMeasure } from '../../reading/usage-sentence.ts'
-import type { Usage, UsageGroup } from '../server/api.ts'
+import type { Usage } from '../server/api.ts'
 
 interface DayColumn {
   readonly day: string
@@ -8,7 +8,7 @@ interface DayColumn {
   readonly parts: readonly { readonly name: string; readonly value: number }[]
 }
 
-export interface DayChart {
+interface DayChart {
   readonly names: readonly string[]
   readonly columns: readonly DayColumn[]
   readonly max: number
@@ -19,6 +19,7 @@ const MAX_SERIES = 6
 export const OTHERS = 'others'
 /** Guards against a wrong clock, and narrower columns are not visible. */
 const MAX_DAYS = 92
+const DAY_MILLIS = 86_400_000
 
 export function dayChart({ cells, groups }: Usage, { amountOf }: UsageMeasure): DayChart {
   const shown = groups.slice(0, groups.length > MAX_SERIES ? MAX_SERIES - 1 : MAX_SERIES).map(({ name }) => name)
@@ -40,18 +41,9 @@ export function dayChart({ cells, groups }: Usage, { amountOf }: UsageMeasure): 
 /** All days from the first to the last: a day without usage is an empty column. */
 function daysBetween(days: readonly string[]): string[] {
   // A wrong clock makes years of five digits, which no ISO date has.
-  const sorted = days.filter(day => /^\d{4}-\d\d-\d\d$/.test(day)).sort()
-  const last = sorted.at(-1)
-  const all: string[] = []
-  for (let day = last; day !== undefined && day >= (sorted[0] ?? '') && all.length < MAX_DAYS; ) {
-    all.unshift(day)
-    const before = new Date(`${day}T12:00:00Z`)
-    before.setUTCDate(before.getUTCDate() - 1)
-    day = before.toISOString().slice(0, 10)
-  }
-  return all
-}
-
-export function groupName(name: string, by: UsageGroup): string {
-  return name || `no ${by}`
+  const times = days.filter(day => /^\d{4}-\d\d-\d\d$/.test(day)).map(day => Date.parse(day))
+  const last = Math.max(...times)
+  const count = times.length === 0 ? 0 : Math.min(MAX_DAYS, (last - Math.min(...times)) / DAY_MILLIS + 1)
+  const ago = Array.from({ length: count }, (_, index) => count - 1 - index)
+  return ago.map(each => new Date(last - each * DAY_MILLIS).toISOString().slice(0, 10))
 }

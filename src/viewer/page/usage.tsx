@@ -1,25 +1,24 @@
-import type { ComponentChildren, JSX } from 'preact'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../../reading/usage-sentence.ts'
-import type { Percentiles, ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
+import type { ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
 import { type SessionFilter, USAGE_GROUPS, type UsageLook } from './address.ts'
-import { Notice, shortId, Table } from './elements.tsx'
-import { localMidnight, percent, shortCount, timeZone, WEEKDAYS } from './formats.ts'
+import { type Column, FigureTable, Notice } from './elements.tsx'
+import { localMidnight, percent, shortCount, shortId, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { Choice } from './sessions.tsx'
+import { Choice, sessionsOf } from './sessions.tsx'
 import { now } from './state.ts'
-import { type DayChart, dayChart, groupName, OTHERS } from './usage-figures.ts'
+import { dayChart, OTHERS } from './usage-figures.ts'
 
-const PERIODS: readonly (readonly [since: string, label: string])[] = [
-  ['24h', 'today'],
-  ['7d', 'this week'],
-  ['30d', 'this month'],
-  ['all', 'in all'],
-]
+const PERIODS: Readonly<Record<string, string>> = {
+  '24h': 'today',
+  '7d': 'this week',
+  '30d': 'this month',
+  all: 'in all',
+}
 const PERIOD_DAYS: Readonly<Record<string, number>> = { '24h': 1, '7d': 7, '30d': 30 }
 
-export function UsageView({ look }: { readonly look: UsageLook }): JSX.Element {
+export function UsageView({ look }: { readonly look: UsageLook }) {
   const { since, by } = look
   const query = new URLSearchParams({ by, zone: timeZone() })
   const days = PERIOD_DAYS[since]
@@ -29,14 +28,9 @@ export function UsageView({ look }: { readonly look: UsageLook }): JSX.Element {
   return (
     <>
       <h1>Usage</h1>
-      <div class="filters">
+      <div class="filters flow">
         <Choice label="Time range" value={since} choices={PERIODS} onChoice={each => change({ since: each })} />
-        <Choice
-          label="By"
-          value={by}
-          choices={USAGE_GROUPS.map(each => [each, each])}
-          onChoice={each => change({ by: each as UsageLook['by'] })}
-        />
+        <Choice label="By" value={by} choices={GROUPS} onChoice={each => change({ by: each as UsageLook['by'] })} />
       </div>
       {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
       {value !== undefined && <Figures usage={value} look={look} />}
@@ -44,76 +38,135 @@ export function UsageView({ look }: { readonly look: UsageLook }): JSX.Element {
   )
 }
 
-interface FiguresProps {
-  readonly usage: Usage
-  readonly look: UsageLook
-}
-
-function Figures({ usage, look }: FiguresProps): JSX.Element {
-  const { total, sessions, groups, hours, tools } = usage
+function Figures({ usage, look: { since, by } }: { readonly usage: Usage; readonly look: UsageLook }) {
+  const { total, sessions, groups, tools } = usage
   if (total.turnCount + total.requestCount === 0) return <Notice>No turns in this time range.</Notice>
-  const period = PERIODS.find(([since]) => since === look.since)?.[1] ?? ''
-  const measure = usageMeasure(total)
-  const filter: SessionFilter = look.since === 'all' ? {} : { since: look.since }
+  const filter: SessionFilter = since === 'all' ? {} : { since }
+  const marks: MarksProps = { usage, by, measure: usageMeasure(total), filter }
   return (
     <>
-      <p class="headline">{usageSentence(total, usage.before, period)}</p>
+      <p class="headline">{usageSentence(total, usage.before, PERIODS[since] ?? '')}</p>
       <p class="dim">
         {countOf(total.requestCount, 'request')} in {countOf(total.turnCount, 'turn')}, {rateText(total)} failed,{' '}
         {shortCount(total.input)} → {shortCount(total.output)} tokens
       </p>
-      <Days chart={dayChart(usage, measure)} measure={measure} look={look} />
+      <Days {...marks} />
       <section>
-        <h2>{GROUP_HEADS[look.by]}s</h2>
-        <Groups groups={groups} look={look} filter={filter} />
+        <h2>{GROUP_HEADS[by]}s</h2>
+        <FigureTable rows={groups} columns={groupColumns(by, filter)} />
       </section>
       <div class="usage-columns">
         <section>
           <h2>Heaviest sessions</h2>
-          <Sessions sessions={sessions} />
+          <FigureTable rows={sessions} columns={SESSION_COLUMNS} />
         </section>
         <section>
-          <h2>{measure.name} by hour of the week</h2>
-          <HeatMap hours={hours} measure={measure} filter={filter} />
+          <h2>{marks.measure.name} by hour of the week</h2>
+          <HeatMap {...marks} />
         </section>
       </div>
       {tools.length > 0 && (
         <section>
           <h2>Tools</h2>
-          <Tools tools={tools} filter={filter} />
+          <FigureTable rows={tools} columns={toolColumns(filter)} />
+          <p class="small dim">Durations exclude waiting for approval.</p>
         </section>
       )}
     </>
   )
 }
 
+const GROUPS = Object.fromEntries(USAGE_GROUPS.map(each => [each, each]))
 const GROUP_HEADS = { model: 'Model', agent: 'Agent', project: 'Project' } as const
 
-const COLOURS = ['api', 'approval', 'tool', 'subagent', 'skill', 'other'] as const
+const SHARES = ['p50', 'p90', 'p99'] as const
+const LATENCY = SHARES.map((share): Column<Pick<UsageGroupRow, 'latency'>> => {
+  return [share, ({ latency }) => latency && humanDuration(latency[share])]
+})
 
-function colourOf(index: number): { readonly '--kind': string } {
-  return { '--kind': `var(--kind-${COLOURS[index] ?? 'other'})` }
+function groupColumns(by: UsageLook['by'], filter: SessionFilter): readonly Column<UsageGroupRow>[] {
+  return [
+    [
+      GROUP_HEADS[by],
+      ({ name }) => (name ? <Link to={sessionsOf({ ...filter, [by]: name })}>{name}</Link> : `no ${by}`),
+    ],
+    ['Cost', costText],
+    ['Tokens in', ({ input }) => shortCount(input)],
+    ['Cached', sums => sums.input > 0 && percent(cachedShare(sums))],
+    ['Tokens out', ({ output }) => shortCount(output)],
+    ['Requests', ({ requestCount }) => humanCount(requestCount)],
+    ['Failed', rateText, ({ errorCount }) => (errorCount > 0 ? 'tone-error' : '')],
+    ...LATENCY,
+  ]
 }
 
-interface DaysProps {
-  readonly chart: DayChart
+const SESSION_COLUMNS: readonly Column<UsageGroupRow>[] = [
+  [
+    'Session',
+    ({ name, title }) => (
+      <Link class="two-lines" to={{ view: 'session', id: name }}>
+        {title || `Session ${shortId(name)}`}
+      </Link>
+    ),
+  ],
+  ['Turns', ({ turnCount }) => turnCount],
+  ['Tokens', ({ input, output }) => shortCount(input + output)],
+  ['Cost', costText],
+]
+
+function toolColumns(filter: SessionFilter): readonly Column<ToolFigures>[] {
+  return [
+    ['Tool', ({ tool }) => (tool ? <Link to={sessionsOf({ ...filter, tool })}>{tool}</Link> : 'no name')],
+    ['Calls', ({ callCount }) => humanCount(callCount)],
+    [
+      'Failed',
+      ({ tool, callCount, errorCount }) =>
+        errorCount > 0 && (
+          <Link class="rate line tone-error" to={sessionsOf({ ...filter, tool, outcome: 'error' })}>
+            <i aria-hidden="true" style={{ '--share': errorCount / callCount }} />
+            {percent(errorCount / callCount)}
+          </Link>
+        ),
+    ],
+    ...LATENCY,
+  ]
+}
+
+function costText({ dollars }: UsageSums): string {
+  return dollars === 0 ? '' : humanCost(dollars)
+}
+
+function rateText({ errorCount, requestCount }: UsageSums): string {
+  return percent(requestCount === 0 ? 0 : errorCount / requestCount)
+}
+
+interface MarksProps {
+  readonly usage: Usage
+  readonly by: UsageLook['by']
   readonly measure: UsageMeasure
-  readonly look: UsageLook
+  readonly filter: SessionFilter
 }
+
+const COLOURS = ['api', 'approval', 'tool', 'subagent', 'skill', 'other'] as const
+const COLUMN_HEIGHT = 160
 
 /** Stacked columns for the mouse. Keyboards and screen readers have the table below, with the same links. */
-function Days({ chart, measure, look: { by } }: DaysProps): JSX.Element {
-  const { names, columns, max } = chart
-  const filterOf = (day: string, name: string): SessionFilter =>
-    name === OTHERS || name === '' ? { day } : { day, [by]: name }
+function Days({ usage, by, measure }: MarksProps) {
+  const { names, columns, max } = dayChart(usage, measure)
+  const series = names.map((name, index) => ({
+    name,
+    text: name || `no ${by}`,
+    colour: { '--kind': `var(--kind-${COLOURS[index] ?? 'other'})` },
+    sessions: (day: string) => sessionsOf(name === OTHERS || name === '' ? { day } : { day, [by]: name }),
+  }))
   return (
     <figure class="card days">
-      <figcaption>
+      <figcaption class="flow">
         {measure.name} per day, at most {measure.text(max)}
-        <span class="legend">
-          {names.map((name, index) => (
-            <span key={name} style={colourOf(index)}>
-              {groupName(name, by)}
+        <span class="legend flow">
+          {series.map(({ name, text, colour }) => (
+            <span key={name} style={colour}>
+              {text}
             </span>
           ))}
         </span>
@@ -122,12 +175,12 @@ function Days({ chart, measure, look: { by } }: DaysProps): JSX.Element {
         {columns.map(({ day, value, parts }) => (
           <div key={day} class="column" title={`${day}: ${measure.text(value)}`}>
             <div class="parts">
-              {parts.map(({ name, value: part }, index) => {
+              {series.map(({ name, text, colour, sessions }, index) => {
+                const part = parts[index]?.value ?? 0
                 if (part === 0) return null
-                const title = `${day}, ${groupName(name, by)}: ${measure.text(part)}`
                 return (
-                  <Link key={name} to={sessionsOf(filterOf(day, name))} isInTabOrder={false} title={title}>
-                    <i style={{ ...colourOf(index), height: `${(part / max) * COLUMN_HEIGHT}px` }} />
+                  <Link key={name} to={sessions(day)} tabIndex={-1} title={`${day}, ${text}: ${measure.text(part)}`}>
+                    <i style={{ ...colour, height: `${(part / max) * COLUMN_HEIGHT}px` }} />
                   </Link>
                 )
               })}
@@ -138,112 +191,30 @@ function Days({ chart, measure, look: { by } }: DaysProps): JSX.Element {
       </div>
       <details>
         <summary>Show as a table</summary>
-        <Table heads={['Day', ...names.map(name => groupName(name, by)), 'Sum']}>
-          {columns.map(({ day, value, parts }) => (
-            <tr key={day}>
-              <th scope="row">
-                <Link to={sessionsOf({ day })}>{day}</Link>
-              </th>
-              {parts.map(({ name, value: part }) => (
-                <td key={name} class="number">
-                  {part > 0 && <Link to={sessionsOf(filterOf(day, name))}>{measure.text(part)}</Link>}
-                </td>
-              ))}
-              <td class="number">{measure.text(value)}</td>
-            </tr>
-          ))}
-        </Table>
+        <FigureTable
+          rows={columns}
+          columns={[
+            ['Day', ({ day }) => <Link to={sessionsOf({ day })}>{day}</Link>],
+            ...series.map(
+              ({ text, sessions }, index): Column<(typeof columns)[number]> => [
+                text,
+                ({ day, parts: { [index]: part } }) =>
+                  part !== undefined && part.value > 0 && <Link to={sessions(day)}>{measure.text(part.value)}</Link>,
+              ],
+            ),
+            ['Sum', ({ value }) => measure.text(value)],
+          ]}
+        />
       </details>
     </figure>
   )
 }
 
-const COLUMN_HEIGHT = 160
-
-function sessionsOf(filter: SessionFilter): { readonly view: 'sessions'; readonly filter: SessionFilter } {
-  return { view: 'sessions', filter }
-}
-
-function rateText({ errorCount, requestCount }: Pick<UsageSums, 'errorCount' | 'requestCount'>): string {
-  return percent(requestCount === 0 ? 0 : errorCount / requestCount)
-}
-
-function Numbers({
-  children,
-  tone = '',
-}: {
-  readonly children: ComponentChildren
-  readonly tone?: string
-}): JSX.Element {
-  return <td class={`number ${tone}`}>{children}</td>
-}
-
-const SHARES = ['p50', 'p90', 'p99'] as const
-
-function Latency({ latency }: { readonly latency: Percentiles | undefined }): JSX.Element {
-  return (
-    <>
-      {SHARES.map(share => (
-        <Numbers key={share}>{latency === undefined ? '' : humanDuration(latency[share])}</Numbers>
-      ))}
-    </>
-  )
-}
-
-interface GroupsProps extends Pick<Usage, 'groups'> {
-  readonly look: UsageLook
-  readonly filter: SessionFilter
-}
-
-function Groups({ groups, look: { by }, filter }: GroupsProps): JSX.Element {
-  return (
-    <Table heads={[GROUP_HEADS[by], 'Cost', 'Tokens in', 'Cached', 'Tokens out', 'Requests', 'Failed', ...SHARES]}>
-      {groups.map(({ name, latency, ...sums }) => (
-        <tr key={name}>
-          <th scope="row">
-            {name === '' ? groupName(name, by) : <Link to={sessionsOf({ ...filter, [by]: name })}>{name}</Link>}
-          </th>
-          <Numbers>{sums.dollars === 0 ? '' : humanCost(sums.dollars)}</Numbers>
-          <Numbers>{shortCount(sums.input)}</Numbers>
-          <Numbers>{sums.input === 0 ? '' : percent(cachedShare(sums))}</Numbers>
-          <Numbers>{shortCount(sums.output)}</Numbers>
-          <Numbers>{humanCount(sums.requestCount)}</Numbers>
-          <Numbers tone={sums.errorCount > 0 ? 'tone-error' : ''}>{rateText(sums)}</Numbers>
-          <Latency latency={latency} />
-        </tr>
-      ))}
-    </Table>
-  )
-}
-
-function Sessions({ sessions }: { readonly sessions: readonly UsageGroupRow[] }): JSX.Element {
-  return (
-    <Table heads={['Session', 'Turns', 'Tokens', 'Cost']}>
-      {sessions.map(({ name, title, turnCount, input, output, dollars }) => (
-        <tr key={name}>
-          <th scope="row" class="title">
-            <Link class="two-lines" to={{ view: 'session', id: name }}>
-              {title || `Session ${shortId(name)}`}
-            </Link>
-          </th>
-          <Numbers>{turnCount}</Numbers>
-          <Numbers>{shortCount(input + output)}</Numbers>
-          <Numbers>{dollars === 0 ? '' : humanCost(dollars)}</Numbers>
-        </tr>
-      ))}
-    </Table>
-  )
-}
-
 const DAY_HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 
-interface HeatMapProps extends Pick<Usage, 'hours'> {
-  readonly measure: UsageMeasure
-  readonly filter: SessionFilter
-}
-
-function HeatMap({ hours, measure, filter }: HeatMapProps): JSX.Element {
-  const max = hours.reduce((most, sums) => Math.max(most, measure.amountOf(sums)), 0)
+function HeatMap({ usage: { hours }, measure, filter }: MarksProps) {
+  const values = hours.map(measure.amountOf)
+  const max = values.reduce((most, value) => Math.max(most, value), 0)
   return (
     <table class="heat">
       <thead>
@@ -262,13 +233,13 @@ function HeatMap({ hours, measure, filter }: HeatMapProps): JSX.Element {
             <th scope="row">{weekday}</th>
             {DAY_HOURS.map(hour => {
               const weekHour = index * 24 + hour
-              const value = measure.amountOf(hours[weekHour] as UsageSums)
+              const value = values[weekHour] ?? 0
               const label = `${weekday} ${hour}:00: ${measure.text(value)}`
               return (
                 <td key={hour}>
                   {value > 0 && (
-                    <Link to={sessionsOf({ ...filter, hour: String(weekHour) })} label={label} title={label}>
-                      <i style={{ '--share': String(value / max) }} />
+                    <Link to={sessionsOf({ ...filter, hour: String(weekHour) })} aria-label={label} title={label}>
+                      <i style={{ '--share': value / max }} />
                     </Link>
                   )}
                 </td>
@@ -278,35 +249,5 @@ function HeatMap({ hours, measure, filter }: HeatMapProps): JSX.Element {
         ))}
       </tbody>
     </table>
-  )
-}
-
-interface ToolsProps {
-  readonly tools: readonly ToolFigures[]
-  readonly filter: SessionFilter
-}
-
-function Tools({ tools, filter }: ToolsProps): JSX.Element {
-  return (
-    <>
-      <Table heads={['Tool', 'Calls', 'Failed', ...SHARES]}>
-        {tools.map(({ tool, callCount, errorCount, latency }) => (
-          <tr key={tool}>
-            <th scope="row">{tool === '' ? 'no name' : <Link to={sessionsOf({ ...filter, tool })}>{tool}</Link>}</th>
-            <Numbers>{humanCount(callCount)}</Numbers>
-            <Numbers>
-              {errorCount > 0 && (
-                <Link class="rate tone-error" to={sessionsOf({ ...filter, tool, outcome: 'error' })}>
-                  <i aria-hidden="true" style={{ '--share': String(errorCount / callCount) }} />
-                  {percent(errorCount / callCount)}
-                </Link>
-              )}
-            </Numbers>
-            <Latency latency={latency} />
-          </tr>
-        ))}
-      </Table>
-      <p class="small dim">Durations exclude waiting for approval.</p>
-    </>
   )
 }

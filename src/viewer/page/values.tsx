@@ -1,56 +1,85 @@
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { DiffLine } from '../../reading/argument-lines.ts'
 import { visibleText } from '../../reading/display-text.ts'
 import { editLines } from '../../reading/edit-lines.ts'
 import { countOf, humanCount } from '../../reading/human-figures.ts'
-import type { LongValue, ValuePart } from '../server/api.ts'
-import { CopyButton } from './elements.tsx'
+import type { LongValue, PromptDiff, ValuePart } from '../server/api.ts'
+import { Button, CopyButton } from './elements.tsx'
 import { Code } from './highlight.tsx'
 import { Markdown } from './markdown.tsx'
 import { type ContentPart, type ConversationMessage, jsonIn, messagesIn } from './messages.ts'
-import { fetchJson, ViewerRequestError } from './requests.ts'
+import { fetchJson, problemOf } from './requests.ts'
 
-interface ContentProps {
-  readonly label: string
-  readonly attribute: string
+interface ValueProps {
   readonly value: LongValue
+  readonly attribute: string
   /** Undefined = the rest of a long value cannot be loaded. */
-  readonly path?: string
-  readonly pick?: MessagePick
+  readonly path?: string | undefined
 }
 
 type MessagePick = (messages: readonly ConversationMessage[]) => readonly ConversationMessage[]
 
-export function ContentBlock({ label, attribute, value, path, pick }: ContentProps): JSX.Element {
-  const { text, isWhole, more } = useWhole(value, attribute, path)
+interface ContentProps extends ValueProps {
+  readonly label: string
+  readonly pick?: MessagePick
+}
+
+export function ContentBlock({ label, pick, ...content }: ContentProps) {
+  const { text, isWhole, more } = useWhole(content)
   return (
     <section class="content">
       <h3>
         {label} <CopyButton text={text} label={`Copy: ${label}`} />
       </h3>
-      <FormattedText text={text} isWhole={isWhole} pick={pick} />
+      {isWhole ? <FormattedText text={text} pick={pick} /> : <PlainText text={text} />}
       {more}
     </section>
   )
 }
 
-interface FormattedProps {
-  readonly text: string
-  readonly isWhole: boolean
-  readonly pick: MessagePick | undefined
+export function ValueText(props: ValueProps) {
+  const { text, more } = useWhole(props)
+  return (
+    <>
+      <LongText text={text} />
+      {more}
+    </>
+  )
 }
 
-function FormattedText({ text, isWhole, pick = all => all }: FormattedProps): JSX.Element {
-  const messages = isWhole ? messagesIn(text) : undefined
+function useWhole({ value: { value, length }, attribute, path }: ValueProps) {
+  const [fetched, setFetched] = useState('')
+  const [problem, setProblem] = useState('')
+  const text = (typeof value === 'string' ? value : JSON.stringify(value)) + fetched
+  const missing = length === undefined ? 0 : Math.max(0, length - text.length)
+  const fetchMore = (): void => {
+    const query = new URLSearchParams({ attribute, from: String(text.length) })
+    fetchJson<ValuePart>(`${path}?${query}`)
+      .then(part => setFetched(fetched + part.text))
+      .catch((error: unknown) => setProblem(problemOf(error)))
+  }
+  const label = `${humanCount(missing)} more characters`
+  const more = missing > 0 && (
+    <p class="small">
+      {path === undefined ? label : <Button onClick={fetchMore}>{label}</Button>}
+      {problem}
+    </p>
+  )
+  return { text, isWhole: missing === 0, more }
+}
+
+function FormattedText({ text, pick = all => all }: { readonly text: string; readonly pick: MessagePick | undefined }) {
+  const messages = messagesIn(text)
   if (messages !== undefined) return <Conversation messages={pick(messages)} />
-  const json = isWhole ? jsonIn(text) : undefined
-  if (json !== undefined) return <JsonValue value={json} />
+  const json = jsonIn(text)
+  return json === undefined ? <PlainText text={text} /> : <JsonValue value={json} />
+}
+
+function PlainText({ text }: { readonly text: string }) {
   const edit = editLines(text)
   return edit.length > 0 ? <DiffText lines={edit} /> : <LongText text={text} isCode={/^\s*[[{]/.test(text)} />
 }
 
-function JsonValue({ value }: { readonly value: object }): JSX.Element {
+function JsonValue({ value }: { readonly value: object }) {
   const edit = editLines(value)
   return (
     <>
@@ -60,27 +89,27 @@ function JsonValue({ value }: { readonly value: object }): JSX.Element {
   )
 }
 
-function Conversation({ messages }: { readonly messages: readonly ConversationMessage[] }): JSX.Element {
+const FEW_MESSAGES = 6
+/** The colours of the known roles. */
+const ROLES = new Map(Object.entries({ system: 'skill', user: 'session', assistant: 'api', tool: 'tool' }))
+
+function Conversation({ messages }: { readonly messages: readonly ConversationMessage[] }) {
   const [isAll, setAll] = useState(messages.length <= FEW_MESSAGES)
   const from = isAll ? 0 : messages.length - FEW_MESSAGES
   return (
     <>
-      {from > 0 && (
-        <button type="button" class="quiet" onClick={() => setAll(true)}>
-          {humanCount(from)} earlier messages
-        </button>
-      )}
+      {from > 0 && <Button onClick={() => setAll(true)}>{`${humanCount(from)} earlier messages`}</Button>}
       <ol class="messages">
         {messages.slice(from).map(({ role, parts }, index) => (
-          <li key={from + index} class={`message role-${ROLES.has(role) ? role : 'other'}`}>
-            <p class="role">{visibleValue(role)}</p>
-            {parts.map((part, place) =>
-              part.type === 'text' && role === 'assistant' ? (
-                <Markdown key={place} text={part.text} />
-              ) : (
-                <PartBlock key={place} part={part} />
-              ),
-            )}
+          <li
+            key={from + index}
+            class={`message role-${ROLES.has(role) ? role : 'other'}`}
+            style={{ '--kind': `var(--kind-${ROLES.get(role)})` }}
+          >
+            <p class="role dim">{visibleValue(role)}</p>
+            {parts.map((part, place) => (
+              <PartBlock key={place} part={part} isMarkdown={role === 'assistant'} />
+            ))}
           </li>
         ))}
       </ol>
@@ -88,14 +117,10 @@ function Conversation({ messages }: { readonly messages: readonly ConversationMe
   )
 }
 
-const FEW_MESSAGES = 6
-const ROLES: ReadonlySet<string> = new Set(['system', 'user', 'assistant', 'tool'])
-
-function PartBlock({ part }: { readonly part: ContentPart }): JSX.Element {
-  if (part.type === 'text') return <LongText text={part.text} />
+function PartBlock({ part, isMarkdown }: { readonly part: ContentPart; readonly isMarkdown: boolean }) {
+  if (part.type === 'text') return isMarkdown ? <Markdown text={part.text} /> : <LongText text={part.text} />
   const { value } = part
-  const json =
-    typeof value === 'string' ? jsonIn(value) : typeof value === 'object' && value !== null ? value : undefined
+  const json = typeof value === 'string' ? jsonIn(value) : typeof value === 'object' ? value : undefined
   return (
     <div class={`part is-${part.type}`}>
       {'name' in part && part.name !== '' && (
@@ -104,62 +129,14 @@ function PartBlock({ part }: { readonly part: ContentPart }): JSX.Element {
           <code>{visibleValue(part.name)}</code>
         </p>
       )}
-      {json === undefined ? <LongText text={String(value ?? '')} /> : <JsonValue value={json} />}
+      {json ? <JsonValue value={json} /> : <LongText text={String(value ?? '')} />}
     </div>
   )
 }
 
-interface ValueProps {
-  readonly value: LongValue
-  readonly attribute: string
-  readonly path?: string | undefined
-}
-
-export function ValueText({ value, attribute, path }: ValueProps): JSX.Element {
-  const { text, more } = useWhole(value, attribute, path)
-  return (
-    <>
-      <LongText text={text} />
-      {more}
-    </>
-  )
-}
-
-function useWhole(
-  { value, length }: LongValue,
-  attribute: string,
-  path: string | undefined,
-): { readonly text: string; readonly isWhole: boolean; readonly more: JSX.Element | null } {
-  const [fetched, setFetched] = useState('')
-  const [problem, setProblem] = useState('')
-  const text = (typeof value === 'string' ? value : JSON.stringify(value)) + fetched
-  const missing = length === undefined ? 0 : Math.max(0, length - text.length)
-  const fetchMore = async (): Promise<void> => {
-    try {
-      const query = new URLSearchParams({ attribute, from: String(text.length) })
-      const part = await fetchJson<ValuePart>(`${path}?${query}`)
-      setFetched(fetched + part.text)
-    } catch (error) {
-      setProblem(error instanceof ViewerRequestError ? error.message : 'Loading failed.')
-    }
-  }
-  const more =
-    missing === 0 ? null : (
-      <p class="small">
-        {path === undefined ? (
-          `${humanCount(missing)} more characters`
-        ) : (
-          <button type="button" class="quiet" onClick={() => void fetchMore()}>
-            {humanCount(missing)} more characters
-          </button>
-        )}
-        {problem}
-      </p>
-    )
-  return { text, isWhole: missing === 0, more }
-}
-
 const FEW_ENTRIES = 100
+/** Limits automatic opening: otherwise a value a thousand levels deep would be rendered whole. */
+const OPEN_DEPTH = 3
 
 interface BranchProps {
   readonly name?: string
@@ -168,11 +145,8 @@ interface BranchProps {
   readonly depth: number
 }
 
-/** Limits automatic opening: otherwise a value a thousand levels deep would be rendered whole. */
-const OPEN_DEPTH = 3
-
 /** JSON with foldable levels. Closed levels are not rendered, so depth and size cost nothing until opened. */
-function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
+function Branch({ name, value, isOpen, depth }: BranchProps) {
   const [open, setOpen] = useState(isOpen)
   const entries = Object.entries(value as Readonly<Record<string, unknown>>)
   const [most, setMost] = useState(FEW_ENTRIES)
@@ -191,9 +165,7 @@ function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
           ))}
           {entries.length > most && (
             <li>
-              <button type="button" class="quiet" onClick={() => setMost(most * 10)}>
-                {humanCount(entries.length - most)} more
-              </button>
+              <Button onClick={() => setMost(most * 10)}>{`${humanCount(entries.length - most)} more`}</Button>
             </li>
           )}
         </ul>
@@ -202,14 +174,12 @@ function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
   )
 }
 
-interface EntryProps {
-  readonly name: string
-  readonly value: unknown
-  readonly isOpen: boolean
-  readonly depth: number
-}
+/** Fields of tools that usually hold source code or a command. */
+const CODE_FIELDS: ReadonlySet<string> = new Set(['content', 'file_text', 'code', 'script', 'command', 'new_string'])
 
-function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
+type EntryProps = Omit<BranchProps, 'name' | 'value'> & { readonly name: string; readonly value: unknown }
+
+function Entry({ name, value, isOpen, depth }: EntryProps) {
   if (typeof value === 'object' && value !== null)
     return <Branch name={name} value={value} isOpen={isOpen && Object.keys(value).length <= 8} depth={depth} />
   const text = String(value)
@@ -219,32 +189,26 @@ function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
       {text.includes('\n') || text.length > 200 ? (
         <LongText text={text} isCode={CODE_FIELDS.has(name)} />
       ) : (
-        <code class={`value is-${typeof value}`}>{visibleValue(text)}</code>
+        <code class={`value ${typeof value === 'string' ? 'tone-ok' : ''}`}>{visibleValue(text)}</code>
       )}
     </>
   )
 }
 
-/** Fields of tools that usually hold source code or a command. */
-const CODE_FIELDS: ReadonlySet<string> = new Set(['content', 'file_text', 'code', 'script', 'command', 'new_string'])
-
 /** Longer texts are collapsed, so that what follows stays within reach. */
 const FEW_LINES = 24
 const FEW_CHARS = 3_000
 
-function LongText({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }): JSX.Element {
+function LongText({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
   const [isAll, setAll] = useState(false)
   const lines = text.split('\n')
   const isLong = lines.length > FEW_LINES + 4 || text.length > FEW_CHARS * 1.2
-  const part = isAll || !isLong ? text : lines.slice(0, FEW_LINES).join('\n').slice(0, FEW_CHARS)
+  const part = visibleValue(isAll || !isLong ? text : lines.slice(0, FEW_LINES).join('\n').slice(0, FEW_CHARS))
+  const all = `Show all: ${humanCount(lines.length)} lines, ${humanCount(text.length)} characters`
   return (
     <div class="long-text">
-      {isCode ? <Code text={visibleValue(part)} /> : <pre>{visibleValue(part)}</pre>}
-      {isLong && (
-        <button type="button" class="quiet" onClick={() => setAll(!isAll)}>
-          {isAll ? 'Show less' : `Show all: ${humanCount(lines.length)} lines, ${humanCount(text.length)} characters`}
-        </button>
-      )}
+      {isCode ? <Code text={part} /> : <pre>{part}</pre>}
+      {isLong && <Button onClick={() => setAll(!isAll)}>{isAll ? 'Show less' : all}</Button>}
     </div>
   )
 }
@@ -252,22 +216,16 @@ function LongText({ text, isCode = false }: { readonly text: string; readonly is
 const CLASSES = { ' ': '', '-': 'is-gone', '+': 'is-new' } as const
 const SIGNS = { ' ': ' ', '-': '−', '+': '+' } as const
 
-interface DiffProps {
-  readonly lines: readonly DiffLine[]
-  readonly rest?: string
-}
-
-export function DiffText({ lines, rest = '' }: DiffProps): JSX.Element {
+export function DiffText({ lines, cutCount }: PromptDiff) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide diff scrolls, also by keyboard
     <pre class="diff" tabIndex={0}>
       {lines.map(({ sign, text }, index) => (
         <span key={`${index}${sign}`} class={CLASSES[sign]}>
-          {SIGNS[sign]} {visibleValue(text)}
-          {'\n'}
+          {`${SIGNS[sign]} ${visibleValue(text)}\n`}
         </span>
       ))}
-      {rest}
+      {cutCount !== undefined && `… ${countOf(cutCount, 'line')} more`}
     </pre>
   )
 }

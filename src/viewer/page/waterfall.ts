@@ -19,36 +19,34 @@ const KINDS = new Set(['tool', 'subagent', 'session'])
 export function parallelGroups(rows: readonly SpanRow[], now: number): ParallelGroup[] {
   const byParent = new Map<number, number[]>()
   for (const [index, { parent, kind }] of rows.entries()) {
-    if (!KINDS.has(kind) || parent < 0) continue
-    const siblings = byParent.get(parent) ?? []
-    siblings.push(index)
-    byParent.set(parent, siblings)
+    if (KINDS.has(kind) && parent >= 0) append(byParent, parent, index)
   }
   return [...byParent.values()].flatMap(siblings => groupsOf(siblings, rows, now))
 }
 
+function append<Value>(lists: Map<number, Value[]>, key: number, value: Value): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
+}
+
 function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: number): ParallelGroup[] {
-  const groups: ParallelGroup[] = []
-  let group: number[] = []
-  let [from, until, sum] = [0, Number.NEGATIVE_INFINITY, 0]
-  const finish = (): void => {
-    if (group.length > 1) groups.push({ rows: group, millis: until - from, sumMillis: sum })
-  }
+  const groups: { rows: number[]; from: number; until: number; sumMillis: number }[] = []
   for (const index of siblings) {
     const row = rows[index] as SpanRow
     const end = endOf(row, now)
+    let group = groups.at(-1)
     // A row that begins exactly at the end of another did not overlap it.
-    if (row.startAt >= until) {
-      finish()
-      group = []
-      ;[from, until, sum] = [row.startAt, end, 0]
+    if (group === undefined || row.startAt >= group.until) {
+      group = { rows: [], from: row.startAt, until: end, sumMillis: 0 }
+      groups.push(group)
     }
-    group.push(index)
-    until = Math.max(until, end)
-    sum += Math.max(0, end - row.startAt)
+    group.rows.push(index)
+    group.until = Math.max(group.until, end)
+    group.sumMillis += Math.max(0, end - row.startAt)
   }
-  finish()
-  return groups
+  const parallel = groups.filter(group => group.rows.length > 1)
+  return parallel.map(({ rows: ids, from, until, sumMillis }) => ({ rows: ids, millis: until - from, sumMillis }))
 }
 
 export interface TimeRange {
@@ -62,15 +60,19 @@ const MAX_FOLD_BARS = 50
 export function foldRanges(fold: Fold, rows: readonly SpanRow[]): TimeRange[] {
   const calls = fold.rows.flatMap(index => rows[index] ?? []).toSorted((a, b) => a.startAt - b.startAt)
   const { startAt, endAt } = rangeOf(calls)
-  const leastGap = (endAt - startAt) / MAX_FOLD_BARS
-  const stretches: { startAt: number; endAt: number }[] = []
-  for (const call of calls) {
-    const last = stretches.at(-1)
-    const end = Math.max(call.startAt, call.endAt)
-    if (last !== undefined && call.startAt - last.endAt <= leastGap) last.endAt = Math.max(last.endAt, end)
-    else stretches.push({ startAt: call.startAt, endAt: end })
+  return joinedRanges(calls, (endAt - startAt) / MAX_FOLD_BARS)
+}
+
+/** Joins ranges with at most this gap between them. They are sorted by their start. */
+export function joinedRanges(ranges: readonly TimeRange[], gap: number): TimeRange[] {
+  const joined: { startAt: number; endAt: number }[] = []
+  for (const { startAt, endAt } of ranges) {
+    const last = joined.at(-1)
+    const end = Math.max(startAt, endAt)
+    if (last !== undefined && startAt - last.endAt <= gap) last.endAt = Math.max(last.endAt, end)
+    else joined.push({ startAt, endAt: end })
   }
-  return stretches
+  return joined
 }
 
 export function rangeOf(stretches: readonly TimeRange[]): TimeRange {
@@ -127,7 +129,6 @@ export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMa
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
   const pathOf = new Map<number, PathSectionRow[]>()
-  for (const section of pathSections(view, filter))
-    pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
+  for (const section of pathSections(view, filter)) append(pathOf, section.row, section)
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }

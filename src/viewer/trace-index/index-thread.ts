@@ -85,5 +85,7 @@ try {
   await keepUpToDate(index)
 } finally {
   index.save()
-  parentPort?.close()
+  // Deno's port cannot be closed.
+  if (parentPort && 'close' in parentPort) parentPort.close()
+  else process.exit()
 }

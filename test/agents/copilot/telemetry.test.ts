@@ -22,7 +22,7 @@ class Scene {
       this.waits.push(millis)
       return new Promise<void>(resolve => {
         this.#giveUp = resolve
-        signal.addEventListener('abort', () => resolve())
+        signal?.addEventListener('abort', () => resolve())
       })
     },
   })

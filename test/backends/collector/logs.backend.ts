@@ -51,20 +51,26 @@ function textOf(pairs: readonly Pair[] | undefined, name: string): string | unde
   return pairs?.find(({ key }) => key === name)?.value.stringValue
 }
 
-test.each(['none', 'gzip'] as const)('forwards the event of a failed turn, compression %s', async compression => {
+test.each([
+  ['http/protobuf', 'none'],
+  ['http/protobuf', 'gzip'],
+  ['grpc', 'none'],
+  ['grpc', 'gzip'],
+] as const)('forwards the event of a failed turn over %s, compression %s', async (protocol, compression) => {
   logs.requests.length = 0
   store.requests.length = 0
   const lines: string[] = []
   const say = (line: string): void => void lines.push(line)
   const diagnostics = { warn: say, error: say, debug: () => undefined }
+  const endpoint = protocol === 'grpc' ? collector.grpcUrl : collector.otlpUrl
   const plugin = createPluginIn(
     {
       host: 'agent',
-      backends: [{ type: 'otlp', endpoint: collector.otlpUrl, metrics: false, logs: true, compression }],
+      backends: [{ type: 'otlp', endpoint, protocol, metrics: false, logs: true, compression }],
     },
     { env: {}, home, isReplay: false, diagnostics },
   )
-  const ids = { session_id: `s-${compression}`, turn_id: 't1' }
+  const ids = { session_id: `s-${protocol}-${compression}`, turn_id: 't1' }
   const at = Date.now()
   plugin.on('pre_llm_call', { ...ids, model: 'qwen3', user_message: 'hello' }, { at: at - 100 })
   await plugin.on('on_session_end', { ...ids, failed: true, turn_exit_reason: 'no_more_tokens' }, { at })

@@ -33,8 +33,9 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
-function configOf(fields: object): PluginOptions {
-  return { backends: [{ type: 'otlp', endpoint: collector.otlpUrl, metrics: false, ...fields }] }
+function configOf(fields: { readonly protocol?: string; readonly endpoint?: string }): PluginOptions {
+  const endpoint = fields.protocol === 'grpc' ? collector.grpcUrl : collector.otlpUrl
+  return { backends: [{ type: 'otlp', endpoint, metrics: false, ...fields }] } as PluginOptions
 }
 
 function spansAt(sink: OtlpSink): readonly SinkRecord[] {
@@ -59,6 +60,8 @@ describe.each([
   { protocol: 'http/protobuf', compression: 'none' },
   { protocol: 'http/json', compression: 'gzip' },
   { protocol: 'http/json', compression: 'none' },
+  { protocol: 'grpc', compression: 'gzip' },
+  { protocol: 'grpc', compression: 'none' },
 ])('$protocol, compression $compression', fields => {
   test('forwards every span to both stores, none twice', async () => {
     const fed = await feedWorkload({

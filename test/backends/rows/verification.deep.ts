@@ -20,7 +20,7 @@ interface Servers {
 }
 
 const { BACKEND_SERVERS, BACKEND_SUITES } = await script<Servers>('backend-servers.mjs')
-const PAGE = read('docs/backends.md')
+const PAGE = read('docs/verification.md')
 const ROW = /^\| `(\w+)` \| (traces|metrics|logs) \| ([a-z ]+) \| (.+) \| `(.+)` \|$/gm
 const table: Verified[] = [...PAGE.matchAll(ROW)].map(
   ([, type = '', signal = '', how = '', against = '', place = '']) => ({

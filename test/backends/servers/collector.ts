@@ -10,6 +10,8 @@ import { type ServerProcess, startServer } from '../support/server-process.ts'
 export interface CollectorServer {
   /** The `endpoint` of a backend. */
   readonly otlpUrl: string
+  /** The `endpoint` of a backend with `protocol: grpc`. */
+  readonly grpcUrl: string
   /** What Prometheus scrapes, `host:port`. */
   readonly metricsAddress: string
   readonly log: string
@@ -50,13 +52,14 @@ export async function startCollector(sinks: Sinks): Promise<CollectorServer> {
     args: [`--config=${config}`],
     readyUrl: `http://127.0.0.1:${health}/`,
   })
-  return running(server, folder, http, metrics)
+  return running(server, folder, { grpc, http, metrics, health })
 }
 
-function running(server: ServerProcess, folder: string, http: number, metrics: number): CollectorServer {
+function running(server: ServerProcess, folder: string, ports: Ports): CollectorServer {
   return {
-    otlpUrl: `http://127.0.0.1:${http}`,
-    metricsAddress: `127.0.0.1:${metrics}`,
+    otlpUrl: `http://127.0.0.1:${ports.http}`,
+    grpcUrl: `http://127.0.0.1:${ports.grpc}`,
+    metricsAddress: `127.0.0.1:${ports.metrics}`,
     get log() {
       return server.log
     },

@@ -61,7 +61,7 @@ export interface PrometheusServer {
 interface Configuration {
   readonly [key: string]: unknown
   readonly global: object
-  readonly scrape_configs: readonly { readonly job_name: string; readonly static_configs: unknown }[]
+  readonly scrape_configs: readonly { readonly job_name: string; file_sd_configs?: unknown }[]
 }
 
 const RULES = fileURLToPath(new URL('../../../observability/rules.yml', import.meta.url))
@@ -143,6 +143,9 @@ function configurationOf({ targets = {}, rules = RULES }: PrometheusOptions): Co
   const file = yaml<Configuration>('observability/prometheus.yml')
   const jobs = file.scrape_configs
     .filter(({ job_name }) => targets[job_name] !== undefined)
-    .map(job => ({ ...job, static_configs: [{ targets: [targets[job.job_name]] }] }))
+    .map(({ file_sd_configs: _files, ...job }) => ({
+      ...job,
+      static_configs: [{ targets: [targets[job.job_name]] }],
+    }))
   return { ...file, global: { ...file.global, ...OFTEN }, rule_files: [rules], scrape_configs: jobs }
 }

@@ -757,10 +757,12 @@ describe('an agent that waits', () => {
     await section.getByRole('button', { name: 'Copy resume command' }).click()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('claude --resume s-live')
     await section.getByRole('link', { name: /^Waiting for you/ }).click()
-    await page
-      .getByRole('complementary')
-      .getByRole('heading', { level: 2, name: /^approval/ })
-      .waitFor()
+    const question = page.getByRole('complementary').getByRole('heading', { level: 2, name: /^approval/ })
+    await question.waitFor()
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    await page.locator('.turn-header .tone-wait').getByRole('link').click()
+    await question.waitFor()
   })
 
   test('notifies only after the user has switched it on, once per question', async () => {

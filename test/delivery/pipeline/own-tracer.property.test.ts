@@ -209,7 +209,7 @@ test('records every span like the SDK with a tracer of ours', () => {
       }
       expectEqualSpans(recordings)
     }),
-    { numRuns: Number(PROPERTY_RUNS ?? times(100, 5_000)) },
+    { numRuns: Number(PROPERTY_RUNS ?? times(100, 2_500)) },
   )
 })
 
@@ -229,7 +229,7 @@ test('stores the same bytes with both writers for any hook records', async () =>
       }
       expectEqualSpans(recordings)
     }),
-    { numRuns: Number(PROPERTY_RUNS ?? times(20, 300)) },
+    { numRuns: Number(PROPERTY_RUNS ?? times(20, 150)) },
   )
 })
 

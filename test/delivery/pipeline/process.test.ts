@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterwards } from '../../support/afterwards.ts'
+import { GrpcSink } from '../../support/grpc-sink.ts'
 import { SAMPLED, sample } from '../../support/sample.ts'
 import { BuiltPipeline } from './built-pipeline.ts'
 import { DEAD_URL, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
@@ -11,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => room?.remove())
 
-type TraceProtocol = (typeof PROTOCOLS)[number]
+type TraceProtocol = (typeof PROTOCOLS)[number] | 'grpc'
 
 interface EndingHost {
   /** Of each backend, by its name. */
@@ -116,6 +118,33 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
   })
 })
 
+test.each([
+  ['hanging', (sink: GrpcSink) => sink.url, /did not answer within|were lost/],
+  ['absent', () => DEAD_URL, /nothing listens at/],
+] as const)('ends over grpc with a backend that is %s', async (_what, url, expected) => {
+  const sink = await GrpcSink.start()
+  afterwards(() => sink.stop())
+  sink.behaviour = { kind: 'hanging' }
+  const ended = await room.run(hostThatEnds({ urls: { otlp: url(sink) }, protocol: 'grpc', isFlushed: true }))
+  expect(ended.code).toBe(0)
+  expect(ended.stderr).toMatch(expected)
+  expect(JSON.parse(ended.stdout)).toMatchObject([{ name: 'otlp', delivered: 0, dropped: 2, queued: 0 }])
+})
+
+test('ends over grpc although it never flushes nor shuts down', async () => {
+  const sink = await GrpcSink.start()
+  afterwards(() => sink.stop())
+  const body = `
+    const batch = { maxQueueSize: 10, scheduleDelayMillis: 1, maxExportBatchSize: 1, exportTimeoutMillis: 60000 }
+    const backends = [backend('otlp', '${sink.url}', { protocol: 'grpc', metrics: false })]
+    record(createPipeline(settings({ backends, batch }), report), 'one')
+    process.stdin.resume()
+  `
+  const ended = await room.run(body, { isOver: sink.until(() => sink.calls.length > 0) })
+  expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
+  expect(sink.spanNames).toEqual(['one'])
+})
+
 describe('a process with a terminal', () => {
   test('prints its traces when the console is the backend', async () => {
     const ended = await room.run(`
@@ -155,7 +184,26 @@ describe('the loaded modules', () => {
       createPipeline(settings({}), report)
       process.stdout.write(JSON.stringify([...new Set(loaded())].sort()))
     `)
-    expect(JSON.parse(ended.stdout)).toEqual(['api'])
+    expect(JSON.parse(ended.stdout)).toEqual([])
+  })
+
+  test.each([
+    ['when metrics are flushed', 'await pipeline.flush()'],
+    ['when a meter is requested', 'pipeline.meterProvider'],
+    ['after the first interval', 'while (loaded().length === 0) await new Promise(setImmediate)'],
+  ])('loads the metrics SDK %s, not before', async (_when, wait) => {
+    const ended = await room.run(`
+      const backends = [backend('otlp', '${DEAD_URL}', {})]
+      const pipeline = createPipeline(settings({ backends, metricsIntervalMillis: 300, flushWaitMillis: 100 }), report)
+      const used = []
+      pipeline.onMeterProvider(provider => used.push(provider))
+      const before = [loaded(), used.length]
+      ${wait}
+      const isUsed = used.length === 1 && used[0] === pipeline.meterProvider
+      process.stdout.write(JSON.stringify([before, loaded().some(name => name.includes('metrics')), isUsed]))
+      process.exit()
+    `)
+    expect(JSON.parse(ended.stdout)).toEqual([[[], 0], true, true])
   })
 })
 

@@ -1,4 +1,7 @@
+import fs from 'node:fs'
+import fsPromises from 'node:fs/promises'
 import { afterEach, beforeEach } from 'vitest'
+import { replaceBuiltin } from '../../support/replaced-builtin.ts'
 
 type Sync = typeof import('node:fs')
 type Async = typeof import('node:fs/promises')
@@ -72,8 +75,13 @@ export function always(code: string): () => never {
   }
 }
 
-/** For `vi.mock('node:fs')`. */
-export function brokenSync(faults: Faults, fs: Sync): Sync {
+/** Puts the faults between the tests of the file that calls this and the disk. */
+export function breakDisk(faults: Faults): void {
+  replaceBuiltin(fs, real => brokenSync(faults, real))
+  replaceBuiltin(fsPromises, real => brokenAsync(faults, real))
+}
+
+function brokenSync(faults: Faults, real: Sync): Partial<Sync> {
   const write = (...args: unknown[]): void => {
     const done = args.at(-1) as (error: unknown) => void
     const begin = (): void => {
@@ -83,41 +91,38 @@ export function brokenSync(faults: Faults, fs: Sync): Sync {
         setImmediate(() => done(error))
         return
       }
-      ;(fs.write as unknown as (...all: unknown[]) => void)(...args)
+      ;(real.write as unknown as (...all: unknown[]) => void)(...args)
     }
     if (faults.held) faults.held.push(begin)
     else begin()
   }
   return {
-    ...fs,
     write,
     // Checkpoints are written at 0 of a file of their own, segments in lines.
     writeSync: (descriptor: number, bytes: Uint8Array, from: number, length: number, at: number) => {
       if (Buffer.from(bytes).includes('\n')) faults.onWriteNow()
-      return fs.writeSync(descriptor, bytes, from, length, at)
+      return real.writeSync(descriptor, bytes, from, length, at)
     },
     writeFileSync: (...args: Parameters<Sync['writeFileSync']>) => {
       faults.onSave()
-      fs.writeFileSync(...args)
+      real.writeFileSync(...args)
     },
     fstatSync: (descriptor: number) => {
       faults.onStat()
-      return fs.fstatSync(descriptor)
+      return real.fstatSync(descriptor)
     },
-  } as unknown as Sync
+  } as unknown as Partial<Sync>
 }
 
-/** For `vi.mock('node:fs/promises')`. */
-export function brokenAsync(faults: Faults, fs: Async): Async {
+function brokenAsync(faults: Faults, real: Async): Partial<Async> {
   return {
-    ...fs,
     open: async (path: string, flags: string) => {
       await faults.onOpen(path)
-      return fs.open(path, flags)
+      return real.open(path, flags)
     },
     lstat: async (path: string) => {
       faults.onLook(path)
-      return fs.lstat(path)
+      return real.lstat(path)
     },
-  } as unknown as Async
+  } as unknown as Partial<Async>
 }

@@ -1,17 +1,16 @@
 /** What a process that was killed had held, where the log of what is kept cannot be written. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Pipeline } from '../../../src/delivery/pipeline/index.ts'
 import type { LocalLogSettings } from '../../../src/delivery/trace-log/index.ts'
 import type { OtlpSink } from '../../support/otlp-sink.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from '../pipeline/pipeline-fixture.ts'
-import { type Faults, failure, mend, wholeForEachTest } from './broken-disk.ts'
+import { breakDisk, failure, mend, noFaults, wholeForEachTest } from './broken-disk.ts'
 import { leaveHeld } from './held-segment.ts'
 
-const faults = vi.hoisted(() => ({}) as Faults)
-vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
-vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).brokenAsync(faults, await load()))
+const faults = noFaults()
+breakDisk(faults)
 
 wholeForEachTest(faults)
 
@@ -79,7 +78,8 @@ test('leaves the buffered spans of a receiver to the next one, which may have co
   const minute = 60_000
   const { directory, sink, live, segment } = await leftBehind({ withinMillis: minute, isContinuedHere: () => false })
   sink.behaviour = { kind: 'ok' }
-  const [path, later] = [segment, `${Date.now() + 1000}-4712`].map(name => join(directory, 'traces', `${name}.jsonl`))
+  const afterwards = Number(segment.split('-')[0]) + 1000
+  const [path, later] = [segment, `${afterwards}-4712`].map(name => join(directory, 'traces', `${name}.jsonl`))
   const header = readFileSync(path ?? '', 'utf8').split('\n', 1)
   for (const each of [path, later]) {
     await live()

@@ -1,12 +1,13 @@
 import { existsSync, rmSync } from 'node:fs'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { Checkpoint, listCheckpoints, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './checkpoint-fixture.ts'
+import { limitDisk } from './limited-disk.ts'
 
-const disk = vi.hoisted(() => ({ isFull: false }))
-vi.mock('node:fs', async load => (await import('./limited-disk.ts')).limitedTo(disk, await load()))
+const disk = { isFull: false }
+limitDisk(disk)
 
 const BACKENDS = ['jaeger', 'phoenix', '__proto__']
 

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import {
   Checkpoint,
   type CheckpointEntry,
@@ -20,9 +20,10 @@ import {
   spoolNames,
   stateDirectory,
 } from './checkpoint-fixture.ts'
+import { limitDisk } from './limited-disk.ts'
 
-const disk = vi.hoisted(() => ({ isFull: false, takesAtMost: Number.POSITIVE_INFINITY }))
-vi.mock('node:fs', async load => (await import('./limited-disk.ts')).limitedTo(disk, await load()))
+const disk = { isFull: false, takesAtMost: Number.POSITIVE_INFINITY }
+limitDisk(disk)
 
 const DAY_MILLIS = 86_400_000
 

@@ -11,13 +11,12 @@ import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
 import { pruneSegments } from '../../../src/delivery/trace-log/store.ts'
 import { until } from '../../support/until.ts'
 import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
-import { always, type Faults, mend, once, wholeForEachTest } from './broken-disk.ts'
+import { always, breakDisk, mend, noFaults, once, wholeForEachTest } from './broken-disk.ts'
 import { farOwner, leave } from './checkpoint-fixture.ts'
 import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
-const faults = vi.hoisted(() => ({}) as Faults)
-vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
-vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).brokenAsync(faults, await load()))
+const faults = noFaults()
+breakDisk(faults)
 
 const down = status(503)
 

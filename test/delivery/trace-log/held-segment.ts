@@ -18,7 +18,8 @@ export function leaveHeld(state: string, ...names: readonly string[]): string {
   const traces = join(state, 'traces')
   const [like = ''] = readdirSync(traces)
   const [header = ''] = readFileSync(join(traces, like), 'utf8').split('\n')
-  const segment = `${Date.now()}-${PID}`
+  // Segments of this process may be named after a later time than now: after a clock of another test.
+  const segment = `${Number(like.split('-')[0]) + 1}-${PID}`
   writeFileSync(join(traces, `${segment}.jsonl`), `${header}\n${lineOf(oneTrace(names))}\n`, { mode: 0o600 })
   leave(state, { segment, text: '{"open":true,"delivered":{}}' })
   return segment

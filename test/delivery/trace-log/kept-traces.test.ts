@@ -6,13 +6,12 @@ import { spansOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { until } from '../../support/until.ts'
 import { MARKS } from '../pipeline/pipeline-fixture.ts'
 import { lineOf, noteOf, spanWith } from './any-span.ts'
-import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
+import { breakDisk, failure, mend, noFaults } from './broken-disk.ts'
 import { leave } from './checkpoint-fixture.ts'
 import { FakeServer, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
-const faults = vi.hoisted(() => ({}) as Faults)
-vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
-vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).brokenAsync(faults, await load()))
+const faults = noFaults()
+breakDisk(faults)
 
 const down = status(503)
 

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { assertHolds } from '../../support/assert-holds.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
-import { type Faults, noFaults, wholeForEachTest } from './broken-disk.ts'
+import { breakDisk, noFaults, wholeForEachTest } from './broken-disk.ts'
 import { ANSWERS, type Mood, namesIn, type Step, World } from './log-world.ts'
 
-const faults = vi.hoisted(() => ({}) as Faults)
-vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
-vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).brokenAsync(faults, await load()))
+const faults = noFaults()
+breakDisk(faults)
 
 const rejections = wholeForEachTest(faults)
 

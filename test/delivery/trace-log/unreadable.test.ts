@@ -1,12 +1,11 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { spansOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { until } from '../../support/until.ts'
-import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
+import { breakDisk, failure, mend, noFaults } from './broken-disk.ts'
 import { FakeServer, openScene, scratch, status } from './spooled-queue.ts'
 
-const faults = vi.hoisted(() => ({}) as Faults)
-vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
-vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).brokenAsync(faults, await load()))
+const faults = noFaults()
+breakDisk(faults)
 
 const down = status(503)
 const SOON = { pauseScale: 0.000_5 }

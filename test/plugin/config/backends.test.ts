@@ -41,6 +41,7 @@ test('reads every field of a backend from a file', () => {
     name: collector.eu_1
     endpoint: https://collector.example.com/v1/traces
     headers: {X-Tenant: "7", Authorization: "Bearer \${TOKEN}"}
+    headers_command: [~/bin/token, --for, 7]
     protocol: http/json
     compression: gzip
     timeout_ms: 2500
@@ -62,6 +63,7 @@ test('reads every field of a backend from a file', () => {
       name: 'collector.eu_1',
       endpoint: 'https://collector.example.com/v1/traces',
       headers: { 'x-tenant': '7', authorization: 'Bearer abc' },
+      headers_command: [`${home}/bin/token`, '--for', '7'],
       protocol: 'http/json',
       compression: 'gzip',
       timeout_ms: 2500,
@@ -76,6 +78,17 @@ test('reads every field of a backend from a file', () => {
     },
     { type: 'file', name: 'file', headers: {}, options: { path: expect.stringMatching(/^\/.+\/spans\.jsonl$/) } },
   ])
+})
+
+test.each(
+  [['bin/token'], ['./token', 'x'], [''], [], 'gcloud auth print-access-token', { a: 1 }].map(command => [command]),
+)('refuses %j as a command for headers, without showing it', headers_command => {
+  const { list, lines } = backends([{ type: 'otlp', headers_command }])
+  expect(list[0]).not.toHaveProperty('headers_command')
+  expect(lines).toEqual([
+    expect.stringMatching(/expected a list of a program, as a name or an absolute path, and its arguments/),
+  ])
+  expect(lines.join()).not.toContain('token')
 })
 
 test('accepts short forms: a type, a type and an address, an address', () => {
@@ -167,10 +180,20 @@ test('converts credentials in an address to a header that an explicit one replac
   })
 })
 
-test('warns about port 4317, and uses it', () => {
-  const { list, lines } = backends([{ type: 'otlp', endpoint: 'http://h:4317' }])
+test('warns about a port of the other protocol, and uses it', () => {
+  const { list, lines } = backends([
+    { type: 'otlp', endpoint: 'http://h:4317' },
+    { type: 'phoenix', endpoint: 'http://h:4317' },
+    { type: 'otlp', endpoint: 'http://h:4318', protocol: 'grpc' },
+    { type: 'otlp', endpoint: 'http://h:4317', protocol: 'grpc' },
+  ])
   expect(list[0]?.endpoint).toBe('http://h:4317')
-  expect(lines).toEqual(['[0].endpoint: port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318'])
+  expect(list.map(({ protocol }) => protocol)).toEqual([undefined, undefined, 'grpc', 'grpc'])
+  expect(lines).toEqual([
+    '[0].endpoint: port 4317 is usually gRPC; set protocol: grpc, or use the port of OTLP over HTTP, usually 4318',
+    '[1].endpoint: port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318',
+    '[2].endpoint: port 4318 is usually OTLP over HTTP; gRPC is usually on port 4317',
+  ])
 })
 
 test('reads <x> from the variable that <x>_env names', () => {
@@ -261,7 +284,7 @@ test('leaves an unusable field to the type', () => {
   const { list, lines } = backends([
     {
       type: 'otlp',
-      protocol: 'grpc',
+      protocol: 'thrift',
       compression: 'zstd',
       timeout_ms: 0,
       traces: 'maybe',
@@ -271,7 +294,7 @@ test('leaves an unusable field to the type', () => {
   ])
   expect(list).toEqual([{ type: 'otlp', name: 'otlp', headers: {}, options: {} }])
   expect(lines).toEqual([
-    '[0].protocol: expected http/protobuf or http/json, got "grpc"; using the default of its type',
+    '[0].protocol: expected http/protobuf, http/json or grpc, got "thrift"; using the default of its type',
     '[0].compression: expected gzip or none, got "zstd"; using the default of its type',
     '[0].timeout_ms: expected a number ≥ 1, got 0; using the default of its type',
     '[0].traces: expected true or false, got "maybe"; using the default of its type',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HOOKS_DEFAULT } from '../../../src/plugin/config/hooks-config.ts'
+import { HOOKS_DEFAULT } from '../../../src/plugin/config/hooks.ts'
 import { hooksDirectory } from '../../../src/plugin/config/paths.ts'
 import { showConfig } from '../../../src/plugin/config/show.ts'
 import { messages, resolved } from './scratch-home.ts'

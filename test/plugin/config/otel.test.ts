@@ -224,14 +224,27 @@ describe('backends from the environment', () => {
       [URL_]: 'http://h',
       OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=1',
       OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'B=2',
-      OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'thrift',
     })
     expect(list).toEqual([
       { ...otlp, endpoint: 'http://h', headers: { a: '1', b: '1' }, metrics: false },
       { ...otlp, name: 'otlp-metrics', endpoint: 'http://h', headers: { a: '1', b: '2' }, traces: false, logs: false },
     ])
     expect(lines).toEqual([
-      'config: backends[1].protocol: expected http/protobuf or http/json, got "grpc" (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL); using the default of its type',
+      'config: backends[1].protocol: expected http/protobuf, http/json or grpc, got "thrift" (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL); using the default of its type',
+    ])
+  })
+
+  test('reads grpc as a protocol, for all signals or for one', () => {
+    const of = (env: Variables) => backends(env).list.map(({ endpoint, protocol }) => [endpoint, protocol])
+    const protocol = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
+    expect(of({ [URL_]: 'http://h:4317', ...protocol })).toEqual([['http://h:4317', 'grpc']])
+    expect(of({ OTEL_TRACES_EXPORTER: 'otlp', OTEL_METRICS_EXPORTER: 'otlp', ...protocol })).toEqual([
+      [undefined, 'grpc'],
+    ])
+    expect(of({ [URL_]: 'http://h', OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'grpc' })).toEqual([
+      ['http://h', undefined],
+      ['http://h', 'grpc'],
     ])
   })
 

@@ -104,7 +104,7 @@ describe('docs/config.schema.json', () => {
     'backends: [{ type: phoenix, api_ky: x }]',
     'backends: [{ type: openobserve }]',
     'backends: [{ endpoint: http://127.0.0.1:4318 }]',
-    'backends: [{ type: otlp, protocol: grpc }]',
+    'backends: [{ type: otlp, protocol: thrift }]',
     'keep: { eror: true }',
     'prices: { my-model: { inptu: 1 } }',
     'hooks: { global: /x }',

@@ -24,6 +24,8 @@ function backendsWith(secret: string): Record<string, unknown>[] {
   const encoded = encodeURIComponent(secret)
   return [
     { type: 'otlp', headers: { authorization: secret, 'bad name': secret, [secret]: 'x' } },
+    { type: 'otlp', headers_command: ['token', secret] },
+    { type: 'otlp', headers_command: `bin/${secret}` },
     { type: 'otlp', headers: [secret] },
     { type: 'otlp', headers: secret, timeout_ms: [secret] },
     { type: 'otlp', endpoint: `https://user:${encoded}@host.example/path?key=${encoded}` },

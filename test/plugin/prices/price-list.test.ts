@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { calcPrice } from '@pydantic/genai-prices'
 import { describe, expect, test } from 'vitest'
-import { listedPrices, PRICE_LIST } from '../../../src/plugin/prices/price-list.ts'
-import { dollarsFor } from '../../../src/plugin/prices/unit-prices.ts'
+import { dollarsFor, listedPrices, PRICE_LIST } from '../../../src/plugin/prices/prices.ts'
 import fc from '../../support/fast-check.ts'
 
 const AT = Date.UTC(2026, 10, 1, 12)

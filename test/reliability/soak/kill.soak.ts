@@ -6,7 +6,8 @@ import { type Random, seeded, wholeNumber } from '../../support/seeded.mjs'
 import { inScene, type Scene } from '../scene.ts'
 import { inParallel, Tally } from './soak-row.ts'
 
-const RUNS = 200
+/** The deep suite, which has `kill.test.ts` beside this, asks for fewer: they are most of the time of the soak. */
+const RUNS = Number(process.env['HOOKSPAN_SOAK_KILLS'] ?? 200)
 const AT_ONCE = 4
 /** Each so many: the process that was to deliver what the first one left is killed, too. */
 const DOUBLE_EVERY = 5

@@ -1,0 +1,348 @@
+import { open, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stateDirectory } from '../plugin/config/paths.ts'
+import { parseJson } from '../reading/attribute-value.ts'
+import { displayText } from '../reading/display-text.ts'
+import { countOf, humanBytes, humanCount, humanInstant } from '../reading/human-figures.ts'
+import type { TraceFilter } from '../reading/trace-filter.ts'
+import type { TraceTree } from '../reading/trace-forest.ts'
+import { listSegments, selectTraces, type TraceQuery, type TraceSelection } from '../reading/trace-log.ts'
+import { summarize } from '../reading/trace-summary.ts'
+import { type CommandArguments, type CommandIo, Interrupted, WrongUse } from './command.ts'
+import { Interruption } from './interruption.ts'
+import { sinceAt } from './option-values.ts'
+import { Progress } from './terminal.ts'
+
+export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
+  let sum = 0
+  for (const file of files) {
+    const found = file === '-' ? undefined : await stat(file).catch(() => undefined)
+    if (found?.isFile() !== true) return undefined
+    sum += found.size
+  }
+  return sum
+}
+
+/**
+ * Reads large files with a progress line. Ctrl-C ends it and discards the partial result.
+ *
+ * @param read receives a callback for the number of bytes read
+ * @throws Interrupted, or the error of `read`
+ */
+export async function readWatched<Result>(
+  files: readonly string[],
+  read: (onRead: (bytes: number) => void) => Promise<Result>,
+  io: CommandIo,
+): Promise<Result> {
+  const total = (await bytesOf(files)) ?? 0
+  const progress = new Progress(io, total)
+  const interruption = new Interruption(io)
+  let done = 0
+  const onRead = (bytes: number): void => {
+    if (interruption.exitCode !== undefined) {
+      progress.end()
+      io.stderr.write(`Interrupted at ${progress.share}; nothing is printed\n`)
+      throw new Interrupted(interruption.exitCode)
+    }
+    done += bytes
+    // The second pass reads only the selected traces and is much faster.
+    if (done > total && done - bytes <= total) progress.showStep('reading the selected traces …')
+    if (done <= total) progress.update(done, () => `reading ${humanBytes(total)}`)
+  }
+  try {
+    return await read(onRead)
+  } finally {
+    progress.end()
+  }
+}
+
+/** The location of traces. Files are listed on demand, because a log gets new segments while it is followed. */
+export interface TracesPlace {
+  readonly path: string
+  readonly kind: 'local log' | 'directory' | 'file'
+  listFiles(): Promise<readonly string[]>
+}
+
+interface TreeSubject {
+  readonly place: TracesPlace
+  readonly traceId: string | undefined
+}
+
+/**
+ * An existing path is FILE; another word that can be a prefix of an id is TRACE_ID.
+ *
+ * @throws {WrongUse} if there are two of a kind; otherwise an error with the reason why FILE cannot be read
+ */
+export async function findSubject(names: readonly string[], io: CommandIo): Promise<TreeSubject> {
+  const files: TracesPlace[] = []
+  const traceIds: string[] = []
+  for (const name of names) {
+    const place = await findPlace(name)
+    if (place === undefined) traceIds.push(name)
+    else files.push(place)
+  }
+  if (files.length > 1) throw new WrongUse(`expected one FILE at most, got ${files.length}`)
+  if (traceIds.length > 1) throw new WrongUse(`expected one TRACE_ID at most, got ${traceIds.length}`)
+  return { place: files[0] ?? localLog(io), traceId: traceIds[0] }
+}
+
+export function localLog(io: CommandIo): TracesPlace {
+  const path = join(stateDirectory(io.env, io.home), 'traces')
+  return { path, kind: 'local log', listFiles: () => listSegments(path) }
+}
+
+function canBeTraceId(name: string): boolean {
+  return /^[0-9a-f]{1,32}$/i.test(name)
+}
+
+export async function namesTrace(name: string): Promise<boolean> {
+  return canBeTraceId(name) && (await placeAt(name)) === undefined
+}
+
+async function findPlace(name: string): Promise<TracesPlace | undefined> {
+  const place = await placeAt(name)
+  if (place === undefined) {
+    if (canBeTraceId(name)) return undefined
+    const hint = /^[\w-]+$/.test(name) ? ', and a trace id has only the digits 0 to 9 and a to f' : ''
+    throw new Error(`there is no file ${name}${hint}`)
+  }
+  const trouble = place.kind === 'file' ? await noTraceFile(name) : undefined
+  if (trouble?.isCertain === true) throw new Error(`${name} is not a trace log: ${trouble.problem}`)
+  return place
+}
+
+/** A file, or a directory for its `*.jsonl`; undefined if it does not exist. */
+export async function placeAt(path: string): Promise<TracesPlace | undefined> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw new Error(`cannot read ${path}: ${error.code}`, { cause: error })
+    return undefined
+  })
+  if (found === undefined) return undefined
+  if (found.isDirectory()) return { path, kind: 'directory', listFiles: () => listSegments(path) }
+  // The file is read twice, which a pipe does not support.
+  if (!found.isFile()) throw new Error(`${path} is not a regular file`)
+  return { path, kind: 'file', listFiles: async () => [path] }
+}
+
+/**
+ * The files to send.
+ *
+ * @throws if one of them is missing or holds no traces
+ */
+export async function traceFiles(operands: readonly string[]): Promise<readonly string[]> {
+  const files: string[] = []
+  for (const operand of operands) {
+    const place = await placeAt(operand)
+    if (place === undefined) throw new Error(`there is no file ${operand}`)
+    const found = await place.listFiles()
+    if (found.length === 0) throw new Error(`there are no *.jsonl files in ${operand}`)
+    files.push(...found)
+  }
+  for (const path of files) {
+    const none = await noTraceFile(path)
+    if (none !== undefined) throw new Error(`there are no traces in ${path}: ${none.problem}`)
+  }
+  return files
+}
+
+/**
+ * Called if no traces were found.
+ *
+ * @param unreadableCount the number of unreadable lines
+ * @throws an error that describes the file, if it is not a trace log
+ */
+export async function expectTraceFiles({ path, kind, listFiles }: TracesPlace, unreadableCount: number): Promise<void> {
+  if (kind === 'local log') return
+  for (const file of await listFiles()) {
+    const trouble = await noTraceFile(file)
+    if (trouble !== undefined) throw new Error(`${file} is not a trace log: ${trouble.problem}`)
+  }
+  if (kind === 'file' && unreadableCount > 0) {
+    const lines = countOf(unreadableCount, 'line')
+    throw new Error(`${path} is not a trace log: no trace could be read from its ${lines}; expected one request a line`)
+  }
+}
+
+interface NoTraceFile {
+  readonly problem: string
+  /** Certain from the beginning of the file: no line can be a trace. */
+  readonly isCertain: boolean
+}
+
+/** The first line of a trace log may be longer; in other files it usually is not. */
+const HEAD_BYTES = 65_536
+
+/** Names, one of which is in every line of a readable file. */
+const OURS = /"(?:resourceSpans|hookspan\.segment|hookspan\.open)"\s*:/
+const OTHER_SIGNAL = /^\s*\{\s*"resource(Metrics|Logs)"\s*:/
+
+/**
+ * Checks the beginning of a file. Undefined if it may be a trace log. Messages never quote the file, which may contain prompts.
+ *
+ * @throws the error of the file system if the file cannot be read
+ */
+async function noTraceFile(path: string): Promise<NoTraceFile | undefined> {
+  const head = await readHead(path)
+  if (head.length === 0) return doubtful('it is empty')
+  if (head[0] === 0x1f && head[1] === 0x8b) return certain(`it is compressed with gzip: gunzip -k ${path}`)
+  const text = head.toString('utf8')
+  if (OURS.test(text)) return undefined
+  if (head.includes(0)) return doubtful('it is a binary file')
+  const signal = OTHER_SIGNAL.exec(text)?.[1]
+  if (signal !== undefined) return doubtful(`it holds OpenTelemetry ${signal.toLowerCase()}, and no traces`)
+  return ofLines(text, path, head.length < HEAD_BYTES)
+}
+
+async function readHead(path: string): Promise<Buffer> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
+  const lines = text.split('\n')
+  // The last line may be cut off.
+  if (!isWhole && lines.length > 1) lines.pop()
+  const filled = lines.filter(line => line.trim() !== '')
+  if (filled.length === 0) return doubtful('there is nothing but blanks in it')
+  const values = filled.map(parseJson).filter(value => value !== undefined)
+  const host = values.map(hostOfHead).find(each => each !== undefined)
+  const known = values.map(value => ofRecord(value, host, path)).find(each => each !== undefined)
+  if (known !== undefined) return known
+  if (isWhole && parseJson(text) !== undefined)
+    return doubtful('it is other JSON, no OTLP: there is no "resourceSpans" in it')
+  if (values.length > 0) return doubtful('its lines are other JSON, no OTLP: there is no "resourceSpans" in them')
+  if (/^\s*[{[]/.test(text))
+    return doubtful('it begins like JSON, but its first line is none; expected one request a line')
+  return doubtful('it is text, no JSON')
+}
+
+/** The host in the fixture line of a recording, so that the suggested replay command needs no option for it. */
+function hostOfHead(value: unknown): string | undefined {
+  const host = (value as { fixture?: { host?: unknown } } | null)?.fixture?.host
+  return typeof host === 'string' ? host : undefined
+}
+
+function ofRecord(value: unknown, host: string | undefined, path: string): NoTraceFile | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { hook, event } = value as { hook?: unknown; event?: unknown }
+  if (typeof hook === 'string') return certain(`these are hook records: hookspan replay ${path}`)
+  if (typeof event === 'string')
+    return certain(`these are raw events of a host: hookspan replay ${host === undefined ? '--host HOST ' : ''}${path}`)
+  return undefined
+}
+
+function certain(problem: string): NoTraceFile {
+  return { problem, isCertain: true }
+}
+
+function doubtful(problem: string): NoTraceFile {
+  return { problem, isCertain: false }
+}
+
+export const FILTER_OPTIONS = {
+  errors: { aka: ['error', 'failed'], help: 'only traces with an error' },
+  since: {
+    value: 'WHEN',
+    aka: ['after', 'from'],
+    help: `only traces with a span that ended since then, or that are still running: an age (90s, 30m, 2h, 7d, 1w) or a time
+      (2026-11-22, 2026-11-22T15:04), UTC unless it has a zone`,
+  },
+  model: { value: 'M', help: 'only traces with model M; M, T and S may be prefixes' },
+  tool: { value: 'T', help: 'only traces that used tool T' },
+  session: { value: 'S', help: 'only traces of session S' },
+} as const
+
+export function readFilter(values: CommandArguments<typeof FILTER_OPTIONS>['values'], now: number): TraceFilter {
+  const { session, model, tool, errors, since } = values
+  return {
+    ...(session !== undefined && { sessionId: session }),
+    ...(model !== undefined && { model }),
+    ...(tool !== undefined && { tool }),
+    ...(errors && { hasError: true }),
+    ...(since !== undefined && { sinceAt: sinceAt(since, now) }),
+  }
+}
+
+export function readLast(last: string | undefined): number | undefined {
+  if (last !== undefined && !/^\d{1,9}$/.test(last)) {
+    throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)
+  }
+  return last === undefined ? undefined : Number(last)
+}
+
+export type FoundTraces = TraceSelection & { readonly paths: readonly string[] }
+
+export async function findTraces(place: TracesPlace, query: TraceQuery, io: CommandIo): Promise<FoundTraces> {
+  const paths = await place.listFiles()
+  return { ...(await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)), paths }
+}
+
+const MAX_NAMED = 10
+
+/** @throws an error that lists the candidates if the prefix is not unique */
+export async function findTrace(
+  place: TracesPlace,
+  filter: TraceFilter & { readonly traceId: string },
+  io: CommandIo,
+): Promise<FoundTraces & { readonly tree: TraceTree }> {
+  const found = await findTraces(place, { ...filter, last: MAX_NAMED }, io)
+  if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
+  const [tree] = found.trees
+  if (tree === undefined || found.matchCount > 1) throw new Error(whichTrace(place, filter, found))
+  return { ...found, tree }
+}
+
+export function nothingThere({ path, kind }: TracesPlace): string {
+  if (kind !== 'local log') return `There are no traces in ${path}: expected OTLP/JSON, one request a line.`
+  return `There are no traces in ${path} yet. Run "hookspan demo" to record some, or name a file: hookspan tree FILE`
+}
+
+export function nothingMatches(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
+  const { traceCount, matchCount } = selection
+  if (matchCount > 0) return `${place.path} holds ${humanCount(traceCount)} traces, but --last is ${query.last}.`
+  return `No trace ${conditions(query)} among the ${humanCount(traceCount)} in ${place.path}${extentText(selection)}.`
+}
+
+export function whichTrace(
+  place: TracesPlace,
+  filter: TraceFilter & { readonly traceId: string },
+  selection: TraceSelection,
+): string {
+  const { traceId, ...rest } = filter
+  const { trees, traceCount, matchCount } = selection
+  const more = conditions(rest)
+  const asked = `whose id starts with ${traceId}${more === '' ? '' : `, ${more},`}`
+  if (matchCount > 1) {
+    const others = matchCount > trees.length ? ` and ${matchCount - trees.length} more` : ''
+    return `there are ${countOf(matchCount, 'trace')} ${asked}: ${trees.map(nameOf).join(', ')}${others}; give more digits`
+  }
+  const among = traceCount === 0 ? `in ${place.path}` : `among the ${humanCount(traceCount)} in ${place.path}`
+  return `there is no trace ${asked} ${among}, and no file of that name`
+}
+
+function nameOf(tree: TraceTree): string {
+  const { agent, sessionId } = summarize(tree)
+  const whose = [agent, sessionId, humanInstant(tree.startAt)].filter(text => text !== '').join(', ')
+  return `${displayText(tree.traceId)} (${whose})`
+}
+
+function conditions({ sessionId, model, tool, hasError, sinceAt }: TraceFilter): string {
+  const parts = [
+    sessionId === undefined ? '' : `of session ${JSON.stringify(sessionId)}`,
+    model === undefined ? '' : `with model ${JSON.stringify(model)}`,
+    tool === undefined ? '' : `with tool ${JSON.stringify(tool)}`,
+    hasError === true ? 'with an error' : '',
+    sinceAt === undefined ? '' : `since ${humanInstant(sinceAt)}`,
+  ].filter(part => part !== '')
+  const [last = ''] = parts.splice(-1)
+  return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`
+}
+
+function extentText({ extent }: TraceSelection): string {
+  return extent === undefined ? '' : `, of ${humanInstant(extent.startAt)} to ${humanInstant(extent.endAt)}`
+}

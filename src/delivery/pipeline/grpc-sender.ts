@@ -1,0 +1,183 @@
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
+import type { StringMap } from '../backends/backend-config.ts'
+import {
+  codeOf,
+  type DeliveryFailure,
+  NOT_HTTP2,
+  type Signal,
+  type Transport,
+  type TransportResult,
+} from './delivery.ts'
+import {
+  byteLengthOf,
+  CONNECT_MILLIS,
+  deliverWithRetries,
+  type Fail,
+  gzipped,
+  MAX_ANSWER_BYTES,
+  type OtlpTarget,
+  retryAfter,
+  type Settle,
+} from './otlp-sender.ts'
+import { retryInfoMillis } from './retry-info.ts'
+import { http, http2 } from './sdk.ts'
+
+const SERVICES: Readonly<Record<Signal, string>> = {
+  traces: 'trace.v1.TraceService',
+  metrics: 'metrics.v1.MetricsService',
+  logs: 'logs.v1.LogsService',
+}
+
+/** A byte for the compression, four for the length. */
+const FRAME_HEAD_BYTES = 5
+
+/** A timeout has at most eight digits. */
+const MAX_TIMEOUT_MILLIS = 99_999_999
+
+/** By code. The equivalent in HTTP is retried, reported and classified like a response over HTTP. */
+const STATUSES: readonly (readonly [name: string, httpStatus: number])[] = [
+  ['OK', 200],
+  ['CANCELLED', 503],
+  ['UNKNOWN', 500],
+  ['INVALID_ARGUMENT', 400],
+  ['DEADLINE_EXCEEDED', 504],
+  ['NOT_FOUND', 404],
+  ['ALREADY_EXISTS', 400],
+  ['PERMISSION_DENIED', 403],
+  ['RESOURCE_EXHAUSTED', 429],
+  ['FAILED_PRECONDITION', 400],
+  ['ABORTED', 503],
+  ['OUT_OF_RANGE', 503],
+  ['UNIMPLEMENTED', 404],
+  ['INTERNAL', 500],
+  ['UNAVAILABLE', 503],
+  ['DATA_LOSS', 503],
+  ['UNAUTHENTICATED', 401],
+]
+/** Servers answer a quota and a message that is too large with the same code. */
+const TOO_LARGE_MESSAGE = /larger than (?:the )?max|too large|exceeds (?:the )?max/i
+const TOO_LARGE = 413
+
+/** Sends one signal over gRPC: unary calls over one HTTP/2 connection, which is opened when it is needed. */
+export class GrpcSender implements Transport {
+  readonly #target: OtlpTarget
+  readonly #path: string
+  #session: ClientHttp2Session | undefined
+
+  constructor(target: OtlpTarget, signal: Signal) {
+    this.#target = target
+    this.#path = `/opentelemetry.proto.collector.${SERVICES[signal]}/Export`
+  }
+
+  async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
+    const { gzip } = this.#target
+    const message = gzip ? [await gzipped(payload)] : payload
+    const head = Buffer.alloc(FRAME_HEAD_BYTES)
+    head.writeUInt8(Number(gzip))
+    head.writeUInt32BE(byteLengthOf(message), 1)
+    const frame = [head, ...message]
+    return deliverWithRetries(this.#target, signal, (more, settle, fail, leftMillis) =>
+      this.#call(frame, more, leftMillis, settle, fail),
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#session?.destroy()
+  }
+
+  #call(frame: readonly Uint8Array[], more: StringMap, leftMillis: number, settle: Settle, fail: Fail): () => void {
+    const headers = {
+      ...this.#target.headers,
+      ...more,
+      ...(this.#target.gzip ? { 'grpc-encoding': 'gzip' } : {}),
+      te: 'trailers',
+      'grpc-timeout': `${Math.min(Math.max(1, Math.ceil(leftMillis)), MAX_TIMEOUT_MILLIS)}m`,
+    }
+    // node:http2 sends a line break in a value.
+    for (const [name, value] of Object.entries(headers)) http().validateHeaderValue(name, value)
+    const session = this.#openSession()
+    const stream = session.request({ ...headers, ':method': 'POST', ':path': this.#path })
+    readResponse(stream, settle, fail)
+    for (const piece of frame) stream.write(piece)
+    stream.end()
+    // A server that did not answer may be gone: the next call uses a new connection.
+    return () => session.destroy()
+  }
+
+  #openSession(): ClientHttp2Session {
+    const known = this.#session
+    if (known && !known.closed && !known.destroyed) return known
+    const { url, tls } = this.#target
+    const session = http2().connect(url, tls)
+    // Keeps it from holding the process. A caller that waits for a call keeps the process alive itself.
+    session.unref()
+    // Each stream reports the error.
+    session.on('error', () => undefined)
+    const timedOut = Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
+    const expiry = setTimeout(() => session.destroy(timedOut), CONNECT_MILLIS).unref()
+    session.once('connect', () => clearTimeout(expiry))
+    session.once('close', () => clearTimeout(expiry))
+    this.#session = session
+    return session
+  }
+}
+
+function readResponse(stream: ClientHttp2Stream, settle: Settle, fail: Fail): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  let headers: IncomingHttpHeaders = {}
+  let code = 'ECONNRESET'
+  stream.on('response', received => {
+    headers = { ...headers, ...received }
+  })
+  stream.on('trailers', received => {
+    headers = { ...headers, ...received }
+  })
+  stream.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= MAX_ANSWER_BYTES) chunks.push(chunk)
+  })
+  stream.on('error', error => {
+    code = networkCodeOf(error)
+  })
+  stream.on('close', () => {
+    const result = resultOf(headers, stream.rstCode)
+    if (!result) fail({ kind: 'network', code })
+    else settle(result.ok ? { ok: true, answer: messageIn(Buffer.concat(chunks)) } : result)
+  })
+}
+
+/** Undefined if the stream ended before the status. */
+function resultOf(headers: IncomingHttpHeaders, rstCode: number): TransportResult | undefined {
+  const { 'grpc-status': code, ':status': httpStatus } = headers as Readonly<Record<string, unknown>>
+  if (code === '0') return { ok: true }
+  if (code !== undefined) return failed(grpcFailure(Number(code), headers), retryInfoMillis(headers))
+  // The response of a proxy or of another server.
+  if (typeof httpStatus === 'number' && httpStatus !== 200)
+    return failed({ kind: 'status', status: httpStatus }, retryAfter(headers['retry-after']))
+  if (headers['content-type']?.startsWith('text/html')) return failed({ kind: 'page', status: 200 })
+  return httpStatus !== undefined && rstCode === 0 ? failed(grpcFailure(2, headers)) : undefined
+}
+
+function failed(failure: DeliveryFailure, retryAfterMillis?: number): TransportResult {
+  return { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) }
+}
+
+function grpcFailure(code: number, headers: IncomingHttpHeaders): DeliveryFailure {
+  const [grpc, status] = STATUSES[code] ?? [`gRPC status ${code}`, 500]
+  const isTooLarge = grpc === 'RESOURCE_EXHAUSTED' && TOO_LARGE_MESSAGE.test(String(headers['grpc-message']))
+  return { kind: 'status', status: isTooLarge ? TOO_LARGE : status, grpc }
+}
+
+/** A stream is cancelled because of the connection's error, or reset by the server. */
+function networkCodeOf(error: Error): string {
+  const code = codeOf(error.cause ?? error)
+  return code.startsWith('ERR_HTTP2_') && code !== NOT_HTTP2 ? 'ECONNRESET' : code
+}
+
+/** The message of a unary response. Empty if it is compressed, which was not offered, or too long. */
+function messageIn(frame: Buffer): Uint8Array {
+  const isPlain = frame.length > FRAME_HEAD_BYTES && frame[0] === 0
+  const end = isPlain ? FRAME_HEAD_BYTES + frame.readUInt32BE(1) : 0
+  return end <= frame.length ? frame.subarray(FRAME_HEAD_BYTES, end) : Buffer.alloc(0)
+}
