@@ -109,7 +109,7 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
 /** Further hooks with the same effect, for a tool whose start was not received. */
 export const READS_IF_UNKNOWN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure'])
 
-export const QUIET_HOOKS: readonly string[] = [
+const QUIET_HOOKS: readonly string[] = [
   ...['Setup', 'InstructionsLoaded', 'UserPromptExpansion', 'MessageDisplay', 'Notification', 'PreModelSwitch'],
   ...['TeammateIdle', 'TaskCreated', 'TaskCompleted', 'Elicitation', 'ElicitationResult', 'ConfigChange'],
   ...['CwdChanged', 'FileChanged', 'DirectoryAdded', 'WorktreeCreate', 'WorktreeRemove'],

@@ -97,7 +97,7 @@ function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   }
 }
 
-export function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
+function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
   const { session } = loop

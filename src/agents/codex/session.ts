@@ -141,7 +141,7 @@ export function handleFailure(loop: CodexLoop, data: unknown): void {
 }
 
 /** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
-export function settleRequest(loop: CodexLoop, at: number): void {
+function settleRequest(loop: CodexLoop, at: number): void {
   const { pendingRequest, model, session } = loop
   loop.pendingRequest = undefined
   pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
@@ -248,7 +248,7 @@ function statusFromText(call: CodexCall, text: string, exitCode: number | undefi
   return IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-export function settleCalls(loop: CodexLoop, at: number): void {
+function settleCalls(loop: CodexLoop, at: number): void {
   for (const call of loop.calls.values()) {
     const { backgroundNotice, recordedEnd, state, startAt } = call
     const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at

@@ -66,7 +66,7 @@ export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
 export const FILE_READ = 'file:read'
 
 /** Hooks without facts of their own. They only trigger reading the session file. */
-export const QUIET_HOOKS: readonly string[] = ['SubagentStart', 'SubagentStop', 'PreCompact', 'Notification']
+const QUIET_HOOKS: readonly string[] = ['SubagentStart', 'SubagentStop', 'PreCompact', 'Notification']
 
 export const WAITING_HOOKS: ReadonlySet<string> = new Set(['UserPromptSubmit', 'Stop', 'SessionEnd'])
 

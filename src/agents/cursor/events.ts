@@ -40,7 +40,7 @@ const SPECIFIC_TOOLS: ReadonlyMap<string, SpecificTool> = new Map<string, Specif
 ])
 
 /** Hooks that add nothing to others, or are not about a turn, such as completions while the user types. */
-export const QUIET_HOOKS: readonly string[] = [
+const QUIET_HOOKS: readonly string[] = [
   ...['beforeReadFile', 'beforeTabFileRead', 'afterTabFileEdit', 'afterAgentThought', 'preCompact'],
 ]
 

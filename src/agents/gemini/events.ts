@@ -55,7 +55,7 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
  * Hooks that add nothing to others. `PreCompress` fires before each request, even if nothing is compressed, and `AfterModel` for
  * each chunk.
  */
-export const QUIET_HOOKS: readonly string[] = ['BeforeModel', 'BeforeToolSelection', 'AfterModel', 'PreCompress']
+const QUIET_HOOKS: readonly string[] = ['BeforeModel', 'BeforeToolSelection', 'AfterModel', 'PreCompress']
 
 type HookHandler = (session: GeminiSession, at: number, data: unknown) => void
 type FindingHandler = (loop: GeminiLoop, at: number, data: unknown) => void

@@ -9,7 +9,7 @@ import type { ModelRequest } from '../base/requests.ts'
 import { Tool, toolKey } from '../base/tool.ts'
 import { type UsageCounts, usageOf } from '../base/usage.ts'
 
-export const PROVIDER = 'gemini'
+const PROVIDER = 'gemini'
 const PLATFORM = 'gemini-cli'
 
 const CHILDREN_LIMIT = 1000
@@ -299,7 +299,7 @@ function requestApproval(call: GeminiCall, at: number, details: unknown): void {
 }
 
 /** Ends the remaining calls of a loop. If it has completed, the results of these calls were sent to the model. */
-export function settleCalls(loop: GeminiLoop, at: number, outcome?: TurnResult): void {
+function settleCalls(loop: GeminiLoop, at: number, outcome?: TurnResult): void {
   for (const call of loop.calls) {
     const isOver = outcome === 'completed' && call.approval?.isAnswered !== false
     call.approval?.emitResponse(at, 'deny', 'inferred')
@@ -352,7 +352,7 @@ function interruptChildren(session: GeminiSession, at: number): void {
   for (const child of session.openChildren) endLoop(child, at, { outcome: 'interrupted' })
 }
 
-export function endLoop(loop: GeminiLoop, at: number, { outcome, reason, text }: LoopEnd): void {
+function endLoop(loop: GeminiLoop, at: number, { outcome, reason, text }: LoopEnd): void {
   const { session } = loop
   const answer = text ?? loop.answer
   loop.hasEnded = true

@@ -31,7 +31,7 @@ export async function findRunning(place: ReceiverFiles): Promise<RunningReceiver
 }
 
 /** The process on this machine that owns the receiver's lock, whether it answers or not. @throws Error in one line */
-export function holderOf(place: ReceiverFiles): number | undefined {
+function holderOf(place: ReceiverFiles): number | undefined {
   const holder = ownerIn(place)
   return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined
 }

@@ -13,9 +13,7 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
 export type {
   FacetName,
   Facets,
-  OpenSpanRow,
   OpenTraceRow,
-  Percentiles,
   SessionDetail,
   SessionPage,
   SessionRow,
