@@ -15,7 +15,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 /** Suite of `scripts/backend-servers.mjs` → the pictures that its tests of pages take, in `docs/images/`. */
 export const PICTURES = {
   readme: ['jaeger-trace.png', 'phoenix-trace.png', 'phoenix-session.png'],
-  view: ['view-turn.png'],
+  view: ['view-session.png', 'view-turn.png', 'view-usage.png'],
   'prometheus-page': ['metrics-tokens.png', 'metrics-tools.png', 'metrics-alert.png'],
 }
 

@@ -613,7 +613,7 @@ test('moves nothing for a user who prefers so', async () => {
   expect(await page.evaluate('document.getAnimations().length')).toBe(0)
 })
 
-test('has a picture of a turn', async () => {
+test('has pictures of a session, a turn and the usage', async () => {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 700 })
   await page.goto(viewer.at('/sessions?text=tides'))
@@ -621,11 +621,18 @@ test('has a picture of a turn', async () => {
     .getByRole('link', { name: /^We are releasing tides/ })
     .first()
     .click()
-  await page.locator('.turn-card', { hasText: 'We are releasing tides' }).getByRole('link').first().click()
-  await page.getByRole('treeitem', { name: /approval\.rm_rf/ }).waitFor()
   await page.getByText(/reading|searchable/).waitFor({ state: 'hidden' })
+  const turn = page.locator('.turn-card', { hasText: 'We are releasing tides' })
+  await turn.getByText('Approval').first().waitFor()
+  await page.mouse.move(0, 0)
+  await takePicture(page, 'view-session')
+  await turn.getByRole('link').first().click()
+  await page.getByRole('treeitem', { name: /approval\.rm_rf/ }).waitFor()
   await page.mouse.move(0, 0)
   await takePicture(page, 'view-turn')
+  await page.goto(viewer.at('/usage?since=all'))
+  await page.getByRole('heading', { name: 'Heaviest sessions' }).waitFor()
+  await takePicture(page, 'view-usage')
 })
 
 test('reports an unknown turn, with a link back, and does not request it at every change', async () => {
