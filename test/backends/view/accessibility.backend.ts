@@ -73,7 +73,7 @@ afterEach(cleanUp)
 
 /** The violations that axe finds in the page as it is, one line per element. */
 async function violations(): Promise<readonly string[]> {
-  const run = `axe.run(document, { resultTypes: ['violations'] })`
+  const run = `axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })`
   const found = await page.evaluate<AxeResults>(run)
   return found.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary = '' }) => `${id} ${target.join(' ')}: ${failureSummary.replace(/\s+/g, ' ')}`),
