@@ -86,20 +86,25 @@ class CapturePolicy implements Capture {
   /** Undefined in previews: a preview costs less than finding a long text again. */
   readonly #whole: TextMemo<CapturedContent | undefined> | undefined
   readonly #encode: ((text: string) => string) | undefined
+  /** Without memos: the content of a tool is rarely repeated, and remembering it costs. */
+  readonly #ofTools: CapturePolicy | undefined
   readonly #leaf: (text: string) => string
   readonly #isSecret: (key: string) => boolean
 
   constructor(settings: CaptureSettings) {
-    const { mode } = settings
+    const { mode, redact } = settings
     const isMemoized = mode === 'full' && settings.isPure === true
-    const redact = isMemoized && settings.redact !== keepAll ? new TextMemo(settings.redact).resultOf : settings.redact
-    if (isMemoized) this.#whole = new TextMemo(text => this.#content(text))
-    if (isMemoized) this.#encode = new TextMemo(text => JSON.stringify(text)).resultOf
-    this.#settings = { ...settings, redact }
+    if (isMemoized) {
+      this.#whole = new TextMemo(text => this.#content(text))
+      this.#encode = new TextMemo(text => JSON.stringify(text)).resultOf
+      this.#ofTools = new CapturePolicy({ ...settings, isPure: false })
+    }
+    this.#settings = settings
     this.mode = mode
     this.conversationHistory = settings.conversationHistory && mode !== 'off'
     this.senderId = settings.senderId
-    this.#leaf = mode === 'full' ? redact : text => redact(withoutControls(text))
+    const whole = isMemoized && redact !== keepAll ? new TextMemo(redact).resultOf : redact
+    this.#leaf = mode === 'full' ? whole : text => redact(withoutControls(text))
     this.#isSecret = redact === keepAll ? () => false : isSecretKey
   }
 
@@ -127,6 +132,9 @@ class CapturePolicy implements Capture {
 
   readonly content = (value: unknown, category: ContentCategory): CapturedContent | undefined => {
     if (this.mode === 'off') return undefined
+    if (this.#ofTools && (category === 'tool_input' || category === 'tool_output')) {
+      return this.#ofTools.content(value, category)
+    }
     if (typeof value !== 'string' || value.length > MEMO_LIMIT) return this.#content(value)
     if (this.#whole !== undefined) return this.#whole.resultOf(value)
     const last = this.#last.get(category)
@@ -188,7 +196,7 @@ class CapturePolicy implements Capture {
     if (json !== undefined) return json
     const { text, isCut } =
       this.mode === 'full'
-        ? clip(redactWithin({ text: value, isCut: false }, cap, this.#settings.redact), cap)
+        ? clip(redactWithin({ text: value, isCut: false }, cap, this.#leaf), cap)
         : this.#line(value, cap)
     return text.trim() === '' ? undefined : { text: safe(text), mimeType: TEXT_TYPE, truncated: isCut }
   }

@@ -97,6 +97,17 @@ describe('full capture with a memo', () => {
     expect(redactions).toBe(1)
   })
 
+  it('remembers no content of tools', () => {
+    let redactions = 0
+    const redact = (text: string): string => {
+      redactions++
+      return text
+    }
+    const capture = captureWith({ mode: 'full', isPure: true, redact })
+    for (const result of ['a result', 'another', 'a result']) capture.content(result, 'tool_output')
+    expect(redactions).toBe(3)
+  })
+
   it('calls a function of the user for each text', () => {
     const names = ['Ada']
     const redact = (text: string): string => names.reduce((left, name) => left.replaceAll(name, '[NAME]'), text)
