@@ -46,6 +46,7 @@ test('receives metrics over grpc', async () => {
   await plugin.on('on_session_end', ids)
   await plugin.shutdown()
   expect(lines).toEqual([])
-  expect(await sampleOf('hermes_tool_calls_total')).toBe('2')
-  expect(store.spanNames).toContain('tool.terminal')
+  // The Collector has batches of its own.
+  await expect.poll(() => sampleOf('hermes_tool_calls_total'), { timeout: 20_000 }).toBe('2')
+  await expect.poll(() => store.spanNames, { timeout: 20_000 }).toContain('tool.terminal')
 })
