@@ -8,8 +8,8 @@ const config: ViteUserConfig = defineConfig({
   resolve: { alias: [LOAD_CORE] },
   test: {
     include: ['test/backends/**/*.backend.ts'],
-    // More than cores: each file starts servers of its own, on ports of its own, and waits for them for half of its time.
-    maxWorkers: 3,
+    // Each starts servers of its own, on ports of its own, and waits for them for half of its time.
+    maxWorkers: 2,
     // Servers have races of their own, which a busy machine brings out: the report says what was tried again.
     retry: 1,
     testTimeout: 180_000,
