@@ -21,6 +21,7 @@ import {
 } from './otlp-sender.ts'
 import { retryInfoMillis } from './retry-info.ts'
 import { http, http2 } from './sdk.ts'
+import { TOO_LARGE } from './send-request.ts'
 
 const SERVICES: Readonly<Record<Signal, string>> = {
   traces: 'trace.v1.TraceService',
@@ -56,7 +57,6 @@ const STATUSES: readonly (readonly [name: string, httpStatus: number])[] = [
 ]
 /** Servers answer a quota and a message that is too large with the same code. */
 const TOO_LARGE_MESSAGE = /larger than (?:the )?max|too large|exceeds (?:the )?max/i
-const TOO_LARGE = 413
 
 /** Sends one signal over gRPC: unary calls over one HTTP/2 connection, which is opened when it is needed. */
 export class GrpcSender implements Transport {

@@ -20,6 +20,7 @@ const CODE = {
   resourceExhausted: 8,
   unimplemented: 12,
   unavailable: 14,
+  unauthenticated: 16,
 } as const
 const PARTIAL_SUCCESS = '\x0a\x06\x08\x02\x12\x02no'
 /** Longer than the first pause of our own. */
@@ -67,6 +68,19 @@ function grpcPipeline(sink: GrpcSink, fields: object = {}, settings: object = {}
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url, fields)], ...settings }, lines)
   return { pipeline, lines }
 }
+
+test('takes its headers from a command, which runs again if they are refused', async () => {
+  const sink = await startGrpcSink(oneByOne(status(CODE.unauthenticated), { kind: 'ok' }))
+  const headers_command = [process.execPath, '-e', 'console.log(crypto.randomUUID())']
+  const { pipeline, lines } = grpcPipeline(sink, { headers_command, metrics: false })
+  recordSpans(pipeline, 'one')
+  await pipeline.flush()
+  const tokens = sink.calls.map(({ headers }) => headers.authorization)
+  expect(tokens).toEqual([expect.stringMatching(/^Bearer [\w-]{36}$/), expect.stringMatching(/^Bearer [\w-]{36}$/)])
+  expect(new Set(tokens).size).toBe(2)
+  expect(sink.spanNames).toEqual(['one', 'one'])
+  expect(lines.said).toEqual([])
+})
 
 test('delivers spans and metrics to their services, over one connection each', async () => {
   const sink = await startGrpcSink()
