@@ -37,7 +37,7 @@ interface Series {
 
 /**
  * Sums counters in plain maps and reports them at collection. In the SDK a point with labels costs about as much as a
- * whole span, because it sorts and stringifies the labels each time. Histograms must go through the SDK.
+ * whole span, because it sorts and stringifies the labels each time. Histograms cannot be reported as sums through the API.
  */
 class Counter {
   readonly #series = new Map<string, Series>()
