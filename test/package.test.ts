@@ -118,6 +118,12 @@ describe('the published files', () => {
     expect(paths.filter(path => /(^|\/)(test|src|bench|scripts|node_modules)\/|\.test\.[jt]s$/.test(path))).toEqual([])
   })
 
+  test('leaves out what users keep beside the published files, for example generated passwords', () => {
+    const ignored = readFileSync(join(REPOSITORY, '.gitignore'), 'utf8').match(/^observability\/.+$/gm) ?? []
+    expect(ignored).toContain('observability/langfuse.env')
+    expect(packageJson.files).toEqual(expect.arrayContaining(ignored.map(path => `!${path}`)))
+  })
+
   test('is 5 MB at most', () => {
     expect(files.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(5_000_000)
   })
