@@ -1,4 +1,5 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import {
   type EventHandler,
   type EventHandlers,
@@ -6,26 +7,45 @@ import {
   eventHandlers,
   type TimedEvent,
 } from '../base/event-machine.ts'
-import { addUsage } from '../base/usage.ts'
-import { type AnswerToolCall, historyOf, isModelSpan, promptOf, tokensOf, withoutUsage } from './messages.ts'
-import { type RawSpan, readSpan } from './raw-span.ts'
-import { emitUncountedAnswer, endRequest, startRequest } from './requests.ts'
+import type { HostTurnEnd } from '../base/records.ts'
+import type { ModelRequest } from '../base/requests.ts'
+import type { ControlHookName } from '../base/tool.ts'
+import { addUsage, type UsageCounts } from '../base/usage.ts'
+import type { LoosePayload } from '../host-event.ts'
+import {
+  type AnswerToolCall,
+  answerMessage,
+  answerOf,
+  countOf,
+  historyOf,
+  ItemConversation,
+  isModelKnown,
+  isModelSpan,
+  type ModelAnswer,
+  promptOf,
+  requestOf,
+  tokensOf,
+  withoutUsage,
+} from './messages.ts'
+import { exitOf, failureOf, type RawSpan, readSpan, type SpanFailure } from './raw-span.ts'
 import {
   type AgentSpanNode,
-  type AgentTurn,
+  AgentTurn,
   addPendingApproval,
   type Choice,
   emitApprovalRequest,
+  emitToolStart,
   expectRepeatedCall,
+  flushToolHooks,
   Memory,
+  type OpenModelRequest,
   openLoop,
   openTurn,
   settleApproval,
-  type ToolRun,
+  ToolRun,
   type Trace,
+  type TurnParent,
 } from './state.ts'
-import { endTool, isRejected, receiveControlHook, receiveToolCall, startTool } from './tools.ts'
-import { beginTurn, endDelegation, endLate, endTurn, handOver } from './turns.ts'
 
 const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
@@ -301,4 +321,321 @@ function callOf(said: unknown): AnswerToolCall | undefined {
 
 function turnHandingOver({ lastTurn }: Trace): AgentTurn | undefined {
   return lastTurn !== undefined && !lastTurn.isOver && lastTurn.handoffAt !== undefined ? lastTurn : undefined
+}
+
+/** After this time without an event, a turn is over: its end was lost. */
+const STALE_MILLIS = 600_000
+const APPROVAL = 'approval'
+
+interface AgentTurnEnd {
+  readonly at: number
+  readonly error?: unknown
+  readonly isCutOff?: boolean
+}
+
+function beginTurn(
+  memory: Memory,
+  trace: Trace,
+  owner: AgentSpanNode | undefined,
+  startAt: number,
+  parent?: TurnParent,
+): AgentTurn {
+  trace.turns += 1
+  const said = owner?.id ?? trace.id
+  const turnId = owner?.turn?.owner === owner || owner === undefined ? `${said}:${trace.turns}` : said
+  const sessionId = parent === undefined ? sessionOf(memory, trace, turnId, startAt) : turnId
+  const turn = new AgentTurn(memory.records, { sessionId, turnId }, trace, startAt, parent)
+  turn.owner = owner
+  if (parent === undefined) trace.lastTurn = turn
+  memory.openTurns.set(sessionId, turn)
+  return turn
+}
+
+/** Concurrent runs in one conversation do not interrupt each other: all but the first get a session of their own. */
+function sessionOf({ openTurns }: Memory, trace: Trace, turnId: string, at: number): string {
+  const session = trace.groupId ?? trace.id
+  const running = openTurns.get(session)
+  return running === undefined || at - running.lastAt > STALE_MILLIS ? session : `${session}:${turnId}`
+}
+
+function endTurn(memory: Memory, turn: AgentTurn, over: AgentTurnEnd): void {
+  if (turn.isOver) return
+  const { at, error, isCutOff } = over
+  emitUncountedAnswer(turn, undefined)
+  emitOpenRequests(turn)
+  emitOpenTools(turn)
+  flushToolHooks(turn)
+  openTurn(turn)
+  endDelegation(turn, at, error)
+  const hasFailed = failureOf(error) !== undefined
+  const isWaiting = !hasFailed && isCutOff !== true && (turn.requestedCalls.length > 0 || turn.isInterrupted)
+  const end = endOf(turn, over, isWaiting)
+  if (turn.isLoopOpen) turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
+  turn.emitEnd(at, end)
+  turn.isOver = true
+  endTask(turn, at, end)
+  if (isWaiting) addPendingApprovals(turn, at)
+  if (memory.openTurns.get(turn.sessionId) === turn) memory.openTurns.delete(turn.sessionId)
+  forgetContent(turn, isWaiting)
+}
+
+function endLate(turn: AgentTurn, at: number): void {
+  if (turn.openRequests.size + turn.openTools.size === 0) return
+  emitOpenRequests(turn)
+  emitOpenTools(turn)
+  turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
+}
+
+function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
+  const { delegate } = turn
+  turn.delegate = undefined
+  delegate?.task.emitEnd(at, { status: failureOf(error) === undefined ? 'completed' : 'failed' })
+}
+
+/** Another agent continues the turn: a delegation until that agent ends. */
+function handOver(turn: AgentTurn, id: string, name: string | undefined, at: number): void {
+  if (turn.isOver) return
+  openLoop(turn)
+  endDelegation(turn, at, undefined)
+  const ids = { child_subagent_id: id, child_role: name }
+  turn.delegate = { id, task: new DelegatedTask(turn, turn.handoffAt ?? at, ids) }
+  turn.handoffAt = undefined
+  turn.delegate.task.emitStart(undefined)
+}
+
+function endTask(turn: AgentTurn, at: number, { outcome, reason }: HostTurnEnd): void {
+  const { parent } = turn
+  if (parent?.tool !== undefined) {
+    parent.tool.tokens = addUsage(parent.tool.tokens, turn.tokens)
+    parent.tool.isInterrupted ||= reason === APPROVAL
+    parent.turn.isInterrupted ||= reason === APPROVAL
+  }
+  turn.task?.emitEnd(at, { status: outcome, summary: turn.answer })
+}
+
+/** A traced runner reports which calls need approval. Without one, all calls left over do. */
+function addPendingApprovals(turn: AgentTurn, at: number): void {
+  for (const call of turn.requestedCalls) {
+    const waiting = addPendingApproval(turn, call)
+    if (!turn.trace.isRunnerTraced) emitApprovalRequest(waiting, at, 'inferred')
+  }
+}
+
+/** The core keeps what late records need; content must not stay in memory with the turn. */
+function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
+  if (turn.trace.stray === turn) turn.trace.stray = undefined
+  turn.requestedCalls = []
+  turn.history = undefined
+  turn.answer = undefined
+  if (!isWaiting) turn.prompt = undefined
+}
+
+function endOf(turn: AgentTurn, { error, isCutOff }: AgentTurnEnd, isWaiting: boolean): HostTurnEnd {
+  const { model } = turn
+  if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off', model }
+  if (isWaiting) return { outcome: 'interrupted', reason: APPROVAL, model }
+  const failure = failureOf(error)
+  if (failure === undefined) return { outcome: 'completed', reason: undefined, model }
+  if (turn.guardrail !== undefined) return { outcome: 'interrupted', reason: 'guardrail', model }
+  const { isStopped, reason } = exitOf(failure, turn.requests.failures > 0)
+  return { outcome: isStopped ? 'interrupted' : 'failed', reason, model }
+}
+
+const REJECTED = 'was manually rejected by user.'
+const TIMEOUT = 'ToolTimeoutError'
+
+/**
+ * Starts a function span's tool. The span has no call id; the answer that requested it has.
+ *
+ * @param mayWait a traced runner will report the call id if no answer did
+ */
+function startTool(turn: AgentTurn, node: AgentSpanNode, span: RawSpan, mayWait: boolean): void {
+  const name = textOf(peek(span.data, 'name')) ?? 'unknown'
+  const input = textOf(peek(span.data, 'input'))
+  const call = claimCall(turn, name, input)
+  if (call?.from !== undefined) {
+    // The interrupted run continues, with the same prompt and model.
+    turn.prompt ??= call.from.prompt
+    turn.model ??= call.from.model
+  }
+  const tool = new ToolRun(turn, call?.id ?? span.id, name, span.startAt)
+  tool.text = call?.args ?? input
+  tool.requestId = turn.requests.lastId
+  node.tool = tool
+  node.isTool = true
+  turn.openTools.add(tool)
+  if (call !== undefined || !mayWait) emitToolStart(tool)
+}
+
+function receiveToolCall(memory: Memory, spanId: string | undefined, toolCall: unknown): void {
+  const node = spanId === undefined ? undefined : memory.nodes.get(spanId)
+  const named = node?.isTool ? node.tool : undefined
+  const tool = spanId === undefined ? unstartedTool(memory, textOf(peek(toolCall, 'name'))) : named
+  if (tool?.state !== 'asked') return
+  tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
+  tool.text ??= textOf(peek(toolCall, 'arguments'))
+  emitToolStart(tool)
+}
+
+function receiveControlHook({ nodes, records }: Memory, hook: ControlHookName, { at, data }: TimedEvent): void {
+  const payload = data as LoosePayload<'post_control_hook'>
+  const turn = nodes.get(idOf(peek(payload, 'turn_id')) ?? '')?.turn
+  if (turn === undefined || turn.isOver) {
+    records.addRecord(hook, at, payload)
+    return
+  }
+  const running = [...turn.openTools].find(({ id, state }) => state !== 'asked' && id === payload.tool_call_id)
+  turn.toolHooks.receive(hook, at, { api_request_id: turn.requests.lastId, ...payload }, running)
+}
+
+function unstartedTool({ openTurns }: Memory, name: string | undefined): ToolRun | undefined {
+  for (const { openTools } of openTurns.values()) {
+    for (const tool of openTools) if (tool.state === 'asked' && tool.name === name) return tool
+  }
+  return undefined
+}
+
+function endTool(tool: ToolRun, span: RawSpan): void {
+  emitToolStart(tool)
+  tool.turn.openTools.delete(tool)
+  const failure = failureOf(span.error)
+  const output = peek(span.data, 'output') ?? undefined
+  tool.emitEnd(span.endAt, {
+    result: output === '' ? undefined : output,
+    status: statusOf(tool, span.error, failure),
+    error_type: failure?.type,
+    error_message: failure?.message,
+  })
+}
+
+function emitOpenTools(turn: AgentTurn): void {
+  for (const tool of turn.openTools) emitToolStart(tool)
+  turn.openTools.clear()
+}
+
+function isRejected(error: unknown): boolean {
+  return textOf(peek(peek(error, 'data'), 'error'))?.endsWith(REJECTED) === true
+}
+
+interface ClaimedCall extends AnswerToolCall {
+  readonly from?: AgentTurn
+}
+
+/** Finds the call, of this turn's last answer or of one whose calls needed approval. */
+function claimCall(turn: AgentTurn, name: string, input: string | undefined): ClaimedCall | undefined {
+  const own = bestMatch(turn.requestedCalls, name, input)
+  if (own !== undefined) turn.requestedCalls = turn.requestedCalls.filter(call => call !== own)
+  const { pendingApprovals: waiting, decisions: decided } = turn.trace
+  if (own !== undefined || waiting.size + decided.length === 0) return own
+  const left = [...waiting.values()].filter(({ turn, isAnswered }) => turn.isOver || isAnswered)
+  const claimed = left.map(({ call, turn }) => ({ ...call, from: turn }))
+  return bestMatch<ClaimedCall>([...claimed, ...decided.map(({ call }) => call)], name, input)
+}
+
+/** Matches by name and arguments, else by name, else by arguments (namespaced tools have another name). */
+function bestMatch<Call extends AnswerToolCall>(
+  calls: readonly Call[],
+  name: string,
+  input: string | undefined,
+): Call | undefined {
+  if (calls.length === 0) return undefined
+  return (
+    calls.find(call => call.name === name && input !== undefined && call.args === input) ??
+    calls.find(call => call.name === name && (input === undefined || call.args === undefined)) ??
+    calls.find(call => input !== undefined && call.args === input)
+  )
+}
+
+function statusOf(tool: ToolRun, error: unknown, failure: SpanFailure | undefined): string {
+  if (failure === undefined) return tool.isInterrupted ? 'interrupted' : 'ok'
+  if (isRejected(error)) return 'blocked'
+  return failure.type === TIMEOUT ? 'timeout' : 'error'
+}
+
+/**
+ * A span of the Responses API names its model only at its end, and a span cannot be renamed. Its start is emitted then,
+ * with its own time.
+ */
+function startRequest(turn: AgentTurn, node: AgentSpanNode, { type, data, startAt }: RawSpan): void {
+  emitUncountedAnswer(turn, undefined)
+  flushToolHooks(turn)
+  const asked = { request: turn.requests.nextRequest(startAt, { keepsId: false }), turn, type, data }
+  node.request = asked
+  turn.openRequests.add(asked)
+  if (isModelKnown(type, data)) emitRequestStart(asked, data)
+}
+
+function endRequest(asked: OpenModelRequest, span: RawSpan, loop: AgentSpanNode | undefined): void {
+  const { turn, request } = asked
+  emitRequestStart(asked, span.data)
+  turn.openRequests.delete(asked)
+  const failure = failureOf(span.error)
+  if (failure !== undefined) {
+    turn.requests.failures += 1
+    const { type, message, statusCode } = failure
+    request.emitFailure(span.endAt, { status_code: statusCode, error: { type, message } })
+    return
+  }
+  turn.requests.failures = 0
+  const answer = answerOf(asked.type, span.data)
+  turn.requestedCalls = answer.calls
+  turn.answer = answer.calls.length > 0 ? undefined : answer.text
+  turn.tokens = addUsage(turn.tokens, answer.tokens)
+  if (answer.tokens === undefined && loop?.kind === 'turn' && !turn.isOver) {
+    turn.uncounted = { request, at: span.endAt, answer }
+  } else emitAnswer(request, span.endAt, answer, answer.tokens)
+}
+
+/**
+ * Without traced content, the host reports tokens only for the loop around a request. The loop has one request, and
+ * agents in its tools, whose share is known.
+ */
+function emitUncountedAnswer(turn: AgentTurn, tokens: UsageCounts | undefined): void {
+  const { uncounted: held } = turn
+  if (held === undefined) return
+  turn.uncounted = undefined
+  turn.tokens = addUsage(turn.tokens, tokens)
+  emitAnswer(held.request, held.at, held.answer, tokens)
+}
+
+function emitOpenRequests(turn: AgentTurn): void {
+  for (const asked of turn.openRequests) emitRequestStart(asked, asked.data)
+  turn.openRequests.clear()
+}
+
+function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unknown): void {
+  if (request.isStartEmitted) return
+  const asked = requestOf(type, data)
+  turn.model = asked.model ?? turn.model
+  turn.prompt ??= promptOf(asked.input)
+  turn.history ??= historyOf(asked.input)
+  openLoop(turn)
+  request.emitStart({
+    model: turn.model,
+    provider: asked.provider,
+    base_url: asked.baseUrl,
+    api_mode: asked.apiMode,
+    message_count: countOf(asked.input),
+    tool_count: asked.toolCount,
+    temperature: peek(asked.parameters, 'temperature') ?? undefined,
+    top_p: peek(asked.parameters, 'top_p') ?? undefined,
+    frequency_penalty: peek(asked.parameters, 'frequency_penalty') ?? undefined,
+    presence_penalty: peek(asked.parameters, 'presence_penalty') ?? undefined,
+    max_tokens: asked.maxTokens,
+    reasoning_effort: asked.reasoningEffort,
+    system_prompt: asked.instructions,
+    request: asked.input === undefined ? undefined : new ItemConversation(asked.input),
+  })
+}
+
+function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: UsageCounts | undefined): void {
+  const message = answerMessage(answer)
+  request.emitAnswer(at, {
+    finish_reason: answer.finishReason,
+    response_model: answer.model,
+    response_id: answer.id,
+    assistant_tool_call_count: answer.calls.length,
+    response: message === undefined ? undefined : { assistant_message: message },
+    usage,
+  })
 }
