@@ -26,7 +26,6 @@
  */
 import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AgentLoop, AgentSession, type LoopEnd, type LoopIds } from '../base/agent-loop.ts'
-import { childTask, type DelegatedTask } from '../base/delegation.ts'
 import {
   type EventHandlers,
   EventMachine,
@@ -38,7 +37,7 @@ import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { wrapJson } from '../base/messages.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest, sentAt } from '../base/requests.ts'
-import { inferredChoice, Tool } from '../base/tool.ts'
+import { childTask, type DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
 import { readUsage } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 

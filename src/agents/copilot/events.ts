@@ -17,7 +17,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
-import { childTask, type DelegatedTask } from '../base/delegation.ts'
 import {
   type EventHandlers,
   EventMachine,
@@ -33,7 +32,7 @@ import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, wrapJson } from '../base/messages.ts'
 import type { Records, TurnResult } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { Tool } from '../base/tool.ts'
+import { childTask, type DelegatedTask, Tool } from '../base/tool.ts'
 import { readUsage, type UsageCounts, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'

@@ -21,7 +21,6 @@
  */
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
-import { childTask } from '../base/delegation.ts'
 import {
   type EventHandlers,
   EventMachine,
@@ -34,7 +33,7 @@ import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import type { Records, TurnResult } from '../base/records.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import { Tool, toolKey } from '../base/tool.ts'
+import { childTask, Tool, toolKey } from '../base/tool.ts'
 import { type UsageCounts, usageOf } from '../base/usage.ts'
 
 const PROVIDER = 'gemini'
