@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { hookFolderSettings } from '../../src/guards/configured-hooks.ts'
-import { loadHooks } from '../../src/guards/load-hooks.ts'
+import { hookFolderSettings, loadHooks } from '../../src/guards/configured-hooks.ts'
 import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import { resolved } from '../plugin/config/scratch-home.ts'
 import { afterwards } from '../support/afterwards.ts'
