@@ -207,7 +207,8 @@ async function readBackTrace(
   if (request === undefined) return undefined
   // The pipeline has already reported unusable files.
   const tls = readTlsFiles(plan.settings, () => undefined)
-  return asked(await readBack({ request, traceId, tls }, waitMillis), new URL(request.url).origin)
+  const headersCommand = plan.row.readBack?.authenticated ? plan.settings.headers_command : undefined
+  return asked(await readBack({ request, traceId, tls, headersCommand }, waitMillis), new URL(request.url).origin)
 }
 
 function statsOf(pipeline: Pipeline): { readonly delivered: number; readonly lastError?: string } {

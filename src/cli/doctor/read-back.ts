@@ -2,7 +2,9 @@ import { open } from 'node:fs/promises'
 import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { StringMap } from '../../delivery/backends/backend-config.ts'
 import type { ReadBackRequest } from '../../delivery/pipeline/backend-plan.ts'
+import { HeadersCommand } from '../../delivery/pipeline/headers-command.ts'
 import { createAgent } from '../../delivery/pipeline/otlp-sender.ts'
 import { untraced } from '../../delivery/pipeline/sdk.ts'
 import type { TlsFiles } from '../../delivery/pipeline/tls-files.ts'
@@ -23,6 +25,8 @@ interface ReadBackTarget {
   readonly request: ReadBackRequest
   readonly traceId: string
   readonly tls: TlsFiles
+  /** The `headers_command` of the backend, if the request needs credentials. */
+  readonly headersCommand: readonly string[] | undefined
 }
 
 /** Polls until the server returns the trace, polling is useless, or the time is over. Never rejects. */
@@ -30,9 +34,10 @@ export async function readBack(target: ReadBackTarget, waitMillis: number): Prom
   const agent = createAgent(target.request.url, target.tls)
   const deadlineAt = performance.now() + waitMillis
   try {
+    const headers = { ...target.request.headers, ...(await commandHeaders(target.headersCommand, waitMillis)) }
     for (;;) {
       const left = deadlineAt - performance.now()
-      const outcome = await ask(target, agent, Math.max(left, POLL_MILLIS))
+      const outcome = await ask(target, headers, agent, Math.max(left, POLL_MILLIS))
       if (outcome.kind !== 'missing' || performance.now() + POLL_MILLIS > deadlineAt) return outcome
       await pause(POLL_MILLIS)
     }
@@ -41,8 +46,18 @@ export async function readBack(target: ReadBackTarget, waitMillis: number): Prom
   }
 }
 
+async function commandHeaders(command: readonly string[] | undefined, waitMillis: number): Promise<StringMap> {
+  if (command === undefined) return {}
+  // The program does not keep this process alive.
+  const timer = setTimeout(() => undefined, waitMillis)
+  const own = await new HeadersCommand(command).read(waitMillis, new AbortController().signal)
+  clearTimeout(timer)
+  return own.ok ? own.headers : {}
+}
+
 function ask(
   { request, traceId }: ReadBackTarget,
+  headers: StringMap,
   agent: ReturnType<typeof createAgent>,
   timeoutMillis: number,
 ): Promise<ReadBackOutcome> {
@@ -54,7 +69,7 @@ function ask(
       made.destroy()
       resolve(outcome)
     }
-    const made = untraced(() => get(request.url, { headers: request.headers, agent }))
+    const made = untraced(() => get(request.url, { headers, agent }))
     made.on('error', (error: NodeJS.ErrnoException) => settle({ kind: 'unreachable', code: error.code ?? 'unknown' }))
     made.on('response', response => {
       void bodyOf(response).then(body => settle(judge(response, body, request, traceId)))
