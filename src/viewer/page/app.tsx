@@ -69,7 +69,7 @@ const UsageView = lazyView(async () => (await import('./usage.tsx')).UsageView)
 function View({ here }: { readonly here: PageAddress }) {
   switch (here.view) {
     case 'live':
-      return <LiveView />
+      return <LiveView text={here.text} />
     case 'sessions':
       return <SessionsView filter={here.filter} />
     case 'session':

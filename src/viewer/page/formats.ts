@@ -1,3 +1,6 @@
+import { humanDuration } from '../../reading/human-figures.ts'
+import type { ParallelTimes } from '../server/api.ts'
+
 /** `just now`, `3 m ago`, `2 h ago`, `4 d ago`. */
 export function ago(millis: number): string {
   const minutes = Math.floor(millis / 60_000)
@@ -20,6 +23,15 @@ function trimmed(figure: number): string {
 
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`
+}
+
+const MIN_PARALLEL_GAIN = 0.95
+
+/** `3 in parallel, 2.1 s instead of 5.0 s` */
+export function parallelText({ count, millis, sumMillis }: ParallelTimes): string {
+  const text = `${count} in parallel`
+  if (millis >= sumMillis * MIN_PARALLEL_GAIN) return text
+  return `${text}, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}`
 }
 
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const

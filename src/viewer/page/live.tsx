@@ -2,38 +2,38 @@ import { visibleText } from '../../reading/display-text.ts'
 import { humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
 import type { OpenTraceRow, SessionPage } from '../server/api.ts'
-import { ALL_SESSIONS } from './address.ts'
+import { changedLook } from './address.ts'
 import { CopyButton, KindIcon, Notice, Since } from './elements.tsx'
 import { percent, shortId } from './formats.ts'
 import { useLoaded } from './loading.ts'
-import { Link } from './navigation.tsx'
+import { go, Link } from './navigation.tsx'
 import { NotifySwitch } from './notifications.tsx'
 import { resumeCommand, stateOf } from './open-traces.ts'
-import { SessionTable } from './sessions.tsx'
+import { SessionTable, sessionsOf, TextFilter } from './sessions.tsx'
 import { connection, now, openTraces } from './state.ts'
+import { useTextMarks } from './text-marks.ts'
 
 /** What the user can act on comes first. */
 const SECTIONS = { waiting: 'Needs you', hung: 'May hang', running: 'Running', 'owner-dead': 'Process exited' } as const
 const RECENT_ROWS = 8
 
-export function LiveView() {
+export function LiveView({ text = '' }: { readonly text: string | undefined }) {
   const isLost = connection.value === 'lost'
-  const open = openTraces.value?.toSorted((a, b) => a.openSince - b.openSince)
-  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?limit=${RECENT_ROWS}`)
+  const open = openTraces.value?.filter(trace => hasText(trace, text)).sort((a, b) => a.openSince - b.openSince)
+  const query = new URLSearchParams({ limit: String(RECENT_ROWS), ...(text !== '' && { text }) })
+  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?${query}`)
+  useTextMarks(text.split(/\s+/))
   return (
     <>
       <div class="title-line line flow">
         <h1>Live</h1>
         <NotifySwitch />
       </div>
+      <search class="filters flow">
+        <TextFilter text={text} onText={each => go({ view: 'live', text: each }, 'replace')} />
+      </search>
       {open === undefined && <Notice>{isLost ? 'The viewer does not respond.' : 'Loading …'}</Notice>}
-      {open?.length === 0 && (
-        <Notice>
-          {isLost
-            ? 'No turn was running when the connection was lost.'
-            : 'No turn is running. New turns appear here immediately.'}
-        </Notice>
-      )}
+      {open?.length === 0 && <Notice>{text !== '' ? NO_MATCH : isLost ? NONE_WHEN_LOST : NONE_OPEN}</Notice>}
       {(Object.keys(SECTIONS) as OpenState[]).map(state => {
         const traces = open?.filter(trace => stateOf(trace, now.value) === state) ?? []
         if (traces.length === 0) return null
@@ -57,13 +57,27 @@ export function LiveView() {
           <SessionTable rows={value.rows} />
           {value.next !== undefined && (
             <p>
-              <Link to={ALL_SESSIONS}>All sessions</Link>
+              <Link to={sessionsOf(changedLook({}, { text }))}>All sessions</Link>
             </p>
           )}
         </section>
       )}
     </>
   )
+}
+
+const NO_MATCH = 'No running turn contains the text.'
+const NONE_OPEN = 'No turn is running. New turns appear here immediately.'
+const NONE_WHEN_LOST = 'No turn was running when the connection was lost.'
+
+/** Whether the card of an open turn shows each of the words. */
+function hasText({ agent, model, title, sessionTitle, sessionId, doing }: OpenTraceRow, text: string): boolean {
+  const steps = doing.flatMap(({ name, hint, command = '' }) => [name, hint, command])
+  const shown = [agent, model, title, sessionTitle, sessionId, ...steps].join('\n').toLowerCase()
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => shown.includes(word))
 }
 
 /** A turn with a hundred parallel tools must not push the others out of sight. */
@@ -133,11 +147,13 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
 const NEARLY_FULL = 0.8
 
 function CardFigures(trace: OpenTraceRow) {
-  const { sessionId, tokens, cost, contextUsed } = trace
+  const { sessionId, sessionTitle, title, tokens, cost, contextUsed } = trace
   const command = resumeCommand(trace)
   return (
     <p class="small dim card-figures line flow">
-      <Link to={{ view: 'session', id: sessionId }}>session {shortId(sessionId)}</Link>
+      <Link class="one-line" to={{ view: 'session', id: sessionId }}>
+        Session {sessionTitle === title ? shortId(sessionId) : sessionTitle}
+      </Link>
       {tokens && <span>{`${humanCount(tokens.input ?? 0)} → ${humanCount(tokens.output ?? 0)} tokens`}</span>}
       {cost.paidCount > 0 && <span>{humanCost(cost.dollars)}</span>}
       {contextUsed !== undefined && (

@@ -16,11 +16,11 @@ const LONG_GAP_MILLIS = 60_000
 
 export function SessionView({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)
-  usePageTitle(value?.turns[0]?.title)
+  usePageTitle(value?.session.title)
   if (value === undefined) return <LoadState problem={problem} isPage />
   const { session, turns } = value
   const { agent, model, project, branch, startAt, turnCount } = session
-  const title = turns[0]?.title || `Session ${shortId(id)}`
+  const title = session.title || `Session ${shortId(id)}`
   return (
     <>
       <p class="crumbs">

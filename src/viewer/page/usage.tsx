@@ -2,7 +2,7 @@ import { countOf, humanCost, humanCount, humanDuration } from '../../reading/hum
 import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../../reading/usage-sentence.ts'
 import type { ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
 import { type SessionFilter, USAGE_GROUPS, type UsageLook } from './address.ts'
-import { type Column, FigureTable, Notice } from './elements.tsx'
+import { type Column, errorTone, Notice, Table } from './elements.tsx'
 import { localMidnight, percent, shortCount, shortId, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
@@ -53,12 +53,12 @@ function Figures({ usage, look: { since, by } }: { readonly usage: Usage; readon
       <Days {...marks} />
       <section>
         <h2>{GROUP_HEADS[by]}s</h2>
-        <FigureTable rows={groups} columns={groupColumns(by, filter)} />
+        <Table rows={groups} columns={groupColumns(by, filter)} />
       </section>
       <div class="usage-columns">
         <section>
           <h2>Heaviest sessions</h2>
-          <FigureTable rows={sessions} columns={SESSION_COLUMNS} />
+          <Table rows={sessions} columns={SESSION_COLUMNS} />
         </section>
         <section>
           <h2>{marks.measure.name} by hour of the week</h2>
@@ -68,7 +68,7 @@ function Figures({ usage, look: { since, by } }: { readonly usage: Usage; readon
       {tools.length > 0 && (
         <section>
           <h2>Tools</h2>
-          <FigureTable rows={tools} columns={toolColumns(filter)} />
+          <Table rows={tools} columns={toolColumns(filter)} />
           <p class="small dim">Durations exclude waiting for approval.</p>
         </section>
       )}
@@ -95,7 +95,7 @@ function groupColumns(by: UsageLook['by'], filter: SessionFilter): readonly Colu
     ['Cached', sums => sums.input > 0 && percent(cachedShare(sums))],
     ['Tokens out', ({ output }) => shortCount(output)],
     ['Requests', ({ requestCount }) => humanCount(requestCount)],
-    ['Failed', rateText, ({ errorCount }) => (errorCount > 0 ? 'tone-error' : '')],
+    ['Failed', rateText, { tone: errorTone }],
     ...LATENCY,
   ]
 }
@@ -191,7 +191,7 @@ function Days({ usage, by, measure }: MarksProps) {
       </div>
       <details>
         <summary>Show as a table</summary>
-        <FigureTable
+        <Table
           rows={columns}
           columns={[
             ['Day', ({ day }) => <Link to={sessionsOf({ day })}>{day}</Link>],

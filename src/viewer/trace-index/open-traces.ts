@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { isAlive, listCheckpoints } from '../../delivery/trace-log/index.ts'
 import type { OpenTraceRow } from './answers.ts'
-import { titleOf } from './session-queries.ts'
+import { sessionTitle, titleOf } from './session-queries.ts'
 import type { TraceTable } from './trace-table.ts'
 
 /** A machine crash leaves many traces that look open. */
@@ -33,6 +33,7 @@ export async function readOpenTraces(
       agent: turn.agent,
       model: turn.model,
       title: await titleOf(entry),
+      sessionTitle: await sessionTitle(table, turn.sessionId),
       state: isOwned ? 'open' : 'owner-dead',
       isOwnerAlive: owned !== undefined && isOwned,
       startAt: turn.startAt,
