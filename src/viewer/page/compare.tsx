@@ -66,7 +66,9 @@ function Summary({ a, b }: Compared) {
     } = side
     const head = (
       <>
-        <Link to={{ view: 'turn', traceId, look: {} }}>{title || `Turn ${shortId(traceId)}`}</Link>
+        <Link class="two-lines" to={{ view: 'turn', traceId, look: {} }}>
+          {title || `Turn ${shortId(traceId)}`}
+        </Link>
         <span class="small dim">{dotted(agent, ...models, timeText(startAt))}</span>
       </>
     )

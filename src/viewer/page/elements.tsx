@@ -4,7 +4,7 @@ import { countOf, humanAge, humanCost, humanCount, humanDuration } from '../../r
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { SpanRow, TurnRow } from '../server/api.ts'
 import { ALL_SESSIONS, type PageAddress } from './address.ts'
-import { ago, isoOf, percent, timeText } from './formats.ts'
+import { ago, brief, isoOf, percent, shortId, timeText } from './formats.ts'
 import { Link } from './navigation.tsx'
 import { now } from './state.ts'
 
@@ -35,7 +35,7 @@ export function Ago({ at }: { readonly at: number }) {
 }
 
 export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined }) {
-  return outcome && <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
+  return outcome && <span class={`outcome tone-${outcome.tone}`}>{brief(outcome.text)}</span>
 }
 
 interface FigureProps {
@@ -121,6 +121,28 @@ export function Button(attributes: JSX.IntrinsicElements['button']) {
   return <button type="button" class="quiet" {...attributes} />
 }
 
+interface SwitchProps {
+  readonly isOn: boolean
+  readonly onSwitch: (isOn: boolean) => void
+  readonly children: ComponentChildren
+}
+
+export function Switch({ isOn, onSwitch, children }: SwitchProps) {
+  return (
+    <label class="small">
+      <input type="checkbox" checked={isOn} onChange={event => onSwitch(event.currentTarget.checked)} /> {children}
+    </label>
+  )
+}
+
+export function SessionLink({ id, title }: Readonly<Record<'id' | 'title', string>>) {
+  return (
+    <Link class="two-lines" to={{ view: 'session', id }}>
+      {title || `Session ${shortId(id)}`}
+    </Link>
+  )
+}
+
 /** The content is rendered, and loaded, only while open. */
 export function Fold({ summary, children }: Readonly<Record<'summary' | 'children', ComponentChildren>>) {
   const [open, setOpen] = useState(false)
@@ -182,11 +204,7 @@ export function Table<Row>({ rows, columns, keyOf, class: name = '', sorts = {},
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            <tr key={keyOf?.(row) ?? index}>
-              {columns.map((column, place) => (
-                <Cell key={place} row={row} column={column} isFirst={place === 0} />
-              ))}
-            </tr>
+            <tr key={keyOf?.(row) ?? index}>{columns.map((column, place) => cellOf(row, column, place))}</tr>
           ))}
         </tbody>
       </table>
@@ -194,15 +212,9 @@ export function Table<Row>({ rows, columns, keyOf, class: name = '', sorts = {},
   )
 }
 
-interface CellProps<Row> {
-  readonly row: Row
-  readonly column: Column<Row>
-  readonly isFirst: boolean
-}
-
-function Cell<Row>({ row, column: [head, cell, look], isFirst }: CellProps<Row>) {
+function cellOf<Row>(row: Row, [head, cell, look]: Column<Row>, place: number) {
   const content = cell(row)
-  if (isFirst) return <th scope="row">{content}</th>
+  if (place === 0) return <th scope="row">{content}</th>
   if (look?.isText) return <td>{content}</td>
   // A narrow screen has no heads: the name of a figure stands after it.
   const name = typeof content === 'object' ? undefined : String(head).toLowerCase()

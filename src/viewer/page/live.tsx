@@ -14,7 +14,12 @@ import { connection, now, openTraces } from './state.ts'
 import { useTextMarks } from './text-marks.ts'
 
 /** What the user can act on comes first. */
-const SECTIONS = { waiting: 'Needs you', hung: 'May hang', running: 'Running', 'owner-dead': 'Process exited' } as const
+const STATES = {
+  waiting: { title: 'Needs you', badge: 'Waiting for approval ·' },
+  hung: { title: 'May hang', badge: 'Silent for' },
+  running: { title: 'Running', badge: 'Running ·' },
+  'owner-dead': { title: 'Process exited', badge: 'Process exited ·' },
+} as const
 const RECENT_ROWS = 8
 
 export function LiveView({ text = '' }: { readonly text: string | undefined }) {
@@ -34,13 +39,13 @@ export function LiveView({ text = '' }: { readonly text: string | undefined }) {
       </search>
       {open === undefined && <Notice>{isLost ? 'The viewer does not respond.' : 'Loading …'}</Notice>}
       {open?.length === 0 && <Notice>{text !== '' ? NO_MATCH : isLost ? NONE_WHEN_LOST : NONE_OPEN}</Notice>}
-      {(Object.keys(SECTIONS) as OpenState[]).map(state => {
+      {(Object.keys(STATES) as OpenState[]).map(state => {
         const traces = open?.filter(trace => stateOf(trace, now.value) === state) ?? []
         if (traces.length === 0) return null
         return (
           <section key={state} aria-labelledby={`open-${state}`}>
             <h2 id={`open-${state}`}>
-              {SECTIONS[state]} <span class={`count is-${state}`}>{traces.length}</span>
+              {STATES[state].title} <span class={`count is-${state}`}>{traces.length}</span>
             </h2>
             <ul class="open-list">
               {traces.map(trace => (
@@ -85,13 +90,6 @@ const MAX_STEPS = 5
 /** The length at which the viewer's index cuts a command. */
 const MAX_COMMAND_CHARS = 2_000
 
-const BADGES = {
-  waiting: 'Waiting for approval ·',
-  hung: 'Silent for',
-  running: 'Running ·',
-  'owner-dead': 'Process exited ·',
-}
-
 function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly state: OpenState }) {
   const { traceId, agent, title, model, doing, openSince, silentSince, waitingSince, isOwnerAlive } = trace
   const since = state === 'waiting' ? waitingSince : state === 'running' ? openSince : undefined
@@ -103,7 +101,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
         <strong>{agent || 'an agent'}</strong>
         {model !== '' && <span class="dim"> · {model}</span>}{' '}
         <span class="badge">
-          {BADGES[state]} <Since at={since ?? silentSince} />
+          {STATES[state].badge} <Since at={since ?? silentSince} />
           {state === 'hung' && `${isOwnerAlive ? ' (process alive)' : ''} · open for `}
           {state === 'hung' && <Since at={openSince} />}
         </span>

@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { FacetName, Facets, SessionPage, SessionRow } from '../server/api.ts'
 import { ALL_SESSIONS, changedLook, type PageAddress, type SessionFilter } from './address.ts'
-import { Ago, type Column, type ColumnSort, errorTone, LoadState, Notice, Table } from './elements.tsx'
-import { ageMillis, dotted, localMidnight, shortCount, shortId, timeText, timeZone, WEEKDAYS } from './formats.ts'
+import { Ago, type Column, type ColumnSort, errorTone, LoadState, Notice, SessionLink, Table } from './elements.tsx'
+import { ageMillis, dotted, localMidnight, shortCount, timeText, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { now } from './state.ts'
@@ -206,9 +206,7 @@ export function SessionTable({ rows, filter }: Partial<FilterProps> & Pick<Sessi
 function SessionCell({ id, title, latestTitle = '', state, isWaitingForPerson, match }: SessionRow) {
   return (
     <>
-      <Link class="two-lines" to={{ view: 'session', id }}>
-        {title || `Session ${shortId(id)}`}
-      </Link>
+      <SessionLink id={id} title={title} />
       {isWaitingForPerson && <span class="badge is-waiting">waiting for approval</span>}
       {state === 'open' && !isWaitingForPerson && <span class="badge is-running">open</span>}
       {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}
@@ -225,7 +223,7 @@ function SessionCell({ id, title, latestTitle = '', state, isWaitingForPerson, m
 function AgentCell({ agent, project, branch, model }: SessionRow) {
   return (
     <>
-      {agent}
+      <div class="one-line">{agent}</div>
       <div class="dim small one-line">{dotted(project, branch)}</div>
       <div class="dim small one-line">{model}</div>
     </>

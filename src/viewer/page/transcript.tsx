@@ -130,7 +130,7 @@ function Step({ step, traceId, answer }: StepProps) {
         )}
         <KindIcon kind={kind} />
         <span class="unseen">{kindName(kind)}</span>
-        <Link class="one-line" to={{ view: 'turn', traceId, look: { span: id } }}>
+        <Link class={`one-line tone-${isError ? 'error' : 'plain'}`} to={{ view: 'turn', traceId, look: { span: id } }}>
           {name}
         </Link>
         {attempt !== undefined && <span class="chip tone-warn">{attempt}</span>}

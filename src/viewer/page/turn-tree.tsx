@@ -6,7 +6,7 @@ import type { TraceView } from '../server/api.ts'
 import { type Changes, changedLook, type TurnLook } from './address.ts'
 import { insertChildTraces, originOfId } from './child-traces.ts'
 import { Divider } from './divider.tsx'
-import { Button, Notice } from './elements.tsx'
+import { Button, Notice, Switch } from './elements.tsx'
 import { focusSearch, showKeys } from './keys.tsx'
 import { useChildTraces, useSearchHits } from './loading.ts'
 import { Minimap } from './minimap.tsx'
@@ -214,19 +214,5 @@ function Toolbar({ view, look, hits, active, change, move }: TreeState & { reado
         ?
       </Button>
     </div>
-  )
-}
-
-interface SwitchProps {
-  readonly isOn: boolean
-  readonly onSwitch: (isOn: boolean) => void
-  readonly children: string
-}
-
-function Switch({ isOn, onSwitch, children }: SwitchProps) {
-  return (
-    <label class="small">
-      <input type="checkbox" checked={isOn} onChange={event => onSwitch(event.currentTarget.checked)} /> {children}
-    </label>
   )
 }

@@ -5,7 +5,7 @@ import type { SpanRow, TraceView } from '../server/api.ts'
 import { changedLook, lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
 import { CompareButton } from './compare.tsx'
 import { type Column, CopyButton, Figure, LoadState, Notice, Since, Table, UsageFigures } from './elements.tsx'
-import { capitalized, dotted, shortId, timeText } from './formats.ts'
+import { brief, capitalized, dotted, shortId, timeText } from './formats.ts'
 import { tracePath, useLoaded, usePageTitle } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { type PathFilter, pathColour, pathSums } from './path-parts.ts'
@@ -86,7 +86,7 @@ function Header({ view, look }: HeaderProps) {
       <h1 class="two-lines">{title}</h1>
       <dl class="figures flow">
         {turn.state === 'ended' ? (
-          <Figure label={outcome?.text ?? 'lasted'} tone={`tone-${outcome?.tone ?? 'plain'}`}>
+          <Figure label={brief(outcome?.text ?? 'lasted')} tone={`tone-${outcome?.tone ?? 'plain'}`}>
             {humanDuration(turn.durationMillis)}
           </Figure>
         ) : (

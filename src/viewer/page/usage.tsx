@@ -2,8 +2,8 @@ import { countOf, humanCost, humanCount, humanDuration } from '../../reading/hum
 import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../../reading/usage-sentence.ts'
 import type { ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
 import { type SessionFilter, USAGE_GROUPS, type UsageLook } from './address.ts'
-import { type Column, errorTone, Notice, Table } from './elements.tsx'
-import { localMidnight, percent, shortCount, shortId, timeZone, WEEKDAYS } from './formats.ts'
+import { type Column, errorTone, Notice, SessionLink, Table } from './elements.tsx'
+import { localMidnight, percent, shortCount, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { Choice, sessionsOf } from './sessions.tsx'
@@ -101,14 +101,7 @@ function groupColumns(by: UsageLook['by'], filter: SessionFilter): readonly Colu
 }
 
 const SESSION_COLUMNS: readonly Column<UsageGroupRow>[] = [
-  [
-    'Session',
-    ({ name, title }) => (
-      <Link class="two-lines" to={{ view: 'session', id: name }}>
-        {title || `Session ${shortId(name)}`}
-      </Link>
-    ),
-  ],
+  ['Session', ({ name, title }) => <SessionLink id={name} title={title} />],
   ['Turns', ({ turnCount }) => turnCount],
   ['Tokens', ({ input, output }) => shortCount(input + output)],
   ['Cost', costText],
@@ -176,7 +169,7 @@ function Days({ usage, by, measure }: MarksProps) {
           <div key={day} class="column" title={`${day}: ${measure.text(value)}`}>
             <div class="parts">
               {series.map(({ name, text, colour, sessions }, index) => {
-                const part = parts[index]?.value ?? 0
+                const part = parts[index] ?? 0
                 if (part === 0) return null
                 return (
                   <Link key={name} to={sessions(day)} tabIndex={-1} title={`${day}, ${text}: ${measure.text(part)}`}>
@@ -198,8 +191,8 @@ function Days({ usage, by, measure }: MarksProps) {
             ...series.map(
               ({ text, sessions }, index): Column<(typeof columns)[number]> => [
                 text,
-                ({ day, parts: { [index]: part } }) =>
-                  part !== undefined && part.value > 0 && <Link to={sessions(day)}>{measure.text(part.value)}</Link>,
+                ({ day, parts: { [index]: part = 0 } }) =>
+                  part > 0 && <Link to={sessions(day)}>{measure.text(part)}</Link>,
               ],
             ),
             ['Sum', ({ value }) => measure.text(value)],
