@@ -8,7 +8,14 @@ import type { OpenTraceRow, SourceStatus } from './answers.ts'
 import { Indexer, type Step } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
 import { TextSearch } from './search.ts'
-import { queryChildren, querySession, querySessions, type SessionSource, titleOf } from './session-queries.ts'
+import {
+  queryChildren,
+  querySession,
+  querySessions,
+  type SessionSource,
+  sessionTitle,
+  titleOf,
+} from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
 import { createSpanPricer } from './span-prices.ts'
 import { linesOf, TraceTable } from './trace-table.ts'
@@ -197,6 +204,7 @@ async function readOpenTraces(
       agent: turn.agent,
       model: turn.model,
       title: await titleOf(entry),
+      sessionTitle: await sessionTitle(table, turn.sessionId),
       state: isOwned ? 'open' : 'owner-dead',
       isOwnerAlive: owned !== undefined && isOwned,
       startAt: turn.startAt,
