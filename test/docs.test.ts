@@ -27,7 +27,7 @@ describe('a generated page (npm run docs)', () => {
   )
 })
 
-test.each(['docs/design.md', 'CONTRIBUTING.md'])('has only names of existing files: %s', page => {
+test.each(['docs/design.md', 'docs/internals.md', 'CONTRIBUTING.md'])('has only names of existing files: %s', page => {
   const named = inlineCode(read(page)).filter(text => /^[\w/-]+\.ts$/.test(text))
   const paths = ['', 'src/', 'test/'].flatMap(folder => named.filter(path => exists(folder + path)))
   const isThere = (path: string): boolean =>
