@@ -11,6 +11,7 @@ import { summarize } from '../reading/trace-summary.ts'
 import { type CommandArguments, type CommandIo, Interrupted, WrongUse } from './command.ts'
 import { Interruption } from './interruption.ts'
 import { sinceAt } from './option-values.ts'
+import { spanPricer } from './prices.ts'
 import { Progress } from './terminal.ts'
 
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
@@ -279,7 +280,7 @@ export type FoundTraces = TraceSelection & { readonly paths: readonly string[] }
 
 export async function findTraces(place: TracesPlace, query: TraceQuery, io: CommandIo): Promise<FoundTraces> {
   const paths = await place.listFiles()
-  return { ...(await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)), paths }
+  return { ...(await readWatched(paths, onRead => selectTraces(paths, query, onRead, spanPricer(io)), io)), paths }
 }
 
 const MAX_NAMED = 10

@@ -10,6 +10,7 @@ import { treeJson } from '../../reading/tree-json.ts'
 import { renderTotals, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { leftBehind, ownedSegments } from '../open-traces.ts'
+import { spanPricer } from '../prices.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
   expectTraceFiles,
@@ -147,7 +148,7 @@ export interface FollowOptions {
 
 export async function followTraces(place: TracesPlace, options: FollowOptions, io: CommandIo): Promise<number> {
   const { query, draw, showsRunning, pause = waitForPoll } = options
-  const follower = new TraceFollower(place.listFiles, query)
+  const follower = new TraceFollower(place.listFiles, query, spanPricer(io))
   const area = showsRunning && isRedrawable(io) ? new StatusArea(io.stdout) : undefined
   let isStopped = false
   const interrupted = Promise.race([io.interrupted(), io.hungUp()]).then(() => {

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { isAlive, listCheckpoints } from '../../delivery/trace-log/index.ts'
 import { fileErrorReason } from '../../delivery/trace-log/private-file.ts'
 import type { PricesConfig } from '../../plugin/config/prices.ts'
+import { createSpanPricer } from '../../plugin/prices/span-prices.ts'
 import { listSegments } from '../../reading/trace-log.ts'
 import type { OpenTraceRow, SourceStatus } from './answers.ts'
 import { Indexer, type Step } from './indexer.ts'
@@ -17,7 +18,6 @@ import {
   titleOf,
 } from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
-import { createSpanPricer } from './span-prices.ts'
 import { linesOf, TraceTable } from './trace-table.ts'
 import { queryUsage } from './usage-queries.ts'
 
@@ -73,7 +73,7 @@ export class LocalIndex {
     }
     const { table, files } = (this.#stateDirectory && loadSnapshot(this.#stateDirectory, subject.prices)) || EMPTY()
     this.#table = table
-    const price = createSpanPricer(subject.prices)
+    const price = createSpanPricer(() => subject.prices)
     this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause, price })
     this.#search = new TextSearch(table, () => this.#indexer.files, this.#pause)
     this.#savedProgress = this.#progress
