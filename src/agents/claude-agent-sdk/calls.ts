@@ -1,5 +1,4 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { TimedEvent } from '../base/event-machine.ts'
 import { endCall, startCall } from '../claude-code/calls.ts'
 import type { ClaudeCall } from '../claude-code/session.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
@@ -37,34 +36,27 @@ export function endRemainingCalls(loop: SdkLoop, at: number, denied: ReadonlySet
   }
 }
 
-/** Handles `canUseTool` and its answer. */
-export function handleApproval(call: ClaudeCall, { event, at, data }: TimedEvent): void {
-  if (event === 'canUseTool') emitApprovalRequest(call, at, event, data)
-  else emitApprovalResponse(call, at, data)
-}
-
 /** Handles `canUseTool`, and `PermissionRequest` if the host decides by itself. */
-export function emitApprovalRequest(call: ClaudeCall, at: number, surface: string, details: unknown): void {
+export function handleApprovalRequest(call: ClaudeCall, at: number, data: unknown, surface = 'canUseTool'): void {
   if (call.approval !== undefined || call.state === 'ended') return
+  const input = call.args ?? peek(data, 'i') ?? peek(data, 'tool_input')
   startCall(call, at)
-  const input = call.args ?? peek(details, 'i') ?? peek(details, 'tool_input')
   call.requestApproval(at, {
     command: textOf(peek(input, 'command')),
-    description: textOf(peek(details, 'title')) ?? textOf(peek(details, 'description')),
+    description: textOf(peek(data, 'title')) ?? textOf(peek(data, 'description')),
     surface,
   })
 }
 
-function emitApprovalResponse(call: ClaudeCall, at: number, data: unknown): void {
+/** Handles the answer of `canUseTool`. */
+export function handleApprovalResponse(call: ClaudeCall, at: number, data: unknown): void {
   const result = peek(data, 'r')
   const behavior = peek(result, 'behavior')
   // Null: the response takes another path, and the decision follows from the tool's end.
   if (result === null) return
   const isAllowed = behavior === 'allow'
-  if (!isAllowed) {
-    call.isDenied = true
-    call.turn.isInterrupted ||= peek(result, 'interrupt') === true
-  }
+  call.isDenied ||= !isAllowed
+  call.turn.isInterrupted ||= !isAllowed && peek(result, 'interrupt') === true
   const choice = isAllowed ? grantOf(peek(result, 'updatedPermissions')) : behavior === 'deny' ? 'deny' : 'error'
   call.approval?.emitResponse(at, choice, undefined, 'canUseTool')
 }

@@ -10,8 +10,9 @@ import {
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { handlePermissionDenied, handlePreToolUse, handleToolBatch, handleToolEnd } from '../claude-code/calls.ts'
 import { HOOK_NAMES } from '../claude-code/events.ts'
+import type { ClaudeCall } from '../claude-code/session.ts'
 import { handleSubagentStart, loopOfAgent } from '../claude-code/turns.ts'
-import { emitApprovalRequest, handleApproval, handleToolResults } from './calls.ts'
+import { handleApprovalRequest, handleApprovalResponse, handleToolResults } from './calls.ts'
 import { handleAssistantMessage, handleRetry, handleStreamEvent, isSynthetic } from './requests.ts'
 import { type SdkLoop, SdkSession } from './session.ts'
 import {
@@ -29,6 +30,7 @@ import {
   startTurn,
 } from './turns.ts'
 
+const HOOK = 'hook.'
 const PROMPT = 'hook.UserPromptSubmit'
 const START = 'hook.SessionStart'
 const INIT = 'msg.system.init'
@@ -74,7 +76,7 @@ const OF_LOOP: Readonly<Record<string, LoopHandler>> = {
   },
   'hook.PermissionRequest': (loop, at, data, callId = '') => {
     const call = loop.session.calls.get(callId)
-    if (call !== undefined) emitApprovalRequest(call, at, 'PermissionRequest', data)
+    if (call !== undefined) handleApprovalRequest(call, at, data, 'PermissionRequest')
   },
   'hook.PermissionDenied': handlePermissionDenied,
   'hook.Stop': (loop, at, data) => {
@@ -90,6 +92,16 @@ const OF_LOOP: Readonly<Record<string, LoopHandler>> = {
   'msg.system.api_retry': handleRetry,
   'msg.system.permission_denied': handlePermissionDenied,
 }
+
+const HANDLED: readonly string[] = [PROMPT, START, INIT, ...Object.keys(OF_SESSION), ...Object.keys(OF_LOOP)]
+
+/**
+ * The hooks with a tracing callback, each of which is a round trip between two processes. Not among them: a `WorktreeCreate` hook
+ * would have to create the worktree, and `MessageDisplay` fires for every piece of text.
+ */
+export const TRACED_HOOKS: readonly string[] = HANDLED.filter(event => event.startsWith(HOOK)).map(event =>
+  event.slice(HOOK.length),
+)
 
 function handleToolHook(loop: SdkLoop, at: number, data: unknown): void {
   handleToolEnd(loop, at, data)
@@ -121,17 +133,14 @@ export class ClaudeAgentSdkMachine extends EventMachine {
   readonly #handler: EventHandler = moment => this.#handle(moment)
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...handlersByName(
-        [PROMPT, START, INIT, ...Object.keys(OF_SESSION), ...Object.keys(OF_LOOP)],
-        () => this.#handler,
-      ),
-      canUseTool: moment => this.#approval(moment),
-      'canUseTool.end': moment => this.#approval(moment),
+      ...handlersByName(HANDLED, () => this.#handler),
+      canUseTool: moment => this.#approval(moment, handleApprovalRequest),
+      'canUseTool.end': moment => this.#approval(moment, handleApprovalResponse),
       'iterator.end': moment => this.#endQuery(moment, 'ended'),
       'iterator.error': moment => this.#endQuery(moment, 'error'),
       'iterator.return': moment => this.#endQuery(moment, 'closed'),
     },
-    [...HOOK_NAMES.map(name => `hook.${name}`), ...QUIET_MESSAGES.map(name => `msg.${name}`)],
+    [...HOOK_NAMES.map(name => HOOK + name), ...QUIET_MESSAGES.map(name => `msg.${name}`)],
   )
 
   protected override handlerOf(event: string): EventHandler | undefined {
@@ -145,7 +154,8 @@ export class ClaudeAgentSdkMachine extends EventMachine {
   #handle(moment: TimedEvent): void {
     const { event, at, data, tool_use_id } = moment
     const session = this.#sessionOf(moment)
-    if (session === undefined || isRepeated(session, data)) return
+    const messageId = idOf(peek(data, 'uuid'))
+    if (session === undefined || (messageId !== undefined && !session.isNew(messageId))) return
     if (event === INIT || event === START) session.model = textOf(peek(data, 'model')) ?? session.model
     if (event === PROMPT) this.#prompt(session, moment)
     if (event === PROMPT || event === START) return
@@ -207,10 +217,10 @@ export class ClaudeAgentSdkMachine extends EventMachine {
   }
 
   /** Handles `canUseTool`, which has no session id. It waits if the hook of its tool does. */
-  #approval(moment: TimedEvent): void {
+  #approval(moment: TimedEvent, handle: (call: ClaudeCall, at: number, data: unknown) => void): void {
     for (const session of this.#ofQuery(queryOf(moment))) {
       const call = session.calls.get(idOf(peek(moment.data, 'toolUseID')) ?? '')
-      if (call !== undefined) handleApproval(call, moment)
+      if (call !== undefined) handle(call, moment.at, moment.data)
       else if (session.waiting.length > 0) this.#buffer(session, moment)
     }
   }
@@ -247,11 +257,7 @@ function queryOf({ context }: TimedEvent): string | undefined {
   return idOf(peek(context, 'query'))
 }
 
-function isRepeated(session: SdkSession, message: unknown): boolean {
-  const id = idOf(peek(message, 'uuid'))
-  return id !== undefined && !session.isNew(id)
-}
-
+/** Returns true for a hook of the next turn. A turn whose prompt was not received gets its id from its first hook. */
 function isOfNextTurn({ main }: SdkSession, data: unknown): boolean {
   const promptId = idOf(peek(data, 'prompt_id'))
   if (main === undefined || promptId === undefined || peek(data, 'agent_id') !== undefined) return false
@@ -262,7 +268,8 @@ function isOfNextTurn({ main }: SdkSession, data: unknown): boolean {
 /** Returns the loop of an event, and begins it if its first event was not received. Returns undefined for a late event. */
 function loopOf(session: SdkSession, { event, at, data }: TimedEvent): SdkLoop | undefined {
   const callId = idOf(peek(data, 'parent_tool_use_id'))
-  const agentId = idOf(peek(data, 'agent_id')) ?? childOf(session, callId) ?? callId
+  const known = callId === undefined ? undefined : [...session.children.values()].find(one => one.callId === callId)
+  const agentId = idOf(peek(data, 'agent_id')) ?? known?.agentId ?? callId
   if (agentId !== undefined) {
     if (callId !== undefined && !session.children.has(agentId)) session.callOfAgent.set(agentId, callId)
     const child = loopOfAgent(session, at, agentId, data) as SdkLoop
@@ -273,10 +280,4 @@ function loopOf(session: SdkSession, { event, at, data }: TimedEvent): SdkLoop |
   // A synthetic message, for example the answer to a command, starts no turn.
   const begins = event === 'hook.PreToolUse' || (event.startsWith('msg.') && !isSynthetic(data))
   return session.main ?? (begins && !isLate ? startTurn(session, at, promptId) : undefined)
-}
-
-function childOf(session: SdkSession, callId: string | undefined): string | undefined {
-  return callId === undefined
-    ? undefined
-    : [...session.children.values()].find(child => child.callId === callId)?.agentId
 }

@@ -57,7 +57,6 @@ import {
   handleSessionStart,
   handleStop,
   handleStopFailure,
-  handleSubagentFailure,
   handleSubagentStart,
   handleSubagentStop,
   linkAgent,
@@ -145,8 +144,7 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
   SubagentStart: handleSubagentStart,
   SubagentStop: handleSubagentStop,
   Stop: handleStop,
-  StopFailure: (session, at, data) =>
-    (peek(data, 'agent_id') === undefined ? handleStopFailure : handleSubagentFailure)(session, at, data),
+  StopFailure: handleStopFailure,
   PreCompact: beginCompaction,
   PostCompact: (session, at) => finishCompaction(session, at),
   PostModelSwitch: (session, _at, data) => {

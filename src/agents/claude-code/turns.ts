@@ -71,13 +71,6 @@ export function handleSubagentStop(session: ClaudeSession, at: number, data: unk
   if (child !== undefined) endLoop(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-/** Handles `StopFailure` of a child, for which no other hook reports the end. */
-export function handleSubagentFailure(session: ClaudeSession, at: number, data: unknown): void {
-  const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
-  const reason = textOf(peek(data, 'error')) ?? 'unknown'
-  if (child !== undefined) endLoop(child, at, { outcome: 'failed', reason })
-}
-
 /** Returns the children that end with the call of a delegating tool: none if it launched them in the background. */
 export function delegatedChildren(call: ClaudeCall, response: unknown): readonly ClaudeLoop[] {
   const isLaunched =
@@ -187,8 +180,10 @@ export function handleFoundStop(session: ClaudeSession, data: unknown): void {
   if (at !== undefined && loop !== undefined && at >= loop.startAt) handleStop(session, at, data)
 }
 
+/** Handles `StopFailure`, which is the only hook of a child that fails. */
 export function handleStopFailure(session: ClaudeSession, at: number, data: unknown): void {
-  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
+  const agentId = idOf(peek(data, 'agent_id'))
+  const loop = agentId === undefined ? turnOf(session, idOf(peek(data, 'prompt_id'))) : session.children.get(agentId)
   if (loop !== undefined) endLoop(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
 }
 
