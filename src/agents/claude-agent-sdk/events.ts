@@ -11,7 +11,7 @@ import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { handlePermissionDenied, handlePreToolUse, handleToolBatch, handleToolEnd } from '../claude-code/calls.ts'
 import { HOOK_NAMES } from '../claude-code/events.ts'
 import type { ClaudeCall } from '../claude-code/session.ts'
-import { handleSubagentStart, loopOfAgent } from '../claude-code/turns.ts'
+import { handleSubagentStart, loopOfAgent, turnFor } from '../claude-code/turns.ts'
 import { handleApprovalRequest, handleApprovalResponse, handleToolResults } from './calls.ts'
 import { handleAssistantMessage, handleRetry, handleStreamEvent, isSynthetic } from './requests.ts'
 import { type SdkLoop, SdkSession } from './session.ts'
@@ -27,7 +27,6 @@ import {
   noteDelegationResult,
   openPendingTurn,
   startCompaction,
-  startTurn,
 } from './turns.ts'
 
 const HOOK = 'hook.'
@@ -197,8 +196,8 @@ export class ClaudeAgentSdkMachine extends EventMachine {
     openPendingTurn(session)
     const { main } = session
     // A prompt with the id of a running or ended turn is a message that joined that turn.
-    if (main === undefined) session.prompt = id !== undefined && id === session.endedPromptId ? undefined : moment
-    else if (id === undefined ? main.stopped !== undefined : main.promptId !== id) this.#buffer(session, moment)
+    if (main === undefined) session.prompt = moment
+    else if (id === undefined ? main.stopped !== undefined : !main.promptIds.has(id)) this.#buffer(session, moment)
   }
 
   #buffer(session: SdkSession, moment: TimedEvent): void {
@@ -261,8 +260,8 @@ function queryOf({ context }: TimedEvent): string | undefined {
 function isOfNextTurn({ main }: SdkSession, data: unknown): boolean {
   const promptId = idOf(peek(data, 'prompt_id'))
   if (main === undefined || promptId === undefined || peek(data, 'agent_id') !== undefined) return false
-  main.promptId ??= promptId
-  return main.promptId !== promptId
+  if (main.promptIds.delete(undefined)) main.promptIds.add(promptId)
+  return !main.promptIds.has(promptId)
 }
 
 /** Returns the loop of an event, and begins it if its first event was not received. Returns undefined for a late event. */
@@ -275,9 +274,8 @@ function loopOf(session: SdkSession, { event, at, data }: TimedEvent): SdkLoop |
     const child = loopOfAgent(session, at, agentId, data) as SdkLoop
     return child.hasEnded ? undefined : child
   }
-  const promptId = idOf(peek(data, 'prompt_id'))
-  const isLate = promptId !== undefined && promptId === session.endedPromptId
   // A synthetic message, for example the answer to a command, starts no turn.
   const begins = event === 'hook.PreToolUse' || (event.startsWith('msg.') && !isSynthetic(data))
-  return session.main ?? (begins && !isLate ? startTurn(session, at, promptId) : undefined)
+  const loop = session.main ?? (begins ? turnFor(session, at, idOf(peek(data, 'prompt_id'))) : undefined)
+  return loop?.hasEnded === true ? undefined : (loop as SdkLoop | undefined)
 }

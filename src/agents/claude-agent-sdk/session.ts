@@ -28,7 +28,6 @@ export class SdkAttempt extends ModelRequest {
 /** A loop whose requests are known from messages, which the application may read late. */
 export class SdkLoop extends ClaudeLoop {
   declare readonly session: SdkSession
-  promptId: string | undefined = [...this.promptIds][0]
   /** The time from which a request without any events may be running. */
   askedAt: number | undefined = this.startAt
   /** In order. Answered attempts stay until later messages can no longer change them. */
@@ -80,8 +79,6 @@ export class SdkSession extends ClaudeSession {
   query: string | undefined
   /** A prompt whose turn begins with the next event, when the model is known. */
   prompt: TimedEvent | undefined
-  /** `prompt_id` of the latest ended turn, whose late events begin no turn. */
-  endedPromptId: string | undefined
   /** Events of the next turn, buffered while messages of the current turn are unread. */
   waiting: TimedEvent[] = []
   compactionEndAt: number | undefined

@@ -4,7 +4,14 @@ import type { TurnResult } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, readUsage, type UsageCounts } from '../base/usage.ts'
 import type { ClaudeCall } from '../claude-code/session.ts'
-import { beginCompaction, delegatedChildren, finishCompaction, openTurn, startChild } from '../claude-code/turns.ts'
+import {
+  beginCompaction,
+  delegatedChildren,
+  finishCompaction,
+  handlePrompt,
+  markEnded,
+  startChild,
+} from '../claude-code/turns.ts'
 import { endRemainingCalls } from './calls.ts'
 import { endAttempts, larger } from './requests.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
@@ -77,9 +84,9 @@ export function endChild(loop: SdkLoop, now: number): void {
 }
 
 /** Ends a turn or a child. @param result the message with the usage of the turn */
-function endLoop(loop: SdkLoop, at: number, { outcome, reason, text }: LoopEnd, result: unknown): void {
+function endLoop(loop: SdkLoop, at: number, { outcome, reason, text }: LoopEnd, result?: unknown): void {
   const denials = elementsOf(peek(result, 'permission_denials'), DENIALS_LIMIT)
-  loop.hasEnded = true
+  markEnded(loop)
   endAttempts(loop, at, result, outcome === 'interrupted')
   endRemainingCalls(loop, at, new Set(denials.map(denial => idOf(peek(denial, 'tool_use_id')) ?? '')))
   if (loop.agentId === undefined) settleTurn(loop, at, result)
@@ -121,14 +128,9 @@ const COUNTS = {
 export function openPendingTurn(session: SdkSession): void {
   const { prompt } = session
   session.prompt = undefined
-  if (prompt !== undefined)
-    startTurn(session, prompt.at, idOf(peek(prompt.data, 'prompt_id')), peek(prompt.data, 'prompt'))
-}
-
-export function startTurn(session: SdkSession, at: number, promptId: string | undefined, text?: unknown): SdkLoop {
-  const loop = openTurn(session, at, promptId, text) as SdkLoop
-  loop.emitPrompt()
-  return loop
+  if (prompt === undefined) return
+  handlePrompt(session, prompt.at, prompt.data)
+  session.main?.emitPrompt()
 }
 
 /** Handles `result`: the end of the turn, with its usage. Some failed turns have the subtype `success`, too. */
@@ -144,24 +146,17 @@ export function handleResult(session: SdkSession, at: number, data: unknown): vo
   const isInterrupted = loop.isInterrupted || (reason?.startsWith('aborted') ?? false)
   const hasFailed = peek(data, 'is_error') === true || (textOf(peek(data, 'subtype')) ?? 'success') !== 'success'
   const outcome = isInterrupted ? 'interrupted' : hasFailed ? 'failed' : 'completed'
-  endTurn(loop, at, { outcome, reason }, data)
+  const text = outcome === 'completed' ? (textOf(peek(data, 'result')) ?? loop.stopped?.text) : undefined
+  endLoop(loop, at, { outcome, reason, text }, data)
 }
 
 /** Ends a turn without a result. The outcome depends on whether the agent had stopped by itself. */
 export function endWithoutResult({ main }: SdkSession, at: number, reason: string | undefined): void {
   if (main === undefined) return
   const { stopped, failure } = main
-  if (failure !== undefined) endTurn(main, main.lastAt, { outcome: 'failed', reason: failure })
-  else if (stopped !== undefined) endTurn(main, stopped.at, { outcome: 'completed', reason: 'stop' })
-  else endTurn(main, at, { outcome: reason === 'error' ? 'failed' : 'interrupted', reason })
-}
-
-function endTurn(loop: SdkLoop, at: number, { outcome, reason }: LoopEnd, result?: unknown): void {
-  const { session, promptId, stopped } = loop
-  session.main = undefined
-  session.endedPromptId = promptId
-  const text = outcome === 'completed' ? (textOf(peek(result, 'result')) ?? stopped?.text) : undefined
-  endLoop(loop, at, { outcome, reason, text }, result)
+  if (failure !== undefined) endLoop(main, main.lastAt, { outcome: 'failed', reason: failure })
+  else if (stopped === undefined) endLoop(main, at, { outcome: reason === 'error' ? 'failed' : 'interrupted', reason })
+  else endLoop(main, stopped.at, { outcome: 'completed', reason: 'stop', text: stopped.text })
 }
 
 /** Ends all that a turn waited for: foreground children, which cannot run after their tool's turn, its compaction and its tokens. */

@@ -99,15 +99,19 @@ function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   }
 }
 
-function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
-  if (loop.hasEnded) return
-  loop.hasEnded = true
+export function markEnded(loop: ClaudeLoop): void {
   const { session } = loop
+  loop.hasEnded = true
   if (session.main === loop) {
     session.main = undefined
     session.previous = loop
   }
   loop.emitPrompt()
+}
+
+function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
+  if (loop.hasEnded) return
+  markEnded(loop)
   endOpenRequest(loop, at, end.outcome === 'interrupted')
   endChildrenOfLoop(loop, at)
   endRemainingCalls(loop, at, end.outcome)
