@@ -1,7 +1,7 @@
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { Tokens } from '../../reading/span-facts.ts'
 import type { KnownCost } from '../../reading/trace-summary.ts'
-import type { UsageSums } from '../../reading/usage-sentence.ts'
+import type { UsageSums } from '../../reading/usage-text.ts'
 
 export type { UsageSums }
 
