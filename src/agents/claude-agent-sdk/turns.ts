@@ -16,6 +16,15 @@ import { endRemainingCalls } from './calls.ts'
 import { endAttempts, larger } from './requests.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
 
+const DENIALS_LIMIT = 1000
+const COUNTS = {
+  input: 'inputTokens',
+  output: 'outputTokens',
+  cacheRead: 'cacheReadInputTokens',
+  cacheWrite: 'cacheCreationInputTokens',
+  reasoning: 'thinkingTokens',
+}
+
 /** Handles `task_started`, the only event with both a child agent and its tool call. */
 export function handleTaskStarted(session: SdkSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'task_id'))
@@ -114,15 +123,6 @@ function addLastAnswer(loop: SdkLoop, at: number): void {
   const { prompt_tokens, output_tokens } = last.tokens
   const output = Math.max(output_tokens, context - prompt_tokens)
   loop.countTokens(last, { ...last.tokens, output_tokens: output, total_tokens: prompt_tokens + output })
-}
-
-const DENIALS_LIMIT = 1000
-const COUNTS = {
-  input: 'inputTokens',
-  output: 'outputTokens',
-  cacheRead: 'cacheReadInputTokens',
-  cacheWrite: 'cacheCreationInputTokens',
-  reasoning: 'thinkingTokens',
 }
 
 export function openPendingTurn(session: SdkSession): void {

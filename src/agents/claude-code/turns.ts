@@ -99,6 +99,7 @@ function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   }
 }
 
+/** Marks a loop as ended, and emits its prompt if no model was known until now. */
 export function markEnded(loop: ClaudeLoop): void {
   const { session } = loop
   loop.hasEnded = true
