@@ -3,19 +3,10 @@ import { join, relative } from 'node:path'
 import { HOOKS_DEFAULT, type HooksConfig } from '../plugin/config/hooks.ts'
 import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../plugin/config/paths.ts'
 import { showName } from '../plugin/config/reading.ts'
-import type { UserValue } from '../plugin/config/types.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
 import type { AnyHook } from './hook.ts'
-import {
-  findHookFiles,
-  hookNameOf,
-  type LoadedHook,
-  type LoadedHooks,
-  loadFolder,
-  NOTHING_LOADED,
-  nameOf,
-  type OptionsByFile,
-} from './load-folder.ts'
+import type { LoadedHook, LoadedHooks, OptionsByFile } from './load-folder.ts'
+import { findHookFiles, hookNameOf, loadFolder, NOTHING_LOADED, nameOf } from './load-folder.ts'
 import { pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
 import { type Block, block } from './verdict.ts'
 
@@ -260,32 +251,4 @@ function blockingHook(file: string, isProjects: boolean): AnyHook {
     beforeTool: closed,
   }
   return hook as AnyHook
-}
-
-/** Options of `loadHooks`. */
-export interface LoadHooksOptions {
-  /** The folder that the agent works in, to load hooks of its project. Default: no project. */
-  readonly project?: string | undefined
-  /** Overrides `hooks` of the configuration: a folder, `false`, or its fields. */
-  readonly hooks?: UserValue<'hooks'> | undefined
-}
-
-/**
- * Loads the configured hooks for an agent in this process: those of the user's folder, and of the project if the user trusted
- * it. Never throws, never rejects: each problem is returned as a line.
- *
- * @example
- * const { hooks, lines } = await loadHooks({ project: process.cwd() })
- * for (const line of lines) console.error(line)
- * if (hooks !== undefined) attachHooks(agent, hooks)
- */
-export async function loadHooks({ project, hooks }: LoadHooksOptions = {}): Promise<ConfiguredHooks> {
-  // Imported lazily, so that hooks defined in code do not load this.
-  const [{ hookProblems, resolveConfig }, { hookFolderSettings, loadConfiguredHooks }] = await Promise.all([
-    import('../plugin/config/resolve.ts'),
-    import('./configured-hooks.ts'),
-  ])
-  const resolution = resolveConfig({ code: { hooks } })
-  const configured = await loadConfiguredHooks(hookFolderSettings(resolution.config, process.env), project)
-  return { ...configured, lines: [...hookProblems(resolution), ...configured.lines] }
 }

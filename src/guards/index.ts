@@ -5,7 +5,6 @@
 
 export type { Failure, HookRun, Injection, Outcome } from './chain.ts'
 export type { ConfiguredHooks } from './configured-hooks.ts'
-export { type LoadHooksOptions, loadHooks } from './configured-hooks.ts'
 export type { About } from './context.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
 export {
@@ -50,6 +49,7 @@ export {
   type TracedPlugin,
 } from './host-hooks.ts'
 export type { LoadedHook } from './load-folder.ts'
+export { type LoadHooksOptions, loadHooks } from './load-hooks.ts'
 export type {
   AfterModel,
   AfterTool,

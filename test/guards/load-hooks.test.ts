@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { hookFolderSettings, loadHooks } from '../../src/guards/configured-hooks.ts'
+import { hookFolderSettings } from '../../src/guards/configured-hooks.ts'
+import { loadHooks } from '../../src/guards/load-hooks.ts'
 import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import { resolved } from '../plugin/config/scratch-home.ts'
 import { afterwards } from '../support/afterwards.ts'
