@@ -10,13 +10,7 @@ import {
 import { handlePermissionDenied, handlePreToolUse, handleToolBatch, handleToolEnd } from '../claude-code/calls.ts'
 import { handleSubagentStart } from '../claude-code/turns.ts'
 import { emitApprovalRequest, handleToolResults, SdkApprovals } from './calls.ts'
-import {
-  handleAssistantMessage,
-  handleRetry,
-  handleStreamEvent,
-  handleSyntheticMessage,
-  SYNTHETIC,
-} from './requests.ts'
+import { handleAssistantMessage, handleRetry, handleStreamEvent, isSynthetic } from './requests.ts'
 import { LiveSessions, type SdkLoop, type SdkSession } from './session.ts'
 import {
   emitCompaction,
@@ -62,15 +56,11 @@ const MESSAGES = [
 
 const WAITING_LIMIT = 1000
 const WAITING_MILLIS = 300_000
-const SEEN_LIMIT = 200
 
 type LoopReading = (loop: SdkLoop, at: number, data: unknown) => unknown
 
 const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
-  [
-    'assistant',
-    (loop, at, data) => (isSynthetic(data) ? handleSyntheticMessage : handleAssistantMessage)(loop, at, data),
-  ],
+  ['assistant', handleAssistantMessage],
   ['stream_event', handleStreamEvent],
   ['system.api_retry', handleRetry],
   ['system.permission_denied', handlePermissionDenied],
@@ -84,10 +74,6 @@ const SESSION_MESSAGES: ReadonlyMap<string, SessionReading> = new Map<string, Se
   ['system.task_notification', handleTaskNotification],
   ['system.compact_boundary', endCompaction],
 ])
-
-function isSynthetic(data: unknown): boolean {
-  return peek(peek(data, 'message'), 'model') === SYNTHETIC
-}
 
 /**
  * Translates the events of the Claude Agent SDK. Hooks fire at once. Messages arrive later, when the application reads them.
@@ -284,11 +270,7 @@ function childOf(session: SdkSession, callId: string | undefined): string | unde
   return undefined
 }
 
-function isRepeated({ seen }: SdkSession, { data }: TimedEvent): boolean {
+function isRepeated(session: SdkSession, { data }: TimedEvent): boolean {
   const id = idOf(peek(data, 'uuid'))
-  if (id === undefined) return false
-  if (seen.has(id)) return true
-  if (seen.size >= SEEN_LIMIT) seen.clear()
-  seen.add(id)
-  return false
+  return id !== undefined && !session.isNew(id)
 }

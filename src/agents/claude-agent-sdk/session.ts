@@ -3,12 +3,12 @@ import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { anthropicUsage, NO_USAGE, type UsageCounts } from '../base/usage.ts'
+import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts } from '../base/usage.ts'
 import { type ClaudeCall, ClaudeLoop, type ClaudeLoopIds, ClaudeSession, type Dialect } from '../claude-code/session.ts'
 import type { HostEvent } from '../host-event.ts'
 
-export const PROVIDER = 'anthropic'
-const SDK: Dialect = { platform: 'claude-agent-sdk', provider: PROVIDER, usageOf: anthropicUsage }
+const EMITTED_IDS_LIMIT = 8
+const SDK: Dialect = { platform: 'claude-agent-sdk', provider: 'anthropic', usageOf: anthropicUsage }
 
 export class SdkAttempt extends ModelRequest {
   /** Undefined until the message that answers it is read. */
@@ -16,12 +16,15 @@ export class SdkAttempt extends ModelRequest {
   model: string | undefined
   readonly content: unknown[] = []
   tokens: UsageCounts | undefined
-  counted: UsageCounts = NO_USAGE
   isExact = false
   /** The SDK reported start and end; otherwise they are derived from earlier events. */
   isTimed = false
   stopReason: string | undefined
   endAt: number | undefined
+
+  get isAnswered(): boolean {
+    return this.endAt !== undefined
+  }
 }
 
 /** A loop whose requests are known from messages, which the application may read late. */
@@ -33,8 +36,8 @@ export class SdkLoop extends ClaudeLoop {
   /** In order. Answered attempts stay until later messages can no longer change them. */
   readonly attempts: SdkAttempt[] = []
   /** Message ids of the latest emitted attempts: a late block of one begins no new attempt. */
-  readonly emittedIds: string[] = []
-  reported: UsageCounts = NO_USAGE
+  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(EMITTED_IDS_LIMIT)
+  counted: UsageCounts = NO_USAGE
   stopped: { readonly at: number; readonly text: unknown } | undefined
   failure: string | undefined
   /** The end of a child agent, according to its notification and to the result of its call. */
@@ -60,8 +63,21 @@ export class SdkLoop extends ClaudeLoop {
     attempt.model = this.model
     this.askedAt = undefined
     this.attempts.push(attempt)
-    attempt.emitStart({ model: attempt.model, provider: PROVIDER }, attempt.isTimed ? undefined : 'inferred')
+    attempt.emitStart({ model: attempt.model, provider: this.provider }, attempt.isTimed ? undefined : 'inferred')
     return attempt
+  }
+
+  removeAttempt(attempt: SdkAttempt): void {
+    const index = this.attempts.indexOf(attempt)
+    if (index >= 0) this.attempts.splice(index, 1)
+  }
+
+  /** Sets the tokens of an attempt, and adds the difference to the sums of the loop and of the session. */
+  countTokens(attempt: SdkAttempt, tokens: UsageCounts | undefined): void {
+    const added = combineUsage(tokens ?? NO_USAGE, attempt.tokens ?? NO_USAGE, minus)
+    attempt.tokens = tokens
+    this.counted = combineUsage(this.counted, added, plus)
+    this.session.counted = combineUsage(this.session.counted, added, plus)
   }
 
   /** A tool whose message was not read yet belongs to the pending attempt. */
@@ -80,7 +96,6 @@ export class SdkSession extends ClaudeSession {
   endedPromptId: string | undefined
   /** Hooks of the next turn, buffered while messages of the current turn are unread. */
   waiting: TimedEvent[] = []
-  readonly seen: Set<string> = new Set()
   compactionEndAt: number | undefined
   counted: UsageCounts = NO_USAGE
   /** Tokens counted by the SDK and not emitted yet. If negative, more was emitted than the SDK has counted so far. */

@@ -6,8 +6,8 @@ import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, readUsage, type Us
 import { DELEGATING } from '../claude-code/session.ts'
 import { beginCompaction, openTurn, startChild } from '../claude-code/turns.ts'
 import { endRemainingCalls } from './calls.ts'
-import { countTokens, endAttempts, larger } from './requests.ts'
-import { PROVIDER, type SdkLoop, type SdkSession } from './session.ts'
+import { endAttempts, larger } from './requests.ts'
+import type { SdkLoop, SdkSession } from './session.ts'
 
 /** Handles `task_started`, the only event with both a child agent and its tool call. */
 export function handleTaskStarted(session: SdkSession, at: number, data: unknown): void {
@@ -111,12 +111,12 @@ function addLastAnswer(loop: SdkLoop, at: number): void {
     last.content.push({ type: 'text', text })
   }
   const used = anthropicUsage(peek(loop.handedBack?.response, 'usage'))
-  if (used !== undefined) last.tokens = larger(used, last.tokens)
+  if (used !== undefined) loop.countTokens(last, larger(used, last.tokens))
   const context = numberOf(peek(peek(loop.notified?.data, 'usage'), 'total_tokens'))
   if (used !== undefined || context === undefined || last.tokens === undefined || last.isExact) return
   const { prompt_tokens, output_tokens } = last.tokens
   const output = Math.max(output_tokens, context - prompt_tokens)
-  last.tokens = { ...last.tokens, output_tokens: output, total_tokens: prompt_tokens + output }
+  loop.countTokens(last, { ...last.tokens, output_tokens: output, total_tokens: prompt_tokens + output })
 }
 
 const DENIALS_LIMIT = 1000
@@ -204,10 +204,7 @@ function endForegroundChildren({ session, turnId }: SdkLoop, at: number): void {
 function settleTokens(session: SdkSession, result: unknown): void {
   const counted = tokensOfModels(peek(result, 'model_usage_since_last_result'))
   for (const loop of session.children.values()) {
-    for (const attempt of loop.attempts) {
-      countTokens(loop, attempt)
-      attempt.isExact = counted !== undefined || attempt.isExact
-    }
+    for (const attempt of loop.attempts) attempt.isExact ||= counted !== undefined
   }
   if (counted !== undefined)
     session.pendingTokens = combineUsage(session.pendingTokens, combineUsage(counted, session.counted, minus), plus)
@@ -229,8 +226,8 @@ function emitUnlisted(loop: SdkLoop, at: number): void {
   const usage = takePendingTokens(loop.session)
   if (usage === undefined) return
   const request = new ModelRequest(loop, at, { id: `${loop.turnId}:unlisted`, task: 'unlisted' })
-  request.emitStart({ provider: PROVIDER }, 'inferred')
-  request.emitAnswer(at, { provider: PROVIDER, usage }, 'inferred')
+  request.emitStart({ provider: loop.provider }, 'inferred')
+  request.emitAnswer(at, { provider: loop.provider, usage }, 'inferred')
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests outside the loop. */
@@ -250,7 +247,7 @@ export function emitCompaction(session: SdkSession, at: number): void {
   session.compaction = undefined
   session.compactionEndAt = undefined
   const usage = session.children.size === 0 ? takePendingTokens(session) : undefined
-  compaction.emitAnswer(compactionEndAt ?? at, { provider: PROVIDER, usage }, usage && 'inferred')
+  compaction.emitAnswer(compactionEndAt ?? at, { provider: session.provider, usage }, usage && 'inferred')
 }
 
 function tokensOfModels(byModel: unknown): UsageCounts | undefined {

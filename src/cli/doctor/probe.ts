@@ -4,10 +4,11 @@ import { get as getHttps } from 'node:https'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { OPENINFERENCE } from '../../contract/semconv/index.ts'
-import type { BackendConfig } from '../../delivery/backends/backend-config.ts'
+import type { BackendConfig, StringMap } from '../../delivery/backends/backend-config.ts'
 import { shownUrl } from '../../delivery/backends/http-url.ts'
 import type { BackendPlan, ReadBackRequest } from '../../delivery/pipeline/backend-plan.ts'
 import { planBackend, traceLinks } from '../../delivery/pipeline/backend-plan.ts'
+import { HeadersCommand } from '../../delivery/pipeline/headers-command.ts'
 import { createPipeline, type Pipeline, type PipelineSettings } from '../../delivery/pipeline/index.ts'
 import { createAgent } from '../../delivery/pipeline/otlp-sender.ts'
 import { untraced } from '../../delivery/pipeline/sdk.ts'
@@ -213,7 +214,8 @@ async function readBackTrace(
   if (request === undefined) return undefined
   // The pipeline has already reported unusable files.
   const tls = readTlsFiles(plan.settings, () => undefined)
-  return asked(await readBack({ request, traceId, tls }, waitMillis), new URL(request.url).origin)
+  const headersCommand = plan.row.readBack?.authenticated ? plan.settings.headers_command : undefined
+  return asked(await readBack({ request, traceId, tls, headersCommand }, waitMillis), new URL(request.url).origin)
 }
 
 function statsOf(pipeline: Pipeline): { readonly delivered: number; readonly lastError?: string } {
@@ -236,6 +238,8 @@ interface ReadBackTarget {
   readonly request: ReadBackRequest
   readonly traceId: string
   readonly tls: TlsFiles
+  /** The `headers_command` of the backend, if the request needs credentials. */
+  readonly headersCommand: readonly string[] | undefined
 }
 
 /** Polls until the server returns the trace, polling is useless, or the time is over. Never rejects. */
@@ -243,9 +247,10 @@ async function readBack(target: ReadBackTarget, waitMillis: number): Promise<Rea
   const agent = createAgent(target.request.url, target.tls)
   const deadlineAt = performance.now() + waitMillis
   try {
+    const headers = { ...target.request.headers, ...(await commandHeaders(target.headersCommand, waitMillis)) }
     for (;;) {
       const left = deadlineAt - performance.now()
-      const outcome = await ask(target, agent, Math.max(left, POLL_MILLIS))
+      const outcome = await ask(target, headers, agent, Math.max(left, POLL_MILLIS))
       if (outcome.kind !== 'missing' || performance.now() + POLL_MILLIS > deadlineAt) return outcome
       await pause(POLL_MILLIS)
     }
@@ -254,8 +259,18 @@ async function readBack(target: ReadBackTarget, waitMillis: number): Promise<Rea
   }
 }
 
+async function commandHeaders(command: readonly string[] | undefined, waitMillis: number): Promise<StringMap> {
+  if (command === undefined) return {}
+  // The program does not keep this process alive.
+  const timer = setTimeout(() => undefined, waitMillis)
+  const own = await new HeadersCommand(command).read(waitMillis, new AbortController().signal)
+  clearTimeout(timer)
+  return own.ok ? own.headers : {}
+}
+
 function ask(
   { request, traceId }: ReadBackTarget,
+  headers: StringMap,
   agent: ReturnType<typeof createAgent>,
   timeoutMillis: number,
 ): Promise<ReadBackOutcome> {
@@ -267,7 +282,7 @@ function ask(
       made.destroy()
       resolve(outcome)
     }
-    const made = untraced(() => get(request.url, { headers: request.headers, agent }))
+    const made = untraced(() => get(request.url, { headers, agent }))
     made.on('error', (error: NodeJS.ErrnoException) => settle({ kind: 'unreachable', code: error.code ?? 'unknown' }))
     made.on('response', response => {
       void bodyOf(response).then(body => settle(judge(response, body, request, traceId)))

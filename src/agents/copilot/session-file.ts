@@ -1,0 +1,206 @@
+import { join } from 'node:path'
+import { elementsOf, idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
+import { type AgentFolders, AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
+import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { jsonIn } from '../event-json.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { AdapterEnvironment } from '../receiver-adapter.ts'
+import { FILE_LINES, type FileLine } from './events.ts'
+
+const SESSIONS_FOLDER = 'session-state'
+const FILE_NAME = 'events.jsonl'
+/** Copilot writes its file in batches, up to half a second after the hooks. */
+const PATIENCE_MILLIS = 1500
+const LOOK_MILLIS = 50
+const FILES_LIMIT = 200
+const CHILDREN_LIMIT = 10_000
+const FILE_PATH = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
+const CALLS_LIMIT = 1000
+/** Extracts a line's type without parsing it: most lines of a file are not read. */
+const TYPE = /^\{"type":"([\w.]{1,60})"/
+const TIMESTAMP = /"timestamp":"([^"]{10,40})"(?:,"parentId":(?:null|"[^"]*"))?\}$/
+const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  usage: [
+    ...['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'duration'],
+    ...['timeToFirstTokenMs', 'modelProvider', 'apiCallId', 'interactionType', 'finishReason'],
+  ],
+  compactionTokensUsed: ['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'],
+  permissionRequest: ['kind', 'toolCallId', 'fullCommandText', 'path', 'url', 'intention'],
+  error: ['message', 'code'],
+  result: ['content', 'kind'],
+  shellExecution: ['exitCode'],
+}
+
+interface PendingLine {
+  readonly at: number
+  readonly event: HostEvent
+  readonly isPrompt: boolean
+  readonly isBoundary: boolean
+}
+
+interface ReadTrigger {
+  readonly event: string
+  readonly at: number
+}
+
+const PROMPT_HOOK = 'UserPromptSubmit'
+const SHUTDOWN = 'file:session.shutdown'
+const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
+const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
+const STARTS: ReadonlySet<string> = new Set(['SessionStart', PROMPT_HOOK])
+
+class SessionFile {
+  readonly #path: string
+  readonly #sessionId: string
+  readonly #reader = new AppendedLineReader()
+  #pendingLines: PendingLine[] = []
+  #isFirst = true
+  /** Time of the last line, including lines that are not read. */
+  #lastAt = 0
+  #promptAt = 0
+  #shutdownAt = 0
+
+  constructor(path: string, sessionId: string) {
+    this.#path = path
+    this.#sessionId = sessionId
+  }
+
+  read(place: AgentFolders): Promise<boolean> {
+    return this.#reader.readFrom(
+      openAgentFile(this.#path, place, SESSIONS_FOLDER),
+      line => this.#readLine(line),
+      () => {
+        this.#pendingLines = []
+      },
+    )
+  }
+
+  /** Returns true if all lines of the hook have been read. The file lags behind the hooks by up to half a second. */
+  isEnough({ event, at }: ReadTrigger): boolean {
+    if (event === PROMPT_HOOK) return this.#promptAt >= at
+    return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at
+  }
+
+  /**
+   * Takes the lines for this hook. A later beginning or end belongs to a later hook, except for the hook's own: the prompt of
+   * `UserPromptSubmit`, the shutdown of `SessionEnd`.
+   */
+  drainLines({ event, at }: ReadTrigger): HostEvent[] {
+    let prompts = event === PROMPT_HOOK ? 1 : 0
+    const end = this.#pendingLines.findIndex(line => {
+      if (!line.isBoundary || line.at <= at) return false
+      if (line.isPrompt) return prompts-- <= 0
+      return line.event.event !== SHUTDOWN || event !== 'SessionEnd'
+    })
+    const taken = this.#pendingLines.splice(0, end < 0 ? this.#pendingLines.length : end)
+    const recent = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
+    if (taken.length > 0) this.#isFirst = false
+    return recent.map(line => line.event)
+  }
+
+  #readLine(text: string): void {
+    const type = TYPE.exec(text)?.[1]
+    const isRead = type === undefined || Object.hasOwn(FILE_LINES, type)
+    const line = isRead ? jsonIn(text) : undefined
+    const at = isRead ? timestampOf(line) : timestampOf({ timestamp: TIMESTAMP.exec(text)?.[1] })
+    if (at === undefined) return
+    this.#lastAt = Math.max(this.#lastAt, at)
+    const event = eventOf(line, at, this.#sessionId)
+    if (event === undefined) return
+    if (event.event === SHUTDOWN) this.#shutdownAt = at
+    const begins = PROMPTS.has(event.event)
+    if (begins) this.#promptAt = at
+    const isPrompt = begins && peek(event.data, 'agent_id') === undefined
+    this.#pendingLines.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
+  }
+}
+
+export class SessionFiles {
+  readonly #environment: AdapterEnvironment
+  readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
+  readonly #sessionOfChild = new LimitedMap<string, string>(CHILDREN_LIMIT)
+  /** Serialises the reads of one file: hooks of a session and of its child agents arrive concurrently. */
+  readonly #queues = new LimitedMap<string, Promise<unknown>>(FILES_LIMIT)
+  /** True if the last session had no file: this version of the agent writes none. */
+  #isMissing: boolean
+
+  constructor(environment: AdapterEnvironment) {
+    this.#environment = environment
+    this.#isMissing = environment.place.folders.length === 0
+  }
+
+  async read(event: string, at: number, data: unknown): Promise<readonly HostEvent[] | undefined> {
+    const session = this.#sessionOf(data)
+    if (session === undefined) return undefined
+    const trigger = { event, at: plausibleTime(timestampOf(data), at) }
+    const before = this.#queues.get(session) ?? Promise.resolve()
+    const reading = before.then(() => this.#readFor(session, trigger)).catch(() => undefined)
+    this.#queues.set(session, reading)
+    return await reading
+  }
+
+  async #readFor(session: string, trigger: ReadTrigger): Promise<readonly HostEvent[] | undefined> {
+    for (let waited = 0; ; waited += LOOK_MILLIS) {
+      const file = await this.#fileOf(session)
+      if (file === undefined && waited >= PATIENCE_MILLIS) this.#isMissing = true
+      if (file?.isEnough(trigger) === true || waited >= PATIENCE_MILLIS) return file?.drainLines(trigger)
+      // Only the first hooks of a session may precede the file.
+      if (file === undefined && (this.#isMissing || trigger.event !== 'UserPromptSubmit')) return undefined
+      await this.#environment.wait(LOOK_MILLIS)
+    }
+  }
+
+  async #fileOf(session: string): Promise<SessionFile | undefined> {
+    const { place } = this.#environment
+    const known = this.#files.get(session)
+    if (known !== undefined) return (await known.read(place)) ? known : undefined
+    for (const folder of ID_IN_PATH.test(session) ? place.folders : []) {
+      const file = new SessionFile(join(folder, SESSIONS_FOLDER, session, FILE_NAME), session)
+      if (!(await file.read(place))) continue
+      this.#files.set(session, file)
+      this.#isMissing = false
+      return file
+    }
+    return undefined
+  }
+
+  /** A child agent is in the file of the session that started it, which some of its hooks name. */
+  #sessionOf(data: unknown): string | undefined {
+    const id = idOf(peek(data, 'session_id'))
+    const agentId = idOf(peek(data, 'agent_id'))
+    if (agentId === undefined) return id
+    const parent = idOf(peek(data, 'parent_agent_id'))
+    const named = FILE_PATH.exec(textOf(peek(data, 'transcript_path')) ?? '')?.[1]
+    const session =
+      named ??
+      this.#sessionOfChild.get(agentId) ??
+      (parent === undefined ? undefined : (this.#sessionOfChild.get(parent) ?? parent))
+    if (session !== undefined) this.#sessionOfChild.set(agentId, session)
+    return session
+  }
+}
+
+function eventOf(line: unknown, at: number, session_id: string): HostEvent | undefined {
+  const type = textOf(peek(line, 'type')) ?? ''
+  const fields = Object.hasOwn(FILE_LINES, type) ? FILE_LINES[type] : undefined
+  if (fields === undefined) return undefined
+  const data = peek(line, 'data')
+  const about: FileLine = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
+  const found = Object.entries(pickFields(data, fields)).map(([name, field]) => [name, reducedField(name, field)])
+  return { event: `file:${type}`, at, data: { ...about, ...Object.fromEntries(found) } }
+}
+
+function reducedField(name: string, field: unknown): unknown {
+  if (name === 'toolRequests') {
+    return elementsOf(field, CALLS_LIMIT).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
+  }
+  const parts = NESTED_FIELDS[name]
+  return parts === undefined || typeof field !== 'object' || field === null ? field : pickFields(field, parts)
+}
+
+/** Keeps the last turns of a first read, which contains every turn of the session; only the last ones may be new. */
+function lastTurns(lines: readonly PendingLine[], count: number): readonly PendingLine[] {
+  const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
+  return lines.slice(prompts.at(-count) ?? 0)
+}
