@@ -45,8 +45,7 @@ export async function build(compiled, published, isChecked = true) {
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
   await writeWords(compiled)
   writeLateFile(compiled)
-  writePayloadFields(compiled)
-  await bundleInto(compiled, published)
+  await bundleInto(compiled, published, await writePayloadFields(compiled))
   await buildPage(join(published, 'page'))
   for (const path of declarationsFrom(compiled)) {
     mkdirSync(dirname(join(published, path)), { recursive: true })
@@ -71,7 +70,7 @@ const COMMON = { ...LOOKS, absWorkingDir: REPOSITORY, bundle: true, packages: 'e
  * a millisecond at its start. Nothing of ours is renamed, so a stack trace has our functions by their names. There are no source
  * maps: they would be a quarter of the package, and lead to files that it does not have.
  */
-async function bundleInto(compiled, published) {
+async function bundleInto(compiled, published, fields) {
   const moduleFile = module => join(compiled, `${module}.js`)
   const graph = await rollup({
     input: {
@@ -83,7 +82,7 @@ async function bundleInto(compiled, published) {
     external: id => !(id.startsWith('.') || isAbsolute(id)),
     // As `sideEffects` in `package.json` says.
     treeshake: { moduleSideEffects: false },
-    plugins: [loadedLate, jsonInside],
+    plugins: [loadedLate, jsonInside(fields)],
     // The compiler's helpers look for themselves in `this`.
     onwarn: ({ code, message }) => code === 'THIS_IS_UNDEFINED' || console.warn(message),
   })
@@ -118,7 +117,7 @@ async function bundleInto(compiled, published) {
     version,
   )
   writeFileSync(join(published, 'hook.sh'), script)
-  await loadFiles(published, COMMON)
+  await loadFiles(published, COMMON, fields)
 }
 
 /** One chunk for the modules that more than one of these entries loads at once. */

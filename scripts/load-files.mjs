@@ -1,7 +1,7 @@
 // The files of `dist/chunks` that are loaded late, and the two modules that load them: one for Node, one for bundlers.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as bundle } from 'esbuild'
 import { payloadFields } from './contract-types.mjs'
 import { licensesOf } from './licenses.mjs'
@@ -36,25 +36,25 @@ export const loadedLate = {
 }
 
 /** No file of `dist` reads `package.json`, or what the build derives. */
-export const jsonInside = {
+export const jsonInside = fields => ({
   name: 'JSON inside',
-  transform: (code, id) => (LOADS_JSON.test(id) ? withJson(code, id) : undefined),
-}
+  transform: (code, id) => (LOADS_JSON.test(id) ? withJson(code, id, fields) : undefined),
+})
 
-const withJsonInside = {
+const withJsonInside = fields => ({
   name: 'JSON inside',
   setup({ onLoad }) {
     onLoad({ filter: LOADS_JSON }, ({ path }) => ({
-      contents: withJson(readFileSync(path, 'utf8'), path),
+      contents: withJson(readFileSync(path, 'utf8'), path, fields),
       loader: 'ts',
     }))
   },
-}
+})
 
-function withJson(source, path) {
+function withJson(source, path, fields) {
   const [call, file] = JSON_CALL.exec(source) ?? []
   if (call === undefined) throw new Error(`${path} is not what the build expects`)
-  return source.replace(call, () => JSON.stringify(file === 'package.json' ? packageFacts() : payloadFields()))
+  return source.replace(call, () => JSON.stringify(file === 'package.json' ? packageFacts() : fields))
 }
 
 function packageFacts() {
@@ -62,9 +62,12 @@ function packageFacts() {
   return { name, version, engines, repository }
 }
 
-/** Programs of the repository load it by the name that `plugin/core-and-pipeline.ts` gives. */
-export function writePayloadFields(compiled) {
-  writeFileSync(join(compiled, 'payload-fields.json'), JSON.stringify(payloadFields()))
+/** Programs of the repository load the file by the name that `plugin/core-and-pipeline.ts` gives. @returns its content */
+export async function writePayloadFields(compiled) {
+  const { PAYLOAD_FIELDS } = await import(pathToFileURL(join(compiled, 'contract', 'payloads.js')).href)
+  const fields = payloadFields(PAYLOAD_FIELDS)
+  writeFileSync(join(compiled, 'payload-fields.json'), JSON.stringify(fields))
+  return fields
 }
 
 /** `load` becomes literal calls, one for each name, so that esbuild bundles what they load. Each runs when it is reached. */
@@ -102,8 +105,9 @@ export function writeLateFile(compiled) {
  * as long to load, while the agent waits. Copies of the API work together.
  *
  * @param published a `require` from it finds the dependencies of the package
+ * @param fields those of the payloads
  */
-export async function loadFiles(published, common) {
+export async function loadFiles(published, common, fields) {
   const folder = join(published, 'chunks')
   await bundle({
     ...common,
@@ -111,7 +115,7 @@ export async function loadFiles(published, common) {
     external: [SDK_FILE, LATE_FILE, ...dependencies().filter(name => !name.startsWith('@opentelemetry/'))],
     entryPoints: [`src/${LATE_MODULE}`],
     outfile: join(folder, LATE_FILE),
-    plugins: [withJsonInside, loadedFromBeside],
+    plugins: [withJsonInside(fields), loadedFromBeside],
   })
   const cases = loadedNames()
     .filter(isSdk)
@@ -132,7 +136,7 @@ export async function loadFiles(published, common) {
     outfile: join(folder, 'load.js'),
     format: 'esm',
   })
-  await bundleForBundlers(folder, common)
+  await bundleForBundlers(folder, common, fields)
 }
 
 /**
@@ -140,7 +144,7 @@ export async function loadFiles(published, common) {
  * nothing of the bundler that takes it: no file beside it, no package, and no `require`, which an ES module does not have. The
  * built-in modules come from the process.
  */
-async function bundleForBundlers(folder, common) {
+async function bundleForBundlers(folder, common, fields) {
   const { metafile } = await bundle({
     ...common,
     ...WITH_PACKAGES,
@@ -151,7 +155,7 @@ async function bundleForBundlers(folder, common) {
     },
     outfile: join(folder, 'load-bundled.js'),
     metafile: true,
-    plugins: [withJsonInside, loadedFromInside],
+    plugins: [withJsonInside(fields), loadedFromInside],
     banner: {
       js: `let loadInside
 export function load(name) {
