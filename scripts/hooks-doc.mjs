@@ -1,5 +1,5 @@
 // docs/hooks.md, generated from the contract and the plan of hooks and spans.
-import { HOOKS, PAYLOAD_FIELDS } from '../build/contract/index.js'
+import { HOOKS } from '../build/contract/index.js'
 import { HOOK_PLAN } from '../build/tracker/spans/hook-plan.js'
 import { contractInterfaces, describePayload, payloadInterfaces } from './contract-types.mjs'
 import { fieldEffects } from './field-effects.mjs'
@@ -120,7 +120,7 @@ const hookOf = payload => [...payloadInterfaces()].find(([, name]) => name === p
 
 /** The page, ending in a line break. */
 export function hooksDoc() {
-  const interfaces = contractInterfaces(PAYLOAD_FIELDS)
+  const interfaces = contractInterfaces()
   const sections = [...payloadInterfaces()].map(([hook, name]) => section(interfaces, hook, name))
   return `${generatedBy('src/contract', 'scripts/hooks-doc.mjs')}
 
