@@ -115,9 +115,7 @@ describe('hookspan demo', () => {
       'demo · s-7f3a · turn 2, 2026-11-21 10:14:02',
       'demo · s-7f3a · turn 3, 2026-11-21 10:14:56',
     ])
-    expect(stdout).toContain(
-      '\n  4 traces · 44.7 s · 52 026 → 1 502 tokens · $0.0699 · 41 spans · ',
-    )
+    expect(stdout).toContain('\n  4 traces · 44.7 s · 52 026 → 1 502 tokens · $0.0699 · 41 spans · ')
   })
 
   test('has the denied approval on the critical path of its second turn, and not the reviewer in the background', async () => {

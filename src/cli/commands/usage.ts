@@ -1,7 +1,6 @@
 import { countOf } from '../../reading/human-figures.ts'
 import { jsonLine } from '../../reading/tree-json.ts'
-import { usageMeasure, usageSentence } from '../../reading/usage-sentence.ts'
-import { renderUsage } from '../../reading/usage-text.ts'
+import { renderUsage, usageMeasure, usageSentence } from '../../reading/usage-text.ts'
 import type { Usage, UsageGroup } from '../../viewer/trace-index/answers.ts'
 import { LocalIndex } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
