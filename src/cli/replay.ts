@@ -323,6 +323,8 @@ interface ReplayRun {
 }
 
 interface DrawnRun extends ReplayRun {
+  /** The last drawn trace. */
+  readonly traceId: string | undefined
   readonly isDelivered: boolean
   readonly isStored: boolean
   readonly isKeptAsConfigured: boolean
@@ -345,7 +347,7 @@ export async function replayAndDraw(
     const isStored = place.whyNotKept === undefined
     const isDelivered = reportDelivery(run.result, { config, traceId, isKept: isStored }, io)
     const where = whereTheyAre(run.result, place)
-    return { ...run, isDelivered, isStored, isKeptAsConfigured: isStored || !config.local_log, where }
+    return { ...run, traceId, isDelivered, isStored, isKeptAsConfigured: isStored || !config.local_log, where }
   } finally {
     await place.close()
   }

@@ -25,7 +25,7 @@ const SESSION = fixture('demo-session.jsonl')
 
 const DRAWN = `\
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
-  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · $0.0055 for 1 of 3 requests · 13 sp…  a78049a1
+  completed · 14.2 s · 5 230 → 302 tokens · $0.0055 for 1 of 3 requests · 13 spans · 1 error · qwen3-coder-30b  a78049a1
 
   agent  We are releasing tides 1.2 today.…   ────────────────────────  14.2 s  4 150 → 206           completed
   └─ llm.qwen3-coder-30b                      ────────────────────────  14.1 s
