@@ -1,12 +1,6 @@
 import { stat } from 'node:fs/promises'
-import {
-  type CheckpointEntry,
-  keptDirectory,
-  listCheckpoints,
-  readCheckpoint,
-  segmentPath,
-  segmentStartAt,
-} from './checkpoint-file.ts'
+import type { CheckpointEntry } from './checkpoint-file.ts'
+import { keptDirectory, listCheckpoints, readCheckpoint, segmentPath, segmentStartAt } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
 import { readHeader, SegmentReader } from './segment-file.ts'
 

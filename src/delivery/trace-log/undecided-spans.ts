@@ -2,14 +2,8 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import {
-  type CheckpointEntry,
-  keptDirectory,
-  listCheckpoints,
-  readCheckpoint,
-  segmentPath,
-  segmentStartAt,
-} from './checkpoint-file.ts'
+import type { CheckpointEntry } from './checkpoint-file.ts'
+import { keptDirectory, listCheckpoints, readCheckpoint, segmentPath, segmentStartAt } from './checkpoint-file.ts'
 import type { Destinations } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { CRASHED } from './recovery.ts'
