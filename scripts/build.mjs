@@ -45,7 +45,8 @@ export async function build(compiled, published, isChecked = true) {
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
   await writeWords(compiled)
   writeLateFile(compiled)
-  await bundleInto(compiled, published, await writePayloadFields(compiled))
+  writePayloadFields(compiled)
+  await bundleInto(compiled, published)
   await buildPage(join(published, 'page'))
   for (const path of declarationsFrom(compiled)) {
     mkdirSync(dirname(join(published, path)), { recursive: true })
@@ -70,7 +71,7 @@ const COMMON = { ...LOOKS, absWorkingDir: REPOSITORY, bundle: true, packages: 'e
  * a millisecond at its start. Nothing of ours is renamed, so a stack trace has our functions by their names. There are no source
  * maps: they would be a quarter of the package, and lead to files that it does not have.
  */
-async function bundleInto(compiled, published, fields) {
+async function bundleInto(compiled, published) {
   const moduleFile = module => join(compiled, `${module}.js`)
   const graph = await rollup({
     input: {
@@ -82,7 +83,7 @@ async function bundleInto(compiled, published, fields) {
     external: id => !(id.startsWith('.') || isAbsolute(id)),
     // As `sideEffects` in `package.json` says.
     treeshake: { moduleSideEffects: false },
-    plugins: [loadedLate, jsonInside(fields)],
+    plugins: [loadedLate, jsonInside],
     // The compiler's helpers look for themselves in `this`.
     onwarn: ({ code, message }) => code === 'THIS_IS_UNDEFINED' || console.warn(message),
   })
@@ -117,7 +118,7 @@ async function bundleInto(compiled, published, fields) {
     version,
   )
   writeFileSync(join(published, 'hook.sh'), script)
-  await loadFiles(published, COMMON, fields)
+  await loadFiles(published, COMMON)
 }
 
 /** One chunk for the modules that more than one of these entries loads at once. */

@@ -1,77 +1,49 @@
-// The payloads of the contract, from the tables of `src/contract`.
+// The interfaces of the contract as data. Types are gone at runtime, so their text is read: it is ours, and regular.
 import { readFileSync } from 'node:fs'
 
-/** A name of `ValueOf` → the type in TypeScript, the words of `docs/hooks.md`, the type for the payload lint. */
-const KINDS = {
-  text: ['string', 'string', 'text'],
-  number: ['number', 'number', 'number'],
-  boolean: ['boolean', 'boolean', 'boolean'],
-  list: ['readonly unknown[]', 'list', 'list'],
-  texts: ['readonly string[]', 'list of strings', 'list'],
-  'text or texts': ['string | readonly string[]', 'string or list of strings', 'any'],
-  flat: ['Readonly<Record<string, string | number | boolean>>', 'flat object', 'any'],
-  any: ['unknown', 'any value', 'any'],
+const INTERFACE = /export interface (\w+)(?:<[^>{]*>)?(?: extends ([\w, ]+))? \{\n([\s\S]*?)\n\}/g
+const FIELD = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?readonly (\w+)(\??): ([^\n]+)/g
+
+/** TypeScript → what a person who writes JSON needs to know. */
+const WORDS = new Map([
+  ['unknown', 'any value'],
+  ['readonly unknown[]', 'list'],
+  ['readonly string[]', 'list of strings'],
+  ['Readonly<Record<string, string | number | boolean>>', 'flat object'],
+  ['string | readonly string[]', 'string or list of strings'],
   // Closed sets, whose words the note lists.
-  phase: ['ControlPhase', 'string', 'text'],
-  verdict: ['ControlVerdict', 'string', 'text'],
-  action: ['ControlAction', 'string', 'text'],
-  failure: ['ControlFailure', 'string', 'text'],
-}
-const PAYLOAD = /^export type (\w+) = Own<'\w+'>((?: & \w+)*);?$/gm
-const META_FIELD = /\/\*\*(.*)\*\/\n {2}readonly (\w+)\?: (\w+)/g
+  ...['ControlPhase', 'ControlVerdict', 'ControlAction', 'ControlFailure'].map(name => [name, 'string']),
+])
 
-const read = file => readFileSync(new URL(`../src/contract/${file}`, import.meta.url), 'utf8')
-const parentsIn = list => list.split(' & ').slice(1)
+const plain = comment => (comment ?? '').replace(/\s*\n\s*\*?\s*/g, ' ').trim()
 
-function fieldOf([name, row]) {
-  const [, kind, orNull, about] = /^(.*?)( or null)?: (.*)$/.exec(row)
-  if (KINDS[kind] === undefined) throw new Error(`the field ${name} has a type that the build does not know: ${kind}`)
-  const [typeName, type, lint] = KINDS[kind]
-  return { name, typeName: orNull ? `${typeName} | null` : typeName, type, lint, about }
+function fieldsOf(body) {
+  return [...body.matchAll(FIELD)].map(([, about, name, , type]) => {
+    const said = type.replace(/ \| (null|undefined)\b/g, '').trim()
+    return { name, type: WORDS.get(said) ?? said, about: plain(about) }
+  })
 }
 
-/** Name → `{parents, fields}` of every type of the contract. @param table `PAYLOAD_FIELDS` */
-export function contractInterfaces(table) {
-  const payloads = [...read('payloads.ts').matchAll(PAYLOAD)].map(([, name, parents]) => [
-    name,
-    { parents: parentsIn(parents), fields: Object.entries(table[name]).map(fieldOf) },
-  ])
-  const meta = [...read('hook-record.ts').matchAll(META_FIELD)].map(([, about, name, type]) => ({ name, type, about }))
-  const trimmed = meta.map(field => ({ ...field, about: field.about.trim() }))
-  return new Map([...payloads, ['HookMeta', { parents: [], fields: trimmed }]])
+function read(file) {
+  return readFileSync(new URL(`../src/contract/${file}`, import.meta.url), 'utf8')
 }
 
-/** Hook → the name of its payload's type. */
+/** Name → `{parents, fields}` of every interface of the contract. */
+export function contractInterfaces() {
+  const files = ['payloads.ts', 'hook-record.ts']
+  const text = files.map(read).join('\n')
+  return new Map(
+    [...text.matchAll(INTERFACE)].map(([, name, parents, body]) => [
+      name,
+      { parents: parents?.split(', ') ?? [], fields: fieldsOf(body) },
+    ]),
+  )
+}
+
+/** Hook → the name of its payload's interface. */
 export function payloadInterfaces() {
   const [, body] = /export interface HookPayloads \{\n([\s\S]*?)\n\}/.exec(read('payloads.ts'))
   return new Map([...body.matchAll(/^ {2}(\w+): (\w+)$/gm)].map(([, hook, name]) => [hook, name]))
-}
-
-/** Hook → field → its type for the payload lint. */
-export function payloadFields(table) {
-  const interfaces = contractInterfaces(table)
-  const kindsOf = name => {
-    const { parents, fields } = interfaces.get(name)
-    return [...parents.flatMap(kindsOf), ...fields.map(({ name, lint }) => [name, lint])]
-  }
-  return Object.fromEntries([...payloadInterfaces()].map(([hook, name]) => [hook, Object.fromEntries(kindsOf(name))]))
-}
-
-/** The declaration of the payloads with an interface for each type, and the description above each field, for editors. */
-export function declarePayloads(declaration, table) {
-  const interfaces = contractInterfaces(table)
-  const types = declaration.replace(
-    /\/\*\*(?:(?!\*\/)[\s\S])*\*\/\nexport declare const [\s\S]*?\n\};\n[\s\S]*?(?=\/\*\*|export )/,
-    '',
-  )
-  return types.replace(PAYLOAD, (_, name) => {
-    const { parents, fields } = interfaces.get(name)
-    const members = fields.map(
-      ({ name, typeName, about }) => `    /** ${about} */\n    readonly ${name}?: ${typeName} | undefined;\n`,
-    )
-    const bases = parents.length === 0 ? '' : ` extends ${parents.join(', ')}`
-    return `export interface ${name}${bases} {\n${members.join('').replaceAll('unknown | undefined', 'unknown')}}`
-  })
 }
 
 /**
@@ -84,6 +56,27 @@ export function describePayload(interfaces, name) {
   const mixed = parents.filter(parent => MIXED_IN.includes(parent)).flatMap(parent => interfaces.get(parent).fields)
   const base = parents.find(parent => !IDENTITIES.includes(parent) && !MIXED_IN.includes(parent))
   return { ids, base, fields: [...fields, ...mixed] }
+}
+
+/** The type that a field must have to be readable; `any` accepts every value. */
+const KINDS = {
+  ...{ string: 'text', number: 'number', boolean: 'boolean', list: 'list', 'list of strings': 'list' },
+  ...{ 'any value': 'any', 'flat object': 'any', 'string or list of strings': 'any' },
+}
+
+function kindOf({ name, type }) {
+  if (KINDS[type] === undefined) throw new Error(`the field ${name} has a type that the build does not know: ${type}`)
+  return [name, KINDS[type]]
+}
+
+/** Hook → field → its type for the payload lint. */
+export function payloadFields() {
+  const interfaces = contractInterfaces()
+  const kindsOf = name => {
+    const { parents, fields } = interfaces.get(name)
+    return [...parents.flatMap(kindsOf), ...fields.map(kindOf)]
+  }
+  return Object.fromEntries([...payloadInterfaces()].map(([hook, name]) => [hook, Object.fromEntries(kindsOf(name))]))
 }
 
 const IDENTITIES = ['Identity', 'DelegationIdentity']

@@ -3,7 +3,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { declarePayloads } from './contract-types.mjs'
 import { code } from './markdown.mjs'
 
 const UNSET = { prometheus: 'off', hooks: 'the folder below' }
@@ -73,7 +72,5 @@ export async function writeWords(compiled) {
   const hooks = Object.fromEntries(Object.entries(HOOKS).map(([hook, about]) => [hook, sentence(about)]))
   edit('plugin/config/types.d.ts', text => userConfig(text, keys))
   edit('plugin/config/types.d.ts', text => withWords(text, 'UserBackend', BACKEND_FIELDS))
-  const { PAYLOAD_FIELDS } = await load('contract/payloads.js')
-  edit('contract/payloads.d.ts', text => declarePayloads(text, PAYLOAD_FIELDS))
   edit('contract/payloads.d.ts', text => withWords(withHooks(text, hooks), 'HookPayloads', hooks))
 }

@@ -1,5 +1,5 @@
 // docs/hooks.md, generated from the contract and the plan of hooks and spans.
-import { HOOKS, PAYLOAD_FIELDS } from '../build/contract/index.js'
+import { HOOKS } from '../build/contract/index.js'
 import { HOOK_PLAN } from '../build/tracker/spans/hook-plan.js'
 import { contractInterfaces, describePayload, payloadInterfaces } from './contract-types.mjs'
 import { fieldEffects } from './field-effects.mjs'
@@ -39,7 +39,7 @@ is skipped and reported with its number.
 
 const AFTER_PLAN = `A turn is one user message and everything that follows until the answer: one trace, with \`session\` as its root. Hosts emit
 \`on_session_start\` once a session or once a turn; both work. Without session hooks, a turn is completed by its \`post_llm_call\`, and ends
-at the next prompt, after 30 seconds, or when the process ends. [design.md](internals.md#turns) describes what opens a turn, and how late, repeated
+at the next prompt, after 30 seconds, or when the process ends. [internals.md](internals.md#turns) describes what opens a turn, and how late, repeated
 and missing records are handled; [opentelemetry.md](opentelemetry.md) the effect of a caller's \`traceparent\`.
 `
 
@@ -120,7 +120,7 @@ const hookOf = payload => [...payloadInterfaces()].find(([, name]) => name === p
 
 /** The page, ending in a line break. */
 export function hooksDoc() {
-  const interfaces = contractInterfaces(PAYLOAD_FIELDS)
+  const interfaces = contractInterfaces()
   const sections = [...payloadInterfaces()].map(([hook, name]) => section(interfaces, hook, name))
   return `${generatedBy('src/contract', 'scripts/hooks-doc.mjs')}
 

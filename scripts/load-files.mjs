@@ -1,7 +1,7 @@
 // The files of `dist/chunks` that are loaded late, and the two modules that load them: one for Node, one for bundlers.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { build as bundle } from 'esbuild'
 import { payloadFields } from './contract-types.mjs'
 import { licensesOf } from './licenses.mjs'
@@ -36,25 +36,25 @@ export const loadedLate = {
 }
 
 /** No file of `dist` reads `package.json`, or what the build derives. */
-export const jsonInside = fields => ({
+export const jsonInside = {
   name: 'JSON inside',
-  transform: (code, id) => (LOADS_JSON.test(id) ? withJson(code, id, fields) : undefined),
-})
+  transform: (code, id) => (LOADS_JSON.test(id) ? withJson(code, id) : undefined),
+}
 
-const withJsonInside = fields => ({
+const withJsonInside = {
   name: 'JSON inside',
   setup({ onLoad }) {
     onLoad({ filter: LOADS_JSON }, ({ path }) => ({
-      contents: withJson(readFileSync(path, 'utf8'), path, fields),
+      contents: withJson(readFileSync(path, 'utf8'), path),
       loader: 'ts',
     }))
   },
-})
+}
 
-function withJson(source, path, fields) {
+function withJson(source, path) {
   const [call, file] = JSON_CALL.exec(source) ?? []
   if (call === undefined) throw new Error(`${path} is not what the build expects`)
-  return source.replace(call, () => JSON.stringify(file === 'package.json' ? packageFacts() : fields))
+  return source.replace(call, () => JSON.stringify(file === 'package.json' ? packageFacts() : payloadFields()))
 }
 
 function packageFacts() {
@@ -62,12 +62,9 @@ function packageFacts() {
   return { name, version, engines, repository }
 }
 
-/** Programs of the repository load the file by the name that `plugin/core-and-pipeline.ts` gives. @returns its content */
-export async function writePayloadFields(compiled) {
-  const { PAYLOAD_FIELDS } = await import(pathToFileURL(join(compiled, 'contract', 'payloads.js')).href)
-  const fields = payloadFields(PAYLOAD_FIELDS)
-  writeFileSync(join(compiled, 'payload-fields.json'), JSON.stringify(fields))
-  return fields
+/** Programs of the repository load it by the name that `plugin/core-and-pipeline.ts` gives. */
+export function writePayloadFields(compiled) {
+  writeFileSync(join(compiled, 'payload-fields.json'), JSON.stringify(payloadFields()))
 }
 
 /** `load` becomes literal calls, one for each name, so that esbuild bundles what they load. Each runs when it is reached. */
@@ -105,9 +102,8 @@ export function writeLateFile(compiled) {
  * as long to load, while the agent waits. Copies of the API work together.
  *
  * @param published a `require` from it finds the dependencies of the package
- * @param fields those of the payloads
  */
-export async function loadFiles(published, common, fields) {
+export async function loadFiles(published, common) {
   const folder = join(published, 'chunks')
   await bundle({
     ...common,
@@ -115,7 +111,7 @@ export async function loadFiles(published, common, fields) {
     external: [SDK_FILE, LATE_FILE, ...dependencies().filter(name => !name.startsWith('@opentelemetry/'))],
     entryPoints: [`src/${LATE_MODULE}`],
     outfile: join(folder, LATE_FILE),
-    plugins: [withJsonInside(fields), loadedFromBeside],
+    plugins: [withJsonInside, loadedFromBeside],
   })
   const cases = loadedNames()
     .filter(isSdk)
@@ -136,7 +132,7 @@ export async function loadFiles(published, common, fields) {
     outfile: join(folder, 'load.js'),
     format: 'esm',
   })
-  await bundleForBundlers(folder, common, fields)
+  await bundleForBundlers(folder, common)
 }
 
 /**
@@ -144,7 +140,7 @@ export async function loadFiles(published, common, fields) {
  * nothing of the bundler that takes it: no file beside it, no package, and no `require`, which an ES module does not have. The
  * built-in modules come from the process.
  */
-async function bundleForBundlers(folder, common, fields) {
+async function bundleForBundlers(folder, common) {
   const { metafile } = await bundle({
     ...common,
     ...WITH_PACKAGES,
@@ -155,7 +151,7 @@ async function bundleForBundlers(folder, common, fields) {
     },
     outfile: join(folder, 'load-bundled.js'),
     metafile: true,
-    plugins: [withJsonInside(fields), loadedFromInside],
+    plugins: [withJsonInside, loadedFromInside],
     banner: {
       js: `let loadInside
 export function load(name) {

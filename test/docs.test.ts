@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PAYLOAD_FIELDS } from '../src/contract/payloads.ts'
 import { GEN_AI, GEN_AI_NEXT, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/contract/semconv/index.ts'
 import type { IncompleteReason } from '../src/contract/vocabulary.ts'
 import { SERIES } from './observability/prometheus-names.ts'
@@ -76,14 +75,14 @@ describe('docs/spans.md', () => {
 describe('docs/hooks.md', () => {
   test('has a value for every field of every hook in the complete turn', async () => {
     const { contractInterfaces, payloadInterfaces, describePayload } = await script<{
-      contractInterfaces(table: object): unknown
+      contractInterfaces(): unknown
       payloadInterfaces(): ReadonlyMap<string, string>
       describePayload(interfaces: unknown, name: string): Interfaces
     }>('contract-types.mjs')
     const { COMPLETE_RECORDS } = await script<{
       COMPLETE_RECORDS: readonly { readonly hook: string; readonly payload: object }[]
     }>('complete-records.mjs')
-    const interfaces = contractInterfaces(PAYLOAD_FIELDS)
+    const interfaces = contractInterfaces()
     const missing = [...payloadInterfaces()].flatMap(([hook, name]) => {
       const given = new Set(
         COMPLETE_RECORDS.flatMap(record => (record.hook === hook ? Object.keys(record.payload) : [])),

@@ -24,7 +24,7 @@ export { writeTo } from '../delivery/terminal.ts'
 export { attributeOptionsOf } from './settings.ts'
 export { hostTelemetry } from './telemetry.ts'
 
-/** The build derives the fields from the table of `contract/payloads.ts`. */
+/** The build derives the fields from the interfaces of `contract/payloads.ts`. */
 const LINT = {
   nearestName,
   payloadFields: load<CoreOptions['payloadFields']>('../../build/payload-fields.json'),
