@@ -1,25 +1,9 @@
 import { peek, textOf } from '../contract/foreign.ts'
 import { bigintText, boundedJson } from './bounded-json.ts'
-import {
-  type Capture,
-  type CapturedContent,
-  type CapturedEntry,
-  type ContentCategory,
-  type ContentMode,
-  literal,
-  type SafeText,
-} from './capture.ts'
-import {
-  type Clipped,
-  clip,
-  copyOf,
-  keepAll,
-  maskedWindowOf,
-  redactWithin,
-  WINDOW_MARGIN,
-  windowOf,
-  withinBytes,
-} from './clip.ts'
+import type { Capture, CapturedContent, CapturedEntry, ContentCategory, ContentMode, SafeText } from './capture.ts'
+import { literal } from './capture.ts'
+import type { Clipped } from './clip.ts'
+import { clip, copyOf, keepAll, maskedWindowOf, redactWithin, WINDOW_MARGIN, windowOf, withinBytes } from './clip.ts'
 import { rewriteJson } from './json-text.ts'
 import { oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'

@@ -17,15 +17,8 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  plausibleTime,
-  type TimedEvent,
-  timestampOf,
-} from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName, plausibleTime, timestampOf } from '../base/event-machine.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'

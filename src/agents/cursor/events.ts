@@ -5,13 +5,8 @@
  * the session and `generation_id` the turn.
  */
 import { elementsOf, idOf, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
 import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { SessionStates } from '../base/limited-map.ts'
 import { wrapJson } from '../base/messages.ts'
