@@ -150,7 +150,7 @@ export function handleFoundPrompt(session: ClaudeSession, data: unknown): void {
   openTurn(session, at, promptId, peek(data, 'prompt'))
 }
 
-export function openTurn(session: ClaudeSession, at: number, promptId: string | undefined, text?: unknown): ClaudeLoop {
+function openTurn(session: ClaudeSession, at: number, promptId: string | undefined, text?: unknown): ClaudeLoop {
   const { main } = session
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.turns += 1
