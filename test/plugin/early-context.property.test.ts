@@ -47,7 +47,8 @@ async function outcomeOf(steps: readonly Step[]): Promise<Outcome> {
   const named = (answer: string): string => {
     const [, traceId, spanId = '', flags] = answer.split('-')
     const span = byId.get(spanId)
-    return span?.traceId === traceId && flags === '01' ? shapeOf(span, byId) : `no span has ${answer}`
+    if (span === undefined || span.traceId !== traceId || flags !== '01') return `no span has ${answer}`
+    return shapeOf(span, byId)
   }
   return {
     answers: answers.map(answer => answer && named(answer)),

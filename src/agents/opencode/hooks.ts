@@ -6,17 +6,16 @@
  */
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
-import {
-  type Capabilities,
-  type ControlHooks,
-  type HookIds,
-  HostHooks,
-  type ModelMessage,
-  type Phase,
-  type ToolArguments,
-  type ToolCall,
-  toolCallOf,
+import type {
+  Capabilities,
+  ControlHooks,
+  HookIds,
+  ModelMessage,
+  Phase,
+  ToolArguments,
+  ToolCall,
 } from '../../guards/index.ts'
+import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
 import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'

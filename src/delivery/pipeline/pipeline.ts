@@ -403,9 +403,11 @@ function isTailSampling(
 
 type Load = () => unknown
 
-/** The modules needed for sending, which may be loaded in advance. */
+/** The modules needed for sending, which may be loaded in advance. `node:https` with TLS takes milliseconds. */
 export function loadsToSend(backends: readonly BackendConfig[]): readonly Load[] {
-  return backends.length > 0 ? [http, https] : []
+  const urls = backends.map(planBackend).flatMap(planned => (planned.ok ? Object.values(planned.plan.urls) : []))
+  const needsTls = urls.some(url => url.startsWith('https:'))
+  return urls.length === 0 ? [] : needsTls ? [http, https] : [http]
 }
 
 function planned(settings: PipelineSettings, report: Reporter): BackendPlan[] {

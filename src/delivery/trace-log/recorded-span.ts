@@ -261,7 +261,7 @@ const MAX_KEYS = 2000
 export const MAX_KNOWN_CHARS = 128
 const NOTHING = Symbol('nothing')
 
-/** The JSON of an attribute's key. The spans of a process share most of their keys, and many values with the previous span. */
+/** The encodings of an attribute's key. The spans of a process share most of their keys, and many values with the previous span. */
 export interface AttributeKey {
   readonly name: string
   readonly head: Buffer
@@ -269,6 +269,10 @@ export interface AttributeKey {
   value: unknown
   /** The JSON of key and value, once `value` has occurred twice in a row. */
   pair: Buffer | undefined
+  /** The same in protobuf: the field of the key, and the whole attribute of a span. */
+  wireKey: Uint8Array | undefined
+  wireValue: unknown
+  wirePair: Uint8Array | undefined
 }
 
 const keys = new Map<string, AttributeKey>()
@@ -282,7 +286,8 @@ export function cachedKey(name: string): AttributeKey | undefined {
 export function createKey(name: string): AttributeKey {
   const head = `{"key":${stringJson(name)},"value":`
   const textHead = Buffer.from(`${head}{"stringValue":`)
-  const key = { name, head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
+  const json = { head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
+  const key = { name, ...json, wireKey: undefined, wireValue: NOTHING, wirePair: undefined }
   if (keys.size < MAX_KEYS && name.length <= MAX_KNOWN_CHARS) keys.set(name, key)
   return key
 }

@@ -1,7 +1,7 @@
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { Tokens } from '../../reading/span-facts.ts'
 import type { KnownCost } from '../../reading/trace-summary.ts'
-import type { UsageSums } from '../../reading/usage-sentence.ts'
+import type { UsageSums } from '../../reading/usage-text.ts'
 
 export type { UsageSums }
 
@@ -83,8 +83,10 @@ export interface SessionRow extends Sums, Openness {
   readonly project: string
   readonly branch: string
   readonly turnCount: number
-  /** Prompt or activity of the last turn: one line, printable. */
+  /** The first prompt, or else the first activity: one line, printable. */
   readonly title: string
+  /** The same of the last turn, if there are more. */
+  readonly latestTitle?: string
   readonly outcome: TextSegment | undefined
   readonly match: TextMatch | undefined
 }
@@ -196,6 +198,7 @@ export interface OpenTraceRow {
   readonly agent: string
   readonly model: string
   readonly title: string
+  readonly sessionTitle: string
   /** `owner-dead`: the process that had it open is gone. It will be ended as crashed, or continued by another process. */
   readonly state: 'open' | 'owner-dead'
   /** The process is known to live. Always false for a plain file, which does not record its writer. */
