@@ -1,12 +1,6 @@
 import type { Histogram, Meter, ObservableResult } from '@opentelemetry/api'
-import {
-  CLOSED_LABELS,
-  GEN_AI_NEXT_METRIC,
-  METRIC,
-  type MetricKey,
-  type NextMetricKey,
-  resolveNamespace,
-} from '../contract/semconv/index.ts'
+import type { MetricKey, NextMetricKey } from '../contract/semconv/index.ts'
+import { CLOSED_LABELS, GEN_AI_NEXT_METRIC, METRIC, resolveNamespace } from '../contract/semconv/index.ts'
 import { INSTRUMENTS, type InstrumentRow, NEXT_INSTRUMENTS } from './instrument-table.ts'
 import type { MetricPoint } from './spans/span-definition.ts'
 

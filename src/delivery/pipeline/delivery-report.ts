@@ -1,5 +1,5 @@
 import type { OtlpProtocol } from '../backends/backend-config.ts'
-import { shownUrl } from '../backends/http-url.ts'
+import { shownUrl } from '../backends/rows.ts'
 import { type DeliveryFailure, NOT_HTTP2, type Signal } from './delivery.ts'
 import type { Reporter } from './settings.ts'
 
