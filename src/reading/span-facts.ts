@@ -83,7 +83,7 @@ export function isRequest(kind: DisplayKind): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
-/** US dollars as recorded. Never computed from tokens, because prices change. */
+/** US dollars, as recorded or added by a `SpanPricer`. */
 export function costOf(attributes: SpanAttributes): number | undefined {
   const cost = attributes.number('llm.cost.total')
   return cost === undefined || cost < 0 ? undefined : cost

@@ -1,4 +1,5 @@
-import { PATH_PARTS, type PathFilter } from './path-parts.ts'
+import { PATH_PARTS } from '../../reading/critical-path.ts'
+import type { PathFilter } from './path-parts.ts'
 
 const FILTERS = [
   'text',

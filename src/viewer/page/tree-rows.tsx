@@ -7,7 +7,7 @@ import type { TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
 import { KindIcon, kindName, Lasted, Outcome } from './elements.tsx'
 import { parallelText, percent, shortCount } from './formats.ts'
-import { pathColour, pathPartOf } from './path-parts.ts'
+import { pathColour, sectionPart } from './path-parts.ts'
 import { now } from './state.ts'
 import { ticksOf } from './ticks.ts'
 import type { ShownTime } from './time-range.ts'
@@ -331,7 +331,7 @@ function Bars({ each: { row, fold, index }, view, time: { scale }, marks }: RowP
         return <i key={from} class={classes.filter(Boolean).join(' ')} style={style} />
       })}
       {marks.pathOf.get(index)?.map(section => {
-        const style = { ...barOf(section), ...pathColour(pathPartOf(section, view.rows)) }
+        const style = { ...barOf(section), ...pathColour(sectionPart(section, view.rows)) }
         return <i key={section.startAt} class="bar path path-part" style={style} />
       })}
     </div>

@@ -1,4 +1,4 @@
-import type { UsageMeasure } from '../../reading/usage-sentence.ts'
+import type { UsageMeasure } from '../../reading/usage-text.ts'
 import type { Usage } from '../server/api.ts'
 
 interface DayColumn {

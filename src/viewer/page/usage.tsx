@@ -1,5 +1,5 @@
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../../reading/usage-sentence.ts'
+import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../../reading/usage-text.ts'
 import type { ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
 import { type SessionFilter, USAGE_GROUPS, type UsageLook } from './address.ts'
 import { type Column, errorTone, LoadState, Notice, SessionLink, Table } from './elements.tsx'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { usageMeasure, usageSentence } from '../../../src/reading/usage-sentence.ts'
+import { usageMeasure, usageSentence } from '../../../src/reading/usage-text.ts'
 import { dayChart, OTHERS } from '../../../src/viewer/page/usage-figures.ts'
 import type { Usage, UsageSums } from '../../../src/viewer/server/api.ts'
 
