@@ -3,7 +3,7 @@ import { humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
 import type { OpenTraceRow, SessionPage } from '../server/api.ts'
 import { changedLook } from './address.ts'
-import { CopyButton, KindIcon, Notice, Since } from './elements.tsx'
+import { CopyButton, KindIcon, LoadState, Notice, Since } from './elements.tsx'
 import { percent, shortId } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
@@ -55,7 +55,7 @@ export function LiveView({ text = '' }: { readonly text: string | undefined }) {
           </section>
         )
       })}
-      {problem !== undefined && value === undefined && <Notice tone="failed">{problem}</Notice>}
+      {open !== undefined && value === undefined && <LoadState problem={problem} />}
       {value !== undefined && value.rows.length > 0 && (
         <section>
           <h2>Recent sessions</h2>

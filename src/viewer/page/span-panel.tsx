@@ -184,7 +184,9 @@ function Head({ detail, view, show }: DetailsProps) {
       <p class="small dim line">
         <KindIcon kind={kind} /> {kindName(kind)}
       </p>
-      <h2>{name}</h2>
+      <h2 class="two-lines" title={name}>
+        {name}
+      </h2>
       <p>
         {state === 'ended' && humanDuration(Math.max(0, endAt - startAt))}
         {state === 'open' && <OpenBadge startAt={startAt} />}

@@ -134,7 +134,7 @@ function Step({ step, traceId, answer }: StepProps) {
           {name}
         </Link>
         {attempt !== undefined && <span class="chip tone-warn">{attempt}</span>}
-        {parallel !== undefined && <span class="chip parallel">{parallelText(parallel)}</span>}
+        {parallel !== undefined && <span class="chip parallel one-line">{parallelText(parallel)}</span>}
         <span class="hint dim one-line" title={detail}>
           {visibleValue(detail)}
         </span>

@@ -197,7 +197,7 @@ function TurnUsage({ view: { rows } }: { readonly view: TraceView }) {
   const tools = sumsByName(rows.filter(({ kind }) => kind === 'tool'))
   const figures = FIGURES.filter(([, name]) => models.some(sum => sum[name] > 0))
   const columns = (title: string, counted: string): Column<UsageSum>[] => [
-    [title, ({ name }) => name],
+    [title, ({ name }) => brief(name)],
     [counted, ({ count }) => humanCount(count)],
     ['Failed', ({ errors }) => humanCount(errors)],
   ]

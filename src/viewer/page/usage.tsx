@@ -2,7 +2,7 @@ import { countOf, humanCost, humanCount, humanDuration } from '../../reading/hum
 import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../../reading/usage-text.ts'
 import type { ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
 import { type SessionFilter, USAGE_GROUPS, type UsageLook } from './address.ts'
-import { type Column, errorTone, Notice, SessionLink, Table } from './elements.tsx'
+import { type Column, errorTone, LoadState, Notice, SessionLink, Table } from './elements.tsx'
 import { localMidnight, percent, shortCount, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
@@ -32,7 +32,7 @@ export function UsageView({ look }: { readonly look: UsageLook }) {
         <Choice label="Time range" value={since} choices={PERIODS} onChoice={each => change({ since: each })} />
         <Choice label="By" value={by} choices={GROUPS} onChoice={each => change({ by: each as UsageLook['by'] })} />
       </div>
-      {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
+      {(value === undefined || problem !== undefined) && <LoadState problem={problem} />}
       {value !== undefined && <Figures usage={value} look={look} />}
     </>
   )

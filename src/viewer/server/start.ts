@@ -135,15 +135,24 @@ async function serve(options: ViewerOptions, lock: Lock | undefined): Promise<Ru
     lock?.release()
     throw error
   })
-  const touching = setInterval(() => lock?.touch(), TOUCH_MILLIS).unref()
+  const touching = setInterval(() => ignoreMissing(() => lock?.touch()), TOUCH_MILLIS).unref()
   const close = async (): Promise<void> => {
     clearInterval(touching)
     if (directory !== undefined) removeAddress(directory, token)
     await server.close()
     await source.close()
-    lock?.release()
+    ignoreMissing(() => lock?.release())
   }
   return { url: urlOf({ port: server.port, token }), close }
+}
+
+/** If the user deletes the directory, the viewer serves on. The next one does not find it. */
+function ignoreMissing(act: () => void): void {
+  try {
+    act()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
 }
 
 async function listen(options: ViewerOptions, source: Promise<TraceSource>, token: string): Promise<ViewServer> {

@@ -114,15 +114,28 @@ function* valuesIn(bytes: Buffer): Generator<unknown, void> {
   }
 }
 
+/** An object for each line would cost as much as the parsing of all of them. */
+function linesByFile(flat: readonly number[], files: readonly StoredFile[]): Map<string, number[]> {
+  const lines = new Map<string, number[]>()
+  let [last, numbers] = [-1, [] as number[]]
+  for (let at = 0; at < flat.length; at += 3) {
+    const file = flat[at] ?? 0
+    const path = files[file]?.path ?? ''
+    if (file !== last) numbers = lines.get(path) ?? []
+    if (file !== last) lines.set(path, numbers)
+    last = file
+    numbers.push(flat[at + 1] ?? 0, flat[at + 2] ?? 0)
+  }
+  return lines
+}
+
 /** Reads one trace at a time: all parsed lines at once would take several times the memory of the table. */
 function contentOf(values: Generator<unknown, void>): Content {
   const files = values.next().value as StoredFile[]
   const table = new TraceTable()
   const placeOf = (file = 0, offset = 0, length = 0): LinePlace => ({ path: files[file]?.path ?? '', offset, length })
   for (const [traceId, flat, facts, prompt] of values as Iterable<StoredTrace>) {
-    const places: LinePlace[] = []
-    for (let at = 0; at < flat.length; at += 3) places.push(placeOf(flat[at], flat[at + 1], flat[at + 2]))
-    const entry = table.addLines(traceId, places)
+    const entry = table.addTrace(traceId, linesByFile(flat, files))
     if (facts === undefined) continue
     const [file, offset, length, nth = 0] = prompt ?? []
     const place = prompt ? { line: placeOf(file, offset, length), nth } : undefined

@@ -35,12 +35,15 @@ export class TraceTable {
     return this.#sessions.get(id)
   }
 
+  /** @param lines by file, the offset and length of each of its lines */
+  addTrace(traceId: string, lines: Map<string, number[]> = new Map()): TraceEntry {
+    const entry: TraceEntry = { traceId, lines, facts: undefined, isStale: true, title: undefined }
+    this.#traces.set(traceId, entry)
+    return entry
+  }
+
   addLines(traceId: string, lines: readonly LinePlace[]): TraceEntry {
-    let entry = this.#traces.get(traceId)
-    if (entry === undefined) {
-      entry = { traceId, lines: new Map(), facts: undefined, isStale: true, title: undefined }
-      this.#traces.set(traceId, entry)
-    }
+    const entry = this.#traces.get(traceId) ?? this.addTrace(traceId)
     for (const { path, offset, length } of lines) {
       const known = entry.lines.get(path)
       if (known === undefined) entry.lines.set(path, [offset, length])

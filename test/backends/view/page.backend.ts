@@ -341,10 +341,12 @@ test('is no wider than the window with one long word', async () => {
     'session.id': 'long',
     'gen_ai.agent.name': 'y'.repeat(300),
     'input.value': word,
+    'hermes.turn.final_status': 'error',
+    'error.type': 'x'.repeat(300),
   }
   viewer.write(
     'long.jsonl',
-    exportLine({ id: '9'.repeat(16), trace: '9'.repeat(32), name: 'agent', from: 0, to: 900, attributes }),
+    exportLine({ id: '9'.repeat(16), trace: '9'.repeat(32), name: 'agent', from: 0, to: 900, status: 2, attributes }),
   )
   for (const path of ['/sessions?text=plan', '/sessions', '/']) {
     await page.goto(viewer.at(path))
@@ -354,6 +356,15 @@ test('is no wider than the window with one long word', async () => {
       .getByRole('columnheader')
       .evaluateAll(all => all.map(each => each.getBoundingClientRect().width))
     expect(Math.min(...widths), path).toBeGreaterThan(50)
+  }
+  for (const path of ['/sessions/long', `/turns/${'9'.repeat(32)}`, `/turns/${'9'.repeat(32)}?tab=transcript`]) {
+    await page.goto(viewer.at(path))
+    await page.getByRole('heading', { level: 1, name: /^xxx/ }).waitFor()
+    await page
+      .getByText(/^error x{40,}…$/)
+      .first()
+      .waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(1280)
   }
 })
 
@@ -505,6 +516,12 @@ test('shows an open span when it begins, extends it, and ends it', async () => {
   await card.getByText('tool.sleep').waitFor()
   // Nobody has said which process writes this file.
   expect(await card.textContent()).toMatch(/Process exited|Running/)
+  await page.getByLabel('Text', { exact: true }).fill('open SLEEP')
+  await card.waitFor()
+  expect(page.url()).toContain('text=open+SLEEP')
+  await page.getByLabel('Text', { exact: true }).fill('open nothing')
+  await page.getByText('No running turn contains the text.').waitFor()
+  await page.getByLabel('Text', { exact: true }).fill('')
   viewer.write('open.jsonl', exportLine(tool, root))
   await page.getByText('No turn is running').waitFor()
 })

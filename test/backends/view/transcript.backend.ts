@@ -104,6 +104,8 @@ test('moves between steps by key, and opens the span of one', async () => {
   await first.waitFor()
   await first.focus()
   expect(await first.getAttribute('aria-expanded')).toBe('true')
+  await page.getByText(/^2 in parallel/).waitFor()
+  expect(await page.locator('.talk-step.in-group').count()).toBe(2)
   await page.keyboard.press('Enter')
   await expect.poll(() => first.getAttribute('aria-expanded')).toBe('false')
   await page.keyboard.press('j')

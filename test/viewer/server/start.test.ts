@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
 import type { TraceSource } from '../../../src/viewer/server/source.ts'
 import {
@@ -62,6 +62,17 @@ describe('the viewer of a trace log', () => {
     await first.close()
     const third = running(await start(directory))
     expect(third.url).not.toBe(first.url)
+  })
+
+  test('serves on if its directory is deleted', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    afterwards(() => vi.useRealTimers())
+    const directory = join(scratch(), 'view')
+    const { url, close } = running(await start(directory))
+    rmSync(directory, { recursive: true })
+    vi.advanceTimersByTime(120_000)
+    expect((await fetch(url)).status).toBe(200)
+    await close()
   })
 
   test('replaces one that has died', async () => {
