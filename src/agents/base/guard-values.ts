@@ -43,7 +43,7 @@ export function replaceFirst<Part>(
   return parts.flatMap((part, at) => (isMeant(part) ? (at === first ? replacement(part) : []) : [part]))
 }
 
-function isText(part: unknown): part is { readonly type: 'text'; readonly text: string } {
+export function isText(part: unknown): part is { readonly type: 'text'; readonly text: string } {
   return peek(part, 'type') === 'text' && typeof peek(part, 'text') === 'string'
 }
 

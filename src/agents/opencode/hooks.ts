@@ -17,7 +17,16 @@ import type {
 } from '../../guards/index.ts'
 import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
+import {
+  injectedTexts,
+  isAllText,
+  isText,
+  listOf,
+  replaceFields,
+  textFor,
+  wholeText,
+  withText,
+} from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { type PluginInput, screenReporter } from './types.ts'
 
@@ -270,8 +279,4 @@ function setResult(output: Holder, value: unknown): void {
 function appendToResult(output: Holder, text: string): void {
   if (isArray(output['content'])) output['content'] = [...output['content'], { type: 'text', text }]
   else output['output'] = `${output['output'] ?? ''}\n\n${text}`
-}
-
-function isText(part: unknown): boolean {
-  return peek(part, 'type') === 'text' && typeof peek(part, 'text') === 'string'
 }
