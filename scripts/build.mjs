@@ -9,7 +9,7 @@ import { build as bundle, transform } from 'esbuild'
 import { rollup } from 'rollup'
 import { buildPage } from './build-page.mjs'
 import { writeWords } from './declarations.mjs'
-import { loadedLate, loadFiles, packageFactsInside, writeLateFile } from './load-files.mjs'
+import { jsonInside, loadedLate, loadFiles, writeLateFile, writePayloadFields } from './load-files.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const { exports, bin, version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
@@ -45,6 +45,7 @@ export async function build(compiled, published, isChecked = true) {
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
   await writeWords(compiled)
   writeLateFile(compiled)
+  writePayloadFields(compiled)
   await bundleInto(compiled, published)
   await buildPage(join(published, 'page'))
   for (const path of declarationsFrom(compiled)) {
@@ -82,7 +83,7 @@ async function bundleInto(compiled, published) {
     external: id => !(id.startsWith('.') || isAbsolute(id)),
     // As `sideEffects` in `package.json` says.
     treeshake: { moduleSideEffects: false },
-    plugins: [loadedLate, packageFactsInside],
+    plugins: [loadedLate, jsonInside],
     // The compiler's helpers look for themselves in `this`.
     onwarn: ({ code, message }) => code === 'THIS_IS_UNDEFINED' || console.warn(message),
   })

@@ -58,5 +58,26 @@ export function describePayload(interfaces, name) {
   return { ids, base, fields: [...fields, ...mixed] }
 }
 
+/** The type that a field must have to be readable; `any` accepts every value. */
+const KINDS = {
+  ...{ string: 'text', number: 'number', boolean: 'boolean', list: 'list', 'list of strings': 'list' },
+  ...{ 'any value': 'any', 'flat object': 'any', 'string or list of strings': 'any' },
+}
+
+function kindOf({ name, type }) {
+  if (KINDS[type] === undefined) throw new Error(`the field ${name} has a type that the build does not know: ${type}`)
+  return [name, KINDS[type]]
+}
+
+/** Hook → field → its type for the payload lint. */
+export function payloadFields() {
+  const interfaces = contractInterfaces()
+  const kindsOf = name => {
+    const { parents, fields } = interfaces.get(name)
+    return [...parents.flatMap(kindsOf), ...fields.map(kindOf)]
+  }
+  return Object.fromEntries([...payloadInterfaces()].map(([hook, name]) => [hook, Object.fromEntries(kindsOf(name))]))
+}
+
 const IDENTITIES = ['Identity', 'DelegationIdentity']
 const MIXED_IN = ['RequestParameters', 'TurnMetadata', 'Workspace']

@@ -39,7 +39,7 @@ is skipped and reported with its number.
 
 const AFTER_PLAN = `A turn is one user message and everything that follows until the answer: one trace, with \`session\` as its root. Hosts emit
 \`on_session_start\` once a session or once a turn; both work. Without session hooks, a turn is completed by its \`post_llm_call\`, and ends
-at the next prompt, after 30 seconds, or when the process ends. [design.md](design.md) describes what opens a turn, and how late, repeated
+at the next prompt, after 30 seconds, or when the process ends. [internals.md](internals.md#turns) describes what opens a turn, and how late, repeated
 and missing records are handled; [opentelemetry.md](opentelemetry.md) the effect of a caller's \`traceparent\`.
 `
 

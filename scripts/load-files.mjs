@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build as bundle } from 'esbuild'
+import { payloadFields } from './contract-types.mjs'
 import { licensesOf } from './licenses.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
@@ -14,7 +15,10 @@ const LATE_FILE = '../plugin/core-and-pipeline.cjs'
 const SDK_FILE = './opentelemetry.cjs'
 /** `load('yaml')`, `load<Yaml>('yaml')` */
 const LOAD_CALL = /\bload(?:<[^()]*>)?\('([^']+)'\)/g
-const PACKAGE_JSON = /\bload(?:<[^()]*>)?\('..\/..\/package.json'\)/
+/** `load<PackageFacts>('../../package.json')` */
+const JSON_CALL = /\bload(?:<[^()]*>)?\('..\/..\/((?:build\/)?[\w-]+\.json)'\)/
+/** The modules of `plugin` that load one. */
+const LOADS_JSON = /\/plugin\/(?:package-facts|core-and-pipeline)\.[jt]s$/
 
 const WITH_PACKAGES = {
   packages: 'bundle',
@@ -31,26 +35,36 @@ export const loadedLate = {
   resolveId: source => (source.endsWith('/load-package.js') ? { id: '#load', external: true } : undefined),
 }
 
-/** No file of `dist` reads `package.json`. */
-export const packageFactsInside = {
-  name: 'package facts',
-  transform: (code, id) => (id.endsWith('/plugin/package-facts.js') ? packageFacts(code, id) : undefined),
+/** No file of `dist` reads `package.json`, or what the build derives. */
+export const jsonInside = {
+  name: 'JSON inside',
+  transform: (code, id) => (LOADS_JSON.test(id) ? withJson(code, id) : undefined),
 }
 
-const withPackageFacts = {
-  name: 'package facts',
+const withJsonInside = {
+  name: 'JSON inside',
   setup({ onLoad }) {
-    onLoad({ filter: /\/src\/plugin\/package-facts\.ts$/ }, ({ path }) => ({
-      contents: packageFacts(readFileSync(path, 'utf8'), path),
+    onLoad({ filter: LOADS_JSON }, ({ path }) => ({
+      contents: withJson(readFileSync(path, 'utf8'), path),
       loader: 'ts',
     }))
   },
 }
 
-function packageFacts(source, path) {
+function withJson(source, path) {
+  const [call, file] = JSON_CALL.exec(source) ?? []
+  if (call === undefined) throw new Error(`${path} is not what the build expects`)
+  return source.replace(call, () => JSON.stringify(file === 'package.json' ? packageFacts() : payloadFields()))
+}
+
+function packageFacts() {
   const { name, version, engines, repository } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
-  if (!PACKAGE_JSON.test(source)) throw new Error(`${path} is not what the build expects`)
-  return source.replace(PACKAGE_JSON, JSON.stringify({ name, version, engines, repository }))
+  return { name, version, engines, repository }
+}
+
+/** Programs of the repository load it by the name that `plugin/core-and-pipeline.ts` gives. */
+export function writePayloadFields(compiled) {
+  writeFileSync(join(compiled, 'payload-fields.json'), JSON.stringify(payloadFields()))
 }
 
 /** `load` becomes literal calls, one for each name, so that esbuild bundles what they load. Each runs when it is reached. */
@@ -97,7 +111,7 @@ export async function loadFiles(published, common) {
     external: [SDK_FILE, LATE_FILE, ...dependencies().filter(name => !name.startsWith('@opentelemetry/'))],
     entryPoints: [`src/${LATE_MODULE}`],
     outfile: join(folder, LATE_FILE),
-    plugins: [withPackageFacts, loadedFromBeside],
+    plugins: [withJsonInside, loadedFromBeside],
   })
   const cases = loadedNames()
     .filter(isSdk)
@@ -137,7 +151,7 @@ async function bundleForBundlers(folder, common) {
     },
     outfile: join(folder, 'load-bundled.js'),
     metafile: true,
-    plugins: [withPackageFacts, loadedFromInside],
+    plugins: [withJsonInside, loadedFromInside],
     banner: {
       js: `let loadInside
 export function load(name) {
@@ -157,7 +171,7 @@ function dependencies() {
   return Object.keys(JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')).dependencies)
 }
 
-/** The names in the `load` calls of `src`, except for `package.json`. */
+/** The names in the `load` calls of `src`, except for JSON, which is inside. */
 function loadedNames() {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
   const names = files.flatMap(path =>

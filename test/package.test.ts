@@ -30,8 +30,8 @@ interface Packed {
 }
 
 /** Files that would be published. No script of ours runs: it would build `dist` anew under the feet of other tests. */
-async function packedFiles(): Promise<Packed['files']> {
-  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: REPOSITORY })
+async function packedFiles(folder = REPOSITORY): Promise<Packed['files']> {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: folder })
   const answer = JSON.parse(stdout) as Packed[] | Packed
   return (Array.isArray(answer) ? answer : [answer]).flatMap(({ files }) => files)
 }
@@ -116,6 +116,17 @@ describe('the published files', () => {
   test('is nothing else', () => {
     expect(paths.filter(path => !EXPECTED.some(expected => expected.test(path)))).toEqual([])
     expect(paths.filter(path => /(^|\/)(test|src|bench|scripts|node_modules)\/|\.test\.[jt]s$/.test(path))).toEqual([])
+  })
+
+  test('has no secrets and no targets of the local stack', async () => {
+    const folder = join(dirname(project), 'with-secrets')
+    const local = readFileSync(join(REPOSITORY, '.gitignore'), 'utf8').match(/^observability\/.+$/gm) ?? []
+    mkdirSync(join(folder, 'observability', 'targets'), { recursive: true })
+    cpSync(join(REPOSITORY, 'package.json'), join(folder, 'package.json'))
+    for (const path of local) writeFileSync(join(folder, path.replace('*', 'hookspan')), 'secret')
+    const packed = await packedFiles(folder)
+    expect(local).toHaveLength(2)
+    expect(packed.map(({ path }) => path)).toEqual(['package.json'])
   })
 
   test('is 5 MB at most', () => {

@@ -1,6 +1,5 @@
 /** The slow-changing contract: the records that a host may emit. Types and closed vocabularies, no behaviour. */
 
-export * from './fields.ts'
 export * from './hook-record.ts'
 export * from './hooks.ts'
 export * from './host.ts'

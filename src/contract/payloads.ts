@@ -1,7 +1,6 @@
 /**
  * The payloads, one interface per hook. The types describe what hosts send. The code trusts none of them, because any field can
- * hold any value. Names are the wire names of `hermes.observer.v1`. `fields.ts` has the same fields for run time, and the
- * compiler compares the two.
+ * hold any value. Names are the wire names of `hermes.observer.v1`. The build derives the fields for run time from them.
  */
 
 import type { ControlAction, ControlFailure, ControlPhase, ControlVerdict } from './vocabulary.ts'

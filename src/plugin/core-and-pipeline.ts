@@ -2,6 +2,7 @@ import type { Context, SpanContext } from '@opentelemetry/api'
 import { context, createNoopMeter, isSpanContextValid, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { peek } from '../contract/foreign.ts'
 import { LABEL, type MetricKey } from '../contract/semconv/index.ts'
+import { load } from '../delivery/load-package.ts'
 import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
 import { createPipeline, loadsToSend } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
@@ -22,6 +23,12 @@ import { meterOf, pipelineTelemetry, type Telemetry } from './telemetry.ts'
 export { writeTo } from '../delivery/terminal.ts'
 export { attributeOptionsOf } from './settings.ts'
 export { hostTelemetry } from './telemetry.ts'
+
+/** The build derives the fields from the interfaces of `contract/payloads.ts`. */
+const LINT = {
+  nearestName,
+  payloadFields: load<CoreOptions['payloadFields']>('../../build/payload-fields.json'),
+}
 
 export interface CoreParts {
   readonly host: string
@@ -71,7 +78,7 @@ export function createCoreWithPipeline(
 ): Core {
   const { config, env, isReplay, continuation, ...given } = parts
   const isReadAgain = continuation && (() => continuation.isReplaying)
-  const settings = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
+  const settings = { ...coreConfigOf(config, env), ...given, ...LINT, sweepByClock: !isReplay, isReadAgain }
   const core = createCore({ ...settings, ...sent, ...pipelineOptions(pipeline, config), ...context })
   if (sent.meter === undefined) pipeline?.onMeterProvider(provider => core.attachMeter(meterOf(provider)))
   pipeline?.setEarlyDecision(traceId => core.sampleEarly(traceId))

@@ -14,7 +14,7 @@ import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from './config/types.ts'
 import { createDiagnostics, loggerOf, withCore } from './diagnostics.ts'
-import { saveAtExit, shutdownAtExit } from './exit.ts'
+import { RUNS_EXIT_LISTENERS, saveAtExit, shutdownAtExit } from './exit.ts'
 import { loadCore } from './load-core.ts'
 import type { Logger, Plugin, PluginOptions, PluginStats, Redact } from './plugin.ts'
 import { NO_STATS, type RecordContext, RecordQueue } from './record-queue.ts'
@@ -228,6 +228,7 @@ export class TracingPlugin implements Plugin {
       loadSteps: isInline || isReplay || telemetry.kind !== 'own' ? undefined : open => loadSteps(config, open),
       isInline,
       flushesSessionEnd: config.force_flush_on_session_end,
+      isSessionEndInline: isEndedByCaller || !RUNS_EXIT_LISTENERS,
       maxUnwrittenMillis: isEndedByCaller || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
       save: () => this.#pipeline?.flushLogSync(),
       activeSpan: config.parent === 'active' ? () => withCore(core => core.activeSpan(isOurs), undefined) : undefined,

@@ -40,6 +40,11 @@ export function saveAtExit(save: () => void): () => void {
   }
 }
 
+/**
+ * True if `process.exit()` and a natural end run exit listeners. opencode's server, which runs under Bun, ended without them.
+ */
+export const RUNS_EXIT_LISTENERS: boolean = ['bun', 'deno', 'electron'].every(name => !(name in process.versions))
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 function onSignal(signal: NodeJS.Signals): void {

@@ -1,6 +1,7 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import { elementsOf, idOf, ownValue } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
+import { OnDemand } from '../contract/on-demand.ts'
 import type { Core } from '../tracker/core.ts'
 import type { HostLine } from '../tracker/log-events.ts'
 import type { CoreStats } from '../tracker/stats.ts'
@@ -24,6 +25,8 @@ interface QueuedRecord {
   readonly chars: number
   readonly at: number
   readonly caller: SpanContext | undefined
+  /** The flush that the end of a session requests when it is processed. */
+  flushed?: Promise<void> | undefined
 }
 
 export interface RecordContext {
@@ -42,8 +45,10 @@ export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeS
   readonly captureScope: CaptureScope
   /** Processes each record inline: `log_flush_ms` is 0, or user code observes each span. */
   readonly isInline: boolean
-  /** Processes the end of a session inline: many processes exit right after their answer. */
+  /** The end of a session is flushed. */
   readonly flushesSessionEnd: boolean
+  /** Processes a flushed end of a session inline: the process may end right after it, without exit listeners. */
+  readonly isSessionEndInline: boolean
   /** Longest time in milliseconds that a record stays unwritten while the event loop is blocked. Infinity = no limit. */
   readonly maxUnwrittenMillis: number
   readonly save: () => void
@@ -89,22 +94,35 @@ export class RecordQueue {
   }
 
   handleHook(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    const { isInline, flushesSessionEnd, now } = this.#options
+    const { isInline, flushesSessionEnd, isSessionEndInline, now } = this.#options
     const at = now()
     const isFlushed = flushesSessionEnd && hook === 'on_session_end'
-    const canWait = !isInline && !isFlushed && typeof hook === 'string'
-    const isQueued = canWait && this.#enqueue(hook, payload, meta, at)
-    const flushed = isQueued ? undefined : this.#runAt(at, () => this.#drainedCore()?.handleHook(hook, payload, meta))
+    const canWait = !isInline && !(isFlushed && isSessionEndInline) && typeof hook === 'string'
+    const record = canWait ? this.#enqueue(hook, payload, meta, at) : undefined
+    const flushed =
+      record === undefined
+        ? this.#runAt(at, () => this.#drainedCore()?.handleHook(hook, payload, meta))
+        : isFlushed
+          ? this.#flushOnDemand(record)
+          : undefined
     if (!this.#isClosed) this.#saveIfLoopIsBlocked(at)
     return flushed
+  }
+
+  /** A caller that awaits the flush has the record processed at once. */
+  #flushOnDemand(record: QueuedRecord): Promise<void> {
+    return new OnDemand(async () => {
+      this.#drain()
+      await record.flushed
+    })
   }
 
   /** Queues a log line in order with the hooks, because they determine the span beside it. */
   handleLogLine(line: HostLine): void {
     const { isInline, now } = this.#options
     const at = now()
-    const isQueued = !isInline && this.#enqueue(undefined, line, undefined, at)
-    if (!isQueued) this.#runAt(at, () => this.#drainedCore()?.log(line))
+    const record = isInline ? undefined : this.#enqueue(undefined, line, undefined, at)
+    if (record === undefined) this.#runAt(at, () => this.#drainedCore()?.log(line))
   }
 
   flush(): Promise<void> {
@@ -167,17 +185,22 @@ export class RecordQueue {
     }
   }
 
-  /** Returns false if the record cannot be copied. */
-  #enqueue(hook: string | undefined, payload: unknown, meta: HookMeta | undefined, at: number): boolean {
-    if (this.#isClosed) return false
+  /** Returns undefined if the record cannot be copied. */
+  #enqueue(
+    hook: string | undefined,
+    payload: unknown,
+    meta: HookMeta | undefined,
+    at: number,
+  ): QueuedRecord | undefined {
+    if (this.#isClosed) return undefined
     const record = this.#copier.copyOf(hook, payload, meta, at, this.#options.activeSpan?.())
-    if (record === undefined) return false
+    if (record === undefined) return undefined
     this.#records.push(record)
     this.#chars += record.chars
     this.#schedule()
-    if (this.#current !== undefined) return true
+    if (this.#current !== undefined) return record
     while (this.#records.length > MAX_RECORDS || this.#chars > MAX_CHARS) this.#processNext()
-    return true
+    return record
   }
 
   /** If the host blocks the event loop, no timer can write the log. This hook then does, so that a kill loses nothing older. */
@@ -244,10 +267,9 @@ export class RecordQueue {
     const { hook, payload, meta } = record
     this.#chars -= record.chars
     this.#current = record
-    // A queued end of a session has no promise that a caller could await.
     const core = this.#core ?? this.#open()
     if (hook === undefined) core?.log(payload as HostLine)
-    else void core?.handleHook(hook, payload, meta, needsSpanContextOnly)
+    else record.flushed = core?.handleHook(hook, payload, meta, needsSpanContextOnly)
     this.#current = undefined
     return true
   }
@@ -310,7 +332,7 @@ class RecordCopier {
       const payload = given && this.#fields(given, this.#field)
       const meta = givenMeta && this.#meta(givenMeta)
       const chars = this.#chars + PART_CHARS * (this.#maxParts - this.#partsLeft)
-      return { hook, payload, meta, chars, at, caller }
+      return { hook, payload, meta, chars, at, caller, flushed: undefined }
     } catch {
       return undefined
     }

@@ -92,15 +92,9 @@ export class Core {
 
   constructor(options: CoreOptions) {
     this.#options = options
-    const { report, nearestName } = options
     const { id } = options.attributeOptions.capture
-    this.#guard = new Guard(report, name => id(name) ?? 'an error without a name')
-    this.#linter = new PayloadLinter(
-      report,
-      nearestName,
-      name => id(name) ?? '(a name that is not shown)',
-      !options.sweepByClock,
-    )
+    this.#guard = new Guard(options.report, name => id(name) ?? 'an error without a name')
+    this.#linter = new PayloadLinter(options, name => id(name) ?? '(a name that is not shown)')
     this.#instruments = this.#createInstruments()
     this.#logEvents = options.log && new LogEvents(options, options.isReadAgain, line => this.#guard.warnOnce(line))
     this.#tracker = this.#createTracker()

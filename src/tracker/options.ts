@@ -1,4 +1,5 @@
 import type { Meter, Span, SpanContext, Tracer } from '@opentelemetry/api'
+import type { HookName } from '../contract/index.ts'
 import type { MetricKey } from '../contract/semconv/index.ts'
 import type { Enrich } from './enrichment.ts'
 import type { FlusherOptions } from './flush.ts'
@@ -23,6 +24,9 @@ export interface CoreConfig {
   readonly flushWaitMillis: number
 }
 
+/** The type that a field must have to be readable; `any` accepts every value. */
+export type FieldKind = 'text' | 'number' | 'boolean' | 'list' | 'any'
+
 export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly tracer: Tracer
   /** Undefined if `Core.attachMeter` follows. */
@@ -30,6 +34,7 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly openMeter?: (() => unknown) | undefined
   readonly attributeOptions: AttributeOptions
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
+  readonly payloadFields: Readonly<Record<HookName, Readonly<Record<string, FieldKind>>>>
   readonly report: Diagnostics
   readonly host: string
   readonly activeSpan: (() => SpanContext | undefined) | undefined

@@ -94,7 +94,7 @@ export class OrphanSweep<Item extends SweepItem> {
       due.push(link.item)
     }
     for (const item of due) this.forget(item)
-    if (isByRecord) this.#quietUntil = (this.#first?.item.activityAt ?? Number.POSITIVE_INFINITY) + this.#limitMillis
+    if (isByRecord) this.#quietUntil = this.#firstDueAt
     const patient = this.#patient
     if (patient === undefined) return due
     const impatient = due.filter(item => {
@@ -103,6 +103,10 @@ export class OrphanSweep<Item extends SweepItem> {
       return false
     })
     return [...impatient, ...patient.due(now, by)]
+  }
+
+  get #firstDueAt(): number {
+    return (this.#first?.item.activityAt ?? Number.POSITIVE_INFINITY) + this.#limitMillis
   }
 
   #append(link: Link<Item>): void {
@@ -114,8 +118,11 @@ export class OrphanSweep<Item extends SweepItem> {
   }
 
   #unlink(link: Link<Item>): void {
-    if (link.before === undefined) this.#first = link.after
-    else link.before.after = link.after
+    if (link.before === undefined) {
+      this.#first = link.after
+      // The next item may be due earlier: records of several sessions are not in order of their time.
+      if (this.#firstDueAt < this.#quietUntil) this.#quietUntil = this.#firstDueAt
+    } else link.before.after = link.after
     if (link.after === undefined) this.#last = link.before
     else link.after.before = link.before
   }

@@ -1,11 +1,9 @@
 import { eachField, isArray, numberOf, peek } from '../contract/foreign.ts'
-import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isIgnoredHook } from '../contract/index.ts'
-import type { Diagnostics } from './guard.ts'
+import { HOOK_NAMES, type HookName, isIgnoredHook } from '../contract/index.ts'
+import type { CoreOptions, FieldKind } from './options.ts'
 import { isUnknownStatus, TOOL_OUTCOMES } from './spans/tool.ts'
 import { isUnreadableUsage } from './spans/usage.ts'
 import type { UnreadStats } from './stats.ts'
-
-type NearestName = (unknown: string, known: readonly string[]) => string | undefined
 
 /** The classification of a field name: the type it should have, `other` for an unrelated name, or `slip` for a probable typo. */
 type FieldClass = FieldKind | 'other' | 'slip'
@@ -28,20 +26,15 @@ const NAME_LIMIT = 100
 const SHOULD_BE = { text: 'text', number: 'a number', boolean: 'true or false', list: 'a list' }
 
 export class PayloadLinter {
-  readonly #report: Diagnostics
-  readonly #nearest: NearestName
+  readonly #options: CoreOptions
   /** Masks a host's name before it is written. */
   readonly #clean: (name: unknown) => string
-  readonly #isThorough: boolean
   readonly #hooks = new Map<HookName, HookFields>()
   readonly #reported = new Set<string>()
   readonly #stats = { hooks: 0, fields: 0, types: 0 }
 
-  /** @param isThorough check every record: only if no agent waits */
-  constructor(report: Diagnostics, nearest: NearestName, clean: (name: unknown) => string, isThorough: boolean) {
-    this.#isThorough = isThorough
-    this.#report = report
-    this.#nearest = nearest
+  constructor(options: CoreOptions, clean: (name: unknown) => string) {
+    this.#options = options
     this.#clean = clean
   }
 
@@ -54,18 +47,19 @@ export class PayloadLinter {
     if (typeof name === 'string' && (name.includes(':') || isIgnoredHook(name))) return
     this.#stats.hooks += 1
     const key = typeof name === 'string' ? name.slice(0, NAME_LIMIT) : ''
-    const meant = this.#isNew(key) ? this.#nearest(key, HOOK_NAMES) : undefined
+    const meant = this.#isNew(key) ? this.#options.nearestName(key, HOOK_NAMES) : undefined
     this.#warnOnce(key, () => `there is no hook ${this.#clean(name)}, so it is ignored${didYouMean(meant)}`)
   }
 
   checkPayload(hook: HookName, payload: unknown): void {
     let seen = this.#hooks.get(hook)
     if (seen === undefined) {
-      seen = { records: 0, classes: new Map<string, FieldClass>(Object.entries(FIELDS[hook])) }
+      seen = { records: 0, classes: new Map<string, FieldClass>(Object.entries(this.#options.payloadFields[hook])) }
       this.#hooks.set(hook, seen)
     }
     seen.records += 1
-    if (!this.#isThorough && seen.records > RECORDS_LIMIT && seen.records % EVERY !== 0) return
+    // A replay has every record checked, because no agent waits.
+    if (this.#options.sweepByClock && seen.records > RECORDS_LIMIT && seen.records % EVERY !== 0) return
     if (typeof payload !== 'object' || isArray(payload)) {
       if (payload !== undefined) this.#mistyped(hook, 'payload', 'an object', payload)
       return
@@ -96,7 +90,7 @@ export class PayloadLinter {
     this.#stats.types += 1
     const word = String(status).trim().toLowerCase()
     this.#warnOnce(`${hook} status ${word}`, () => {
-      const meant = didYouMean(this.#nearest(word, TOOL_OUTCOMES))
+      const meant = didYouMean(this.#options.nearestName(word, TOOL_OUTCOMES))
       return `${hook}: status ${this.#clean(word)} is unknown, so it is the outcome and no error${meant}`
     })
   }
@@ -121,7 +115,7 @@ export class PayloadLinter {
    */
   #classify(hook: HookName, verdicts: Map<string, FieldClass>, payload: object, name: string): boolean {
     if (name.length > NAME_LIMIT) return true
-    const meant = this.#nearest(name, Object.keys(FIELDS[hook]))
+    const meant = this.#options.nearestName(name, Object.keys(this.#options.payloadFields[hook]))
     const isSlip = meant !== undefined && !(meant in payload)
     verdicts.set(name, isSlip ? 'slip' : 'other')
     if (isSlip) {
@@ -149,7 +143,7 @@ export class PayloadLinter {
   #warnOnce(key: string, line: () => string): void {
     if (!this.#isNew(key)) return
     this.#reported.add(key)
-    this.#report.warn(line())
+    this.#options.report.warn(line())
   }
 }
 

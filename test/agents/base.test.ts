@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { DelegatedTask } from '../../src/agents/base/delegation.ts'
 import { type EventHandlers, EventMachine, eventHandlers, plausibleTime } from '../../src/agents/base/event-machine.ts'
 import { LimitedMap } from '../../src/agents/base/limited-map.ts'
 import { looksLikeJson, plainText } from '../../src/agents/base/messages.ts'
 import { RecordScope, Records } from '../../src/agents/base/records.ts'
 import { ModelRequest, RequestCounter } from '../../src/agents/base/requests.ts'
-import { Approval, Tool } from '../../src/agents/base/tool.ts'
+import { Approval, DelegatedTask, Tool } from '../../src/agents/base/tool.ts'
 import { usageOf } from '../../src/agents/base/usage.ts'
 
 class Machine extends EventMachine {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RolloutLines } from '../../src/agents/codex/rollout-lines.ts'
+import { RolloutLines } from '../../src/agents/codex/receiver-adapter.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
 import { MACHINES } from '../../src/agents/machines.ts'
 import { fixturesOf, replayEvents } from './replay-fixture.ts'

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-network.ts'
-import { checkBacklog, checkLosses, type DoctorFinding, type SamplingState } from '../../src/cli/doctor/checks.ts'
+import {
+  checkBacklog,
+  checkLosses,
+  checkProxies,
+  type DoctorFinding,
+  type ProxiedBackend,
+  type SamplingState,
+} from '../../src/cli/doctor/checks.ts'
 import { checkNode } from '../../src/cli/doctor/examination.ts'
 import { probeProblem } from '../../src/cli/doctor/probe.ts'
 import { humanBytes } from '../../src/reading/human-figures.ts'

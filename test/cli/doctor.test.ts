@@ -50,6 +50,15 @@ describe('a backend with an API', () => {
       },
     ],
     [
+      'phoenix',
+      {
+        yaml: url =>
+          `{ type: phoenix, endpoint: "${url}", headers_command: ["${process.execPath}", -e, console.log("short-lived")] }`,
+        asked: /^\/v1\/projects\/default\/spans\?/,
+        authorization: 'Bearer short-lived',
+      },
+    ],
+    [
       'mlflow',
       {
         yaml: url => `{ type: mlflow, endpoint: "${url}", experiment_id: 7 }`,

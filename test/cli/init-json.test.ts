@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { editJson, JsonNotEditable, readJson } from '../../src/cli/init/json-config.ts'
-import { lineDiff } from '../../src/cli/init/line-diff.ts'
+import { lineDiff } from '../../src/cli/init/plan.ts'
 import fc from '../support/fast-check.ts'
 
 const indent = fc.constantFrom(undefined, 1, 2, 4, '\t')

@@ -92,7 +92,7 @@ test.each([
   ['damage before it', `\u0000\u0000\u0000\n${exportLine(SPAN)}\n`],
   ['only a note of what is running', `${noteLine(SPAN)}\n`],
   ['very long lines', `${exportLine({ ...SPAN, attributes: { long: 'x'.repeat(200_000) } })}\n`],
-  ['very much before it', `${'nonsense\n'.repeat(20_000)}${exportLine(SPAN)}\n`],
+  ['very much before it', `${`${'nonsense '.repeat(20)}\n`.repeat(1000)}${exportLine(SPAN)}\n`],
 ])('reads a log with %s', async (_, content) => {
   const { code, stdout } = await tree([await write(content)])
   expect(code).toBe(0)

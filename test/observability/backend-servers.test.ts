@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compose, yaml } from './stack-files.ts'
+import { compose, imageVersion, yaml } from './stack-files.ts'
 
 type Components = Readonly<Record<string, Readonly<Record<string, string>>>>
 
@@ -16,7 +16,7 @@ const SCRIPT = new URL('../../scripts/backend-servers.mjs', import.meta.url).hre
 const { BACKEND_SERVERS }: Table = await import(/* @vite-ignore */ SCRIPT)
 
 function pinned(service: string): string | undefined {
-  return compose.services[service]?.image.split(':')[1]?.replace(/^(version-|v)/, '')
+  return imageVersion(compose.services[service]?.image ?? '')
 }
 
 test.each(['jaeger', 'phoenix', 'prometheus', 'collector'] as const)(

@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { backendRow } from '../../src/delivery/backends/rows.ts'
-import { compose, exists, imageKey, LISTENS, mounts, ofProfiles, published, services, text } from './stack-files.ts'
+import {
+  compose,
+  exists,
+  imageKey,
+  imageVersion,
+  LISTENS,
+  mounts,
+  ofProfiles,
+  published,
+  services,
+  text,
+} from './stack-files.ts'
 
 /** What the images hold that can ask a server, as far as their build files say. Nothing: no check from inside. */
 const CAN_ASK: Readonly<Record<string, string | undefined>> = {
@@ -41,7 +52,7 @@ describe.each(services)('service %s', (name, service) => {
   test('runs an image of one version, or there is the reason for none', () => {
     const key = imageKey(service)
     expect(key).not.toBe('')
-    const isVersion = /^[a-z0-9./-]+:(?:v|version-)?\d+\.\d+(\.\d+)?$/.test(service.image)
+    const isVersion = imageVersion(service.image) !== undefined
     expect(isVersion || text('docker-compose.yml').includes('# Reason for no version: ')).toBe(true)
     expect(isVersion).toBe(key !== 'minio')
   })
@@ -148,6 +159,13 @@ test.each([
   )
   expect(endpoint.hostname).toBe('127.0.0.1')
   expect(there.map(([name]) => name)).toEqual([owner])
+})
+
+test('pins by digest the images that the page of verification names, and no others', () => {
+  const pinned = Object.entries(compose['x-images']).filter(([, image]) => image.includes('@sha256:'))
+  const sentence = /pins by\s+digest\s(.+?): two public/s.exec(text('docs/verification.md'))?.[1] ?? ''
+  const named = [...sentence.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name)
+  expect(named).toEqual(pinned.map(([name]) => name))
 })
 
 test('states every version once, and uses every volume', () => {

@@ -87,3 +87,8 @@ export const LISTENS: Readonly<Record<string, readonly number[]>> = {
 export function imageKey(service: Service): string {
   return Object.entries(compose['x-images']).find(([, image]) => image === service.image)?.[0] ?? ''
 }
+
+/** `prom/prometheus:v3.15.0@sha256:…` -> `3.15.0` */
+export function imageVersion(image: string): string | undefined {
+  return /^[a-z0-9./-]+:(?:v|version-)?(\d+\.\d+(?:\.\d+)?)(?:@sha256:[0-9a-f]{64})?$/.exec(image)?.[1]
+}

@@ -20,7 +20,12 @@ function* each(loads: readonly (() => unknown)[], done: string[], open: () => un
 }
 
 /** A queue, and what it has done so far. */
-function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true, now = () => 1_800_000_000_000) {
+function watched(
+  loads: readonly (() => unknown)[] | undefined,
+  isStarted = true,
+  now = () => 1_800_000_000_000,
+  isSessionEndInline = false,
+) {
   const done: string[] = []
   const core = {
     handleHook: (hook: string) => void done.push(hook),
@@ -39,6 +44,7 @@ function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true
     loadSteps: loads && (open => each(loads, done, open)),
     isInline: false,
     flushesSessionEnd: true,
+    isSessionEndInline,
     maxUnwrittenMillis: 200,
     save: () => void done.push('save'),
     activeSpan: () => undefined,
@@ -100,8 +106,16 @@ describe('a plugin that was created', () => {
     expect(done.slice(0, 2)).toEqual(['open', 'first'])
   })
 
-  test('opens in the call when a session ends', () => {
+  test('opens when the end of a session is awaited', () => {
     const { queue, done } = watched([nothing, nothing])
+    const ended = queue.handleHook('on_session_end', {}, undefined)
+    expect(done).toEqual([])
+    void ended?.then()
+    expect(done).toEqual(['open', 'on_session_end'])
+  })
+
+  test('opens in the call when a session ends in a process without exit listeners', () => {
+    const { queue, done } = watched([nothing, nothing], true, undefined, true)
     void queue.handleHook('on_session_end', {}, undefined)
     expect(done).toEqual(['open', 'on_session_end'])
   })
@@ -145,7 +159,7 @@ describe('a plugin that was created', () => {
     expect(queue.stats()).toEqual(NO_STATS)
     expect(queue.traceparent({ session_id: 's' }, '')).toBeUndefined()
     expect(queue.context({ session_id: 's' }, '', ROOT_CONTEXT)).toBe(ROOT_CONTEXT)
-    expect(queue.handleHook('on_session_end', {}, undefined)).toBeUndefined()
+    await expect(queue.handleHook('on_session_end', {}, undefined)).resolves.toBeUndefined()
     await expect(queue.flush()).resolves.toBeUndefined()
     queue.endAll()
     expect(done).toEqual(['open'])
@@ -177,6 +191,7 @@ test.each<[string, (queue: RecordQueue) => unknown]>([
     loadSteps: open => each([nothing, nothing], [], open),
     isInline: false,
     flushesSessionEnd: true,
+    isSessionEndInline: false,
     maxUnwrittenMillis: Number.POSITIVE_INFINITY,
     save: nothing,
     activeSpan: () => undefined,

@@ -356,7 +356,17 @@ describe('the end of a session', () => {
 
   const ids = { session_id: 's', turn_id: 't' }
 
-  test('is flushed in the call, after pending records: the process may be ended right after it', async () => {
+  test('is processed like any other record if its host does not await it', async () => {
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    plugin.emit('pre_llm_call', ids)
+    void plugin.emit('on_session_end', { ...ids, completed: true })
+    expect(flush).not.toHaveBeenCalled()
+    await vi.waitFor(() => expect(flush).toHaveBeenCalledOnce())
+    await plugin.shutdown()
+  })
+
+  test('is flushed at once, after pending records, if its host awaits it', async () => {
     // Each look at the clock is a slice's end.
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))
@@ -364,8 +374,9 @@ describe('the end of a session', () => {
     const plugin = createLivePlugin({}, { flush })
     plugin.emit('pre_llm_call', ids)
     for (let n = 0; n < 20; n++) plugin.emit('pre_tool_call', { ...ids, tool_call_id: `c${n}`, tool_name: 'ls' })
-    void plugin.emit('on_session_end', { ...ids, completed: true })
+    const flushed = plugin.emit('on_session_end', { ...ids, completed: true })?.then()
     expect(flush).toHaveBeenCalledOnce()
+    await flushed
     await plugin.shutdown()
   })
 
@@ -381,6 +392,7 @@ describe('the end of a session', () => {
     for (const id of ['a', 'b', 'c']) {
       void turn(id)
     }
+    await turnOfLoop()
     expect(flush).toHaveBeenCalledOnce()
     expect(save).toHaveBeenCalledTimes(2)
     await turn('d')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editLines } from '../../src/reading/edit-lines.ts'
+import { editLines } from '../../src/reading/argument-lines.ts'
 
 describe('an edit', () => {
   const [gone, added] = [

@@ -14,6 +14,7 @@ import { Program, REPOSITORY } from '../cli/program.ts'
 import { findProgram } from '../prometheus/tools.ts'
 import { shapeOf } from '../support/drawn-shape.ts'
 import { blocks, read, section } from '../support/pages.ts'
+import { deepTest } from '../support/sample.ts'
 import { until } from '../support/until.ts'
 import { type Asked, FakeClock, Scene } from './scene.ts'
 
@@ -159,8 +160,8 @@ describe('docs/receiver.md', () => {
 
   const go = findProgram('go')
   if (go !== undefined) {
-    // The first time, the compiler builds its library.
-    test('has a Go program that records the shown tree', { timeout: 600_000 }, async () => {
+    // The first time, the compiler builds its library, which takes a minute of the processor.
+    deepTest('has a Go program that records the shown tree', { timeout: 600_000 }, async () => {
       writeFileSync(join(program.home, 'main.go'), blocks(page, 'go')[0] ?? '')
       await run(go, ['run', 'main.go'])
       await expectShownTree()

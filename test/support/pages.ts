@@ -11,7 +11,7 @@ export function read(path: string): string {
 /** Every page of the repository, by its path from the top. */
 export const PAGES: readonly string[] = [
   ...readdirSync(ROOT).filter(name => name.endsWith('.md')),
-  ...['docs', 'docs/design', 'docs/agents'].flatMap(folder =>
+  ...['docs', 'docs/agents'].flatMap(folder =>
     readdirSync(join(ROOT, folder)).flatMap(name => (name.endsWith('.md') ? [`${folder}/${name}`] : [])),
   ),
   'observability/README.md',

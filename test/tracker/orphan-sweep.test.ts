@@ -34,6 +34,14 @@ test('returns due items once, the longest silent first', () => {
   expect([...sweep.items()]).toHaveLength(1)
 })
 
+test('returns an item that is due earlier than the one before it, as soon as that one is gone', () => {
+  const [later, earlier] = [watched('later'), watched('earlier')]
+  const sweep = sweepOf([later, 1000], [earlier, 10])
+  expect(names(sweep.due(500, 'activityAt'))).toEqual([])
+  sweep.forget(later)
+  expect(names(sweep.due(501, 'activityAt'))).toEqual(['earlier'])
+})
+
 test('postpones the limit at a touch', () => {
   const [a, b] = [watched('a'), watched('b')]
   const sweep = sweepOf([a, 10], [b, 20], [a, 90])

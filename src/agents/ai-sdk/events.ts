@@ -1,14 +1,273 @@
-import { booleanOf, elementsOf, idOf, keysOf, peek, textOf } from '../../contract/foreign.ts'
-import { DelegatedTask } from '../base/delegation.ts'
+import { booleanOf, elementsOf, idOf, isArray, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { RecordScope, type TurnResult } from '../base/records.ts'
-import { ModelRequest } from '../base/requests.ts'
-import type { ControlHookName } from '../base/tool.ts'
+import { joinTexts, wrapJson } from '../base/messages.ts'
+import { HostTurn, RecordScope, type Records, type TurnResult } from '../base/records.ts'
+import { ModelRequest, RequestCounter } from '../base/requests.ts'
+import { Approval, type ControlHookName, DelegatedTask, Tool, ToolHooks } from '../base/tool.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
 import type { LoosePayload } from '../host-event.ts'
-import { modelToolCallOf, partsOf, promptOf, tokensOf } from './messages.ts'
-import { AiSdkCall, CallApprovals, decisionsOf, emitPendingRequests, providerOf, type UserDecision } from './turn.ts'
 import { isAborted, isStreamLeft, type PlainError, plainError } from './types.ts'
+
+/** One call of `generateText` or a similar function: a turn with all steps, requests and tools. */
+class AiSdkCall extends HostTurn {
+  readonly id: string
+  readonly requests: RequestCounter = new RequestCounter(this)
+  readonly delegation: DelegatedTask | undefined
+  readonly isStreamed: boolean
+  readonly maxRetries: number | undefined
+  lastAt: number
+  stepStart: unknown
+  isStepOpen = false
+  failure: PlainError | undefined
+  readonly pendingApprovals: { readonly approval: Approval; readonly command: unknown }[] = []
+  readonly #tools = new Map<string, Tool>()
+  readonly #toolIds = new Set<string>()
+  readonly #toolHooks = new ToolHooks(this)
+  #request: ModelRequest | undefined
+
+  constructor(
+    records: Records,
+    sessionId: string,
+    id: string,
+    at: number,
+    started: unknown,
+    delegation?: DelegatedTask,
+  ) {
+    super(records, sessionId, id)
+    this.id = id
+    this.lastAt = at
+    this.delegation = delegation
+    this.stepStart = started
+    this.isStreamed = textOf(peek(started, 'operationId'))?.startsWith('ai.stream') === true
+    this.maxRetries = numberOf(peek(started, 'maxRetries'))
+  }
+
+  /** Starts a request. One without an answer broke off and is retried. */
+  startRequest(at: number): void {
+    this.failRequest(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
+    this.#request = this.requests.nextRequest(at)
+    this.#request.emitStart({ ...requestFacts(this.stepStart), stream: this.isStreamed })
+  }
+
+  /** The SDK reports the start of a request, not of each attempt. The first attempt is that request. */
+  startAttempt(at: number): void {
+    if (this.#request === undefined) this.startRequest(at)
+  }
+
+  failRequest(at: number, failure: PlainError): void {
+    const request = this.#request
+    if (request === undefined) return
+    this.#request = undefined
+    // Stopped by the application: neither the model nor the network failed.
+    if (isAborted(failure)) {
+      request.emitAnswer(at, { finish_reason: 'aborted' })
+      return
+    }
+    this.requests.failures += 1
+    request.emitFailure(at, {
+      status_code: failure.statusCode,
+      retryable: failure.isRetryable === true && request.retry !== this.maxRetries,
+      max_retries: this.maxRetries,
+      error: { type: failure.name, message: failure.message },
+    })
+  }
+
+  endRequest(at: number, data: unknown, facts: LoosePayload<'post_api_request'>): void {
+    const request = this.#request
+    if (request === undefined) return
+    this.#request = undefined
+    this.requests.failures = 0
+    request.emitAnswer(at, {
+      ...facts,
+      finish_reason: textOf(peek(data, 'finishReason'))?.replaceAll('-', '_'),
+      usage: tokensOf(peek(data, 'usage')),
+    })
+  }
+
+  receiveAnswer(at: number, data: unknown): void {
+    const firstMillis = numberOf(peek(peek(data, 'performance'), 'timeToFirstOutputMs'))
+    if (this.#request !== undefined && firstMillis !== undefined)
+      this.#request.firstChunkAt = this.#request.startAt + firstMillis
+    this.endRequest(at, data, {
+      ...answerOf(peek(data, 'content')),
+      base_url: peek(peek(data, 'request'), 'url'),
+      response_model: peek(data, 'modelId'),
+      response_id: peek(data, 'responseId'),
+    })
+  }
+
+  get hasOpenTools(): boolean {
+    return this.#tools.size > 0
+  }
+
+  startTool(at: number, asked: ModelToolCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
+    const isTaken = this.#toolIds.has(asked.id)
+    const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
+    tool.args = asked.args
+    tool.requestId = this.requests.lastId
+    this.#toolIds.add(tool.id)
+    this.#tools.set(asked.id, tool)
+    return { tool, judgedAt: this.#toolHooks.startTool(tool, asked.id) }
+  }
+
+  endTool(at: number, asked: ModelToolCall, data: unknown): void {
+    const tool = this.#tools.get(asked.id) ?? this.startTool(at, asked).tool
+    this.#tools.delete(asked.id)
+    tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
+  }
+
+  emitSkippedTool(at: number, asked: ModelToolCall, facts: LoosePayload<'post_tool_call'>): void {
+    if (!this.#toolIds.has(asked.id)) {
+      const { tool, judgedAt } = this.startTool(at, asked)
+      tool.emitEnd(judgedAt ?? at, facts)
+    }
+    this.#tools.delete(asked.id)
+  }
+
+  receiveControlHook(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
+    this.#toolHooks.receive(hook, at, payload, this.#tools.get(idOf(payload.tool_call_id) ?? ''))
+  }
+
+  startStep(): void {
+    this.isStepOpen = true
+  }
+
+  endStep(): void {
+    this.isStepOpen = false
+    this.#toolHooks.flush()
+  }
+
+  cancelOpenTools(at: number): void {
+    for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
+    this.#tools.clear()
+    this.#toolHooks.flush()
+  }
+
+  /** An approval may take days: content must not stay in memory with the call. */
+  releaseContent(): void {
+    this.stepStart = undefined
+    this.pendingApprovals.length = 0
+  }
+
+  emittedToolId(id: string): string | undefined {
+    return this.#tools.get(id)?.id
+  }
+}
+
+function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
+  const messages = peek(data, 'messages') ?? peek(data, 'promptMessages')
+  return {
+    model: peek(data, 'modelId'),
+    provider: providerOf(data),
+    message_count: peek(messages, 'length'),
+    system_prompt: peek(data, 'instructions'),
+    request: messages === undefined ? undefined : new AiSdkConversation(messages, peek(data, 'tools')),
+    max_tokens: peek(data, 'maxOutputTokens'),
+    temperature: peek(data, 'temperature'),
+    top_p: peek(data, 'topP'),
+    top_k: peek(data, 'topK'),
+    presence_penalty: peek(data, 'presencePenalty'),
+    frequency_penalty: peek(data, 'frequencyPenalty'),
+    stop: peek(data, 'stopSequences'),
+    seed: peek(data, 'seed'),
+    reasoning_effort: peek(data, 'reasoning'),
+  }
+}
+
+/** `openai.responses` -> `openai`, `google.vertex.chat` -> `vertex`. */
+function providerOf(data: unknown): string | undefined {
+  const said = idOf(peek(data, 'provider'))
+  return said?.startsWith('google.vertex') === true ? 'vertex' : said?.split('.')[0]
+}
+
+function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
+  if (peek(output, 'type') === 'tool-error') {
+    const { name, message } = plainError(peek(output, 'error'))
+    const status = isAborted({ name }) ? 'cancelled' : name === 'TimeoutError' ? 'timeout' : 'error'
+    return { status, error_type: name, error_message: message }
+  }
+  const result = peek(output, 'output')
+  return { status: 'ok', result: wrapJson(result, { result }) }
+}
+
+const PENDING_LIMIT = 1000
+const MESSAGES_LIMIT = 100
+
+interface UserDecision {
+  readonly id: string
+  readonly isGranted: boolean
+  readonly reason: string | undefined
+  readonly call: ModelToolCall | undefined
+}
+
+/**
+ * Tool calls that need the user's approval. The SDK ends the call that wanted them. The application continues with
+ * another call, whose messages end with the decisions: maybe days later, in another process.
+ */
+class CallApprovals {
+  readonly #pending = new LimitedMap<string, Approval>(PENDING_LIMIT)
+
+  addRequests(call: AiSdkCall, at: number, content: unknown): void {
+    for (const part of partsOf(content, 'tool-approval-request')) {
+      const asked = modelToolCallOf(peek(part, 'toolCall'))
+      const id = idOf(peek(part, 'approvalId'))
+      if (asked === undefined || id === undefined || peek(part, 'isAutomatic') === true) continue
+      const approval = new Approval(call, asked.id, asked.name, at)
+      call.pendingApprovals.push({ approval, command: asked.args })
+      this.#pending.set(id, approval)
+    }
+  }
+
+  sessionOf(decisions: readonly UserDecision[]): string | undefined {
+    return decisions.map(({ id }) => this.#pending.get(id)?.turn.sessionId).find(session => session !== undefined)
+  }
+
+  emitDecision(call: AiSdkCall, at: number, { id, isGranted, reason, call: asked }: UserDecision): void {
+    const known = this.#pending.get(id)
+    this.#pending.delete(id)
+    const choice = isGranted ? 'once' : 'deny'
+    if (known !== undefined) known.emitResponse(at, choice)
+    else if (asked !== undefined) {
+      // Another process requested it: the request and the response are both emitted now.
+      const approval = new Approval(call, asked.id, asked.name, at)
+      approval.emitRequest({ command: asked.args, surface: SURFACE }, 'inferred')
+      approval.emitResponse(at, choice, 'inferred')
+    }
+    if (!isGranted && asked !== undefined) call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
+  }
+}
+
+function emitPendingRequests({ pendingApprovals: waiting }: AiSdkCall): void {
+  for (const { approval, command } of waiting) approval.emitRequest({ command, surface: SURFACE })
+}
+
+const SURFACE = 'messages'
+
+/** Only the last message counts, as in the SDK. */
+function decisionsOf(messages: unknown): readonly UserDecision[] {
+  const last = elementsOf(messages, 1, 'last')[0]
+  if (peek(last, 'role') !== 'tool') return []
+  return partsOf(peek(last, 'content'), 'tool-approval-response').flatMap(part => {
+    const id = idOf(peek(part, 'approvalId'))
+    if (id === undefined) return []
+    const isGranted = peek(part, 'approved') === true
+    return [{ id, isGranted, reason: textOf(peek(part, 'reason')), call: requestIn(messages, id) }]
+  })
+}
+
+function requestIn(messages: unknown, approvalId: string): ModelToolCall | undefined {
+  const parts = elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(message =>
+    elementsOf(peek(message, 'content'), 100),
+  )
+  const request = parts.find(part => isOf(part, 'tool-approval-request', 'approvalId', approvalId))
+  const toolCallId = peek(request, 'toolCallId')
+  return modelToolCallOf(parts.find(part => isOf(part, 'tool-call', 'toolCallId', toolCallId)))
+}
+
+function isOf(part: unknown, type: string, field: string, id: unknown): boolean {
+  return id !== undefined && peek(part, 'type') === type && peek(part, field) === id
+}
 
 const OPEN_LIMIT = 1000
 /** After this time without an event, a call is over: its stream was not read to the end. */
@@ -256,4 +515,98 @@ function turnMetadataOf(data: unknown): { user_id: unknown; tags: unknown; metad
     tags: tags.length === 0 ? undefined : tags,
     metadata: others.length === 0 ? undefined : Object.fromEntries(others),
   }
+}
+
+const PARTS_LIMIT = 100
+/** Searched from the end: the last user message is near it. */
+const SEARCH_LIMIT = 50
+
+interface ModelToolCall {
+  readonly id: string
+  readonly name: unknown
+  readonly args: unknown
+}
+
+function partsOf(content: unknown, type: string): readonly unknown[] {
+  return elementsOf(content, PARTS_LIMIT).filter(part => peek(part, 'type') === type)
+}
+
+function textIn(content: unknown): string | undefined {
+  return typeof content === 'string'
+    ? textOf(content)
+    : joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
+}
+
+function modelToolCallOf(part: unknown): ModelToolCall | undefined {
+  const id = idOf(peek(part, 'toolCallId'))
+  return id === undefined ? undefined : { id, name: peek(part, 'toolName'), args: peek(part, 'input') }
+}
+
+/** The last user message, or the prompt. Parts that are not all text are returned unchanged. */
+function promptOf(data: unknown): unknown {
+  const asked = elementsOf(peek(data, 'messages'), SEARCH_LIMIT, 'last').findLast(
+    message => peek(message, 'role') === 'user',
+  )
+  const content = asked === undefined ? peek(data, 'prompt') : peek(asked, 'content')
+  const isText = elementsOf(content, PARTS_LIMIT).every(part => peek(part, 'type') === 'text')
+  return isText ? (textIn(content) ?? content) : content
+}
+
+/**
+ * A request as messages. The SDK's tool calls and results are content parts; they are converted only when attributes
+ * are built.
+ */
+class AiSdkConversation {
+  readonly tools: unknown
+  readonly #messages: unknown
+
+  constructor(messages: unknown, tools: unknown) {
+    this.#messages = messages
+    this.tools = tools
+  }
+
+  get messages(): readonly unknown[] {
+    return elementsOf(this.#messages, MESSAGES_LIMIT, 'last').flatMap(asMessages)
+  }
+}
+
+function asMessages(message: unknown): readonly unknown[] {
+  const content = peek(message, 'content')
+  if (!isArray(content)) return [message]
+  const results = partsOf(content, 'tool-result').map(part => ({
+    role: 'tool',
+    tool_call_id: peek(part, 'toolCallId'),
+    content: peek(peek(part, 'output'), 'value') ?? peek(part, 'output'),
+  }))
+  const calls = callsIn(content)
+  if (results.length + calls.length === 0) return [message]
+  const text = textIn(content)
+  const said = { role: peek(message, 'role'), content: text, tool_calls: calls }
+  return calls.length > 0 || text !== undefined ? [said, ...results] : results
+}
+
+function callsIn(content: unknown): readonly object[] {
+  return partsOf(content, 'tool-call').map(part => ({
+    id: peek(part, 'toolCallId'),
+    name: peek(part, 'toolName'),
+    arguments: peek(part, 'input'),
+  }))
+}
+
+function answerOf(content: unknown): { readonly response: object; readonly assistant_tool_call_count: number } {
+  const calls = callsIn(content)
+  const message = { role: 'assistant', content: textIn(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+  return { response: { assistant_message: message }, assistant_tool_call_count: calls.length }
+}
+
+/** The SDK counts the cache inside the input and reasoning inside the output, for every provider. */
+function tokensOf(usage: unknown): UsageCounts | undefined {
+  const input = peek(usage, 'inputTokenDetails')
+  return usageOf({
+    input: peek(usage, 'inputTokens') ?? peek(usage, 'tokens'),
+    output: peek(usage, 'outputTokens'),
+    cacheRead: peek(input, 'cacheReadTokens') ?? peek(usage, 'cachedInputTokens'),
+    cacheWrite: peek(input, 'cacheWriteTokens'),
+    reasoning: peek(peek(usage, 'outputTokenDetails'), 'reasoningTokens') ?? peek(usage, 'reasoningTokens'),
+  })
 }

@@ -1,10 +1,10 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import type { Workspace } from '../../contract/index.ts'
-import type { DelegatedTask } from './delegation.ts'
 import type { TimedEvent } from './event-machine.ts'
 import { LimitedMap } from './limited-map.ts'
 import { HostTurn, type Records, type TurnResult } from './records.ts'
 import { RequestCounter } from './requests.ts'
+import type { DelegatedTask } from './tool.ts'
 
 const IDS_LIMIT = 10_000
 

@@ -24,35 +24,412 @@
  * - `rollout:over` {at, outcome, reason, text}: the end of the turn, `completed`, `failed` or `interrupted`.
  * - `rollout:read` {goes_on}: the end of the findings.
  */
-import { idOf, peek } from '../../contract/foreign.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
-import { SessionStates } from '../base/limited-map.ts'
-import {
-  type CodexLoop,
-  CodexSession,
-  handleAnswer,
-  handleCall,
-  handleFailure,
-  handleInterrupt,
-  handleItem,
-  handleOutput,
-  handlePermissionRequest,
-  handlePrompt,
-  handleSessionEnd,
-  handleSessionStart,
-  handleStop,
-  handleToolEnd,
-  handleToolStart,
-  handleTurnEnd,
-  loopFor,
-  loopKeyOf,
-} from './session.ts'
+import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { AgentLoop, AgentSession, type LoopEnd, type LoopIds } from '../base/agent-loop.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
+import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { wrapJson } from '../base/messages.ts'
+import { RecordScope, type Records } from '../base/records.ts'
+import { ModelRequest, sentAt } from '../base/requests.ts'
+import { childTask, type DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
+import { readUsage } from '../base/usage.ts'
+import { jsonIn } from '../event-json.ts'
+
+const PLATFORM = 'codex'
+
+const LOOPS_LIMIT = 1000
+const CALLS_LIMIT = 10_000
+
+interface RecordedToolEnd {
+  readonly at: number
+  readonly status: unknown
+  readonly exitCode: number | undefined
+  readonly ranAt: number | undefined
+}
+
+class CodexCall extends Tool<CodexLoop> {
+  recordedEnd: RecordedToolEnd | undefined
+  backgroundNotice: { readonly at: number; readonly result: unknown } | undefined
+}
+
+/** The prompt is emitted with the first activity: earlier work, such as a compaction, does not belong to it. */
+class CodexLoop extends AgentLoop<CodexSession> {
+  pendingRequest: ModelRequest | undefined
+  readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(CALLS_LIMIT)
+  compaction: { readonly at: number } | undefined
+
+  callOf(id: string, at: number): CodexCall {
+    const known = this.calls.get(id)
+    if (known !== undefined) return known
+    const call = new CodexCall(this, id, undefined, at)
+    call.requestId = this.pendingRequest?.id ?? this.requests.lastId
+    this.calls.set(id, call)
+    return call
+  }
+}
+
+class CodexSession extends AgentSession {
+  readonly loops: LimitedMap<string, CodexLoop> = new LimitedMap(LOOPS_LIMIT)
+  main: CodexLoop | undefined
+  /** Tasks of child agents that have not begun, by agent id. */
+  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(LOOPS_LIMIT)
+  readonly delegatingCalls: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
+
+  constructor(records: Records, id: string) {
+    super(records, id, PLATFORM)
+  }
+
+  findLoop(ids: LoopIds): CodexLoop | undefined {
+    return this.loops.get(loopKey(ids))
+  }
+}
+
+function loopKey({ agentId = '', turnId }: LoopIds): string {
+  return `${agentId}/${turnId}`
+}
+
+const ANSWER_CALLS_LIMIT = 1000
+const COUNTS = {
+  input: 'input_tokens',
+  output: 'output_tokens',
+  cacheRead: 'cached_input_tokens',
+  cacheWrite: 'cache_write_input_tokens',
+  reasoning: 'reasoning_output_tokens',
+}
+
+function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequest {
+  const { session } = loop
+  loop.model = textOf(peek(data, 'model')) ?? loop.model
+  session.provider = textOf(peek(data, 'provider')) ?? session.provider
+  const { compaction } = loop
+  if (compaction === undefined) loop.emitPrompt()
+  if (loop.pendingRequest !== undefined) return loop.pendingRequest
+  const request =
+    compaction === undefined
+      ? loop.requests.nextRequest(startAt)
+      : new ModelRequest(loop, startAt, { id: `${loop.turnId}:compression:${startAt}`, task: 'compression' })
+  request.emitStart({ model: loop.model, provider: session.provider })
+  loop.pendingRequest = request
+  return request
+}
+
+function earliestStart(loop: CodexLoop): number {
+  return loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
+}
+
+function handleCall(loop: CodexLoop, data: unknown): void {
+  const id = idOf(peek(data, 'call_id'))
+  const at = numberOf(peek(data, 'at'))
+  if (id === undefined || at === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
+  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  const call = loop.callOf(id, at)
+  call.requestId = request.id
+  call.name ??= textOf(peek(data, 'name'))
+  const args = peek(data, 'arguments')
+  call.args ??= typeof args === 'string' ? jsonIn(args, args) : args
+}
+
+function handleAnswer(loop: CodexLoop, data: unknown): void {
+  const { session } = loop
+  const at = numberOf(peek(data, 'ended_at'))
+  const id = idOf(peek(data, 'response_id'))
+  if (at === undefined || !session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
+  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  loop.pendingRequest = undefined
+  loop.lastAt = Math.max(loop.lastAt, at)
+  const calls = elementsOf(peek(data, 'calls'), ANSWER_CALLS_LIMIT)
+  const { model } = loop
+  const message = { role: 'assistant', content: peek(data, 'text'), tool_calls: calls }
+  request.emitAnswer(at, {
+    model,
+    provider: session.provider,
+    response_id: id,
+    usage: readUsage(peek(data, 'usage'), COUNTS),
+    assistant_tool_call_count: calls.length,
+    response: { message },
+  })
+}
+
+function handleFailure(loop: CodexLoop, data: unknown): void {
+  const at = numberOf(peek(data, 'at'))
+  if (at === undefined || !loop.session.isNew(`${loop.turnId} failure ${at}`)) return
+  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  loop.pendingRequest = undefined
+  loop.lastAt = Math.max(loop.lastAt, at)
+  request.emitFailure(at, {
+    model: loop.model,
+    provider: loop.session.provider,
+    status_code: numberOf(peek(data, 'status')),
+    retryable: false,
+    reason: textOf(peek(peek(data, 'error'), 'type')),
+    error: peek(data, 'error'),
+  })
+}
+
+/** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
+function settleRequest(loop: CodexLoop, at: number): void {
+  const { pendingRequest, model, session } = loop
+  loop.pendingRequest = undefined
+  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
+}
+
+const AGENTS_LIMIT = 100
+const KEYS_LIMIT = 100
+/** Output of a command that continues in the background: its result comes with a later hook. */
+const GOES_ON = /^Process running with session ID /m
+const STOPPED = /^aborted by user$/m
+const REFUSED = /^Command blocked by PreToolUse hook|Rejected\(/
+const EXIT_CODE = /^Process exited with code (\d+)$/m
+/** Output of a call that could not be started, for which no hook fires. */
+const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec_command failed)/
+
+type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
+
+function handleToolStart(loop: CodexLoop, at: number, data: unknown): void {
+  const call = hookedCall(loop, at, data)
+  if (call !== undefined) startCall(call, at)
+}
+
+function hookedCall(loop: CodexLoop, at: number, data: unknown): CodexCall | undefined {
+  const id = idOf(peek(data, 'tool_use_id'))
+  if (id === undefined) return undefined
+  const call = loop.callOf(id, at)
+  call.describe(peek(data, 'tool_name'), peek(data, 'tool_input'))
+  return call
+}
+
+function startCall(call: CodexCall, at: number): void {
+  if (call.state !== 'asked') return
+  call.turn.emitPrompt()
+  call.startAt = at
+  call.emitStart()
+}
+
+interface CallEnd {
+  readonly status: Status | undefined
+  readonly result?: unknown
+  readonly exitCode?: number | undefined
+}
+
+function endCall(call: CodexCall, at: number, { status, result, exitCode }: CallEnd): void {
+  if (call.state === 'ended') return
+  startCall(call, call.startAt)
+  call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), inferredChoice(status), 'inferred')
+  const text = textOf(result)
+  call.emitEnd(at, {
+    result: wrapJson(result),
+    status,
+    error_message: status !== 'error' ? undefined : exitCode === undefined ? text : `exit code ${exitCode}`,
+  })
+}
+
+function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {
+  const call = hookedCall(loop, at, data)
+  if (call === undefined) return
+  endCall(call, at, {
+    status: statusOf(call),
+    result: peek(data, 'tool_response'),
+    exitCode: call.recordedEnd?.exitCode,
+  })
+}
+
+function statusOf({ recordedEnd }: CodexCall): Status | undefined {
+  if (recordedEnd === undefined) return undefined
+  if (recordedEnd.status === 'declined') return 'blocked'
+  return recordedEnd.status === 'failed' || (recordedEnd.exitCode ?? 0) !== 0 ? 'error' : 'completed'
+}
+
+function handleItem(loop: CodexLoop, data: unknown): void {
+  const id = idOf(peek(data, 'call_id'))
+  if (id === undefined) return
+  const call = loop.callOf(id, loop.lastAt)
+  const exitCode = numberOf(peek(data, 'exit_code'))
+  const at = numberOf(peek(data, 'at')) ?? loop.lastAt
+  call.recordedEnd = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
+  for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) recordChildStart(call, at, agent)
+}
+
+/** Handles `rollout:output`. It ends calls that no hook has ended, for example denied calls, or tools without hooks. */
+function handleOutput(loop: CodexLoop, data: unknown): void {
+  const id = idOf(peek(data, 'call_id'))
+  const at = numberOf(peek(data, 'at'))
+  if (id === undefined || at === undefined) return
+  const call = loop.callOf(id, at)
+  const output = peek(data, 'output')
+  const text = textOf(output) ?? ''
+  loop.lastAt = Math.max(loop.lastAt, at)
+  if (GOES_ON.test(text)) {
+    call.backgroundNotice = { at, result: output }
+    return
+  }
+  const exitCode = call.recordedEnd?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
+  endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
+}
+
+function statusFromText(call: CodexCall, text: string, exitCode: number | undefined): Status {
+  if (STOPPED.test(text)) return 'cancelled'
+  const status = statusOf(call)
+  if (status !== undefined) return status
+  if (REFUSED.test(text)) return 'blocked'
+  return IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0 ? 'error' : 'completed'
+}
+
+function settleCalls(loop: CodexLoop, at: number): void {
+  for (const call of loop.calls.values()) {
+    const { backgroundNotice, recordedEnd, state, startAt } = call
+    const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at
+    if (hasEnded)
+      endCall(call, recordedEnd.at, {
+        status: statusOf(call),
+        result: backgroundNotice.result,
+        exitCode: recordedEnd.exitCode,
+      })
+    else if (backgroundNotice !== undefined)
+      endCall(call, backgroundNotice.at, { status: 'background', result: backgroundNotice.result })
+    else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
+  }
+}
+
+/**
+ * Handles `PermissionRequest`. It has no call id, so the newest running call of the same name and input without an approval is
+ * used.
+ */
+function handlePermissionRequest(loop: CodexLoop, at: number, data: unknown): void {
+  const name = textOf(peek(data, 'tool_name'))
+  const input = peek(data, 'tool_input')
+  const candidates = [...loop.calls.values()].filter(
+    call => call.state === 'running' && call.name === name && call.approval === undefined,
+  )
+  const call = candidates.findLast(({ args }) => includesArguments(args, input)) ?? candidates.at(-1)
+  if (call === undefined) return
+  const [command, description] = [textOf(peek(input, 'command')), peek(input, 'description')]
+  call.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
+}
+
+/** Returns true if `input` includes `args`: the approval's input adds the text for the user. */
+function includesArguments(args: unknown, input: unknown): boolean {
+  return keysOf(args, KEYS_LIMIT).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
+}
+
+const DELEGATING = /spawn_agent$/
+
+/** Records the child agent that a call has started. The rollout usually reports it before any hook of the child fires. */
+function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
+  const { session } = call.turn
+  const agentId = idOf(peek(agent, 'id'))
+  const isKnown = agentId === undefined || !session.isNew(`agent ${agentId}`)
+  session.delegatingCalls.set(keyOf(call), true)
+  if (isKnown) return
+  const task = childTask(call.turn, at, { agentId, role: textOf(peek(agent, 'role')), callId: call.id })
+  task.emitStart(peek(call.args, 'message'))
+  session.tasks.set(agentId, task)
+}
+
+function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data: unknown): void {
+  const role = textOf(peek(data, 'agent_type'))
+  const recorded = session.tasks.get(agentId)
+  session.tasks.delete(agentId)
+  loop.task = recorded ?? guessedTask(session, agentId, loop, role)
+  const parent_session_id = loop.task.ids.parent_session_id
+  loop.emit('on_session_start', loop.startAt, { agent_name: role, platform: session.platform, parent_session_id })
+}
+
+/** Guesses the call of a child before the rollout reports it: the newest delegating call that has started no other agent. */
+function guessedTask(session: CodexSession, agentId: string, loop: CodexLoop, role: string | undefined): DelegatedTask {
+  session.isNew(`agent ${agentId}`)
+  const calls = [...(session.main?.calls.values() ?? [])]
+  const call = calls.findLast(
+    one =>
+      one.state === 'running' && DELEGATING.test(textOf(one.name) ?? '') && !session.delegatingCalls.has(keyOf(one)),
+  )
+  if (call !== undefined) session.delegatingCalls.set(keyOf(call), true)
+  const parent = session.main ?? new RecordScope(session.records, session.id)
+  const task = childTask(parent, loop.startAt, { agentId, role, callId: call?.id })
+  task.emitStart(peek(call?.args, 'message'), 'inferred')
+  return task
+}
+
+function keyOf({ id, turn }: CodexCall): string {
+  return `${turn.turnId} ${id}`
+}
+
+function loopKeyOf(data: unknown): LoopIds | undefined {
+  const turnId = idOf(peek(data, 'turn_id'))
+  return turnId === undefined ? undefined : { agentId: idOf(peek(data, 'agent_id')), turnId }
+}
+
+function loopFor(session: CodexSession, at: number, key: LoopIds, data: unknown): CodexLoop {
+  const known = session.findLoop(key)
+  if (known !== undefined) return known
+  const loop = new CodexLoop(session, key, at)
+  loop.model = textOf(peek(data, 'model')) ?? loop.model
+  session.loops.set(loopKey(key), loop)
+  if (key.agentId === undefined) openTurn(session, loop)
+  else openChild(session, key.agentId, loop, data)
+  return loop
+}
+
+function openTurn(session: CodexSession, loop: CodexLoop): void {
+  const { main } = session
+  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+  session.main = loop
+  loop.announceSession()
+}
+
+/** Handles `UserPromptSubmit`. For a running turn, it is a message that joined the turn. */
+function handlePrompt(loop: CodexLoop, at: number, data: unknown): void {
+  if (loop.prompt === undefined) return
+  loop.prompt = { at: Math.max(loop.startAt, at), text: peek(data, 'prompt') }
+  loop.emitPrompt()
+}
+
+/** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
+function handleSessionStart(session: CodexSession, data: unknown): void {
+  session.model = textOf(peek(data, 'model')) ?? session.model
+  const source = peek(data, 'source')
+  const isSameProcess = source === 'compact' || source === 'clear'
+  if (!isSameProcess) endAllLoops(session, 'abandoned')
+}
+
+/** Handles `SessionEnd`: the process exits. The session may be resumed, so it is not finalized: its turn numbers continue. */
+function handleSessionEnd(session: CodexSession, at: number, data: unknown): void {
+  endAllLoops(session, textOf(peek(data, 'reason')) ?? 'other', at)
+}
+
+function endAllLoops({ loops, tasks }: CodexSession, reason: string, at?: number): void {
+  for (const loop of loops.values()) endLoop(loop, at ?? loop.lastAt, { outcome: 'interrupted', reason })
+  for (const task of tasks.values()) task.emitEnd(at ?? task.startAt, { status: 'interrupted' })
+  tasks.clear()
+}
+
+function handleStop(loop: CodexLoop, at: number, data: unknown): void {
+  endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
+}
+
+function handleInterrupt(loop: CodexLoop, at: number): void {
+  endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
+}
+
+function handleTurnEnd(loop: CodexLoop, data: unknown): void {
+  const at = numberOf(peek(data, 'at'))
+  const recorded = peek(data, 'outcome')
+  const outcome = recorded === 'failed' || recorded === 'interrupted' ? recorded : 'completed'
+  // An end before the turn's start comes from a file that is being read again.
+  if (at === undefined || at < loop.startAt) return
+  endLoop(loop, at, { outcome, reason: textOf(peek(data, 'reason')), text: peek(data, 'text') })
+}
+
+function endLoop(loop: CodexLoop, at: number, end: LoopEnd): void {
+  if (loop.hasEnded) return
+  loop.hasEnded = true
+  const { session } = loop
+  if (session.main === loop) session.main = undefined
+  loop.emitPrompt()
+  settleRequest(loop, at)
+  settleCalls(loop, at)
+  loop.emitLoopEnd(at, end)
+}
 
 /**
  * Hooks before which the rollout is read; they are processed after the findings. If none is read, for example in a replay of

@@ -19,33 +19,443 @@
  * - `session:cancelled` {id}: the user has stopped the turn, or denied a tool, which stops the turn.
  * - `session:read`: the end of the findings.
  */
-import { idOf, peek } from '../../contract/foreign.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
-import { SessionStates } from '../base/limited-map.ts'
-import {
-  childLoopFor,
-  endDelegation,
-  type GeminiLoop,
-  GeminiSession,
-  handleAgentEnd,
-  handleAnswer,
-  handleCalls,
-  handleCancellation,
-  handleNotification,
-  handlePrompt,
-  handleRequestError,
-  handleSessionEnd,
-  handleSessionStart,
-  handleToolEnd,
-  handleToolStart,
-  turnFor,
-} from './session.ts'
+import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
+import { NewerFindings } from '../base/findings.ts'
+import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { looksLikeJson, plainText } from '../base/messages.ts'
+import type { Records, TurnResult } from '../base/records.ts'
+import type { ModelRequest } from '../base/requests.ts'
+import { childTask, Tool, toolKey } from '../base/tool.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
+
+const PROVIDER = 'gemini'
+const PLATFORM = 'gemini-cli'
+
+const CHILDREN_LIMIT = 1000
+const FOUND_LIMIT = 10_000
+
+class GeminiCall extends Tool<GeminiLoop> {
+  /** Name and input, the only identification of a call in hooks. */
+  key: string
+  isFound = false
+
+  constructor(
+    turn: GeminiLoop,
+    id: string,
+    { key, name, args }: Pick<UnassignedCall, 'key' | 'name' | 'args'>,
+    startAt: number,
+  ) {
+    super(turn, id, name, startAt)
+    this.key = key
+    this.args = args
+  }
+}
+
+/** A running tool whose loop is not known yet: hooks do not name the agent. Times are epoch milliseconds. */
+interface UnassignedCall {
+  key: string
+  readonly name: unknown
+  readonly args: unknown
+  readonly startAt: number
+  askedAt?: number
+  end?: { readonly at: number; readonly response: unknown }
+}
+
+class GeminiLoop extends AgentLoop<GeminiSession> {
+  sentAt: number | undefined
+  readonly requestIdByAnswer: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
+  /** Calls that were not found in the file yet, in order. */
+  readonly calls: Set<GeminiCall> = new Set()
+  toolCount = 0
+  answer: unknown
+  delegatingCall: GeminiCall | undefined
+}
+
+class GeminiSession extends AgentSession {
+  /** The session's end, which fires several times, has been emitted. */
+  isFinalized = false
+  main: GeminiLoop | undefined
+  readonly newer: NewerFindings = new NewerFindings()
+  newestAt: number = Number.POSITIVE_INFINITY
+  readonly children: LimitedMap<string, GeminiLoop> = new LimitedMap(CHILDREN_LIMIT)
+  readonly unassignedCalls: Set<UnassignedCall> = new Set()
+
+  constructor(records: Records, id: string) {
+    super(records, id, PLATFORM, PROVIDER)
+  }
+
+  get openChildren(): GeminiLoop[] {
+    return [...this.children.values()].filter(({ hasEnded }) => !hasEnded)
+  }
+}
+
+/** Builds the id of a call from its start, because no hook has an id. @param at when `BeforeTool` fired */
+export function callIdOf(sessionId: string, key: string, at: number): string {
+  return `${sessionId}:tool:${at}:${digestOf(key)}`
+}
+
+/** FNV-1a: distinguishes two calls of the same millisecond. */
+function digestOf(text: string): string {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return (hash >>> 0).toString(36)
+}
+
+function startRequest(loop: GeminiLoop, at: number, model?: string): ModelRequest {
+  loop.emitPrompt(model)
+  // Input sent before the loop began does not belong to it.
+  const startAt = Math.min(at, Math.max(loop.startAt, loop.sentAt ?? at))
+  const isGuessed = loop.sentAt === undefined
+  loop.sentAt = undefined
+  loop.lastAt = Math.max(loop.lastAt, at)
+  const request = loop.requests.nextRequest(startAt)
+  request.emitStart({ model: loop.model, provider: PROVIDER }, isGuessed ? 'inferred' : undefined)
+  return request
+}
+
+function handleAnswer(loop: GeminiLoop, at: number, data: unknown): void {
+  const id = idOf(peek(data, 'id'))
+  if (id === undefined || !loop.session.isNew(id)) return
+  const model = textOf(peek(data, 'model'))
+  if (loop.sessionId === loop.session.id) loop.session.model = model
+  const request = startRequest(loop, at, model)
+  loop.requestIdByAnswer.set(id, request.id)
+  const text = plainText(peek(data, 'content'))
+  loop.answer = text ?? loop.answer
+  request.emitAnswer(at, {
+    model,
+    provider: PROVIDER,
+    usage: tokensOf(peek(data, 'tokens')),
+    response: { message: { role: 'assistant', content: text } },
+  })
+}
+
+/** The input count includes the cache. Thoughts, and input from the provider's tools, are counted separately. */
+function tokensOf(tokens: unknown): UsageCounts | undefined {
+  const [input, ofTools] = [peek(tokens, 'input'), peek(tokens, 'tool')]
+  return usageOf(
+    {
+      input: Number(input ?? 0) + Number(ofTools ?? 0),
+      output: peek(tokens, 'output'),
+      cacheRead: peek(tokens, 'cached'),
+      reasoning: peek(tokens, 'thoughts'),
+    },
+    { reasoningIsOutside: true },
+  )
+}
+
+function emitFailedRequest(loop: GeminiLoop, at: number, message: string | undefined): void {
+  const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
+  const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
+  startRequest(loop, at).emitFailure(at, {
+    model: loop.model,
+    provider: PROVIDER,
+    status_code: status === undefined ? undefined : Number(status),
+    retryable: false,
+    reason: type,
+    error: { type, message },
+  })
+}
+
+function endUnansweredRequest(loop: GeminiLoop, at: number): void {
+  if (loop.sentAt === undefined) return
+  startRequest(loop, at).emitAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
+}
+
+/** Starts a request without an end, because its result is unknown. The trace shows it as incomplete. */
+function startUnansweredRequest(loop: GeminiLoop, at: number): void {
+  if (loop.sentAt !== undefined) startRequest(loop, at)
+}
+
+const CALLS_LIMIT = 1000
+const DENIED = 'User denied'
+/** Prefix of the result of a tool that a hook of another program has blocked. */
+const BLOCKED = 'Tool execution blocked:'
+
+/** Handles `BeforeTool`. The tool belongs to the turn, unless a child is running: its tools fire the same hook. */
+function handleToolStart(loop: GeminiLoop, at: number, data: unknown): void {
+  const { session } = loop
+  const [name, args] = [peek(data, 'tool_name'), peek(data, 'tool_input')]
+  const use: UnassignedCall = { key: toolKey(name, args), name, args, startAt: at }
+  if (session.openChildren.length > 0) session.unassignedCalls.add(use)
+  else startCall(loop, use, loop.requests.lastId, 'inferred')
+}
+
+function startCall(
+  loop: GeminiLoop,
+  use: UnassignedCall,
+  requestId: string | undefined,
+  correlation?: 'inferred',
+  id?: string,
+): GeminiCall {
+  loop.emitPrompt()
+  loop.toolCount += 1
+  const call = new GeminiCall(loop, id ?? newId(loop, use), use, use.startAt)
+  call.requestId = requestId
+  call.emitStart(correlation)
+  loop.calls.add(call)
+  return call
+}
+
+function newId(loop: GeminiLoop, { key, startAt }: UnassignedCall): string {
+  const id = callIdOf(loop.session.id, key, startAt)
+  return [...loop.calls].some(call => call.id === id) ? `${id}:${loop.toolCount}` : id
+}
+
+/** Handles `AfterTool`. Of identical calls, the first ends. @returns the call, if its loop is known */
+function handleToolEnd(session: GeminiSession, at: number, data: unknown): GeminiCall | undefined {
+  const name = peek(data, 'tool_name')
+  const key = toolKey(name, peek(data, 'tool_input'))
+  const response = peek(data, 'tool_response')
+  const running = [...(session.main?.calls ?? [])].filter(({ state }) => state === 'running')
+  const uses = [...session.unassignedCalls].filter(one => one.end === undefined)
+  const use = uses.find(one => one.key === key)
+  // If a hook has rewritten the input, `AfterTool` contains the new one.
+  const call =
+    running.find(one => one.key === key) ?? (use === undefined ? running.find(one => one.name === name) : undefined)
+  if (call !== undefined) {
+    call.key = key
+    endCall(call, at, response)
+    return call
+  }
+  const other = use ?? uses.find(one => one.name === name)
+  if (other !== undefined) {
+    other.key = key
+    other.end = { at, response }
+  }
+  return undefined
+}
+
+function endCall(call: GeminiCall, at: number, response: unknown): void {
+  const error = peek(response, 'error')
+  const content = peek(response, 'llmContent')
+  const text = plainText(content)
+  const message = textOf(peek(error, 'message'))
+  const isBlocked = text?.startsWith(BLOCKED) === true
+  call.turn.lastAt = Math.max(call.turn.lastAt, at)
+  call.approval?.emitResponse(at, 'once', 'inferred')
+  call.emitEnd(at, {
+    result: text === undefined || looksLikeJson(text) ? { content } : text,
+    status: error === undefined ? undefined : isBlocked ? 'blocked' : 'error',
+    error_type: textOf(peek(error, 'type')),
+    error_message: message,
+  })
+}
+
+function handleCalls(loop: GeminiLoop, data: unknown): void {
+  const answeredAt = numberOf(peek(data, 'answered_at')) ?? loop.startAt
+  const requestId = loop.requestIdByAnswer.get(idOf(peek(data, 'id')) ?? '')
+  // An answer of an earlier turn: the file is being read again.
+  if (requestId === undefined) return
+  for (const found of elementsOf(peek(data, 'calls'), CALLS_LIMIT)) {
+    const id = idOf(peek(found, 'id'))
+    if (id !== undefined && loop.session.isNew(id)) matchCall(loop, id, found, answeredAt, requestId)
+  }
+}
+
+/** Joins a line of the file to the first unmatched call of the same name and input. */
+function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: number, requestId: string): void {
+  const [name, args] = [peek(found, 'name'), peek(found, 'args')]
+  const key = toolKey(name, args)
+  const { unassignedCalls } = loop.session
+  const use = [...unassignedCalls].find(one => one.key === key && one.startAt >= answeredAt)
+  let call = [...loop.calls].find(one => one.key === key && !one.isFound && one.startAt >= answeredAt)
+  if (call === undefined) {
+    if (use !== undefined) unassignedCalls.delete(use)
+    const hooked = use ?? { key, name, args, startAt: answeredAt }
+    call = startCall(loop, hooked, requestId, use === undefined ? undefined : 'inferred', id)
+    if (use?.askedAt !== undefined) requestApproval(call, use.askedAt, {})
+    if (use?.end !== undefined) endCall(call, use.end.at, use.end.response)
+  }
+  call.isFound = true
+  endRecordedCall(call, found)
+  loop.calls.delete(call)
+}
+
+/** Ends a call without an end hook: it was denied, or could not be started. */
+function endRecordedCall(call: GeminiCall, found: unknown): void {
+  if (call.state === 'ended') return
+  const at = Math.max(call.startAt, numberOf(peek(found, 'at')) ?? call.turn.lastAt)
+  const error = textOf(peek(found, 'error'))
+  const isCancelled = peek(found, 'status') === 'cancelled'
+  const isDenied = isCancelled && error?.includes(DENIED) === true
+  const status = isDenied
+    ? 'blocked'
+    : isCancelled
+      ? 'cancelled'
+      : peek(found, 'status') === 'error'
+        ? 'error'
+        : undefined
+  call.approval?.emitResponse(at, isCancelled ? 'deny' : 'once', 'inferred')
+  call.turn.lastAt = Math.max(call.turn.lastAt, at)
+  call.emitEnd(at, { result: error, status, error_message: status === 'error' ? error : undefined })
+}
+
+/** Handles `Notification`. It has no call id, but usually the command or file. */
+function handleNotification(session: GeminiSession, at: number, data: unknown): void {
+  if (peek(data, 'notification_type') !== 'ToolPermission') return
+  const details = peek(data, 'details')
+  const candidates = [...(session.main?.calls ?? [])].filter(
+    call => call.state === 'running' && call.approval === undefined,
+  )
+  const uses = [...session.unassignedCalls].filter(use => use.end === undefined && use.askedAt === undefined)
+  const fitting = candidates.findLast(call => isAbout(call.args, details))
+  const use = uses.findLast(({ args }) => isAbout(args, details)) ?? uses.at(-1)
+  if (fitting === undefined && use !== undefined) use.askedAt = at
+  else {
+    const call = fitting ?? candidates.at(-1)
+    if (call !== undefined) requestApproval(call, at, details)
+  }
+}
+
+function isAbout(args: unknown, details: unknown): boolean {
+  const subject = textOf(peek(details, 'command')) ?? textOf(peek(details, 'filePath'))
+  return subject !== undefined && [peek(args, 'command'), peek(args, 'file_path')].includes(subject)
+}
+
+function requestApproval(call: GeminiCall, at: number, details: unknown): void {
+  call.requestApproval(at, { command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
+}
+
+/** Ends the remaining calls of a loop. If it has completed, the results of these calls were sent to the model. */
+function settleCalls(loop: GeminiLoop, at: number, outcome?: TurnResult): void {
+  for (const call of loop.calls) {
+    const isOver = outcome === 'completed' && call.approval?.isAnswered !== false
+    call.approval?.emitResponse(at, 'deny', 'inferred')
+    if (isOver) call.emitEnd(at, {}, 'inferred')
+    else call.emitEnd(at, { status: 'cancelled' })
+  }
+  loop.calls.clear()
+}
+
+const DELEGATING = 'invoke_agent'
+
+/**
+ * Returns the loop of a child agent, which begins with the first line of its file. Returns undefined for a child of an earlier
+ * turn.
+ */
+function childLoopFor(session: GeminiSession, at: number, agentId: string, data: unknown): GeminiLoop | undefined {
+  const known = session.children.get(agentId)
+  const { main } = session
+  if (known !== undefined || main === undefined || at < main.startAt) return known
+  const goal = textOf(peek(data, 'text'))
+  const taken = new Set([...session.children.values()].map(child => child.delegatingCall))
+  const free = [...main.calls].filter(call => call.name === DELEGATING && call.state === 'running' && !taken.has(call))
+  const asked = free.filter(call => goal !== undefined && peek(call.args, 'prompt') === goal)
+  const call = asked[0] ?? free[0]
+  const role = textOf(peek(call?.args, 'agent_name'))
+  const loop = new GeminiLoop(session, { agentId, turnId: `${agentId}:1` }, at, goal)
+  loop.task = childTask(main, at, { agentId, role, callId: call?.id })
+  loop.delegatingCall = call
+  session.children.set(agentId, loop)
+  loop.task.emitStart(goal, asked.length === 1 ? undefined : 'inferred')
+  loop.announceChild(role, session.id)
+  return loop
+}
+
+function endDelegation(session: GeminiSession, call: GeminiCall, at: number, response: unknown): void {
+  const child = session.openChildren.find(({ delegatingCall }) => delegatingCall === call)
+  if (child === undefined) return
+  const reason = textOf(peek(peek(response, 'returnDisplay'), 'terminateReason'))
+  const hasFailed = peek(response, 'error') !== undefined || (reason !== undefined && reason !== 'GOAL')
+  const outcome = reason === 'ABORTED' ? 'interrupted' : hasFailed ? 'failed' : 'completed'
+  endLoop(child, at, { outcome, reason, text: peek(peek(response, 'returnDisplay'), 'result') })
+}
+
+function interruptChildren(session: GeminiSession, at: number): void {
+  for (const child of session.openChildren) endLoop(child, at, { outcome: 'interrupted' })
+}
+
+function endLoop(loop: GeminiLoop, at: number, { outcome, reason, text }: LoopEnd): void {
+  const { session } = loop
+  const answer = text ?? loop.answer
+  loop.hasEnded = true
+  loop.emitPrompt()
+  if (loop === session.main) {
+    session.main = undefined
+    interruptChildren(session, at)
+    session.unassignedCalls.clear()
+  }
+  endUnansweredRequest(loop, at)
+  settleCalls(loop, at, outcome)
+  loop.emitLoopEnd(at, { outcome, reason, text: outcome === 'completed' ? answer : undefined }, answer)
+}
+
+/** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
+function handleSessionStart(session: GeminiSession, _at: number, data: unknown): void {
+  const { main } = session
+  if (main !== undefined && peek(data, 'source') === 'resume') {
+    endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
+  }
+}
+
+function handlePrompt(session: GeminiSession, at: number, data: unknown): void {
+  const { main } = session
+  // A repeated delivery of the same hook.
+  if (main !== undefined && main.startAt === at) return
+  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+  openTurn(session, at, peek(data, 'prompt'))
+}
+
+function turnFor(session: GeminiSession, at: number): GeminiLoop {
+  return session.main ?? openTurn(session, at, undefined)
+}
+
+function openTurn(session: GeminiSession, at: number, text: unknown): GeminiLoop {
+  const loop = new GeminiLoop(session, { turnId: `${session.id}:${at}` }, at, text)
+  session.main = loop
+  session.isFinalized = false
+  loop.announceSession()
+  if (loop.model !== undefined) loop.emitPrompt()
+  return loop
+}
+
+function handleRequestError(loop: GeminiLoop, at: number, data: unknown): void {
+  const { session } = loop
+  const id = idOf(peek(data, 'id'))
+  if (id === undefined || loop.hasEnded || !session.isNew(id)) return
+  emitFailedRequest(loop, at, textOf(peek(data, 'message')))
+  if (loop === session.main) endLoop(loop, at, { outcome: 'failed', reason: 'failed' })
+}
+
+function handleCancellation(loop: GeminiLoop, at: number, data: unknown): void {
+  const { session } = loop
+  const id = idOf(peek(data, 'id'))
+  if (id === undefined || loop !== session.main || !session.isNew(id)) return
+  endLoop(loop, at, { outcome: 'interrupted', reason: 'cancelled' })
+}
+
+/**
+ * Handles `AfterAgent`. The file's answer is preferred, because the hook's text repeats parts. If a hook of another program makes
+ * the agent go on, the continuation is a turn without a prompt.
+ */
+function handleAgentEnd({ main }: GeminiSession, at: number, data: unknown): void {
+  if (main !== undefined)
+    endLoop(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
+}
+
+/** With this reason the session id is discarded. */
+const CLEAR_REASON = 'clear'
+
+/** Handles `SessionEnd`, which fires several times. In `gemini -p`, it is the last event of a request that failed finally. */
+function handleSessionEnd(session: GeminiSession, at: number, data: unknown): void {
+  const { main } = session
+  if (main !== undefined) {
+    main.emitPrompt()
+    startUnansweredRequest(main, at)
+    interruptChildren(session, at)
+    settleCalls(main, at)
+    session.main = undefined
+  }
+  const reason = textOf(peek(data, 'reason'))
+  // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
+  if (session.isFinalized || (main === undefined && reason !== CLEAR_REASON)) return
+  session.isFinalized = true
+  session.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
+}
 
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],

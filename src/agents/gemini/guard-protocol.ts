@@ -5,7 +5,7 @@ import { addedContext, hookOf, injectedText, reasonOf, textField, toolIn } from 
 import { LimitedMap } from '../base/limited-map.ts'
 import { toolKey } from '../base/tool.ts'
 import { BLOCK_EXIT_CODE, type GuardProtocol, type GuardRequest, type HookReply } from '../guard-protocol.ts'
-import { callIdOf } from './session.ts'
+import { callIdOf } from './events.ts'
 
 /**
  * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait

@@ -1,33 +1,172 @@
-import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  plausibleTime,
-  type TimedEvent,
-} from '../base/event-machine.ts'
-import {
-  emitEndedCalls,
-  endCall,
-  endCompaction,
-  joinMessage,
-  readRunUsage,
-  startCall,
-  startCompaction,
-} from './requests.ts'
-import { RunBook, readInput, readLifecycle } from './run.ts'
+import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, plausibleTime } from '../base/event-machine.ts'
+import { SessionStates } from '../base/limited-map.ts'
+import { looksLikeJson, plainText } from '../base/messages.ts'
+import { RecordScope, type Records } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
+import { Approval } from '../base/tool.ts'
+import { readUsage, type UsageCounts } from '../base/usage.ts'
 import {
   AGENT_EVENT,
   endDelegation,
   type Facts,
   factsOf,
+  MESSAGES_LIMIT,
   messageOf,
-  type OpenClawSession,
-  type Run,
-  type RunTool,
+  OpenClawCall,
+  OpenClawSession,
+  Run,
+  RunTool,
+  remember,
+  Sessions,
   startDelegation,
 } from './state.ts'
-import { addToolFacts, endTool, readApproval, settleTools, startTool, toolOf } from './tools.ts'
+
+/** Limit of remembered runs, including ended ones: late events must not open them again. */
+const RUNS_LIMIT = 2000
+
+interface Entry {
+  run?: Run
+  begunAt?: number
+}
+
+class RunBook {
+  readonly records: Records
+  readonly sessions: Sessions = new Sessions()
+  readonly #runs = new SessionStates((): Entry => ({}), RUNS_LIMIT)
+
+  constructor(records: Records) {
+    this.records = records
+  }
+
+  findRun(facts: Facts): Run | undefined {
+    const { runId } = facts
+    const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.find(runId)?.run
+    if (run === undefined || run.isOver) return undefined
+    run.lastAt = Math.max(run.lastAt, facts.at)
+    return run
+  }
+
+  /** Like `find`, but starts an unknown run. Only for events that a run must cause. */
+  openedRun(facts: Facts, prompt?: unknown): Run | undefined {
+    const known = this.findRun(facts)
+    if (known !== undefined || facts.runId === undefined) return known
+    const entry = this.#runs.get(facts.runId)
+    if (entry.run !== undefined) return undefined
+    const session = this.sessions.of(facts) ?? new OpenClawSession()
+    if (session.run !== undefined) this.finishRun(session.run, session.run.lastAt)
+    const run = new Run(this.records, facts.runId, session, facts, entry.begunAt !== undefined)
+    entry.run = run
+    session.run = run
+    openRun(run, Math.min(entry.begunAt ?? facts.at, facts.at), facts, prompt)
+    return run
+  }
+
+  /**
+   * Notes the start of a run. Its first records are emitted with a later event that has more facts, usually the start of a model
+   * call.
+   */
+  announceRun(facts: Facts): void {
+    const known = this.findRun(facts)
+    if (known !== undefined) known.hasLifecycle = true
+    else if (facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
+  }
+
+  isAnnounced({ runId }: Facts): boolean {
+    const entry = runId === undefined ? undefined : this.#runs.find(runId)
+    return entry?.run === undefined && entry?.begunAt !== undefined
+  }
+
+  finishRun(run: Run, at: number, reason?: string): void {
+    if (run.isOver) return
+    run.isOver = true
+    const { session } = run
+    emitEndedCalls(run, {})
+    settleTools(run)
+    if (session.compaction?.run === run) endCompaction(session, at, 'unfinished')
+    if (run.ending.interrupted === true || reason !== undefined) cancelTools(run, at)
+    closeRun(run, at, reason)
+    if (session.run === run) session.run = undefined
+    session.lastRun = run
+    run.releaseContent()
+  }
+
+  finishAll(reason: string): void {
+    for (const { run } of this.sessions.values()) if (run !== undefined) this.finishRun(run, run.lastAt, reason)
+  }
+}
+
+/** Emits a session start for each run: `agent --local` has no such hook. */
+function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown): void {
+  const { model, provider } = run
+  const trigger = peek(context, 'trigger')
+  const platform = peek(context, 'messageProvider') ?? peek(context, 'channel')
+  const sender_id = peek(context, 'senderId')
+  run.emit('on_session_start', at, {
+    model,
+    provider,
+    platform,
+    sender_id,
+    parent_session_id: run.session.parentName,
+    agent_name: peek(context, 'agentId') ?? peek(data, 'agentId'),
+    trigger,
+    session_type: trigger === 'heartbeat' ? trigger : undefined,
+    job_id: peek(context, 'jobId'),
+    cwd: peek(context, 'workspaceDir'),
+  })
+  run.emit('pre_llm_call', at, { model, platform, sender_id, user_message: prompt })
+}
+
+/** Reads the next input of the model: the conversation so far. Emitted again for each attempt of the run. */
+function readInput(run: Run, data: unknown): void {
+  run.seesConversation = true
+  run.system = peek(data, 'systemPrompt')
+  const tools = peek(data, 'tools')
+  run.toolCount = isArray(tools) ? numberOf(peek(tools, 'length')) : undefined
+  run.messages = elementsOf(peek(data, 'historyMessages'), MESSAGES_LIMIT, 'last').map(messageOf)
+  const prompt = peek(data, 'prompt')
+  if (prompt !== undefined) run.messages.push({ role: 'user', content: prompt })
+}
+
+/**
+ * Reads the run's own end. It is final if all attempts have settled (`executionSettled`). An error without that flag may be
+ * followed by another attempt.
+ *
+ * @returns the time of the end, if it is final
+ */
+function readLifecycle(run: Run, { at, data }: Facts): number | undefined {
+  const phase = peek(data, 'phase')
+  if (phase !== 'end' && phase !== 'error') return undefined
+  const isAborted = booleanOf(peek(data, 'aborted')) === true
+  const observed = peek(data, 'errorObservation')
+  const reason = idOf(peek(observed, 'failoverReason')) ?? idOf(peek(data, 'stopReason'))
+  run.ending.interrupted = isAborted
+  const hasError = phase === 'error' || textOf(peek(data, 'error')) !== undefined
+  run.ending.failed = !isAborted && (hasError || run.lastCall?.hasFailed === true)
+  if (reason !== undefined) run.ending.reason = reason
+  const text = textOf(peek(peek(data, 'terminalReply'), 'text'))
+  if (run.seesConversation && text !== undefined) run.answer ??= text
+  const isLast = phase === 'end' || peek(data, 'executionSettled') === true
+  return isLast ? plausibleTime(peek(data, 'endedAt'), at) : undefined
+}
+
+/** Ends the run. The outcome is derived from the events, because `agent_end` reports success even if the only call failed. */
+function closeRun(run: Run, at: number, reason: string | undefined): void {
+  const { ending, lastCall, model } = run
+  const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.hasFailed === true))
+  const isAnswered = ending.finalized === true || ending.failed === false || isLastWord(run)
+  const interrupted = ending.interrupted === true || (!failed && !isAnswered)
+  run.emitAnswer(at, failed ? undefined : run.answer, model)
+  const outcome = failed ? 'failed' : interrupted ? 'interrupted' : 'completed'
+  run.emitEnd(at, { outcome, reason: ending.reason ?? (interrupted ? reason : undefined), model })
+}
+
+function isLastWord({ lastCall, tools }: Run): boolean {
+  if (lastCall?.endAt === undefined || lastCall.hasFailed || lastCall.asksForTools) return false
+  for (const tool of tools.values()) if (tool.startAt >= lastCall.endAt) return false
+  return true
+}
 
 type Read = (book: RunBook, facts: Facts) => void
 
@@ -274,4 +413,285 @@ function item(book: RunBook, facts: Facts): void {
 function addEndFacts(book: RunBook, facts: Facts, id: string, news: Parameters<typeof addToolFacts>[1]): void {
   const known: RunTool | undefined = book.findRun(facts)?.tools.get(id)
   if (known !== undefined) addToolFacts(known, news)
+}
+
+type ToolFacts = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
+
+function toolOf(run: Run, id: string, name: unknown, startAt: number): RunTool {
+  const known = run.tools.get(id)
+  if (known !== undefined) return known
+  const tool = new RunTool(run, id, name, startAt)
+  remember(run.tools, id, tool)
+  if (run.tools.has(id)) run.openTools.add(tool)
+  return tool
+}
+
+/**
+ * Returns the requesting call: the one whose message names the tool, otherwise the newest. A nested tool inherits its parent's.
+ */
+function requestOf({ turn, id }: RunTool): string | undefined {
+  return (turn.requestingCalls.get(id) ?? turn.lastCall)?.id
+}
+
+function startTool(tool: RunTool, args: unknown, parentId?: string): void {
+  if (tool.state !== 'asked') return
+  const { requestingCalls: askedBy } = tool.turn
+  const parent = parentId === undefined ? undefined : askedBy.get(parentId)
+  if (parent !== undefined) remember(askedBy, tool.id, parent)
+  tool.args = args
+  tool.requestId = requestOf(tool)
+  tool.emitStart()
+}
+
+/** Adds facts about the end. The first value of each wins: later events repeat it. */
+function addToolFacts(tool: RunTool, news: ToolFacts): void {
+  tool.endAt ??= news.endAt
+  tool.result ??= news.result
+  tool.error ??= textOf(news.error)
+  tool.isError ??= news.isError
+  tool.status ??= news.status
+  tool.durationMillis ??= news.durationMillis
+}
+
+function endTool(tool: RunTool, at: number): void {
+  if (tool.state === 'ended') return
+  tool.turn.openTools.delete(tool)
+  tool.requestId = requestOf(tool)
+  const status = statusOf(tool)
+  const text = plainText(peek(tool.result, 'content'))
+  tool.emitEnd(tool.endAt ?? at, {
+    args: tool.args,
+    result: text === undefined || looksLikeJson(text) ? tool.result : text,
+    duration_ms: numberOf(tool.durationMillis),
+    status,
+    error_message: status === 'error' ? tool.error : undefined,
+  })
+  // The tool is kept until its run ends; its input and output are freed.
+  tool.args = undefined
+  tool.result = undefined
+}
+
+function settleTools({ openTools, lastAt }: Run): void {
+  for (const tool of openTools) if (tool.endAt !== undefined) endTool(tool, lastAt)
+}
+
+/** Cancels the running tools of a stopped run. In other runs their end is unknown: they stay incomplete. */
+function cancelTools({ openTools }: Run, at: number): void {
+  for (const tool of openTools) {
+    if (tool.state !== 'running') continue
+    tool.status = 'cancelled'
+    endTool(tool, at)
+  }
+}
+
+/** The host's only hint for a tool that was blocked by a failing hook. */
+const REFUSED = 'Tool call blocked'
+
+function statusOf(tool: RunTool): string {
+  const details = peek(tool.result, 'details')
+  const said = peek(details, 'status')
+  const isRefused = peek(details, 'deniedReason') !== undefined || textOf(tool.error)?.startsWith(REFUSED) === true
+  if (tool.status === 'blocked' || said === 'blocked' || isRefused) return 'blocked'
+  if (tool.status === 'cancelled' || said === 'cancelled') return 'cancelled'
+  if (said === 'timeout' || booleanOf(peek(details, 'timedOut')) === true) return 'timeout'
+  if (booleanOf(peek(details, 'noOutputTimedOut')) === true) return 'timeout'
+  const isFailed = tool.status === 'failed' || tool.isError === true || tool.error !== undefined
+  return isFailed ? 'error' : 'ok'
+}
+
+function choiceOf(data: unknown): string {
+  const status = idOf(peek(data, 'status'))
+  if (status !== 'approved') return status === 'denied' ? 'deny' : (status ?? 'unknown')
+  return peek(data, 'scope') === 'session' ? 'session' : 'once'
+}
+
+/** Handles the stream `approval`: a request to the user, or a notice that the user cannot be asked. */
+function readApproval(run: Run, { at, data }: Facts): void {
+  const callId = idOf(peek(data, 'toolCallId')) ?? idOf(peek(data, 'approvalId'))
+  if (callId === undefined) return
+  const isAsked = peek(data, 'phase') === 'requested'
+  if (isAsked && !run.approvals.has(callId)) {
+    const approval = new Approval(run, callId, peek(data, 'kind'), at)
+    run.approvals.set(callId, approval)
+    const description = peek(data, 'message') ?? peek(data, 'title')
+    approval.emitRequest({ command: peek(data, 'command'), description, surface: peek(data, 'host') })
+  }
+  if (isAsked && peek(data, 'status') !== 'unavailable') return
+  run.approvals.get(callId)?.emitResponse(at, choiceOf(data))
+  run.approvals.delete(callId)
+}
+
+const CACHE_COUNTS = { cacheRead: 'cacheRead', cacheWrite: 'cacheWrite' }
+const COUNTS = { input: 'input', output: 'output', ...CACHE_COUNTS, reasoning: 'reasoningTokens' }
+
+function newCall(run: Run, { at, data }: Facts): OpenClawCall {
+  run.model = textOf(peek(data, 'model')) ?? run.model
+  run.provider = textOf(peek(data, 'provider')) ?? run.provider
+  const call = new OpenClawCall(run, at, run.requests.nextNumbers({ keepsId: false }))
+  remember(run.calls, callId(data), call)
+  run.lastCall = call
+  return call
+}
+
+function callId(data: unknown): string {
+  return idOf(peek(data, 'callId')) ?? ''
+}
+
+function sentAt({ isStartEmitted: isTold, startAt }: OpenClawCall): number | undefined {
+  return isTold ? startAt : undefined
+}
+
+function startCall(run: Run, facts: Facts): void {
+  const known = run.calls.get(callId(facts.data))
+  if (known !== undefined && (sentAt(known) === facts.at || (known.endAt ?? 0) > facts.at)) return
+  emitEndedCalls(run, { retried: true })
+  // Discards an end that was reported for an earlier attempt.
+  run.ending = {}
+  newCall(run, facts).emitStart({
+    model: run.model,
+    provider: run.provider,
+    api_mode: peek(facts.data, 'api'),
+    tool_count: run.toolCount,
+    message_count: run.seesConversation ? run.messages.length : undefined,
+    request_messages: run.seesConversation ? run.messages : undefined,
+    system_prompt: run.system,
+  })
+}
+
+/** Handles `model_call_ended`. The call is emitted with its message, which arrives separately. */
+function endCall(run: Run, facts: Facts): void {
+  const known = run.calls.get(callId(facts.data))
+  if (known?.endAt === facts.at) return
+  const isOpen = known !== undefined && known.endAt === undefined
+  const call = isOpen ? known : newCall(run, facts)
+  call.endAt = facts.at
+  call.end = facts.data
+  call.hasFailed = peek(facts.data, 'outcome') === 'error'
+  run.requests.failures = call.hasFailed ? run.requests.failures + 1 : 0
+  run.endedCalls.push(call)
+  // Hooks can overlap: the message may have arrived first.
+  if (call.message !== undefined && !call.hasFailed) emitEndedCalls(run, {})
+}
+
+/** Handles an assistant message: the answer of the last ended call, or of the open one. */
+function joinMessage(run: Run, message: unknown): void {
+  const call = run.endedCalls.find(waiting => waiting.message === undefined) ?? openCall(run)
+  if (call === undefined) return
+  const reply = messageOf(message)
+  call.message = message
+  call.reply = reply
+  run.addMessage(reply)
+  const { tool_calls: asked = [] } = reply
+  call.asksForTools = asked.length > 0
+  for (const { id } of asked) if (id !== undefined) remember(run.requestingCalls, id, call)
+  if (run.seesConversation && !call.asksForTools) run.answer = textOf(reply.content) ?? run.answer
+  if (call.endAt !== undefined && !call.hasFailed) emitEndedCalls(run, {})
+}
+
+function openCall({ lastCall }: Run): OpenClawCall | undefined {
+  return lastCall?.endAt === undefined && lastCall?.message === undefined ? lastCall : undefined
+}
+
+interface LaterFacts {
+  readonly retried?: boolean
+  readonly maxRetries?: unknown
+  readonly reason?: unknown
+  readonly runUsage?: UsageCounts | undefined
+}
+
+function emitEndedCalls(run: Run, aftermath: LaterFacts): void {
+  const calls = run.endedCalls
+  run.endedCalls = []
+  for (const call of calls) {
+    if (call.hasFailed) emitFailure(run, call, aftermath)
+    else emitAnswer(run, call, aftermath)
+    // Calls are kept until their run ends; their contents are freed.
+    call.end = undefined
+    call.message = undefined
+    call.reply = undefined
+  }
+}
+
+/** Handles `llm_output`. Its usage is the sum of the run's calls, so it is used only if no call has its own. */
+function readRunUsage(run: Run, usage: unknown): void {
+  if (run.endedCalls.some(({ hasFailed }) => hasFailed)) return
+  emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(usage) })
+}
+
+/** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */
+function callUsage(usage: unknown): UsageCounts | undefined {
+  return readUsage(usage, COUNTS, { cacheIsOutside: true })
+}
+
+function durationOf({ end }: OpenClawCall): number | undefined {
+  const millis = numberOf(peek(end, 'durationMs'))
+  return millis === undefined ? undefined : millis / 1000
+}
+
+function emitAnswer(run: Run, call: OpenClawCall, { runUsage }: LaterFacts): void {
+  const { message, reply, end } = call
+  const usage = callUsage(peek(message, 'usage')) ?? runUsage
+  run.hasUsage ||= usage !== undefined
+  const untilFirstByte = numberOf(peek(end, 'timeToFirstByteMs'))
+  if (untilFirstByte !== undefined && call.isStartEmitted) call.firstChunkAt = call.startAt + untilFirstByte
+  const facts = {
+    model: run.model,
+    provider: run.provider,
+    api_duration: durationOf(call),
+    finish_reason: peek(message, 'stopReason'),
+    response_id: peek(message, 'responseId'),
+    response_model: peek(message, 'responseModel'),
+    usage,
+    cost: peek(peek(message, 'usage'), 'cost'),
+    assistant_tool_call_count: reply && (reply.tool_calls?.length ?? 0),
+    response: run.seesConversation && reply !== undefined ? { message: reply } : undefined,
+  }
+  const isGuess = message === undefined ? usage !== undefined : !isOfCall(message, call)
+  call.emitAnswer(call.endAt ?? run.lastAt, facts, isGuess ? 'inferred' : undefined)
+}
+
+/** Returns true if the message's timestamp lies within the call. Otherwise the two are joined by order alone. */
+function isOfCall(message: unknown, call: OpenClawCall): boolean {
+  const at = numberOf(peek(message, 'timestamp'))
+  const [from, to] = [sentAt(call), call.endAt]
+  return at !== undefined && from !== undefined && to !== undefined && at >= from && at <= to
+}
+
+function emitFailure(run: Run, call: OpenClawCall, { retried, maxRetries, reason }: LaterFacts): void {
+  const { end, message } = call
+  const kind = peek(end, 'failureKind')
+  const type = textOf(peek(message, 'errorType')) ?? textOf(kind) ?? textOf(peek(end, 'errorCategory'))
+  call.emitFailure(call.endAt ?? run.lastAt, {
+    model: run.model,
+    provider: run.provider,
+    api_duration: durationOf(call),
+    status_code: numberOf(peek(message, 'errorCode')),
+    max_retries: maxRetries,
+    retryable: retried,
+    reason: textOf(reason) ?? textOf(kind),
+    error: { type, message: textOf(peek(message, 'errorMessage')) },
+  })
+}
+
+/** Handles `before_compaction`. Between two runs it belongs to no run. */
+function startCompaction(records: Records, session: OpenClawSession, { at, data }: Facts): void {
+  if (session.compaction !== undefined) return
+  session.compactionCount += 1
+  const { run, name } = session
+  const id = `${name ?? ''}:compaction:${session.compactionCount}`
+  const request = new ModelRequest(run ?? new RecordScope(records, name), at, { id, task: 'compression' })
+  session.compaction = { request, run }
+  request.emitStart({
+    model: run?.model,
+    provider: run?.provider,
+    message_count: numberOf(peek(data, 'compactingCount')) ?? numberOf(peek(data, 'messageCount')),
+    approx_input_tokens: numberOf(peek(data, 'tokenCount')),
+  })
+}
+
+function endCompaction(session: OpenClawSession, at: number, failure?: string): void {
+  const { compaction } = session
+  session.compaction = undefined
+  const { model, provider } = compaction?.run ?? {}
+  compaction?.request.emitFailure(at, { model, provider, error_type: failure })
 }

@@ -1,11 +1,10 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import { DelegatedTask } from '../base/delegation.ts'
 import { plausibleTime, type TimedEvent } from '../base/event-machine.ts'
 import { SessionStates } from '../base/limited-map.ts'
 import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 import { HostTurn, type Records } from '../base/records.ts'
 import { ModelRequest, RequestCounter } from '../base/requests.ts'
-import { type Approval, Tool } from '../base/tool.ts'
+import { type Approval, DelegatedTask, Tool } from '../base/tool.ts'
 
 interface OpenClawMessage {
   readonly role: unknown

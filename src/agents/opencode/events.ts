@@ -1,15 +1,552 @@
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type EventHandler,
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  type TimedEvent,
-} from '../base/event-machine.ts'
-import { SessionStates } from '../base/limited-map.ts'
-import { agentOf } from './requests.ts'
-import { endDelegation, endUnstartedChild, inferDelegation, joinChild, OpencodeSession, promptText } from './session.ts'
-import type { OpencodeTurn } from './turn.ts'
+import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Correlation } from '../../contract/index.ts'
+import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, plausibleTime } from '../base/event-machine.ts'
+import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { joinTexts, type ToolCallPart, wrapJson } from '../base/messages.ts'
+import { HostTurn, type RecordScope, type Records, type TurnResult } from '../base/records.ts'
+import { Approval, DelegatedTask, type DelegatedTaskEnd, Tool } from '../base/tool.ts'
+import { agentOf, failureOf, type OpencodeFailure, StepRequests, Title } from './requests.ts'
+
+const PATTERNS_LIMIT = 16
+const CHOICES: ReadonlyMap<unknown, string> = new Map([
+  ['once', 'once'],
+  ['always', 'always'],
+  ['reject', 'deny'],
+])
+
+/**
+ * A permission that the user was asked for. Older versions have `permission.updated` instead of `permission.asked`, with
+ * different fields.
+ */
+class Permission extends Approval {
+  readonly #data: unknown
+
+  constructor(turn: RecordScope, askedAt: number, data: unknown, toolId: string | undefined) {
+    super(turn, toolId, textOf(peek(data, 'permission')) ?? textOf(peek(data, 'type')), askedAt)
+    this.#data = data
+  }
+
+  emitQuestion(): void {
+    if (this.isAsked) return
+    const metadata = peek(this.#data, 'metadata')
+    const patterns = elementsOf(peek(this.#data, 'patterns') ?? peek(this.#data, 'pattern'), PATTERNS_LIMIT).map(textOf)
+    this.emitRequest({
+      pattern_keys: patterns.filter(pattern => pattern !== undefined),
+      command: peek(metadata, 'command') ?? patterns[0],
+      description: peek(this.#data, 'title') ?? peek(metadata, 'description'),
+    })
+  }
+
+  emitReply(at: number, choice: string): void {
+    this.emitQuestion()
+    this.emitResponse(at, choice)
+  }
+}
+
+class Permissions {
+  readonly #turn: RecordScope
+  readonly #byId = new Map<string, Permission>()
+
+  constructor(turn: RecordScope) {
+    this.#turn = turn
+  }
+
+  addPermission(at: number, data: unknown, toolId: string | undefined): Permission | undefined {
+    const id = idOf(peek(data, 'id'))
+    if (id === undefined || this.#byId.has(id)) return undefined
+    const permission = new Permission(this.#turn, at, data, toolId)
+    this.#byId.set(id, permission)
+    return permission
+  }
+
+  pendingPermission(data: unknown): Permission | undefined {
+    const permission = this.#byId.get(idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID')) ?? '')
+    return permission?.isAnswered ? undefined : permission
+  }
+
+  cancelPermissions(at: number, toolId?: string): void {
+    for (const permission of this.#byId.values()) {
+      const isMeant = toolId === undefined || permission.toolId === toolId
+      if (isMeant && !permission.isAnswered) permission.emitReply(at, 'cancelled')
+    }
+  }
+}
+
+function choiceOf(data: unknown): string {
+  const reply = peek(data, 'reply') ?? peek(data, 'response')
+  return CHOICES.get(reply) ?? textOf(reply) ?? 'unknown'
+}
+
+const CALLS_LIMIT = 5000
+/** opencode's message for a call that a configuration rule forbids, without asking the user. */
+const FORBIDDEN = 'The user has specified a rule which prevents you'
+
+class OpencodeToolCall extends Tool {
+  messageId: string | undefined
+  /** Permissions requested before the tool starts, which are emitted after its start. */
+  readonly bufferedPermissions: Permission[] = []
+  isRefused = false
+  isDismissed = false
+  childId: string | undefined
+
+  startTool(at: number, state: unknown): void {
+    if (this.state !== 'asked') return
+    this.args = peek(state, 'input')
+    this.startAt = timeOf(state, 'start', at)
+    this.emitStart()
+    for (const permission of this.bufferedPermissions.splice(0)) permission.emitQuestion()
+  }
+
+  /**
+   * Handles `completed` or `error`.
+   *
+   * @param isStopped true if the user has stopped the run: a tool that ends then was cut off, whatever its status
+   */
+  endTool(at: number, state: unknown, isStopped: boolean): void {
+    const endedAt = Math.max(this.startAt, timeOf(state, 'end', at))
+    this.emitEnd(endedAt, { duration_ms: endedAt - this.startAt, ...outcome(this, state, isStopped) })
+  }
+}
+
+/** The tool calls of a turn, read from the states of their parts: a failed call appears nowhere else. */
+class ToolCalls {
+  readonly #turn: RecordScope
+  readonly #calls = new Map<string, OpencodeToolCall>()
+  readonly #byCallId = new Map<string, OpencodeToolCall>()
+
+  constructor(turn: RecordScope) {
+    this.#turn = turn
+  }
+
+  find(callId: string | undefined): OpencodeToolCall | undefined {
+    return callId === undefined ? undefined : this.#byCallId.get(callId)
+  }
+
+  known(part: unknown): OpencodeToolCall | undefined {
+    return this.#calls.get(keyOf(part) ?? '')
+  }
+
+  add(part: unknown, at: number, requestId: string | undefined): OpencodeToolCall | undefined {
+    const key = keyOf(part)
+    if (key === undefined) return undefined
+    const toldId = idOf(peek(part, 'callID')) ?? key
+    // Some models reuse call ids in every step.
+    const id = this.#byCallId.has(toldId) ? `${toldId}:${this.#calls.size}` : toldId
+    const call = new OpencodeToolCall(this.#turn, id, textOf(peek(part, 'tool')), at)
+    call.messageId = idOf(peek(part, 'messageID'))
+    call.requestId = requestId
+    this.#calls.set(key, call)
+    // Permission events use the model's id; already emitted permissions use the unique id.
+    this.#byCallId.set(toldId, call)
+    this.#byCallId.set(id, call)
+    if (this.#calls.size > CALLS_LIMIT) this.#forgetOldest()
+    return call
+  }
+
+  withoutChild(): OpencodeToolCall[] {
+    return [...this.#calls.values()].filter(
+      ({ state, name, childId }) => state !== 'ended' && name === 'task' && childId === undefined,
+    )
+  }
+
+  haveBegun(messageId: string | undefined): boolean {
+    for (const call of this.#calls.values()) if (call.messageId === messageId && call.state !== 'asked') return true
+    return false
+  }
+
+  calledIn(messageId: string | undefined): ToolCallPart[] {
+    const calls: ToolCallPart[] = []
+    for (const call of this.#calls.values()) {
+      if (call.messageId === messageId) calls.push({ id: call.id, name: call.name, arguments: call.args })
+    }
+    return calls
+  }
+
+  #forgetOldest(): void {
+    for (const [key, { state }] of this.#calls) {
+      if (state !== 'ended') continue
+      this.#calls.delete(key)
+      return
+    }
+  }
+}
+
+/** Uses the part's id, because a call id can be reused in the next step. */
+function keyOf(part: unknown): string | undefined {
+  return idOf(peek(part, 'id')) ?? idOf(peek(part, 'callID'))
+}
+
+function timeOf(state: unknown, which: 'start' | 'end', at: number): number {
+  return plausibleTime(peek(peek(state, 'time'), which), at)
+}
+
+function outcome(call: OpencodeToolCall, state: unknown, isStopped: boolean): Readonly<Record<string, unknown>> {
+  if (peek(state, 'status') === 'completed')
+    return { status: isStopped ? 'cancelled' : 'ok', result: wrapJson(peek(state, 'output')) }
+  const error_message = textOf(peek(state, 'error'))
+  const status = isStopped ? 'cancelled' : failedStatus(call, state, error_message)
+  return status === 'error' ? { status, error_type: 'tool_error', error_message } : { status, error_message }
+}
+
+function failedStatus(call: OpencodeToolCall, state: unknown, message: string | undefined): string {
+  if (call.isRefused || message?.startsWith(FORBIDDEN)) return 'blocked'
+  const isInterrupted = booleanOf(peek(peek(state, 'metadata'), 'interrupted')) === true
+  return isInterrupted || call.isDismissed ? 'cancelled' : 'error'
+}
+
+const BLANK_LINE = '\n\n'
+/** Finish reason of a step that requests tools: the turn continues after it. */
+const WANTS_TOOLS = 'tool-calls'
+
+interface TurnOutcome {
+  readonly status: TurnResult
+  readonly reason: string | undefined
+  readonly summary: string | undefined
+}
+
+/** One turn: a user's message, and every step that answers it. A step is an assistant message. */
+class OpencodeTurn extends HostTurn {
+  readonly requests: StepRequests = new StepRequests(this)
+  readonly calls: ToolCalls = new ToolCalls(this)
+  readonly permissions: Permissions = new Permissions(this)
+  readonly #messages = new Set<string>()
+  /** The message of the last step. `isWriting` is true while it is incomplete. */
+  #current: string | undefined
+  isWriting = false
+  readonly #texts = new Map<string, string>()
+  #answer: string | undefined
+  #finish: string | undefined
+  #failure: OpencodeFailure | undefined
+  #isRefused = false
+  readonly #questions = new Map<string, string | undefined>()
+  /** When the session became idle, epoch milliseconds. After an error, this happens before the last step is closed. */
+  idleAt: number | undefined
+  /** True once the bus has mentioned this turn. Hooks overtake the bus, so earlier bus events belong to the previous turn. */
+  isOnBus = false
+
+  get isStopped(): boolean {
+    return this.#failure?.isAbort === true
+  }
+
+  startRequest(moment: TimedEvent): void {
+    if (!this.requests.startRequest(moment, this.#current)) return
+    // The text of a failed attempt is not part of the answer, and an error that is retried does not fail the turn.
+    this.#texts.clear()
+    this.#failure = undefined
+    this.idleAt = undefined
+  }
+
+  /**
+   * Handles `message.updated` of an assistant message: emitted at its beginning, with the finish reason, and when it is complete.
+   */
+  readMessage(at: number, info: unknown): void {
+    const id = idOf(peek(info, 'id'))
+    if (id === undefined) return
+    const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
+    if (!this.#messages.has(id)) this.#beginStep(at, id, !isComplete)
+    if (id !== this.#current) return
+    const failure = failureOf(peek(info, 'error'))
+    if (failure !== undefined) this.#failStep(at, failure)
+    const finish = textOf(peek(info, 'finish'))
+    if (finish !== undefined || isComplete) this.#endStep(at, id, finish, info)
+    if (isComplete) this.isWriting = false
+  }
+
+  #beginStep(at: number, id: string, isWriting: boolean): void {
+    if (!this.requests.isOf(id)) this.requests.endUnreported(at)
+    this.isOnBus = true
+    this.#messages.add(id)
+    this.#current = id
+    this.isWriting = isWriting
+    this.#texts.clear()
+  }
+
+  readPart(at: number, part: unknown): void {
+    const messageId = idOf(peek(part, 'messageID'))
+    if (messageId === undefined || messageId !== this.#current) return
+    const type = peek(part, 'type')
+    if (type === 'step-finish') this.#endStep(at, messageId, peek(part, 'reason'), part)
+    if (type !== 'text' && type !== 'reasoning') return
+    this.requests.receiveOutput(at, messageId)
+    const id = idOf(peek(part, 'id'))
+    const text = peek(part, 'text')
+    if (type === 'text' && id !== undefined && typeof text === 'string') this.#texts.set(id, text)
+  }
+
+  callOfPart(at: number, part: unknown, status: unknown): OpencodeToolCall | undefined {
+    const known = this.calls.known(part)
+    if (known !== undefined) return known
+    const messageId = idOf(peek(part, 'messageID'))
+    // A call of an earlier turn may still be updated, for example when its result is pruned.
+    const isOurs = messageId === undefined || this.#messages.has(messageId)
+    const isMissed = this.#messages.size === 0 && (status === 'pending' || status === 'running')
+    return isOurs || isMissed ? this.calls.add(part, at, this.requests.idFor(messageId)) : undefined
+  }
+
+  announceRetry(at: number, status: unknown): void {
+    const message = textOf(peek(status, 'message'))
+    this.requests.failRequest(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
+  }
+
+  receiveError(at: number, error: unknown): void {
+    const failure = failureOf(error)
+    if (failure !== undefined) this.#failStep(at, failure)
+  }
+
+  #failStep(at: number, failure: OpencodeFailure): void {
+    this.#failure = failure
+    // Stopped while tools ran: the model had answered, only its end was not reported.
+    if (failure.isAbort && this.calls.haveBegun(this.#current)) this.requests.endUnreported(at)
+    else this.requests.failRequest(at, failure, false)
+  }
+
+  receiveReply(at: number, data: unknown): void {
+    const permission = this.permissions.pendingPermission(data)
+    if (permission === undefined) return
+    const choice = choiceOf(data)
+    const call = this.calls.find(permission.toolId)
+    if (choice === 'deny') {
+      this.#isRefused = true
+      if (call !== undefined) call.isRefused = true
+    }
+    permission.emitReply(at, choice)
+  }
+
+  /** Handles a question of the model to the user. The tool call covers the wait, so there is no approval. */
+  addQuestion(data: unknown): void {
+    const id = idOf(peek(data, 'id'))
+    if (id !== undefined) this.#questions.set(id, idOf(peek(peek(data, 'tool'), 'callID')))
+  }
+
+  dismissQuestion(data: unknown): void {
+    const id = idOf(peek(data, 'requestID'))
+    if (id === undefined || !this.#questions.has(id)) return
+    const call = this.calls.find(this.#questions.get(id))
+    if (call !== undefined) call.isDismissed = true
+    this.#isRefused = true
+  }
+
+  #endStep(at: number, messageId: string, reason: unknown, step: unknown): void {
+    const text = joinTexts([...this.#texts.values()], BLANK_LINE)
+    if (this.requests.isMain) {
+      this.#answer = text
+      this.#finish = textOf(reason)
+    }
+    this.requests.endRequest(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
+  }
+
+  outcome(isTakenOver: boolean): TurnOutcome {
+    const failure = this.#failure
+    const summary = this.#answer
+    if (failure !== undefined) {
+      return { status: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type, summary }
+    }
+    if (this.requests.hasFailed) return { status: 'failed', reason: undefined, summary }
+    // After a denial the model does not continue, unless the configuration allows it.
+    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'refused', summary }
+    if (isTakenOver && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'next_prompt', summary }
+    return { status: 'completed', reason: this.#finish, summary }
+  }
+
+  emitTurnEnd(at: number, { status, reason, summary }: TurnOutcome): void {
+    this.permissions.cancelPermissions(at)
+    this.emitAnswer(at, status === 'completed' ? summary : undefined)
+    this.emitEnd(at, { outcome: status, reason })
+  }
+}
+
+const PARTS_LIMIT = 100
+const PENDING_LIMIT = 20
+
+interface Prompt {
+  readonly id: string
+  readonly at: number
+  readonly agent: unknown
+  readonly model: unknown
+  text: string | undefined
+}
+
+/** Returns the user's text. Parts added by opencode, such as files it has read, are marked synthetic and excluded. */
+function promptText(parts: unknown): string | undefined {
+  return joinTexts(
+    elementsOf(parts, PARTS_LIMIT)
+      .filter(part => peek(part, 'type') === 'text' && peek(part, 'synthetic') !== true)
+      .map(part => textOf(peek(part, 'text'))),
+    BLANK_LINE,
+  )
+}
+
+/** User messages without a turn. A turn takes all messages sent before it. */
+class Prompts {
+  #pending: Prompt[] = []
+
+  /** @param message from `chat.message`, or from `message.updated`, which repeats it */
+  add(id: string, at: number, message: unknown, text: string | undefined): void {
+    const known = this.#pending.find(prompt => prompt.id === id)
+    if (known !== undefined) {
+      known.text ??= text
+      return
+    }
+    this.#pending.push({ id, at, agent: peek(message, 'agent'), model: peek(message, 'model'), text })
+    if (this.#pending.length > PENDING_LIMIT) this.#pending.shift()
+  }
+
+  addText(part: unknown): void {
+    const id = idOf(peek(part, 'messageID'))
+    const prompt = this.#pending.find(waiting => waiting.id === id)
+    if (prompt !== undefined) prompt.text ??= promptText([part])
+  }
+
+  has(id: string): boolean {
+    return this.#pending.some(prompt => prompt.id === id)
+  }
+
+  get last(): Prompt | undefined {
+    return this.#pending.at(-1)
+  }
+
+  removeUpTo(id: string): readonly Prompt[] {
+    const index = this.#pending.findIndex(prompt => prompt.id === id)
+    return this.#pending.splice(0, index + 1)
+  }
+}
+
+/** Limit of remembered user messages: late events of an ended turn must not open it again. */
+const KNOWN_LIMIT = 200
+
+class OpencodeSession {
+  readonly id: string
+  readonly prompts: Prompts = new Prompts()
+  readonly title: Title
+  parentId: string | undefined
+  directory: string | undefined
+  createdAt: number | undefined
+  agent: unknown
+  turn: OpencodeTurn | undefined
+  delegation: DelegatedTask | undefined
+  hadTurn = false
+  readonly #records: Records
+  readonly #turnOf = new LimitedMap<string, string>(KNOWN_LIMIT)
+
+  constructor(records: Records, id: string) {
+    this.#records = records
+    this.id = id
+    this.title = new Title(records, messageId => this.turnOf(messageId) !== undefined)
+  }
+
+  readInfo(at: number, info: unknown): void {
+    this.parentId ??= idOf(peek(info, 'parentID'))
+    this.directory = textOf(peek(info, 'directory')) ?? this.directory
+    this.agent = peek(info, 'agent') ?? this.agent
+    this.createdAt ??= at
+  }
+
+  turnOf(messageId: string | undefined): string | undefined {
+    return messageId === undefined ? undefined : this.#turnOf.get(messageId)
+  }
+
+  assign(messageId: string, turnId: string): void {
+    this.#turnOf.set(messageId, turnId)
+  }
+
+  /**
+   * Begins the turn of this message, which includes all messages sent before it.
+   *
+   * @param at the start time; if undefined, the time of the message
+   */
+  openTurn(messageId: string, now: number, at: number | undefined, said: unknown): OpencodeTurn {
+    const prompts = this.prompts.removeUpTo(messageId)
+    const own = prompts.at(-1)
+    const turn = new OpencodeTurn(this.#records, this.id, messageId)
+    this.turn = turn
+    this.hadTurn = true
+    this.assign(messageId, messageId)
+    for (const { id } of prompts) this.assign(id, messageId)
+    const startedAt = at ?? own?.at ?? now
+    const used = own?.model ?? said
+    const [model, provider, parent_session_id] = [peek(used, 'modelID'), peek(used, 'providerID'), this.parentId]
+    // opencode's own agent: `build`, `plan`, or one defined by the user. The agent of the trace is opencode.
+    const profile = textOf(own?.agent) ?? textOf(this.agent)
+    const cwd = this.directory
+    turn.emit('on_session_start', startedAt, { model, provider, profile, parent_session_id, cwd })
+    const user_message = joinTexts(
+      prompts.map(({ text }) => text),
+      BLANK_LINE,
+    )
+    turn.emit('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
+    return turn
+  }
+}
+
+/**
+ * Starts a delegation to a child session for this turn.
+ *
+ * @param call the tool call that requested it; undefined if unknown
+ */
+function delegate(
+  child: OpencodeSession,
+  parent: OpencodeTurn,
+  call: OpencodeToolCall | undefined,
+  at: number,
+  correlation?: Correlation,
+): void {
+  if (child.delegation !== undefined) return
+  if (call !== undefined) call.childId = child.id
+  const startedAt = Math.min(at, Math.max(child.createdAt ?? at, call?.startAt ?? 0))
+  child.delegation = new DelegatedTask(parent, startedAt, {
+    child_session_id: child.id,
+    child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(child.agent),
+    tool_call_id: call?.id,
+  })
+  child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
+}
+
+function endDelegation(child: OpencodeSession, at: number, { status, summary }: DelegatedTaskEnd): void {
+  const { delegation } = child
+  child.delegation = undefined
+  delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
+}
+
+function joinChild(
+  sessions: SessionStates<OpencodeSession>,
+  turn: OpencodeTurn,
+  call: OpencodeToolCall,
+  at: number,
+  state: unknown,
+): void {
+  const childId = idOf(peek(peek(state, 'metadata'), 'sessionId'))
+  if (childId === undefined || childId === turn.sessionId || call.childId !== undefined) return
+  call.childId = childId
+  const child = sessions.get(childId)
+  child.parentId ??= turn.sessionId
+  delegate(child, turn, call, at)
+}
+
+/** Starts a delegation to a child that begins to work before any tool has named it. */
+function inferDelegation(sessions: SessionStates<OpencodeSession>, child: OpencodeSession, at: number): void {
+  const { parentId, delegation, hadTurn } = child
+  const parent = parentId === undefined || hadTurn ? undefined : sessions.find(parentId)?.turn
+  if (parent === undefined || delegation !== undefined) return
+  const [call, ...others] = parent.calls.withoutChild()
+  delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
+}
+
+/**
+ * Ends the delegation of a tool that is done if its child never began. A child that is working, or about to, continues in the
+ * background.
+ */
+function endUnstartedChild(
+  sessions: SessionStates<OpencodeSession>,
+  call: OpencodeToolCall,
+  at: number,
+  state: unknown,
+): void {
+  const child = call.childId === undefined ? undefined : sessions.find(call.childId)
+  const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
+  if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
+  endDelegation(child, at, { status: peek(state, 'status') === 'completed' ? 'completed' : 'failed' })
+}
 
 /** Agents that opencode itself runs in a user's session. */
 const TITLE = 'title'

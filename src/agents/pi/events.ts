@@ -1,9 +1,532 @@
-import { booleanOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { booleanOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
-import { SessionStates } from '../base/limited-map.ts'
-import { isAborted } from './messages.ts'
-import { PiCompaction } from './requests.ts'
-import { PiSession, type PiTurn, SessionChain } from './session.ts'
+import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { plainText, toolCallsOf, wrapJson } from '../base/messages.ts'
+import { HostTurn, RecordScope, type Records, type TurnResult } from '../base/records.ts'
+import { ModelRequest, RequestCounter } from '../base/requests.ts'
+import { Approval, DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
+import { failureOf, isAborted, modelOf, piUsage, platformOf } from './messages.ts'
+
+/** The model requests of one turn. Pi has no usable request number: its own index restarts with every retry. */
+class PiRequests extends RequestCounter {
+  #open: ModelRequest | undefined
+  /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
+  #sentAt: number | undefined
+  #headAt: number | undefined
+  #headersAt: number | undefined
+
+  prepareHeaders(at: number): void {
+    this.#headersAt = at
+  }
+
+  forgetHeaders(): void {
+    this.#headersAt = undefined
+  }
+
+  sendRequest(moment: TimedEvent): void {
+    const { at } = moment
+    const isRepeat = this.#open !== undefined && (this.#sentAt ?? at) === at
+    if (!isRepeat) this.#startRequest(moment, at)
+  }
+
+  /** Handles the head of an answer. It may be the first event of a request if an extension provides the model client. */
+  beginAnswer(moment: TimedEvent): void {
+    // If the run is stopped between two requests, Pi emits an answer to a request that it never sent.
+    if (this.#open === undefined && isAborted(moment.context)) return
+    if (this.#open === undefined) this.#startRequest(moment, undefined)
+    this.#headAt ??= moment.at
+  }
+
+  receiveContent(at: number): void {
+    if (this.#open !== undefined) this.#open.firstChunkAt ??= at
+  }
+
+  endRequest(moment: TimedEvent, message: unknown): void {
+    const open = this.#open
+    this.#headersAt = undefined
+    if (open === undefined) return
+    this.#open = undefined
+    const end = answerEnd(moment, message)
+    this.failures = end === 'failed' ? this.failures + 1 : 0
+    open.firstChunkAt ??= this.#headAt
+    if (end === 'completed') emitAnswer(open, moment, message)
+    else emitFailure(open, moment, message, end)
+  }
+
+  #startRequest({ at, context, data }: TimedEvent, sentAt: number | undefined): void {
+    const request = this.nextRequest(this.#headersAt ?? at, { isRetry: this.failures > 0 && this.#open === undefined })
+    this.#headersAt = undefined
+    this.#headAt = undefined
+    this.#sentAt = sentAt
+    this.#open = request
+    const { model, provider, api_mode, base_url } = modelOf(context)
+    const body = sentAt === undefined ? undefined : peek(data, 'payload')
+    request.emitStart({
+      model,
+      provider,
+      api_mode,
+      base_url,
+      request: sentAt === undefined ? undefined : { body },
+      message_count: countOf(peek(body, 'messages') ?? peek(body, 'input') ?? peek(body, 'contents')),
+      tool_count: countOf(peek(body, 'tools')),
+      reasoning_effort: textOf(peek(body, 'reasoning_effort')) ?? textOf(peek(peek(body, 'reasoning'), 'effort')),
+    })
+  }
+}
+
+function emitAnswer(request: ModelRequest, { at, context }: TimedEvent, message: unknown): void {
+  const content = peek(message, 'content')
+  const text = plainText(content)
+  const calls = toolCallsOf(content)
+  request.emitAnswer(at, {
+    model: peek(message, 'model') ?? modelOf(context).model,
+    provider: peek(message, 'provider') ?? modelOf(context).provider,
+    finish_reason: peek(message, 'rawStopReason') ?? peek(message, 'stopReason'),
+    response_model: peek(message, 'responseModel'),
+    response_id: peek(message, 'responseId'),
+    usage: piUsage(peek(message, 'usage')),
+    cost: peek(peek(message, 'usage'), 'cost'),
+    response: {
+      assistant_message: { role: 'assistant', content: text, ...(calls.length === 0 ? {} : { tool_calls: calls }) },
+    },
+    assistant_content_chars: text?.length ?? 0,
+    assistant_tool_call_count: calls.length,
+  })
+}
+
+function emitFailure(request: ModelRequest, { at, context }: TimedEvent, message: unknown, end: TurnResult): void {
+  const text = peek(message, 'errorMessage')
+  const isStopped = end === 'interrupted'
+  const { statusCode, retryable } = failureOf(text)
+  request.emitFailure(at, {
+    model: peek(message, 'model') ?? modelOf(context).model,
+    provider: peek(message, 'provider') ?? modelOf(context).provider,
+    status_code: isStopped ? undefined : statusCode,
+    retryable: isStopped ? false : retryable,
+    error: { type: isStopped ? 'aborted' : (statusCode?.toString() ?? 'provider_error'), message: textOf(text) },
+  })
+}
+
+/** The outcome of an answer. A run that the user stops can fail in many ways. */
+function answerEnd({ context }: TimedEvent, message: unknown): TurnResult {
+  const reason = peek(message, 'stopReason')
+  if (reason === 'aborted' || (reason === 'error' && isAborted(context))) return 'interrupted'
+  return reason === 'error' ? 'failed' : 'completed'
+}
+
+function countOf(list: unknown): unknown {
+  return isArray(list) ? peek(list, 'length') : undefined
+}
+
+/**
+ * A compaction of the conversation, by a separate model request. Pi reports its beginning and result, and neither the input nor
+ * the model.
+ */
+class PiCompaction {
+  readonly #request: ModelRequest
+
+  constructor(scope: RecordScope, startedAt: number) {
+    const id = `${scope.sessionId}:compaction:${startedAt}`
+    this.#request = new ModelRequest(scope, startedAt, { id, task: 'compression' })
+  }
+
+  /** Emits the start of the request. Headers prove that Pi makes one, and no extension does the compaction instead. */
+  emitRequestStart({ context }: TimedEvent): void {
+    this.#request.emitStart(modelOf(context), 'inferred')
+  }
+
+  /** Handles `session_compact`. Hosts before 0.80 have no header event, so only this event shows that a request was made. */
+  endCompaction(moment: TimedEvent): void {
+    const { at, context, data } = moment
+    const entry = peek(data, 'compactionEntry')
+    if (booleanOf(peek(data, 'fromExtension')) !== true) this.emitRequestStart(moment)
+    if (!this.#request.isStartEmitted) return
+    const usage = peek(entry, 'usage')
+    const content = textOf(peek(entry, 'summary'))
+    const response = content === undefined ? undefined : { message: { role: 'assistant', content } }
+    const facts = { ...modelOf(context), usage: piUsage(usage), cost: peek(usage, 'cost'), response }
+    this.#request.emitAnswer(at, facts, 'inferred')
+  }
+
+  failCompaction({ at, context, data }: TimedEvent): void {
+    if (!this.#request.isStartEmitted) return
+    const message = textOf(peek(data, 'errorMessage'))
+    const isAborted = booleanOf(peek(data, 'aborted')) === true
+    const type = isAborted ? 'aborted' : (failureOf(message).statusCode?.toString() ?? 'compaction_failed')
+    this.#request.emitFailure(at, { ...modelOf(context), error_type: type, error: { type, message } }, 'inferred')
+  }
+}
+
+/**
+ * One turn of a session: from a prompt until the agent is idle. Pi's own "turn" is one request here, and Pi runs the agent anew
+ * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
+ */
+class PiTurn extends HostTurn {
+  readonly openedAt: number
+  readonly requests: PiRequests = new PiRequests(this)
+  readonly tools: PiTools = new PiTools(this)
+  #ranUntil: number | undefined
+  #isTold = false
+  #isAborted = false
+  #last: TurnResult | undefined
+  #stopReason: unknown
+  #answer: string | undefined
+  #answeredAt: number | undefined
+
+  constructor(records: Records, sessionId: string, turnId: string, openedAt: number) {
+    super(records, sessionId, turnId)
+    this.openedAt = openedAt
+  }
+
+  /** True if the last answer did not fail, so that no retry follows. */
+  get isAnswered(): boolean {
+    return this.#last !== undefined && this.#last !== 'failed'
+  }
+
+  /** Emits the start once the prompt is known, at the latest with the first activity. */
+  emitPrompt({ context }: TimedEvent, message?: unknown): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    const { model, provider } = modelOf(context)
+    const payload = { user_message: plainText(message), model, provider, platform: platformOf(context) }
+    this.emit('pre_llm_call', this.openedAt, payload)
+  }
+
+  startRun(): void {
+    this.#ranUntil = undefined
+    this.requests.forgetHeaders()
+  }
+
+  endRun(at: number): void {
+    this.#ranUntil = at
+  }
+
+  abort(): void {
+    this.#isAborted = true
+  }
+
+  receiveAnswer(moment: TimedEvent, message: unknown): void {
+    this.#last = answerEnd(moment, message)
+    this.#isAborted = this.#last === 'interrupted'
+    this.#stopReason = peek(message, 'stopReason')
+    this.#answeredAt = moment.at
+    this.#answer = this.#last === 'completed' ? plainText(peek(message, 'content')) : undefined
+    this.requests.endRequest(moment, message)
+  }
+
+  /**
+   * Ends the turn. If the host reported the end, that time counts. Otherwise a new turn has begun, and this one ended with its
+   * last run or a final answer.
+   */
+  closeTurn(moment: TimedEvent, isHostsWord: boolean): void {
+    const overAt = this.#ranUntil ?? (this.#stopReason === 'stop' ? this.#answeredAt : undefined)
+    const at = isHostsWord ? moment.at : (overAt ?? moment.at)
+    const isInterrupted = this.#isAborted || (!isHostsWord && overAt === undefined)
+    const outcome = isInterrupted ? 'interrupted' : (this.#last ?? 'completed')
+    const { model } = modelOf(moment.context)
+    this.emitPrompt(moment)
+    this.tools.close(at)
+    this.emitAnswer(Math.min(at, this.#ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
+    const reason = this.#isAborted ? 'aborted' : this.#stopReason
+    this.emitEnd(at, { outcome, reason, model, platform: platformOf(moment.context) })
+  }
+}
+
+class PiSession {
+  readonly id: string
+  turn: PiTurn | undefined
+  compaction: PiCompaction | undefined
+  /** True while Pi repeats a request only to keep the provider's cache warm; its answer is not used. */
+  isWarming = false
+  /** `session_start` was received. It is emitted with the first turn, because a session without prompts is not traced. */
+  isAnnounced = false
+  readonly #records: Records
+  #isStartEmitted = false
+  #lastTurnAt = 0
+
+  constructor(records: Records, id: string) {
+    this.#records = records
+    this.id = id
+  }
+
+  get hadTurns(): boolean {
+    return this.#lastTurnAt !== 0
+  }
+
+  get scope(): RecordScope {
+    return this.turn ?? new RecordScope(this.#records, this.id)
+  }
+
+  setWarming(isWarming: boolean): void {
+    this.isWarming = isWarming
+  }
+
+  /** Begins a turn. Its id contains the time, not a counter: a conversation resumed in another process must not reuse ids. */
+  openTurn({ at, context }: TimedEvent): PiTurn {
+    const openedAt = Math.max(Math.trunc(at), this.#lastTurnAt + 1)
+    this.#lastTurnAt = openedAt
+    const turn = new PiTurn(this.#records, this.id, `${this.id}:${openedAt}`, at)
+    this.turn = turn
+    if (!this.#isStartEmitted && this.isAnnounced) {
+      this.#isStartEmitted = true
+      const { model, provider } = modelOf(context)
+      const cwd = textOf(peek(context, 'cwd'))
+      turn.emit('on_session_start', at, { model, provider, platform: platformOf(context), cwd })
+    }
+    return turn
+  }
+
+  closeTurn(moment: TimedEvent, isHostsWord: boolean): void {
+    this.turn?.closeTurn(moment, isHostsWord)
+    this.turn = undefined
+  }
+
+  removeCompaction(): PiCompaction | undefined {
+    const { compaction } = this
+    this.compaction = undefined
+    return compaction
+  }
+
+  endAll(moment: TimedEvent): void {
+    this.removeCompaction()?.failCompaction(moment)
+    this.closeTurn(moment, false)
+  }
+}
+
+const LEFT_LIMIT = 100
+
+/** Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. */
+class SessionChain {
+  readonly #records: Records
+  readonly #left = new LimitedMap<string, string>(LEFT_LIMIT)
+
+  constructor(records: Records) {
+    this.#records = records
+  }
+
+  addLeftSession(id: string, reason: string): void {
+    this.#left.refresh(id, reason)
+  }
+
+  /**
+   * @param reason why the old session was left
+   * @param previousFile the old session's file, whose name contains its id; undefined if sessions are not saved
+   */
+  joinSession(id: string, at: number, reason: string | undefined, previousFile: string | undefined): void {
+    const old = this.#predecessor(id, reason, previousFile)
+    if (old === undefined) return
+    this.#left.delete(old)
+    const payload = { session_id: id, old_session_id: old, new_session_id: id, reason }
+    this.#records.addRecord('on_session_reset', at, payload, previousFile === undefined ? 'inferred' : undefined)
+  }
+
+  #predecessor(id: string, reason: string | undefined, file: string | undefined): string | undefined {
+    const fitting = [...this.#left].filter(([left, why]) => left !== id && why === reason).map(([left]) => left)
+    if (file !== undefined) return fitting.find(left => file.includes(left))
+    return fitting.length === 1 ? fitting[0] : undefined
+  }
+}
+
+const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
+
+/**
+ * A question of an extension about one tool. Pi reports neither the answer nor the tool. Both are inferred, the answer from the
+ * tool's status, so it is emitted late, with its actual time.
+ */
+class PiApproval extends Approval {
+  #repliedAt: number | undefined
+  #choice: string | undefined
+
+  constructor(tool: Tool, { at, context, data }: TimedEvent) {
+    super(tool.turn, tool.id, textOf(tool.name), at)
+    const command = peek(tool.args, 'command')
+    this.emitRequest({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')
+  }
+
+  get isReplied(): boolean {
+    return this.#repliedAt !== undefined
+  }
+
+  endPrompt(at: number): void {
+    this.#repliedAt ??= at
+    if (this.#choice !== undefined) this.#emitChoice(this.#repliedAt)
+  }
+
+  /** Records the answer inferred from the tool. The prompt's end is a separate event, which may come later. */
+  setChoice(choice: string): void {
+    this.#choice ??= choice
+    if (this.#repliedAt !== undefined) this.#emitChoice(this.#repliedAt)
+  }
+
+  closeApproval(at: number): void {
+    this.#emitChoice(this.#repliedAt ?? at)
+  }
+
+  #emitChoice(at: number): void {
+    this.emitResponse(at, this.#choice, 'inferred')
+  }
+}
+
+/** Bounds the tools without an end, which must not accumulate in a turn of days. */
+const OPEN_LIMIT = 1000
+
+class PiTool extends Tool {
+  /** When `tool_call` was received: the arguments were valid, and the tool is about to run. */
+  calledAt: number | undefined
+  ran = false
+  declare approval: PiApproval | undefined
+}
+
+class PiTools {
+  readonly #turn: RecordScope
+  readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
+  /** The tool prepared last, which a question is most likely about. */
+  #latest: PiTool | undefined
+  #question: PiApproval | undefined
+
+  constructor(turn: RecordScope) {
+    this.#turn = turn
+  }
+
+  start({ at, data }: TimedEvent, requestId: string | undefined): void {
+    const id = idOf(peek(data, 'toolCallId'))
+    if (id === undefined || this.#open.has(id)) return
+    const tool = new PiTool(this.#turn, id, peek(data, 'toolName'), at)
+    tool.args = peek(data, 'args')
+    tool.requestId = requestId
+    this.#open.set(id, tool)
+    tool.emitStart()
+  }
+
+  /** Handles `tool_call`: no extension has blocked the tool so far. */
+  markCalled({ at, data }: TimedEvent): void {
+    const tool = this.#find(data)
+    if (tool === undefined) return
+    tool.calledAt ??= at
+    this.#latest = tool
+  }
+
+  /** Handles `tool_result`: the tool ran, so the user has approved it. */
+  markReturned({ data }: TimedEvent): void {
+    const tool = this.#find(data)
+    if (tool === undefined) return
+    tool.ran = true
+    tool.approval?.setChoice('once')
+  }
+
+  end(moment: TimedEvent, outcome: unknown): void {
+    const { at, data } = moment
+    const tool = this.#find(data)
+    if (tool === undefined) return
+    this.#open.delete(tool.id)
+    if (this.#latest === tool) this.#latest = undefined
+    const { status, isSure } = toolStatus(tool, moment, outcome)
+    tool.approval?.setChoice(inferredChoice(status))
+    emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
+    const { result, text } = toolResult(outcome)
+    const error_message = status === 'error' ? text : undefined
+    const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
+    tool.emitEnd(at, facts, isSure ? undefined : 'inferred')
+  }
+
+  /** Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. */
+  startQuestion(moment: TimedEvent): void {
+    const tool = this.#toolOfQuestion()
+    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question?.isReplied === false) return
+    // A second question about the same tool shows that the first was approved.
+    tool.approval?.setChoice('once')
+    tool.approval = new PiApproval(tool, moment)
+    this.#question = tool.approval
+  }
+
+  endQuestion({ at }: TimedEvent): void {
+    this.#question?.endPrompt(at)
+    this.#question = undefined
+  }
+
+  close(at: number): void {
+    this.#question?.closeApproval(at)
+    for (const { approval } of this.#open.values()) approval?.closeApproval(at)
+    this.#question = undefined
+    this.#open.clear()
+  }
+
+  /**
+   * Finds the tool of a question. Pi prepares tools one after another and runs them together, so a question before the first run
+   * is about the tool prepared last.
+   */
+  #toolOfQuestion(): PiTool | undefined {
+    if (this.#open.size === 1) return this.#open.values().next().value
+    const anyRan = [...this.#open.values()].some(({ ran }) => ran)
+    return this.#latest !== undefined && !anyRan && this.#open.has(this.#latest.id) ? this.#latest : undefined
+  }
+
+  #find(data: unknown): PiTool | undefined {
+    const id = idOf(peek(data, 'toolCallId'))
+    return id === undefined ? undefined : this.#open.get(id)
+  }
+}
+
+/** The name of the delegating tool in Pi's example, and in packages based on it. Pi itself has no child agents. */
+const DELEGATING_TOOL = 'subagent'
+
+/**
+ * Emits a delegation from the delegating tool; the child itself runs and reports in another process. Emitted at the tool's end,
+ * because a blocked tool delegates nothing.
+ *
+ * @param startAt when the tool began to run
+ */
+function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
+  if (tool.name !== DELEGATING_TOOL || status === 'blocked') return
+  const { turn, args } = tool
+  const delegation = new DelegatedTask(turn, startAt, {
+    tool_call_id: tool.id,
+    child_subagent_id: `${turn.turnId}:${tool.id}`,
+    child_role: peek(args, 'agent'),
+  })
+  delegation.emitStart(peek(args, 'task'), 'inferred')
+  const summary = plainText(peek(outcome, 'content'))
+  delegation.emitEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
+}
+
+type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
+
+/** Pi's message for a tool not started because the user stopped the run. */
+const ABORTED = 'Operation aborted'
+/** Pi's messages for calls that it could not start: invalid arguments, or a truncated answer. */
+const UNFIT = ['Validation failed for tool ', 'Tool call "']
+const HEAD = 64
+
+/**
+ * Derives a tool's status, because Pi reports only an error flag. A tool that was about to run and has no result was blocked by
+ * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
+ * invalid one.
+ */
+function toolStatus(
+  { calledAt, ran, name }: PiTool,
+  { data, context }: TimedEvent,
+  outcome: unknown,
+): { readonly status: ToolStatus; readonly isSure: boolean } {
+  if (booleanOf(peek(data, 'isError')) !== true) return { status: 'ok', isSure: true }
+  const text = plainText(peek(outcome, 'content'))
+  if (isAborted(context) || text === ABORTED) return { status: 'cancelled', isSure: true }
+  if (ran) return { status: 'error', isSure: true }
+  if (calledAt !== undefined) return { status: 'blocked', isSure: true }
+  return { status: isUnfit(text, name) ? 'error' : 'blocked', isSure: false }
+}
+
+function isUnfit(text: string | undefined, name: unknown): boolean {
+  if (text === undefined) return true
+  const head = text.slice(0, HEAD)
+  return UNFIT.some(words => head.startsWith(words)) || text === `Tool ${textOf(name) ?? ''} not found`
+}
+
+function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
+  const content = peek(outcome, 'content')
+  const text = plainText(content)
+  if (text === undefined) return { result: content === undefined ? outcome : { content }, text }
+  return { result: wrapJson(text, { content }), text }
+}
 
 type Reading = (pi: PiMachine, session: PiSession, moment: TimedEvent) => void
 

@@ -1,14 +1,13 @@
 import { countOf } from '../../reading/human-figures.ts'
 import { jsonLine } from '../../reading/tree-json.ts'
-import { usageMeasure, usageSentence } from '../../reading/usage-sentence.ts'
-import { renderUsage } from '../../reading/usage-text.ts'
+import { renderUsage, usageMeasure, usageSentence } from '../../reading/usage-text.ts'
 import type { Usage, UsageGroup } from '../../viewer/trace-index/answers.ts'
 import { LocalIndex } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { indexSubject } from '../index-subject.ts'
 import { sinceAt } from '../option-values.ts'
 import { lookOf } from '../terminal.ts'
-import { expectTraceFiles, findSubject, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
+import { expectTraceFiles, findFile, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
 
 const GROUPS = ['day', 'agent', 'model', 'project', 'session'] as const satisfies readonly UsageGroup[]
 
@@ -36,8 +35,7 @@ export const usage: Command = command(PAGE, async ({ values, operands }, io) => 
   if (by === undefined) throw new WrongUse(`--by takes ${GROUPS.join(', ')}, got ${JSON.stringify(values.by)}`)
   const now = io.now()
   const since = values.since === undefined ? weekStart(now) : sinceAt(values.since, now)
-  const { place, traceId } = await findSubject(operands, io)
-  if (traceId !== undefined) throw new Error(`there is no file ${traceId}`)
+  const place = await findFile(operands, io)
   const found = await readUsage(place, { by, sinceAt: since }, io)
   if (found === undefined) {
     io.stderr.write(`${nothingThere(place)}\n`)

@@ -1,15 +1,19 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { lstat, mkdir, open, readdir, rm, rmdir, stat, statfs } from 'node:fs/promises'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { dirname, join } from 'node:path'
 import type { BacklogEntry, Loss, UndecidedEntry } from '../../delivery/trace-log/index.ts'
-import { stateHome } from '../../plugin/config/paths.ts'
+import { type Environment, stateHome, variable } from '../../plugin/config/paths.ts'
 import type { ConfigProblem } from '../../plugin/config/reading.ts'
 import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
-import type { KeyName, Resolution } from '../../plugin/config/types.ts'
+import type { KeyName, Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
 import { countOf, humanAge, humanBytes, humanDuration } from '../../reading/human-figures.ts'
 import { namespaceOf } from '../../reading/span-attributes.ts'
 import { readTraceFile } from '../../reading/stored-span.ts'
 import { listSegments } from '../../reading/trace-log.ts'
 import { type CommandIo, inOneLine } from '../command.ts'
+import { whyNot } from '../file-trouble.ts'
 import { HOSTS, type HostRow, hostsHere } from '../init/hosts.ts'
 import type { InitContext } from '../init/plan.ts'
 import { packageFolder } from '../package-folder.ts'
@@ -336,5 +340,352 @@ function deliveredWords({ readBack, readBackUrl, metrics, millis, type }: ProbeR
       return ['note', `${done}; not read back: ${readBackUrl} is not reachable (${readBack.code})`, LOOK]
     case 'page':
       return ['note', `${done}; not read back: ${readBackUrl} is a web page, not the API of ${type}`, LOOK]
+  }
+}
+
+export interface ProxiedBackend {
+  readonly name: string
+  /** Undefined for a file or the terminal. */
+  readonly url?: string
+  readonly delivered: boolean | null
+}
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1']
+const COLLECTOR = 'send to an OpenTelemetry Collector on this machine, which goes through the proxy'
+
+/** Reports effects of proxy variables on traffic that hookspan depends on. Its own requests never use a proxy. */
+export function checkProxies(env: Environment, backends: readonly ProxiedBackend[]): readonly DoctorFinding[] {
+  const proxies = proxyVariables(env)
+  const names = new Set([proxies.forScheme('http'), proxies.forScheme('https')])
+  names.delete(undefined)
+  if (names.size === 0) return [finding('ok', 'Proxies', 'no proxy variables are set')]
+  return [
+    loopbackFinding(proxies, [...names].join(' and ')),
+    ...backends.flatMap(backend => remoteFinding(proxies, backend)),
+  ]
+}
+
+/** Many HTTP clients do not exempt loopback: a host that posts its hooks to this machine would send prompts to the proxy. */
+function loopbackFinding(proxies: ProxyVariables, names: string): DoctorFinding {
+  const name = proxies.forScheme('http')
+  const captured = LOCAL_HOSTS.filter(host => !proxies.spares(host))
+  if (name === undefined || captured.length === 0) {
+    const spared = name === undefined ? '' : ', and NO_PROXY exempts this machine'
+    return finding('ok', 'Proxies', `${names} set; hookspan itself uses no proxy${spared}`)
+  }
+  const agents = proxies.areNodes
+    ? ['agents in Python', 'agents in Node, which is configured to use it']
+    : ['agents in Python']
+  const programs = ['curl', ...agents].join(', ')
+  const what = `${name} captures what other programs (${programs}) send to ${captured.join(' and ')}; hookspan itself uses no proxy`
+  const verb = proxies.hasExceptions ? 'add to NO_PROXY: ' : 'set NO_PROXY='
+  return finding('warn', 'Proxies', what, `${verb}localhost,127.0.0.1,::1`)
+}
+
+function remoteFinding(proxies: ProxyVariables, { name, url, delivered }: ProxiedBackend): DoctorFinding[] {
+  const { hostname, protocol } = new URL(url ?? 'http://localhost')
+  const variable = proxies.forScheme(protocol === 'https:' ? 'https' : 'http')
+  if (variable === undefined || isLoopback(hostname) || proxies.spares(hostname)) return []
+  const what = `${name} (${hostname}) is reached directly, not through ${variable}`
+  if (delivered === true) return [finding('ok', 'Proxies', `${what}, and that works`)]
+  const remedy = `if this network requires the proxy, ${COLLECTOR}`
+  return [finding(delivered === false ? 'warn' : 'note', 'Proxies', what, remedy)]
+}
+
+type ProxyVariables = ReturnType<typeof proxyVariables>
+
+/** The proxy settings of the environment. Addresses may contain credentials, so only variable names are exposed. */
+function proxyVariables(env: Environment) {
+  const exceptions = (variable(env, 'no_proxy') ?? variable(env, 'NO_PROXY') ?? '').toLowerCase().split(/[\s,]+/)
+  return {
+    hasExceptions: exceptions.some(entry => entry !== ''),
+    /** True if Node itself is configured to use them, which is possible from version 24 on. */
+    areNodes:
+      variable(env, 'NODE_USE_ENV_PROXY') === '1' ||
+      /(^|\s)--use-env-proxy(\s|$)/.test(variable(env, 'NODE_OPTIONS') ?? ''),
+    forScheme(scheme: 'http' | 'https'): string | undefined {
+      const names = [`${scheme}_proxy`, `${scheme.toUpperCase()}_PROXY`, 'all_proxy', 'ALL_PROXY']
+      return names.find(name => variable(env, name) !== undefined)
+    },
+    /** True if `NO_PROXY` covers the host itself, its domain or `*`. Entries with a port do not count. */
+    spares(host: string): boolean {
+      const wanted = bare(host)
+      return exceptions.some(entry => {
+        const excepted = bare(entry.replace(/^\*?\./, ''))
+        if (entry === '*' || excepted === wanted) return true
+        // The block covers all of loopback. Other blocks are irrelevant here.
+        if (excepted === '127.0.0.0/8' && wanted.startsWith('127.')) return true
+        return excepted !== '' && wanted.endsWith(`.${excepted}`)
+      })
+    },
+  }
+}
+
+function isLoopback(host: string): boolean {
+  const name = bare(host.toLowerCase())
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d+){3}$/.test(name)
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
+}
+
+const CHANNEL = 'http.client.response.finish'
+/** The `Date` header is truncated to whole seconds. */
+const HALF_A_SECOND = 500
+
+/** The offset of a server's clock from this machine's. Positive: ahead. */
+interface ClockSkew {
+  readonly host: string
+  readonly millis: number
+}
+
+/**
+ * Reads the `Date` header of every response that this process receives. Listens on a diagnostics channel, because the pipeline
+ * does not expose its responses.
+ */
+export class AnswerDates {
+  readonly #skews = new Map<string, number>()
+
+  constructor() {
+    subscribe(CHANNEL, this.#note)
+  }
+
+  get skews(): readonly ClockSkew[] {
+    return [...this.#skews].map(([host, millis]) => ({ host, millis }))
+  }
+
+  close(): void {
+    unsubscribe(CHANNEL, this.#note)
+  }
+
+  readonly #note = (message: unknown): void => {
+    const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
+    const at = Date.parse(response.headers.date ?? '')
+    if (!Number.isNaN(at)) this.#skews.set(String(request.getHeader('host')), at + HALF_A_SECOND - Date.now())
+  }
+}
+
+const MAX_MILLIS = 30_000
+const REMEDY = 'set the one that is wrong, best by NTP (on Linux: timedatectl set-ntp true)'
+
+export function checkClocks(skews: readonly ClockSkew[]): readonly DoctorFinding[] {
+  const wrong = skews.filter(({ millis }) => Math.abs(millis) > MAX_MILLIS)
+  if (wrong.length > 0) return wrong.map(skewFinding)
+  if (skews.length === 0) return []
+  const hosts = skews.map(({ host }) => host).join(', ')
+  const what = `${hosts}: within ${MAX_MILLIS / 1000} s of this machine`
+  return [finding('ok', 'Clocks', what)]
+}
+
+function skewFinding({ host, millis }: ClockSkew): DoctorFinding {
+  const [side, place] = millis > 0 ? ['ahead of', 'past'] : ['behind', 'future']
+  const what = `the clock of ${host} is ${humanDuration(Math.abs(millis))} ${side} this machine's: spans show up in its ${place}, or not at all`
+  return finding('warn', 'Clocks', what, REMEDY)
+}
+
+const OTHERS = 0o077
+
+type StateConfig = Pick<ResolvedConfig, 'local_log' | 'local_log_max_bytes'>
+
+export async function checkState(
+  config: StateConfig,
+  { env, home }: CommandIo,
+  write: TrialWriter = writeTrial,
+): Promise<readonly DoctorFinding[]> {
+  if (!config.local_log) return [finding('note', 'Trace log', 'off: nothing is stored on this machine')]
+  const directory = stateHome(env, home)
+  if (directory === undefined) {
+    const what = 'there is no home directory, so nothing is stored on this machine'
+    return [finding('fail', 'Trace log', what, 'set XDG_STATE_HOME to a full path')]
+  }
+  const error = await tryState(directory, write)
+  const entries = await listState(directory)
+  const free = await freeBytes(directory)
+  return [
+    error === undefined ? good(directory, entries, free) : unwritable(directory, error),
+    ...checkModes(directory, entries),
+    ...checkOwner(directory, entries),
+    ...(error === undefined ? checkRoom(entries, free, config) : []),
+  ]
+}
+
+function good(directory: string, entries: readonly StateEntry[], free: number | undefined): DoctorFinding {
+  const size = `${humanBytes(bytesOf(entries))} in it`
+  const room = free === undefined ? '' : `, ${humanBytes(free)} free`
+  return finding(
+    'ok',
+    'Trace log',
+    `${directory} can be written; ${entries.length === 0 ? 'not there yet' : size}${room}`,
+  )
+}
+
+const WRITE_REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: 'free some space on that disk',
+  EDQUOT: 'free some space, or raise the quota',
+  ENOTDIR: 'move the file out of the way',
+  EEXIST: 'move the file out of the way',
+  EACCES: 'make it writable for the user that the agent runs as',
+  EPERM: 'make it writable for the user that the agent runs as',
+  EROFS: 'mount it writable',
+}
+
+function unwritable(directory: string, error: unknown): DoctorFinding {
+  const { code } = (error ?? {}) as { code?: unknown }
+  const remedy = WRITE_REMEDIES[String(code)] ?? 'make it writable'
+  const why = code === 'EEXIST' ? whyNot({ code: 'ENOTDIR' }) : whyNot(error)
+  const what = `${directory} cannot be written: ${why}; traces are not stored, and spans that a backend does not accept are dropped`
+  return finding('fail', 'Trace log', what, `${remedy}, or set XDG_STATE_HOME to another place`)
+}
+
+/** Files in a directory that only its owner may enter are private, whatever their own mode. */
+function checkModes(directory: string, entries: readonly StateEntry[]): DoctorFinding[] {
+  // On Windows, modes are not real.
+  if (process.platform === 'win32') return []
+  const [top, ...inner] = entries
+  const wide = inner.filter(({ mode }) => (mode & OTHERS) !== 0)
+  const isOpen = top !== undefined && (top.mode & OTHERS) !== 0
+  const remedy = `chmod -R go= ${quoted(directory)}`
+  if (isOpen) {
+    const what = `other users can read ${directory} (mode ${octal(top)}), which contains prompts and actions of agents`
+    return [finding('fail', 'Trace log', what, remedy)]
+  }
+  const [first] = wide
+  if (first === undefined) return []
+  const what = `${countOf(wide.length, 'file')} in ${directory} are readable by other users; the first is ${first.path} (mode ${octal(first)})`
+  return [finding('warn', 'Trace log', what, remedy)]
+}
+
+function checkOwner(directory: string, entries: readonly StateEntry[]): DoctorFinding[] {
+  const user = process.getuid?.()
+  const foreign = entries.find(({ owner }) => user !== undefined && owner !== user)
+  if (foreign === undefined) return []
+  const what = `${foreign.path} belongs to user ${foreign.owner}, and this is user ${user}: one of them cannot write there`
+  const remedy = `run agents and hookspan as one user; this makes it yours: sudo chown -R ${user} ${quoted(directory)}`
+  return [finding('warn', 'Trace log', what, remedy)]
+}
+
+function checkRoom(entries: readonly StateEntry[], free: number | undefined, config: StateConfig): DoctorFinding[] {
+  const growth = config.local_log_max_bytes - bytesOf(entries)
+  if (free === undefined || free >= growth) return []
+  const what = `the disk has ${humanBytes(free)} free, and the trace log may still grow by ${humanBytes(growth)}`
+  return [finding('warn', 'Trace log', what, 'free some space, or lower local_log_max_bytes')]
+}
+
+function bytesOf(entries: readonly StateEntry[]): number {
+  return entries.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+function octal({ mode }: StateEntry): string {
+  return mode.toString(8).padStart(4, '0')
+}
+
+function quoted(path: string): string {
+  return /[^\w./-]/.test(path) ? `'${path.replaceAll("'", "'\\''")}'` : path
+}
+
+const TRIAL_BYTES = 65_536
+
+export type TrialWriter = (path: string) => Promise<void>
+
+/**
+ * Does the same work as the first span: creates the directories, writes a file of the size of a batch, and removes everything
+ * again.
+ *
+ * @returns the error of the file system; undefined on success
+ */
+async function tryState(stateDirectory: string, write: TrialWriter): Promise<unknown> {
+  const traces = join(stateDirectory, 'traces')
+  const file = join(traces, `.doctor-${process.pid}-${randomBytes(4).toString('hex')}`)
+  const made: string[] = []
+  try {
+    await makeDirectories(traces, made)
+    await write(file)
+    return undefined
+  } catch (error) {
+    return error
+  } finally {
+    await rm(file, { force: true }).catch(() => undefined)
+    // Only empty directories are removed: an agent may have started to use them.
+    for (const directory of made.reverse()) await rmdir(directory).catch(() => undefined)
+  }
+}
+
+/** One level at a time: on a read-only file system, `recursive` reports ENOENT instead of the true error. */
+async function makeDirectories(path: string, made: string[]): Promise<void> {
+  try {
+    await makeDirectory(path, made)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error
+    await makeDirectories(dirname(path), made)
+    await makeDirectory(path, made)
+  }
+}
+
+async function makeDirectory(path: string, made: string[]): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 })
+    made.push(path)
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST' && (await stat(path)).isDirectory()
+    if (!isThere) throw error
+  }
+}
+
+/**
+ * Random data, because a file system may store zeros without space. Synced, because a disk may reject data that a cache
+ * accepts.
+ */
+export async function writeTrial(path: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await handle.writeFile(randomBytes(TRIAL_BYTES))
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+interface StateEntry {
+  readonly path: string
+  readonly mode: number
+  readonly owner: number
+  readonly bytes: number
+}
+
+const LOG = ['traces', 'spool', 'sent']
+/** Traces held for tail sampling have a log of their own, see `keptDirectory`. */
+const DIRECTORIES = [...LOG, 'kept', ...LOG.map(name => join('kept', name))]
+
+async function listState(stateDirectory: string): Promise<readonly StateEntry[]> {
+  // Follow the link: the state directory may be on another disk, and the mode of a link means nothing.
+  const top = await stat(stateDirectory).catch(() => undefined)
+  if (!top?.isDirectory()) return []
+  const names = await namesIn(stateDirectory)
+  const inner = DIRECTORIES.map(name => join(stateDirectory, name))
+  const held = await Promise.all(inner.map(async path => (await namesIn(path)).map(name => join(path, name))))
+  const paths = [...names.map(name => join(stateDirectory, name)), ...held.flat()]
+  const entries: StateEntry[] = [{ path: stateDirectory, mode: top.mode & 0o777, owner: top.uid, bytes: 0 }]
+  // Sequential: a long outage leaves too many files to read at once.
+  for (const path of paths) entries.push(...(await look(path)))
+  return entries
+}
+
+async function look(path: string): Promise<StateEntry[]> {
+  const stats = await lstat(path).catch(() => undefined)
+  if (stats === undefined || stats.isSymbolicLink()) return []
+  return [{ path, mode: stats.mode & 0o777, owner: stats.uid, bytes: stats.isFile() ? stats.size : 0 }]
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  return (await readdir(directory).catch(() => [])).sort()
+}
+
+/** The free bytes available to this user. Undefined if the system does not report it. */
+async function freeBytes(path: string): Promise<number | undefined> {
+  for (let place = path; ; place = dirname(place)) {
+    const found = await statfs(place).catch(() => undefined)
+    if (found !== undefined) return found.bavail * found.bsize
+    if (place === dirname(place)) return undefined
   }
 }

@@ -7,19 +7,22 @@ import type { Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
 import { NODE_RANGE, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { pipelineSettings } from '../../plugin/settings.ts'
 import type { CommandIo } from '../command.ts'
-import { AnswerDates, checkClocks, checkProxies } from './check-network.ts'
-import { checkState, type TrialWriter, writeTrial } from './check-state.ts'
-import type { AgentState, ConfigFacts, DoctorFinding, SamplingState } from './checks.ts'
+import type { AgentState, ConfigFacts, DoctorFinding, SamplingState, TrialWriter } from './checks.ts'
 import {
+  AnswerDates,
   checkAgents,
   checkBackends,
   checkBacklog,
+  checkClocks,
   checkConfig,
   checkLosses,
+  checkProxies,
+  checkState,
   finding,
   LOSSES_SHOWN_MILLIS,
   readAgents,
   readConfigFacts,
+  writeTrial,
 } from './checks.ts'
 import { type ProbeOptions, type ProbeResult, probe } from './probe.ts'
 

@@ -1,4 +1,5 @@
-import { lineDiff } from './line-diff.ts'
+import jsonc from 'jsonc-parser'
+import { type DiffLine, diffLines } from '../../reading/argument-lines.ts'
 
 export type Plan = FileChange | NoChange | ByHand
 
@@ -87,4 +88,81 @@ export function report(
   if (backup !== undefined) lines.push(`Backup: ${backup}`)
   if (restored !== undefined) lines.push('The file is restored byte by byte.')
   return [...lines, ...notes]
+}
+
+const CONTEXT_LINES = 2
+const SECRET = /("[^"]*(?:key|token|secret|passw|auth|credential)[^"]*"\s*:\s*)"(?:[^"\\]|\\.)*"/gi
+/** Secrets in YAML, and the receiver's token in a URL. */
+const SECRET_LINE =
+  /^(\s*(?:- )?['"]?[\w.-]*(?:key|token|secret|passw|auth|credential)[\w.-]*['"]?\s*:\s+)(?![[{&*|>])\S.*$/i
+const TOKEN_PATH = /\/t\/[0-9a-f]{64}\//g
+/** A member whose value is a list over several lines, and the end of one. */
+const MEMBER = /^(\s*)"([^"]+)": \[$/
+const LIST_END = /^(\s*)\],?$/
+const COLORS = { '-': '\u001b[31m', '+': '\u001b[32m', ' ': '' } as const
+const PLAIN = '\u001b[39m'
+
+/**
+ * A line diff with some context; `''` if nothing changes. Values that look secret by their name are hidden, because the diff is
+ * printed. A list that equals an earlier one is left out: an agent has the same hook at many events.
+ */
+export function lineDiff(before: string, after: string, color: boolean): string {
+  const isOneLine = [before, after].every(text => text.startsWith('{') && linesOf(text).length === 1)
+  const [from, to] = [before, after].map(text => linesOf(isOneLine ? formatted(text) : text))
+  const lines = withoutRepeats(diffLines(from ?? [], to ?? []))
+  const isShown = lines.map((_, index) =>
+    lines.slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1).some(({ sign }) => sign !== ' '),
+  )
+  return lines
+    .map((line, index) => {
+      if (isShown[index]) return draw(line, color)
+      return isShown[index - 1] ? '  …\n' : ''
+    })
+    .join('')
+    .replace(/ {2}…\n$/, '')
+}
+
+function withoutRepeats(lines: readonly DiffLine[]): DiffLine[] {
+  const shown: DiffLine[] = []
+  const nameOf = new Map<string, string>()
+  for (let at = 0; at < lines.length; ) {
+    const line = lines[at] as DiffLine
+    const [, indent, name = ''] = (line.sign !== ' ' && MEMBER.exec(line.text)) || []
+    const end = lines.findIndex(({ text }, index) => index > at && LIST_END.exec(text)?.[1] === indent)
+    const list = indent === undefined ? [] : lines.slice(at, Math.max(at, end))
+    const isWhole = list.length > 1 && list.every(({ sign }) => sign === line.sign)
+    const key = line.sign + list.slice(1).map(({ text }) => `\n${text}`)
+    const of = isWhole ? nameOf.get(key) : undefined
+    if (of === undefined) {
+      if (isWhole) nameOf.set(key, name)
+      shown.push(...(isWhole ? list : [line]))
+      at += isWhole ? list.length : 1
+      continue
+    }
+    const start = `${indent}… the same as ${of}: `
+    const last = shown.at(-1)?.text.startsWith(start) ? shown.pop() : undefined
+    shown.push({ sign: line.sign, text: last === undefined ? start + name : `${last.text}, ${name}` })
+    // The last line of a list may be one of context.
+    at = end + (lines[end]?.sign === line.sign ? 1 : 0)
+  }
+  return shown
+}
+
+function draw({ sign, text }: DiffLine, color: boolean): string {
+  const line = `${sign} ${withoutSecrets(text)}`.trimEnd()
+  return color && sign !== ' ' ? `${COLORS[sign]}${line}${PLAIN}\n` : `${line}\n`
+}
+
+function withoutSecrets(text: string): string {
+  const json = text.replace(SECRET, '$1"***"')
+  return (json === text ? text.replace(SECRET_LINE, '$1***') : json).replace(TOKEN_PATH, '/t/***/')
+}
+
+/** Readable, while the file stays JSON on one line. */
+function formatted(text: string): string {
+  return jsonc.applyEdits(text, jsonc.format(text, undefined, { insertSpaces: true, tabSize: 2, eol: '\n' }))
+}
+
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/)
 }

@@ -393,9 +393,10 @@ function readPairs(list: unknown, depth: number): Record<string, unknown> {
   for (const element of readList(list, 'attributes')) {
     const pair = readFields(element, 'an attribute')
     const key = readText(pair['key'], 'the key of an attribute')
+    const value = readValue(pair['value'], depth)
+    if (key !== '__proto__') attributes[key] = value
     // An assignment would set the prototype, or have no effect.
-    if (key === '__proto__') throw new DamagedLine('an attribute has a key that none can have')
-    attributes[key] = readValue(pair['value'], depth)
+    else Object.defineProperty(attributes, key, { value, enumerable: true, configurable: true, writable: true })
   }
   return attributes
 }

@@ -111,7 +111,7 @@ export class RecordedSpan implements Span, ReadableSpan {
 
   putAttribute(name: string, value: AttributeValue): void {
     const { keys, values } = this
-    const cached = cachedKey(name)
+    const cached = cachedKeys.get(name)
     const key = cached ?? createKey(name)
     const at = cached ? keys.indexOf(cached) : keys.findIndex(each => each.name === name)
     if (at >= 0) values[at] = value
@@ -261,7 +261,7 @@ const MAX_KEYS = 2000
 export const MAX_KNOWN_CHARS = 128
 const NOTHING = Symbol('nothing')
 
-/** The JSON of an attribute's key. The spans of a process share most of their keys, and many values with the previous span. */
+/** The encodings of an attribute's key. The spans of a process share most of their keys, and many values with the previous span. */
 export interface AttributeKey {
   readonly name: string
   readonly head: Buffer
@@ -269,20 +269,21 @@ export interface AttributeKey {
   value: unknown
   /** The JSON of key and value, once `value` has occurred twice in a row. */
   pair: Buffer | undefined
+  /** The same in protobuf: the field of the key, and the whole attribute of a span. */
+  wireKey: Uint8Array | undefined
+  wireValue: unknown
+  wirePair: Uint8Array | undefined
 }
 
-const keys = new Map<string, AttributeKey>()
-
-/** Returns the one key of a name, or undefined if the name is not cached. */
-export function cachedKey(name: string): AttributeKey | undefined {
-  return keys.get(name)
-}
+/** The one key of each name. */
+export const cachedKeys: Map<string, AttributeKey> = new Map()
 
 /** Keys are never evicted, so that a cached key identifies its name. When the cache is full, keys are not cached. */
 export function createKey(name: string): AttributeKey {
   const head = `{"key":${stringJson(name)},"value":`
   const textHead = Buffer.from(`${head}{"stringValue":`)
-  const key = { name, head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
-  if (keys.size < MAX_KEYS && name.length <= MAX_KNOWN_CHARS) keys.set(name, key)
+  const json = { head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
+  const key = { name, ...json, wireKey: undefined, wireValue: NOTHING, wirePair: undefined }
+  if (cachedKeys.size < MAX_KEYS && name.length <= MAX_KNOWN_CHARS) cachedKeys.set(name, key)
   return key
 }

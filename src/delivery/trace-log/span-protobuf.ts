@@ -1,6 +1,6 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { type AttributeKey, RecordedSpan } from './recorded-span.ts'
+import { type AttributeKey, MAX_KNOWN_CHARS, RecordedSpan } from './recorded-span.ts'
 import { flagsOf, groupByOrigin, isUsualTime, kindOf, MAX_DEPTH, NANOS_PER_SECOND, nanosText } from './span-json.ts'
 
 const FIRST_BYTES = 65_536
@@ -9,20 +9,22 @@ const KEPT_BYTES = 2_097_152
 /** Shorter texts are written character by character: a native call costs as much. */
 const SHORT_CHARS = 40
 const MAX_BYTES_PER_CHAR = 3
-const MAX_BYTES = 16
+/** Room for a tag and a number or a length. */
+const ROOM_BYTES = 16
+/** Tag and length of a message. One byte for the length, which usually suffices. */
+const HEAD_BYTES = 2
 const SEVEN_BITS = 0x80
 const LENGTH_DELIMITED = 2
 const FIXED64 = 1
 const FIXED32 = 5
 
-/** Writes the wire format of Protocol Buffers, field by field, into a buffer that is reused for each message. */
+/**
+ * Writes the wire format of Protocol Buffers, field by field, into a buffer that is reused for each message. The tag of a field
+ * is one byte, except in `fixed32`: no other field of a span has a number above 15.
+ */
 export class ProtobufWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #at = 0
-
-  get length(): number {
-    return this.#at
-  }
 
   start(): void {
     this.#at = 0
@@ -31,31 +33,33 @@ export class ProtobufWriter {
 
   /** Copies what was written from this place on. */
   from(place: number): Uint8Array {
-    const copied = Buffer.allocUnsafeSlow(this.#at - place)
-    this.#bytes.copy(copied, 0, place, this.#at)
-    return copied
+    return Buffer.from(this.#bytes.subarray(place, this.#at))
   }
 
   encoded(fields: Uint8Array): void {
-    this.#reserve(fields.length)
+    if (this.#bytes.length - this.#at < fields.length) this.#grow(fields.length)
     this.#bytes.set(fields, this.#at)
     this.#at += fields.length
   }
 
   /** Begins a message in a field. Returns the argument for `end`. */
   begin(field: number): number {
-    this.#tag(field, LENGTH_DELIMITED)
-    // One byte for its length, which usually suffices.
-    this.#at++
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
+    this.#bytes[this.#at] = field * 8 + LENGTH_DELIMITED
+    this.#at += HEAD_BYTES
     return this.#at
   }
 
   /** Writes the length before the data. Moves the data if the length needs more bytes than were reserved. */
   end(start: number, reserved = 1): void {
     const length = this.#at - start
-    const more = length < SEVEN_BITS ? 0 : varintBytes(length) - reserved
+    if (length < SEVEN_BITS) {
+      this.#bytes[start - 1] = length
+      return
+    }
+    const more = varintBytes(length) - reserved
     if (more > 0) {
-      this.#reserve(more)
+      if (this.#bytes.length - this.#at < more) this.#grow(more)
       this.#bytes.copyWithin(start + more, start, this.#at)
     }
     this.#at = start - reserved
@@ -65,8 +69,10 @@ export class ProtobufWriter {
 
   text(field: number, text: string): void {
     const { length } = text
-    this.#tag(field, LENGTH_DELIMITED, length * MAX_BYTES_PER_CHAR)
+    const room = ROOM_BYTES + length * MAX_BYTES_PER_CHAR
+    if (this.#bytes.length - this.#at < room) this.#grow(room)
     const bytes = this.#bytes
+    bytes[this.#at++] = field * 8 + LENGTH_DELIMITED
     if (length <= SHORT_CHARS) {
       const start = this.#at + 1
       let index = 0
@@ -88,10 +94,10 @@ export class ProtobufWriter {
   }
 
   hex(field: number, digits: string): void {
-    this.#tag(field, LENGTH_DELIMITED, digits.length)
-    const length = this.#bytes.write(digits, this.#at + 1, 'hex')
-    this.#bytes[this.#at] = length
-    this.#at += 1 + length
+    const start = this.begin(field)
+    if (this.#bytes.length - this.#at < digits.length) this.#grow(digits.length)
+    this.#at += this.#bytes.write(digits, start, 'hex')
+    this.end(start)
   }
 
   bytes(field: number, bytes: Uint8Array): void {
@@ -101,31 +107,38 @@ export class ProtobufWriter {
   }
 
   integer(field: number, value: number): void {
-    this.#tag(field, 0)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
+    this.#bytes[this.#at++] = field * 8
     if (value >= 0) this.#varint(value)
     else this.#bigVarint(BigInt.asUintN(64, BigInt(value)))
   }
 
   double(field: number, value: number): void {
-    this.#tag(field, FIXED64)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
+    this.#bytes[this.#at++] = field * 8 + FIXED64
     this.#at = this.#bytes.writeDoubleLE(value, this.#at)
   }
 
-  fixed64(field: number, high: number, low: number): void {
-    this.#tag(field, FIXED64)
-    this.#at = this.#bytes.writeUInt32LE(low, this.#at)
-    this.#at = this.#bytes.writeUInt32LE(high, this.#at)
+  /** Nanoseconds exceed the precision of a number, and big integers would cost more than the other fields of a span. */
+  time(field: number, time: HrTime): void {
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
+    this.#bytes[this.#at++] = field * 8 + FIXED64
+    if (isUsualTime(time)) {
+      const [seconds, nanos] = time
+      const upper = Math.floor(seconds / 2 ** 16) * NANOS_PER_SECOND
+      const rest = (seconds % 2 ** 16) * NANOS_PER_SECOND + nanos
+      const low = (upper % 2 ** 16) * 2 ** 16 + (rest % 2 ** 32)
+      const high = Math.floor(upper / 2 ** 16) + Math.floor(rest / 2 ** 32) + Math.floor(low / 2 ** 32)
+      this.#bytes.writeUInt32LE(low % 2 ** 32, this.#at)
+      this.#bytes.writeUInt32LE(high, this.#at + 4)
+    } else this.#bytes.writeBigUInt64LE(BigInt(nanosText(time)), this.#at)
+    this.#at += 8
   }
 
   fixed32(field: number, value: number): void {
-    this.#tag(field, FIXED32)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
+    this.#varint(field * 8 + FIXED32)
     this.#at = this.#bytes.writeUInt32LE(value, this.#at)
-  }
-
-  /** Reserves room for a number, and `more` bytes, after the tag. */
-  #tag(field: number, wireType: number, more = 0): void {
-    this.#reserve(MAX_BYTES + more)
-    this.#varint(field * 8 + wireType)
   }
 
   #varint(value: number): void {
@@ -143,8 +156,7 @@ export class ProtobufWriter {
     this.#bytes[this.#at++] = Number(rest)
   }
 
-  #reserve(bytes: number): void {
-    if (this.#at + bytes <= this.#bytes.length) return
+  #grow(bytes: number): void {
     const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#at + bytes))
     this.#bytes.copy(larger, 0, 0, this.#at)
     this.#bytes = larger
@@ -158,7 +170,6 @@ function varintBytes(value: number): number {
 }
 
 const INT64_LIMIT = 2 ** 63
-const TWO_TO_32 = 2n ** 32n
 
 /** Field numbers of `opentelemetry-proto`. */
 const REQUEST = { resourceSpans: 1 } as const
@@ -225,13 +236,12 @@ function writeResource(resource: ReadableSpan['resource']): void {
     writer.encoded(known)
     return
   }
-  const { length } = writer
   const start = writer.begin(RESOURCE_SPANS.resource)
   writeAttributes(RESOURCE.attributes, resource.attributes)
   writer.integer(RESOURCE.droppedAttributesCount, 0)
   writer.end(start)
   // While attributes are pending, it is incomplete and must not be cached.
-  if (!resource.asyncAttributesPending) resources.set(resource, writer.from(length))
+  if (!resource.asyncAttributesPending) resources.set(resource, writer.from(start - HEAD_BYTES))
 }
 
 function writeSpan(span: ReadableSpan): void {
@@ -243,12 +253,12 @@ function writeSpan(span: ReadableSpan): void {
   if (parent?.spanId) writer.hex(SPAN.parentSpanId, parent.spanId)
   writer.text(SPAN.name, span.name)
   if (kind !== 0) writer.integer(SPAN.kind, kind)
-  writeTime(SPAN.startTime, span.startTime)
-  writeTime(SPAN.endTime, span.endTime)
+  writer.time(SPAN.startTime, span.startTime)
+  writer.time(SPAN.endTime, span.endTime)
   if (span instanceof RecordedSpan) {
     const { keys, values } = span
     for (let at = 0; at < keys.length; at++) {
-      writePair(SPAN.attributes, (keys[at] as AttributeKey).name, values[at], 0)
+      writeSpanAttribute(keys[at] as AttributeKey, values[at])
     }
   } else writeAttributes(SPAN.attributes, span.attributes)
   writer.integer(SPAN.droppedAttributesCount, span.droppedAttributesCount)
@@ -266,7 +276,7 @@ function writeSpan(span: ReadableSpan): void {
 
 function writeEvent({ time, name, attributes, droppedAttributesCount }: ReadableSpan['events'][number]): void {
   const start = writer.begin(SPAN.events)
-  writeTime(EVENT.time, time)
+  writer.time(EVENT.time, time)
   writer.text(EVENT.name, name)
   writeAttributes(EVENT.attributes, attributes)
   writer.integer(EVENT.droppedAttributesCount, droppedAttributesCount || 0)
@@ -290,26 +300,27 @@ function writeIds(of: typeof SPAN | typeof LINK, { traceId, spanId, traceState }
   if (state) writer.text(of.traceState, state)
 }
 
-function writeTime(field: number, time: HrTime): void {
-  const [high, low] = isUsualTime(time) ? halvesOf(time) : halvesOfBig(BigInt(nanosText(time)))
-  writer.fixed64(field, high, low)
-}
-
-/** Nanoseconds exceed the precision of a number, and big integers would cost more than the other fields of a span. */
-function halvesOf([seconds, nanos]: HrTime): [number, number] {
-  const upper = Math.floor(seconds / 2 ** 16) * NANOS_PER_SECOND
-  const rest = (seconds % 2 ** 16) * NANOS_PER_SECOND + nanos
-  const low = (upper % 2 ** 16) * 2 ** 16 + (rest % 2 ** 32)
-  const high = Math.floor(upper / 2 ** 16) + Math.floor(rest / 2 ** 32) + Math.floor(low / 2 ** 32)
-  return [high, low % 2 ** 32]
-}
-
-function halvesOfBig(value: bigint): [number, number] {
-  return [Number(value / TWO_TO_32), Number(value % TWO_TO_32)]
-}
-
 function writeAttributes(field: number, attributes: Attributes = {}): void {
   for (const key of Object.keys(attributes)) writePair(field, key, attributes[key], 0)
+}
+
+/** Most values are those of the previous span with the key. */
+function writeSpanAttribute(key: AttributeKey, value: unknown): void {
+  if (key.wirePair !== undefined && key.wireValue === value) {
+    writer.encoded(key.wirePair)
+    return
+  }
+  const start = writer.begin(SPAN.attributes)
+  if (key.wireKey !== undefined) writer.encoded(key.wireKey)
+  else {
+    writer.text(PAIR.key, key.name)
+    key.wireKey = writer.from(start)
+  }
+  writeValue(PAIR.value, value, 0)
+  writer.end(start)
+  if (typeof value === 'object' || (typeof value === 'string' && value.length > MAX_KNOWN_CHARS)) return
+  key.wirePair = key.wireValue === value ? writer.from(start - HEAD_BYTES) : undefined
+  key.wireValue = value
 }
 
 function writePair(field: number, key: string, value: unknown, depth: number): void {

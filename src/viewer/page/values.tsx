@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { editLines } from '../../reading/argument-lines.ts'
 import { visibleText } from '../../reading/display-text.ts'
-import { editLines } from '../../reading/edit-lines.ts'
 import { countOf, humanCount } from '../../reading/human-figures.ts'
 import type { LongValue, PromptDiff, ValuePart } from '../server/api.ts'
 import { Button, CopyButton } from './elements.tsx'

@@ -7,9 +7,8 @@ import { SESSION_SORTS } from '../trace-index/answers.ts'
 import type { FoundSpans, Shared, SpanState, Status, UsageGroup } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
-import { promptDiff } from './request-prompt.ts'
 import type { SessionQuery, TraceSource } from './source.ts'
-import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
+import { findNode, promptDiff, spanDetail, textOf, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 import { transcriptOf } from './transcript.ts'
 
@@ -118,10 +117,10 @@ async function trace(request: RouteRequest): Promise<object> {
 }
 
 async function transcript(request: RouteRequest): Promise<object> {
-  const { source, params } = request
+  const { source, params, now } = request
   const tree = await treeIn(request)
-  const children = await source.children(params['traceId'] ?? '')
-  return transcriptOf(tree, { namespace: namespaceOfTree(tree), openState: openStateOf(tree, source), children })
+  const around = { namespace: namespaceOfTree(tree), openState: openStateOf(tree, source), now: now() }
+  return transcriptOf(tree, { ...around, children: await source.children(params['traceId'] ?? '') })
 }
 
 function openStateOf({ traceId }: TraceTree, source: TraceSource): SpanState {

@@ -1,10 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { extname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ListenerLimits, openListener } from '../../receiver/loopback/listener.ts'
+import type { LiveLine } from './api.ts'
 import { admit, RequestError } from './gate.ts'
-import { writeLive } from './live-lines.ts'
-import { INDEX, type PageFiles } from './page-files.ts'
 import { Download, type Route, routeOf } from './routes.ts'
 import type { TraceSource } from './source.ts'
 
@@ -183,4 +184,93 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   const problem = isRefused ? error.message : `this could not be read: ${(error as Error).message}`
   if (request.url?.startsWith('/api/')) end(response, 'application/json; charset=utf-8', JSON.stringify({ problem }))
   else end(response, 'text/plain; charset=utf-8', `hookspan view: ${problem}\n`)
+}
+
+/** Interval of heartbeats. They also carry changes without a line in the log, such as the end of a process. */
+const BEAT_MILLIS = 5_000
+
+/**
+ * Streams changes to a page, one per line, until it disconnects or the source ends. A slow page gets fewer lines and uses no more
+ * memory.
+ */
+async function writeLive(response: ServerResponse, source: TraceSource, now: () => number): Promise<void> {
+  const changes = source.changes()
+  const last = new LiveState()
+  const write = (line: LiveLine): boolean => response.write(`${JSON.stringify(line)}\n`)
+  const writeNews = (): void => {
+    try {
+      write({ now: now(), ...last.news(source) })
+    } catch {
+      // The source is closed. The page gets the reason when it reconnects.
+      response.destroy()
+    }
+  }
+  const beat = setInterval(writeNews, BEAT_MILLIS).unref()
+  response.once('close', () => {
+    clearInterval(beat)
+    void changes.return?.()
+  })
+  write({ now: now(), ...last.news(source) })
+  for (let next = await changes.next(); next.done !== true; next = await changes.next()) {
+    const { traceIds, isMore } = next.value
+    const isFull = !write({ now: now(), changed: isMore ? [] : traceIds, ...last.news(source) })
+    if (isFull && !response.destroyed) await drained(response)
+  }
+  response.end()
+}
+
+class LiveState {
+  #open = ''
+  #source = ''
+
+  news(source: TraceSource): Pick<LiveLine, 'open' | 'source'> {
+    const [open, status] = [source.open(), source.status()]
+    const [openText, statusText] = [JSON.stringify(open), JSON.stringify(status)]
+    const news = { ...(openText !== this.#open && { open }), ...(statusText !== this.#source && { source: status }) }
+    this.#open = openText
+    this.#source = statusText
+    return news
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
+}
+
+interface PageFile {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+/** Files by request path. A request path never becomes a file name. */
+export type PageFiles = ReadonlyMap<string, PageFile>
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const INDEX = '/index.html'
+
+/**
+ * Reads the built page into memory: it is small, and the package may be replaced while the server runs.
+ *
+ * @throws Error in one line when it is not there
+ */
+export function readPageFiles(folder: string): PageFiles {
+  const files = new Map<string, PageFile>()
+  for (const name of readdirSync(folder)) {
+    const type = TYPES[extname(name)]
+    if (type !== undefined) files.set(`/${name}`, { type, bytes: readFileSync(join(folder, name)) })
+  }
+  if (!files.has(INDEX)) throw new Error(`this copy of hookspan is not complete: there is no page in ${folder}`)
+  return files
 }

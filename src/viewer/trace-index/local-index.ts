@@ -1,16 +1,23 @@
 import { realpath } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { isAlive, listCheckpoints } from '../../delivery/trace-log/index.ts'
 import { fileErrorReason } from '../../delivery/trace-log/private-file.ts'
 import type { PricesConfig } from '../../plugin/config/prices.ts'
+import { createSpanPricer } from '../../plugin/prices/span-prices.ts'
 import { listSegments } from '../../reading/trace-log.ts'
 import type { OpenTraceRow, SourceStatus } from './answers.ts'
 import { Indexer, type Step } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
-import { readOpenTraces } from './open-traces.ts'
 import { TextSearch } from './search.ts'
-import { queryChildren, querySession, querySessions, type SessionSource } from './session-queries.ts'
+import {
+  queryChildren,
+  querySession,
+  querySessions,
+  type SessionSource,
+  sessionTitle,
+  titleOf,
+} from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
-import { createSpanPricer } from './span-prices.ts'
 import { linesOf, TraceTable } from './trace-table.ts'
 import { queryUsage } from './usage-queries.ts'
 
@@ -66,7 +73,7 @@ export class LocalIndex {
     }
     const { table, files } = (this.#stateDirectory && loadSnapshot(this.#stateDirectory, subject.prices)) || EMPTY()
     this.#table = table
-    const price = createSpanPricer(subject.prices)
+    const price = createSpanPricer(() => subject.prices)
     this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause, price })
     this.#search = new TextSearch(table, () => this.#indexer.files, this.#pause)
     this.#savedProgress = this.#progress
@@ -167,3 +174,52 @@ export class LocalIndex {
 }
 
 const EMPTY = () => ({ table: new TraceTable(), files: [] })
+
+/** A machine crash leaves many traces that look open. */
+const MAX_TRACES = 300
+
+/**
+ * Open traces, the latest activity first.
+ *
+ * @param stateDirectory only for our own log, in which each process records the file it writes
+ */
+async function readOpenTraces(
+  table: TraceTable,
+  stateDirectory: string | undefined,
+  now: number,
+): Promise<OpenTraceRow[]> {
+  const found = [...table.traces].flatMap(entry => {
+    const { turn, open } = entry.facts ?? {}
+    return turn === undefined || open === undefined ? [] : [{ entry, turn, open }]
+  })
+  const latest = found.sort((a, b) => b.turn.lastAt - a.turn.lastAt).slice(0, MAX_TRACES)
+  const owned = latest.length === 0 ? undefined : await ownedFiles(stateDirectory, now)
+  const rows: OpenTraceRow[] = []
+  for (const { entry, turn, open } of latest) {
+    const { paths, ...facts } = open
+    const isOwned = owned === undefined || paths.some(path => owned.has(basename(path)))
+    rows.push({
+      traceId: turn.traceId,
+      sessionId: turn.sessionId,
+      agent: turn.agent,
+      model: turn.model,
+      title: await titleOf(entry),
+      sessionTitle: await sessionTitle(table, turn.sessionId),
+      state: isOwned ? 'open' : 'owner-dead',
+      isOwnerAlive: owned !== undefined && isOwned,
+      startAt: turn.startAt,
+      silentSince: turn.lastAt,
+      tokens: turn.tokens,
+      cost: turn.cost,
+      ...facts,
+    })
+  }
+  return rows
+}
+
+async function ownedFiles(stateDirectory: string | undefined, now: number): Promise<ReadonlySet<string> | undefined> {
+  if (stateDirectory === undefined) return undefined
+  const entries = await listCheckpoints(stateDirectory)
+  const owned = entries.filter(({ owner, heartbeatAt }) => owner !== undefined && isAlive(owner, heartbeatAt, now))
+  return new Set(owned.map(({ segment }) => `${segment}.jsonl`))
+}

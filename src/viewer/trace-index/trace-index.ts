@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import type { StoredSpan } from '../../reading/stored-span.ts'
+import { createSpanPricer } from '../../plugin/prices/span-prices.ts'
+import type { SpanPricer, StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
   OpenTraceRow,
@@ -11,11 +12,9 @@ import type {
   Usage,
   UsageQuery,
 } from './answers.ts'
-import { ChangeStream } from './change-stream.ts'
 import type { IndexThreadMessage, IndexThreadRequest } from './index-thread.ts'
 import type { IndexQuery, IndexSubject } from './local-index.ts'
 import { type LinePlace, readTrace } from './log-file.ts'
-import { createSpanPricer, type SpanPricer } from './span-prices.ts'
 
 export interface TraceIndexOptions {
   readonly subject: IndexSubject
@@ -49,7 +48,7 @@ export class TraceIndex {
   #onReady: () => void = () => undefined
 
   private constructor({ thread = THREAD, subject }: TraceIndexOptions) {
-    this.#price = createSpanPricer(subject.prices)
+    this.#price = createSpanPricer(() => subject.prices)
     this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index', resourceLimits: HEAP_LIMITS })
     this.#thread.on('message', (message: IndexThreadMessage) => this.#handleMessage(message))
     this.#thread.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))
@@ -144,5 +143,72 @@ export class TraceIndex {
     for (const pending of this.#pending.values()) pending.reject(this.#failure)
     this.#pending.clear()
     for (const follower of [...this.#followers]) void follower.return()
+  }
+}
+
+const MIN_MILLIS = 250
+const MAX_NAMED = 1_000
+
+/** A stream of changes for one follower. Changes that come faster than the rate limit are merged into one. */
+export class ChangeStream implements AsyncIterableIterator<TraceChange> {
+  readonly #onEnd: (changes: ChangeStream) => void
+  readonly #traceIds = new Set<string>()
+  #isMore = false
+  #hasChanged = false
+  #hasEnded = false
+  #emittedAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #readers: ((result: IteratorResult<TraceChange>) => void)[] = []
+
+  constructor(onEnd: (changes: ChangeStream) => void) {
+    this.#onEnd = onEnd
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  addChange({ traceIds, isMore }: TraceChange): void {
+    for (const id of traceIds) if (this.#traceIds.size < MAX_NAMED) this.#traceIds.add(id)
+    this.#isMore ||= isMore || traceIds.some(id => !this.#traceIds.has(id))
+    this.#hasChanged = true
+    this.#emit()
+  }
+
+  next(): Promise<IteratorResult<TraceChange>> {
+    return new Promise(resolve => {
+      this.#readers.push(resolve)
+      this.#emit()
+    })
+  }
+
+  async return(): Promise<IteratorResult<TraceChange>> {
+    this.#hasEnded = true
+    clearTimeout(this.#timer)
+    this.#onEnd(this)
+    this.#emit()
+    return { done: true, value: undefined }
+  }
+
+  #emit(): void {
+    if (this.#hasEnded) {
+      for (const resolve of this.#readers.splice(0)) resolve({ done: true, value: undefined })
+      return
+    }
+    if (!this.#hasChanged || this.#readers.length === 0) return
+    const early = this.#emittedAt + MIN_MILLIS - performance.now()
+    if (early > 0) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined
+        this.#emit()
+      }, early)
+      return
+    }
+    this.#emittedAt = performance.now()
+    const value = { traceIds: [...this.#traceIds], isMore: this.#isMore }
+    this.#traceIds.clear()
+    this.#isMore = false
+    this.#hasChanged = false
+    this.#readers.shift()?.({ done: false, value })
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { compose, text } from '../../observability/stack-files.ts'
+import { compose, imageVersion, text } from '../../observability/stack-files.ts'
 import { freePorts } from '../support/free-port.ts'
 import { installed } from '../support/installed.ts'
 import { feedWorkload } from '../workload/feed.ts'
@@ -23,7 +23,7 @@ function file(name: string): string {
 }
 
 test('has the version of the compose file', () => {
-  expect(compose.services['prometheus']?.image).toBe(`prom/prometheus:v${installed('prometheus').version}`)
+  expect(imageVersion(compose.services['prometheus']?.image ?? '')).toBe(installed('prometheus').version)
 })
 
 test("accepts our endpoint's response in promtool without a complaint", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { planBackend } from '../../../src/delivery/pipeline/backend-plan.ts'
-import { BACKENDS, traceLinks } from '../../../src/delivery/pipeline/index.ts'
+import { BACKENDS, loadsToSend, traceLinks } from '../../../src/delivery/pipeline/index.ts'
 import { VENDORS } from '../../backends/rows/vendors.ts'
 import { backend, openPipeline, recordSpans, startSink } from './pipeline-fixture.ts'
 
@@ -40,6 +40,14 @@ test('reports an endpoint that is not a URL', () => {
   expect(!planned.ok && planned.problem).toBe(
     'backend otlp is off: endpoint is not a URL. It starts with http:// or https://',
   )
+})
+
+test.each([
+  ['nothing for a file', 'file', '', 0],
+  ['node:http', 'jaeger', 'http://127.0.0.1:4318', 1],
+  ['also node:https for an https address', 'otlp', 'https://collector.test', 2],
+] as const)('loads in advance %s', (_, type, endpoint, count) => {
+  expect(loadsToSend([backend(type, endpoint, { options: { path: '/tmp/spans.jsonl' } })])).toHaveLength(count)
 })
 
 describe("the address of a trace's page and API", () => {

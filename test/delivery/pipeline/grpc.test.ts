@@ -142,6 +142,16 @@ test('sends log events as protobuf', async () => {
   expect(pipeline.stats().backends[0]).toMatchObject({ logs: { delivered: 2, dropped: 0 } })
 })
 
+test('sends a log event with an attribute that has the name of the prototype', async () => {
+  const sink = await startGrpcSink()
+  const { pipeline } = grpcPipeline(sink, { logs: true, traces: false, metrics: false })
+  const attributes = Object.fromEntries([['__proto__', 'kept']])
+  pipeline.log?.({ body: 'a line', severity: 'INFO', at: 1_700_000_000_124, attributes })
+  await pipeline.flush()
+  expect(pipeline.stats().backends[0]).toMatchObject({ logs: { delivered: 1, dropped: 0 } })
+  for (const part of ['__proto__', 'kept']) expect(sink.calls[0]?.message.toString('latin1')).toContain(part)
+})
+
 function nanos(text: string): Buffer {
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64LE(BigInt(text))

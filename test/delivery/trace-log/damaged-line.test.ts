@@ -84,8 +84,6 @@ describe('a damaged line', () => {
     ['an attribute that is a text', lineWith({ ...SPAN, attributes: [SECRET] })],
     ['an attribute without a key', lineWith({ ...SPAN, attributes: [{ value: {} }] })],
     ['an attribute without a value', lineWith({ ...SPAN, attributes: [{ key: SECRET }] })],
-    ['the key of the prototype', lineWith({ ...SPAN, attributes: [{ key: '__proto__', value: { intValue: 1 } }] })],
-    ['that key deeper down', withValue({ kvlistValue: { values: [{ key: '__proto__', value: {} }] } })],
     ['a text that is a number', withValue({ stringValue: 5 })],
     ['a truth that is a text', withValue({ boolValue: SECRET })],
     ['a whole number that is none', withValue({ intValue: 0.5 })],
@@ -115,6 +113,19 @@ test('changes no prototype by a key of the prototype', () => {
   expect('spans' in read && read.spans).toHaveLength(2)
   expect('spans' in read && read.spans[1]).not.toHaveProperty('polluted')
   expect({}).not.toHaveProperty('polluted')
+})
+
+test('reads an attribute with the key of the prototype like any other', () => {
+  const proto = { key: '__proto__', value: { intValue: 7 } }
+  const read = new LineParser().read(
+    lineWith({ ...SPAN, attributes: [proto, { key: 'a', value: { kvlistValue: { values: [proto] } } }] }),
+  )
+  if (!('spans' in read)) throw new Error('damaged')
+  const attributes = read.spans.at(-1)?.attributes ?? {}
+  expect(Object.entries(attributes)).toEqual([
+    ['__proto__', 7],
+    ['a', Object.fromEntries([['__proto__', 7]])],
+  ])
 })
 
 /** Puts something else where one part of a JSON value was. */

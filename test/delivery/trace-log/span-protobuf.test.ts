@@ -1,6 +1,7 @@
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
+import { RecordedSpan } from '../../../src/delivery/trace-log/recorded-span.ts'
 import { requestProtobuf } from '../../../src/delivery/trace-log/span-protobuf.ts'
 import fc from '../../support/fast-check.ts'
 import { anySpans, anyText, officialProtobuf, spanWith } from './any-span.ts'
@@ -88,4 +89,45 @@ test('does not overwrite returned bytes', () => {
 
 test('writes no bytes for no spans', () => {
   expect(requestProtobuf([])).toHaveLength(0)
+})
+
+test('encodes attributes that repeat from span to span, and those that alternate', () => {
+  const { resource, instrumentationScope: scope } = BASE
+  const settings = { resource, scope, attributeCountLimit: 128, partCountLimit: 128, processors: [] }
+  const start = { name: 'tool', kind: 0, context: BASE.spanContext(), parent: undefined, startTime: 1_795_256_100_000 }
+  const values = [
+    1,
+    1,
+    1,
+    -0,
+    0,
+    1.5,
+    1.5,
+    1.5,
+    true,
+    1,
+    'a',
+    'a',
+    'a',
+    'b',
+    'a',
+    '中',
+    '中',
+    '中',
+    '',
+    '',
+    '',
+    ['a'],
+    ['a'],
+  ]
+  const long = 'long '.repeat(40)
+  for (let round = 0; round < 3; round++) {
+    for (const value of values) {
+      const span = new RecordedSpan(settings, start)
+      span.setAttributes({ same: 'same', value, [`of.${typeof value}`]: value, long, ['key'.repeat(50)]: value })
+      span.end(1_795_256_100_300)
+      expect(hex([span]), String(value)).toBe(officialProtobuf([span]))
+      expect(hex([span, span]), `${value}, twice`).toBe(officialProtobuf([span, span]))
+    }
+  }
 })

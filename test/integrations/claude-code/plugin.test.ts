@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { claudeCode } from '../../../src/cli/init/http-hosts.ts'
+import { claudeCode } from '../../../src/cli/init/hosts.ts'
 import { InitScene } from '../../cli/init-scene.ts'
 import { afterwards } from '../../support/afterwards.ts'
 

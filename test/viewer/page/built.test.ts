@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import packageJson from '../../../package.json' with { type: 'json' }
-import { readPageFiles } from '../../../src/viewer/server/page-files.ts'
+import { readPageFiles } from '../../../src/viewer/server/server.ts'
 import { REPOSITORY } from '../../cli/program.ts'
 
 const FOLDER = join(REPOSITORY, 'dist', 'page')

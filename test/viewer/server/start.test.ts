@@ -3,9 +3,16 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
-import { addressOf, urlOf, viewDirectory } from '../../../src/viewer/server/place.ts'
 import type { TraceSource } from '../../../src/viewer/server/source.ts'
-import { type OtherView, type RunningView, startView, type ViewerOptions } from '../../../src/viewer/server/start.ts'
+import {
+  addressOf,
+  type OtherView,
+  type RunningView,
+  startView,
+  urlOf,
+  type ViewerOptions,
+  viewDirectory,
+} from '../../../src/viewer/server/start.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { NOTHING, NOW, PAGE, scratch } from './viewing.ts'
 
