@@ -1,7 +1,8 @@
 import { AggregationTemporality, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 
-class ManualReader extends MetricReader {
+/** Collects when it is asked to. */
+export class ManualReader extends MetricReader {
   constructor() {
     super({ aggregationTemporalitySelector: () => AggregationTemporality.CUMULATIVE })
   }

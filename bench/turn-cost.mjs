@@ -1,13 +1,14 @@
 import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 import { load } from './build.mjs'
 import { median } from './figures.mjs'
-import { sdk } from './providers.mjs'
+import { ManualReader, sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
 const { resolveConfig } = await load('plugin/config/resolve.js')
 const { INSTRUMENTS } = await load('tracker/instrument-table.js')
 const { createPlugin } = await load('index.js')
 const { OwnTracerProvider } = await load('delivery/pipeline/own-tracer.js')
+const { createMeterProvider } = await load('delivery/pipeline/providers.js')
 const { PlainResource } = await load('delivery/trace-log/plain-resource.js')
 const { METRIC } = await load('contract/semconv/metrics.js')
 const { requestJson } = await load('delivery/trace-log/span-json.js')
@@ -83,14 +84,15 @@ function bare({ spans, points }) {
   }
 }
 
-/** Records the spans of our own pipeline, and writes those of each turn if `write` is given. */
+/** Records the spans and points of our own pipeline, and writes the spans of each turn if `write` is given. */
 function ours(write) {
-  const { meterProvider } = sdk()
+  const resource = new PlainResource({})
+  const { meterProvider } = createMeterProvider(resource, [new ManualReader()])
   const ended = []
   const onEnd = span => write && ended.push(span)
   const spanProcessors = [{ onStart() {}, onEnd, async forceFlush() {}, async shutdown() {} }]
   const limits = { attributeCountLimit: 1024, partCountLimit: 128 }
-  const tracerProvider = new OwnTracerProvider({ resource: new PlainResource({}), spanProcessors, ...limits })
+  const tracerProvider = new OwnTracerProvider({ resource, spanProcessors, ...limits })
   const plugin = createPlugin({ host: 'bench', tracerProvider, meterProvider })
   return (session, turn) => {
     for (const { hook, payload, meta } of turnRecords(session, turn, AT)) plugin.on(hook, payload, meta)

@@ -31,7 +31,7 @@ const MODULES: Record<string, { modules: readonly string[]; packages: readonly s
   reading: { modules: [], packages: ['node'] },
   'plugin/config': { modules: ['delivery/backends', 'delivery/load-package.ts'], packages: ['yaml', 'node'] },
   'plugin/prices': {
-    modules: ['tracker/spans', 'plugin/config', 'delivery/load-package.ts'],
+    modules: ['tracker/spans', 'reading', 'plugin/config', 'delivery/load-package.ts'],
     packages: ['@pydantic/genai-prices', 'node'],
   },
   'plugin/wrappers': { modules: ['contract'], packages: ['node'] },
@@ -111,6 +111,7 @@ const MODULES: Record<string, { modules: readonly string[]; packages: readonly s
       'tracker/spans',
       'tracker',
       'plugin/config',
+      'plugin/prices',
       'delivery/trace-log',
       'delivery/pipeline',
       'reading',

@@ -1,3 +1,4 @@
+import { kindOf } from '../contract/foreign.ts'
 import type { HookRecord } from '../contract/index.ts'
 import type { Plugin } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
@@ -61,8 +62,7 @@ export class HostForwarder {
     this.#plugin.emitUntyped(`${this.#host}:unreadable`)
     if (this.#reported.has(what) || this.#reported.size >= MAX_REPORTED_ERRORS) return
     this.#reported.add(what)
-    const kind = error instanceof Error ? error.name : typeof error
-    this.#report(`hookspan: ${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
+    this.#report(`hookspan: ${this.#host}: ${what} could not be read (${kindOf(error)}); the trace lacks it`)
   }
 
   #emitRecords(records: readonly HookRecord[]): void {

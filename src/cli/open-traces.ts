@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listOpenSegments } from '../delivery/trace-log/index.ts'
 import { type OpenTurn, openTurns } from '../reading/open-turns.ts'
+import type { SpanPricer } from '../reading/stored-span.ts'
 import { type RunningTrace, TraceFollower } from '../reading/trace-follower.ts'
 import type { TraceTree } from '../reading/trace-forest.ts'
 import { listSegments, selectTraces } from '../reading/trace-log.ts'
@@ -29,14 +30,16 @@ export function leftBehind(open: readonly RunningTrace[], owned: SegmentOwners):
  */
 export class OpenTraces {
   readonly #directory: string
+  readonly #price: SpanPricer | undefined
   readonly #follower: TraceFollower
   #owned: SegmentOwners = new Map()
   /** Start of the oldest open span, epoch milliseconds. */
   #sinceAt = Number.POSITIVE_INFINITY
 
-  constructor(stateDirectory: string) {
+  constructor(stateDirectory: string, price?: SpanPricer) {
     this.#directory = stateDirectory
-    this.#follower = new TraceFollower(() => this.#files(), { last: 0 })
+    this.#price = price
+    this.#follower = new TraceFollower(() => this.#files(), { last: 0 }, price)
   }
 
   async readOpenTurns(now: number): Promise<OpenTurn[]> {
@@ -53,7 +56,7 @@ export class OpenTraces {
   /** The turns that ended last, newest first, as far as the newest segments contain them. */
   async readEnded(last: number): Promise<readonly TraceTree[]> {
     const segments = await listSegments(join(this.#directory, 'traces'))
-    const { trees } = await selectTraces(segments.slice(-RECENT_SEGMENTS), { last: 2 * last })
+    const { trees } = await selectTraces(segments.slice(-RECENT_SEGMENTS), { last: 2 * last }, undefined, this.#price)
     const ended = trees.filter(({ isRunning }) => !isRunning)
     return ended.sort((a, b) => b.endAt - a.endAt).slice(0, last)
   }

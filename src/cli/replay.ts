@@ -20,6 +20,7 @@ import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 import { openInput, type ReadRecord, RecordReader } from './hook-records.ts'
 import { Interruption, interruptedAt, STOPPING } from './interruption.ts'
+import { spanPricer } from './prices.ts'
 import { lookOf, Progress } from './terminal.ts'
 import { bytesOf } from './traces.ts'
 
@@ -223,7 +224,7 @@ export class Backpressure {
 }
 
 async function drawTraces(files: readonly string[], last: number, io: CommandIo): Promise<string | undefined> {
-  const { trees, traceCount } = await selectTraces(files, { last })
+  const { trees, traceCount } = await selectTraces(files, { last }, undefined, spanPricer(io))
   for (const tree of trees) io.stdout.write(`${renderTree(tree, lookOf(io))}\n\n`)
   if (trees.length > 1) io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`)
   if (traceCount > trees.length) io.stdout.write(`  the last ${trees.length} of ${countOf(traceCount, 'trace')}\n`)
@@ -322,6 +323,8 @@ interface ReplayRun {
 }
 
 interface DrawnRun extends ReplayRun {
+  /** The last drawn trace. */
+  readonly traceId: string | undefined
   readonly isDelivered: boolean
   readonly isStored: boolean
   readonly isKeptAsConfigured: boolean
@@ -344,7 +347,7 @@ export async function replayAndDraw(
     const isStored = place.whyNotKept === undefined
     const isDelivered = reportDelivery(run.result, { config, traceId, isKept: isStored }, io)
     const where = whereTheyAre(run.result, place)
-    return { ...run, isDelivered, isStored, isKeptAsConfigured: isStored || !config.local_log, where }
+    return { ...run, traceId, isDelivered, isStored, isKeptAsConfigured: isStored || !config.local_log, where }
   } finally {
     await place.close()
   }

@@ -11,6 +11,7 @@ import { summarize } from '../reading/trace-summary.ts'
 import { type CommandArguments, type CommandIo, Interrupted, WrongUse } from './command.ts'
 import { Interruption } from './interruption.ts'
 import { sinceAt } from './option-values.ts'
+import { spanPricer } from './prices.ts'
 import { Progress } from './terminal.ts'
 
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
@@ -99,12 +100,22 @@ export async function namesTrace(name: string): Promise<boolean> {
   return canBeTraceId(name) && (await placeAt(name)) === undefined
 }
 
+/** @throws {Error} for a command that reads files only, if the user gave it the id of a trace or session */
+export async function findFile(names: readonly string[], io: CommandIo): Promise<TracesPlace> {
+  const { place, traceId } = await findSubject(names, io)
+  if (traceId === undefined) return place
+  throw new Error(`there is no file ${traceId}; for a trace: hookspan tree ${traceId}${sessionHint(traceId)}`)
+}
+
+function sessionHint(name: string): string {
+  return /^[\w:-]+$/.test(name) ? `; for a session: hookspan tree --session ${name}` : ''
+}
+
 async function findPlace(name: string): Promise<TracesPlace | undefined> {
   const place = await placeAt(name)
   if (place === undefined) {
     if (canBeTraceId(name)) return undefined
-    const hint = /^[\w-]+$/.test(name) ? ', and a trace id has only the digits 0 to 9 and a to f' : ''
-    throw new Error(`there is no file ${name}${hint}`)
+    throw new Error(`there is no file ${name}${sessionHint(name)}`)
   }
   const trouble = place.kind === 'file' ? await noTraceFile(name) : undefined
   if (trouble?.isCertain === true) throw new Error(`${name} is not a trace log: ${trouble.problem}`)
@@ -133,7 +144,7 @@ export async function traceFiles(operands: readonly string[]): Promise<readonly 
   const files: string[] = []
   for (const operand of operands) {
     const place = await placeAt(operand)
-    if (place === undefined) throw new Error(`there is no file ${operand}`)
+    if (place === undefined) throw new Error(`there is no file ${operand}${sessionHint(operand)}`)
     const found = await place.listFiles()
     if (found.length === 0) throw new Error(`there are no *.jsonl files in ${operand}`)
     files.push(...found)
@@ -279,7 +290,7 @@ export type FoundTraces = TraceSelection & { readonly paths: readonly string[] }
 
 export async function findTraces(place: TracesPlace, query: TraceQuery, io: CommandIo): Promise<FoundTraces> {
   const paths = await place.listFiles()
-  return { ...(await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)), paths }
+  return { ...(await readWatched(paths, onRead => selectTraces(paths, query, onRead, spanPricer(io)), io)), paths }
 }
 
 const MAX_NAMED = 10
@@ -322,7 +333,7 @@ export function whichTrace(
     return `there are ${countOf(matchCount, 'trace')} ${asked}: ${trees.map(nameOf).join(', ')}${others}; give more digits`
   }
   const among = traceCount === 0 ? `in ${place.path}` : `among the ${humanCount(traceCount)} in ${place.path}`
-  return `there is no trace ${asked} ${among}, and no file of that name`
+  return `there is no trace ${asked} ${among}, and no file of that name${sessionHint(traceId)}`
 }
 
 function nameOf(tree: TraceTree): string {

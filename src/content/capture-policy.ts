@@ -1,27 +1,11 @@
 import { peek, textOf } from '../contract/foreign.ts'
 import { bigintText, boundedJson } from './bounded-json.ts'
-import {
-  type Capture,
-  type CapturedContent,
-  type CapturedEntry,
-  type ContentCategory,
-  type ContentMode,
-  literal,
-  type SafeText,
-} from './capture.ts'
-import {
-  type Clipped,
-  clip,
-  copyOf,
-  keepAll,
-  maskedWindowOf,
-  redactWithin,
-  WINDOW_MARGIN,
-  windowOf,
-  withinBytes,
-} from './clip.ts'
+import type { Capture, CapturedContent, CapturedEntry, ContentCategory, ContentMode, SafeText } from './capture.ts'
+import { literal } from './capture.ts'
+import type { Clipped } from './clip.ts'
+import { clip, copyOf, keepAll, maskedWindowOf, redactWithin, WINDOW_MARGIN, windowOf, withinBytes } from './clip.ts'
 import { rewriteJson } from './json-text.ts'
-import { oneLine, withoutControls } from './one-line.ts'
+import { collapseSpace, isEven, lengthForLine, oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'
 import { maskRecords } from './secret-records.ts'
 import { MASK } from './secret-span.ts'
@@ -65,16 +49,6 @@ function numberText(value: number | bigint): SafeText {
   return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
 }
 
-function charsForLine(text: string, lineLength: number): number {
-  let length = lineLength
-  while (length < text.length) {
-    const missing = lineLength - oneLine(text.slice(0, length)).length
-    if (missing <= 0) return length
-    length += 2 * missing
-  }
-  return text.length
-}
-
 class CapturePolicy implements Capture {
   readonly mode: ContentMode
   readonly conversationHistory: boolean
@@ -114,7 +88,7 @@ class CapturePolicy implements Capture {
     if (known !== undefined) return known
     const isIdentifier = IDENTIFIER.test(value)
     if (!isIdentifier && this.mode === 'off') return undefined
-    const text = isIdentifier ? this.#settings.redact(value) : this.#line(value, ID_CAP).text
+    const text = isIdentifier ? this.#settings.redact(value) : this.#line(this.#window(value, ID_CAP), ID_CAP).text
     if (text === '') return undefined
     if (value.length <= ID_CAP) this.#remember(value, safe(text))
     return safe(text)
@@ -147,7 +121,7 @@ class CapturePolicy implements Capture {
   readonly snippet = (value: unknown): SafeText | undefined => {
     if (this.mode === 'off') return undefined
     if (typeof value !== 'string') return this.#captured(value, SNIPPET_CAP)?.text
-    const { text } = this.#line(value, SNIPPET_CAP)
+    const { text } = this.#line(this.#window(value, SNIPPET_CAP), SNIPPET_CAP)
     return text === '' ? undefined : safe(text)
   }
 
@@ -192,22 +166,20 @@ class CapturePolicy implements Capture {
   }
 
   #capturedText(value: string, cap: number): CapturedContent | undefined {
-    const json = this.#capturedJson(value, cap)
+    const window = this.#window(value, cap)
+    const json = this.#capturedJson(window, cap)
     if (json !== undefined) return json
     const { text, isCut } =
-      this.mode === 'full'
-        ? clip(redactWithin({ text: value, isCut: false }, cap, this.#leaf), cap)
-        : this.#line(value, cap)
+      this.mode === 'full' ? clip(redactWithin(window, cap, this.#leaf, window.isCut), cap) : this.#line(window, cap)
     return text.trim() === '' ? undefined : { text: safe(text), mimeType: TEXT_TYPE, truncated: isCut }
   }
 
   /** JSON text stays valid JSON when it is cut. Otherwise a viewer would show a broken half. */
-  #capturedJson(value: string, cap: number): CapturedContent | undefined {
-    const window = this.#window(value, cap)
+  #capturedJson(window: Clipped, cap: number): CapturedContent | undefined {
     const first = window.text.trimStart().charAt(0)
     if (first !== '{' && first !== '[') return undefined
-    const text = this.#settings.redact === keepAll ? window.text : maskRecords(window.text)
-    const json = rewriteJson(text, cap, {
+    const isMasked = window.isCut || this.#settings.redact === keepAll
+    const json = rewriteJson(isMasked ? window.text : maskRecords(window.text), cap, {
       leaf: this.#leaf,
       isSecret: this.#isSecret,
       keepsSpace: this.mode === 'full',
@@ -216,12 +188,17 @@ class CapturePolicy implements Capture {
   }
 
   /** Masks before joining lines, because line ends delimit YAML blocks and descriptions. */
-  #line(value: string, cap: number): Clipped {
-    const { text, isCut } = this.#window(value, cap)
-    const plain = withoutControls(text)
-    const length = charsForLine(plain, cap + WINDOW_MARGIN)
-    const redacted = redactWithin({ text: plain, isCut }, length - WINDOW_MARGIN, this.#settings.redact)
-    return clip({ text: oneLine(redacted.text), isCut: redacted.isCut }, cap)
+  #line({ text, isCut }: Clipped, cap: number): Clipped {
+    const { redact, isPure } = this.#settings
+    const isLine = isEven(text)
+    const plain = isLine ? text : withoutControls(text)
+    const length = isLine ? cap + WINDOW_MARGIN : lengthForLine(plain, cap + WINDOW_MARGIN)
+    // Removed control characters may have hidden a record.
+    const isMasked = isCut && plain === text
+    const redacted = redactWithin({ text: plain, isCut }, length - WINDOW_MARGIN, redact, isMasked)
+    // A redactor of the user may return control characters.
+    const line = isPure && !isLine ? collapseSpace(redacted.text) : oneLine(redacted.text)
+    return clip({ text: line, isCut: redacted.isCut }, cap)
   }
 
   #window(value: string, cap: number): Clipped {

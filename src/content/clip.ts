@@ -81,10 +81,17 @@ export function maskedWindowOf(text: string, length: number): Clipped {
 /**
  * Redacts a text of which at most `room` characters will be kept. If it is cut, the last word of the window is dropped: it may
  * be the start of a secret too short to be recognized.
+ *
+ * @param isMasked the records of the text are masked already
  */
-export function redactWithin(source: Clipped, room: number, redact: (text: string) => string): Clipped {
+export function redactWithin(
+  source: Clipped,
+  room: number,
+  redact: (text: string) => string,
+  isMasked = false,
+): Clipped {
   const length = Math.max(room, 0) + WINDOW_MARGIN
-  const window = redact === keepAll ? windowOf(source.text, length) : maskedWindowOf(source.text, length)
+  const window = isMasked || redact === keepAll ? windowOf(source.text, length) : maskedWindowOf(source.text, length)
   const redacted = redact(wellFormed(window.text))
   const isCut = source.isCut || window.isCut
   return { text: isCut && redact !== keepAll ? withoutLastWord(redacted) : redacted, isCut }

@@ -97,6 +97,15 @@ export function keysOf(value: unknown, limit: number): readonly string[] {
   }
 }
 
+/** The first of these fields that is a text, and not blank. */
+export function firstText(holder: unknown, keys: readonly string[]): string | undefined {
+  for (const key of keys) {
+    const text = textOf(peek(holder, key))
+    if (text !== undefined) return text
+  }
+  return undefined
+}
+
 /** Calls `visit` for each field until it returns false. An error on the way stops it, too. */
 export function eachField(holder: object, visit: (name: string) => boolean): void {
   try {

@@ -5,16 +5,8 @@ import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../p
 import { showName } from '../plugin/config/reading.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
 import type { AnyHook } from './hook.ts'
-import {
-  findHookFiles,
-  hookNameOf,
-  type LoadedHook,
-  type LoadedHooks,
-  loadFolder,
-  NOTHING_LOADED,
-  nameOf,
-  type OptionsByFile,
-} from './load-folder.ts'
+import type { LoadedHook, LoadedHooks, OptionsByFile } from './load-folder.ts'
+import { findHookFiles, hookNameOf, loadFolder, NOTHING_LOADED, nameOf } from './load-folder.ts'
 import { pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
 import { type Block, block } from './verdict.ts'
 

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { elementsOf, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
+import { elementsOf, firstText, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
 
 export const TOOL_KINDS = ['shell', 'read', 'edit', 'write', 'search', 'fetch', 'agent', 'mcp', 'other'] as const
 
@@ -132,12 +132,4 @@ function pathsOf(kind: ToolKind, args: ToolArguments): readonly string[] {
     for (const [, path] of patch.matchAll(PATCHED))
       if (path !== undefined && path !== '/dev/null') found.push(path.trim())
   return [...new Set(found)]
-}
-
-function firstText(args: ToolArguments, keys: readonly string[]): string | undefined {
-  for (const key of keys) {
-    const text = textOf(peek(args, key))
-    if (text !== undefined) return text
-  }
-  return undefined
 }

@@ -12,6 +12,17 @@ export interface CriticalPathSection {
   readonly part: 'work' | 'person' | 'gap'
 }
 
+/** In the order of display. `you`: waits for the user; `untraced`: time between the steps of an agent. */
+export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
+export type PathPartName = (typeof PATH_PARTS)[number]
+
+/** @param kind of the section's span */
+export function pathPartOf(part: CriticalPathSection['part'], kind: DisplayKind | undefined): PathPartName {
+  if (part !== 'work') return part === 'person' ? 'you' : 'untraced'
+  if (kind === 'api' || kind === 'auxiliary') return 'model'
+  return kind === 'hook' ? 'guards' : 'tools'
+}
+
 export interface CriticalPath {
   readonly sections: readonly CriticalPathSection[]
   readonly workMillis: number

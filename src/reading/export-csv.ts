@@ -7,7 +7,7 @@ import { isoInstant } from './tree-json.ts'
 const COLUMNS = [
   ...['trace_id', 'span_id', 'parent_span_id', 'session_id', 'agent', 'depth', 'kind', 'name'],
   ...['start', 'duration_ms', 'status', 'error_type', 'outcome', 'model', 'input_tokens', 'output_tokens'],
-  ...['cached_tokens', 'cost_usd'],
+  ...['cached_tokens', 'cost_usd', 'cost_source'],
 ] as const
 
 type Row = Readonly<Record<(typeof COLUMNS)[number], string | number | undefined>>
@@ -42,6 +42,7 @@ function* rowsOf(tree: TraceTree): Generator<Row, void> {
       output_tokens: tokens?.output,
       cached_tokens: isRequest(kind) ? attributes.number('gen_ai.usage.cache_read.input_tokens') : undefined,
       cost_usd: isRequest(kind) ? costOf(attributes) : undefined,
+      cost_source: attributes.text('.cost.source'),
     }
   }
 }

@@ -3,6 +3,7 @@ import { type DisplayKind, segment, type TextSegment, type Tone } from './segmen
 import { SpanAttributes } from './span-attributes.ts'
 import { outcomeOf } from './span-outcome.ts'
 import type { StoredSpan } from './stored-span.ts'
+import { rangeOf, splitAtGaps } from './time-ranges.ts'
 import type { TraceNode } from './trace-forest.ts'
 
 export interface Tokens {
@@ -82,7 +83,7 @@ export function isRequest(kind: DisplayKind): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
-/** US dollars as recorded. Never computed from tokens, because prices change. */
+/** US dollars, as recorded or added by a `SpanPricer`. */
 export function costOf(attributes: SpanAttributes): number | undefined {
   const cost = attributes.number('llm.cost.total')
   return cost === undefined || cost < 0 ? undefined : cost
@@ -127,10 +128,7 @@ export function isApprovalWait(span: StoredSpan, namespace: string): boolean {
 
 export function approvalWaitMillis(spans: Iterable<StoredSpan>, namespace: string): number {
   const waits = [...spans].filter(span => isApprovalWait(span, namespace)).sort((a, b) => a.startAt - b.startAt)
-  let [sum, until] = [0, Number.NEGATIVE_INFINITY]
-  for (const { startAt, endAt } of waits) {
-    sum += Math.max(0, endAt - Math.max(startAt, until))
-    until = Math.max(until, endAt)
-  }
-  return sum
+  return splitAtGaps(waits, 0)
+    .map(rangeOf)
+    .reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
 }

@@ -50,11 +50,17 @@ function finishReason(attributes: SpanAttributes): string {
   return reason === '' ? attributes.firstText('gen_ai.response.finish_reasons') : reason
 }
 
-/** `429 RateLimitError`, `error FileNotFoundError`, `failed`: the status code or word, then the error type. */
+/** The error type of a tool that reports its failure without a type. */
+const PLAIN_FAILURE = 'tool_error'
+
+/** `429 RateLimitError`, `FileNotFoundError`, `timeout ETIMEDOUT`, `failed`: the status code or word, then the error type. */
 function errorText(attributes: SpanAttributes, word: string): string {
   const code = attributes.text('http.response.status_code', 'gen_ai.response.status_code')
   const type = attributes.text('error.type')
-  const parts = [code || word, type].filter(part => part !== '' && part !== '_OTHER')
+  if (type === PLAIN_FAILURE && ['', 'error'].includes(word)) return 'failed'
+  // `error FileNotFoundError` would name the failure twice.
+  const isRepeated = type.toLowerCase().includes(word.toLowerCase())
+  const parts = [code || (isRepeated ? '' : word), type].filter(part => part !== '' && part !== '_OTHER')
   if (parts.length > 0) return [...new Set(parts)].join(' ')
   return displayText(attributes.span.statusMessage ?? '') || 'error'
 }

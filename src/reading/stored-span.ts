@@ -67,6 +67,9 @@ export interface StoredSpan {
   readonly running?: true
 }
 
+/** Adds the cost to a request that was recorded without one. Returns other spans as they are. */
+export type SpanPricer = (span: StoredSpan) => StoredSpan
+
 export type TraceFileEntry =
   | { readonly spans: readonly StoredSpan[]; readonly running: readonly StoredSpan[] }
   | { readonly line: number; readonly problem: string }

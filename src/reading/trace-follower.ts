@@ -1,5 +1,5 @@
 import { LogLineReader } from './line-reader.ts'
-import { readEntry, type StoredSpan } from './stored-span.ts'
+import { readEntry, type SpanPricer, type StoredSpan } from './stored-span.ts'
 import { FilterMatcher } from './trace-filter.ts'
 import { buildTree, putSpan, type TraceTree } from './trace-forest.ts'
 import type { TraceQuery } from './trace-log.ts'
@@ -27,14 +27,16 @@ export interface RunningTrace {
 export class TraceFollower {
   readonly #listFiles: () => Promise<readonly string[]>
   readonly #last: number
+  readonly #price: SpanPricer
   readonly #filter: FilterMatcher
   readonly #readers = new Map<string, LogLineReader>()
   readonly #growing = new Map<string, GrowingTrace>()
   readonly #done = new Set<string>()
   #hasPolled = false
 
-  constructor(listFiles: () => Promise<readonly string[]>, query: TraceQuery) {
+  constructor(listFiles: () => Promise<readonly string[]>, query: TraceQuery, price: SpanPricer = span => span) {
     this.#listFiles = listFiles
+    this.#price = price
     this.#last = query.last
     this.#filter = new FilterMatcher(query)
   }
@@ -83,7 +85,7 @@ export class TraceFollower {
     if (this.#done.has(traceId)) return
     const trace = this.#growing.get(traceId) ?? { spans: new Map(), notedIn: new Set(), isShown: false }
     this.#growing.set(traceId, trace)
-    putSpan(trace.spans, span)
+    putSpan(trace.spans, this.#price(span))
     if (span.running === true) trace.notedIn.add(path)
     const isPart = isElsewhere(span, trace)
     const isEndOfRoot = (isPart || span.parentSpanId === undefined) && span.running !== true

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readTraceFile, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
+import { readTraceFile, type SpanPricer, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
 import { FilterMatcher, type MetConditions, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
 import type { Extent } from './tree-text.ts'
@@ -65,12 +65,14 @@ const MAX_RUNNING = 5
  * hundreds of megabytes must not be held in memory to find five of them.
  *
  * @param onRead receives the number of bytes read, in the first and in the second pass
+ * @param price applied to the spans of the returned traces
  * @throws the error of the file system when a file cannot be read, or an error of `onRead`
  */
 export async function selectTraces(
   paths: readonly string[],
   query: TraceQuery,
   onRead?: (bytes: number) => void,
+  price: SpanPricer = span => span,
 ): Promise<TraceSelection> {
   const { sinceAt, ...rest } = query
   const matcher = new FilterMatcher(rest)
@@ -97,7 +99,7 @@ export async function selectTraces(
   const older = matching.slice(0, matching.length - newest.length).filter(([, { open }]) => open !== undefined)
   const running = older.sort(([, a], [, b]) => b.endAt - a.endAt).slice(0, MAX_RUNNING)
   const traceIds = new Set([...newest, ...running].map(([traceId]) => traceId))
-  const forest = buildForest(await readTraces(paths, traceIds, onRead))
+  const forest = buildForest((await readTraces(paths, traceIds, onRead)).map(price))
   const isNewest = new Set(newest.map(([traceId]) => traceId))
   return {
     trees: forest.filter(({ traceId }) => isNewest.has(traceId)),

@@ -21,14 +21,15 @@ export function headerTime(summary: TraceSummary): string {
   return humanInstant(summary.startAt)
 }
 
-export function headerFigures(summary: TraceSummary): TextSegment[] {
+/** @param isShort without the shares of sub-agents and side calls, which would push the cost out of a narrow line */
+export function headerFigures(summary: TraceSummary, isShort = false): TextSegment[] {
   const { outcome, errorCount } = summary
   return joinSegments(
     [
       outcome ?? segment('dim', ''),
       segment('plain', humanDuration(summary.durationMillis)),
       segment('warn', silenceText(summary.silentMillis)),
-      segment('plain', usageText(summary)),
+      segment('plain', usageText(summary, isShort)),
       segment('plain', costText(summary.cost)),
       segment('plain', spansText(summary)),
       segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
@@ -48,28 +49,26 @@ export function silenceText(millis: number, duration: (millis: number) => string
   return millis < SILENT_FROM_MILLIS ? '' : `silent for ${duration(millis)}`
 }
 
-function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
+export function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
   if (paidCount === 0) return ''
   const of =
     unknownCount === 0 ? '' : ` for ${humanCount(paidCount)} of ${countOf(paidCount + unknownCount, 'request')}`
   return `${humanCost(dollars)}${of}`
 }
 
-function usageText({
-  tokens,
-  subagentTokens,
-  auxiliaryTokens,
-}: Pick<TraceSummary, 'tokens' | 'subagentTokens' | 'auxiliaryTokens'>): string {
+type Usage = Pick<TraceSummary, 'tokens' | 'subagentTokens' | 'auxiliaryTokens'>
+
+export function usageText({ tokens, subagentTokens, auxiliaryTokens }: Usage, isShort = false): string {
   if (tokens === undefined) return ''
   const parts = [
     subagentTokens === 0 ? '' : `${humanCount(subagentTokens)} in sub-agents`,
     auxiliaryTokens === 0 ? '' : `${humanCount(auxiliaryTokens)} in side calls`,
   ].filter(part => part !== '')
-  const apart = parts.length === 0 ? '' : `, of which ${parts.join(' and ')}`
+  const apart = isShort || parts.length === 0 ? '' : `, of which ${parts.join(' and ')}`
   return `${tokensText(tokens)} tokens${apart}`
 }
 
-export function totalFigures(summaries: readonly TraceSummary[]): TextSegment[] {
+export function totalFigures(summaries: readonly TraceSummary[], isShort = false): TextSegment[] {
   const sum = (figure: (summary: TraceSummary) => number | undefined): number =>
     summaries.reduce((total, summary) => total + (figure(summary) ?? 0), 0)
   const errorCount = sum(summary => summary.errorCount)
@@ -87,7 +86,7 @@ export function totalFigures(summaries: readonly TraceSummary[]): TextSegment[] 
   const parts = [
     segment('dim', countOf(summaries.length, 'trace')),
     segment('dim', humanDuration(sum(summary => summary.durationMillis))),
-    segment('dim', tokens.input + tokens.output === 0 ? '' : usageText(usage)),
+    segment('dim', tokens.input + tokens.output === 0 ? '' : usageText(usage, isShort)),
     segment('dim', costText(cost)),
     segment(
       'dim',

@@ -34,8 +34,16 @@ export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): st
 /** One line for several traces: `3 traces · 42.1 s · 39 spans · 3 errors`. */
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
-  const totals = totalFigures(trees.map(tree => summarize(asOf(tree, options.now))))
-  return paintLine(clipSegments([blankSegment(MARGIN), ...totals], width), options.color ?? false)
+  const summaries = trees.map(tree => summarize(asOf(tree, options.now)))
+  return paintLine(
+    fitFigures(isShort => totalFigures(summaries, isShort), width),
+    options.color ?? false,
+  )
+}
+
+function fitFigures(figures: (isShort: boolean) => TextSegment[], width: number): readonly TextSegment[] {
+  const whole = [blankSegment(MARGIN), ...figures(false)]
+  return segmentsWidth(whole) <= width ? whole : clipSegments([blankSegment(MARGIN), ...figures(true)], width)
 }
 
 function headerLines(tree: TraceTree, width: number): (readonly TextSegment[])[] {
@@ -52,9 +60,9 @@ function headerLines(tree: TraceTree, width: number): (readonly TextSegment[])[]
 function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly TextSegment[] {
   const id = segment('dim', summary.sessionId === '' ? '' : shortTraceId(traceId))
   const room = width - segmentsWidth([id]) - GAP.length
-  if (id.text === '' || room < MIN_FIGURES)
-    return clipSegments([blankSegment(MARGIN), ...headerFigures(summary)], width)
-  const figures = clipSegments([blankSegment(MARGIN), ...headerFigures(summary)], room)
+  const draw = (isShort: boolean): TextSegment[] => headerFigures(summary, isShort)
+  if (id.text === '' || room < MIN_FIGURES) return fitFigures(draw, width)
+  const figures = fitFigures(draw, room)
   return [...figures, blankSegment(width - segmentsWidth([...figures, id])), id]
 }
 

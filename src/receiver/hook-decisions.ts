@@ -2,6 +2,7 @@ import { LimitedMap } from '../agents/base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../agents/guard-protocol.ts'
 import { GUARD_PROTOCOLS } from '../agents/guard-protocols.ts'
 import type { HostEvent } from '../agents/host-event.ts'
+import { kindOf } from '../contract/foreign.ts'
 import type { Outcome } from '../guards/chain.ts'
 import { HostHooks } from '../guards/host-hooks.ts'
 import type { ControlHooks, HookIds } from '../guards/index.ts'
@@ -152,8 +153,7 @@ export class HookDecisions {
 
   /** Reported once per agent and kind. The message itself is left out because it could quote a user. */
   #reportFailure(host: string, error: unknown): void {
-    const kind = error instanceof Error ? error.name : typeof error
-    const line = `${host}: its question to the guards could not be read (${kind}); they did not run`
+    const line = `${host}: its question to the guards could not be read (${kindOf(error)}); they did not run`
     if (this.#reported.has(line)) return
     this.#reported.add(line)
     this.#options.report(line)

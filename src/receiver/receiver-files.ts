@@ -11,14 +11,8 @@ import {
   withOwnFile,
   writePrivate,
 } from '../delivery/trace-log/private-file.ts'
-import {
-  type Environment,
-  type ReceiverPlace,
-  receiverPlace,
-  stateHome,
-  TOKEN,
-  variable,
-} from '../plugin/config/paths.ts'
+import type { Environment, ReceiverPlace } from '../plugin/config/paths.ts'
+import { receiverPlace, stateHome, TOKEN, variable } from '../plugin/config/paths.ts'
 
 /** The files of a user's receiver. None exist before it has run once. */
 export interface ReceiverFiles extends ReceiverPlace {

@@ -1,21 +1,15 @@
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
-import { peek, textOf } from '../contract/foreign.ts'
+import { kindOf, peek, textOf } from '../contract/foreign.ts'
 import type { Lock } from '../delivery/trace-log/index.ts'
 import { DeliveryIntake, type InternalEvent, laneOf, lostHooksByAgent } from './deliveries.ts'
 import { EventSpool, spoolProblemLine } from './event-spool.ts'
 import type { DecisionTrace, FailurePolicy, HookDecisions } from './hook-decisions.ts'
 import type { ReceiverLimits } from './limits.ts'
 import type { ReceiverListeners } from './listeners.ts'
-import {
-  type Address,
-  allowStart,
-  type ReceiverFiles,
-  readAddress,
-  removeAddress,
-  writeAddress,
-} from './receiver-files.ts'
+import type { Address, ReceiverFiles } from './receiver-files.ts'
+import { allowStart, readAddress, removeAddress, writeAddress } from './receiver-files.ts'
 import type { Recorder } from './recorder.ts'
 import { ReceiverCounts, type Refusal } from './refusal.ts'
 import { type ReceiverRoutes, RequestHandler } from './request-handler.ts'
@@ -173,7 +167,7 @@ export class ReceiverServer implements ReceiverRoutes {
   /** Reported once per endpoint. The error message is left out because it could quote a user. */
   #reportUnreadable({ host }: ReceiverEndpoint, error: unknown): void {
     this.counts.unreadable++
-    const line = `${host}: an event could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
+    const line = `${host}: an event could not be read (${kindOf(error)}); the trace lacks it`
     if (!this.#options.lines.includes(line)) this.#options.say(line)
   }
 

@@ -1,16 +1,11 @@
 import { join } from 'node:path'
 import type { HostEvent } from '../agents/host-event.ts'
+import { kindOf } from '../contract/foreign.ts'
 import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { PluginStats, SpanIds } from '../plugin/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
-import {
-  type EntryLocation,
-  entryLine,
-  Journal,
-  type JournalEntry,
-  type JournalLineToWrite,
-  MAX_DISK_MILLIS,
-} from './journal.ts'
+import type { EntryLocation, JournalEntry, JournalLineToWrite } from './journal.ts'
+import { entryLine, Journal, MAX_DISK_MILLIS } from './journal.ts'
 import { RecentIds } from './recent-ids.ts'
 
 /**
@@ -66,9 +61,8 @@ export interface RecorderOptions extends PluginSurroundings {
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const recorder = new JournallingRecorder(options)
   await recorder.goOn().catch((error: unknown) => {
-    const kind = error instanceof Error ? error.name : typeof error
     options.report.error(
-      `what the receiver before this one had open cannot be gone on with (${kind}); it is ended as crashed`,
+      `what the receiver before this one had open cannot be gone on with (${kindOf(error)}); it is ended as crashed`,
     )
   })
   return recorder

@@ -1,12 +1,6 @@
 import type { Histogram, Meter, ObservableResult } from '@opentelemetry/api'
-import {
-  CLOSED_LABELS,
-  GEN_AI_NEXT_METRIC,
-  METRIC,
-  type MetricKey,
-  type NextMetricKey,
-  resolveNamespace,
-} from '../contract/semconv/index.ts'
+import type { MetricKey, NextMetricKey } from '../contract/semconv/index.ts'
+import { CLOSED_LABELS, GEN_AI_NEXT_METRIC, METRIC, resolveNamespace } from '../contract/semconv/index.ts'
 import { INSTRUMENTS, type InstrumentRow, NEXT_INSTRUMENTS } from './instrument-table.ts'
 import type { MetricPoint } from './spans/span-definition.ts'
 
@@ -37,7 +31,7 @@ interface Series {
 
 /**
  * Sums counters in plain maps and reports them at collection. In the SDK a point with labels costs about as much as a
- * whole span, because it sorts and stringifies the labels each time. Histograms must go through the SDK.
+ * whole span, because it sorts and stringifies the labels each time. Histograms cannot be reported as sums through the API.
  */
 class Counter {
   readonly #series = new Map<string, Series>()

@@ -1,14 +1,8 @@
 import { type Attributes, isSpanContextValid, type SpanContext } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import { peek, plausibleAt } from '../contract/foreign.ts'
-import {
-  GENERAL,
-  LOG_ATTRIBUTE,
-  LOG_EVENT,
-  resolveNamespace,
-  SEVERITY,
-  type Severity,
-} from '../contract/semconv/index.ts'
+import type { Severity } from '../contract/semconv/index.ts'
+import { GENERAL, LOG_ATTRIBUTE, LOG_EVENT, resolveNamespace, SEVERITY } from '../contract/semconv/index.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AttributeOptions, SpanLogEvent } from './spans/span-definition.ts'
 import { readAttributes, type WarnOnce } from './spans/turn-metadata.ts'

@@ -5,14 +5,8 @@ import { nameOf } from '../contract/semconv/index.ts'
 import type { Guard } from './guard.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
-import {
-  type CapturedMetadata,
-  mergeMetadata,
-  metadataAttributes,
-  readMetadata,
-  type WarnOnce,
-  workspaceAttributes,
-} from './spans/turn-metadata.ts'
+import type { CapturedMetadata, WarnOnce } from './spans/turn-metadata.ts'
+import { mergeMetadata, metadataAttributes, readMetadata, workspaceAttributes } from './spans/turn-metadata.ts'
 import type { TrackedDelegation, TrackedSession, TrackedTurn } from './turn.ts'
 
 /** Facts that a record states once and that every later span of the turn carries: sender, correlation id, turn metadata. */

@@ -90,8 +90,8 @@ describe('failures', () => {
     expect(attachment.catchErrors(() => JSON.parse('{'))).toBeUndefined()
     expect(attachment.plugin.stats().hooks.ignored).toBe(3)
     expect(lines).toEqual([
-      'hookspan: pi: broken could not be read (TypeError); the trace lacks it',
-      'hookspan: pi: a callback could not be read (SyntaxError); the trace lacks it',
+      'hookspan: pi: broken could not be read (a TypeError); the trace lacks it',
+      'hookspan: pi: a callback could not be read (a SyntaxError); the trace lacks it',
     ])
   })
 

@@ -25,21 +25,21 @@ const SESSION = fixture('demo-session.jsonl')
 
 const DRAWN = `\
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
-  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error · qwen3-coder-30b  a78049a1
+  completed · 14.2 s · 5 230 → 302 tokens · $0.0055 for 1 of 3 requests · 13 spans · 1 error · qwen3-coder-30b  a78049a1
 
-  agent  We are releasing tides 1.2 today. Dele…  ─────────────────────────────  14.2 s  4 150 → 206  completed
-  └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
-     ├─ api.qwen3-coder-30b  Error code: 429 -…   ━                              360 ms               429 RateLimitError
-     ├─ api.qwen3-coder-30b  attempt 2  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls
-     │  ├─ tool.terminal  rm -rf ./build                  ╺━━━━━━━━━━━━           5.7 s               completed
-     │  │  └─ approval.rm_rf  rm -rf ./build              ╺╍╍╍╍╍╍╍╍╍╍╍╸           5.5 s               once
-     │  ├─ tool.read_file  README.md                      ╺                       50 ms               completed
-     │  └─ tool.delegate_task  {"tasks":[{"goal…                      ╺━━━━━╸     2.6 s               completed
-     │     └─ subagent.leaf  Write the release…                       ╶─────╴     2.5 s               completed
-     │        └─ agent  Write the release notes…                       ─────      2.4 s  1 080 → 96   completed
-     │           └─ llm.claude-sonnet-4-6                              ─────      2.4 s
-     │              └─ api.claude-sonnet-4-6                           ━━━━━      2.3 s  1 080 → 96   stop
-     └─ api.qwen3-coder-30b  1 840 cached                                   ━━━   1.3 s  2 310 → 58   stop
+  agent  We are releasing tides 1.2 today.…   ────────────────────────  14.2 s  4 150 → 206           completed
+  └─ llm.qwen3-coder-30b                      ────────────────────────  14.1 s
+     ├─ api.qwen3-coder-30b  Error code: 42…  ━                         360 ms                        429 RateLimitError
+     ├─ api.qwen3-coder-30b  attempt 2  1 2…      ━━━╸                   1.9 s  1 840 → 148           tool_calls
+     │  ├─ tool.terminal  rm -rf ./build             ━━━━━━━━━━╸         5.7 s                        completed
+     │  │  └─ approval.rm_rf  rm -rf ./build         ╍╍╍╍╍╍╍╍╍╍          5.5 s                        once
+     │  ├─ tool.read_file  README.md                 ╸                   50 ms                        completed
+     │  └─ tool.delegate_task  {"tasks":[{"…                   ━━━━━     2.6 s                        completed
+     │     └─ subagent.leaf  Write the rele…                   ─────     2.5 s                        completed
+     │        └─ agent  Write the release n…                   ────╴     2.4 s  1 080 → 96            completed
+     │           └─ llm.claude-sonnet-4-6                      ────╴     2.4 s
+     │              └─ api.claude-sonnet-4-6                   ━━━━╸     2.3 s  1 080 → 96   $0.0055  stop
+     └─ api.qwen3-coder-30b  1 840 cached                          ╺━━   1.3 s  2 310 → 58            stop
 
 `
 

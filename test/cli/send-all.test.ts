@@ -258,7 +258,7 @@ describe('send FILE', () => {
   })
 
   test.each([
-    ['nothing.jsonl', undefined, /there is no file .*nothing\.jsonl/],
+    ['nothing.jsonl', undefined, /there is no file .*nothing\.jsonl\n$/],
     [
       'records.jsonl',
       '{"hook":"pre_llm_call","payload":{}}\n',
@@ -322,7 +322,7 @@ describe('send TRACE_ID', () => {
     const { code, stderr } = await send('0000', ...toSink())
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `hookspan send: there is no trace whose id starts with 0000 among the 1 in ${join(state(), 'traces')}, and no file of that name\n`,
+      stderr: `hookspan send: there is no trace whose id starts with 0000 among the 1 in ${join(state(), 'traces')}, and no file of that name; for a session: hookspan tree --session 0000\n`,
     })
   })
 

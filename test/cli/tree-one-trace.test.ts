@@ -41,10 +41,19 @@ async function tree(...args: readonly string[]): Promise<{ code: number; stdout:
 test('is drawn with all attributes of each span', async () => {
   const { code, stdout, stderr } = await tree('aabbcc')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(/^● s1 .*\n.* aabbccdd\n\n {2}agent/)
+  expect(stdout).toMatch(/^ {2}Question .*\n(?:.*\n)*\n● s1 .*\n.* aabbccdd\n\n {2}agent/)
   expect(stdout).toContain('  attributes\n    hermes.span.kind  session\n    input.value       xxxx')
   expect(stdout).toContain('… truncated: 9 000 characters in total')
   expect(stdout).not.toContain('s2')
+})
+
+test('has its summary first in a pipe, and last on a terminal, where the details would push it out of sight', async () => {
+  const io = fakeIo({ home, env: { NO_COLOR: '1' }, columns: 80, now: () => TURN_AT })
+  expect(await run(['aabbcc'], io)).toBe(0)
+  const { stdout } = io.written
+  expect(stdout).toMatch(/^● s1 /)
+  expect(stdout.slice(stdout.lastIndexOf('attributes'))).toMatch(/\n\n {2}Question .*\n.*…\n {2}Time .*\n\n$/)
+  expect((await tree('aabbcc', '--json')).stdout).not.toContain('Question')
 })
 
 test.each([['AABBCC'], [ONE], ['aabbcc', '--session', 's1']])('is found by %s', async (...args) => {
@@ -99,13 +108,13 @@ test('reports the searched log for an unknown beginning', async () => {
   expect(await tree('ffff', '--errors')).toEqual({
     code: 1,
     stdout: '',
-    stderr: `hookspan tree: there is no trace whose id starts with ffff, with an error, among the 3 in ${dirname(log)}, and no file of that name\n`,
+    stderr: `hookspan tree: there is no trace whose id starts with ffff, with an error, among the 3 in ${dirname(log)}, and no file of that name; for a session: hookspan tree --session ffff\n`,
   })
 })
 
 test('rejects a word that can be neither', async () => {
   expect((await tree('s-7f3a')).stderr).toBe(
-    'hookspan tree: there is no file s-7f3a, and a trace id has only the digits 0 to 9 and a to f\n',
+    'hookspan tree: there is no file s-7f3a; for a session: hookspan tree --session s-7f3a\n',
   )
 })
 

@@ -102,6 +102,15 @@ test('prints one object per group', async () => {
   expect(JSON.parse(first)).toMatchObject({ agent: 'other', dollars: 3, latency: { p50: 500 } })
 })
 
+test.each([
+  ['aabbccdd', 'for a trace: hookspan tree aabbccdd; for a session: hookspan tree --session aabbccdd'],
+  ['s-t1', 'for a session: hookspan tree --session s-t1'],
+])('names the command for %s, an id', async (id, hint) => {
+  const io = fakeIo({ home })
+  expect(await usage.run([id], io)).toBe(1)
+  expect(io.written.stderr).toBe(`hookspan usage: there is no file ${id}; ${hint}\n`)
+})
+
 test('reports an empty log, and a wrong group', async () => {
   expect((await run([])).stderr).toContain('There are no traces in')
   const io = fakeIo({ home })

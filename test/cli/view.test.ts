@@ -83,7 +83,18 @@ test('shows a file from another user', async () => {
 describe('a failure in one line', () => {
   test.each<[string, () => readonly string[], number, RegExp]>([
     ['for a missing file', () => ['none.jsonl'], 1, /^hookspan view: there is no file none\.jsonl\n$/],
-    ['for a hexadecimal word that is no file', () => ['abc'], 1, /^hookspan view: there is no file abc\n$/],
+    [
+      'for a hexadecimal word that is no file',
+      () => ['abc'],
+      1,
+      /^hookspan view: there is no file abc; for a trace: hookspan tree abc; for a session: hookspan tree --session abc\n$/,
+    ],
+    [
+      'for a session',
+      () => ['s-7f3a'],
+      1,
+      /^hookspan view: .* s-7f3a; for a session: hookspan tree --session s-7f3a\n$/,
+    ],
     [
       'for a file without traces',
       () => [fileOf('hello')],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DisplayKind } from '../../src/reading/segments.ts'
 import { SpanAttributes } from '../../src/reading/span-attributes.ts'
-import { controlOutcome } from '../../src/reading/span-outcome.ts'
+import { controlOutcome, outcomeOf } from '../../src/reading/span-outcome.ts'
 import { storedSpans } from './sample-turn.ts'
 
 function toldOf(kind: DisplayKind, own: Readonly<Record<string, string>>): string {
@@ -32,6 +32,22 @@ describe("a guard's span", () => {
     ['', '', '', 'nothing'],
   ])("shows %s and its host's action %s", (verdict, action, failure, said) => {
     expect(toldOf('hook', { 'hook.verdict': verdict, 'hook.action': action, 'hook.failure': failure })).toBe(said)
+  })
+})
+
+describe('a failure', () => {
+  test.each([
+    ['error', 'tool_error', 'failed'],
+    ['', 'tool_error', 'failed'],
+    ['timeout', 'tool_error', 'timeout tool_error'],
+    ['error', 'FileNotFoundError', 'FileNotFoundError'],
+    ['timeout', 'ETIMEDOUT', 'timeout ETIMEDOUT'],
+    ['error', '_OTHER', 'error'],
+    ['error', '', 'error'],
+  ])('with the outcome "%s" and the type "%s" is named once', (outcome, type, text) => {
+    const attributes = { 'hermes.span.kind': 'tool', 'hermes.tool.outcome': outcome, 'error.type': type }
+    const [span] = storedSpans({ id: '1', name: 'x', from: 0, to: 1, status: 2, attributes })
+    expect(span && outcomeOf(new SpanAttributes(span, 'hermes'))).toEqual({ tone: 'error', text })
   })
 })
 

@@ -58,7 +58,7 @@ describe('the tree in the terminal', () => {
     expect([59, 60].map(hasBars)).toEqual([false, true])
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 80 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1         2026-11-21 10:15:00 UTC
-  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agen…  5b8efff7
+  completed · 14.2 s · 5 230 → 302 tokens · 13 spans · 1 error · qwen…  5b8efff7
 
   agent  Remove the build directory, show…  ────────  14.2 s  completed
   └─ llm.qwen3-coder-30b                    ────────  14.1 s

@@ -347,7 +347,7 @@ describe('an agent with an unreadable question', () => {
     const deciding = new HookDecisions({ hooks, isComplete: true, trace, report: say, guards: { odd: broken } })
     expect(await deciding.decide({ ...about, failing: 'open' })).toBeUndefined()
     expect(await deciding.decide({ ...about, failing: 'closed' })).toEqual({ exitCode: 2, error: CLOSED })
-    expect(lines).toEqual(['odd: its question to the guards could not be read (TypeError); they did not run'])
+    expect(lines).toEqual(['odd: its question to the guards could not be read (a TypeError); they did not run'])
   })
 
   test('closes the same way if a decision cannot be recorded', async () => {

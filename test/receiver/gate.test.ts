@@ -413,7 +413,7 @@ describe('a delivery', () => {
     const second = await scene.start({ endpoints: { '/echo': { host: 'echo', adapter } } })
     for (const name of ['a', 'b']) expect(await scene.send(second, name)).toBe(204)
     await until(() => second.counts.unreadable === 2)
-    expect(scene.lines).toEqual(['echo: an event could not be read (TypeError); the trace lacks it'])
+    expect(scene.lines).toEqual(['echo: an event could not be read (a TypeError); the trace lacks it'])
   })
 })
 

@@ -7,15 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { failClosedReason } from '../../guards/chain.ts'
 import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
-import {
-  type Capabilities,
-  type ControlHooks,
-  type HookInfo,
-  HostHooks,
-  type Outcome,
-  type Phase,
-  toolCallOf,
-} from '../../guards/index.ts'
+import type { Capabilities, ControlHooks, HookInfo, Outcome, Phase } from '../../guards/index.ts'
+import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
 import { injectedTexts, listOf, namedArguments } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'

@@ -1,14 +1,8 @@
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { changedFields } from '../../guards/chain.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
-import {
-  type Injection,
-  type Outcome,
-  type Phase,
-  type ToolArguments,
-  type ToolCall,
-  toolCallOf,
-} from '../../guards/index.ts'
+import type { Injection, Outcome, Phase, ToolArguments, ToolCall } from '../../guards/index.ts'
+import { toolCallOf } from '../../guards/index.ts'
 
 /**
  * Returns all the text of a content: a string, or parts such as `{ type: 'text', text }`. A guard that checked only one part
@@ -49,7 +43,7 @@ export function replaceFirst<Part>(
   return parts.flatMap((part, at) => (isMeant(part) ? (at === first ? replacement(part) : []) : [part]))
 }
 
-function isText(part: unknown): part is { readonly type: 'text'; readonly text: string } {
+export function isText(part: unknown): part is { readonly type: 'text'; readonly text: string } {
   return peek(part, 'type') === 'text' && typeof peek(part, 'text') === 'string'
 }
 

@@ -1,3 +1,4 @@
+import { idOf, peek } from '../../contract/foreign.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { AgentLoop, AgentSession } from './agent-loop.ts'
 import { LimitedMap } from './limited-map.ts'
@@ -12,6 +13,11 @@ export interface ReportedCall {
   readonly id: string | undefined
   readonly name: unknown
   readonly args: unknown
+}
+
+/** The call in a hook of the names of Claude Code. Copilot has an id in it only if VS Code reads the same files. */
+export function calledIn(data: unknown): ReportedCall {
+  return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
 }
 
 type ReportedEnd = LoosePayload<'post_tool_call'> & { readonly duration_ms?: number | undefined }

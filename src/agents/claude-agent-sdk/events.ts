@@ -7,11 +7,14 @@ import {
   handlersByName,
   type TimedEvent,
 } from '../base/event-machine.ts'
+import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { handlePermissionDenied, handlePreToolUse, handleToolBatch, handleToolEnd } from '../claude-code/calls.ts'
-import { handleSubagentStart } from '../claude-code/turns.ts'
-import { emitApprovalRequest, handleToolResults, SdkApprovals } from './calls.ts'
+import { HOOK_NAMES } from '../claude-code/events.ts'
+import type { ClaudeCall } from '../claude-code/session.ts'
+import { handleSubagentStart, loopOfAgent, turnFor } from '../claude-code/turns.ts'
+import { handleApprovalRequest, handleApprovalResponse, handleToolResults } from './calls.ts'
 import { handleAssistantMessage, handleRetry, handleStreamEvent, isSynthetic } from './requests.ts'
-import { LiveSessions, type SdkLoop, type SdkSession } from './session.ts'
+import { type SdkLoop, SdkSession } from './session.ts'
 import {
   emitCompaction,
   endChild,
@@ -21,63 +24,94 @@ import {
   handleSubagentStop,
   handleTaskNotification,
   handleTaskStarted,
-  loopOfAgent,
   noteDelegationResult,
   openPendingTurn,
   startCompaction,
-  startTurn,
 } from './turns.ts'
 
 const HOOK = 'hook.'
-const MESSAGE = 'msg.'
+const PROMPT = 'hook.UserPromptSubmit'
+const START = 'hook.SessionStart'
+const INIT = 'msg.system.init'
 
-const HOOKS = [
-  ...['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Notification', 'UserPromptSubmit'],
-  ...['UserPromptExpansion', 'SessionStart', 'SessionEnd', 'Stop', 'StopFailure', 'SubagentStart'],
-  ...['SubagentStop', 'PreCompact', 'PostCompact', 'PreModelSwitch', 'PostModelSwitch', 'PermissionRequest'],
-  ...['PermissionDenied', 'Setup', 'TeammateIdle', 'TaskCreated', 'TaskCompleted', 'Elicitation'],
-  ...['ElicitationResult', 'ConfigChange', 'WorktreeCreate', 'WorktreeRemove', 'InstructionsLoaded'],
-  ...['CwdChanged', 'FileChanged', 'DirectoryAdded', 'MessageDisplay'],
-].map(name => HOOK + name)
-
-/** Messages of the SDK: `type` or `type.subtype`. For `result`, any subtype is accepted. */
-const MESSAGES = [
-  ...['assistant', 'user', 'stream_event', 'active_goal', 'conversation_reset', 'tool_progress'],
-  ...['tool_use_summary', 'auth_status', 'rate_limit_event', 'prompt_suggestion', 'system.api_retry'],
-  ...['system.background_tasks_changed', 'system.commands_changed', 'system.compact_boundary'],
+/** Messages of the SDK without records, as `type` or `type.subtype`. */
+const QUIET_MESSAGES: readonly string[] = [
+  ...['active_goal', 'conversation_reset', 'tool_progress', 'tool_use_summary', 'auth_status', 'rate_limit_event'],
+  ...['prompt_suggestion', 'system.background_tasks_changed', 'system.commands_changed'],
   ...['system.control_request_progress', 'system.elicitation_complete', 'system.files_persisted'],
   ...['system.hook_progress', 'system.hook_response', 'system.hook_started', 'system.informational'],
-  ...['system.init', 'system.local_command_output', 'system.memory_recall', 'system.mirror_error'],
-  ...['system.model_refusal_fallback', 'system.model_refusal_no_fallback', 'system.notification'],
-  ...['system.permission_denied', 'system.plugin_install', 'system.session_state_changed'],
-  ...['system.session_writes_lost', 'system.status', 'system.task_notification', 'system.task_progress'],
-  ...['system.task_started', 'system.task_updated', 'system.thinking_tokens', 'system.worker_shutting_down'],
-].map(name => MESSAGE + name)
+  ...['system.local_command_output', 'system.memory_recall', 'system.mirror_error', 'system.notification'],
+  ...['system.model_refusal_fallback', 'system.model_refusal_no_fallback', 'system.plugin_install'],
+  ...['system.session_state_changed', 'system.session_writes_lost', 'system.status', 'system.task_progress'],
+  ...['system.task_updated', 'system.thinking_tokens', 'system.worker_shutting_down'],
+]
 
+const ENDED_LIMIT = 1000
 const WAITING_LIMIT = 1000
 const WAITING_MILLIS = 300_000
 
-type LoopReading = (loop: SdkLoop, at: number, data: unknown) => unknown
+type SessionHandler = (session: SdkSession, at: number, data: unknown) => unknown
 
-const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
-  ['assistant', handleAssistantMessage],
-  ['stream_event', handleStreamEvent],
-  ['system.api_retry', handleRetry],
-  ['system.permission_denied', handlePermissionDenied],
-])
+const OF_SESSION: Readonly<Record<string, SessionHandler>> = {
+  'hook.SubagentStart': handleSubagentStart,
+  'hook.SubagentStop': handleSubagentStop,
+  'hook.PreCompact': startCompaction,
+  'hook.PostCompact': endCompaction,
+  'msg.user': handleToolResults,
+  'msg.system.task_started': handleTaskStarted,
+  'msg.system.task_notification': handleTaskNotification,
+  'msg.system.compact_boundary': endCompaction,
+}
 
-type SessionReading = (session: SdkSession, at: number, data: unknown) => void
+type LoopHandler = (loop: SdkLoop, at: number, data: unknown, callId: string | undefined) => unknown
 
-const SESSION_MESSAGES: ReadonlyMap<string, SessionReading> = new Map<string, SessionReading>([
-  ['user', handleToolResults],
-  ['system.task_started', handleTaskStarted],
-  ['system.task_notification', handleTaskNotification],
-  ['system.compact_boundary', endCompaction],
-])
+const OF_LOOP: Readonly<Record<string, LoopHandler>> = {
+  'hook.PreToolUse': handlePreToolUse,
+  'hook.PostToolUse': handleToolHook,
+  'hook.PostToolUseFailure': handleToolHook,
+  'hook.PostToolBatch': (loop, at, data) => {
+    loop.askedAt = at
+    handleToolBatch(loop, at, data)
+  },
+  'hook.PermissionRequest': (loop, at, data, callId = '') => {
+    const call = loop.session.calls.get(callId)
+    if (call !== undefined) handleApprovalRequest(call, at, data, 'PermissionRequest')
+  },
+  'hook.PermissionDenied': handlePermissionDenied,
+  'hook.Stop': (loop, at, data) => {
+    loop.stopped = { at, text: peek(data, 'last_assistant_message') }
+    // Another hook may make the agent go on with a new request.
+    loop.askedAt ??= at
+  },
+  'hook.StopFailure': (loop, _at, data) => {
+    loop.failure = textOf(peek(data, 'error')) ?? 'unknown'
+  },
+  'msg.assistant': handleAssistantMessage,
+  'msg.stream_event': handleStreamEvent,
+  'msg.system.api_retry': handleRetry,
+  'msg.system.permission_denied': handlePermissionDenied,
+}
+
+const HANDLED: readonly string[] = [PROMPT, START, INIT, ...Object.keys(OF_SESSION), ...Object.keys(OF_LOOP)]
 
 /**
- * Translates the events of the Claude Agent SDK. Hooks fire at once. Messages arrive later, when the application reads them.
- * `canUseTool` is the third source. Hooks of the next turn are buffered until the result of the current turn has been read.
+ * The hooks with a tracing callback, each of which is a round trip between two processes. Not among them: a `WorktreeCreate` hook
+ * would have to create the worktree, and `MessageDisplay` fires for every piece of text.
+ */
+export const TRACED_HOOKS: readonly string[] = HANDLED.filter(event => event.startsWith(HOOK)).map(event =>
+  event.slice(HOOK.length),
+)
+
+function handleToolHook(loop: SdkLoop, at: number, data: unknown): void {
+  handleToolEnd(loop, at, data)
+  const call = loop.session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')
+  if (call !== undefined) noteDelegationResult(call, at, peek(data, 'tool_response'))
+}
+
+/**
+ * Translates the events of the Claude Agent SDK. Its hooks are those of Claude Code and fire at once. Messages, which have the
+ * requests, arrive later, when the application reads them. `canUseTool` is the third source. Hooks of the next turn are buffered
+ * until the result of the current turn has been read.
  *
  * The subset of `@anthropic-ai/claude-agent-sdk` that this adapter uses, read from 0.3.330 (`sdk.d.ts`, and the events of real
  * runs). Structural: the package is not imported, and every value may be missing.
@@ -93,109 +127,84 @@ const SESSION_MESSAGES: ReadonlyMap<string, SessionReading> = new Map<string, Se
  * `context` is `{query}`, an id generated by this package. Events without a session id are matched by it.
  */
 export class ClaudeAgentSdkMachine extends EventMachine {
-  readonly #sessions = new LiveSessions(this.records)
-  readonly #approvals = new SdkApprovals(this.#sessions)
-  protected readonly events: EventHandlers = eventHandlers({
-    ...handlersByName(HOOKS, name => moment => this.#hook(name.slice(HOOK.length), moment)),
-    ...handlersByName(MESSAGES, name => moment => this.#message(name.slice(MESSAGE.length), moment)),
-    canUseTool: moment => this.#approvals.handleEvent(moment),
-    'canUseTool.end': moment => this.#approvals.handleEvent(moment),
-    'iterator.end': moment => this.#endQuery(moment, 'ended'),
-    'iterator.error': moment => this.#endQuery(moment, 'error'),
-    'iterator.return': moment => this.#endQuery(moment, 'closed'),
-  })
+  readonly #sessions = new SessionStates(id => new SdkSession(this.records, id))
+  readonly #ended = new LimitedMap<string, true>(ENDED_LIMIT)
+  readonly #handler: EventHandler = moment => this.#handle(moment)
+  protected readonly events: EventHandlers = eventHandlers(
+    {
+      ...handlersByName(HANDLED, () => this.#handler),
+      canUseTool: moment => this.#approval(moment, handleApprovalRequest),
+      'canUseTool.end': moment => this.#approval(moment, handleApprovalResponse),
+      'iterator.end': moment => this.#endQuery(moment, 'ended'),
+      'iterator.error': moment => this.#endQuery(moment, 'error'),
+      'iterator.return': moment => this.#endQuery(moment, 'closed'),
+    },
+    [...HOOK_NAMES.map(name => HOOK + name), ...QUIET_MESSAGES.map(name => `msg.${name}`)],
+  )
 
   protected override handlerOf(event: string): EventHandler | undefined {
-    const isResult = typeof event === 'string' && event.startsWith('msg.result')
-    return isResult ? moment => this.#message('result', moment) : super.handlerOf(event)
+    return isResult(event) ? this.#handler : super.handlerOf(event)
   }
 
   protected endSessions(at: number): void {
-    for (const session of this.#sessions.all()) this.#endSession(session, Math.max(at, this.now), 'ended')
+    for (const session of this.#sessions.values()) this.#endSession(session, Math.max(at, this.now), 'ended')
   }
 
-  #hook(hook: string, moment: TimedEvent): void {
-    const session = this.#sessions.findSession(moment, hook === 'UserPromptSubmit' || hook === 'SessionStart')
-    if (session === undefined) return
-    const { data } = moment
-    if (hook === 'UserPromptSubmit') this.#prompt(session, moment)
-    else if (hook === 'SessionStart') session.model = textOf(peek(data, 'model')) ?? session.model
-    // Messages may still be pending: the session ends when the query does.
-    else if (hook === 'SessionEnd') return
-    else if (peek(data, 'agent_id') !== undefined) this.#childHook(hook, moment, session)
-    else this.#mainHook(hook, moment, session)
-  }
-
-  #childHook(hook: string, moment: TimedEvent, session: SdkSession): void {
-    const { at, data } = moment
+  #handle(moment: TimedEvent): void {
+    const { event, at, data, tool_use_id } = moment
+    const session = this.#sessionOf(moment)
+    const messageId = idOf(peek(data, 'uuid'))
+    if (session === undefined || (messageId !== undefined && !session.isNew(messageId))) return
+    if (event === INIT || event === START) session.model = textOf(peek(data, 'model')) ?? session.model
+    if (event === PROMPT) this.#prompt(session, moment)
+    if (event === PROMPT || event === START) return
     openPendingTurn(session)
-    const agentId = idOf(peek(data, 'agent_id'))
-    if (hook === 'SubagentStart') handleSubagentStart(session, at, data)
-    else if (hook === 'SubagentStop') handleSubagentStop(session, at, data)
-    else if (agentId !== undefined) {
-      const loop = loopOfAgent(session, at, agentId, data)
-      if (loop !== undefined) this.#loopHook(hook, moment, loop)
+    if (isOfNextTurn(session, data)) this.#buffer(session, moment)
+    else if (isResult(event)) {
+      handleResult(session, at, data)
+      this.#handleBuffered(session)
+    } else if (OF_SESSION[event] !== undefined) OF_SESSION[event](session, at, data)
+    else {
+      const loop = OF_LOOP[event] && loopOf(session, moment)
+      if (loop === undefined) return
+      loop.lastAt = at
+      OF_LOOP[event]?.(loop, at, data, tool_use_id)
     }
+  }
+
+  /** Returns the session of an event. One that has ended goes on only with an event that can start it, for example after a resume. */
+  #sessionOf(moment: TimedEvent): SdkSession | undefined {
+    const { event, data, context } = moment
+    const id = idOf(peek(data, 'session_id'))
+    const starts = event === PROMPT || event === START || (event === INIT && context !== undefined)
+    if (id === undefined || (this.#ended.has(id) && !starts)) return undefined
+    this.#ended.delete(id)
+    const session = this.#sessions.get(id)
+    session.query = queryOf(moment) ?? session.query
+    session.noteWorkspace(data)
+    return session
+  }
+
+  /** Returns the session of a query, or several if the conversation was cleared; of an unnamed query, all sessions. */
+  #ofQuery(query: string | undefined): SdkSession[] {
+    return this.#sessions.values().filter(session => query === undefined || session.query === query)
   }
 
   #prompt(session: SdkSession, moment: TimedEvent): void {
     const id = idOf(peek(moment.data, 'prompt_id'))
-    if (session.prompt !== undefined) {
-      if (session.prompt.id === id) return
-      openPendingTurn(session)
-    }
-    const { main } = session
-    const isNext = main !== undefined && (id === undefined ? main.stopped !== undefined : main.promptId !== id)
-    if (isNext) this.#bufferHook(session, moment)
-    // A prompt with the id of a running or ended turn is a message that joined that turn.
-    else if (main === undefined && (id === undefined || id !== session.endedPromptId)) {
-      session.prompt = { at: moment.at, id, text: peek(moment.data, 'prompt') }
-    }
-  }
-
-  #mainHook(hook: string, moment: TimedEvent, session: SdkSession): void {
-    const promptId = idOf(peek(moment.data, 'prompt_id'))
+    if (session.prompt !== undefined && idOf(peek(session.prompt.data, 'prompt_id')) === id) return
     openPendingTurn(session)
     const { main } = session
-    if (main !== undefined) main.promptId ??= promptId
-    if (main !== undefined && promptId !== undefined && main.promptId !== promptId) this.#bufferHook(session, moment)
-    else if (hook === 'PreCompact') startCompaction(session, moment.at)
-    else if (hook === 'PostCompact') endCompaction(session, moment.at)
-    else {
-      const loop = main ?? (hook === 'PreToolUse' ? turnFor(session, moment.at, promptId) : undefined)
-      if (loop !== undefined) this.#loopHook(hook, moment, loop)
-    }
+    // A prompt with the id of a running or ended turn is a message that joined that turn.
+    if (main === undefined) session.prompt = moment
+    else if (id === undefined ? main.stopped !== undefined : !main.promptIds.has(id)) this.#buffer(session, moment)
   }
 
-  #loopHook(hook: string, moment: TimedEvent, loop: SdkLoop): void {
-    const { at, data } = moment
-    loop.lastAt = at
-    if (hook === 'PreToolUse') {
-      const call = handlePreToolUse(loop, at, data)
-      if (call !== undefined) this.#approvals.emitBuffered(call, moment)
-    } else if (hook === 'PostToolUse' || hook === 'PostToolUseFailure') {
-      handleToolEnd(loop, at, data)
-      noteDelegationResult(loop, at, data)
-    } else if (hook === 'PostToolBatch') {
-      loop.askedAt = at
-      handleToolBatch(loop, at, data)
-    } else if (hook === 'PermissionRequest') {
-      const call = loop.session.calls.get(moment.tool_use_id ?? '')
-      if (call !== undefined) emitApprovalRequest(call, at, 'PermissionRequest', data)
-    } else if (hook === 'PermissionDenied') handlePermissionDenied(loop, at, data)
-    else if (hook === 'StopFailure') loop.failure = textOf(peek(data, 'error')) ?? 'unknown'
-    else if (hook === 'Stop') {
-      loop.stopped = { at, text: peek(data, 'last_assistant_message') }
-      // Another hook may make the agent go on with a new request.
-      loop.askedAt ??= at
-    }
-  }
-
-  #bufferHook(session: SdkSession, moment: TimedEvent): void {
-    const [first] = session.waiting
-    const isLong = session.waiting.length >= WAITING_LIMIT || moment.at - (first?.at ?? moment.at) > WAITING_MILLIS
-    session.waiting.push(moment)
-    if (!isLong) return
+  #buffer(session: SdkSession, moment: TimedEvent): void {
+    const { waiting } = session
+    const { at: since } = waiting[0] ?? moment
+    waiting.push(moment)
+    if (waiting.length <= WAITING_LIMIT && moment.at - since <= WAITING_MILLIS) return
     endWithoutResult(session, moment.at, 'superseded')
     this.#handleBuffered(session)
   }
@@ -203,33 +212,23 @@ export class ClaudeAgentSdkMachine extends EventMachine {
   #handleBuffered(session: SdkSession): void {
     const { waiting } = session
     session.waiting = []
-    for (const moment of waiting) this.#hook(moment.event.slice(HOOK.length), moment)
+    for (const moment of waiting) this.handlerOf(moment.event)?.(moment)
   }
 
-  #message(kind: string, moment: TimedEvent): void {
-    const session = this.#sessions.findSession(moment, kind === 'system.init' && moment.context !== undefined)
-    if (session === undefined || isRepeated(session, moment)) return
-    const { at, data } = moment
-    if (kind === 'system.init') session.model = textOf(peek(data, 'model')) ?? session.model
-    openPendingTurn(session)
-    const read = LOOP_MESSAGES.get(kind)
-    if (read !== undefined) {
-      const loop = loopOf(session, at, kind, data)
-      if (loop === undefined) return
-      loop.lastAt = at
-      read(loop, at, data)
-    } else if (kind === 'result') {
-      handleResult(session, at, data)
-      this.#handleBuffered(session)
-    } else SESSION_MESSAGES.get(kind)?.(session, at, data)
+  /** Handles `canUseTool`, which has no session id. It waits if the hook of its tool does. */
+  #approval(moment: TimedEvent, handle: (call: ClaudeCall, at: number, data: unknown) => void): void {
+    for (const session of this.#ofQuery(queryOf(moment))) {
+      const call = session.calls.get(idOf(peek(moment.data, 'toolUseID')) ?? '')
+      if (call !== undefined) handle(call, moment.at, moment.data)
+      else if (session.waiting.length > 0) this.#buffer(session, moment)
+    }
   }
 
-  #endQuery({ at, data, context }: TimedEvent, reason: string): void {
-    const query = idOf(peek(context, 'query'))
+  #endQuery(moment: TimedEvent, reason: string): void {
+    const query = queryOf(moment)
+    const isAborted = peek(moment.data, 'aborted') === true
     if (query === undefined) return
-    const isAborted = peek(data, 'aborted') === true
-    for (const session of this.#sessions.closeQuery(query))
-      this.#endSession(session, at, isAborted ? 'aborted' : reason)
+    for (const session of this.#ofQuery(query)) this.#endSession(session, moment.at, isAborted ? 'aborted' : reason)
   }
 
   #endSession(session: SdkSession, at: number, reason: string): void {
@@ -241,36 +240,42 @@ export class ClaudeAgentSdkMachine extends EventMachine {
     }
     for (const child of session.children.values()) endChild(child, at)
     emitCompaction(session, at)
-    this.#sessions.closeSession(session)
+    this.#sessions.delete(session.id)
+    this.#ended.set(session.id, true)
     // Skips sessions without records, for example one with only the answer to a command.
     if (!session.isAnnounced && session.children.size + session.compactions === 0) return
     this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
   }
 }
 
-/** Returns the turn of an event whose prompt was not received, and starts it if necessary. Returns undefined for a late event. */
-function turnFor(session: SdkSession, at: number, promptId: string | undefined): SdkLoop | undefined {
-  openPendingTurn(session)
-  if (session.main !== undefined) return session.main
-  if (promptId !== undefined && promptId === session.endedPromptId) return undefined
-  return startTurn(session, at, promptId)
+function isResult(event: unknown): boolean {
+  return textOf(event)?.startsWith('msg.result') ?? false
 }
 
-function loopOf(session: SdkSession, at: number, kind: string, data: unknown): SdkLoop | undefined {
+function queryOf({ context }: TimedEvent): string | undefined {
+  return idOf(peek(context, 'query'))
+}
+
+/** Returns true for a hook of the next turn. A turn whose prompt was not received gets its id from its first hook. */
+function isOfNextTurn({ main }: SdkSession, data: unknown): boolean {
+  const promptId = idOf(peek(data, 'prompt_id'))
+  if (main === undefined || promptId === undefined || peek(data, 'agent_id') !== undefined) return false
+  if (main.promptIds.delete(undefined)) main.promptIds.add(promptId)
+  return !main.promptIds.has(promptId)
+}
+
+/** Returns the loop of an event, and begins it if its first event was not received. Returns undefined for a late event. */
+function loopOf(session: SdkSession, { event, at, data }: TimedEvent): SdkLoop | undefined {
   const callId = idOf(peek(data, 'parent_tool_use_id'))
-  const agentId = idOf(peek(data, 'agent_id')) ?? childOf(session, callId) ?? callId
-  if (agentId !== undefined) return loopOfAgent(session, at, agentId, data)
+  const known = callId === undefined ? undefined : [...session.children.values()].find(one => one.callId === callId)
+  const agentId = idOf(peek(data, 'agent_id')) ?? known?.agentId ?? callId
+  if (agentId !== undefined) {
+    if (callId !== undefined && !session.children.has(agentId)) session.callOfAgent.set(agentId, callId)
+    const child = loopOfAgent(session, at, agentId, data) as SdkLoop
+    return child.hasEnded ? undefined : child
+  }
   // A synthetic message, for example the answer to a command, starts no turn.
-  return session.main ?? (kind === 'assistant' && isSynthetic(data) ? undefined : turnFor(session, at, undefined))
-}
-
-function childOf(session: SdkSession, callId: string | undefined): string | undefined {
-  if (callId === undefined) return undefined
-  for (const child of session.children.values()) if (child.callId === callId) return child.agentId
-  return undefined
-}
-
-function isRepeated(session: SdkSession, { data }: TimedEvent): boolean {
-  const id = idOf(peek(data, 'uuid'))
-  return id !== undefined && !session.isNew(id)
+  const begins = event === 'hook.PreToolUse' || (event.startsWith('msg.') && !isSynthetic(data))
+  const loop = session.main ?? (begins ? turnFor(session, at, idOf(peek(data, 'prompt_id'))) : undefined)
+  return loop?.hasEnded === true ? undefined : (loop as SdkLoop | undefined)
 }

@@ -6,14 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek } from '../../contract/foreign.ts'
-import {
-  type Capabilities,
-  type ControlHooks,
-  type HookIds,
-  HostHooks,
-  type HostHooksOptions,
-  type Phase,
-} from '../../guards/index.ts'
+import type { Capabilities, ControlHooks, HookIds, HostHooksOptions, Phase } from '../../guards/index.ts'
+import { HostHooks } from '../../guards/index.ts'
 import type { EventOf } from '../../guards/phases.ts'
 import { forwardEarly, runningPlugin } from '../attach.ts'
 import { hasKnownShape, listOf, resultInShape, signalIn } from '../base/guard-values.ts'

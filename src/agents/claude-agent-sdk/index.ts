@@ -9,7 +9,7 @@
 import { idOf, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { attachHost } from '../attach.ts'
-import { ClaudeAgentSdkMachine } from './events.ts'
+import { ClaudeAgentSdkMachine, TRACED_HOOKS } from './events.ts'
 import { type EmitEvent, QueryObserver, tracedParameters } from './traced-query.ts'
 
 export type { PluginOptions } from '../../index.ts'
@@ -34,7 +34,7 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
       const scope = idOf(peek(data, 'session_id')) ?? idOf(peek(data, 'toolUseID')) ?? id
       attachment.handleEvent({ event, at: Date.now(), data, context: { query: id }, ...toolUse }, scope)
     }
-    const seen = attachment.catchErrors(() => tracedParameters(parameters, emit)) ?? parameters
+    const seen = attachment.catchErrors(() => tracedParameters(parameters, TRACED_HOOKS, emit)) ?? parameters
     const running = Reflect.apply(query, undefined, [seen, ...rest] as never[])
     const signal = peek(peek(peek(parameters, 'options'), 'abortController'), 'signal')
     const observer = new QueryObserver(emit, () => peek(signal, 'aborted') === true)

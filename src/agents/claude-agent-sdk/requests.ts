@@ -108,7 +108,7 @@ export function larger(one: UsageCounts, other: UsageCounts | undefined): UsageC
 }
 
 function failAttempt(loop: SdkLoop, attempt: SdkAttempt, at: number, facts: LoosePayload<'api_request_error'>): void {
-  loop.removeAttempt(attempt)
+  loop.attempts = loop.attempts.filter(other => other !== attempt)
   loop.countTokens(attempt, undefined)
   loop.requests.failures = 0
   const payload = { ...facts, model: attempt.model, provider: loop.provider }
@@ -117,7 +117,7 @@ function failAttempt(loop: SdkLoop, attempt: SdkAttempt, at: number, facts: Loos
 
 function endAttempt(loop: SdkLoop, attempt: SdkAttempt): void {
   const { messageId, model, content } = attempt
-  loop.removeAttempt(attempt)
+  loop.attempts = loop.attempts.filter(other => other !== attempt)
   if (messageId !== undefined) loop.emittedIds.set(messageId, true)
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
   const payload = {
@@ -133,29 +133,27 @@ function endAttempt(loop: SdkLoop, attempt: SdkAttempt): void {
   attempt.emitAnswer(attempt.endAt ?? loop.lastAt, payload, attempt.isTimed && attempt.isExact ? undefined : 'inferred')
 }
 
-interface SdkLoopEnd {
-  readonly at: number
-  readonly stopReason?: string | undefined
-  readonly total?: UsageCounts | undefined
-  /** The end may have cut off a request without any events. */
-  readonly isCut?: boolean
-}
-
-/** Ends all attempts. Tokens of the loop that no message reported are added to the last one. */
-export function endAttempts(loop: SdkLoop, { at, stopReason, total, isCut }: SdkLoopEnd): void {
-  if (isCut === true && loop.askedAt !== undefined && loop.askedAt < at) {
+/**
+ * Ends all attempts. Tokens of the loop that no message reported are added to the last one.
+ *
+ * @param result the message with the usage of the turn
+ * @param isCut the end may have cut off a request without any events
+ */
+export function endAttempts(loop: SdkLoop, at: number, result: unknown, isCut: boolean): void {
+  if (isCut && loop.askedAt !== undefined && loop.askedAt < at) {
     const cut = loop.beginAttempt(at)
     cut.endAt = at
     cut.stopReason = 'aborted'
   }
   const last = loop.attempts.at(-1)
+  const total = anthropicUsage(peek(result, 'usage'))
   if (last !== undefined && total !== undefined && !last.isExact) {
     const missing = larger(combineUsage(total, loop.counted, minus), NO_USAGE)
     const tokens = combineUsage(last.tokens ?? NO_USAGE, missing, plus)
     loop.countTokens(last, tokens.total_tokens === 0 ? undefined : tokens)
   }
-  if (last !== undefined) last.stopReason ??= stopReason
-  for (const attempt of [...loop.attempts]) endAttempt(loop, attempt)
+  if (last !== undefined) last.stopReason ??= textOf(peek(result, 'stop_reason'))
+  for (const attempt of loop.attempts) endAttempt(loop, attempt)
 }
 
 /**

@@ -1,11 +1,9 @@
-import { idOf, peek } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
-import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts } from '../base/usage.ts'
 import { type ClaudeCall, ClaudeLoop, type ClaudeLoopIds, ClaudeSession, type Dialect } from '../claude-code/session.ts'
-import type { HostEvent } from '../host-event.ts'
 
 const EMITTED_IDS_LIMIT = 8
 const SDK: Dialect = { platform: 'claude-agent-sdk', provider: 'anthropic', usageOf: anthropicUsage }
@@ -30,11 +28,10 @@ export class SdkAttempt extends ModelRequest {
 /** A loop whose requests are known from messages, which the application may read late. */
 export class SdkLoop extends ClaudeLoop {
   declare readonly session: SdkSession
-  promptId: string | undefined
   /** The time from which a request without any events may be running. */
-  askedAt: number | undefined
+  askedAt: number | undefined = this.startAt
   /** In order. Answered attempts stay until later messages can no longer change them. */
-  readonly attempts: SdkAttempt[] = []
+  attempts: SdkAttempt[] = []
   /** Message ids of the latest emitted attempts: a late block of one begins no new attempt. */
   readonly emittedIds: LimitedMap<string, true> = new LimitedMap(EMITTED_IDS_LIMIT)
   counted: UsageCounts = NO_USAGE
@@ -43,12 +40,6 @@ export class SdkLoop extends ClaudeLoop {
   /** The end of a child agent, according to its notification and to the result of its call. */
   notified: { readonly at: number; readonly data: unknown } | undefined
   handedBack: { readonly at: number; readonly response: unknown; readonly hasFailed: boolean } | undefined
-
-  constructor(session: SdkSession, ids: ClaudeLoopIds, at: number, text: unknown) {
-    super(session, ids, at, text)
-    this.promptId = ids.promptId
-    this.askedAt = at
-  }
 
   /** Begins an attempt. If its start is unknown, it is the last event after which the SDK sends a request. */
   beginAttempt(
@@ -65,11 +56,6 @@ export class SdkLoop extends ClaudeLoop {
     this.attempts.push(attempt)
     attempt.emitStart({ model: attempt.model, provider: this.provider }, attempt.isTimed ? undefined : 'inferred')
     return attempt
-  }
-
-  removeAttempt(attempt: SdkAttempt): void {
-    const index = this.attempts.indexOf(attempt)
-    if (index >= 0) this.attempts.splice(index, 1)
   }
 
   /** Sets the tokens of an attempt, and adds the difference to the sums of the loop and of the session. */
@@ -90,11 +76,10 @@ export class SdkLoop extends ClaudeLoop {
 export class SdkSession extends ClaudeSession {
   declare main: SdkLoop | undefined
   declare readonly children: LimitedMap<string, SdkLoop>
+  query: string | undefined
   /** A prompt whose turn begins with the next event, when the model is known. */
-  prompt: { readonly at: number; readonly id: string | undefined; readonly text: unknown } | undefined
-  /** `prompt_id` of the latest ended turn, whose late events begin no turn. */
-  endedPromptId: string | undefined
-  /** Hooks of the next turn, buffered while messages of the current turn are unread. */
+  prompt: TimedEvent | undefined
+  /** Events of the next turn, buffered while messages of the current turn are unread. */
   waiting: TimedEvent[] = []
   compactionEndAt: number | undefined
   counted: UsageCounts = NO_USAGE
@@ -107,61 +92,5 @@ export class SdkSession extends ClaudeSession {
 
   override createLoop(ids: ClaudeLoopIds, at: number, text: unknown): SdkLoop {
     return new SdkLoop(this, ids, at, text)
-  }
-}
-
-const SESSIONS_LIMIT = 1000
-
-/** Finds the session of an event. A query has one session, or several if the conversation is cleared. */
-export class LiveSessions {
-  readonly #sessions: SessionStates<SdkSession>
-  readonly #ended = new LimitedMap<string, true>(SESSIONS_LIMIT)
-  readonly #queries = new LimitedMap<string, Set<string>>(SESSIONS_LIMIT)
-
-  constructor(records: Records) {
-    this.#sessions = new SessionStates(id => new SdkSession(records, id))
-  }
-
-  /** @param mayReopen true if the event can start a session: an ended session continues, for example after a resume */
-  findSession(event: HostEvent, mayReopen: boolean): SdkSession | undefined {
-    const id = idOf(peek(event.data, 'session_id'))
-    if (id === undefined || (this.#ended.has(id) && !mayReopen)) return undefined
-    this.#ended.delete(id)
-    const query = idOf(peek(event.context, 'query'))
-    if (query !== undefined) this.#queries.recall(query, () => new Set()).add(id)
-    const session = this.#sessions.get(id)
-    session.noteWorkspace(event.data)
-    return session
-  }
-
-  all(): SdkSession[] {
-    return this.#sessions.values()
-  }
-
-  closeQuery(query: string): SdkSession[] {
-    const sessions = this.#ofQuery(query)
-    this.#queries.delete(query)
-    return sessions
-  }
-
-  /** Returns the running calls with this id. There are several if indistinguishable sessions use the same id. */
-  findCalls(id: string, query: string | undefined): ClaudeCall[] {
-    const sessions = query === undefined || !this.#queries.has(query) ? this.all() : this.#ofQuery(query)
-    const calls: ClaudeCall[] = []
-    for (const session of sessions) {
-      const call = session.calls.get(id)
-      if (call?.state === 'running') calls.push(call)
-    }
-    return calls
-  }
-
-  closeSession(session: SdkSession): void {
-    this.#sessions.delete(session.id)
-    this.#ended.set(session.id, true)
-  }
-
-  #ofQuery(query: string): SdkSession[] {
-    const ids = [...(this.#queries.get(query) ?? [])]
-    return ids.flatMap(id => this.#sessions.find(id) ?? [])
   }
 }

@@ -15,47 +15,30 @@ interface QueryOptions {
 
 export type EmitEvent = (event: string, data: unknown, toolUseId?: string) => void
 
-/**
- * The hooks with a tracing callback. Each is a round trip between two processes. A `WorktreeCreate` hook would have to create the
- * worktree, and `MessageDisplay` fires for every piece of text, so both are excluded.
- */
-const TRACED_HOOKS = [
-  'SessionStart',
-  'UserPromptSubmit',
-  'PreToolUse',
-  'PostToolUse',
-  'PostToolUseFailure',
-  'PostToolBatch',
-  'PermissionRequest',
-  'PermissionDenied',
-  'SubagentStart',
-  'SubagentStop',
-  'Stop',
-  'StopFailure',
-  'PreCompact',
-  'PostCompact',
-] as const
-
 const CALL_DETAILS = ['toolUseID', 'agentID', 'requestId', 'title', 'description']
 
-/** Returns the argument of `query()` with tracing hooks after the user's own. The user's objects are not modified. */
-export function tracedParameters(parameters: unknown, emit: EmitEvent): unknown {
+/**
+ * Returns the argument of `query()` with tracing hooks after the user's own. The user's objects are not modified.
+ *
+ * @param events the names of the hooks
+ */
+export function tracedParameters(parameters: unknown, events: readonly string[], emit: EmitEvent): unknown {
   if (typeof parameters !== 'object' || parameters === null) return parameters
   const { options } = parameters as { options?: QueryOptions }
-  return changed(parameters, { options: tracedOptions(options ?? {}, emit) })
+  return changed(parameters, { options: tracedOptions(options ?? {}, events, emit) })
 }
 
-function tracedOptions(options: QueryOptions, emit: EmitEvent): QueryOptions {
+function tracedOptions(options: QueryOptions, events: readonly string[], emit: EmitEvent): QueryOptions {
   const { hooks, canUseTool } = options
-  const added: { hooks: object; canUseTool?: unknown } = { hooks: tracedHooks(hooks, emit) }
+  const added: { hooks: object; canUseTool?: unknown } = { hooks: tracedHooks(hooks, events, emit) }
   // Added only if the application has one: otherwise the SDK would stop deciding by its rules and call the wrapper.
   if (typeof canUseTool === 'function') added.canUseTool = tracedCanUseTool(canUseTool as CanUseTool, emit)
   return changed(options, added)
 }
 
-function tracedHooks(hooks: QueryOptions['hooks'], emit: EmitEvent): object {
+function tracedHooks(hooks: QueryOptions['hooks'], events: readonly string[], emit: EmitEvent): object {
   const merged: Record<string, unknown> = {}
-  for (const event of TRACED_HOOKS) {
+  for (const event of events) {
     const own = peek(hooks, event)
     if (own === undefined || own === null) merged[event] = [tracingHook(event, emit)]
     else if (isArray(own)) merged[event] = [...own, tracingHook(event, emit)]

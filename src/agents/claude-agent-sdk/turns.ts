@@ -3,11 +3,27 @@ import type { LoopEnd } from '../base/agent-loop.ts'
 import type { TurnResult } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, readUsage, type UsageCounts } from '../base/usage.ts'
-import { DELEGATING } from '../claude-code/session.ts'
-import { beginCompaction, openTurn, startChild } from '../claude-code/turns.ts'
+import type { ClaudeCall } from '../claude-code/session.ts'
+import {
+  beginCompaction,
+  delegatedChildren,
+  finishCompaction,
+  handlePrompt,
+  markEnded,
+  startChild,
+} from '../claude-code/turns.ts'
 import { endRemainingCalls } from './calls.ts'
 import { endAttempts, larger } from './requests.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
+
+const DENIALS_LIMIT = 1000
+const COUNTS = {
+  input: 'inputTokens',
+  output: 'outputTokens',
+  cacheRead: 'cacheReadInputTokens',
+  cacheWrite: 'cacheCreationInputTokens',
+  reasoning: 'thinkingTokens',
+}
 
 /** Handles `task_started`, the only event with both a child agent and its tool call. */
 export function handleTaskStarted(session: SdkSession, at: number, data: unknown): void {
@@ -22,27 +38,13 @@ export function handleTaskStarted(session: SdkSession, at: number, data: unknown
   else if (session.calls.has(callId ?? '')) known.callId ??= callId
 }
 
-export function loopOfAgent(session: SdkSession, at: number, agentId: string, data: unknown): SdkLoop | undefined {
-  if (!session.children.has(agentId)) {
-    const callId = idOf(peek(data, 'parent_tool_use_id'))
-    if (callId !== undefined) session.callOfAgent.set(agentId, callId)
-    startChild(session, at, { agentId, data })
-  }
-  return runningLoop(session, agentId)
-}
-
-function runningLoop(session: SdkSession, agentId: unknown): SdkLoop | undefined {
-  const loop = session.children.get(idOf(agentId) ?? '')
-  return loop?.hasEnded === true ? undefined : loop
-}
-
 /**
  * Handles `SubagentStop`, which has the last answer; usage and status follow. The SDK's internal agents, for example for a
  * summary, fire only this hook and are ignored.
  */
 export function handleSubagentStop(session: SdkSession, at: number, data: unknown): void {
-  const loop = runningLoop(session, peek(data, 'agent_id'))
-  if (loop !== undefined) loop.stopped = { at, text: peek(data, 'last_assistant_message') }
+  const loop = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
+  if (loop?.hasEnded === false) loop.stopped = { at, text: peek(data, 'last_assistant_message') }
 }
 
 /** Handles `task_notification`: a background child has ended. The usage of a foreground child comes with its tool's result. */
@@ -54,14 +56,10 @@ export function handleTaskNotification(session: SdkSession, at: number, data: un
   if (call === undefined || call.state === 'ended') endChild(child, at)
 }
 
-/** Handles the end of a child's tool call: the child was launched in the background, or has ended. */
-export function noteDelegationResult({ session }: SdkLoop, at: number, data: unknown): void {
-  const call = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')
-  if (call === undefined || !DELEGATING.has(call.name)) return
-  const response = peek(data, 'tool_response')
-  if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
-  for (const child of session.children.values()) {
-    if (child.callId !== call.id || child.hasEnded) continue
+/** Handles the end of a child's tool call. A child launched in the background goes on. */
+export function noteDelegationResult(call: ClaudeCall, at: number, response: unknown): void {
+  for (const child of delegatedChildren(call, response) as readonly SdkLoop[]) {
+    if (child.hasEnded) continue
     child.handedBack = { at, response, hasFailed: response === undefined }
     // Without a notification, messages of the child may still be pending: the notification follows them.
     if (child.notified !== undefined) endChild(child, at)
@@ -76,18 +74,15 @@ function outcomeOf({ failure, notified, handedBack, stopped }: SdkLoop): TurnRes
 }
 
 export function endChild(loop: SdkLoop, now: number): void {
-  const { notified, model } = loop
   if (loop.hasEnded) return
-  loop.hasEnded = true
+  const { failure, handedBack, notified, stopped } = loop
   const outcome = outcomeOf(loop)
-  const at = loop.stopped?.at ?? notified?.at ?? loop.handedBack?.at ?? now
+  const at = stopped?.at ?? notified?.at ?? handedBack?.at ?? now
+  const reason = outcome === 'failed' ? (failure ?? 'failed') : outcome
+  const text = stopped?.text
   loop.emitPrompt()
   if (outcome === 'completed') addLastAnswer(loop, at)
-  endAttempts(loop, { at, isCut: outcome === 'interrupted', stopReason: 'end_turn' })
-  endRemainingCalls(loop, at)
-  const text = loop.stopped?.text
-  loop.emitAnswer(at, text, model)
-  loop.emitEnd(at, { outcome, reason: outcome === 'failed' ? (loop.failure ?? 'failed') : outcome, model })
+  endLoop(loop, at, { outcome, reason, text }, { stop_reason: 'end_turn' })
   loop.task?.emitEnd(Math.max(at, notified?.at ?? at), {
     status: outcome,
     summary: text ?? textOf(peek(notified?.data, 'summary')),
@@ -95,6 +90,17 @@ export function endChild(loop: SdkLoop, now: number): void {
   })
   loop.notified = undefined
   loop.handedBack = undefined
+}
+
+/** Ends a turn or a child. @param result the message with the usage of the turn */
+function endLoop(loop: SdkLoop, at: number, { outcome, reason, text }: LoopEnd, result?: unknown): void {
+  const denials = elementsOf(peek(result, 'permission_denials'), DENIALS_LIMIT)
+  markEnded(loop)
+  endAttempts(loop, at, result, outcome === 'interrupted')
+  endRemainingCalls(loop, at, new Set(denials.map(denial => idOf(peek(denial, 'tool_use_id')) ?? '')))
+  if (loop.agentId === undefined) settleTurn(loop, at, result)
+  loop.emitAnswer(at, text, loop.model)
+  loop.emitEnd(at, { outcome, reason, model: loop.model })
 }
 
 /**
@@ -119,26 +125,12 @@ function addLastAnswer(loop: SdkLoop, at: number): void {
   loop.countTokens(last, { ...last.tokens, output_tokens: output, total_tokens: prompt_tokens + output })
 }
 
-const DENIALS_LIMIT = 1000
-const COUNTS = {
-  input: 'inputTokens',
-  output: 'outputTokens',
-  cacheRead: 'cacheReadInputTokens',
-  cacheWrite: 'cacheCreationInputTokens',
-  reasoning: 'thinkingTokens',
-}
-
 export function openPendingTurn(session: SdkSession): void {
   const { prompt } = session
-  if (prompt === undefined) return
   session.prompt = undefined
-  startTurn(session, prompt.at, prompt.id, prompt.text)
-}
-
-export function startTurn(session: SdkSession, at: number, promptId: string | undefined, text?: unknown): SdkLoop {
-  const loop = openTurn(session, at, promptId, text) as SdkLoop
-  loop.emitPrompt()
-  return loop
+  if (prompt === undefined) return
+  handlePrompt(session, prompt.at, prompt.data)
+  session.main?.emitPrompt()
 }
 
 /** Handles `result`: the end of the turn, with its usage. Some failed turns have the subtype `success`, too. */
@@ -154,50 +146,27 @@ export function handleResult(session: SdkSession, at: number, data: unknown): vo
   const isInterrupted = loop.isInterrupted || (reason?.startsWith('aborted') ?? false)
   const hasFailed = peek(data, 'is_error') === true || (textOf(peek(data, 'subtype')) ?? 'success') !== 'success'
   const outcome = isInterrupted ? 'interrupted' : hasFailed ? 'failed' : 'completed'
-  endTurn(loop, at, { outcome, reason }, data)
+  const text = outcome === 'completed' ? (textOf(peek(data, 'result')) ?? loop.stopped?.text) : undefined
+  endLoop(loop, at, { outcome, reason, text }, data)
 }
 
 /** Ends a turn without a result. The outcome depends on whether the agent had stopped by itself. */
 export function endWithoutResult({ main }: SdkSession, at: number, reason: string | undefined): void {
   if (main === undefined) return
   const { stopped, failure } = main
-  if (failure !== undefined) endTurn(main, main.lastAt, { outcome: 'failed', reason: failure })
-  else if (stopped !== undefined) endTurn(main, stopped.at, { outcome: 'completed', reason: 'stop' })
-  else endTurn(main, at, { outcome: reason === 'error' ? 'failed' : 'interrupted', reason })
+  if (failure !== undefined) endLoop(main, main.lastAt, { outcome: 'failed', reason: failure })
+  else if (stopped === undefined) endLoop(main, at, { outcome: reason === 'error' ? 'failed' : 'interrupted', reason })
+  else endLoop(main, stopped.at, { outcome: 'completed', reason: 'stop', text: stopped.text })
 }
 
-function endTurn(loop: SdkLoop, at: number, { outcome, reason }: LoopEnd, result?: unknown): void {
-  const { session } = loop
-  loop.hasEnded = true
-  session.main = undefined
-  session.endedPromptId = loop.promptId
-  endAttempts(loop, {
-    at,
-    stopReason: textOf(peek(result, 'stop_reason')),
-    total: anthropicUsage(peek(result, 'usage')),
-    isCut: outcome === 'interrupted',
-  })
-  endRemainingCalls(loop, at, deniedIn(result))
-  endForegroundChildren(loop, at)
+/** Ends all that a turn waited for: foreground children, which cannot run after their tool's turn, its compaction and its tokens. */
+function settleTurn(loop: SdkLoop, at: number, result: unknown): void {
+  const { session, turnId } = loop
+  for (const child of session.children.values())
+    if (child.task?.ids.parent_turn_id === turnId && child.handedBack !== undefined) endChild(child, at)
   settleTokens(session, result)
   emitCompaction(session, at)
   emitUnlisted(loop, at)
-  const answer = outcome === 'completed' ? (textOf(peek(result, 'result')) ?? loop.stopped?.text) : undefined
-  const model = loop.model
-  loop.emitAnswer(at, answer, model)
-  loop.emitEnd(at, { outcome, reason, model })
-}
-
-function deniedIn(result: unknown): ReadonlySet<string> {
-  const denials = elementsOf(peek(result, 'permission_denials'), DENIALS_LIMIT)
-  return new Set(denials.map(denial => idOf(peek(denial, 'tool_use_id')) ?? ''))
-}
-
-/** Ends foreground children: they cannot run after their tool's turn. */
-function endForegroundChildren({ session, turnId }: SdkLoop, at: number): void {
-  for (const child of session.children.values()) {
-    if (child.task?.ids.parent_turn_id === turnId && child.handedBack !== undefined) endChild(child, at)
-  }
 }
 
 /** Adds the difference between the tokens that the SDK counted since the last result and those emitted. */
@@ -230,24 +199,23 @@ function emitUnlisted(loop: SdkLoop, at: number): void {
   request.emitAnswer(at, { provider: loop.provider, usage }, 'inferred')
 }
 
-/** Handles `PreCompact`: the conversation is summarised by requests outside the loop. */
-export function startCompaction(session: SdkSession, at: number): void {
+/** Handles `PreCompact`: the conversation is summarised by requests outside the loop. That of a child is not recorded. */
+export function startCompaction(session: SdkSession, at: number, data: unknown): void {
+  if (peek(data, 'agent_id') !== undefined) return
   if (session.compactionEndAt !== undefined) emitCompaction(session, at)
   beginCompaction(session, at)
 }
 
-export function endCompaction(session: SdkSession, at: number): void {
-  if (session.compaction !== undefined) session.compactionEndAt ??= at
+export function endCompaction(session: SdkSession, at: number, data: unknown): void {
+  if (session.compaction !== undefined && peek(data, 'agent_id') === undefined) session.compactionEndAt ??= at
 }
 
 /** Emits the compaction. If there are children, it has no usage, because the pending tokens cannot be attributed. */
 export function emitCompaction(session: SdkSession, at: number): void {
-  const { compaction, compactionEndAt } = session
-  if (compaction === undefined) return
-  session.compaction = undefined
-  session.compactionEndAt = undefined
+  if (session.compaction === undefined) return
   const usage = session.children.size === 0 ? takePendingTokens(session) : undefined
-  compaction.emitAnswer(compactionEndAt ?? at, { provider: session.provider, usage }, usage && 'inferred')
+  finishCompaction(session, session.compactionEndAt ?? at, usage)
+  session.compactionEndAt = undefined
 }
 
 function tokensOfModels(byModel: unknown): UsageCounts | undefined {

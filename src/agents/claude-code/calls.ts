@@ -25,7 +25,7 @@ function callOfHook(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | u
   return call
 }
 
-function startCall(call: ClaudeCall, at: number, correlation?: 'inferred'): void {
+export function startCall(call: ClaudeCall, at: number, correlation?: 'inferred'): void {
   if (call.state !== 'asked') return
   call.turn.beforeTool(call, at)
   call.startAt = at

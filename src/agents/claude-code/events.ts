@@ -57,7 +57,6 @@ import {
   handleSessionStart,
   handleStop,
   handleStopFailure,
-  handleSubagentFailure,
   handleSubagentStart,
   handleSubagentStop,
   linkAgent,
@@ -145,15 +144,17 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
   SubagentStart: handleSubagentStart,
   SubagentStop: handleSubagentStop,
   Stop: handleStop,
-  StopFailure: (session, at, data) =>
-    (peek(data, 'agent_id') === undefined ? handleStopFailure : handleSubagentFailure)(session, at, data),
+  StopFailure: handleStopFailure,
   PreCompact: beginCompaction,
-  PostCompact: finishCompaction,
+  PostCompact: (session, at) => finishCompaction(session, at),
   PostModelSwitch: (session, _at, data) => {
     session.model = textOf(peek(data, 'to_model')) ?? session.model
   },
   SessionEnd: handleSessionEnd,
 }
+
+/** All hooks of Claude Code and of the Claude Agent SDK. */
+export const HOOK_NAMES: readonly string[] = [...Object.keys(HOOKS), ...QUIET_HOOKS]
 
 function handleToolHook(loop: ClaudeLoop, at: number, data: unknown): void {
   const call = handleToolEnd(loop, at, data)

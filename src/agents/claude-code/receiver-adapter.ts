@@ -6,15 +6,8 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST, READS_IF_UNKNOWN, type TranscriptToolResult } from './events.ts'
-import {
-  ABSENT_PATIENCE_MILLIS,
-  agentFile,
-  type CancelledHook,
-  type ClaudeTranscript,
-  LOOK_MILLIS,
-  openFile,
-  TranscriptFile,
-} from './transcript.ts'
+import type { CancelledHook, ClaudeTranscript } from './transcript.ts'
+import { ABSENT_PATIENCE_MILLIS, agentFile, LOOK_MILLIS, openFile, TranscriptFile } from './transcript.ts'
 
 const HOOKS_LIMIT = 20_000
 const SUSPECTS_LIMIT = 1000

@@ -1,9 +1,10 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { LoopEnd } from '../base/agent-loop.ts'
 import { plainText } from '../base/messages.ts'
-import { RecordScope, type TurnResult } from '../base/records.ts'
+import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { childTask } from '../base/tool.ts'
+import type { UsageCounts } from '../base/usage.ts'
 import { endRemainingCalls, LAUNCHED } from './calls.ts'
 import { endOpenRequest, handleRequest } from './requests.ts'
 import { type ClaudeCall, type ClaudeLoop, type ClaudeSession, DELEGATING, isNotification } from './session.ts'
@@ -70,42 +71,48 @@ export function handleSubagentStop(session: ClaudeSession, at: number, data: unk
   if (child !== undefined) endLoop(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-/** Handles `StopFailure` of a child, for which no other hook reports the end. */
-export function handleSubagentFailure(session: ClaudeSession, at: number, data: unknown): void {
-  const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
-  const reason = textOf(peek(data, 'error')) ?? 'unknown'
-  if (child !== undefined) endLoop(child, at, { outcome: 'failed', reason })
+/** Returns the children that end with the call of a delegating tool: none if it launched them in the background. */
+export function delegatedChildren(call: ClaudeCall, response: unknown): readonly ClaudeLoop[] {
+  const isLaunched =
+    peek(response, 'isAsync') === true ||
+    peek(response, 'status') === 'async_launched' ||
+    plainText(response)?.startsWith(LAUNCHED) === true
+  return DELEGATING.has(call.name) && !isLaunched ? childrenOf(call) : []
+}
+
+function childrenOf({ id, turn }: ClaudeCall): readonly ClaudeLoop[] {
+  return [...turn.session.children.values()].filter(child => child.callId === id)
 }
 
 /** Ends the child of a synchronous delegating tool, in case no hook reported the child's end. */
 export function endDelegatedChildren(call: ClaudeCall, at: number, response: unknown, hasFailed: boolean): void {
-  if (!DELEGATING.has(call.name)) return
-  if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
-  if (plainText(response)?.startsWith(LAUNCHED) === true) return
-  endChildrenOf(call, at, hasFailed ? 'failed' : 'completed')
-}
-
-function endChildrenOf(call: ClaudeCall, at: number, outcome: TurnResult): void {
-  for (const child of call.turn.session.children.values()) if (child.callId === call.id) endLoop(child, at, { outcome })
+  const outcome = hasFailed ? 'failed' : 'completed'
+  for (const child of delegatedChildren(call, response)) endLoop(child, at, { outcome })
 }
 
 function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   for (const call of loop.calls) {
     const { batchEnd, sentOnAt } = call
     if (batchEnd !== undefined) endDelegatedChildren(call, batchEnd.at, batchEnd.result, false)
-    else if (sentOnAt === undefined) endChildrenOf(call, at, 'interrupted')
+    else if (sentOnAt === undefined)
+      for (const child of childrenOf(call)) endLoop(child, at, { outcome: 'interrupted' })
   }
 }
 
-function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
-  if (loop.hasEnded) return
-  loop.hasEnded = true
+/** Marks a loop as ended, and emits its prompt if no model was known until now. */
+export function markEnded(loop: ClaudeLoop): void {
   const { session } = loop
+  loop.hasEnded = true
   if (session.main === loop) {
     session.main = undefined
     session.previous = loop
   }
   loop.emitPrompt()
+}
+
+function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
+  if (loop.hasEnded) return
+  markEnded(loop)
   endOpenRequest(loop, at, end.outcome === 'interrupted')
   endChildrenOfLoop(loop, at)
   endRemainingCalls(loop, at, end.outcome)
@@ -143,7 +150,7 @@ export function handleFoundPrompt(session: ClaudeSession, data: unknown): void {
   openTurn(session, at, promptId, peek(data, 'prompt'))
 }
 
-export function openTurn(session: ClaudeSession, at: number, promptId: string | undefined, text?: unknown): ClaudeLoop {
+function openTurn(session: ClaudeSession, at: number, promptId: string | undefined, text?: unknown): ClaudeLoop {
   const { main } = session
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.turns += 1
@@ -178,8 +185,10 @@ export function handleFoundStop(session: ClaudeSession, data: unknown): void {
   if (at !== undefined && loop !== undefined && at >= loop.startAt) handleStop(session, at, data)
 }
 
+/** Handles `StopFailure`, which is the only hook of a child that fails. */
 export function handleStopFailure(session: ClaudeSession, at: number, data: unknown): void {
-  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
+  const agentId = idOf(peek(data, 'agent_id'))
+  const loop = agentId === undefined ? turnOf(session, idOf(peek(data, 'prompt_id'))) : session.children.get(agentId)
   if (loop !== undefined) endLoop(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
 }
 
@@ -225,7 +234,8 @@ export function beginCompaction(session: ClaudeSession, at: number): void {
   session.compaction.emitStart({ provider: session.dialect.provider })
 }
 
-export function finishCompaction(session: ClaudeSession, at: number): void {
-  session.compaction?.emitAnswer(at, { provider: session.dialect.provider })
+/** @param usage the tokens, if they are known from elsewhere */
+export function finishCompaction(session: ClaudeSession, at: number, usage?: UsageCounts): void {
+  session.compaction?.emitAnswer(at, { provider: session.dialect.provider, usage }, usage && 'inferred')
   session.compaction = undefined
 }

@@ -26,13 +26,8 @@
  */
 import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AgentLoop, AgentSession, type LoopEnd, type LoopIds } from '../base/agent-loop.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { wrapJson } from '../base/messages.ts'
 import { RecordScope, type Records } from '../base/records.ts'

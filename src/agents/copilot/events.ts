@@ -17,17 +17,10 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  plausibleTime,
-  type TimedEvent,
-  timestampOf,
-} from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName, plausibleTime, timestampOf } from '../base/event-machine.ts'
 import type { FindingOwner } from '../base/findings.ts'
-import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
+import { calledIn, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, wrapJson } from '../base/messages.ts'
 import type { Records, TurnResult } from '../base/records.ts'
@@ -647,11 +640,6 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
     session.endSession(at, outcomeOf(reason), reason)
   },
-}
-
-/** The hook has a call id only if VS Code reads the same files. */
-function calledIn(data: unknown): ReportedCall {
-  return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
 }
 
 /** Handles a failed request, the only kind that hooks report. It began after the previous hook. */

@@ -5,14 +5,9 @@
  * the session and `generation_id` the turn.
  */
 import { elementsOf, idOf, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
-import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
+import { calledIn, HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { SessionStates } from '../base/limited-map.ts'
 import { wrapJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
@@ -86,10 +81,6 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
 
 function outcomeOf(status: unknown): TurnResult {
   return status === 'completed' ? 'completed' : status === 'error' ? 'failed' : 'interrupted'
-}
-
-function calledIn(data: unknown): ReportedCall {
-  return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
 }
 
 function handleToolStart(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {

@@ -21,13 +21,8 @@
  */
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
 import { NewerFindings } from '../base/findings.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'

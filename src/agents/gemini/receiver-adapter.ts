@@ -1,13 +1,7 @@
 import { dirname, join } from 'node:path'
 import { elementsOf, idOf, isArray, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import {
-  type AgentFolders,
-  AppendedLineReader,
-  agentFolders,
-  ID_IN_PATH,
-  listAgentFolder,
-  openAgentFile,
-} from '../base/agent-file.ts'
+import type { AgentFolders } from '../base/agent-file.ts'
+import { AppendedLineReader, agentFolders, ID_IN_PATH, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
 import { plausibleTime, timestampOf } from '../base/event-machine.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'

@@ -1,12 +1,6 @@
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type Capabilities,
-  type HookIds,
-  type Outcome,
-  type Phase,
-  type RawToolCall,
-  toolCallOf,
-} from '../../guards/index.ts'
+import type { Capabilities, HookIds, Outcome, Phase, RawToolCall } from '../../guards/index.ts'
+import { toolCallOf } from '../../guards/index.ts'
 import { argumentsOf, injectedText, reasonOf, textFor } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'

@@ -1,12 +1,7 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
-import {
-  type EventHandler,
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { HostTurn, type HostTurnEnd, type Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
@@ -14,8 +9,8 @@ import { Approval, type ControlHookName, DelegatedTask, Tool, ToolHooks } from '
 import { addUsage, type UsageCounts } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { LoosePayload } from '../host-event.ts'
+import type { AnswerToolCall, ModelAnswer } from './messages.ts'
 import {
-  type AnswerToolCall,
   answerMessage,
   answerOf,
   countOf,
@@ -23,7 +18,6 @@ import {
   ItemConversation,
   isModelKnown,
   isModelSpan,
-  type ModelAnswer,
   promptOf,
   requestOf,
   tokensOf,

@@ -13,13 +13,12 @@ import { modelUsage } from '../base/usage.ts'
 import { GuardedTools, withMethods } from './guarded-tools.ts'
 import { currentRun } from './live-sdk.ts'
 import { tokensOf } from './messages.ts'
+import type { ConversationItem, RequestContent } from './model-content.ts'
 import {
   assistantItem,
-  type ConversationItem,
   lastUserText,
   messagesOf,
   outputWith,
-  type RequestContent,
   textOfOutput,
   withFeedback,
   withTexts,

@@ -3,16 +3,14 @@ import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
 import { OpenAiAgentsMachine } from './events.ts'
+import type { HostSpan, HostTrace, TraceProcessor } from './live-sdk.ts'
 import {
   agentEndEvent,
   agentStartEvent,
-  type HostSpan,
-  type HostTrace,
   interruptedEvent,
   resumedEvent,
   spanEvent,
   stateOf,
-  type TraceProcessor,
   toolStartEvent,
   traceEvent,
 } from './live-sdk.ts'

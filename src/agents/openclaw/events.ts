@@ -1,11 +1,6 @@
 import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  plausibleTime,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, plausibleTime } from '../base/event-machine.ts'
 import { SessionStates } from '../base/limited-map.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { RecordScope, type Records } from '../base/records.ts'

@@ -7,17 +7,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
-import {
-  type Capabilities,
-  type ControlHooks,
-  type HookIds,
-  HostHooks,
-  type HostHooksOptions,
-  type Outcome,
-  type ToolArguments,
-  type ToolCall,
-  toolCallOf,
+import type {
+  Capabilities,
+  ControlHooks,
+  HookIds,
+  HostHooksOptions,
+  Outcome,
+  ToolArguments,
+  ToolCall,
 } from '../../guards/index.ts'
+import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { runningPlugin } from '../attach.ts'
 import { injectedTexts, listOf, namedArguments, signalIn, textFor } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'

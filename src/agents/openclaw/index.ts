@@ -4,14 +4,8 @@ import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
 import { handlesStream, OpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './state.ts'
-import {
-  LIFELESS_MODES,
-  mayReadConversation,
-  type OpenClawAgentEvent,
-  type OpenClawApi,
-  type OpenClawHandler,
-  type OpenClawPlugin,
-} from './types.ts'
+import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
+import { LIFELESS_MODES, mayReadConversation } from './types.ts'
 
 export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
 

@@ -1,13 +1,7 @@
 import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
-import {
-  type EventHandler,
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  plausibleTime,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, type ToolCallPart, wrapJson } from '../base/messages.ts'
 import { HostTurn, type RecordScope, type Records, type TurnResult } from '../base/records.ts'

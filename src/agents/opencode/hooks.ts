@@ -6,19 +6,27 @@
  */
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
-import {
-  type Capabilities,
-  type ControlHooks,
-  type HookIds,
-  HostHooks,
-  type ModelMessage,
-  type Phase,
-  type ToolArguments,
-  type ToolCall,
-  toolCallOf,
+import type {
+  Capabilities,
+  ControlHooks,
+  HookIds,
+  ModelMessage,
+  Phase,
+  ToolArguments,
+  ToolCall,
 } from '../../guards/index.ts'
+import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
+import {
+  injectedTexts,
+  isAllText,
+  isText,
+  listOf,
+  replaceFields,
+  textFor,
+  wholeText,
+  withText,
+} from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { type PluginInput, screenReporter } from './types.ts'
 
@@ -271,8 +279,4 @@ function setResult(output: Holder, value: unknown): void {
 function appendToResult(output: Holder, text: string): void {
   if (isArray(output['content'])) output['content'] = [...output['content'], { type: 'text', text }]
   else output['output'] = `${output['output'] ?? ''}\n\n${text}`
-}
-
-function isText(part: unknown): boolean {
-  return peek(part, 'type') === 'text' && typeof peek(part, 'text') === 'string'
 }

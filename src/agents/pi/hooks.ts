@@ -8,20 +8,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
-import {
-  type AfterModel,
-  type Capabilities,
-  type ControlHooks,
-  type HookIds,
-  HostHooks,
-  type Injection,
-  type ModelMessage,
-  type Outcome,
-  type Phase,
-  type ToolArguments,
-  type ToolCall,
-  toolCallOf,
+import type {
+  AfterModel,
+  Capabilities,
+  ControlHooks,
+  HookIds,
+  Injection,
+  ModelMessage,
+  Outcome,
+  Phase,
+  ToolArguments,
+  ToolCall,
 } from '../../guards/index.ts'
+import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
 import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'

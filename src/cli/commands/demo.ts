@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { Resolution } from '../../plugin/config/types.ts'
 import type { PluginStats } from '../../plugin/plugin.ts'
+import { shortTraceId } from '../../reading/tree-header.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { type ReadRecord, RecordReader } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
@@ -91,10 +92,11 @@ const SERVERS = [
   { name: 'Phoenix', type: 'phoenix', shownAt: 'http://127.0.0.1:6006' },
 ] as const
 
-function nextSteps({ result, isStored, where }: Awaited<ReturnType<typeof replayAndDraw>>): string {
+function nextSteps({ result, traceId = '', isStored, where }: Awaited<ReturnType<typeof replayAndDraw>>): string {
   const { backends } = result.stats
   const here = [
     { label: 'print them again', command: 'npx hookspan tree', outcome: '' },
+    { label: 'show the last one', command: `npx hookspan tree ${shortTraceId(traceId)}`, outcome: '' },
     { label: 'open the dashboard', command: 'npx hookspan view --open', outcome: '' },
   ]
   // Skip servers that have just received the traces.

@@ -8,6 +8,7 @@ import { treeRows } from '../../reading/tree-rows.ts'
 import { HEADER_LINES, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { OpenTraces } from '../open-traces.ts'
+import { spanPricer } from '../prices.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 
 interface TopData {
@@ -206,7 +207,7 @@ opens its tree, / searches, e goes to the next error, w shows only waiting turns
 export const top: Command = command(PAGE, async ({ values }, io) => {
   const directory = stateHome(io.env, io.home)
   if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
-  const traces = new OpenTraces(directory)
+  const traces = new OpenTraces(directory, spanPricer(io))
   if (!values.json && isRedrawable(io)) return watchTop(traces, io)
   const [now, look] = [io.now(), lookOf(io)]
   const turns = await traces.readOpenTurns(now)

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { humanCount } from '../../reading/human-figures.ts'
 import { renderOpenTurns } from '../../reading/open-turns-text.ts'
+import { renderSummary } from '../../reading/summary-text.ts'
 import { renderDetails } from '../../reading/trace-details.ts'
 import type { TraceFilter } from '../../reading/trace-filter.ts'
 import { TraceFollower } from '../../reading/trace-follower.ts'
@@ -10,6 +11,7 @@ import { treeJson } from '../../reading/tree-json.ts'
 import { renderTotals, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { leftBehind, ownedSegments } from '../open-traces.ts'
+import { spanPricer } from '../prices.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
   expectTraceFiles,
@@ -34,9 +36,9 @@ const PAGE = {
   about: `Prints stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
 *.jsonl). Running spans are marked, with their duration and the time since the last activity.
 
-With TRACE_ID or a unique prefix of it (each tree shows eight digits), prints one trace with all attributes, events and
-links of each span. Very long values are shortened; --json prints them in full. An argument that names a file or directory
-is FILE; other hexadecimal digits are TRACE_ID.`,
+With TRACE_ID or a unique prefix of it (each tree shows eight digits), prints the question, answer, cost and critical path
+of one trace, its tree, and all attributes, events and links of each span. Very long values are shortened; --json prints
+them in full. An argument that names a file or directory is FILE; other hexadecimal digits are TRACE_ID.`,
   options: {
     ...FILTER_OPTIONS,
     last: {
@@ -97,10 +99,14 @@ async function showOne(
   io: CommandIo,
 ): Promise<number> {
   const found = await findTrace(place, filter, io)
-  io.stdout.write(`${draw(found.tree, { json }, io)}\n`)
-  if (json) return EXIT.ok
   const look = { ...lookOf(io), now: io.now() }
+  const summary = json ? '' : renderSummary(found.tree, look).replace(/.$/, '$&\n\n')
+  // The details fill many screens: on a terminal only their end is visible.
+  const isLast = io.stdout.isTTY
+  io.stdout.write(`${isLast ? '' : summary}${draw(found.tree, { json }, io)}\n`)
+  if (json) return EXIT.ok
   for (const details of renderDetails(found.tree, look)) io.stdout.write(`${details}\n\n`)
+  if (isLast) io.stdout.write(summary)
   warnAboutUnreadable(found, io)
   return EXIT.ok
 }
@@ -147,7 +153,7 @@ export interface FollowOptions {
 
 export async function followTraces(place: TracesPlace, options: FollowOptions, io: CommandIo): Promise<number> {
   const { query, draw, showsRunning, pause = waitForPoll } = options
-  const follower = new TraceFollower(place.listFiles, query)
+  const follower = new TraceFollower(place.listFiles, query, spanPricer(io))
   const area = showsRunning && isRedrawable(io) ? new StatusArea(io.stdout) : undefined
   let isStopped = false
   const interrupted = Promise.race([io.interrupted(), io.hungUp()]).then(() => {

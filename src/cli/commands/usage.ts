@@ -7,7 +7,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { indexSubject } from '../index-subject.ts'
 import { sinceAt } from '../option-values.ts'
 import { lookOf } from '../terminal.ts'
-import { expectTraceFiles, findSubject, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
+import { expectTraceFiles, findFile, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
 
 const GROUPS = ['day', 'agent', 'model', 'project', 'session'] as const satisfies readonly UsageGroup[]
 
@@ -35,8 +35,7 @@ export const usage: Command = command(PAGE, async ({ values, operands }, io) => 
   if (by === undefined) throw new WrongUse(`--by takes ${GROUPS.join(', ')}, got ${JSON.stringify(values.by)}`)
   const now = io.now()
   const since = values.since === undefined ? weekStart(now) : sinceAt(values.since, now)
-  const { place, traceId } = await findSubject(operands, io)
-  if (traceId !== undefined) throw new Error(`there is no file ${traceId}`)
+  const place = await findFile(operands, io)
   const found = await readUsage(place, { by, sinceAt: since }, io)
   if (found === undefined) {
     io.stderr.write(`${nothingThere(place)}\n`)

@@ -7,7 +7,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT } from '.
 import { indexSubject } from '../index-subject.ts'
 import { portOf } from '../option-values.ts'
 import { packageFile, packageFolder } from '../package-folder.ts'
-import { findSubject, traceFiles } from '../traces.ts'
+import { findFile, traceFiles } from '../traces.ts'
 
 const PAGE = {
   name: 'view',
@@ -26,8 +26,7 @@ not a trace log, or the port is in use.`,
 
 export const view: Command = command(PAGE, async ({ values, operands }, io) => {
   const port = portOf(values.port)
-  const { place, traceId } = await findSubject(operands, io)
-  if (traceId !== undefined) throw new Error(`there is no file ${traceId}`)
+  const place = await findFile(operands, io)
   if (place.kind !== 'local log') await traceFiles([place.path])
   const { kind, path } = place
   const subject = indexSubject(place, io)

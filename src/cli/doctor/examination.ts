@@ -1,23 +1,15 @@
 import { destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
-import {
-  type BacklogEntry,
-  hasKeptLog,
-  type Loss,
-  readBacklog,
-  readLosses,
-  readUndecided,
-  type UndecidedEntry,
-} from '../../delivery/trace-log/index.ts'
+import type { BacklogEntry, Loss, UndecidedEntry } from '../../delivery/trace-log/index.ts'
+import { hasKeptLog, readBacklog, readLosses, readUndecided } from '../../delivery/trace-log/index.ts'
 import { stateHome } from '../../plugin/config/paths.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
 import { NODE_RANGE, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { pipelineSettings } from '../../plugin/settings.ts'
 import type { CommandIo } from '../command.ts'
+import type { AgentState, ConfigFacts, DoctorFinding, SamplingState, TrialWriter } from './checks.ts'
 import {
-  type AgentState,
   AnswerDates,
-  type ConfigFacts,
   checkAgents,
   checkBackends,
   checkBacklog,
@@ -26,13 +18,10 @@ import {
   checkLosses,
   checkProxies,
   checkState,
-  type DoctorFinding,
   finding,
   LOSSES_SHOWN_MILLIS,
   readAgents,
   readConfigFacts,
-  type SamplingState,
-  type TrialWriter,
   writeTrial,
 } from './checks.ts'
 import { type ProbeOptions, type ProbeResult, probe } from './probe.ts'

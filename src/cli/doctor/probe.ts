@@ -5,13 +5,9 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { OPENINFERENCE } from '../../contract/semconv/index.ts'
 import type { BackendConfig, StringMap } from '../../delivery/backends/backend-config.ts'
-import { shownUrl } from '../../delivery/backends/http-url.ts'
-import {
-  type BackendPlan,
-  planBackend,
-  type ReadBackRequest,
-  traceLinks,
-} from '../../delivery/pipeline/backend-plan.ts'
+import { shownUrl } from '../../delivery/backends/rows.ts'
+import type { BackendPlan, ReadBackRequest } from '../../delivery/pipeline/backend-plan.ts'
+import { planBackend, traceLinks } from '../../delivery/pipeline/backend-plan.ts'
 import { HeadersCommand } from '../../delivery/pipeline/headers-command.ts'
 import { createPipeline, type Pipeline, type PipelineSettings } from '../../delivery/pipeline/index.ts'
 import { createAgent } from '../../delivery/pipeline/otlp-sender.ts'

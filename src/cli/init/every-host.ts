@@ -3,8 +3,7 @@ import { type CommandIo, EXIT, inOneLine } from '../command.ts'
 import { confirm, lookOf } from '../terminal.ts'
 import { makeChange } from './config-file.ts'
 import { HOSTS, type HostRow, hostsHere, sdksNear } from './hosts.ts'
-import type { FileChange, HostSetup, InitContext, Plan } from './plan.ts'
-import { report, shown, whyByHand } from './plan.ts'
+import { type FileChange, type HostSetup, type InitContext, type Plan, report, shown, whyByHand } from './plan.ts'
 import { linesOf, SDK_CODE } from './sdk-code.ts'
 
 interface EveryOptions {

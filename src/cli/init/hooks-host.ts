@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { isRecord } from '../../reading/attribute-value.ts'
 import {
   createReceiverFolders,
   ensureToken,
@@ -284,13 +285,13 @@ function guardsIn(host: HooksHost, root: unknown): Guards {
 
 function ourHooks(host: HooksHost, root: unknown): object[] {
   const hooks = valueAt(root, ['hooks'])
-  const entries = isObject(hooks) ? Object.values(hooks).flat() : []
+  const entries = isRecord(hooks) ? Object.values(hooks).flat() : []
   const all = entries.flatMap(entry => [entry, valueAt(entry, ['hooks'])].flat())
   return all.filter(hook => isOurs(host, hook))
 }
 
 function isOurs({ name, isOurs: isOurHook }: HooksHost, hook: unknown): hook is object {
-  if (!isObject(hook)) return false
+  if (!isRecord(hook)) return false
   return isOurHook?.(hook) ?? ['command', 'bash'].some(key => isCommandFor(name, valueAt(hook, [key])))
 }
 
@@ -301,7 +302,7 @@ function isOurs({ name, isOurs: isOurHook }: HooksHost, hook: unknown): hook is 
  */
 function hookChanges(host: HooksHost, root: unknown, wanted: ReadonlyMap<string, object>): JsonChange[] {
   const hooks = valueAt(root, ['hooks']) ?? {}
-  if (!isObject(hooks)) throw new Error(`hooks there is no object; ${host.title} reads nothing of it`)
+  if (!isRecord(hooks)) throw new Error(`hooks there is no object; ${host.title} reads nothing of it`)
   return [...new Set([...wanted.keys(), ...Object.keys(hooks)])].flatMap(event => {
     const path = ['hooks', event]
     const list = valueAt(root, path)
@@ -327,8 +328,4 @@ function removalsOf(entry: unknown, path: JsonPath, host: HooksHost): JsonChange
 function isOursAlone(entry: unknown, host: HooksHost): boolean {
   const hooks = valueAt(entry, ['hooks'])
   return Array.isArray(hooks) ? hooks.length > 0 && hooks.every(hook => isOurs(host, hook)) : isOurs(host, entry)
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

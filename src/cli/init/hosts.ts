@@ -2,17 +2,14 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { nearestName } from '../../plugin/config/nearest.ts'
 import { hermes, hermesWebhook } from './hermes.ts'
+import type { GuardedEvents, Guards, HooksHost, ReceiverAccess } from './hooks-host.ts'
 import {
   commandFor,
-  type GuardedEvents,
-  type Guards,
   guardOptions,
   guardsOfCommand,
-  type HooksHost,
   hooksHost,
   isCommandFor,
   powerShellCall,
-  type ReceiverAccess,
   UNLESS_UP,
   unlessUp,
 } from './hooks-host.ts'

@@ -1,5 +1,4 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
-import type { StringMap } from '../backends/backend-config.ts'
 import {
   codeOf,
   type DeliveryFailure,
@@ -16,6 +15,7 @@ import {
   gzipped,
   MAX_ANSWER_BYTES,
   type OtlpTarget,
+  type Post,
   retryAfter,
   type Settle,
 } from './otlp-sender.ts'
@@ -76,16 +76,14 @@ export class GrpcSender implements Transport {
     head.writeUInt8(Number(gzip))
     head.writeUInt32BE(byteLengthOf(message), 1)
     const frame = [head, ...message]
-    return deliverWithRetries(this.#target, signal, (more, settle, fail, leftMillis) =>
-      this.#call(frame, more, leftMillis, settle, fail),
-    )
+    return deliverWithRetries(this.#target, signal, this.#call, frame)
   }
 
   async close(): Promise<void> {
     this.#session?.destroy()
   }
 
-  #call(frame: readonly Uint8Array[], more: StringMap, leftMillis: number, settle: Settle, fail: Fail): () => void {
+  readonly #call: Post = (frame, more, settle, fail, leftMillis) => {
     const headers = {
       ...this.#target.headers,
       ...more,

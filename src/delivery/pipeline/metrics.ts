@@ -10,6 +10,7 @@ import type {
 } from '@opentelemetry/sdk-metrics'
 import type { Temporality } from '../backends/backend-config.ts'
 import type { DeliveryReport } from './delivery-report.ts'
+import { hrTimeNow } from './histograms.ts'
 import type { OtlpMetricSink } from './otlp-sinks.ts'
 import { metricsSdk } from './sdk.ts'
 
@@ -116,14 +117,14 @@ export function createMetricReader(queue: MetricQueue, intervalMillis: number): 
  */
 class SeriesStarts {
   readonly #starts = new Map<string, HrTime>()
-  #lastAt = now()
+  #lastAt = hrTimeNow()
 
   apply(metrics: ResourceMetrics): ResourceMetrics {
     const scopeMetrics = metrics.scopeMetrics.map(scope => ({
       ...scope,
       metrics: scope.metrics.map(metric => (addsUp(metric) ? this.#applyTo(metric) : metric)),
     }))
-    this.#lastAt = now()
+    this.#lastAt = hrTimeNow()
     return { ...metrics, scopeMetrics }
   }
 
@@ -141,11 +142,6 @@ class SeriesStarts {
     this.#starts.set(series, this.#lastAt)
     return this.#lastAt
   }
-}
-
-function now(): HrTime {
-  const millis = Date.now()
-  return [Math.floor(millis / 1000), (millis % 1000) * 1_000_000]
 }
 
 /** Excludes instruments whose value can fall, and deltas, which start where the previous ones ended. */

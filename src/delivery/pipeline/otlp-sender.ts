@@ -57,14 +57,14 @@ export class OtlpSender implements Transport {
 
   async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
     const body = this.#target.gzip ? [await gzipped(payload)] : payload
-    return deliverWithRetries(this.#target, signal, (more, settle, fail) => this.#post(body, more, settle, fail))
+    return deliverWithRetries(this.#target, signal, this.#post, body)
   }
 
   async close(): Promise<void> {
     this.#agent?.destroy()
   }
 
-  #post(body: readonly Uint8Array[], more: StringMap, settle: Settle, fail: Fail): Cancel {
+  readonly #post: Post = (body, more, settle, fail) => {
     const { url, tls } = this.#target
     const headers: OutgoingHttpHeaders = { ...this.#target.headers, ...more, 'content-length': byteLengthOf(body) }
     // Kept: `require` resolves a name anew each time.
@@ -85,7 +85,9 @@ export function gzipped(payload: readonly Uint8Array[]): Promise<Buffer> {
 }
 
 export function byteLengthOf(body: readonly Uint8Array[]): number {
-  return body.reduce((length, piece) => length + piece.byteLength, 0)
+  let length = 0
+  for (const { byteLength } of body) length += byteLength
+  return length
 }
 
 export type Settle = (delivery: TransportResult) => void
@@ -93,19 +95,35 @@ export type Fail = (failure: DeliveryFailure) => void
 type Cancel = () => void
 
 /** Sends one request, which is cancelled if it takes too long. Throws if a header is invalid. */
-type Post = (more: StringMap, settle: Settle, fail: Fail, leftMillis: number) => Cancel
+export type Post = (
+  body: readonly Uint8Array[],
+  more: StringMap,
+  settle: Settle,
+  fail: Fail,
+  leftMillis: number,
+) => Cancel
+
+interface TimedRequest {
+  readonly timeoutMillis: number
+  readonly deadlineAt: number
+  readonly signal: AbortSignal
+  readonly post: Post
+  readonly body: readonly Uint8Array[]
+}
 
 /** Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. */
 export async function deliverWithRetries(
   target: OtlpTarget,
   signal: AbortSignal,
   post: Post,
+  body: readonly Uint8Array[],
 ): Promise<TransportResult> {
-  const { timeoutMillis } = target
+  const { command, timeoutMillis } = target
   const deadlineAt = performance.now() + timeoutMillis
   let earlier: FailedDelivery | undefined
   for (let attempts = 1; ; attempts++) {
-    const made = await untraced(() => attempt(target, deadlineAt, signal, post))
+    const request = { timeoutMillis, deadlineAt, signal, post, body }
+    const made = await (command ? postWithCommand(command, request) : postInTime(request, {}))
     if (made.ok) return made
     const pauseMillis = pauseBeforeRetry(made, attempts)
     if (pauseMillis === undefined) return withReason(made, earlier)
@@ -117,21 +135,12 @@ export async function deliverWithRetries(
 }
 
 /** If the backend refuses the headers of a command, they may have expired: the command runs again, once. */
-async function attempt(
-  { command, timeoutMillis }: OtlpTarget,
-  deadlineAt: number,
-  signal: AbortSignal,
-  post: Post,
-): Promise<TransportResult> {
-  const send = (more: StringMap): Promise<TransportResult> =>
-    postInTime(timeoutMillis, deadlineAt - performance.now(), signal, (settle, fail, leftMillis) =>
-      post(more, settle, fail, leftMillis),
-    )
-  if (command === undefined) return send({})
+async function postWithCommand(command: HeadersCommand, request: TimedRequest): Promise<TransportResult> {
+  const { deadlineAt, signal } = request
   for (let isAgain = false; ; isAgain = true) {
-    const own = await command.read(deadlineAt - performance.now(), signal)
+    const own = await untraced(() => command.read(deadlineAt - performance.now(), signal))
     if (!own.ok) return own
-    const made = await send(own.headers)
+    const made = await postInTime(request, own.headers)
     const isRefused = !made.ok && made.failure.kind === 'status' && REFUSES_CREDENTIALS.has(made.failure.status)
     if (isRefused) command.expire(own)
     if (!isRefused || isAgain) return made
@@ -139,12 +148,11 @@ async function attempt(
 }
 
 function postInTime(
-  timeoutMillis: number,
-  leftMillis: number,
-  signal: AbortSignal,
-  post: (settle: Settle, fail: Fail, leftMillis: number) => Cancel,
+  { timeoutMillis, deadlineAt, signal, post, body }: TimedRequest,
+  more: StringMap,
 ): Promise<TransportResult> {
   const startedAt = performance.now()
+  const leftMillis = deadlineAt - startedAt
   return new Promise(resolve => {
     let cancel: Cancel | undefined
     let isSettled = false
@@ -166,7 +174,7 @@ function postInTime(
     if (signal.aborted) return cut()
     signal.addEventListener('abort', cut)
     try {
-      cancel = post(settle, fail, leftMillis)
+      cancel = untraced(post, body, more, settle, fail, leftMillis)
     } catch (error) {
       // A header contains a line break, usually from a key that was read from a file.
       fail({ kind: 'header', code: codeOf(error) })
@@ -202,8 +210,12 @@ function backoff(attempts: number): number {
 function readAnswer(response: IncomingMessage, settle: (delivery: TransportResult) => void): void {
   const chunks: Buffer[] = []
   let size = 0
+  let isDone = false
   // The status decides, even if the connection breaks in the middle of the body.
-  const done = (): void => settle(deliveryOf(response, Buffer.concat(chunks)))
+  const done = (): void => {
+    if (!isDone) settle(deliveryOf(response, Buffer.concat(chunks)))
+    isDone = true
+  }
   response.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size <= MAX_ANSWER_BYTES) {

@@ -224,7 +224,9 @@ class DeliveryPipeline implements Pipeline {
     const extended = extensions.spanProcessors.length > 0 ? extensions.flush() : undefined
     // First: writing to the log passes the spans on to the backends.
     await this.#flushLog()
-    const delivered = Promise.allSettled(queues.map(queue => queue.forceFlush()))
+    const flushed: Promise<void>[] = []
+    for (const queue of queues) flushed.push(queue.forceFlush())
+    const delivered = Promise.all(flushed)
     if (this.#hasReports) await this.#beforeMetrics(delivered)
     await Promise.allSettled([
       delivered,
@@ -342,7 +344,9 @@ class DeliveryPipeline implements Pipeline {
   }
 
   async #flushLog(): Promise<void> {
-    await Promise.all(this.#parts.stores.map(({ traceLog: log }) => log.forceFlush()))
+    const flushed: Promise<void>[] = []
+    for (const { traceLog } of this.#parts.stores) flushed.push(traceLog.forceFlush())
+    await Promise.all(flushed)
   }
 
   /** Bounded: a disk can hang like a backend. */

@@ -5,6 +5,7 @@ import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { IdGenerator, Sampler, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { OPENINFERENCE } from '../../contract/semconv/index.ts'
 import { PlainResource } from '../trace-log/index.ts'
+import { Histograms } from './histograms.ts'
 import { OwnTracerProvider } from './own-tracer.ts'
 import { api, metricsSdk, traceSdk } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
@@ -52,9 +53,10 @@ export interface OwnMeterProvider {
 /** Without a reader there is no use for points, so the metrics SDK is not loaded. */
 export function createMeterProvider(resource: PlainResource, readers: IMetricReader[]): OwnMeterProvider {
   if (readers.length === 0) return unreadMeterProvider()
-  const provider = new (metricsSdk().MeterProvider)({ resource, readers })
+  const histograms = Histograms.suit(readers) ? new Histograms(readers) : undefined
+  const provider = new (metricsSdk().MeterProvider)({ resource, readers: histograms?.readers() ?? readers })
   return {
-    meterProvider: provider,
+    meterProvider: histograms?.meterProvider(provider) ?? provider,
     forceFlush: () => provider.forceFlush(),
     shutdown: () => provider.shutdown(),
   }

@@ -64,7 +64,10 @@ export function isTracingSuppressed(context: Context): boolean {
 }
 
 /** Suppresses tracing while telemetry is sent, so that a host that traces its own HTTP requests does not trace ours. */
-export function untraced<Result>(run: () => Result): Result {
+export function untraced<Arguments extends unknown[], Result>(
+  run: (...given: Arguments) => Result,
+  ...given: Arguments
+): Result {
   const { context } = api()
-  return context.with(context.active().setValue(suppressionKey(), true), run)
+  return context.with(context.active().setValue(contextKey ?? suppressionKey(), true), run, undefined, ...given)
 }

@@ -22,12 +22,13 @@ export class SendRequest {
   isServerProven = false
   #deferred = 0
   readonly batches: readonly Batch[]
-  readonly #groups: LineGroup[]
+  /** What has to be sent, one request each. The first one is being sent. */
+  readonly groups: LineGroup[]
 
   constructor(origin: Origin, batches: readonly Batch[], maxSpans: number) {
     this.origin = origin
     this.batches = batches
-    this.#groups = groupLines(batches, maxSpans)
+    this.groups = groupLines(batches, maxSpans)
   }
 
   /** True if the spans are also in the log. They stay there until they are delivered, unless the log is pruned. */
@@ -36,21 +37,13 @@ export class SendRequest {
   }
 
   get size(): number {
-    return this.#groups.reduce((sum, group) => sum + sizeOf(group), 0)
-  }
-
-  get isDone(): boolean {
-    return this.#groups.length === 0
-  }
-
-  get group(): LineGroup {
-    return this.#groups[0] ?? []
+    return this.groups.reduce((sum, group) => sum + sizeOf(group), 0)
   }
 
   /** Parses lines that would be sent as they stand in the log, and drops damaged ones. */
   parseLines(): void {
-    const [group = []] = this.#groups
-    this.#groups[0] = group.filter(line => line.spans.length > 0)
+    const [group = []] = this.groups
+    this.groups[0] = group.filter(line => line.spans.length > 0)
   }
 
   /** True if the refused span itself is at fault. False if the server would refuse any span. */
@@ -60,35 +53,30 @@ export class SendRequest {
     return hasTaken && failure.status < 500 && this.tries >= PATIENT_TRIES
   }
 
-  removeGroup(): void {
-    this.#groups.shift()
-    this.tries = 0
-  }
-
   /**
    * Moves the first group to the end, so that the others are tried first. Returns false if enough groups have been
    * deferred: a server that accepts none of several groups accepts none at all, and is not asked about each.
    */
   deferGroup(): boolean {
-    if (this.#groups.length <= this.#deferred + 1 || this.#deferred >= MAX_DEFERRED) {
-      const deferred = this.#groups.splice(this.#groups.length - this.#deferred, this.#deferred)
-      this.#groups.unshift(...deferred)
+    if (this.groups.length <= this.#deferred + 1 || this.#deferred >= MAX_DEFERRED) {
+      const deferred = this.groups.splice(this.groups.length - this.#deferred, this.#deferred)
+      this.groups.unshift(...deferred)
       this.#deferred = 0
       return false
     }
     this.#deferred++
-    const [group = []] = this.#groups.splice(0, 1)
-    this.#groups.push(group)
+    const [group = []] = this.groups.splice(0, 1)
+    this.groups.push(group)
     return true
   }
 
   /** Splits the first group in two: by lines, or by the spans of its only line. It must have more than one span. */
   splitGroup(): void {
-    const [group = []] = this.#groups.splice(0, 1)
+    const [group = []] = this.groups.splice(0, 1)
     const [line] = group
     const [one, other] =
       line && group.length === 1 ? halves(line.spans).map(spans => [new SpanLine(spans)]) : halves(group)
-    this.#groups.unshift(one ?? [], other ?? [])
+    this.groups.unshift(one ?? [], other ?? [])
     this.tries = 0
   }
 }

@@ -87,6 +87,10 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   readonly #backOff: BackOff
   /** True if spans are in the log and not in memory. */
   isBehind = false
+  /** False once the spans of other processes are delivered. */
+  #hasRecovered = false
+  /** The latest one that the cursor knows. */
+  #segment: LogSegment | undefined
   #live: QueuedBatch[] = []
   /** Spans and bytes of `#live`. */
   #size = 0
@@ -143,13 +147,15 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   enqueueSegment(segment: LogSegment): void {
-    this.#parts.cursors?.adopted.addSegment(segment)
+    if (this.#parts.cursors === undefined) return
+    this.#parts.cursors.adopted.addSegment(segment)
+    this.#hasRecovered = true
     this.#scheduleSend()
   }
 
   /** Spans in memory are sent even if their segment is removed. */
   beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void {
-    const current = this.#current?.isDone === false ? this.#current.batches : []
+    const current = this.#current && this.#current.groups.length > 0 ? this.#current.batches : []
     let inMemory = 0
     for (const { position, lines } of [...current, ...this.#live]) {
       if (position?.segment === segment) inMemory += sizeOf(lines)
@@ -180,7 +186,8 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     const hasSettled = this.#delivered + this.#dropped >= until
     if (hasSettled || (this.#backOff.isActive && !this.#isSending)) return Promise.resolve()
     const flushed = this.#settled(until)
-    this.startFlush()
+    this.#flushTarget = until
+    void this.#sendDue()
     return flushed
   }
 
@@ -246,7 +253,8 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** False if the spans are left to the log. */
   #isSentFromMemory(segment: LogSegment, spans: number, isFull: boolean): boolean {
-    this.#parts.cursors?.own.addSegment(segment)
+    if (segment !== this.#segment) this.#parts.cursors?.own.addSegment(segment)
+    this.#segment = segment
     if (segment.unreadableFor.has(this.#backend)) {
       this.#countSpooled(spans)
       return false
@@ -260,10 +268,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.isBehind = true
     for (const segment of new Set(this.#live.map(({ position }) => position?.segment))) segment?.lookUp()
     this.#countSpooled(this.#dropLogged() + more)
-  }
-
-  get #hasRecovered(): boolean {
-    return this.#parts.cursors?.adopted.isCaughtUp === false
   }
 
   /** True if something must be sent without waiting for a full batch. */
@@ -308,10 +312,11 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       if (this.#current === undefined) await this.#openRequest()
       const current = this.#current
       if (current === undefined || this.#isAbandoned) return false
-      if (current.isDone) this.#acknowledge(current)
+      const [group] = current.groups
+      if (group === undefined) this.#removeGroup(current)
       else {
-        if (current.tries > 0) this.#retried += sizeOf(current.group)
-        const result = await this.#export(current.group)
+        if (current.tries > 0) this.#retried += sizeOf(group)
+        const result = await this.#export(group)
         if (result.failure === undefined || result.failure.kind === 'rejected') this.#onAccepted(current, result)
         else await this.#onFailed(current, result.failure, result.retryAfterMillis)
         this.#resolveWaiters(this.#delivered + this.#dropped)
@@ -324,7 +329,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       }
       this.#dropGroup(this.#current, { kind: 'internal', reason: 'delivering them broke' })
     }
-    if (this.#current?.isDone) this.#current = undefined
+    if (this.#current?.groups.length === 0) this.#current = undefined
     return true
   }
 
@@ -343,6 +348,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       } else {
         const read = hasAdopted ? await cursors?.adopted.readBatch(most) : undefined
         if (read) this.#current = new SendRequest('adopted', [read], most)
+        else if (hasAdopted) this.#hasRecovered = cursors?.adopted.isCaughtUp === false
         else if (!this.#isDue) return
       }
     }
@@ -387,21 +393,25 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.#hasAccepted = true
     current.isServerProven = true
     this.#backOff.succeeded()
-    const delivered = sizeOf(current.group) - lost
+    const delivered = sizeOf(current.groups[0] ?? []) - lost
     if (current.origin === 'adopted') this.#recovered += delivered
     else this.#delivered += delivered
     if (current.origin === 'own') this.#spooled -= delivered
     if (lost > 0) this.#countDropped(lost, REJECTED, current.origin)
     this.#removeGroup(current)
     if (failure) report.failed('traces', failure, lost)
-    else report.delivered('traces')
-    if (this.#size === 0) report.caughtUp()
+    else if (report.isTroubled) report.delivered('traces')
+    if (report.isTroubled && this.#size === 0) report.caughtUp()
   }
 
   async #onFailed(current: SendRequest, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
     // The rejected line may be corrupt although it looks like ours. It is parsed before the next attempt.
     if (failure.kind === 'status') current.parseLines()
-    if (sizeOf(current.group) === 0) return this.#removeGroup(current)
+    const [group = []] = current.groups
+    if (sizeOf(group) === 0) {
+      this.#removeGroup(current)
+      return
+    }
     const verdict = classifyFailure(failure, current.tries)
     const isRefused = verdict.kind === 'refused'
     // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
@@ -410,7 +420,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       if (current.isKept || failure.kind !== 'timeout') this.#parts.report.failed('traces', failure, 0)
       return
     }
-    if (isRefused && sizeOf(current.group) > 1) return current.splitGroup()
+    if (isRefused && sizeOf(group) > 1) return current.splitGroup()
     if (!current.isKept || (isRefused && current.isAtFault(failure, this.#hasAccepted)))
       return this.#dropGroup(current, failure)
     // The server may have recovered between the two requests. The span is sent once more.
@@ -431,21 +441,20 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   #dropGroup(current: SendRequest, failure: DeliveryFailure): void {
-    const lost = sizeOf(current.group)
+    const lost = sizeOf(current.groups[0] ?? [])
     const isOne = current.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
     this.#countDropped(lost, lossReason(failure), current.origin)
     this.#parts.report.failed('traces', isOne ? { ...failure, kind: 'refused' } : failure, lost)
     this.#removeGroup(current)
   }
 
+  /** Removes the first group, and acknowledges the batches after the last one. */
   #removeGroup(current: SendRequest): void {
-    current.removeGroup()
-    if (current.isDone) this.#acknowledge(current)
-  }
-
-  #acknowledge({ batches }: SendRequest): void {
     const { cursors } = this.#parts
-    for (const { position, lines } of batches) {
+    current.groups.shift()
+    current.tries = 0
+    if (current.groups.length > 0) return
+    for (const { position, lines } of current.batches) {
       if (position === undefined) continue
       for (const line of lines) if (line.isDamaged) cursors?.own.reportDamaged(position.segment)
       position.segment.acknowledge(this.#backend, position.end, sizeOf(lines))

@@ -1,12 +1,6 @@
 import { stat } from 'node:fs/promises'
-import {
-  type CheckpointEntry,
-  keptDirectory,
-  listCheckpoints,
-  readCheckpoint,
-  segmentPath,
-  segmentStartAt,
-} from './checkpoint-file.ts'
+import type { CheckpointEntry } from './checkpoint-file.ts'
+import { keptDirectory, listCheckpoints, readCheckpoint, segmentPath, segmentStartAt } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
 import { readHeader, SegmentReader } from './segment-file.ts'
 
@@ -29,7 +23,7 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
     for (const part of await pendingOf(directory, entry)) {
       const key = JSON.stringify([part.backend, part.isLive])
-      rows.set(key, sum(rows.get(key), part))
+      rows.set(key, sumParts(rows.get(key), part))
     }
   }
   return [...rows.values()].sort(byName)
@@ -87,7 +81,9 @@ async function hasSpans(path: string, from: number, until: number): Promise<bool
   }
 }
 
-function sum(before: BacklogEntry | undefined, part: BacklogEntry): BacklogEntry {
+type Size = Pick<BacklogEntry, 'segments' | 'bytes' | 'oldestAt'>
+
+export function sumParts<Entry extends Size>(before: Entry | undefined, part: Entry): Entry {
   if (before === undefined) return part
   return {
     ...part,

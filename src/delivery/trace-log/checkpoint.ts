@@ -146,7 +146,7 @@ export class Checkpoint {
 
   /** Updates the heartbeat. False if the checkpoint was released, removed, or taken by another process. */
   touch(): boolean {
-    this.#ensureSaved()
+    if (!this.#isSaved) this.#save()
     if (this.#ownership !== 'ours') return false
     try {
       updateHeartbeat(this.#path)

@@ -4,6 +4,7 @@ const LINE_BREAKS_BESIDES = ['\u0085', '\u2028', '\u2029']
 const OPENING = /^[[{]/
 const SPACE = 0x20
 const QUOTE = 0x22
+const COMMA = 0x2c
 const BACKSLASH = 0x5c
 const DELETE = 0x7f
 const BRACKET = 0x5b
@@ -55,7 +56,8 @@ export class JsonBytes {
   }
 
   ascii(text: string): void {
-    const bytes = this.#withRoom(text.length)
+    if (this.#bytes.length - this.length < text.length) this.#grow(text.length)
+    const bytes = this.#bytes
     let at = this.length
     if (text.length > SHORT_CHARS) at += bytes.write(text, at)
     else for (let place = 0; place < text.length; place++) bytes[at++] = text.charCodeAt(place)
@@ -63,12 +65,15 @@ export class JsonBytes {
   }
 
   comma(): void {
-    if (this.#bytes[this.length - 1] !== BRACKET) this.ascii(',')
+    if (this.#bytes[this.length - 1] === BRACKET) return
+    if (this.#bytes.length === this.length) this.#grow(1)
+    this.#bytes[this.length++] = COMMA
   }
 
   json(text: string): void {
-    const bytes = this.#withRoom(text.length * MAX_BYTES_PER_CHAR)
-    this.length += bytes.write(text, this.length)
+    const room = text.length * MAX_BYTES_PER_CHAR
+    if (this.#bytes.length - this.length < room) this.#grow(room)
+    this.length += this.#bytes.write(text, this.length)
   }
 
   from(place: number): Buffer {
@@ -76,7 +81,8 @@ export class JsonBytes {
   }
 
   bytes(piece: Uint8Array): void {
-    this.#withRoom(piece.length).set(piece, this.length)
+    if (this.#bytes.length - this.length < piece.length) this.#grow(piece.length)
+    this.#bytes.set(piece, this.length)
     this.length += piece.length
   }
 
@@ -86,7 +92,9 @@ export class JsonBytes {
    */
   string(head: Uint8Array, text: string): void {
     const chars = text.length
-    const bytes = this.#withRoom(head.length + Math.min(chars, MAX_PLAIN_CHARS) * 2 + 2)
+    const room = head.length + Math.min(chars, MAX_PLAIN_CHARS) * 2 + 2
+    if (this.#bytes.length - this.length < room) this.#grow(room)
+    const bytes = this.#bytes
     bytes.set(head, this.length)
     this.length += head.length
     if (chars > MAX_PLAIN_CHARS) {
@@ -112,7 +120,8 @@ export class JsonBytes {
     for (const recent of this.#recent) {
       if (recent.text !== text) continue
       const { from, to } = recent
-      this.#withRoom(to - from).copyWithin(this.length, from, to)
+      if (this.#bytes.length - this.length < to - from) this.#grow(to - from)
+      this.#bytes.copyWithin(this.length, from, to)
       this.length += to - from
       return
     }
@@ -128,14 +137,10 @@ export class JsonBytes {
     this.#oldest = (this.#oldest + 1) % MAX_RECENT
   }
 
-  #withRoom(bytes: number): Buffer {
-    if (this.length + bytes > this.#bytes.length) {
-      const size = Math.max(this.#bytes.length * 2, this.length + bytes, MIN_BYTES)
-      const larger = Buffer.allocUnsafeSlow(size)
-      this.#bytes.copy(larger, 0, 0, this.length)
-      this.#bytes = larger
-    }
-    return this.#bytes
+  #grow(bytes: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.length + bytes, MIN_BYTES))
+    this.#bytes.copy(larger, 0, 0, this.length)
+    this.#bytes = larger
   }
 }
 

@@ -111,7 +111,7 @@ export class RecordedSpan implements Span, ReadableSpan {
 
   putAttribute(name: string, value: AttributeValue): void {
     const { keys, values } = this
-    const cached = cachedKey(name)
+    const cached = cachedKeys.get(name)
     const key = cached ?? createKey(name)
     const at = cached ? keys.indexOf(cached) : keys.findIndex(each => each.name === name)
     if (at >= 0) values[at] = value
@@ -275,12 +275,8 @@ export interface AttributeKey {
   wirePair: Uint8Array | undefined
 }
 
-const keys = new Map<string, AttributeKey>()
-
-/** Returns the one key of a name, or undefined if the name is not cached. */
-export function cachedKey(name: string): AttributeKey | undefined {
-  return keys.get(name)
-}
+/** The one key of each name. */
+export const cachedKeys: Map<string, AttributeKey> = new Map()
 
 /** Keys are never evicted, so that a cached key identifies its name. When the cache is full, keys are not cached. */
 export function createKey(name: string): AttributeKey {
@@ -288,6 +284,6 @@ export function createKey(name: string): AttributeKey {
   const textHead = Buffer.from(`${head}{"stringValue":`)
   const json = { head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
   const key = { name, ...json, wireKey: undefined, wireValue: NOTHING, wirePair: undefined }
-  if (keys.size < MAX_KEYS && name.length <= MAX_KNOWN_CHARS) keys.set(name, key)
+  if (cachedKeys.size < MAX_KEYS && name.length <= MAX_KNOWN_CHARS) cachedKeys.set(name, key)
   return key
 }

@@ -3,13 +3,8 @@ import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import {
-  type Checkpoint,
-  type CheckpointEntry,
-  listCheckpoints,
-  readCheckpoint,
-  takeOverCheckpoint,
-} from './checkpoint.ts'
+import type { Checkpoint, CheckpointEntry } from './checkpoint.ts'
+import { listCheckpoints, readCheckpoint, takeOverCheckpoint } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
 import { type Destinations, endedSpan, type SegmentMarks } from './line-parser.ts'
 import { isAlive } from './owner.ts'

@@ -21,7 +21,7 @@ const NAME_TRIES = 10
 
 export type CurrentSegmentResult = CurrentSegment | { readonly ok: false; readonly failure: LogFailure }
 
-interface CurrentSegment {
+export interface CurrentSegment {
   readonly ok: true
   readonly segment: LogSegment
   readonly file: SegmentFile

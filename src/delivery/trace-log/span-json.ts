@@ -1,7 +1,7 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { JsonBytes, stringJson } from './json-bytes.ts'
-import { type AttributeKey, cachedKey, createKey, MAX_KNOWN_CHARS, RecordedSpan } from './recorded-span.ts'
+import { type AttributeKey, cachedKeys, createKey, MAX_KNOWN_CHARS, RecordedSpan } from './recorded-span.ts'
 
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
@@ -62,13 +62,25 @@ export function writeRequest(
       out.json(head)
       const { length: emptyScope } = out
       for (const span of ofScope) {
-        if (out.length >= until) become.left.push(span)
-        else if (isWritten(out, span)) become.written.push(span)
-        else become.broken.push(span)
+        const { length: before } = out
+        if (before >= until) {
+          become.left.push(span)
+          continue
+        }
+        try {
+          writeSpan(out, span)
+          become.written.push(span)
+        } catch {
+          // An unexpected value drops its span, not the line.
+          out.cutTo(before)
+          become.broken.push(span)
+        }
       }
-      closeGroup(out, beforeScope, emptyScope)
+      if (out.length === emptyScope) out.cutTo(beforeScope)
+      else out.ascii(']}')
     }
-    closeGroup(out, beforeResource, emptyResource)
+    if (out.length === emptyResource) out.cutTo(beforeResource)
+    else out.ascii(']}')
   }
   out.ascii(']}')
   out.clearRecent()
@@ -141,11 +153,6 @@ export function groupByOrigin(spans: readonly ReadableSpan[]): ReadonlyMap<Resou
   return groups
 }
 
-function closeGroup(out: JsonBytes, before: number, empty: number): void {
-  if (out.length === empty) out.cutTo(before)
-  else out.ascii(']}')
-}
-
 function resourceHead(resource: Resource): string {
   const known = resourceHeads.get(resource)
   if (known !== undefined) return known
@@ -168,18 +175,6 @@ function scopeHead(scope: Scope): string {
   const head = `{"scope":{"name":${stringJson(scope.name)}${version}},${schema}"spans":[`
   scopeHeads.set(scope, head)
   return head
-}
-
-/** An unexpected value drops its span, not the line. */
-function isWritten(out: JsonBytes, span: ReadableSpan): boolean {
-  const before = out.length
-  try {
-    writeSpan(out, span)
-    return true
-  } catch {
-    out.cutTo(before)
-    return false
-  }
 }
 
 function writeSpan(out: JsonBytes, span: ReadableSpan): void {
@@ -270,7 +265,7 @@ const INT64_LIMIT = 2 ** 63
 
 function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
   for (const name of Object.keys(attributes)) {
-    writeAttribute(out, cachedKey(name) ?? createKey(name), attributes[name], depth)
+    writeAttribute(out, cachedKeys.get(name) ?? createKey(name), attributes[name], depth)
   }
 }
 

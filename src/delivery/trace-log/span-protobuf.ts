@@ -11,6 +11,8 @@ const SHORT_CHARS = 40
 const MAX_BYTES_PER_CHAR = 3
 /** Room for a tag and a number or a length. */
 const ROOM_BYTES = 16
+/** Tag and length of a message. One byte for the length, which usually suffices. */
+const HEAD_BYTES = 2
 const SEVEN_BITS = 0x80
 const LENGTH_DELIMITED = 2
 const FIXED64 = 1
@@ -23,10 +25,6 @@ const FIXED32 = 5
 export class ProtobufWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #at = 0
-
-  get length(): number {
-    return this.#at
-  }
 
   start(): void {
     this.#at = 0
@@ -48,8 +46,7 @@ export class ProtobufWriter {
   begin(field: number): number {
     if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
     this.#bytes[this.#at] = field * 8 + LENGTH_DELIMITED
-    // One byte for its length, which usually suffices.
-    this.#at += 2
+    this.#at += HEAD_BYTES
     return this.#at
   }
 
@@ -239,13 +236,12 @@ function writeResource(resource: ReadableSpan['resource']): void {
     writer.encoded(known)
     return
   }
-  const { length } = writer
   const start = writer.begin(RESOURCE_SPANS.resource)
   writeAttributes(RESOURCE.attributes, resource.attributes)
   writer.integer(RESOURCE.droppedAttributesCount, 0)
   writer.end(start)
   // While attributes are pending, it is incomplete and must not be cached.
-  if (!resource.asyncAttributesPending) resources.set(resource, writer.from(length))
+  if (!resource.asyncAttributesPending) resources.set(resource, writer.from(start - HEAD_BYTES))
 }
 
 function writeSpan(span: ReadableSpan): void {
@@ -314,7 +310,6 @@ function writeSpanAttribute(key: AttributeKey, value: unknown): void {
     writer.encoded(key.wirePair)
     return
   }
-  const { length: place } = writer
   const start = writer.begin(SPAN.attributes)
   if (key.wireKey !== undefined) writer.encoded(key.wireKey)
   else {
@@ -324,7 +319,7 @@ function writeSpanAttribute(key: AttributeKey, value: unknown): void {
   writeValue(PAIR.value, value, 0)
   writer.end(start)
   if (typeof value === 'object' || (typeof value === 'string' && value.length > MAX_KNOWN_CHARS)) return
-  key.wirePair = key.wireValue === value ? writer.from(place) : undefined
+  key.wirePair = key.wireValue === value ? writer.from(start - HEAD_BYTES) : undefined
   key.wireValue = value
 }
 

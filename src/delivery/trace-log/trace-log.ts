@@ -1,8 +1,14 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { JsonBytes } from './json-bytes.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './line-parser.ts'
-import { attempt, fileFailure, type SegmentFile } from './segment-file.ts'
-import { type BatchConsumer, LOOK_UP_MILLIS, type LogSegment, type Position, type SegmentManager } from './segments.ts'
+import { attempt, fileFailure } from './segment-file.ts'
+import {
+  type BatchConsumer,
+  type CurrentSegment,
+  LOOK_UP_MILLIS,
+  type Position,
+  type SegmentManager,
+} from './segments.ts'
 import {
   type BatchSettings,
   type LocalLogSettings,
@@ -34,8 +40,7 @@ interface LogWrite {
   /** Undefined if no consumer needs it. */
   readonly json: Buffer | undefined
   readonly bytes: Uint8Array
-  readonly segment: LogSegment
-  readonly file: SegmentFile
+  readonly current: CurrentSegment
   isSettled: boolean
   isStalled: boolean
 }
@@ -165,26 +170,30 @@ export class TraceLog implements SpanProcessor {
     if (this.#hasMissedNotes) this.#repeatNotes()
     // Serialising spans takes milliseconds, which must not be spent in the hook that ended the last one.
     await new Promise(setImmediate)
-    while (this.#hasWork) await this.#writeNext().catch(() => this.#dropPending())
+    while (this.#hasWork) await this.#writeNext()
     this.#isAwaited = false
     this.#draining = undefined
   }
 
   async #writeNext(): Promise<void> {
-    const write = this.#prepareWrite()
-    if (write === undefined) return
-    this.#write = write
-    // A busy host learns late that the write has finished: a write is late if still pending after a turn of the event loop.
-    const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(write, { isStalled: true }))
-    const watch = setTimeout(late, STALLED_MILLIS).unref()
-    let failure: LogFailure | undefined
     try {
-      await write.file.append(write.bytes)
-    } catch (error) {
-      failure = fileFailure(write.file.path, error)
+      const write = this.#prepareWrite()
+      if (write === undefined) return
+      this.#write = write
+      // A busy host learns late that the write has finished: a write is late if still pending after a turn of the event loop.
+      const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(write, { isStalled: true }))
+      const watch = setTimeout(late, STALLED_MILLIS).unref()
+      let failure: LogFailure | undefined
+      try {
+        await write.current.file.append(write.bytes)
+      } catch (error) {
+        failure = fileFailure(write.current.file.path, error)
+      }
+      clearTimeout(watch)
+      this.#completeWrite(write, failure)
+    } catch {
+      this.#dropPending()
     }
-    clearTimeout(watch)
-    this.#completeWrite(write, failure)
   }
 
   #writeNextSync(): void {
@@ -193,7 +202,7 @@ export class TraceLog implements SpanProcessor {
       if (write === undefined) return
       this.#completeWrite(
         write,
-        attempt(write.file, () => write.file.appendNow(write.bytes)),
+        attempt(write.current.file, () => write.current.file.appendNow(write.bytes)),
       )
     } catch {
       this.#dropPending()
@@ -209,7 +218,7 @@ export class TraceLog implements SpanProcessor {
 
   #makeRoom(): void {
     if (this.#write?.isStalled) {
-      const { path } = this.#write.file
+      const { path } = this.#write.current.file
       const oldest = this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
       this.#failed(oldest, { kind: 'file', code: 'ETIMEDOUT', path })
       return
@@ -224,7 +233,7 @@ export class TraceLog implements SpanProcessor {
     if (write === undefined) return
     // The other thread may still be reading the buffer.
     this.#out.replaceBuffer()
-    const failure = attempt(write.file, () => write.file.finishAppend())
+    const failure = attempt(write.current.file, () => write.current.file.finishAppend())
     this.#completeWrite(write, failure)
   }
 
@@ -242,7 +251,7 @@ export class TraceLog implements SpanProcessor {
       this.#failed(this.#pending.splice(0, most), current.failure)
       return undefined
     }
-    const { segment, file } = current
+    const { file } = current
     const out = this.#out
     out.start()
     if (file.bytes === 0) out.json(`${this.#header()}\n`)
@@ -258,7 +267,7 @@ export class TraceLog implements SpanProcessor {
     // The next line overwrites these bytes.
     const json = spans.length > 0 && consumers.length > 0 ? out.from(from) : undefined
     if (spans.length > 0) out.ascii('\n')
-    return { spans, json, bytes: out.written, segment, file, isSettled: false, isStalled: false }
+    return { spans, json, bytes: out.written, current, isSettled: false, isStalled: false }
   }
 
   #header(): string {
@@ -287,15 +296,16 @@ export class TraceLog implements SpanProcessor {
     if (write.isSettled) return
     write.isSettled = true
     if (this.#write === write) this.#write = undefined
-    const { spans, json, segment, file } = write
+    const { spans, json, current } = write
+    const { segment, file } = current
     if (failure !== undefined) {
       this.#hasMissedNotes = true
       this.#failed(spans, failure)
       return
     }
-    this.#parts.report.delivered('traces')
-    if (this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#parts.segments.markNoted()
-    this.#heartbeat.start()
+    if (this.#parts.report.isTroubled) this.#parts.report.delivered('traces')
+    if (!current.isNoted && this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#parts.segments.markNoted()
+    if (this.#noted.size > 0) this.#heartbeat.start()
     // Bytes without spans are not pending for any backend.
     if (spans.length === 0) return
     segment.bytes = file.bytes

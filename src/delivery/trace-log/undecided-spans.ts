@@ -2,14 +2,9 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import {
-  type CheckpointEntry,
-  keptDirectory,
-  listCheckpoints,
-  readCheckpoint,
-  segmentPath,
-  segmentStartAt,
-} from './checkpoint-file.ts'
+import { sumParts } from './backlog.ts'
+import type { CheckpointEntry } from './checkpoint-file.ts'
+import { keptDirectory, listCheckpoints, readCheckpoint, segmentPath, segmentStartAt } from './checkpoint-file.ts'
 import type { Destinations } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { CRASHED } from './recovery.ts'
@@ -198,7 +193,7 @@ export async function readUndecided(stateDirectory: string): Promise<readonly Un
     const found = await undecidedIn(stateDirectory, entry)
     if (found === undefined) continue
     const key = JSON.stringify([...found.destinations].sort())
-    rows.set(key, sum(rows.get(key), found))
+    rows.set(key, sumParts(rows.get(key), found))
   }
   return [...rows.values()].sort((one, other) => one.oldestAt - other.oldestAt)
 }
@@ -211,16 +206,6 @@ async function undecidedIn(stateDirectory: string, entry: CheckpointEntry): Prom
   if (heldBy === '' || destinations.size === 0) return undefined
   const bytes = (await stat(path).catch(() => undefined))?.size ?? 0
   return { destinations, segments: 1, bytes, oldestAt: segmentStartAt(entry) }
-}
-
-function sum(before: UndecidedEntry | undefined, part: UndecidedEntry): UndecidedEntry {
-  if (before === undefined) return part
-  return {
-    ...part,
-    segments: before.segments + part.segments,
-    bytes: before.bytes + part.bytes,
-    oldestAt: Math.min(before.oldestAt, part.oldestAt),
-  }
 }
 
 /** True if there is a log of kept traces. Then a process samples recovered traces even if it does not buffer its own. */

@@ -1,13 +1,6 @@
 import { checkPattern } from '../../content/redact-patterns.ts'
-import {
-  ANY,
-  type CharacterSet,
-  charactersOf,
-  isNullable,
-  mostSteps,
-  parseRegex,
-  type RegexNode,
-} from '../../content/regex-cost.ts'
+import type { CharacterSet, RegexNode } from '../../content/regex-cost.ts'
+import { ANY, charactersOf, isNullable, mostSteps, parseRegex } from '../../content/regex-cost.ts'
 
 /** A configured pattern: a literal text, a glob or a regular expression. */
 export type PatternConfig = string | { readonly glob: string } | { readonly regex: string }

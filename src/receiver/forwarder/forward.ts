@@ -2,14 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { homeDirectory, type ReceiverPlace, receiverPlace, stateHome } from '../../plugin/config/paths.ts'
-import {
-  type ForwardedEvent,
-  type ForwardOptions,
-  type HookOutput,
-  NO_OUTPUT,
-  parseForwardOptions,
-  sendEvent,
-} from './post.ts'
+import type { ForwardedEvent, ForwardOptions, HookOutput } from './post.ts'
+import { NO_OUTPUT, parseForwardOptions, sendEvent } from './post.ts'
 import { runningAddress, startReceiver, waitUntilUp } from './running-receiver.ts'
 import { countDropped, spoolEvent } from './spool.ts'
 

@@ -6,14 +6,8 @@ import { LABEL, OPENINFERENCE_KIND, OPERATION, TOKEN_MODALITY } from '../../cont
 import { AttributeList } from './attribute-list.ts'
 import { addCost, requestCost } from './cost.ts'
 import { errorFacts, OTHER_ERROR, statusClass } from './error-facts.ts'
-import {
-  type CapturedMessage,
-  captureMessages,
-  contentOf,
-  genAiMessages,
-  indexedMessages,
-  MESSAGES_LIMIT,
-} from './messages.ts'
+import type { CapturedMessage } from './messages.ts'
+import { captureMessages, contentOf, genAiMessages, indexedMessages, MESSAGES_LIMIT } from './messages.ts'
 import {
   addRequestParameters,
   inferenceProvider,

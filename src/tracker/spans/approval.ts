@@ -1,13 +1,8 @@
 import { SpanKind } from '@opentelemetry/api'
 import { literal, phrase } from '../../content/capture.ts'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type ApprovalRequest,
-  type ApprovalResponse,
-  GRANTING_CHOICES,
-  type HumanInputRequest,
-  type HumanInputResolved,
-} from '../../contract/index.ts'
+import type { ApprovalRequest, ApprovalResponse, HumanInputRequest, HumanInputResolved } from '../../contract/index.ts'
+import { GRANTING_CHOICES } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { SpanDefinition } from './span-definition.ts'

@@ -1,14 +1,8 @@
 import { SpanKind } from '@opentelemetry/api'
 import { literal, phrase, type SafeText } from '../../content/capture.ts'
 import { elementsOf, idOf, numberOf, peek, positive, wholeOf } from '../../contract/foreign.ts'
-import {
-  CONTROL_ACTIONS,
-  CONTROL_FAILURES,
-  CONTROL_PHASES,
-  CONTROL_VERDICTS,
-  type ControlHookEnd,
-  type ControlHookStart,
-} from '../../contract/index.ts'
+import type { ControlHookEnd, ControlHookStart } from '../../contract/index.ts'
+import { CONTROL_ACTIONS, CONTROL_FAILURES, CONTROL_PHASES, CONTROL_VERDICTS } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { OTHER_ERROR } from './error-facts.ts'

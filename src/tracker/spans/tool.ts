@@ -2,7 +2,7 @@ import { SpanKind } from '@opentelemetry/api'
 import { closeJson } from '../../content/bounded-json.ts'
 import { literal, phrase, type SafeText } from '../../content/capture.ts'
 import { JSON_TYPE } from '../../content/capture-policy.ts'
-import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { firstText, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ToolEnd, ToolStart } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
@@ -81,14 +81,6 @@ const TELLING_KEYS = [
 
 /** Tools without an id pair first in, first out, per name and task. The prefix marks these keys for the tracker. */
 const QUEUED_KEY_PREFIX = '\u0000queued '
-
-function firstText(args: unknown, keys: readonly string[]): string | undefined {
-  for (const key of keys) {
-    const text = textOf(peek(args, key))
-    if (text !== undefined) return text
-  }
-  return undefined
-}
 
 export function toolTarget(
   { facts, payload }: HookEvent<ToolStart>,

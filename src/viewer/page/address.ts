@@ -1,4 +1,5 @@
-import { PATH_PARTS, type PathFilter } from './path-parts.ts'
+import { PATH_PARTS } from '../../reading/critical-path.ts'
+import type { PathFilter } from './path-parts.ts'
 
 const FILTERS = [
   'text',
@@ -55,14 +56,16 @@ export function lookOfTab(tab: TurnTab): TurnLook {
   return tab === 'timeline' ? {} : { tab }
 }
 
-export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
+export type Changes<Look> = { readonly [Name in keyof Look]: Look[Name] | undefined }
 
-export function changedLook(look: TurnLook, changes: LookChange): TurnLook {
-  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
+/** A field that becomes undefined or empty is left out. */
+export function changedLook<Look extends object>(look: Look, changes: Changes<Partial<Look>>): Look {
+  const fields = Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined && value !== '')
+  return Object.fromEntries(fields) as Look
 }
 
 export type PageAddress =
-  | { readonly view: 'live' }
+  | { readonly view: 'live'; readonly text?: string }
   | { readonly view: 'sessions'; readonly filter: SessionFilter }
   | { readonly view: 'session'; readonly id: string }
   | { readonly view: 'turn'; readonly traceId: string; readonly look: TurnLook }
@@ -85,7 +88,7 @@ export function addressOf(path: string, search: string): PageAddress {
   if (first === 'turns' && second !== '') return { view: 'turn', traceId: second, look: lookOf(query) }
   if (first === 'sessions' && second !== '') return { view: 'session', id: second }
   if (second !== '') return { view: 'nowhere' }
-  if (first === '') return { view: 'live' }
+  if (first === '') return changedLook<PageAddress>({ view: 'live' }, { text: query.get('text') ?? '' })
   if (first === 'sessions') return { view: 'sessions', filter: filterOf(query) }
   if (first === 'usage') return { view: 'usage', look: usageLookOf(query) }
   if (first === 'compare') return { view: 'compare', a: query.get('a') ?? '', b: query.get('b') ?? '' }
@@ -107,7 +110,7 @@ export function hrefOf(place: PageAddress): string {
     case 'compare':
       return withQuery('/compare', { a: place.a, b: place.b })
     default:
-      return '/'
+      return withQuery('/', 'text' in place ? { text: place.text } : {})
   }
 }
 
@@ -128,44 +131,43 @@ function usageLookOf(query: URLSearchParams): UsageLook {
   return { since: query.get('since') || USAGE_LOOK.since, by }
 }
 
+type LookText = string | undefined
+
+/** Reads and writes each field of a look in the address. */
+const LOOK_FIELDS: Readonly<Record<string, readonly [(text: string) => TurnLook, (look: TurnLook) => LookText]>> = {
+  tab: [text => (text === 'transcript' || text === 'usage' ? { tab: text } : {}), ({ tab }) => tab],
+  span: [span => ({ span }), ({ span }) => span],
+  find: [find => ({ find }), ({ find }) => find],
+  closed: [
+    text => (text === ALL_CLOSED ? { isClosed: true } : { closed: text.split(',') }),
+    ({ isClosed, closed }) => (isClosed ? ALL_CLOSED : listed(closed)),
+  ],
+  opened: [text => ({ opened: text.split(',') }), ({ opened }) => listed(opened)],
+  inside: [text => ({ inside: text.split(',').slice(0, MAX_INSIDE) }), ({ inside }) => listed(inside, MAX_INSIDE)],
+  unfolded: [
+    text => (text === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: text.split(',') }),
+    ({ isUnfolded, unfolded }) => (isUnfolded ? ALL_UNFOLDED : listed(unfolded)),
+  ],
+  path: [text => ({ path: PATH_PARTS.find(part => part === text) ?? 'all' }), ({ path }) => path],
+  stored: [() => ({ isStored: true }), ({ isStored }) => isStored && '1'],
+  from: [() => ({}), ({ range }) => range?.[0].toString()],
+  to: [() => ({}), ({ range }) => range?.[1].toString()],
+}
+
 function lookOf(query: URLSearchParams): TurnLook {
-  const [from, to] = ['from', 'to'].map(name => Number.parseFloat(query.get(name) ?? ''))
-  const names = ['span', 'find', 'closed', 'opened', 'inside', 'unfolded']
-  const [span, find, closed, opened, inside, unfolded] = names.map(name => query.get(name) ?? '')
-  const tab = query.get('tab')
-  return {
-    ...((tab === 'transcript' || tab === 'usage') && { tab }),
-    ...(span && { span }),
-    ...(find && { find }),
-    ...(closed && (closed === ALL_CLOSED ? { isClosed: true } : { closed: closed.split(',') })),
-    ...(opened && { opened: opened.split(',') }),
-    ...(inside && { inside: inside.split(',').slice(0, MAX_INSIDE) }),
-    ...(unfolded && (unfolded === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: unfolded.split(',') })),
-    ...(query.has('path') && { path: PATH_PARTS.find(part => part === query.get('path')) ?? 'all' }),
-    ...(query.has('stored') && { isStored: true }),
-    ...(from !== undefined && to !== undefined && from < to && { range: [from, to] }),
-  }
+  const fields = Object.entries(LOOK_FIELDS).map(([name, [read]]) =>
+    query.get(name) ? read(query.get(name) ?? '') : {},
+  )
+  const [from = 0, to = 0] = ['from', 'to'].map(name => Number.parseFloat(query.get(name) ?? ''))
+  return Object.assign({}, ...fields, from < to && { range: [from, to] }) as TurnLook
 }
 
-function queryOf(look: TurnLook): Record<string, string | undefined> {
-  const { tab, span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, path, isStored, range } = look
-  return {
-    tab,
-    span,
-    find,
-    closed: isClosed ? ALL_CLOSED : listed(closed),
-    opened: listed(opened),
-    inside: inside?.slice(0, MAX_INSIDE).join(','),
-    unfolded: isUnfolded ? ALL_UNFOLDED : listed(unfolded),
-    path,
-    stored: isStored && '1',
-    from: range?.[0].toString(),
-    to: range?.[1].toString(),
-  }
+function queryOf(look: TurnLook): Record<string, LookText> {
+  return Object.fromEntries(Object.entries(LOOK_FIELDS).map(([name, [, write]]) => [name, write(look)]))
 }
 
-function listed(ids: readonly string[] | undefined): string | undefined {
-  return ids?.slice(0, MAX_LISTED).join(',')
+function listed(ids: readonly string[] | undefined, most: number = MAX_LISTED): string | undefined {
+  return ids?.slice(0, most).join(',')
 }
 
 function withQuery(path: string, values: Readonly<Record<string, string | undefined>>): string {

@@ -7,18 +7,17 @@ import { CopyButton, Notice } from './elements.tsx'
 import { clockText, dayText, percent } from './formats.ts'
 import { KeysDialog } from './keys.tsx'
 import { LiveView } from './live.tsx'
+import { usePageTitle } from './loading.ts'
 import { address, Link } from './navigation.tsx'
 import { countOpen } from './open-traces.ts'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
-import { connection, now, openTraces, pageTitle, source } from './state.ts'
+import { connection, now, openTraces, source } from './state.ts'
 
 export function App() {
   const here = address.value
   const section = ['session', 'turn', 'compare'].includes(here.view) ? 'sessions' : here.view
-  useEffect(() => {
-    pageTitle.value = TITLES[here.view] ?? ''
-  }, [here.view])
+  usePageTitle(TITLES[here.view])
   return (
     <>
       <a class="skip" href="#main">
@@ -69,7 +68,7 @@ const UsageView = lazyView(async () => (await import('./usage.tsx')).UsageView)
 function View({ here }: { readonly here: PageAddress }) {
   switch (here.view) {
     case 'live':
-      return <LiveView />
+      return <LiveView text={here.text} />
     case 'sessions':
       return <SessionsView filter={here.filter} />
     case 'session':
@@ -98,7 +97,13 @@ export function TokenMissing() {
 }
 
 /** A session and a turn have titles of their own. */
-const TITLES: Readonly<Record<string, string>> = { sessions: 'Sessions', usage: 'Usage', compare: 'Compare' }
+const TITLES: { readonly [View in PageAddress['view']]?: string } = {
+  live: '',
+  nowhere: '',
+  sessions: 'Sessions',
+  usage: 'Usage',
+  compare: 'Compare',
+}
 
 const SECTIONS: readonly (readonly [title: string, to: PageAddress])[] = [
   ['Live', { view: 'live' }],

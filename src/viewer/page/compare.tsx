@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from '../server/api.ts'
-import { Button, LoadState, Notice, NumberCell, Outcome } from './elements.tsx'
+import { Button, type Column, LoadState, Notice, Outcome, Table } from './elements.tsx'
 import { dotted, shortId, timeText } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
@@ -32,60 +32,65 @@ export function CompareView({ a, b }: { readonly a: string; readonly b: string }
   )
 }
 
-type FigureOf = (side: ComparedTotals) => number | undefined
+interface SummaryFigure {
+  readonly label: string
+  readonly figureOf: (side: ComparedTotals) => number | undefined
+  readonly text: (figure: number) => string
+}
 
-const FIGURES: readonly (readonly [label: string, figureOf: FigureOf, text: (figure: number) => string])[] = [
-  ['Turns', ({ turns }) => turns, humanCount],
-  ['Duration, without waiting for approval', ({ millis }) => millis, humanDuration],
-  ['Waiting for approval', ({ personMillis }) => personMillis, humanDuration],
-  ['Requests', ({ requests }) => requests, humanCount],
-  ['Retries', ({ retries }) => retries, humanCount],
-  ['Tools', ({ tools }) => tools, humanCount],
-  ['Sub-agents', ({ subagents }) => subagents, humanCount],
-  ['Tokens in', ({ input }) => input, humanCount],
-  ['Tokens out', ({ output }) => output, humanCount],
-  ['Cost', ({ cost }) => cost, humanCost],
-  ['Errors', ({ errors }) => errors, humanCount],
+const FIGURES: readonly SummaryFigure[] = [
+  { label: 'Turns', figureOf: ({ turns }) => turns, text: humanCount },
+  { label: 'Duration, without waiting for approval', figureOf: ({ millis }) => millis, text: humanDuration },
+  { label: 'Waiting for approval', figureOf: ({ personMillis }) => personMillis, text: humanDuration },
+  { label: 'Requests', figureOf: ({ requests }) => requests, text: humanCount },
+  { label: 'Retries', figureOf: ({ retries }) => retries, text: humanCount },
+  { label: 'Tools', figureOf: ({ tools }) => tools, text: humanCount },
+  { label: 'Sub-agents', figureOf: ({ subagents }) => subagents, text: humanCount },
+  { label: 'Tokens in', figureOf: ({ input }) => input, text: humanCount },
+  { label: 'Tokens out', figureOf: ({ output }) => output, text: humanCount },
+  { label: 'Cost', figureOf: ({ cost }) => cost, text: humanCost },
+  { label: 'Errors', figureOf: ({ errors }) => errors, text: humanCount },
 ]
 
 function Summary({ a, b }: Compared) {
   const sides = [a, b]
+  const isPartial = ({ label }: SummaryFigure, side: ComparedTotals): boolean =>
+    label === 'Cost' && side.requestsOfUnknownCost > 0
+  const columns = sides.map((side): Column<SummaryFigure> => {
+    const {
+      title,
+      agent,
+      models,
+      startAt,
+      traceIds: [traceId = ''],
+    } = side
+    const head = (
+      <>
+        <Link class="two-lines" to={{ view: 'turn', traceId, look: {} }}>
+          {title || `Turn ${shortId(traceId)}`}
+        </Link>
+        <span class="small dim">{dotted(agent, ...models, timeText(startAt))}</span>
+      </>
+    )
+    const cell = (row: SummaryFigure) => {
+      const figure = row.figureOf(side)
+      return figure !== undefined && `${isPartial(row, side) ? 'at least ' : ''}${row.text(figure)}`
+    }
+    return [head, cell]
+  })
   return (
-    <div class="scrolls">
-      <table class="list compare">
-        <thead>
-          <tr>
-            <td />
-            {sides.map(({ title, agent, models, startAt, traceIds: [traceId = ''] }, index) => (
-              <th key={index} scope="col">
-                <Link to={{ view: 'turn', traceId, look: {} }}>{title || `Turn ${shortId(traceId)}`}</Link>
-                <span class="small dim">{dotted(agent, ...models, timeText(startAt))}</span>
-              </th>
-            ))}
-            <th scope="col" class="number">
-              Difference
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {FIGURES.filter(([, figureOf]) => sides.some(figureOf)).map(([label, figureOf, text]) => {
-            const figures = sides.map(figureOf)
-            const isPartial = sides.map(side => label === 'Cost' && side.requestsOfUnknownCost > 0)
-            return (
-              <tr key={label}>
-                <th scope="row">{label}</th>
-                {figures.map((figure, index) => (
-                  <NumberCell key={index}>
-                    {figure !== undefined && `${isPartial[index] ? 'at least ' : ''}${text(figure)}`}
-                  </NumberCell>
-                ))}
-                <NumberCell>{isPartial.includes(true) ? '' : difference(figures, text)}</NumberCell>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      class="compare"
+      rows={FIGURES.filter(({ figureOf }) => sides.some(figureOf))}
+      columns={[
+        [<span class="unseen">Figure</span>, ({ label }) => label],
+        ...columns,
+        [
+          'Difference',
+          row => !sides.some(side => isPartial(row, side)) && difference(sides.map(row.figureOf), row.text),
+        ],
+      ]}
+    />
   )
 }
 

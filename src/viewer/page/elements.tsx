@@ -4,7 +4,7 @@ import { countOf, humanAge, humanCost, humanCount, humanDuration } from '../../r
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { SpanRow, TurnRow } from '../server/api.ts'
 import { ALL_SESSIONS, type PageAddress } from './address.ts'
-import { ago, isoOf, percent, timeText } from './formats.ts'
+import { ago, brief, isoOf, percent, shortId, timeText } from './formats.ts'
 import { Link } from './navigation.tsx'
 import { now } from './state.ts'
 
@@ -35,7 +35,7 @@ export function Ago({ at }: { readonly at: number }) {
 }
 
 export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined }) {
-  return outcome && <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
+  return outcome && <span class={`outcome tone-${outcome.tone}`}>{brief(outcome.text)}</span>
 }
 
 interface FigureProps {
@@ -50,6 +50,24 @@ export function Figure({ label, children, tone = '' }: FigureProps) {
       <dt>{label}</dt>
       <dd>{children}</dd>
     </div>
+  )
+}
+
+interface DescriptionProps {
+  readonly entries: readonly (readonly [label: ComponentChildren, content: ComponentChildren])[]
+  readonly class?: string
+}
+
+export function DescriptionList({ entries, class: name }: DescriptionProps) {
+  return (
+    <dl class={name}>
+      {entries.map(([label, content], index) => (
+        <div key={index}>
+          <dt class="dim">{label}</dt>
+          <dd>{content}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 
@@ -73,6 +91,10 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
         </Figure>
       ),
   )
+}
+
+export function errorTone({ errorCount }: Pick<Usage, 'errorCount'>): string {
+  return errorCount > 0 ? 'tone-error' : ''
 }
 
 export function Notice({ children, tone = '' }: Omit<FigureProps, 'label'>) {
@@ -99,6 +121,28 @@ export function Button(attributes: JSX.IntrinsicElements['button']) {
   return <button type="button" class="quiet" {...attributes} />
 }
 
+interface SwitchProps {
+  readonly isOn: boolean
+  readonly onSwitch: (isOn: boolean) => void
+  readonly children: ComponentChildren
+}
+
+export function Switch({ isOn, onSwitch, children }: SwitchProps) {
+  return (
+    <label class="small">
+      <input type="checkbox" checked={isOn} onChange={event => onSwitch(event.currentTarget.checked)} /> {children}
+    </label>
+  )
+}
+
+export function SessionLink({ id, title }: Readonly<Record<'id' | 'title', string>>) {
+  return (
+    <Link class="two-lines" to={{ view: 'session', id }}>
+      {title || `Session ${shortId(id)}`}
+    </Link>
+  )
+}
+
 /** The content is rendered, and loaded, only while open. */
 export function Fold({ summary, children }: Readonly<Record<'summary' | 'children', ComponentChildren>>) {
   const [open, setOpen] = useState(false)
@@ -110,15 +154,14 @@ export function Fold({ summary, children }: Readonly<Record<'summary' | 'childre
   )
 }
 
-interface TableProps {
-  readonly heads: readonly string[]
-  /** The number of columns with text, at the left. The others hold numbers. */
-  readonly textColumns?: number
-  readonly class?: string
-  readonly sorts?: Readonly<Record<string, ColumnSort>> | undefined
-  /** Its rows have no links. A narrow screen scrolls it by keyboard if it has the focus itself. */
-  readonly isPlain?: boolean | undefined
-  readonly children: ComponentChildren
+/** The head of a column, its cell in a row, and how both look. */
+export type Column<Row> = readonly [ComponentChildren, (row: Row) => ComponentChildren, CellLook<Row>?]
+
+interface CellLook<Row> {
+  /** The others hold numbers, except for the first, which names the row. */
+  readonly isText?: true
+  readonly tone?: (row: Row) => string
+  readonly title?: (row: Row) => string
 }
 
 export interface ColumnSort {
@@ -126,68 +169,63 @@ export interface ColumnSort {
   readonly direction: 'ascending' | 'descending' | undefined
 }
 
-export function Table({ heads, textColumns = 1, class: name = '', sorts = {}, isPlain, children }: TableProps) {
+interface TableProps<Row> {
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+  /** Identifies a row if rows change their places. */
+  readonly keyOf?: (row: Row) => string
+  readonly class?: string
+  readonly sorts?: Readonly<Record<string, ColumnSort>> | undefined
+  /** Its rows have no links. A narrow screen scrolls it by keyboard if it has the focus itself. */
+  readonly isPlain?: boolean
+}
+
+export function Table<Row>({ rows, columns, keyOf, class: name = '', sorts = {}, isPlain = false }: TableProps<Row>) {
   return (
     <div class="scrolls" tabIndex={isPlain ? 0 : undefined}>
       <table class={`list ${name}`}>
         <thead>
           <tr>
-            {heads.map((head, index) => {
-              const sort = sorts[head]
+            {columns.map(([head, , look], index) => {
+              const { to, direction } = sorts[String(head)] ?? {}
+              const arrow = direction && (direction === 'ascending' ? ' ↑' : ' ↓')
+              const text = to ? (
+                <Link class="sort" to={to} children={[head, <span aria-hidden="true">{arrow}</span>]} />
+              ) : (
+                head
+              )
               return (
-                <th key={head} scope="col" class={index < textColumns ? '' : 'number'} aria-sort={sort?.direction}>
-                  {sort === undefined ? head : <SortLink head={head} sort={sort} />}
+                <th key={index} scope="col" class={index === 0 || look?.isText ? '' : 'number'} aria-sort={direction}>
+                  {text}
                 </th>
               )
             })}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={keyOf?.(row) ?? index}>{columns.map((column, place) => cellOf(row, column, place))}</tr>
+          ))}
+        </tbody>
       </table>
     </div>
   )
 }
 
-function SortLink({ head, sort: { to, direction } }: { readonly head: string; readonly sort: ColumnSort }) {
+function cellOf<Row>(row: Row, [head, cell, look]: Column<Row>, place: number) {
+  const content = cell(row)
+  if (place === 0) return <th scope="row">{content}</th>
+  if (look?.isText) return <td>{content}</td>
+  // A narrow screen has no heads: the name of a figure stands after it.
+  const name = typeof content === 'object' ? undefined : String(head).toLowerCase()
   return (
-    <Link class="sort" to={to}>
-      {head}
-      <span aria-hidden="true">{direction && (direction === 'ascending' ? ' ↑' : ' ↓')}</span>
-    </Link>
-  )
-}
-
-/** A cell of a table with a number. A narrow screen shows its `data-label` after it. */
-export function NumberCell({
-  tone = '',
-  ...cell
-}: JSX.IntrinsicElements['td'] & { readonly tone?: string | undefined }) {
-  return <td class={`number ${tone}`} {...cell} />
-}
-
-/** The head of a column, its cell in a row, and the tone of that cell. */
-export type Column<Row> = readonly [string, (row: Row) => ComponentChildren, ((row: Row) => string)?]
-
-interface FigureTableProps<Row> extends Pick<TableProps, 'isPlain'> {
-  readonly rows: readonly Row[]
-  readonly columns: readonly Column<Row>[]
-}
-
-/** A table of figures. The first column names the row. */
-export function FigureTable<Row>({ rows, columns: [first, ...columns], isPlain }: FigureTableProps<Row>) {
-  return (
-    <Table heads={[first, ...columns].map(column => column?.[0] ?? '')} isPlain={isPlain}>
-      {rows.map((row, index) => (
-        <tr key={index}>
-          <th scope="row">{first?.[1](row)}</th>
-          {columns.map(([head, cell, tone]) => (
-            <NumberCell key={head} tone={tone?.(row)}>
-              {cell(row)}
-            </NumberCell>
-          ))}
-        </tr>
-      ))}
-    </Table>
+    <td
+      class={`number ${look?.tone?.(row) ?? ''}`}
+      title={look?.title?.(row)}
+      data-label={content === 1 ? name?.replace(/s$/, '') : name}
+    >
+      {content}
+    </td>
   )
 }
 

@@ -1,3 +1,6 @@
+import { humanDuration } from '../../reading/human-figures.ts'
+import type { ParallelTimes } from '../server/api.ts'
+
 /** `just now`, `3 m ago`, `2 h ago`, `4 d ago`. */
 export function ago(millis: number): string {
   const minutes = Math.floor(millis / 60_000)
@@ -7,19 +10,27 @@ export function ago(millis: number): string {
   return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`
 }
 
+const MAGNITUDES = ['', ' k', ' M', ' G', ' T']
+
 /** `5.2 k`, `1.3 M`: for columns of magnitudes. */
 export function shortCount(count: number): string {
-  if (count < 1_000) return String(Math.round(count))
-  if (count < 999_500) return `${trimmed(count / 1_000)} k`
-  return `${trimmed(count / 1_000_000)} M`
-}
-
-function trimmed(figure: number): string {
-  return figure < 99.95 ? figure.toFixed(1).replace(/\.0$/, '') : String(Math.round(figure))
+  let [figure, magnitude] = [Math.round(count), 0]
+  while (figure >= 999.5 && magnitude < MAGNITUDES.length - 1) [figure, magnitude] = [figure / 1_000, magnitude + 1]
+  const digits = figure < 99.95 ? figure.toFixed(1).replace(/\.0$/, '') : String(Math.round(figure))
+  return digits + MAGNITUDES[magnitude]
 }
 
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`
+}
+
+const MIN_PARALLEL_GAIN = 0.95
+
+/** `3 in parallel, 2.1 s instead of 5.0 s` */
+export function parallelText({ count, millis, sumMillis }: ParallelTimes): string {
+  const text = `${count} in parallel`
+  if (millis >= sumMillis * MIN_PARALLEL_GAIN) return text
+  return `${text}, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}`
 }
 
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
@@ -61,9 +72,17 @@ export const clockText: TimeFormat = timeFormatter(new Intl.DateTimeFormat(undef
 export const dayText: TimeFormat = timeFormatter(new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format)
 export const isoOf: TimeFormat = timeFormatter(date => date.toISOString())
 
+const BRIEF_CHARS = 60
+
+/** A name or a state. Hostile ones are long. */
+export function brief(text: string): string {
+  return text.length > BRIEF_CHARS ? `${text.slice(0, BRIEF_CHARS)}…` : text
+}
+
 /** The texts that are not empty, as one line: `claude-code · main · sonnet-4-5`. */
 export function dotted(...texts: readonly string[]): string {
-  return texts.filter(text => text !== '').join(' · ')
+  const parts = texts.filter(text => text !== '').map(brief)
+  return parts.join(' · ')
 }
 
 export function shortId(id: string): string {

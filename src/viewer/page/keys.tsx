@@ -1,4 +1,5 @@
 import { ALL_SESSIONS, lookOfTab, TURN_TABS } from './address.ts'
+import { DescriptionList } from './elements.tsx'
 import { address, go } from './navigation.tsx'
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -21,16 +22,7 @@ export function KeysDialog() {
   return (
     <dialog id="keys" aria-label="Keys">
       <h2>Keys</h2>
-      <dl class="keys">
-        {KEYS.map(([keys, words]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{words}</dd>
-          </div>
-        ))}
-      </dl>
+      <DescriptionList class="keys" entries={KEYS.map(([keys, words]) => [<kbd>{keys}</kbd>, words])} />
       <button type="button" onClick={event => event.currentTarget.closest('dialog')?.close()}>
         Close
       </button>

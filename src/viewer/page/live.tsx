@@ -2,45 +2,50 @@ import { visibleText } from '../../reading/display-text.ts'
 import { humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
 import type { OpenTraceRow, SessionPage } from '../server/api.ts'
-import { ALL_SESSIONS } from './address.ts'
+import { changedLook } from './address.ts'
 import { CopyButton, KindIcon, Notice, Since } from './elements.tsx'
 import { percent, shortId } from './formats.ts'
 import { useLoaded } from './loading.ts'
-import { Link } from './navigation.tsx'
+import { go, Link } from './navigation.tsx'
 import { NotifySwitch } from './notifications.tsx'
 import { resumeCommand, stateOf } from './open-traces.ts'
-import { SessionTable } from './sessions.tsx'
+import { SessionTable, sessionsOf, TextFilter } from './sessions.tsx'
 import { connection, now, openTraces } from './state.ts'
+import { useTextMarks } from './text-marks.ts'
 
 /** What the user can act on comes first. */
-const SECTIONS = { waiting: 'Needs you', hung: 'May hang', running: 'Running', 'owner-dead': 'Process exited' } as const
+const STATES = {
+  waiting: { title: 'Needs you', badge: 'Waiting for approval ·' },
+  hung: { title: 'May hang', badge: 'Silent for' },
+  running: { title: 'Running', badge: 'Running ·' },
+  'owner-dead': { title: 'Process exited', badge: 'Process exited ·' },
+} as const
 const RECENT_ROWS = 8
 
-export function LiveView() {
+export function LiveView({ text = '' }: { readonly text: string | undefined }) {
   const isLost = connection.value === 'lost'
-  const open = openTraces.value?.toSorted((a, b) => a.openSince - b.openSince)
-  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?limit=${RECENT_ROWS}`)
+  const open = openTraces.value?.filter(trace => hasText(trace, text)).sort((a, b) => a.openSince - b.openSince)
+  const query = new URLSearchParams({ limit: String(RECENT_ROWS), ...(text !== '' && { text }) })
+  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?${query}`)
+  useTextMarks(text.split(/\s+/))
   return (
     <>
       <div class="title-line line flow">
         <h1>Live</h1>
         <NotifySwitch />
       </div>
+      <search class="filters flow">
+        <TextFilter text={text} onText={each => go({ view: 'live', text: each }, 'replace')} />
+      </search>
       {open === undefined && <Notice>{isLost ? 'The viewer does not respond.' : 'Loading …'}</Notice>}
-      {open?.length === 0 && (
-        <Notice>
-          {isLost
-            ? 'No turn was running when the connection was lost.'
-            : 'No turn is running. New turns appear here immediately.'}
-        </Notice>
-      )}
-      {(Object.keys(SECTIONS) as OpenState[]).map(state => {
+      {open?.length === 0 && <Notice>{text !== '' ? NO_MATCH : isLost ? NONE_WHEN_LOST : NONE_OPEN}</Notice>}
+      {(Object.keys(STATES) as OpenState[]).map(state => {
         const traces = open?.filter(trace => stateOf(trace, now.value) === state) ?? []
         if (traces.length === 0) return null
         return (
           <section key={state} aria-labelledby={`open-${state}`}>
             <h2 id={`open-${state}`}>
-              {SECTIONS[state]} <span class={`count is-${state}`}>{traces.length}</span>
+              {STATES[state].title} <span class={`count is-${state}`}>{traces.length}</span>
             </h2>
             <ul class="open-list">
               {traces.map(trace => (
@@ -57,7 +62,7 @@ export function LiveView() {
           <SessionTable rows={value.rows} />
           {value.next !== undefined && (
             <p>
-              <Link to={ALL_SESSIONS}>All sessions</Link>
+              <Link to={sessionsOf(changedLook({}, { text }))}>All sessions</Link>
             </p>
           )}
         </section>
@@ -66,17 +71,24 @@ export function LiveView() {
   )
 }
 
+const NO_MATCH = 'No running turn contains the text.'
+const NONE_OPEN = 'No turn is running. New turns appear here immediately.'
+const NONE_WHEN_LOST = 'No turn was running when the connection was lost.'
+
+/** Whether the card of an open turn shows each of the words. */
+function hasText({ agent, model, title, sessionTitle, sessionId, doing }: OpenTraceRow, text: string): boolean {
+  const steps = doing.flatMap(({ name, hint, command = '' }) => [name, hint, command])
+  const shown = [agent, model, title, sessionTitle, sessionId, ...steps].join('\n').toLowerCase()
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => shown.includes(word))
+}
+
 /** A turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_STEPS = 5
 /** The length at which the viewer's index cuts a command. */
 const MAX_COMMAND_CHARS = 2_000
-
-const BADGES = {
-  waiting: 'Waiting for approval ·',
-  hung: 'Silent for',
-  running: 'Running ·',
-  'owner-dead': 'Process exited ·',
-}
 
 function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly state: OpenState }) {
   const { traceId, agent, title, model, doing, openSince, silentSince, waitingSince, isOwnerAlive } = trace
@@ -89,7 +101,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
         <strong>{agent || 'an agent'}</strong>
         {model !== '' && <span class="dim"> · {model}</span>}{' '}
         <span class="badge">
-          {BADGES[state]} <Since at={since ?? silentSince} />
+          {STATES[state].badge} <Since at={since ?? silentSince} />
           {state === 'hung' && `${isOwnerAlive ? ' (process alive)' : ''} · open for `}
           {state === 'hung' && <Since at={openSince} />}
         </span>
@@ -133,11 +145,13 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
 const NEARLY_FULL = 0.8
 
 function CardFigures(trace: OpenTraceRow) {
-  const { sessionId, tokens, cost, contextUsed } = trace
+  const { sessionId, sessionTitle, title, tokens, cost, contextUsed } = trace
   const command = resumeCommand(trace)
   return (
     <p class="small dim card-figures line flow">
-      <Link to={{ view: 'session', id: sessionId }}>session {shortId(sessionId)}</Link>
+      <Link class="one-line" to={{ view: 'session', id: sessionId }}>
+        Session {sessionTitle === title ? shortId(sessionId) : sessionTitle}
+      </Link>
       {tokens && <span>{`${humanCount(tokens.input ?? 0)} → ${humanCount(tokens.output ?? 0)} tokens`}</span>}
       {cost.paidCount > 0 && <span>{humanCost(cost.dollars)}</span>}
       {contextUsed !== undefined && (

@@ -42,7 +42,15 @@ export function Markdown({ text }: { readonly text: string }) {
       blocks.push(<blockquote>{withBreaks(quoted)}</blockquote>)
     } else if (RULE.test(line) || heading !== undefined) {
       at++
-      blocks.push(heading === undefined ? <hr /> : <p class="heading">{inlineOf(heading)}</p>)
+      blocks.push(
+        heading === undefined ? (
+          <hr />
+        ) : (
+          <p>
+            <strong>{inlineOf(heading)}</strong>
+          </p>
+        ),
+      )
     } else if (ITEM.test(line)) blocks.push(listOf(takeWhile(each => each.trim() !== '')))
     else if (TABLE_RULE.test(lines[at + 1] ?? ''))
       blocks.push(<pre>{takeWhile(each => each.includes('|')).join('\n')}</pre>)

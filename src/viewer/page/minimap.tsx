@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { humanDuration } from '../../reading/human-figures.ts'
+import { rangeOf, splitAtGaps } from '../../reading/time-ranges.ts'
 import type { SpanRow, TraceView } from '../server/api.ts'
 import { onDrag } from './divider.tsx'
 import type { ShownTime } from './time-range.ts'
 import { endOf, type TimeScale } from './time-scale.ts'
-import { joinedRanges } from './waterfall.ts'
 
 /** All of the turn in little. Drag over it to choose a range, drag the range to move it, or its edges to change it. */
 export function Minimap({ view, time }: { readonly view: TraceView; readonly time: ShownTime }) {
@@ -114,6 +114,6 @@ function pathOf(rows: readonly SpanRow[], top: number, view: TraceView, scale: T
       const startAt = place(row.startAt)
       return { startAt, endAt: Math.max(startAt + MIN_WIDTH, place(endOf(row, view.now))) }
     })
-  const joined = joinedRanges(bars, MIN_WIDTH)
+  const joined = splitAtGaps(bars, MIN_WIDTH).map(rangeOf)
   return joined.map(({ startAt, endAt }) => `M${startAt} ${top}H${endAt}v${LANE - 2}H${startAt}Z`).join('')
 }

@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { displayText } from '../../reading/display-text.ts'
+import { Switch } from './elements.tsx'
 import { go } from './navigation.tsx'
 import { questionOf, waitingTraces } from './open-traces.ts'
 import { openTraces } from './state.ts'
@@ -15,11 +16,10 @@ export function NotifySwitch() {
     localStorage.setItem(KEY, isOn.value ? 'on' : 'off')
   }
   return (
-    <label class="line small">
-      <input type="checkbox" checked={isOn.value} onChange={event => void change(event.currentTarget.checked)} />
+    <Switch isOn={isOn.value} onSwitch={wanted => void change(wanted)}>
       Notify me when an agent waits for me
       {Notification.permission === 'denied' && <span class="dim"> (blocked by the browser)</span>}
-    </label>
+    </Switch>
   )
 }
 

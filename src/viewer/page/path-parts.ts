@@ -1,8 +1,6 @@
+import { PATH_PARTS, type PathPartName, pathPartOf } from '../../reading/critical-path.ts'
 import type { PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 
-/** In this order on the page. `you`: waits for the user; `untraced`: time between the steps of an agent. */
-export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
-export type PathPartName = (typeof PATH_PARTS)[number]
 const COLOURS = { model: 'kind-api', you: 'wait', tools: 'kind-tool', guards: 'kind-hook', untraced: 'strong-line' }
 
 export function pathColour(part: PathPartName): { readonly '--kind': string } {
@@ -11,11 +9,8 @@ export function pathColour(part: PathPartName): { readonly '--kind': string } {
 
 export type PathFilter = PathPartName | 'all'
 
-export function pathPartOf({ part, row }: PathSectionRow, rows: readonly SpanRow[]): PathPartName {
-  if (part !== 'work') return part === 'person' ? 'you' : 'untraced'
-  const kind = rows[row]?.kind
-  if (kind === 'api' || kind === 'auxiliary') return 'model'
-  return kind === 'hook' ? 'guards' : 'tools'
+export function sectionPart({ part, row }: PathSectionRow, rows: readonly SpanRow[]): PathPartName {
+  return pathPartOf(part, rows[row]?.kind)
 }
 
 /** The critical path's milliseconds by part, without empty parts. */
@@ -27,7 +22,7 @@ export function pathSums(view: TraceView): (readonly [PathPartName, number])[] {
 
 export function pathSections({ path, rows }: TraceView, filter: PathFilter | undefined): readonly PathSectionRow[] {
   if (filter === undefined) return []
-  return filter === 'all' ? path : path.filter(section => pathPartOf(section, rows) === filter)
+  return filter === 'all' ? path : path.filter(section => sectionPart(section, rows) === filter)
 }
 
 /** The rows that a filter shows: those of its sections, and their ancestors. Undefined if it hides none. */

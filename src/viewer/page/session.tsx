@@ -3,7 +3,7 @@ import type { SessionDetail, TurnRow } from '../server/api.ts'
 import { ALL_SESSIONS } from './address.ts'
 import { CompareButton } from './compare.tsx'
 import { Button, CopyButton, Figure, LoadState, Notice, OpenBadge, Outcome, UsageFigures } from './elements.tsx'
-import { dotted, percent, shortCount, shortId, timeText } from './formats.ts'
+import { brief, dotted, percent, shortCount, shortId, timeText } from './formats.ts'
 import { useLoaded, usePageTitle } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { ShareButton } from './share.tsx'
@@ -16,11 +16,11 @@ const LONG_GAP_MILLIS = 60_000
 
 export function SessionView({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)
-  usePageTitle(value?.turns[0]?.title)
+  usePageTitle(value?.session.title)
   if (value === undefined) return <LoadState problem={problem} isPage />
   const { session, turns } = value
   const { agent, model, project, branch, startAt, turnCount } = session
-  const title = turns[0]?.title || `Session ${shortId(id)}`
+  const title = session.title || `Session ${shortId(id)}`
   return (
     <>
       <p class="crumbs">
@@ -75,7 +75,7 @@ function TurnHead({ turn, before }: { readonly turn: TurnRow; readonly before: T
     <p class="talk-head flow small">
       <Link to={{ view: 'turn', traceId, look: {} }}>{turnName(turn)}</Link>
       <span class="dim">{timeText(startAt)}</span>
-      {turn.model !== '' && turn.model !== before?.model && <span>{turn.model}</span>}
+      {turn.model !== '' && turn.model !== before?.model && <span>{brief(turn.model)}</span>}
       {turn.runningCount > 0 ? (
         <OpenBadge startAt={startAt} />
       ) : (

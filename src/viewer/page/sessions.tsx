@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { FacetName, Facets, SessionPage, SessionRow } from '../server/api.ts'
-import { ALL_SESSIONS, type PageAddress, type SessionFilter } from './address.ts'
-import { Ago, type ColumnSort, Notice, NumberCell, Table } from './elements.tsx'
-import { ageMillis, dotted, localMidnight, shortCount, shortId, timeText, timeZone, WEEKDAYS } from './formats.ts'
+import { ALL_SESSIONS, changedLook, type PageAddress, type SessionFilter } from './address.ts'
+import { Ago, type Column, type ColumnSort, errorTone, LoadState, Notice, SessionLink, Table } from './elements.tsx'
+import { ageMillis, dotted, localMidnight, shortCount, timeText, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { fetchJson, problemOf } from './requests.ts'
 import { now } from './state.ts'
 import { useTextMarks } from './text-marks.ts'
 
@@ -14,10 +13,14 @@ interface FilterProps {
   readonly filter: SessionFilter
 }
 
+const PAGE_ROWS = 50
+
 export function SessionsView({ filter }: FilterProps) {
+  const [limit, setLimit] = useState(PAGE_ROWS)
   const query = queryOf(filter)
   useTextMarks(filter.text?.split(/\s+/) ?? [])
-  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?facets=1&${query}`)
+  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?facets=1&limit=${limit}&${query}`)
+  const isEmpty = value?.rows.length === 0
   return (
     <>
       <h1>Sessions</h1>
@@ -25,15 +28,20 @@ export function SessionsView({ filter }: FilterProps) {
       <div class="with-facets">
         <FacetLists filter={filter} facets={value?.facets} />
         <div class="results">
-          {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
-          {value?.rows.length === 0 && (
+          {(value === undefined || problem !== undefined) && <LoadState problem={problem} />}
+          {isEmpty && (
             <Notice>{query === '' ? 'There are no sessions yet.' : 'No session matches the filters.'}</Notice>
           )}
-          {value?.searchedSince !== undefined && value.rows.length > 0 && (
+          {value?.searchedSince !== undefined && !isEmpty && (
             <Notice>Searched back to {timeText(value.searchedSince)}. Narrow the filters to search further.</Notice>
           )}
-          {value !== undefined && value.rows.length > 0 && (
-            <Results key={query} query={query} first={value} filter={filter} />
+          {value !== undefined && !isEmpty && <SessionTable rows={value.rows} filter={filter} />}
+          {value?.next !== undefined && (
+            <p>
+              <button type="button" onClick={() => setLimit(limit * 2)}>
+                More
+              </button>
+            </p>
           )}
         </div>
       </div>
@@ -55,65 +63,21 @@ function queryOf({ since, day, ...filter }: SessionFilter): string {
   return String(query)
 }
 
-/** The pages of the list. Only the first page is kept up to date. */
-function Results({ query, first, filter }: FilterProps & { readonly query: string; readonly first: SessionPage }) {
-  const [more, setMore] = useState<SessionPage>()
-  const [problem, setProblem] = useState('')
-  const before = (more ?? first).next
-  const shown = new Set(first.rows.map(({ id }) => id))
-  const rows = more?.rows.filter(({ id }) => !shown.has(id)) ?? []
-  const load = async (): Promise<void> => {
-    const next = new URLSearchParams(query)
-    next.set('before', before ?? '')
-    try {
-      const page = await fetchJson<SessionPage>(`/api/sessions?${next}`)
-      setMore({ ...page, rows: [...(more?.rows ?? []), ...page.rows] })
-    } catch (error) {
-      setProblem(problemOf(error))
-    }
-  }
-  return (
-    <>
-      <SessionTable rows={first.rows} filter={filter} />
-      {rows.length > 0 && <SessionTable rows={rows} filter={filter} />}
-      {problem !== '' && <Notice tone="failed">{problem}</Notice>}
-      {before !== undefined && (
-        <p>
-          <button type="button" onClick={() => void load()}>
-            More
-          </button>
-        </p>
-      )}
-    </>
-  )
-}
-
 function FilterBar({ filter }: FilterProps) {
-  const set = (name: keyof SessionFilter, value: string): void => {
-    const { [name]: _, ...rest } = filter
-    go(sessionsOf(value === '' ? rest : { ...rest, [name]: value }), 'replace')
-  }
-  const { text = '', since = '', day, hour } = filter
+  const set = (changes: SessionFilter): void => go(sessionsOf(changedLook(filter, changes)), 'replace')
+  const { text, since = '', day, hour } = filter
   const chosen = [
     ['day', day],
     ['hour', hour && `${WEEKDAYS[Math.floor(Number(hour) / 24)]} ${Number(hour) % 24}:00`],
   ] as const
   return (
     <search class="filters flow">
-      <label>
-        <span>Text</span>
-        <input
-          type="search"
-          value={text}
-          spellcheck={false}
-          onInput={event => set('text', event.currentTarget.value)}
-        />
-      </label>
-      <Choice label="Time range" value={since} onChoice={value => set('since', value)} choices={AGES} />
+      <TextFilter text={text} onText={value => set({ text: value })} />
+      <Choice label="Time range" value={since} onChoice={value => set({ since: value })} choices={AGES} />
       {chosen.map(
         ([name, shown]) =>
           shown && (
-            <button key={name} type="button" aria-label={`Remove filter: ${shown}`} onClick={() => set(name, '')}>
+            <button key={name} type="button" aria-label={`Remove filter: ${shown}`} onClick={() => set({ [name]: '' })}>
               {shown} ×
             </button>
           ),
@@ -124,6 +88,20 @@ function FilterBar({ filter }: FilterProps) {
         </Link>
       )}
     </search>
+  )
+}
+
+interface TextFilterProps {
+  readonly text: string | undefined
+  readonly onText: (text: string) => void
+}
+
+export function TextFilter({ text = '', onText }: TextFilterProps) {
+  return (
+    <label>
+      <span>Text</span>
+      <input type="search" value={text} spellcheck={false} onInput={event => onText(event.currentTarget.value)} />
+    </label>
   )
 }
 
@@ -142,28 +120,25 @@ function FacetLists({ filter, facets }: FilterProps & { readonly facets: Facets 
   if (useful.length === 0) return null
   return (
     <aside class="facets" aria-label="Filters">
-      {useful.map(name => {
-        const { [name]: chosen, ...others } = filter
-        return (
-          <details key={name} open={WIDE.matches || chosen !== undefined}>
-            <summary>{FACETS[name]}</summary>
-            <ul>
-              {facets?.[name]?.map(([value, count]) => {
-                const isChosen = chosen === value
-                const to = sessionsOf(isChosen ? others : { ...others, [name]: value })
-                return (
-                  <li key={value}>
-                    <Link class="facet" to={to} isCurrent={isChosen}>
-                      <span class="one-line">{(name === 'outcome' && OUTCOMES[value]) || value}</span>
-                      <span class="number dim">{count}</span>
-                    </Link>
-                  </li>
-                )
-              })}
-            </ul>
-          </details>
-        )
-      })}
+      {useful.map(name => (
+        <details key={name} open={WIDE.matches || filter[name] !== undefined}>
+          <summary>{FACETS[name]}</summary>
+          <ul>
+            {facets?.[name]?.map(([value, count]) => {
+              const isChosen = filter[name] === value
+              const to = sessionsOf(changedLook(filter, { [name]: isChosen ? '' : value }))
+              return (
+                <li key={value}>
+                  <Link class="facet" to={to} isCurrent={isChosen}>
+                    <span class="one-line">{(name === 'outcome' && OUTCOMES[value]) || value}</span>
+                    <span class="number dim">{count}</span>
+                  </Link>
+                </li>
+              )
+            })}
+          </ul>
+        </details>
+      ))}
     </aside>
   )
 }
@@ -193,76 +168,64 @@ export function Choice({ label, value, choices, onChoice }: ChoiceProps) {
   )
 }
 
-const HEADS = ['Session', 'Agent', 'Turns', 'Tokens', 'Cost', 'Waiting', 'Errors', 'Last'] as const
-const TEXT_COLUMNS = 2
-
 /** The columns that sort the list with this filter. The highest value comes first, at the second click the lowest. */
 function sortsOf(filter: SessionFilter): Record<string, ColumnSort> {
-  const { sort = 'last', ...others } = filter
+  const { sort = 'last' } = filter
   const sortOf = (head: string): ColumnSort => {
     const name = head.toLowerCase()
     const direction = sort === name ? 'descending' : sort === `-${name}` ? 'ascending' : undefined
     const next = direction === 'descending' ? `-${name}` : name
-    return { to: sessionsOf(next === 'last' ? others : { ...others, sort: next }), direction }
+    return { to: sessionsOf(changedLook(filter, { sort: next === 'last' ? '' : next })), direction }
   }
-  return Object.fromEntries(HEADS.slice(TEXT_COLUMNS).map(head => [head, sortOf(head)]))
+  return Object.fromEntries(SORTED.map(head => [head, sortOf(head)]))
 }
 
+const SORTED = ['Turns', 'Tokens', 'Cost', 'Waiting', 'Errors', 'Last'] as const
+const COLUMNS: readonly Column<SessionRow>[] = [
+  ['Session', row => <SessionCell {...row} />],
+  ['Agent', row => <AgentCell {...row} />, { isText: true }],
+  ['Turns', ({ turnCount }) => turnCount],
+  [
+    'Tokens',
+    ({ tokens: { input = 0, output = 0 } = {} }) => input + output > 0 && shortCount(input + output),
+    {
+      title: ({ tokens }) => `${countOf(tokens?.input ?? 0, 'token')} in, ${countOf(tokens?.output ?? 0, 'token')} out`,
+    },
+  ],
+  ['Cost', ({ cost }) => cost.paidCount > 0 && humanCost(cost.dollars)],
+  ['Waiting', ({ waitedMillis }) => waitedMillis > 0 && humanDuration(waitedMillis)],
+  ['Errors', ({ errorCount }) => errorCount > 0 && errorCount, { tone: errorTone }],
+  ['Last', ({ lastAt }) => <Ago at={lastAt} />],
+]
+
 export function SessionTable({ rows, filter }: Partial<FilterProps> & Pick<SessionPage, 'rows'>) {
+  const sorts = filter && sortsOf(filter)
+  return <Table class="sessions" rows={rows} columns={COLUMNS} keyOf={({ id }) => id} sorts={sorts} />
+}
+
+function SessionCell({ id, title, latestTitle = '', state, isWaitingForPerson, match }: SessionRow) {
   return (
-    <Table class="sessions" heads={HEADS} textColumns={TEXT_COLUMNS} sorts={filter && sortsOf(filter)}>
-      {rows.map(row => (
-        <Row key={row.id} {...row} />
-      ))}
-    </Table>
+    <>
+      <SessionLink id={id} title={title} />
+      {isWaitingForPerson && <span class="badge is-waiting">waiting for approval</span>}
+      {state === 'open' && !isWaitingForPerson && <span class="badge is-running">open</span>}
+      {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}
+      {latestTitle !== '' && match === undefined && <div class="small dim one-line">Latest: {latestTitle}</div>}
+      {match !== undefined && (
+        <Link class="match small dim" to={{ view: 'turn', traceId: match.traceId, look: { span: match.spanId } }}>
+          {match.excerpt || 'here'}
+        </Link>
+      )}
+    </>
   )
 }
 
-function Row({
-  id,
-  title,
-  state,
-  isWaitingForPerson,
-  match,
-  tokens,
-  cost,
-  waitedMillis,
-  errorCount,
-  ...row
-}: SessionRow) {
-  const { input = 0, output = 0 } = tokens ?? {}
+function AgentCell({ agent, project, branch, model }: SessionRow) {
   return (
-    <tr>
-      <td class="title">
-        <Link class="two-lines" to={{ view: 'session', id }}>
-          {title || `Session ${shortId(id)}`}
-        </Link>
-        {isWaitingForPerson && <span class="badge is-waiting">waiting for approval</span>}
-        {state === 'open' && !isWaitingForPerson && <span class="badge is-running">open</span>}
-        {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}
-        {match !== undefined && (
-          <Link class="match small dim" to={{ view: 'turn', traceId: match.traceId, look: { span: match.spanId } }}>
-            {match.excerpt || 'here'}
-          </Link>
-        )}
-      </td>
-      <td>
-        {row.agent}
-        <div class="dim small one-line">{dotted(row.project, row.branch)}</div>
-        <div class="dim small one-line">{row.model}</div>
-      </td>
-      <NumberCell data-label={row.turnCount === 1 ? 'turn' : 'turns'}>{row.turnCount}</NumberCell>
-      <NumberCell data-label="tokens" title={`${countOf(input, 'token')} in, ${countOf(output, 'token')} out`}>
-        {input + output > 0 && shortCount(input + output)}
-      </NumberCell>
-      <NumberCell data-label="cost">{cost.paidCount > 0 && humanCost(cost.dollars)}</NumberCell>
-      <NumberCell data-label="waiting">{waitedMillis > 0 && humanDuration(waitedMillis)}</NumberCell>
-      <NumberCell data-label={errorCount === 1 ? 'error' : 'errors'} tone={errorCount > 0 ? 'tone-error' : ''}>
-        {errorCount > 0 && errorCount}
-      </NumberCell>
-      <NumberCell>
-        <Ago at={row.lastAt} />
-      </NumberCell>
-    </tr>
+    <>
+      <div class="one-line">{agent}</div>
+      <div class="dim small one-line">{dotted(project, branch)}</div>
+      <div class="dim small one-line">{model}</div>
+    </>
   )
 }

@@ -1,11 +1,21 @@
 import { countOf, humanDuration } from '../../reading/human-figures.ts'
-import type { PromptDiff, SpanDetail, TraceView } from '../server/api.ts'
+import type { LongValue, PromptDiff, SpanDetail, TraceView } from '../server/api.ts'
 import { originOf } from './child-traces.ts'
-import { CopyButton, Figure, Fold, KindIcon, kindName, LoadState, Notice, OpenBadge, Outcome } from './elements.tsx'
+import {
+  CopyButton,
+  DescriptionList,
+  Figure,
+  Fold,
+  KindIcon,
+  kindName,
+  LoadState,
+  Notice,
+  OpenBadge,
+  Outcome,
+} from './elements.tsx'
 import { isoOf, shortId, timeText } from './formats.ts'
 import { tracePath, useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { type SpanStory, spanStory } from './span-story.ts'
 import type { TreeMove } from './tree-model.ts'
 import { ContentBlock, DiffText, ValueText, visibleValue } from './values.tsx'
 
@@ -42,7 +52,6 @@ interface DetailsProps extends Pick<PanelProps, 'view'> {
 
 function Details(props: DetailsProps) {
   const { detail, path } = props
-  const story = spanStory(detail)
   const isRequest = detail.prompt !== undefined
   return (
     <>
@@ -53,26 +62,19 @@ function Details(props: DetailsProps) {
           <pre class="failure-text">{visibleValue(detail.failure)}</pre>
         </section>
       )}
-      {isRequest && <Request {...props} {...story} />}
-      {story.notices.map(notice => (
+      {isRequest && <Request {...props} />}
+      {detail.notices.map(notice => (
         <Notice key={notice}>{notice}</Notice>
       ))}
-      {story.contents
+      {contentsOf(detail)
         .filter(({ label }) => !isRequest || !PROMPT_CONTENTS.has(label))
         .map(content => (
           <ContentBlock key={content.attribute} {...content} path={path} />
         ))}
-      {story.groups.map(({ title, facts }) => (
+      {detail.groups.map(({ title, facts }) => (
         <section key={title} class="facts">
           <h3>{title}</h3>
-          <dl>
-            {facts.map(({ label, text }) => (
-              <div key={label}>
-                <dt class="dim">{label}</dt>
-                <dd>{visibleValue(text)}</dd>
-              </div>
-            ))}
-          </dl>
+          <DescriptionList entries={facts.map(({ label, text }) => [label, visibleValue(text)])} />
         </section>
       ))}
       {detail.events.length > 0 && (
@@ -103,13 +105,19 @@ function Details(props: DetailsProps) {
   )
 }
 
+function contentsOf({ contents, attributes }: SpanDetail) {
+  return contents.map(content => ({ ...content, value: attributes[content.attribute] as LongValue }))
+}
+
 /** Contents that the view of a request arranges itself. */
 const PROMPT_CONTENTS: ReadonlySet<string> = new Set(['Instructions', 'Input', 'Output'])
 const REQUEST_FACTS = ['Input', 'Cached input', 'Output', 'Cost', 'Finish reason']
 const LABELS: Readonly<Record<string, string>> = { Input: 'tokens in', Output: 'tokens out' }
 
-function Request({ detail: { prompt }, path, contents, groups, show }: DetailsProps & SpanStory) {
+function Request({ detail, path, show }: DetailsProps) {
+  const { prompt, groups } = detail
   if (prompt === undefined) return null
+  const contents = contentsOf(detail)
   const facts = groups.flatMap(group => group.facts).filter(({ label }) => REQUEST_FACTS.includes(label))
   const names = ['Output', 'Instructions', 'Input']
   const [answer, instructions, input] = names.map(name => contents.find(({ label }) => label === name))
@@ -221,15 +229,12 @@ function Links({ links, namespace }: SpanDetail) {
 function Attributes({ attributes, path }: { readonly attributes: SpanDetail['attributes']; readonly path?: string }) {
   const sorted = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))
   return (
-    <dl class="attributes">
-      {sorted.map(([name, value]) => (
-        <div key={name}>
-          <dt class="dim">{visibleValue(name)}</dt>
-          <dd>
-            <ValueText value={value} attribute={name} path={path} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <DescriptionList
+      class="attributes"
+      entries={sorted.map(([name, value]) => [
+        visibleValue(name),
+        <ValueText value={value} attribute={name} path={path} />,
+      ])}
+    />
   )
 }

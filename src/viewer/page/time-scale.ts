@@ -1,3 +1,4 @@
+import { rangeOf, splitAtGaps, type TimeRange } from '../../reading/time-ranges.ts'
 import type { SpanRow, TraceView } from '../server/api.ts'
 
 /** Times are milliseconds since the start of the turn; positions are those on the scale, where idle stretches are compressed. */
@@ -73,34 +74,35 @@ export class TimeScale {
 
 /** The longest stretches in which nothing but waits for the user and framing spans ran, in order. */
 function idleStretches(rows: readonly SpanRow[], startAt: number, endAt: number): Range[] {
-  const stretches: Range[] = []
-  let until = startAt
-  for (const [from, to] of [...busyStretches(rows, endAt), [endAt, endAt] as const].sort((a, b) => a[0] - b[0])) {
-    if (from - until > MIN_IDLE_MILLIS) stretches.push({ from: until - startAt, to: from - startAt })
-    until = Math.max(until, to)
-  }
-  const longest = stretches.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, MAX_BREAKS)
+  const ends = [startAt, endAt].map(at => ({ startAt: at, endAt: at }))
+  const busy = [...ends, ...busyStretches(rows, endAt)].sort((a, b) => a.startAt - b.startAt)
+  const joined = splitAtGaps(busy, MIN_IDLE_MILLIS).map(rangeOf)
+  const idle = joined.slice(1).map((next, index) => ({
+    from: (joined[index]?.endAt ?? startAt) - startAt,
+    to: next.startAt - startAt,
+  }))
+  const longest = idle.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, MAX_BREAKS)
   return longest.sort((a, b) => a.from - b.from)
 }
 
 const FRAMES = new Set(['session', 'llm', 'subagent', 'skill'])
 
 /** A span is busy outside of its children. A framing span with children, and a wait for the user, is never busy. */
-function* busyStretches(rows: readonly SpanRow[], now: number): Generator<readonly [number, number]> {
+function* busyStretches(rows: readonly SpanRow[], now: number): Generator<TimeRange> {
   const cursors = new Map<number, number>()
   for (const row of rows.toSorted((a, b) => a.startAt - b.startAt)) {
     const holder = rows[row.parent]
     if (holder === undefined) continue
     const cursor = cursors.get(row.parent) ?? holder.startAt
     const until = Math.min(row.startAt, endOf(holder, now))
-    if (until > cursor && !FRAMES.has(holder.kind)) yield [cursor, until]
+    if (until > cursor && !FRAMES.has(holder.kind)) yield { startAt: cursor, endAt: until }
     cursors.set(row.parent, Math.max(cursor, endOf(row, now)))
   }
   for (const [index, row] of rows.entries()) {
     const cursor = cursors.get(index)
     if (row.isPersonWait || (cursor !== undefined && FRAMES.has(row.kind))) continue
-    const from = cursor ?? row.startAt
-    if (endOf(row, now) >= from) yield [from, endOf(row, now)]
+    const range = { startAt: cursor ?? row.startAt, endAt: endOf(row, now) }
+    if (range.endAt >= range.startAt) yield range
   }
 }
 

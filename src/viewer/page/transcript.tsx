@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { countOf, humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { LongValue, Transcript, TranscriptStep } from '../server/api.ts'
 import { Fold, KindIcon, kindName, Lasted, LoadState, Notice, Outcome } from './elements.tsx'
-import { capitalized, shortCount } from './formats.ts'
+import { capitalized, parallelText, shortCount } from './formats.ts'
 import { tracePath, useLoaded } from './loading.ts'
 import { Markdown } from './markdown.tsx'
 import { Link } from './navigation.tsx'
@@ -102,7 +102,7 @@ interface StepProps extends TurnProps {
 }
 
 function Step({ step, traceId, answer }: StepProps) {
-  const { id, kind, isError, reasoning, failure, agent, childTraces, attempt } = step
+  const { id, kind, isError, reasoning, failure, agent, childTraces, attempt, parallel, isParallel } = step
   const text = step.text?.value === answer ? undefined : step.text
   const [choice, choose] = useState<boolean>()
   // A step that fails while it is shown opens, unless the user has chosen.
@@ -113,7 +113,7 @@ function Step({ step, traceId, answer }: StepProps) {
   const detail = isRequest ? String(text?.value ?? '').slice(0, 300) : step.hint
   const name = stepName(step)
   return (
-    <li class={`talk-step ${isError ? 'is-failed' : ''} ${isAgent ? 'is-agent' : ''}`}>
+    <li class={`talk-step ${isError ? 'is-failed' : ''} ${isAgent ? 'is-agent' : ''} ${isParallel ? 'in-group' : ''}`}>
       <span class="talk-line line">
         {hasBody ? (
           <button
@@ -130,10 +130,11 @@ function Step({ step, traceId, answer }: StepProps) {
         )}
         <KindIcon kind={kind} />
         <span class="unseen">{kindName(kind)}</span>
-        <Link class="one-line" to={{ view: 'turn', traceId, look: { span: id } }}>
+        <Link class={`one-line tone-${isError ? 'error' : 'plain'}`} to={{ view: 'turn', traceId, look: { span: id } }}>
           {name}
         </Link>
         {attempt !== undefined && <span class="chip tone-warn">{attempt}</span>}
+        {parallel !== undefined && <span class="chip parallel">{parallelText(parallel)}</span>}
         <span class="hint dim one-line" title={detail}>
           {visibleValue(detail)}
         </span>

@@ -82,50 +82,46 @@ function endOf(fold: Fold, ends: readonly number[]): number {
   return ends[last] ?? last + 1
 }
 
-export type TreeMove =
-  | { readonly do: 'go'; readonly id: string }
-  | { readonly do: 'open' | 'close' | 'details' | 'fit'; readonly id: string }
-  | { readonly do: 'openAll' | 'closeAll' | 'leave' | 'find' | 'nextHit' | 'previousHit' | 'help' }
-  | { readonly do: 'zoomIn' | 'zoomOut' | 'panLeft' | 'panRight' | 'showAll' }
-
-interface Cursor {
-  readonly rows: readonly VisibleRow[]
-  readonly at: number
-  readonly pageRows: number
+export interface TreeMove {
+  readonly do: TreeAction | 'go' | 'open' | 'close'
+  readonly id?: string
 }
 
-const MOVES: Readonly<Record<string, (cursor: Cursor) => TreeMove | undefined>> = {
-  ArrowDown: cursor => go(cursor, cursor.at + 1),
-  ArrowUp: cursor => go(cursor, cursor.at - 1),
-  PageDown: cursor => go(cursor, cursor.at + cursor.pageRows),
-  PageUp: cursor => go(cursor, cursor.at - cursor.pageRows),
-  Home: cursor => go(cursor, 0),
-  End: cursor => go(cursor, cursor.rows.length - 1),
-  ArrowRight: inwards,
-  ArrowLeft: outwards,
-  Enter: ({ rows, at }) => rows[at] && { do: 'details', id: rows[at].row.id },
-  '*': () => ({ do: 'openAll' }),
-  '[': () => ({ do: 'closeAll' }),
-  Escape: () => ({ do: 'leave' }),
-  '/': () => ({ do: 'find' }),
-  n: () => ({ do: 'nextHit' }),
-  N: () => ({ do: 'previousHit' }),
-  '?': () => ({ do: 'help' }),
-  w: () => ({ do: 'zoomIn' }),
-  s: () => ({ do: 'zoomOut' }),
-  a: () => ({ do: 'panLeft' }),
-  d: () => ({ do: 'panRight' }),
-  f: ({ rows, at }) => rows[at] && { do: 'fit', id: rows[at].row.id },
-  '0': () => ({ do: 'showAll' }),
-}
+type TreeAction = (typeof ACTIONS)[keyof typeof ACTIONS]
 
-const SAME_AS: Readonly<Record<string, string>> = {
-  j: 'ArrowDown',
-  k: 'ArrowUp',
-  g: 'Home',
-  G: 'End',
-  ' ': 'Enter',
-  ']': '*',
+const ACTIONS = {
+  Enter: 'details',
+  ' ': 'details',
+  '*': 'openAll',
+  ']': 'openAll',
+  '[': 'closeAll',
+  Escape: 'leave',
+  '/': 'find',
+  n: 'nextHit',
+  N: 'previousHit',
+  '?': 'help',
+  w: 'zoomIn',
+  s: 'zoomOut',
+  a: 'panLeft',
+  d: 'panRight',
+  f: 'fit',
+  '0': 'showAll',
+} as const
+/** The others are about the whole tree. */
+const ROW_ACTIONS: ReadonlySet<string> = new Set(['details', 'fit'])
+
+/** The row to which a key leads, by index; undefined for other keys. */
+function rowAfter(key: string, at: number, rows: readonly VisibleRow[], pageRows: number): number | undefined {
+  const current = rows[at]
+  if (key === 'ArrowDown' || key === 'j') return at + 1
+  if (key === 'ArrowUp' || key === 'k') return at - 1
+  if (key === 'PageDown') return at + pageRows
+  if (key === 'PageUp') return at - pageRows
+  if (key === 'Home' || key === 'g') return 0
+  if (key === 'End' || key === 'G') return rows.length - 1
+  if (key === 'ArrowRight' && (current?.isOpen ?? true)) return at + 1
+  const parent = rows.slice(0, at).findLastIndex(({ level }) => level < (current?.level ?? 0))
+  return key === 'ArrowLeft' && !current?.isOpen && parent >= 0 ? parent : undefined
 }
 
 export function treeMove(
@@ -133,29 +129,18 @@ export function treeMove(
   rows: readonly VisibleRow[],
   active: string,
 ): TreeMove | undefined {
-  const name = SAME_AS[key] ?? key.replace(/^[WASD]$/, letter => letter.toLowerCase())
-  const move = Object.hasOwn(MOVES, name) ? MOVES[name] : undefined
-  return move?.({ rows, at: rows.findIndex(({ row }) => row.id === active), pageRows })
-}
-
-function go({ rows }: Cursor, index: number): TreeMove | undefined {
-  const found = rows[Math.min(rows.length - 1, Math.max(0, index))]
-  return found && { do: 'go', id: found.row.id }
-}
-
-function inwards(cursor: Cursor): TreeMove | undefined {
-  const current = cursor.rows[cursor.at]
-  if (current === undefined) return go(cursor, 0)
-  if (!current.isParent && current.fold === undefined) return undefined
-  return current.isOpen ? go(cursor, cursor.at + 1) : { do: 'open', id: current.row.id }
-}
-
-function outwards({ rows, at }: Cursor): TreeMove | undefined {
+  const at = rows.findIndex(({ row }) => row.id === active)
   const current = rows[at]
-  if (current === undefined) return undefined
-  if (current.isOpen) return { do: 'close', id: current.row.id }
-  const parent = rows.slice(0, at).findLast(({ level }) => level < current.level)
-  return parent && { do: 'go', id: parent.row.id }
+  const next = rowAfter(key, at, rows, pageRows)
+  const found = next === undefined ? undefined : rows[Math.min(rows.length - 1, Math.max(0, next))]
+  if (found !== undefined) return { do: 'go', id: found.row.id }
+  if (key === 'ArrowLeft' && current?.isOpen) return { do: 'close', id: active }
+  if (key === 'ArrowRight' && (current?.isParent || current?.fold)) return { do: 'open', id: active }
+  const name = key.replace(/^[WASD]$/, letter => letter.toLowerCase())
+  if (!Object.hasOwn(ACTIONS, name)) return undefined
+  const action = ACTIONS[name as keyof typeof ACTIONS]
+  if (!ROW_ACTIONS.has(action)) return { do: action }
+  return current && { do: action, id: active }
 }
 
 export function windowOf(

@@ -2,16 +2,17 @@ import { effect } from '@preact/signals'
 import type { JSX, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import { rangeOf, type TimeRange } from '../../reading/time-ranges.ts'
 import type { TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
 import { KindIcon, kindName, Lasted, Outcome } from './elements.tsx'
-import { percent, shortCount } from './formats.ts'
-import { pathColour, pathPartOf } from './path-parts.ts'
+import { parallelText, percent, shortCount } from './formats.ts'
+import { pathColour, sectionPart } from './path-parts.ts'
 import { now } from './state.ts'
 import { ticksOf } from './ticks.ts'
 import type { ShownTime } from './time-range.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
-import { foldRanges, type GroupMark, type RowMarks, rangeOf, rowMarks, type TimeRange } from './waterfall.ts'
+import { foldRanges, type GroupMark, type RowMarks, rowMarks } from './waterfall.ts'
 
 /** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
 const ROW_HEIGHT = 28
@@ -260,7 +261,7 @@ function NameCell({ each, group, move }: Pick<RowProps, 'each' | 'move'> & { rea
       {fold !== undefined && <strong>×{fold.rows.length}</strong>}
       <span class="name one-line">{row.name}</span>
       {row.attempt !== undefined && <span class="chip tone-warn">{row.attempt}</span>}
-      {group?.isFirst && <span class="chip parallel one-line">{parallelText(group)}</span>}
+      {group?.isFirst && <span class="chip parallel one-line">{parallelText(group.group)}</span>}
       {row.hint !== undefined && (
         <span class="hint dim small one-line" title={row.hint}>
           {row.hint.slice(0, MAX_HINT)}
@@ -284,14 +285,6 @@ function NameCell({ each, group, move }: Pick<RowProps, 'each' | 'move'> & { rea
       {row.childTraces !== undefined && <span class="chip">{countOf(row.childTraces.length, 'child turn')}</span>}
     </div>
   )
-}
-
-const MIN_PARALLEL_GAIN = 0.95
-
-function parallelText({ group: { rows, millis, sumMillis } }: GroupMark): string {
-  const text = `${rows.length} in parallel`
-  if (millis >= sumMillis * MIN_PARALLEL_GAIN) return text
-  return `${text}, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}`
 }
 
 /** The row's duration, and an open request's own figures or the sums of all below for any other row. */
@@ -338,7 +331,7 @@ function Bars({ each: { row, fold, index }, view, time: { scale }, marks }: RowP
         return <i key={from} class={classes.filter(Boolean).join(' ')} style={style} />
       })}
       {marks.pathOf.get(index)?.map(section => {
-        const style = { ...barOf(section), ...pathColour(pathPartOf(section, view.rows)) }
+        const style = { ...barOf(section), ...pathColour(sectionPart(section, view.rows)) }
         return <i key={section.startAt} class="bar path path-part" style={style} />
       })}
     </div>

@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countOf } from '../../reading/human-figures.ts'
+import { rangeOf } from '../../reading/time-ranges.ts'
 import type { TraceView } from '../server/api.ts'
-import { changedLook, type LookChange, type TurnLook } from './address.ts'
+import { type Changes, changedLook, type TurnLook } from './address.ts'
 import { insertChildTraces, originOfId } from './child-traces.ts'
 import { Divider } from './divider.tsx'
-import { Button, Notice } from './elements.tsx'
+import { Button, Notice, Switch } from './elements.tsx'
 import { focusSearch, showKeys } from './keys.tsx'
 import { useChildTraces, useSearchHits } from './loading.ts'
 import { Minimap } from './minimap.tsx'
@@ -18,7 +19,6 @@ import { type ShownTime, useShownTime } from './time-range.ts'
 import { endOf } from './time-scale.ts'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
-import { rangeOf } from './waterfall.ts'
 import { joinWrappers } from './wrapper-chains.ts'
 
 export function Waterfall({ view: own, look }: Pick<TreeState, 'view' | 'look'>) {
@@ -50,11 +50,11 @@ export function Waterfall({ view: own, look }: Pick<TreeState, 'view' | 'look'>)
   }, [visible, active])
   const latestLook = useRef(look)
   latestLook.current = look
-  const change = (changes: LookChange): void =>
+  const change = (changes: Changes<TurnLook>): void =>
     go({ view: 'turn', traceId: view.turn.traceId, look: changedLook(latestLook.current, changes) }, 'replace')
   const time = useShownTime(stored, look, change)
   const scene: TreeState = { view, look, hits, active, setActive, change, time }
-  const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
+  const move = (what: TreeMove): void => MOVES[what.do](scene, what.id ?? '')
   return (
     <>
       <Toolbar {...scene} move={move} />
@@ -87,7 +87,7 @@ interface TreeState {
   readonly hits: readonly string[]
   readonly active: string
   setActive(id: string): void
-  change(changes: LookChange): void
+  change(changes: Changes<TurnLook>): void
 }
 
 const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) => void } = {
@@ -214,19 +214,5 @@ function Toolbar({ view, look, hits, active, change, move }: TreeState & { reado
         ?
       </Button>
     </div>
-  )
-}
-
-interface SwitchProps {
-  readonly isOn: boolean
-  readonly onSwitch: (isOn: boolean) => void
-  readonly children: string
-}
-
-function Switch({ isOn, onSwitch, children }: SwitchProps) {
-  return (
-    <label class="small">
-      <input type="checkbox" checked={isOn} onChange={event => onSwitch(event.currentTarget.checked)} /> {children}
-    </label>
   )
 }

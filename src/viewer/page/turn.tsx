@@ -4,8 +4,8 @@ import { countOf, humanCost, humanCount, humanDuration } from '../../reading/hum
 import type { SpanRow, TraceView } from '../server/api.ts'
 import { changedLook, lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
 import { CompareButton } from './compare.tsx'
-import { type Column, CopyButton, Figure, FigureTable, LoadState, Notice, Since, UsageFigures } from './elements.tsx'
-import { capitalized, dotted, shortId, timeText } from './formats.ts'
+import { type Column, CopyButton, Figure, LoadState, Notice, Since, Table, UsageFigures } from './elements.tsx'
+import { brief, capitalized, dotted, shortId, timeText } from './formats.ts'
 import { tracePath, useLoaded, usePageTitle } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { type PathFilter, pathColour, pathSums } from './path-parts.ts'
@@ -86,7 +86,7 @@ function Header({ view, look }: HeaderProps) {
       <h1 class="two-lines">{title}</h1>
       <dl class="figures flow">
         {turn.state === 'ended' ? (
-          <Figure label={outcome?.text ?? 'lasted'} tone={`tone-${outcome?.tone ?? 'plain'}`}>
+          <Figure label={brief(outcome?.text ?? 'lasted')} tone={`tone-${outcome?.tone ?? 'plain'}`}>
             {humanDuration(turn.durationMillis)}
           </Figure>
         ) : (
@@ -206,10 +206,8 @@ function TurnUsage({ view: { rows } }: { readonly view: TraceView }) {
   if (models.length + tools.length === 0) return <Notice>This turn has no model request and no tool call yet.</Notice>
   return (
     <>
-      {models.length > 0 && (
-        <FigureTable rows={models} columns={[...columns('Model', 'Requests'), ...usage, time]} isPlain />
-      )}
-      {tools.length > 0 && <FigureTable rows={tools} columns={[...columns('Tool', 'Calls'), time]} isPlain />}
+      {models.length > 0 && <Table rows={models} columns={[...columns('Model', 'Requests'), ...usage, time]} isPlain />}
+      {tools.length > 0 && <Table rows={tools} columns={[...columns('Tool', 'Calls'), time]} isPlain />}
     </>
   )
 }

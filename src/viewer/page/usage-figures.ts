@@ -5,7 +5,7 @@ interface DayColumn {
   readonly day: string
   readonly value: number
   /** From the bottom, in the order of `DayChart.names`. */
-  readonly parts: readonly { readonly name: string; readonly value: number }[]
+  readonly parts: readonly number[]
 }
 
 interface DayChart {
@@ -32,8 +32,8 @@ export function dayChart({ cells, groups }: Usage, { amountOf }: UsageMeasure): 
   }
   const names = groups.length > shown.length ? [...shown, OTHERS] : shown
   const columns = daysBetween([...byDay.keys()]).map(day => {
-    const parts = names.flatMap(name => ({ name, value: byDay.get(day)?.get(name) ?? 0 }))
-    return { day, parts, value: parts.reduce((sum, { value }) => sum + value, 0) }
+    const parts = names.map(name => byDay.get(day)?.get(name) ?? 0)
+    return { day, parts, value: parts.reduce((sum, value) => sum + value, 0) }
   })
   return { names, columns, max: columns.reduce((max, { value }) => Math.max(max, value), 0) }
 }

@@ -2,8 +2,8 @@ import { countOf, humanCost, humanCount, humanDuration } from '../../reading/hum
 import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../../reading/usage-text.ts'
 import type { ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
 import { type SessionFilter, USAGE_GROUPS, type UsageLook } from './address.ts'
-import { type Column, FigureTable, Notice } from './elements.tsx'
-import { localMidnight, percent, shortCount, shortId, timeZone, WEEKDAYS } from './formats.ts'
+import { type Column, errorTone, Notice, SessionLink, Table } from './elements.tsx'
+import { localMidnight, percent, shortCount, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { Choice, sessionsOf } from './sessions.tsx'
@@ -53,12 +53,12 @@ function Figures({ usage, look: { since, by } }: { readonly usage: Usage; readon
       <Days {...marks} />
       <section>
         <h2>{GROUP_HEADS[by]}s</h2>
-        <FigureTable rows={groups} columns={groupColumns(by, filter)} />
+        <Table rows={groups} columns={groupColumns(by, filter)} />
       </section>
       <div class="usage-columns">
         <section>
           <h2>Heaviest sessions</h2>
-          <FigureTable rows={sessions} columns={SESSION_COLUMNS} />
+          <Table rows={sessions} columns={SESSION_COLUMNS} />
         </section>
         <section>
           <h2>{marks.measure.name} by hour of the week</h2>
@@ -68,7 +68,7 @@ function Figures({ usage, look: { since, by } }: { readonly usage: Usage; readon
       {tools.length > 0 && (
         <section>
           <h2>Tools</h2>
-          <FigureTable rows={tools} columns={toolColumns(filter)} />
+          <Table rows={tools} columns={toolColumns(filter)} />
           <p class="small dim">Durations exclude waiting for approval.</p>
         </section>
       )}
@@ -95,20 +95,13 @@ function groupColumns(by: UsageLook['by'], filter: SessionFilter): readonly Colu
     ['Cached', sums => sums.input > 0 && percent(cachedShare(sums))],
     ['Tokens out', ({ output }) => shortCount(output)],
     ['Requests', ({ requestCount }) => humanCount(requestCount)],
-    ['Failed', rateText, ({ errorCount }) => (errorCount > 0 ? 'tone-error' : '')],
+    ['Failed', rateText, { tone: errorTone }],
     ...LATENCY,
   ]
 }
 
 const SESSION_COLUMNS: readonly Column<UsageGroupRow>[] = [
-  [
-    'Session',
-    ({ name, title }) => (
-      <Link class="two-lines" to={{ view: 'session', id: name }}>
-        {title || `Session ${shortId(name)}`}
-      </Link>
-    ),
-  ],
+  ['Session', ({ name, title }) => <SessionLink id={name} title={title} />],
   ['Turns', ({ turnCount }) => turnCount],
   ['Tokens', ({ input, output }) => shortCount(input + output)],
   ['Cost', costText],
@@ -176,7 +169,7 @@ function Days({ usage, by, measure }: MarksProps) {
           <div key={day} class="column" title={`${day}: ${measure.text(value)}`}>
             <div class="parts">
               {series.map(({ name, text, colour, sessions }, index) => {
-                const part = parts[index]?.value ?? 0
+                const part = parts[index] ?? 0
                 if (part === 0) return null
                 return (
                   <Link key={name} to={sessions(day)} tabIndex={-1} title={`${day}, ${text}: ${measure.text(part)}`}>
@@ -191,15 +184,15 @@ function Days({ usage, by, measure }: MarksProps) {
       </div>
       <details>
         <summary>Show as a table</summary>
-        <FigureTable
+        <Table
           rows={columns}
           columns={[
             ['Day', ({ day }) => <Link to={sessionsOf({ day })}>{day}</Link>],
             ...series.map(
               ({ text, sessions }, index): Column<(typeof columns)[number]> => [
                 text,
-                ({ day, parts: { [index]: part } }) =>
-                  part !== undefined && part.value > 0 && <Link to={sessions(day)}>{measure.text(part.value)}</Link>,
+                ({ day, parts: { [index]: part = 0 } }) =>
+                  part > 0 && <Link to={sessions(day)}>{measure.text(part)}</Link>,
               ],
             ),
             ['Sum', ({ value }) => measure.text(value)],

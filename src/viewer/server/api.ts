@@ -126,6 +126,16 @@ export interface TranscriptStep
   readonly decidedBy?: string
   /** The work of a child agent. */
   readonly agent?: Transcript
+  /** The tools and child agents that ran at the same time; stands at the first of them. */
+  readonly parallel?: ParallelTimes
+  readonly isParallel?: true
+}
+
+export interface ParallelTimes {
+  readonly count: number
+  /** From the first start to the last end. */
+  readonly millis: number
+  readonly sumMillis: number
 }
 
 /** `/api/traces/:traceId/transcript`: a turn as a conversation. */
@@ -161,7 +171,19 @@ export interface SpanLink {
   readonly isHere: boolean
 }
 
-export interface SpanDetail {
+export interface PanelFact {
+  readonly label: string
+  readonly text: string
+}
+
+export interface SpanStory {
+  /** Attributes with long values, in the order in which they are read. */
+  readonly contents: readonly { readonly label: string; readonly attribute: string }[]
+  readonly groups: readonly { readonly title: string; readonly facts: readonly PanelFact[] }[]
+  readonly notices: readonly string[]
+}
+
+export interface SpanDetail extends SpanStory {
   readonly id: string
   readonly traceId: string
   readonly parentId?: string
@@ -172,12 +194,10 @@ export interface SpanDetail {
   readonly endAt: number
   readonly state: SpanState
   readonly status: 'unset' | 'ok' | 'error'
-  readonly statusMessage?: string
   /** The message of a failure and the last lines of its output. */
   readonly failure?: string
   readonly prompt?: PromptView
   readonly outcome?: TextSegment
-  readonly hint: string
   readonly namespace: string
   readonly attributes: Readonly<Record<string, LongValue>>
   readonly events: readonly SpanEvent[]

@@ -117,10 +117,10 @@ async function trace(request: RouteRequest): Promise<object> {
 }
 
 async function transcript(request: RouteRequest): Promise<object> {
-  const { source, params } = request
+  const { source, params, now } = request
   const tree = await treeIn(request)
-  const children = await source.children(params['traceId'] ?? '')
-  return transcriptOf(tree, { namespace: namespaceOfTree(tree), openState: openStateOf(tree, source), children })
+  const around = { namespace: namespaceOfTree(tree), openState: openStateOf(tree, source), now: now() }
+  return transcriptOf(tree, { ...around, children: await source.children(params['traceId'] ?? '') })
 }
 
 function openStateOf({ traceId }: TraceTree, source: TraceSource): SpanState {

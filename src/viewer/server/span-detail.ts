@@ -7,6 +7,7 @@ import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import type { LongValue, PromptDiff, PromptView, SpanDetail, SpanState, ValuePart } from './api.ts'
+import { spanStory } from './span-story.ts'
 
 /** Characters of a value sent at once. The rest is sent on request. */
 const VALUE_CHARS = 20_000
@@ -30,12 +31,14 @@ export function spanDetail(
 ): SpanDetail {
   const { span } = node
   const namespace = namespaceOfTree(tree)
-  const { kind, name, hint, outcome, isError } = factsOf(node, namespace)
+  const { kind, name, outcome, isError } = factsOf(node, namespace)
   const cutter = new Cutter()
   const isOpen = span.running === true
   const prompt = promptOf(node, tree)
   const result = new SpanAttributes(span, namespace).rawText('gen_ai.tool.call.result', 'output.value')
   const failure = isError ? failureTail(span.statusMessage ?? '', result) : ''
+  const promptView = prompt && cutter.prompt(prompt)
+  const attributes = cutter.all(span.attributes)
   return {
     id: span.spanId,
     traceId: span.traceId,
@@ -47,13 +50,12 @@ export function spanDetail(
     endAt: span.endAt,
     state: isOpen ? openState : 'ended',
     status: span.status,
-    ...(span.statusMessage !== undefined && { statusMessage: span.statusMessage.slice(0, VALUE_CHARS) }),
     ...(failure !== '' && { failure }),
-    ...(prompt !== undefined && { prompt: cutter.prompt(prompt) }),
+    ...(promptView !== undefined && { prompt: promptView }),
     ...(outcome !== undefined && !isOpen && { outcome }),
-    hint,
     namespace,
-    attributes: cutter.all(span.attributes),
+    attributes,
+    ...spanStory({ attributes, namespace, statusMessage: span.statusMessage?.slice(0, VALUE_CHARS) }),
     events: span.events.slice(0, MAX_EVENTS).map(event => ({
       name: displayText(event.name),
       at: event.at,

@@ -1,6 +1,7 @@
 import { failureTail } from '../../reading/failure-tail.ts'
 import { type SpanAttributes, walkSpans } from '../../reading/span-attributes.ts'
 import { cachedTokensOf, factsOf, isApprovalWait } from '../../reading/span-facts.ts'
+import { PARALLEL_KINDS, parallelGroups } from '../../reading/time-ranges.ts'
 import type { TraceNode, TraceTree } from '../../reading/trace-forest.ts'
 import { answerOf } from '../../reading/trajectory.ts'
 import type { ChildTraces } from '../trace-index/answers.ts'
@@ -31,24 +32,28 @@ interface Position {
 interface Around {
   readonly namespace: string
   readonly openState: SpanState
+  /** The provisional end of open spans. */
+  readonly now: number
   readonly children: readonly ChildTraces[]
 }
 
 /** Arranges a trace as a conversation: question, requests, tools, child agents and the answer. */
-export function transcriptOf(tree: TraceTree, { namespace, openState, children }: Around): Transcript {
+export function transcriptOf(tree: TraceTree, { namespace, openState, now, children }: Around): Transcript {
   const root: GrowingTranscript = { steps: [], hasContent: false }
   const top: Position = { transcript: root, depth: 0, awaitsSession: true }
   const positions = new Map<TraceNode, Position>()
   const cut = new TextCutter()
+  const siblings = new Map<TraceNode | undefined, Mutable<TranscriptStep>[]>()
   let stepCount = 0
   for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
     const above = (parent && positions.get(parent.node)) ?? top
-    positions.set(node, positionOf(node, attributes, above))
+    positions.set(node, positionOf(node, attributes, above, parent?.node))
     root.hasContent ||= attributes.rawText('input.value', 'output.value') !== ''
   }
+  for (const steps of siblings.values()) markParallel(steps, now)
   return root
 
-  function positionOf(node: TraceNode, attributes: SpanAttributes, above: Position): Position {
+  function positionOf(node: TraceNode, attributes: SpanAttributes, above: Position, parent?: TraceNode): Position {
     const { kind } = attributes
     if (kind === 'other') addStep(above, stepOf(node, attributes))
     if (kind === 'other') return above
@@ -56,8 +61,11 @@ export function transcriptOf(tree: TraceTree, { namespace, openState, children }
     const agent = isChild && above.depth < MAX_AGENT_DEPTH ? { steps: [], hasContent: true } : undefined
     const isLoop = kind === 'session' || kind === 'llm'
     const isQuiet = kind === 'hook' && factsOf(node, namespace).outcome?.tone === 'dim'
-    if (agent !== undefined || !(isLoop || isQuiet))
-      addStep(above, { ...stepOf(node, attributes), ...(agent && { agent }) })
+    if (agent !== undefined || !(isLoop || isQuiet)) {
+      const step = { ...stepOf(node, attributes), ...(agent && { agent }) }
+      addStep(above, step)
+      if (PARALLEL_KINDS.has(kind)) siblings.set(parent, [...(siblings.get(parent) ?? []), step])
+    }
     const transcript = agent ?? above.transcript
     if (isLoop || agent !== undefined) addQuestionAndAnswer(transcript, attributes, cut)
     return { transcript, depth: above.depth + (agent ? 1 : 0), awaitsSession: kind === 'subagent' }
@@ -124,6 +132,14 @@ function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAtt
   for (const name of ['question', 'answer'] as const) {
     if (texts[name] === '' || (transcript[name] !== undefined && kind !== 'session')) continue
     transcript[name] = { id: span.spanId, ...cut.text(texts[name]) }
+  }
+}
+
+function markParallel(steps: readonly Mutable<TranscriptStep>[], now: number): void {
+  const ranges = steps.map(step => ({ step, startAt: step.startAt, endAt: step.state === 'ended' ? step.endAt : now }))
+  for (const { members, millis, sumMillis } of parallelGroups(ranges)) {
+    for (const { step } of members) step.isParallel = true
+    if (members[0] !== undefined) members[0].step.parallel = { count: members.length, millis, sumMillis }
   }
 }
 

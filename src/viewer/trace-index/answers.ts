@@ -1,6 +1,6 @@
-import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
+import type { DisplayKind } from '../../reading/segments.ts'
 import type { Tokens } from '../../reading/span-facts.ts'
-import type { KnownCost } from '../../reading/trace-summary.ts'
+import type { KnownCost, TraceSummary } from '../../reading/trace-summary.ts'
 import type { UsageSums } from '../../reading/usage-text.ts'
 
 export type { UsageSums }
@@ -75,17 +75,17 @@ export interface Openness {
   readonly isWaitingForPerson: boolean
 }
 
-export interface SessionRow extends Sums, Openness {
+type TurnLabels = Pick<TraceSummary, 'agent' | 'model' | 'project' | 'branch' | 'outcome'>
+type TurnFigures = Pick<TraceSummary, 'turnNumber' | 'durationMillis' | 'subagentTokens' | 'auxiliaryTokens'>
+
+export interface SessionRow extends Sums, Openness, TurnLabels {
   /** The session's id, or `trace:` and the trace id if the trace names no session. */
   readonly id: string
-  readonly agent: string
-  readonly model: string
-  readonly project: string
-  readonly branch: string
   readonly turnCount: number
-  /** Prompt or activity of the last turn: one line, printable. */
+  /** The first prompt, or else the first activity: one line, printable. */
   readonly title: string
-  readonly outcome: TextSegment | undefined
+  /** The same of the last turn, if there are more. */
+  readonly latestTitle?: string
   readonly match: TextMatch | undefined
 }
 
@@ -104,20 +104,11 @@ export interface SessionPage {
   readonly searchedSince: number | undefined
 }
 
-export interface TurnRow extends Sums, Openness {
+export interface TurnRow extends Sums, Openness, TurnLabels, TurnFigures {
   readonly traceId: string
   readonly sessionId: string
-  readonly agent: string
-  readonly model: string
-  readonly project: string
-  readonly branch: string
-  readonly turnNumber: number | undefined
   readonly isBackground: boolean
-  readonly durationMillis: number
-  readonly outcome: TextSegment | undefined
   readonly title: string
-  readonly subagentTokens: number
-  readonly auxiliaryTokens: number
   readonly requestCount: number
   readonly toolCount: number
   /** Share of the input tokens that came from a cache, 0 to 1. */
@@ -196,6 +187,7 @@ export interface OpenTraceRow {
   readonly agent: string
   readonly model: string
   readonly title: string
+  readonly sessionTitle: string
   /** `owner-dead`: the process that had it open is gone. It will be ended as crashed, or continued by another process. */
   readonly state: 'open' | 'owner-dead'
   /** The process is known to live. Always false for a plain file, which does not record its writer. */

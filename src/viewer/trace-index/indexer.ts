@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises'
+import type { SpanPricer } from '../../reading/stored-span.ts'
 import { eachLine, LogFile, spansOfEntry, type Window } from './log-file.ts'
-import type { SpanPricer } from './span-prices.ts'
 import { TextBlocks } from './text-blocks.ts'
 import { factsOfTrace, type PlacedSpan, slimSpan } from './trace-facts.ts'
 import { byPlace, linesOf, type TraceEntry, type TraceTable } from './trace-table.ts'

@@ -3,14 +3,21 @@ import { basename, join } from 'node:path'
 import { isAlive, listCheckpoints } from '../../delivery/trace-log/index.ts'
 import { fileErrorReason } from '../../delivery/trace-log/private-file.ts'
 import type { PricesConfig } from '../../plugin/config/prices.ts'
+import { createSpanPricer } from '../../plugin/prices/span-prices.ts'
 import { listSegments } from '../../reading/trace-log.ts'
 import type { OpenTraceRow, SourceStatus } from './answers.ts'
 import { Indexer, type Step } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
 import { TextSearch } from './search.ts'
-import { queryChildren, querySession, querySessions, type SessionSource, titleOf } from './session-queries.ts'
+import {
+  queryChildren,
+  querySession,
+  querySessions,
+  type SessionSource,
+  sessionTitle,
+  titleOf,
+} from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
-import { createSpanPricer } from './span-prices.ts'
 import { linesOf, TraceTable } from './trace-table.ts'
 import { queryUsage } from './usage-queries.ts'
 
@@ -66,7 +73,7 @@ export class LocalIndex {
     }
     const { table, files } = (this.#stateDirectory && loadSnapshot(this.#stateDirectory, subject.prices)) || EMPTY()
     this.#table = table
-    const price = createSpanPricer(subject.prices)
+    const price = createSpanPricer(() => subject.prices)
     this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause, price })
     this.#search = new TextSearch(table, () => this.#indexer.files, this.#pause)
     this.#savedProgress = this.#progress
@@ -197,6 +204,7 @@ async function readOpenTraces(
       agent: turn.agent,
       model: turn.model,
       title: await titleOf(entry),
+      sessionTitle: await sessionTitle(table, turn.sessionId),
       state: isOwned ? 'open' : 'owner-dead',
       isOwnerAlive: owned !== undefined && isOwned,
       startAt: turn.startAt,

@@ -112,20 +112,30 @@ export async function titleOf(entry: TraceEntry): Promise<string> {
   return entry.title ?? ''
 }
 
+export async function sessionTitle(table: TraceTable, id: string): Promise<string> {
+  const traces = table.session(id)
+  return traces === undefined ? '' : titleOf(firstTrace(traces))
+}
+
 interface Untitled<Row> {
   readonly row: Row
   /** The trace that gives the title. */
   readonly titled: TraceEntry
+  readonly latest?: TraceEntry
 }
 
-async function withTitles<Row>(rows: readonly Untitled<Row>[]): Promise<(Row & { readonly title: string })[]> {
-  await readTitles(rows.map(({ titled }) => titled))
-  return rows.map(({ row, titled }) => ({ ...row, title: titled.title ?? '' }))
+async function withTitles<Row>(
+  rows: readonly Untitled<Row>[],
+): Promise<(Row & { readonly title: string; readonly latestTitle?: string })[]> {
+  await readTitles(new Set(rows.flatMap(({ titled, latest = titled }) => [titled, latest])))
+  return rows.map(({ row, titled, latest = titled }) => {
+    return { ...row, title: titled.title ?? '', ...(latest !== titled && { latestTitle: latest.title ?? '' }) }
+  })
 }
 
 /** Reads missing titles, all at once: the prompt, or else the name of the span that would contain it; one line, printable. */
-async function readTitles(entries: readonly TraceEntry[]): Promise<void> {
-  const lines = entries.flatMap(entry => {
+async function readTitles(entries: Iterable<TraceEntry>): Promise<void> {
+  const lines = [...entries].flatMap(entry => {
     const { prompt } = entry.facts ?? {}
     const isRead = entry.title !== undefined || prompt === undefined || prompt.line.length > MAX_TITLE_LINE_BYTES
     return isRead ? [] : [{ ...prompt.line, nth: prompt.nth, entry }]
@@ -277,6 +287,14 @@ function newer(a: StoredTurn, b: StoredTurn): number {
   return b.startAt - a.startAt || (a.traceId < b.traceId ? 1 : -1)
 }
 
+/** The trace that names a session: the first that no timer or hook of the agent started. */
+function firstTrace(traces: Iterable<TraceEntry>): TraceEntry {
+  const [first] = [...traces].sort(
+    (a, b) => Number(turnIn(a).isBackground) - Number(turnIn(b).isBackground) || newer(turnIn(b), turnIn(a)),
+  )
+  return first as TraceEntry
+}
+
 function sessionRow(
   { open }: SessionSource,
   { id, traces }: Omit<ListedSession, 'rank'>,
@@ -286,8 +304,8 @@ function sessionRow(
     (a, b) => Number(turnIn(a).isBackground) - Number(turnIn(b).isBackground) || newer(turnIn(a), turnIn(b)),
   )
   const turns = newestFirst.map(turnIn)
-  const [titled] = newestFirst as [TraceEntry]
-  const last = turnIn(titled)
+  const [latest] = newestFirst as [TraceEntry]
+  const last = turnIn(latest)
   const running = turns.filter(({ runningCount }) => runningCount > 0).map(({ traceId }) => traceId)
   const agents = last.agent === '' ? turns.toSorted(newer).map(({ agent }) => agent) : [last.agent]
   const row = {
@@ -302,7 +320,7 @@ function sessionRow(
     outcome: last.outcome,
     match,
   }
-  return { row, titled }
+  return { row, titled: firstTrace(traces), latest }
 }
 
 function sumsOf(turns: readonly StoredTurn[]): Sums {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import type { StoredSpan } from '../../reading/stored-span.ts'
+import { createSpanPricer } from '../../plugin/prices/span-prices.ts'
+import type { SpanPricer, StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
   OpenTraceRow,
@@ -14,7 +15,6 @@ import type {
 import type { IndexThreadMessage, IndexThreadRequest } from './index-thread.ts'
 import type { IndexQuery, IndexSubject } from './local-index.ts'
 import { type LinePlace, readTrace } from './log-file.ts'
-import { createSpanPricer, type SpanPricer } from './span-prices.ts'
 
 export interface TraceIndexOptions {
   readonly subject: IndexSubject
@@ -48,7 +48,7 @@ export class TraceIndex {
   #onReady: () => void = () => undefined
 
   private constructor({ thread = THREAD, subject }: TraceIndexOptions) {
-    this.#price = createSpanPricer(subject.prices)
+    this.#price = createSpanPricer(() => subject.prices)
     this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index', resourceLimits: HEAP_LIMITS })
     this.#thread.on('message', (message: IndexThreadMessage) => this.#handleMessage(message))
     this.#thread.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))

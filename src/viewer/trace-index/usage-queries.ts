@@ -1,8 +1,8 @@
 import type { Percentiles, ToolFigures, Usage, UsageGroup, UsageGroupRow, UsageQuery, UsageSums } from './answers.ts'
 import { LocalCalendar } from './local-calendar.ts'
-import { titleOf } from './session-queries.ts'
+import { sessionTitle } from './session-queries.ts'
 import { dollarsOf, type Figure, SLOT_MILLIS, slotOf, type TraceFacts, unpackFigures } from './trace-facts.ts'
-import type { TraceEntry, TraceTable } from './trace-table.ts'
+import type { TraceTable } from './trace-table.ts'
 
 const MAX_SESSIONS = 10
 const WEEK_HOURS = 168
@@ -25,11 +25,10 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
   const tools = new SumMap()
   const days = new Map<string, SumMap>()
   const hours = Array.from({ length: WEEK_HOURS }, () => new UsageSum())
-  const newest = new Map<string, TraceEntry>()
   for (const entry of table.traces) {
     const { facts } = entry
     if (facts === undefined) continue
-    const { sessionId, startAt, lastAt } = facts.turn
+    const { sessionId, lastAt } = facts.turn
     if (lastAt < beforeSince * SLOT_MILLIS) continue
     for (const figure of unpackFigures(facts.figures)) {
       const { slot, kind, name } = figure
@@ -45,12 +44,11 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
       days.set(day, ofDay)
       const sums = [total, groups.sumOf(group), ofDay.sumOf(group), sessions.sumOf(sessionId), hours[weekHour]]
       for (const sum of sums) sum?.add(figure)
-      if (startAt >= (newest.get(sessionId)?.facts?.turn.startAt ?? startAt)) newest.set(sessionId, entry)
     }
   }
   const heaviest = sessions.heaviestFirst().slice(0, MAX_SESSIONS)
   const titles = new Map<string, string>()
-  for (const [id] of heaviest) titles.set(id, await titleOf(newest.get(id) as TraceEntry))
+  for (const [id] of heaviest) titles.set(id, await sessionTitle(table, id))
   const row = ([name, sum]: NamedSum): UsageGroupRow => {
     const title = (heaviest.some(([id]) => id === name) && titles.get(name)) || ''
     return { name, title, ...sum.sums(), latency: sum.percentiles() }

@@ -145,6 +145,31 @@ test('buffers an approval that precedes its tool', async () => {
   `)
 })
 
+test('buffers an approval whose tool is buffered with the next turn', async () => {
+  const next = { prompt_id: 'p2' }
+  const scene = asked()
+    .stop()
+    .hook('UserPromptSubmit', { prompt: 'again', ...next })
+    .toolStarts('t2', 'Bash', next)
+  scene
+    .event('canUseTool', { n: 'Bash', i: {}, toolUseID: 't2' })
+    .event('canUseTool.end', { toolUseID: 't2', r: { behavior: 'allow' } })
+    .toolEnds('t2', 'Bash', next)
+    .result()
+    .answer('m2', { calls: { t2: 'Bash' } })
+  expect(await treeOf(scene.hook('Stop', next).result())).toMatchInlineSnapshot(`
+    "agent OK
+      llm.claude OK
+        api.claude OK (inferred)
+
+    agent OK
+      llm.claude OK
+        api.claude OK (inferred)
+          tool.Bash OK [hermes.tool.outcome=completed]
+            approval.Bash OK [hermes.approval.choice=once, hermes.approval.decided_by=canUseTool, hermes.approval.surface=canUseTool]"
+  `)
+})
+
 test('separates queries whose calls have the same id', async () => {
   const [one, two] = ['one', 'two'].map(name =>
     new Scene({ session: name, prompt: name, query: name }).prompted(name).answer('m1', { calls: { t1: 'Bash' } }),

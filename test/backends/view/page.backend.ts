@@ -232,11 +232,15 @@ describe('the list of sessions', () => {
     await page.getByRole('table').waitFor()
     const all = await page.getByRole('row').count()
     expect(all).toBeGreaterThan(3)
+    await page.getByText('Latest: And what did the reviewer say?').waitFor()
     await page.getByLabel('Text', { exact: true }).fill('reviewer')
     await expect.poll(() => page.getByRole('row').count()).toBeLessThan(all)
     expect(page.url()).toContain('text=reviewer')
-    await page.getByRole('link', { name: 'And what did the reviewer say?', exact: true }).click()
-    await page.getByRole('heading', { level: 1 }).waitFor()
+    // Lists, the page and its tab name a session by its first question.
+    const title = 'The login test has been failing since yesterday. Why?'
+    await page.getByRole('link', { name: title, exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    expect(await page.title()).toContain(title)
     await page.locator('.turn-card a').first().click()
     await tree().waitFor()
     await page.goBack()
@@ -266,7 +270,7 @@ describe('the sessions of projects', () => {
     viewer.write('projects.jsonl', ...lines)
   })
 
-  const titles = (): Promise<string[]> => page.locator('.sessions .title .two-lines').allTextContents()
+  const titles = (): Promise<string[]> => page.locator('.sessions tbody .two-lines').allTextContents()
   const facet = (name: RegExp): Locator =>
     page.getByRole('complementary', { name: 'Filters' }).getByRole('link', { name })
 
@@ -617,10 +621,7 @@ test('has pictures of a session, a turn and the usage', async () => {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 700 })
   await page.goto(viewer.at('/sessions?text=tides'))
-  await page
-    .getByRole('link', { name: /^We are releasing tides/ })
-    .first()
-    .click()
+  await page.getByRole('row', { name: /tides/ }).getByRole('link').first().click()
   await page.getByText(/reading|searchable/).waitFor({ state: 'hidden' })
   const turn = page.locator('.turn-card', { hasText: 'We are releasing tides' })
   await turn.getByText('Approval').first().waitFor()

@@ -3,6 +3,7 @@ import { addressOf, hrefOf, type PageAddress } from '../../../src/viewer/page/ad
 
 test.each<[string, PageAddress]>([
   ['/', { view: 'live' }],
+  ['/?text=two+words', { view: 'live', text: 'two words' }],
   ['/sessions', { view: 'sessions', filter: {} }],
   [
     '/sessions?text=two+words&agent=hermes&since=7d',

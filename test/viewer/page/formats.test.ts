@@ -49,6 +49,7 @@ function open(traceId: string, more: Partial<OpenTraceRow>): OpenTraceRow {
     agent: '',
     model: '',
     title: '',
+    sessionTitle: '',
     state: 'open',
     startAt: 0,
     silentSince: 0,

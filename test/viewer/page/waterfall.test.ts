@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ticksOf } from '../../../src/viewer/page/ticks.ts'
 import { TimeScale } from '../../../src/viewer/page/time-scale.ts'
-import { foldRanges, parallelGroups, retryWaits } from '../../../src/viewer/page/waterfall.ts'
+import { foldRanges, parallelRows, retryWaits } from '../../../src/viewer/page/waterfall.ts'
 import type { TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
 
@@ -16,9 +16,9 @@ describe('parallel spans', () => {
         tool d 60-70
         tool e 65-70
     `)
-    expect(parallelGroups(rows, 100)).toEqual([
-      { rows: [1, 3, 4], millis: 50, sumMillis: 70 },
-      { rows: [5, 6], millis: 10, sumMillis: 15 },
+    expect(parallelRows(rows, 100)).toEqual([
+      { rows: [1, 3, 4], count: 3, millis: 50, sumMillis: 70 },
+      { rows: [5, 6], count: 2, millis: 10, sumMillis: 15 },
     ])
   })
 
@@ -30,7 +30,7 @@ describe('parallel spans', () => {
       tool c 0-50
       tool d 0-50
     `)
-    expect(parallelGroups(rows, 100)).toEqual([])
+    expect(parallelRows(rows, 100)).toEqual([])
   })
 
   test('extends open spans until now', () => {
@@ -39,7 +39,7 @@ describe('parallel spans', () => {
         tool a 10-…
         tool b 30-50
     `)
-    expect(parallelGroups(rows, 100)).toEqual([{ rows: [1, 2], millis: 90, sumMillis: 110 }])
+    expect(parallelRows(rows, 100)).toEqual([{ rows: [1, 2], count: 2, millis: 90, sumMillis: 110 }])
   })
 })
 

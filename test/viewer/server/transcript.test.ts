@@ -6,7 +6,12 @@ import { transcriptOf } from '../../../src/viewer/server/transcript.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from '../../reading/sample-turn.ts'
 
 function transcript(...notes: readonly SpanNote[]) {
-  return transcriptOf(treeOf(storedSpans(...notes)), { namespace: 'hermes', openState: 'open', children: [] })
+  return transcriptOf(treeOf(storedSpans(...notes)), {
+    namespace: 'hermes',
+    openState: 'open',
+    now: 1_000,
+    children: [],
+  })
 }
 
 function names(steps: readonly TranscriptStep[]): string[] {
@@ -26,6 +31,27 @@ test('lists requests, tools and approvals of a turn, with a child agent as one s
   expect(steps[0]?.failure?.value).toBe('Error code: 429 - rate limit reached, retry in 2s')
   expect(steps[3]?.decidedBy).toBe('you')
   expect(names(agents[0]?.agent?.steps ?? [])).toContain('api api.qwen3-coder-30b')
+})
+
+test('marks tools that ran in parallel, but not a tool within another', () => {
+  const tool = (id: string, from: number, to: number, parent = '1'): SpanNote => {
+    return { id, parent, name: `tool.${id}`, from, to, attributes: { 'hermes.span.kind': 'tool' } }
+  }
+  const root: SpanNote = { id: '1', name: 'agent', from: 0, to: 900, attributes: { 'hermes.span.kind': 'session' } }
+  const notes = [tool('2', 10, 60), tool('3', 20, 40), tool('4', 60, 200), tool('5', 70, 90, '4')]
+  const { steps } = transcript(root, ...notes)
+  expect(steps.map(({ name, isParallel }) => `${name} ${isParallel ?? false}`)).toEqual([
+    'tool.2 true',
+    'tool.3 true',
+    'tool.4 false',
+    'tool.5 false',
+  ])
+  expect(steps.map(({ parallel }) => parallel)).toEqual([
+    { count: 2, millis: 50, sumMillis: 70 },
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 test('reports that no content was captured', () => {

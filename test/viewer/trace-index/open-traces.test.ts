@@ -74,6 +74,7 @@ test('shows spans noted by a live process as open, with the current step', async
       agent: 'toy',
       model: '',
       title: 'Ship it',
+      sessionTitle: 'Ship it',
       state: 'open',
       isOwnerAlive: true,
       startAt: TURN_AT,

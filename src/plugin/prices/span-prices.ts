@@ -1,19 +1,23 @@
-import type { PricesConfig } from '../../plugin/config/prices.ts'
-import { createPricing } from '../../plugin/prices/prices.ts'
 import { DEFAULT_NAMESPACE, namespaceOf, SpanAttributes } from '../../reading/span-attributes.ts'
 import { costOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
-import type { StoredSpan } from '../../reading/stored-span.ts'
-
-export type SpanPricer = (span: StoredSpan) => StoredSpan
+import type { SpanPricer } from '../../reading/stored-span.ts'
+import type { Pricing } from '../../tracker/spans/span-definition.ts'
+import type { PricesConfig } from '../config/prices.ts'
+import { createPricing } from './prices.ts'
 
 /**
  * Adds the cost to requests that were recorded without one, under the names that the plugin uses with `prices: true`. A span
  * has neither the service tier nor the part of cache writes that is kept for an hour, so it is priced without them.
+ *
+ * @param prices called at the first request without a cost; undefined: such requests have none
  */
-export function createSpanPricer(prices: PricesConfig | undefined): SpanPricer {
-  if (prices === undefined) return span => span
-  // The index has no user to warn: a request without a price is shown without a cost.
-  const pricing = createPricing(prices, () => undefined)
+export function createSpanPricer(prices: () => PricesConfig | undefined): SpanPricer {
+  let pricing: Pricing | undefined
+  const openPricing = (): Pricing => {
+    const config = prices()
+    // Readers have no user to warn: a request without a price is shown without a cost.
+    return config === undefined ? () => undefined : createPricing(config, () => undefined)
+  }
   return span => {
     const namespace = namespaceOf(span) ?? DEFAULT_NAMESPACE
     const attributes = new SpanAttributes(span, namespace)
@@ -24,6 +28,7 @@ export function createSpanPricer(prices: PricesConfig | undefined): SpanPricer {
     const { input = 0, output = 0 } = tokens
     const count = (...names: string[]): number => Math.max(0, attributes.number(...names) ?? 0)
     const address = attributes.text('server.address')
+    pricing ??= openPricing()
     const cost = pricing({
       provider: attributes.text('gen_ai.provider.name', 'gen_ai.system', 'llm.provider') || undefined,
       model,

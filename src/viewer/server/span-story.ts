@@ -1,14 +1,5 @@
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { LongValue, SpanDetail } from '../server/api.ts'
-
-type Fact = { readonly label: string; readonly text: string }
-type Content = { readonly label: string; readonly attribute: string; readonly value: LongValue }
-
-export interface SpanStory {
-  readonly contents: readonly Content[]
-  readonly groups: readonly { readonly title: string; readonly facts: readonly Fact[] }[]
-  readonly notices: readonly string[]
-}
+import type { LongValue, PanelFact, SpanStory } from './api.ts'
 
 /** Names by label, separated by blanks: the first that the span has is used. A leading dot stands for the namespace. */
 type Names = Readonly<Record<string, string>>
@@ -117,20 +108,28 @@ const SAME: Readonly<Record<string, string>> = { Input: 'Arguments', Output: 'Re
 
 const MASK = '[REDACTED]'
 
-export function spanStory({ attributes, namespace, statusMessage }: SpanDetail): SpanStory {
+interface DescribedSpan {
+  /** Cut, as they are sent. */
+  readonly attributes: Readonly<Record<string, LongValue>>
+  readonly namespace: string
+  readonly statusMessage: string | undefined
+}
+
+/** Names and arranges the attributes of a span for its reader. */
+export function spanStory({ attributes, namespace, statusMessage }: DescribedSpan): SpanStory {
   const named = (names: string): readonly [name: string, value: LongValue] | undefined =>
     names
       .split(' ')
       .map(name => (name.startsWith('.') ? namespace + name : name))
       .flatMap(name => (Object.hasOwn(attributes, name) ? [[name, attributes[name] as LongValue] as const] : []))
       .at(0)
-  const contents = Object.entries(CONTENTS).flatMap(([label, names]): Content[] => {
-    const [attribute, value] = named(names) ?? []
-    return attribute === undefined || value === undefined ? [] : [{ label, attribute, value }]
+  const contents = Object.entries(CONTENTS).flatMap(([label, names]) => {
+    const [attribute] = named(names) ?? []
+    return attribute === undefined ? [] : [{ label, attribute }]
   })
   const labels = new Set(contents.map(({ label }) => label))
   const groups = Object.entries(GROUPS).map(([title, rows]) => {
-    const facts = Object.entries(rows).flatMap(([label, names]): Fact[] => {
+    const facts = Object.entries(rows).flatMap(([label, names]): PanelFact[] => {
       const [name, found] = named(names) ?? []
       const value = found?.value ?? ''
       return name === undefined || value === '' ? [] : [{ label, text: textOf(name, value) }]

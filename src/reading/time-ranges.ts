@@ -1,0 +1,47 @@
+export interface TimeRange {
+  readonly startAt: number
+  readonly endAt: number
+}
+
+/** The time from the first start to the last end. */
+export function rangeOf(ranges: readonly TimeRange[]): TimeRange {
+  let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const each of ranges) {
+    startAt = Math.min(startAt, each.startAt)
+    endAt = Math.max(endAt, each.startAt, each.endAt)
+  }
+  return { startAt, endAt }
+}
+
+/** Splits ranges wherever none of them covers more than this gap. They are sorted by their start. */
+export function splitAtGaps<Range extends TimeRange>(ranges: readonly Range[], gap: number): Range[][] {
+  const groups: Range[][] = []
+  let until = Number.NEGATIVE_INFINITY
+  for (const range of ranges) {
+    if (range.startAt - until > gap) groups.push([])
+    groups.at(-1)?.push(range)
+    until = Math.max(until, range.startAt, range.endAt)
+  }
+  return groups
+}
+
+/** Spans of these kinds run beside each other. The requests of an agent follow each other. */
+export const PARALLEL_KINDS: ReadonlySet<string> = new Set(['tool', 'subagent', 'session'])
+
+export interface ParallelGroup<Range> {
+  readonly members: readonly Range[]
+  readonly millis: number
+  readonly sumMillis: number
+}
+
+/** A range that begins exactly at the end of another does not overlap it. */
+const OVERLAP = -Number.MIN_VALUE
+
+/** Groups of ranges that overlap. A chain of overlaps is one group: the first need not overlap the last. */
+export function parallelGroups<Range extends TimeRange>(ranges: readonly Range[]): ParallelGroup<Range>[] {
+  return splitAtGaps(ranges, OVERLAP).flatMap(members => {
+    const { startAt, endAt } = rangeOf(members)
+    const sumMillis = members.reduce((sum, each) => sum + Math.max(0, each.endAt - each.startAt), 0)
+    return members.length > 1 ? [{ members, millis: endAt - startAt, sumMillis }] : []
+  })
+}
