@@ -31,7 +31,7 @@ function treeOf(notes: readonly SpanNote[]): TraceTree {
 }
 
 test('appears in the rows of requests and once in the header', () => {
-  const lines = renderTree(turn(COSTS), { width: 120 }).split('\n')
+  const lines = renderTree(turn(COSTS), { width: 160 }).split('\n')
   expect(lines[1]).toContain(' in sub-agents · $0.0150 · 13 spans')
   const rows = lines.filter(line => line.includes('$')).slice(1)
   expect(rows.map(row => /(\w+\.)\S+ .*(\$\S+)/.exec(row)?.slice(1))).toEqual([
