@@ -191,7 +191,8 @@ class ForeseenTurn {
 
   #end(kind: ViewedKind, key: string, record: ForeseeableRecord): boolean {
     const open = this.#find(kind, key)
-    if (open === undefined) return false
+    // If an earlier span of this key has ended, the end may be meant for that one.
+    if (open === undefined || this.#view?.hasEndedSpan(kind, key)) return false
     const retryCount = peek(record.payload, 'retry_count')
     if (kind === 'api' && retryCount !== undefined && retryCount !== open.retryCount) return false
     this.#ended.add(`${kind} ${key}`)

@@ -167,6 +167,19 @@ describe('a trace context that is given out early', () => {
     expect(early).toBeGreaterThan(tried / 4)
   })
 
+  test('is not given out if an end may belong to an earlier attempt with the same id', async () => {
+    const ids = { session_id: 's1', turn_id: 't1', api_request_id: 'r1' }
+    const query: Step = { query: { session_id: 's1' } }
+    const told = (hook: string, at: number): Step => ({ emit: { hook, at: START_AT + at, payload: ids } })
+    const attempts = [
+      told('pre_api_request', 0),
+      told('pre_api_request', 3),
+      'process',
+      told('post_api_request', 0),
+    ] as const
+    await expectSame([BEGUN, ...attempts, query])
+  })
+
   test.each([
     ['in order', IN_ORDER],
     ['with repeats, losses and delays', undefined],
