@@ -30,16 +30,16 @@ function recordsOf(host, runs) {
 function idsIn(value, ids = new Set()) {
   for (const [key, each] of Object.entries(value)) {
     if (typeof each === 'object' && each !== null) idsIn(each, ids)
-    else if (/(?:id|key)$/i.test(key) && typeof each === 'string' && each.length > 3) ids.add(each)
+    else if (/(?:id|key)$/i.test(key) && typeof each === 'string' && each.length > 2) ids.add(each)
   }
   return ids
 }
 
 /** The same run again as if it were another one: every id in it is another. */
-function copies(run) {
+function copies(run, at) {
   const ids = [...idsIn(parsed(run))].sort((one, other) => other.length - one.length)
   return Array.from({ length: COPIES }, (_, n) =>
-    parsed(ids.reduce((text, id) => text.replaceAll(JSON.stringify(id), JSON.stringify(`${id}-${n}`)), run)),
+    parsed(ids.reduce((text, id) => text.replaceAll(JSON.stringify(id), JSON.stringify(`${id}-${at}-${n}`)), run)),
   )
 }
 

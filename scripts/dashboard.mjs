@@ -149,7 +149,7 @@ export function dashboard({ METRIC, INSTRUMENTS }) {
 
 /** As it is committed. */
 export function dashboardText(tables) {
-  return `${JSON.stringify(dashboard(tables), null, 2)}\n`
+  return `${JSON.stringify(dashboard(tables), null, 1)}\n`
 }
 
 if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {

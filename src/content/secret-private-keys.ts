@@ -45,6 +45,7 @@ function privateKeyTailAt(text: string, at: number): SecretSpan | undefined {
 
 export const PRIVATE_KEYS: SecretFamily = {
   candidates: /-----[BE]/g,
+  hints: ['-----'],
   spanAt(text, at) {
     return text[at + 5] === 'B' ? privateKeyAt(text, at) : privateKeyTailAt(text, at)
   },

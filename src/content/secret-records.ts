@@ -159,6 +159,7 @@ function looksEncoded(value: string): boolean {
 /** Azure's keys are omitted: `ASSIGNMENTS` finds them, because it stops at their names anyway. */
 export const RECORDS: SecretFamily = {
   candidates: /[Sk][et][cy](?:ret["'\s\\]|ureString|["'\\])/g,
+  hints: ['Sec', 'kty'],
   spanAt(text, at) {
     if (text.charAt(at) === 'k') return jsonWebKeyAt(text, at)
     return text.charAt(at + 3) === 'u' ? secureStringAt(text, at) : kubernetesAt(text, at)
@@ -168,6 +169,7 @@ export const RECORDS: SecretFamily = {
 /** Used before JSON is split into strings, because a single string does not show its name. */
 const AZURE_KEYS: SecretFamily = {
   candidates: /key(?:Name|[12])|(?:prim|second)aryKey/g,
+  hints: ['keyName', 'key1', 'key2', 'Key'],
   spanAt(text, at) {
     return azureKeyAt(text, /^[A-Za-z12]*/.exec(text.slice(at, at + 12))?.[0] ?? '', at)
   },

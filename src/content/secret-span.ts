@@ -14,12 +14,18 @@ export interface SecretSpan {
 export interface SecretFamily {
   /** Global. Must cost about a nanosecond per character on ordinary text. */
   readonly candidates: RegExp
+  /**
+   * Each secret of the family has one of these in its candidate. Searching for one costs a fiftieth of the pattern, unless it
+   * begins with a frequent letter.
+   */
+  readonly hints?: readonly string[]
   /** `at` is the start of the candidate. The span may begin before it. */
   spanAt(text: string, at: number): SecretSpan | undefined
 }
 
 export function maskSpans(text: string, family: SecretFamily): string {
-  const { candidates } = family
+  const { candidates, hints } = family
+  if (hints !== undefined && !hints.some(hint => text.includes(hint))) return text
   candidates.lastIndex = 0
   let masked = ''
   let kept = 0

@@ -160,6 +160,7 @@ function unseparatedAt(text: string, start: number): SecretSpan | undefined {
 export const UNSEPARATED_TOKENS: SecretFamily = {
   candidates:
     /A(?:[KSCT][ICA][ATCD]|BSK|TBB|KC[a-z])|AIza|LTAI|EAA[A-Za-z\d]{4}|EZ[AT]K|eyJ|dapi[\da-f]|SK[\da-f]{4}|1\/\/0[\w-]|:AA[\w-]|-----[BE]/g,
+  hints: ['AA', 'AB', 'AC', 'AI', 'AK', 'AS', 'AT', 'EZ', 'yJ', 'dapi', 'SK', '1//0', '-----'],
   spanAt(text, at) {
     const first = text[at]
     if (first === '-') return PRIVATE_KEYS.spanAt(text, at)

@@ -91,7 +91,7 @@ function pipelineOptions(
   config: ResolvedConfig,
 ): Pick<
   CoreOptions,
-  'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle' | 'openMeter'
+  'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'reserveIds' | 'gauges' | 'log' | 'settle' | 'openMeter'
 > {
   return {
     hurry: pipeline && (() => pipeline.startFlush()),
@@ -100,6 +100,7 @@ function pipelineOptions(
     // Our own pipeline keeps the process alive itself.
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
+    reserveIds: pipeline?.reserveIds,
     gauges: gaugesOf(pipeline),
     openMeter: pipeline && (() => pipeline.meterProvider),
     log: pipeline?.log,

@@ -4,6 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { RunningPlugins } from '../contract/running-plugins.ts'
+import { randomIds } from '../delivery/pipeline/deterministic-ids.ts'
 import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { Core } from '../tracker/core.ts'
@@ -14,6 +15,7 @@ import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from './config/types.ts'
 import { createDiagnostics, loggerOf, withCore } from './diagnostics.ts'
+import { EarlyContexts } from './early-context.ts'
 import { RUNS_EXIT_LISTENERS, saveAtExit, shutdownAtExit } from './exit.ts'
 import { loadCore } from './load-core.ts'
 import type { Logger, Plugin, PluginOptions, PluginStats, Redact } from './plugin.ts'
@@ -22,6 +24,8 @@ import type { Telemetry, TelemetrySource } from './telemetry.ts'
 import { turnsOf } from './wrappers/turn.ts'
 
 const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
+/** Its reviews look like turns. */
+const REVIEWING_HOST = 'hermes'
 const PLUGINS = Symbol.for('hookspan.plugins')
 /** `import.meta.url` is missing in a CommonJS bundle, so `createRequire` gets `undefined`. */
 const NOT_LOADED: readonly unknown[] = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
@@ -228,6 +232,7 @@ export class TracingPlugin implements Plugin {
       loadSteps: isInline || isReplay || telemetry.kind !== 'own' ? undefined : open => loadSteps(config, open),
       isInline,
       flushesSessionEnd: config.force_flush_on_session_end,
+      earlyContexts: isInline || isEndedByCaller ? undefined : earlyContextsOf(recording),
       isSessionEndInline: isEndedByCaller || !RUNS_EXIT_LISTENERS,
       maxUnwrittenMillis: isEndedByCaller || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
       save: () => this.#pipeline?.flushLogSync(),
@@ -324,6 +329,13 @@ function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void
   const { loadSteps } = loadCore()
   yield
   yield* loadSteps(config, open)
+}
+
+/** Undefined if the ids of a turn depend on more than chance: its caller, its sampling, a seed, the host's own provider. */
+function earlyContextsOf({ host, config, telemetry }: Recording): EarlyContexts | undefined {
+  const isAnyId = telemetry.kind !== 'host' && !config.deterministic_ids && config.parent === 'link'
+  if (!isAnyId || (config.sample_rate ?? 1) < 1 || host === REVIEWING_HOST) return undefined
+  return new EarlyContexts({ host, silenceMillis: config.root_span_ttl_ms, ids: randomIds })
 }
 
 function usableEnrich({ enrich }: Extensions, report: Diagnostics): Enrich | undefined {

@@ -4,7 +4,10 @@ import type { HookMeta } from '../contract/index.ts'
 import { OnDemand } from '../contract/on-demand.ts'
 import type { Core } from '../tracker/core.ts'
 import type { HostLine } from '../tracker/log-events.ts'
+import type { SessionView } from '../tracker/session-view.ts'
+import type { ReservedIds } from '../tracker/span-tracker.ts'
 import type { CoreStats } from '../tracker/stats.ts'
+import type { EarlyContexts } from './early-context.ts'
 
 /** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 2
@@ -26,7 +29,8 @@ interface QueuedRecord {
   readonly at: number
   readonly caller: SpanContext | undefined
   /** The flush that the end of a session requests when it is processed. */
-  flushed?: Promise<void> | undefined
+  flushed: Promise<void> | undefined
+  reserved: ReservedIds | undefined
 }
 
 export interface RecordContext {
@@ -49,6 +53,8 @@ export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeS
   readonly flushesSessionEnd: boolean
   /** Processes a flushed end of a session inline: the process may end right after it, without exit listeners. */
   readonly isSessionEndInline: boolean
+  /** Answers `traceparent` without processing the queue; undefined if ids cannot be given out early. */
+  readonly earlyContexts: EarlyContexts | undefined
   /** Longest time in milliseconds that a record stays unwritten while the event loop is blocked. Infinity = no limit. */
   readonly maxUnwrittenMillis: number
   readonly save: () => void
@@ -150,8 +156,17 @@ export class RecordQueue {
   }
 
   traceparent(ids: unknown, host: string): string | undefined {
-    return this.#drainedCore(true)?.traceparent(ids, host)
+    return this.#earlyTraceparent(ids) ?? this.#drainedCore(true)?.traceparent(ids, host)
   }
+
+  #earlyTraceparent(ids: unknown): string | undefined {
+    const { earlyContexts } = this.#options
+    if (earlyContexts === undefined || this.#current !== undefined || this.#isClosed) return undefined
+    return earlyContexts.traceparent(ids, this.#records, this.#viewSession)
+  }
+
+  readonly #viewSession = (sessionId: string): SessionView | undefined =>
+    this.#isOpen ? this.#core?.viewSession(sessionId) : UNKNOWN_SESSION
 
   context(ids: unknown, host: string, base: Context): Context {
     return this.#drainedCore(true)?.context(ids, host, base) ?? base
@@ -269,11 +284,14 @@ export class RecordQueue {
     this.#current = record
     const core = this.#core ?? this.#open()
     if (hook === undefined) core?.log(payload as HostLine)
-    else record.flushed = core?.handleHook(hook, payload, meta, needsSpanContextOnly)
+    else record.flushed = core?.handleHook(hook, payload, meta, needsSpanContextOnly, record.reserved)
     this.#current = undefined
     return true
   }
 }
+
+/** The view of any session before the first record is processed. */
+const UNKNOWN_SESSION: SessionView = { turn: undefined, isNewTurn: () => true }
 
 /** Limits the objects, elements and fields of one record. Building attributes inline is cheaper than copying more. */
 const MAX_PARTS = 500
@@ -332,7 +350,7 @@ class RecordCopier {
       const payload = given && this.#fields(given, this.#field)
       const meta = givenMeta && this.#meta(givenMeta)
       const chars = this.#chars + PART_CHARS * (this.#maxParts - this.#partsLeft)
-      return { hook, payload, meta, chars, at, caller, flushed: undefined }
+      return { hook, payload, meta, chars, at, caller, flushed: undefined, reserved: undefined }
     } catch {
       return undefined
     }

@@ -29,13 +29,15 @@ export function renderSummary(stored: TraceTree, { color = false, now, ...option
   const root = mainRoot(tree)
   const attributes = root && new SpanAttributes(root.span, namespace)
   const summary = summarize(tree)
+  const path = pathTexts(tree, namespace)
   const width = Math.max(MIN_WIDTH, (options.width ?? 100) - LABEL_WIDTH)
   const rows = [
     ['Question', attributes?.text('input.value') ?? '', MAX_LINES],
     ['Answer', attributes?.text('output.value') ?? '', MAX_ANSWER_LINES],
     ['Cost', costText(summary.cost) + modelCosts(tree, namespace), MAX_LINES],
     ['Usage', usageText(summary), MAX_LINES],
-    ['Time', pathText(tree, namespace), MAX_LINES],
+    ['Time', path.parts, MAX_LINES],
+    ['Slowest', path.slowest, MAX_LINES],
   ] as const
   const lines = rows.flatMap(([label, text, maxLines]) =>
     boundedLines(text, width, maxLines).map((line, index) => [
@@ -64,8 +66,8 @@ function modelCosts(tree: TraceTree, namespace: string): string {
   return parts.length < 2 ? '' : ` (${parts.join(', ')})`
 }
 
-/** `17.6 s: model 5.2 s, you 12.2 s; longest step approval.rm_rf 12.2 s`, all on the critical path. */
-function pathText(tree: TraceTree, namespace: string): string {
+/** `17.6 s: model 5.2 s, you 12.2 s` and `approval.rm_rf 12.2 s`, on the critical path. */
+function pathTexts(tree: TraceTree, namespace: string): { readonly parts: string; readonly slowest: string } {
   const parts = new Map<PathPartName, number>()
   const steps = new Map<StoredSpan, number>()
   for (const { span, part, fromAt, toAt } of criticalPath(tree).sections) {
@@ -74,12 +76,15 @@ function pathText(tree: TraceTree, namespace: string): string {
     if (name !== 'untraced') steps.set(span, (steps.get(span) ?? 0) + toAt - fromAt)
   }
   const [longest] = [...steps].sort(([, a], [, b]) => b - a)
-  if (longest === undefined) return ''
+  if (longest === undefined) return { parts: '', slowest: '' }
   const total = [...parts.values()].reduce((sum, millis) => sum + millis, 0)
   const shown = PATH_PARTS.flatMap(name => {
     const millis = parts.get(name)
     return millis === undefined ? [] : [`${name} ${humanDuration(millis)}`]
   })
   const [{ name }, millis] = longest
-  return `${humanDuration(total)}: ${shown.join(', ')}; longest step ${displayText(name)} ${humanDuration(millis)}`
+  return {
+    parts: `${humanDuration(total)}: ${shown.join(', ')}`,
+    slowest: `${displayText(name)} ${humanDuration(millis)}`,
+  }
 }

@@ -81,9 +81,12 @@ export class Journal {
     if (file === undefined) return []
     const lines = entries.map(({ line }) => (line.length > MAX_ENTRY_CHARS ? '' : line))
     const from = file.bytes
-    const failure = await this.#write(file, Buffer.from(lines.join('')))
+    const text = lines.join('')
+    const bytes = Buffer.from(text)
+    const failure = await this.#write(file, bytes)
     this.#isFailing &&= failure !== undefined
-    if (failure === undefined) return this.#locate(entries, lines, from)
+    const isAscii = bytes.length === text.length
+    if (failure === undefined) return this.#locate(entries, lines, from, isAscii)
     this.#handleFailure(failure)
     return []
   }
@@ -232,10 +235,12 @@ export class Journal {
     entries: readonly JournalLineToWrite[],
     lines: readonly string[],
     from: number,
+    isAscii: boolean,
   ): (EntryLocation | undefined)[] {
     let offset = from
     return entries.map(({ entry }, index) => {
-      const bytes = Buffer.byteLength(lines[index] ?? '')
+      const line = lines[index] ?? ''
+      const bytes = isAscii ? line.length : Buffer.byteLength(line)
       if (bytes === 0) {
         this.#warnDropped()
         return undefined

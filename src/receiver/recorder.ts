@@ -112,7 +112,8 @@ class JournallingRecorder implements Recorder {
     const at = Date.now()
     const eventAt = event.at ?? this.#lastAt.get(host) ?? at
     this.#lastAt.set(host, eventAt)
-    const entry = { host, at, id, event: { ...event, at: eventAt } }
+    const timed = event.at === eventAt ? (event as JournalEntry['event']) : { ...event, at: eventAt }
+    const entry = { host, at, id, event: timed }
     this.#waiting.push({ entry, line: lineOf(entry) })
     this.#working ??= this.#work()
   }

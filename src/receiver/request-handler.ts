@@ -56,7 +56,7 @@ export class RequestHandler {
   readonly #options: RequestHandlerOptions
   readonly #rate: RateLimiter
   readonly #memory: MemoryBudget
-  readonly #openRequests = new WeakMap<Socket, number>()
+  readonly #openRequests = new WeakMap<Socket, { count: number }>()
   /** Used for requests without an id. With the request number, the id is unique among all receivers. */
   readonly #id = randomBytes(4).toString('hex')
   #requests = 0
@@ -71,18 +71,25 @@ export class RequestHandler {
   listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       this.#options.counts.requests++
-      const underWay = (this.#openRequests.get(request.socket) ?? 0) + 1
-      this.#openRequests.set(request.socket, underWay)
-      response.once('close', () =>
-        this.#openRequests.set(request.socket, (this.#openRequests.get(request.socket) ?? 1) - 1),
-      )
+      const open = this.#openRequestsOf(request.socket)
+      open.count++
+      response.on('close', () => open.count--)
       response.sendDate = false
       // Connection errors arrive here, too. The reader of the body handles them by itself.
-      request.on('error', () => undefined)
-      this.#answer(request, response, port(), underWay).catch((error: unknown) => {
+      request.on('error', ignore)
+      this.#answer(request, response, port(), open.count).catch((error: unknown) => {
         this.#refuse(request, response, error instanceof RefusedRequest ? error.refusal : 'request')
       })
     }
+  }
+
+  #openRequestsOf(socket: Socket): { count: number } {
+    let open = this.#openRequests.get(socket)
+    if (open === undefined) {
+      open = { count: 0 }
+      this.#openRequests.set(socket, open)
+    }
+    return open
   }
 
   async #answer(
@@ -208,6 +215,8 @@ export class RequestHandler {
   }
 }
 
+const ignore = (): void => undefined
+
 function lengthOf(headers: IncomingHttpHeaders): number {
   if (headers['transfer-encoding'] !== undefined) return Infinity
   return Number(headers['content-length'] ?? 0)
@@ -275,16 +284,18 @@ function admit({ method, url = '', headers, port }: RequestHead, token: string):
   return { path, isByPath: given !== undefined }
 }
 
+const OUR_NAME = /^(127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i
+
 /** Guards against DNS rebinding: another host name that resolves to this address belongs to a foreign page. */
 function isOurName(host: string | undefined, port: number): boolean {
-  const name = host?.toLowerCase()
-  return ['127.0.0.1', 'localhost', '[::1]'].some(each => name === each || name === `${each}:${port}`)
+  const [, name, given] = OUR_NAME.exec(host ?? '') ?? []
+  return name !== undefined && (given === undefined || given === String(port))
 }
 
 /** `/t/<token>/v1/hooks?x=1` → the token, and `/v1/hooks` */
 function splitToken(url: string): { given: string | undefined; path: string } {
   const path = url.slice(0, TEXT_LIMIT).replace(/[?#].*$/s, '')
-  const [, given, rest] = /^\/t\/([^/]*)(\/.*)$/s.exec(path) ?? []
+  const [, given, rest] = (path.startsWith('/t/') && /^\/t\/([^/]*)(\/.*)$/s.exec(path)) || []
   return { given, path: rest ?? path }
 }
 

@@ -23,6 +23,8 @@ export interface RecoveredRequest {
 
 const NAME = /^requests-(\d{8})$/
 const LINE_END = 0x0a
+/** Of one UTF-16 code unit. */
+const MAX_UTF8_BYTES = 3
 /** A larger file is replaced by a new one, and removed when its last request is settled. */
 const SEGMENT_BYTES = 4 * 1_048_576
 const MAX_FILE_BYTES = SEGMENT_BYTES + 2 * LIMITS.bodyBytes
@@ -190,17 +192,17 @@ class RequestSegment {
   }
 
   /** @throws the error of the file system; the file then contains no part of the request */
-  append({ bytes, ...head }: ReceivedRequest): void {
+  append({ path, at, id, headers, bytes }: ReceivedRequest): void {
     const descriptor = this.#descriptor ?? -1
-    const line = Buffer.from(`${JSON.stringify({ ...head, bytes: bytes.length })}\n`)
-    const whole = Buffer.allocUnsafe(line.length + bytes.length + 1)
-    whole.set(line)
-    whole.set(bytes, line.length)
-    whole[whole.length - 1] = LINE_END
+    const head = `${JSON.stringify({ path, at, id, headers, bytes: bytes.length })}\n`
+    const whole = Buffer.allocUnsafe(MAX_UTF8_BYTES * head.length + bytes.length + 1)
+    let length = whole.write(head)
+    length += bytes.copy(whole, length)
+    whole[length++] = LINE_END
     try {
-      const written = writeSync(descriptor, whole, 0, whole.length, this.bytes)
-      if (written < whole.length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
-      this.bytes += whole.length
+      const written = writeSync(descriptor, whole, 0, length, this.bytes)
+      if (written < length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
+      this.bytes += length
     } catch (error) {
       ftruncateSync(descriptor, this.bytes)
       throw error

@@ -11,7 +11,8 @@ import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
 import { PayloadLinter } from './payload-linter.ts'
-import { SpanTracker } from './span-tracker.ts'
+import { type SessionView, viewSession } from './session-view.ts'
+import { type ReservedIds, SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { HOOK_PLAN, type HookPlan } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
@@ -115,12 +116,14 @@ export class Core {
    *
    * @param needsSpanContextOnly the caller waits only for the position of the span: the attributes of a tool span are set by
    * `setDeferredAttributes`
+   * @param reserved ids that the spans of this record have already been promised
    */
   handleHook(
     hook: string,
     payload: unknown,
     meta: HookMeta | undefined,
     needsSpanContextOnly = false,
+    reserved?: ReservedIds,
   ): Promise<void> | undefined {
     if (this.#isClosed) {
       this.#counts.countLate()
@@ -130,6 +133,7 @@ export class Core {
     const settledBefore = this.#lifecycle.endedCount
     const errorsBefore = this.#guard.count
     this.#tracker.defersToolAttributes = needsSpanContextOnly
+    this.#tracker.reserved = reserved
     const plan = PLANS.get(hook)
     const result: HookResult =
       plan === undefined
@@ -193,6 +197,11 @@ export class Core {
   /** W3C `traceparent` of exactly the tool or turn that the ids name; undefined if it is not open. */
   traceparent(ids: unknown, host: string): string | undefined {
     return this.#guard.call('traceparent', this.#traceparentOf, undefined, ids, host, undefined)
+  }
+
+  /** Undefined if the effect of the session's next records cannot be foreseen. */
+  viewSession(sessionId: string): SessionView | undefined {
+    return viewSession(this.#registry, this.#lifecycle, this.#options.host, sessionId)
   }
 
   context(ids: unknown, host: string, base: Context): Context {

@@ -50,6 +50,7 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   /** Returns true while records are read again that another process has already measured and sent. */
   readonly isReadAgain?: (() => boolean) | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
+  readonly reserveIds: ((traceId: string, spanId: string) => void) | undefined
   /** Ends idle turns by the clock, too. Off in a replay, where only the records' time counts. */
   readonly sweepByClock: boolean
   readonly gauges: Partial<Record<MetricKey, Gauge>>

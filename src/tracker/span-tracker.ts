@@ -24,8 +24,19 @@ export interface TrackerOptions {
   readonly guard: Guard
   /** Seeds the ids of the next span, for repeatable traces. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
+  /** Sets the ids of the next span. Undefined if the pipeline cannot. */
+  readonly reserveIds: ((traceId: string, spanId: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
   readonly logEvents: LogEvents | undefined
+}
+
+/** Ids of the spans that a record will start, given out before it is processed. */
+export interface ReservedIds {
+  readonly traceId: string
+  /** The root of the turn, if the record opens it. */
+  readonly rootSpanId: string | undefined
+  /** The loop, request or tool that the record starts. */
+  spanId: string | undefined
 }
 
 export interface SpanStartOptions {
@@ -118,6 +129,8 @@ export class SpanTracker {
   /** Defers the attributes of a starting tool until `setDeferredAttributes`, or until the tool ends. */
   defersToolAttributes = false
   deferred: DeferredStart | undefined
+  /** Ids of the spans that the current record starts, if they have been given out. */
+  reserved: ReservedIds | undefined
 
   constructor(options: TrackerOptions) {
     this.#options = options
@@ -142,6 +155,7 @@ export class SpanTracker {
       undefined,
     )
     this.#options.seedIds?.(turn.history.seed, turn.history.nextSeed(options.slot))
+    if (this.reserved !== undefined) this.#reserveIds(this.reserved, definition)
     const span = tracer.startSpan(
       name,
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
@@ -173,6 +187,11 @@ export class SpanTracker {
     turn.open.push(open)
     this.#openCount += 1
     return open
+  }
+
+  #reserveIds({ traceId, rootSpanId, spanId }: ReservedIds, { kind }: AnyDefinition): void {
+    const reserved = kind === 'session' ? rootSpanId : spanId
+    if (reserved !== undefined) this.#options.reserveIds?.(traceId, reserved)
   }
 
   setDeferredAttributes(): void {

@@ -52,7 +52,9 @@ test('has its summary first in a pipe, and last on a terminal, where the details
   expect(await run(['aabbcc'], io)).toBe(0)
   const { stdout } = io.written
   expect(stdout).toMatch(/^● s1 /)
-  expect(stdout.slice(stdout.lastIndexOf('attributes'))).toMatch(/\n\n {2}Question .*\n.*…\n {2}Time .*\n\n$/)
+  expect(stdout.slice(stdout.lastIndexOf('attributes'))).toMatch(
+    /\n\n {2}Question .*\n.*…\n {2}Time .*\n {2}Slowest .*\n\n$/,
+  )
   expect((await tree('aabbcc', '--json')).stdout).not.toContain('Question')
 })
 

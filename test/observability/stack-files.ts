@@ -19,7 +19,7 @@ export interface Service {
 }
 
 interface Compose {
-  readonly 'x-images': Readonly<Record<string, string>>
+  readonly 'x-images': Readonly<Record<string, { readonly image: string }>>
   readonly services: Readonly<Record<string, Service>>
   readonly volumes: Readonly<Record<string, unknown>>
 }
@@ -85,7 +85,7 @@ export const LISTENS: Readonly<Record<string, readonly number[]>> = {
 
 /** Which row of `x-images` a service runs. */
 export function imageKey(service: Service): string {
-  return Object.entries(compose['x-images']).find(([, image]) => image === service.image)?.[0] ?? ''
+  return Object.entries(compose['x-images']).find(([, { image }]) => image === service.image)?.[0] ?? ''
 }
 
 /** `prom/prometheus:v3.15.0@sha256:…` -> `3.15.0` */

@@ -24,12 +24,13 @@ test('has the question, the answer, the cost, the tokens and the critical path',
   Answer    The cache is cold.
   Cost      $0.7500 (small $0.5000, large $0.2500)
   Usage     2 000 → 40 tokens
-  Time      600 ms: model 200 ms, you 300 ms, untraced 100 ms; longest step approval.push 300 ms
+  Time      600 ms: model 200 ms, you 300 ms, untraced 100 ms
+  Slowest   approval.push 300 ms
 `)
 })
 
 test('leaves out what is not recorded', () => {
-  expect(renderSummary(turn('a', [['tool.ls']]))).toBe('  Time      100 ms: tools 100 ms; longest step tool.ls 100 ms')
+  expect(renderSummary(turn('a', [['tool.ls']]))).toBe('  Time      100 ms: tools 100 ms\n  Slowest   tool.ls 100 ms')
 })
 
 test('limits a long answer, and fits its width', () => {

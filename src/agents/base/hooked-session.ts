@@ -23,14 +23,19 @@ export function calledIn(data: unknown): ReportedCall {
 type ReportedEnd = LoosePayload<'post_tool_call'> & { readonly duration_ms?: number | undefined }
 
 class HookedCall extends Tool<HookedTurn> {
-  readonly key: string
   readonly isMadeUp: boolean
+  #key: string | undefined
 
   constructor(turn: HookedTurn, called: ReportedCall, at: number) {
     super(turn, called.id ?? turn.nextId(), called.name, at)
-    this.key = toolKey(called.name, called.args)
     this.isMadeUp = called.id === undefined
     this.args = called.args
+  }
+
+  /** Computed for an end without an id, which most agents do not report. */
+  get key(): string {
+    this.#key ??= toolKey(this.name, this.args)
+    return this.#key
   }
 }
 
@@ -75,7 +80,7 @@ export class HookedTurn extends AgentLoop<HookedSession> {
   #open({ id, name, args }: ReportedCall): HookedCall | undefined {
     if (id !== undefined) return this.toolCalls.get(id)
     const key = toolKey(name, args)
-    return [...this.toolCalls.values()].find(call => call.key === key && call.state === 'running')
+    return [...this.toolCalls.values()].find(call => call.state === 'running' && call.key === key)
   }
 
   endTurn(at: number, outcome: TurnResult, reason: string = outcome): void {

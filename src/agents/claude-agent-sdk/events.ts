@@ -1,12 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type EventHandler,
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { handlePermissionDenied, handlePreToolUse, handleToolBatch, handleToolEnd } from '../claude-code/calls.ts'
 import { HOOK_NAMES } from '../claude-code/events.ts'

@@ -25,13 +25,8 @@
  */
 
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import {
-  type EventHandlers,
-  EventMachine,
-  eventHandlers,
-  handlersByName,
-  type TimedEvent,
-} from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { SessionStates } from '../base/limited-map.ts'
 import { anthropicUsage } from '../base/usage.ts'

@@ -56,7 +56,9 @@ interface QwenSession {
  */
 export class QwenMachine implements HostMachine {
   readonly #claude = new ClaudeCodeMachine(QWEN)
-  readonly #calls = new LimitedMap<string, boolean>(LIMIT)
+  readonly #calls = new LimitedMap<string, true>(LIMIT)
+  /** The calls that start a child agent. Few: an unknown agent is searched for in all of them. */
+  readonly #delegations = new LimitedMap<string, true>(LIMIT)
   readonly #agents = new LimitedMap<string, true>(LIMIT)
   readonly #found = new LimitedMap<string, true>(LIMIT)
   readonly #runs = new LimitedMap<string, QwenPrompt>(LIMIT)
@@ -81,8 +83,14 @@ export class QwenMachine implements HostMachine {
   }
 
   #translate(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
-    const records = events.map(one => this.#claude.accept(one))
-    return records.includes(undefined) ? undefined : records.flatMap(records => records ?? [])
+    const records: HookRecord[] = []
+    let isKnown = true
+    for (const event of events) {
+      const translated = this.#claude.accept(event)
+      if (translated === undefined) isKnown = false
+      else records.push(...translated)
+    }
+    return isKnown ? records : undefined
   }
 
   #handleBuffered({ newer, hookAt }: QwenSession): readonly HookRecord[] {
@@ -172,7 +180,10 @@ export class QwenMachine implements HostMachine {
     const { data } = event
     const id = callIdOf(data)
     if (id === undefined || typeof data !== 'object') return event
-    if (event.event === 'PreToolUse') this.#calls.set(id, peek(data, 'tool_name') === 'agent')
+    if (event.event === 'PreToolUse') {
+      this.#calls.set(id, true)
+      if (peek(data, 'tool_name') === 'agent') this.#delegations.set(id, true)
+    }
     return { ...event, data: { ...data, tool_use_id: id, tool_response: resultOf(peek(data, 'tool_response')) } }
   }
 
@@ -206,8 +217,7 @@ export class QwenMachine implements HostMachine {
   }
 
   #callOfAgent(agentId: string): string | undefined {
-    const calls = [...this.#calls].filter(([id, delegates]) => delegates && agentId.endsWith(`-${id}`))
-    return calls.at(-1)?.[0]
+    return [...this.#delegations.keys()].findLast(id => agentId.endsWith(`-${id}`))
   }
 }
 
@@ -245,6 +255,7 @@ function callIdOf(data: unknown): string | undefined {
 }
 
 function numbered(event: HostEvent, prompt: string, ended: number): HostEvent {
+  if (ended === 0 && peek(event.data, 'prompt_id') === prompt) return event
   const prompt_id = ended === 0 ? prompt : `${prompt}${RUN}${ended + 1}`
   return { ...event, data: { ...(event.data as object), prompt_id } }
 }

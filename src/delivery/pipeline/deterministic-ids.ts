@@ -31,6 +31,31 @@ export const randomIds: IdGenerator = {
   generateTraceId: () => random(TRACE_ID_DIGITS),
 }
 
+/** Random ids, except for a span whose ids have already been given out. */
+export class ReservableIds implements IdGenerator {
+  #next: { readonly traceId: string; readonly spanId: string } | undefined
+  #traceId: string | undefined
+
+  /** Applies to the next span. Its trace id is used only if that span starts a trace. */
+  reserve(traceId: string, spanId: string): void {
+    this.#next = { traceId, spanId }
+  }
+
+  /** Called before `generateTraceId`: see `DeterministicIds`. */
+  generateSpanId(): string {
+    const reserved = this.#next
+    this.#next = undefined
+    this.#traceId = reserved?.traceId
+    return reserved === undefined ? random(SPAN_ID_DIGITS) : reserved.spanId
+  }
+
+  generateTraceId(): string {
+    const reserved = this.#traceId
+    this.#traceId = undefined
+    return reserved ?? random(TRACE_ID_DIGITS)
+  }
+}
+
 /** An id of only zeros is invalid in OpenTelemetry. */
 function valid(id: string): string {
   return /[^0]/.test(id) ? id : `${id.slice(1)}1`

@@ -1,23 +1,14 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
-import {
-  codeOf,
-  type DeliveryFailure,
-  NOT_HTTP2,
-  type Signal,
-  type Transport,
-  type TransportResult,
-} from './delivery.ts'
+import type { DeliveryFailure, Signal, Transport, TransportResult } from './delivery.ts'
+import { codeOf, NOT_HTTP2 } from './delivery.ts'
+import type { Fail, OtlpTarget, Post, Settle } from './otlp-sender.ts'
 import {
   byteLengthOf,
   CONNECT_MILLIS,
   deliverWithRetries,
-  type Fail,
   gzipped,
   MAX_ANSWER_BYTES,
-  type OtlpTarget,
-  type Post,
   retryAfter,
-  type Settle,
 } from './otlp-sender.ts'
 import { retryInfoMillis } from './retry-info.ts'
 import { http, http2 } from './sdk.ts'

@@ -1,4 +1,4 @@
-import { DeterministicIds } from './deterministic-ids.ts'
+import { DeterministicIds, ReservableIds } from './deterministic-ids.ts'
 import type { LogEvent } from './log-emitter.ts'
 import type { Pipeline } from './pipeline.ts'
 import { createMeterProvider, createResource, createSdkTracerProvider } from './providers.ts'
@@ -48,18 +48,20 @@ export function createMemoryPipeline(
     }
   })()
   const resource = createResource(settings, {})
-  const ids = settings.deterministicIds ? new DeterministicIds() : undefined
+  const seeded = settings.deterministicIds ? new DeterministicIds() : undefined
+  const reservable = seeded === undefined ? new ReservableIds() : undefined
   const spanProcessors = [new sdk.SimpleSpanProcessor(exporter), ...added.spanProcessors]
   const meters = createMeterProvider(resource, [reader, ...added.metricReaders])
   const logEvents: LogEvent[] = []
   const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
   return {
-    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
+    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator: seeded ?? reservable }),
     meterProvider: meters.meterProvider,
     onMeterProvider: use => use(meters.meterProvider),
     log: event => void logEvents.push(event),
     logEvents,
-    seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
+    seedIds: seeded && ((traceIdentity, spanIdentity) => seeded.seed(traceIdentity, spanIdentity)),
+    reserveIds: reservable && ((traceId, spanId) => reservable.reserve(traceId, spanId)),
     flush: async () => {
       await Promise.all([added.flush(), meters.forceFlush()])
     },

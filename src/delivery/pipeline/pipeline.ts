@@ -13,7 +13,7 @@ import {
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { codeOf } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
-import { DeterministicIds } from './deterministic-ids.ts'
+import { DeterministicIds, ReservableIds } from './deterministic-ids.ts'
 import { LogEmitter, type LogEvent } from './log-emitter.ts'
 import type { LogCounts } from './log-queue.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
@@ -67,6 +67,8 @@ export interface Pipeline {
   readonly log: ((event: LogEvent) => void) | undefined
   /** Seeds the ids of the next span that is started. Undefined unless ids are deterministic. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
+  /** Sets the ids of the next span that is started; the trace id only if it is a root. Undefined if ids are deterministic. */
+  readonly reserveIds: ((traceId: string, spanId: string) => void) | undefined
   /** Resolves when all data is in the trace log and delivered or failed. Never rejects. No time limit of its own. */
   flush(): Promise<void>
   startFlush(): void
@@ -105,7 +107,8 @@ export function createPipeline(
   const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
   emitter.setResource(resource)
   const extensions = new UserExtensions(extensionOptions, settings.flushWaitMillis, report)
-  const ids = settings.deterministicIds ? new DeterministicIds() : undefined
+  const seeded = settings.deterministicIds ? new DeterministicIds() : undefined
+  const reservable = seeded === undefined ? new ReservableIds() : undefined
   const openReaders = backends.flatMap(({ openReader }) => openReader ?? [])
   const readers = [...(prometheus ? [prometheus.reader] : []), ...extensions.metricReaders]
   const openMeters = (): OwnMeterProvider => {
@@ -136,16 +139,17 @@ export function createPipeline(
   const createTracerProvider = extensions.spanProcessors.length > 0 ? createSdkTracerProvider : createOwnTracerProvider
   for (const { traceLog: log } of stores) continuation?.addSaver(() => log.forceFlush())
   return new DeliveryPipeline({
-    tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
+    tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: seeded ?? reservable }),
     log: emitter.hasQueues ? event => emitter.emit(event) : undefined,
-    seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
+    seedIds: seeded && ((traceIdentity, spanIdentity) => seeded.seed(traceIdentity, spanIdentity)),
+    reserveIds: reservable && ((traceId, spanId) => reservable.reserve(traceId, spanId)),
     emitter: emitter.hasQueues ? emitter : undefined,
     metersCanWait: readers.length === 0 && openReaders.length > 0,
     ...{ settings, backends, queues, local, stores, openMeters, extensions, prometheus, sampler },
   })
 }
 
-interface PipelineParts extends Pick<Pipeline, 'tracerProvider' | 'log' | 'seedIds'> {
+interface PipelineParts extends Pick<Pipeline, 'tracerProvider' | 'log' | 'seedIds' | 'reserveIds'> {
   readonly settings: PipelineSettings
   readonly backends: readonly OpenBackend[]
   readonly queues: readonly SpanQueue[]
@@ -171,6 +175,7 @@ class DeliveryPipeline implements Pipeline {
   readonly tracerProvider: TracerProvider
   readonly log: Pipeline['log']
   readonly seedIds: Pipeline['seedIds']
+  readonly reserveIds: Pipeline['reserveIds']
   readonly #parts: PipelineParts
   /** True if a backend gets metrics or logs; `#hasReaders`: any component reads the metrics. */
   readonly #hasReports: boolean
@@ -188,6 +193,7 @@ class DeliveryPipeline implements Pipeline {
     this.tracerProvider = parts.tracerProvider
     this.log = parts.log
     this.seedIds = parts.seedIds
+    this.reserveIds = parts.reserveIds
     this.#parts = parts
     this.#hasReports = backends.some(({ metricQueue, logs }) => metricQueue !== undefined || logs !== undefined)
     const hasMetrics = backends.some(({ openReader }) => openReader !== undefined)

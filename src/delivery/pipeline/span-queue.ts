@@ -1,13 +1,5 @@
-import {
-  type Batch,
-  type BatchConsumer,
-  type Cursor,
-  isInLog,
-  type LogSegment,
-  type RecoveryQueue,
-  type SpanLine,
-  sizeOf,
-} from '../trace-log/index.ts'
+import type { Batch, BatchConsumer, Cursor, LogSegment, RecoveryQueue, SpanLine } from '../trace-log/index.ts'
+import { isInLog, sizeOf } from '../trace-log/index.ts'
 import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
 import { type DeliveryReport, lossReason } from './delivery-report.ts'

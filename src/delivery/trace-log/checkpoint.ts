@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import type { CheckpointContent, CheckpointEntry } from './checkpoint-file.ts'
 import {
-  type CheckpointContent,
-  type CheckpointEntry,
   checkpointDirectory,
   checkpointPath,
   checkpointText,

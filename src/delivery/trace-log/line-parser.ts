@@ -1,7 +1,8 @@
-import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
+import type { Attributes, AttributeValue, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { load } from '../load-package.ts'
 import { PlainResource } from './plain-resource.ts'
+import { cachedKeys, createKey, ListedSpan } from './recorded-span.ts'
 import { MAX_DEPTH } from './span-json.ts'
 
 function api(): typeof import('@opentelemetry/api') {
@@ -89,7 +90,7 @@ export class LineParser {
         const scoped = readFields(inner, 'scopeSpans')
         const instrumentationScope = this.#origins.scopeOf(scoped)
         for (const span of readList(scoped['spans'], 'spans')) {
-          spans.push(readSpan(span, { resource, instrumentationScope }, ended))
+          spans.push(new StoredSpan(span, resource, instrumentationScope, ended))
         }
       }
     }
@@ -177,32 +178,69 @@ const MAX_STATUS = 2
 const NANOS_PER_SECOND = 1_000_000_000
 
 type TimedEvent = ReadableSpan['events'][number]
-type Origin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>
 
-/** Converts OTLP/JSON to a span for the serializers. Like all readers below, it throws `DamagedLine`. */
-function readSpan(value: unknown, origin: Origin, ended: boolean): ReadableSpan {
-  const fields = readFields(value, 'a span')
-  const flags = readCount(fields['flags'], 'the flags of a span', SAMPLED)
-  const context = readContext(fields, flags & TRACE_FLAGS)
-  const startTime = readTime(fields['startTimeUnixNano'], 'the start of a span')
-  const endTime = readTime(fields['endTimeUnixNano'], 'the end of a span')
-  return {
-    name: readText(fields['name'], 'the name of a span'),
-    kind: readKind(fields['kind']),
-    spanContext: () => context,
-    ...readParent(fields, context, flags),
-    startTime,
-    endTime,
-    duration: ended ? durationOf(startTime, endTime) : [0, 0],
-    ended,
-    status: readStatus(fields['status']),
-    attributes: readAttributes(fields['attributes']),
-    events: readList(fields['events'], 'events').map(readEvent),
-    links: readList(fields['links'], 'links').map(readLink),
-    droppedAttributesCount: readCount(fields['droppedAttributesCount'], 'a count'),
-    droppedEventsCount: readCount(fields['droppedEventsCount'], 'a count'),
-    droppedLinksCount: readCount(fields['droppedLinksCount'], 'a count'),
-    ...origin,
+/** More attributes are read into an object: a list is searched for each of them. */
+const MAX_LISTED = 256
+
+/** A span of the log, for the serializers. Like all readers below, its constructor throws `DamagedLine`. */
+class StoredSpan extends ListedSpan implements ReadableSpan {
+  readonly name: string
+  readonly kind: ReadableSpan['kind']
+  readonly spanContext: () => SpanContext
+  readonly parentSpanContext?: SpanContext
+  readonly startTime: HrTime
+  readonly endTime: HrTime
+  readonly duration: HrTime
+  readonly ended: boolean
+  readonly status: ReadableSpan['status']
+  readonly events: TimedEvent[]
+  readonly links: Link[]
+  readonly droppedAttributesCount: number
+  readonly droppedEventsCount: number
+  readonly droppedLinksCount: number
+  readonly resource: Resource
+  readonly instrumentationScope: Scope
+
+  constructor(value: unknown, resource: Resource, scope: Scope, ended: boolean) {
+    super()
+    const fields = readFields(value, 'a span')
+    const flags = readCount(fields['flags'], 'the flags of a span', SAMPLED)
+    this.name = readText(fields['name'], 'the name of a span')
+    this.kind = readKind(fields['kind'])
+    const context = readContext(fields, flags & TRACE_FLAGS)
+    this.spanContext = () => context
+    const parent = readParent(fields, context, flags)
+    if (parent !== undefined) this.parentSpanContext = parent
+    this.startTime = readTime(fields['startTimeUnixNano'], 'the start of a span')
+    this.endTime = readTime(fields['endTimeUnixNano'], 'the end of a span')
+    this.duration = ended ? durationOf(this.startTime, this.endTime) : [0, 0]
+    this.ended = ended
+    this.status = readStatus(fields['status'])
+    this.#readAttributes(fields['attributes'])
+    this.events = readList(fields['events'], 'events').map(readEvent)
+    this.links = readList(fields['links'], 'links').map(readLink)
+    this.droppedAttributesCount = readCount(fields['droppedAttributesCount'], 'a count')
+    this.droppedEventsCount = readCount(fields['droppedEventsCount'], 'a count')
+    this.droppedLinksCount = readCount(fields['droppedLinksCount'], 'a count')
+    this.resource = resource
+    this.instrumentationScope = scope
+  }
+
+  /** The last value of a name counts. */
+  #readAttributes(value: unknown): void {
+    const list = readList(value, 'attributes')
+    if (list.length > MAX_LISTED) {
+      for (const [name, own] of Object.entries(readAttributes(list))) {
+        this.keys.push(cachedKeys.get(name) ?? createKey(name))
+        this.values.push(own as AttributeValue)
+      }
+      return
+    }
+    for (const element of list) {
+      const pair = readFields(element, 'an attribute')
+      const name = readText(pair['key'], 'the key of an attribute')
+      this.putAttribute(name, readValue(pair['value'], 0) as AttributeValue)
+    }
   }
 }
 
@@ -224,14 +262,10 @@ function readContext(fields: OtlpFields, traceFlags: number): SpanContext {
 }
 
 /** Stores only the id and the remote flag of the parent context. */
-function readParent(
-  fields: OtlpFields,
-  { traceId, traceFlags }: SpanContext,
-  flags: number,
-): Pick<ReadableSpan, 'parentSpanContext'> {
-  if (!readOptionalText(fields['parentSpanId'], 'the id of a parent')) return {}
+function readParent(fields: OtlpFields, { traceId, traceFlags }: SpanContext, flags: number): SpanContext | undefined {
+  if (!readOptionalText(fields['parentSpanId'], 'the id of a parent')) return undefined
   const spanId = readId(fields['parentSpanId'], SPAN_ID_DIGITS, 'the id of a parent')
-  return { parentSpanContext: { traceId, spanId, traceFlags, isRemote: (flags & IS_REMOTE) !== 0 } }
+  return { traceId, spanId, traceFlags, isRemote: (flags & IS_REMOTE) !== 0 }
 }
 
 /** The protocol has an additional value 0 (unspecified), which is read as INTERNAL. */

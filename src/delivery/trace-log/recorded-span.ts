@@ -39,11 +39,35 @@ export interface SpanStart {
   readonly startTime: TimeInput | undefined
 }
 
+/** A span whose attributes are two lists: an object with computed keys costs V8 many times as much to build and to read. */
+export class ListedSpan {
+  readonly keys: AttributeKey[] = []
+  readonly values: AttributeValue[] = []
+
+  /** A new object on each call. */
+  get attributes(): Attributes {
+    return Object.fromEntries(this.keys.map(({ name }, at) => [name, this.values[at]]))
+  }
+
+  putAttribute(name: string, value: AttributeValue, limit: number = Number.POSITIVE_INFINITY): boolean {
+    const { keys, values } = this
+    const cached = cachedKeys.get(name)
+    const key = cached ?? createKey(name)
+    const at = cached ? keys.indexOf(cached) : keys.findIndex(each => each.name === name)
+    if (at >= 0) values[at] = value
+    else if (keys.length >= limit) return false
+    else {
+      keys.push(key)
+      values.push(value)
+    }
+    return true
+  }
+}
+
 /**
- * A span that follows the rules of the SDK's and is cheaper: attributes are two arrays, from which JSON and protobuf are
- * written. No field is private, because `TailSampler` derives spans from it.
+ * A span that follows the rules of the SDK's and is cheaper. No field is private, because `TailSampler` derives spans from it.
  */
-export class RecordedSpan implements Span, ReadableSpan {
+export class RecordedSpan extends ListedSpan implements Span, ReadableSpan {
   readonly kind: SpanKind
   readonly startTime: HrTime
   endTime: HrTime = [0, 0]
@@ -52,8 +76,6 @@ export class RecordedSpan implements Span, ReadableSpan {
   name: string
   status: SpanStatus = { code: UNSET }
   readonly parentSpanContext?: SpanContext
-  readonly keys: AttributeKey[] = []
-  readonly values: AttributeValue[] = []
   readonly events: TimedEvent[] = []
   readonly links: Link[] = []
   droppedAttributesCount = 0
@@ -67,6 +89,7 @@ export class RecordedSpan implements Span, ReadableSpan {
   readonly createdAt: number
 
   constructor(settings: SpanSettings, { name, kind, context, parent, startTime }: SpanStart) {
+    super()
     this.settings = settings
     this.resource = settings.resource
     this.instrumentationScope = settings.scope
@@ -79,11 +102,6 @@ export class RecordedSpan implements Span, ReadableSpan {
     this.startTime = this.timeOf(startTime ?? Date.now())
   }
 
-  /** A new object on each call. */
-  get attributes(): Attributes {
-    return Object.fromEntries(this.keys.map(({ name }, at) => [name, this.values[at]]))
-  }
-
   spanContext(): SpanContext {
     return this.context
   }
@@ -94,7 +112,8 @@ export class RecordedSpan implements Span, ReadableSpan {
 
   setAttribute(name: string, value: AttributeValue): this {
     if (this.ended || value === undefined || value === null || name === '' || !isAttributeValue(value)) return this
-    this.putAttribute(name, Array.isArray(value) ? value.slice() : value)
+    const own = Array.isArray(value) ? value.slice() : value
+    if (!this.putAttribute(name, own, this.settings.attributeCountLimit)) this.droppedAttributesCount++
     return this
   }
 
@@ -106,19 +125,9 @@ export class RecordedSpan implements Span, ReadableSpan {
   /** Sets attributes whose values are valid. */
   setAttributeLists(names: readonly string[], values: readonly AttributeValue[]): void {
     if (this.ended) return
-    for (let at = 0; at < names.length; at++) this.putAttribute(names[at] as string, values[at] as AttributeValue)
-  }
-
-  putAttribute(name: string, value: AttributeValue): void {
-    const { keys, values } = this
-    const cached = cachedKeys.get(name)
-    const key = cached ?? createKey(name)
-    const at = cached ? keys.indexOf(cached) : keys.findIndex(each => each.name === name)
-    if (at >= 0) values[at] = value
-    else if (keys.length >= this.settings.attributeCountLimit) this.droppedAttributesCount++
-    else {
-      keys.push(key)
-      values.push(value)
+    const { attributeCountLimit: limit } = this.settings
+    for (let at = 0; at < names.length; at++) {
+      if (!this.putAttribute(names[at] as string, values[at] as AttributeValue, limit)) this.droppedAttributesCount++
     }
   }
 
@@ -252,7 +261,7 @@ function durationOf(start: HrTime, end: HrTime): HrTime {
 }
 
 export function attributeOf(span: ReadableSpan, name: string): AttributeValue | undefined {
-  if (!(span instanceof RecordedSpan)) return span.attributes[name]
+  if (!(span instanceof ListedSpan)) return span.attributes[name]
   return span.values[span.keys.findIndex(key => key.name === name)]
 }
 

@@ -1,7 +1,7 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { JsonBytes, stringJson } from './json-bytes.ts'
-import { type AttributeKey, cachedKeys, createKey, MAX_KNOWN_CHARS, RecordedSpan } from './recorded-span.ts'
+import { type AttributeKey, cachedKeys, createKey, ListedSpan, MAX_KNOWN_CHARS } from './recorded-span.ts'
 
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
@@ -120,7 +120,7 @@ export function estimatedBytes(span: ReadableSpan): number {
 }
 
 function spanAttributesBytes(span: ReadableSpan): number {
-  if (!(span instanceof RecordedSpan)) return attributesBytes(span.attributes)
+  if (!(span instanceof ListedSpan)) return attributesBytes(span.attributes)
   const { keys, values } = span
   return keys.reduce((bytes, { name }, at) => bytes + ATTRIBUTE_BYTES + name.length + valueBytes(values[at]), 0)
 }
@@ -187,7 +187,7 @@ function writeSpan(out: JsonBytes, span: ReadableSpan): void {
   const start = nanosText(span.startTime)
   out.ascii(`,"kind":${kindOf(span)},"startTimeUnixNano":"${start}","endTimeUnixNano":"${nanosText(span.endTime)}`)
   out.ascii('","attributes":[')
-  if (span instanceof RecordedSpan) {
+  if (span instanceof ListedSpan) {
     const { keys, values } = span
     for (let at = 0; at < keys.length; at++) writeAttribute(out, keys[at] as AttributeKey, values[at], 0)
   } else writeAttributes(out, span.attributes)

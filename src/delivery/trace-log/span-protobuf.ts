@@ -1,6 +1,6 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { type AttributeKey, MAX_KNOWN_CHARS, RecordedSpan } from './recorded-span.ts'
+import { type AttributeKey, ListedSpan, MAX_KNOWN_CHARS } from './recorded-span.ts'
 import { flagsOf, groupByOrigin, isUsualTime, kindOf, MAX_DEPTH, NANOS_PER_SECOND, nanosText } from './span-json.ts'
 
 const FIRST_BYTES = 65_536
@@ -255,7 +255,7 @@ function writeSpan(span: ReadableSpan): void {
   if (kind !== 0) writer.integer(SPAN.kind, kind)
   writer.time(SPAN.startTime, span.startTime)
   writer.time(SPAN.endTime, span.endTime)
-  if (span instanceof RecordedSpan) {
+  if (span instanceof ListedSpan) {
     const { keys, values } = span
     for (let at = 0; at < keys.length; at++) {
       writeSpanAttribute(keys[at] as AttributeKey, values[at])

@@ -2,20 +2,10 @@ import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { JsonBytes } from './json-bytes.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './line-parser.ts'
 import { attempt, fileFailure } from './segment-file.ts'
-import {
-  type BatchConsumer,
-  type CurrentSegment,
-  LOOK_UP_MILLIS,
-  type Position,
-  type SegmentManager,
-} from './segments.ts'
-import {
-  type BatchSettings,
-  type LocalLogSettings,
-  type LogFailure,
-  type LogReporter,
-  UNSERIALISABLE,
-} from './settings.ts'
+import type { BatchConsumer, CurrentSegment, Position, SegmentManager } from './segments.ts'
+import { LOOK_UP_MILLIS } from './segments.ts'
+import type { BatchSettings, LocalLogSettings, LogFailure, LogReporter } from './settings.ts'
+import { UNSERIALISABLE } from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
 import { SpanLine } from './span-line.ts'
 

@@ -9,14 +9,8 @@ import type { OpenTraceRow, SourceStatus } from './answers.ts'
 import { Indexer, type Step } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
 import { TextSearch } from './search.ts'
-import {
-  queryChildren,
-  querySession,
-  querySessions,
-  type SessionSource,
-  sessionTitle,
-  titleOf,
-} from './session-queries.ts'
+import type { SessionSource } from './session-queries.ts'
+import { queryChildren, querySession, querySessions, sessionTitle, titleOf } from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
 import { linesOf, TraceTable } from './trace-table.ts'
 import { queryUsage } from './usage-queries.ts'

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/delivery/pipeline/console-sink.ts'
 import { endedSpan, headerJson, LineParser, type StoredLine } from '../../../src/delivery/trace-log/line-parser.ts'
 import { SpanLine } from '../../../src/delivery/trace-log/span-line.ts'
+import { requestProtobuf } from '../../../src/delivery/trace-log/span-protobuf.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { anySpans, anyText, lineOf, noteOf, officialJson, officialProtobuf, openSpans, spanWith } from './any-span.ts'
@@ -46,6 +47,24 @@ describe('a span that is read back', () => {
         expect(lineOf(reread(reread(spans)))).toBe(lineOf(spans))
       }),
     )
+  })
+
+  test.each([0, 300])('has the last value of a repeated name, in its first place, beside %i others', count => {
+    const of = (key: string, intValue: number): object => ({ key, value: { intValue } })
+    const others = Array.from({ length: count }, (_, n) => of(`other.${n}`, n))
+    const attributes = [of('a', 1), of('__proto__', 2), of('b', 3), ...others, of('a', 4), of('__proto__', 5)]
+    const request = JSON.parse(lineOf([spanWith()]))
+    request.resourceSpans[0].scopeSpans[0].spans[0].attributes = attributes
+    const [read] = spansIn(new LineParser().read(JSON.stringify(request)))
+    expect(Object.entries(read?.attributes ?? {}).slice(0, 3)).toEqual([
+      ['a', 4],
+      ['__proto__', 5],
+      ['b', 3],
+    ])
+    expect(Object.keys(read?.attributes ?? {})).toHaveLength(3 + count)
+    const spans = read ? [read] : []
+    expect(Buffer.from(requestProtobuf(spans)).toString('hex')).toBe(officialProtobuf(spans))
+    expect(lineOf(reread(spans))).toBe(lineOf(spans))
   })
 
   test('is the same to the console', async () => {

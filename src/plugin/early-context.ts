@@ -1,0 +1,243 @@
+import { idOf, peek, plausibleAt } from '../contract/foreign.ts'
+import type { HookMeta } from '../contract/index.ts'
+import type { SessionView, TurnView, ViewedKind } from '../tracker/session-view.ts'
+import type { ReservedIds } from '../tracker/span-tracker.ts'
+
+/** A queued record, as far as its effect on spans can be foreseen. */
+export interface ForeseeableRecord {
+  readonly hook: string | undefined
+  readonly payload: unknown
+  readonly meta: HookMeta | undefined
+  readonly at: number
+  reserved: ReservedIds | undefined
+}
+
+interface RandomIds {
+  readonly generateTraceId: () => string
+  readonly generateSpanId: () => string
+}
+
+export interface EarlyContextOptions {
+  readonly host: string
+  /** A turn that is silent for this long may have ended. */
+  readonly silenceMillis: number
+  readonly ids: RandomIds
+}
+
+/** A span that a processed or a queued record has started. */
+interface ForeseenSpan {
+  readonly spanId: string | undefined
+  readonly record: ForeseeableRecord | undefined
+  readonly retryCount: unknown
+}
+
+/**
+ * Answers `traceparent` without processing the queue: gives ids to the span that a queued record will start, and notes them on
+ * that record. Answers only if every queued record is a plain start or end within one named turn of one named session, so that
+ * its effect is certain.
+ */
+export class EarlyContexts {
+  readonly #options: EarlyContextOptions
+
+  constructor(options: EarlyContextOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @param view the session as processed records have left it; undefined if its next records are not foreseeable
+   * @returns undefined if only processing the queue can tell
+   */
+  traceparent(
+    ids: unknown,
+    records: readonly ForeseeableRecord[],
+    view: (sessionId: string) => SessionView | undefined,
+  ): string | undefined {
+    const { host, silenceMillis, ids: randomIds } = this.#options
+    const sessionId = idOf(peek(ids, 'session_id'))
+    const askedHost = peek(ids, 'host')
+    if (sessionId === undefined || (askedHost !== undefined && askedHost !== host)) return undefined
+    const processed = view(sessionId)
+    if (processed === undefined) return undefined
+    const session = new ForeseenSession(processed, silenceMillis)
+    for (const record of records) {
+      if (record.hook !== undefined && !session.apply(record, record.hook, sessionId, host)) return undefined
+    }
+    return session.traceparent(ids, randomIds)
+  }
+}
+
+class ForeseenSession {
+  readonly #view: SessionView
+  readonly #silenceMillis: number
+  readonly #ownTurns = new Set<string>()
+  readonly #otherTurns = new Set<string>()
+  #turn: ForeseenTurn | undefined
+  #earliestAt = Number.POSITIVE_INFINITY
+  #latestAt = Number.NEGATIVE_INFINITY
+
+  constructor(view: SessionView, silenceMillis: number) {
+    this.#view = view
+    this.#silenceMillis = silenceMillis
+    if (view.turn === undefined) return
+    this.#turn = new ForeseenTurn(view.turn.turnId, view.turn, undefined)
+    this.#ownTurns.add(view.turn.turnId)
+    this.#noteTime(view.turn.activityAt)
+  }
+
+  /** Returns false if the effect of the record is not foreseeable. */
+  apply(record: ForeseeableRecord, hook: string, asked: string, host: string): boolean {
+    const { payload, meta, at } = record
+    const [sessionId, turnId] = [idOf(peek(payload, 'session_id')), idOf(peek(payload, 'turn_id'))]
+    const isOwnHost = meta?.host === undefined || meta.host === host
+    const effect = EFFECTS.get(hook)
+    if (effect === undefined || sessionId === undefined || turnId === undefined) return false
+    if (!isOwnHost || meta?.delivery_id !== undefined) return false
+    this.#noteTime(plausibleAt(meta?.at) ?? at)
+    if (sessionId !== asked) {
+      this.#otherTurns.add(turnId)
+      return true
+    }
+    if (this.#turn === undefined) return this.#open(effect, turnId, record)
+    if (this.#turn.id !== turnId || effect === 'start of turn') return false
+    if (effect !== 'end of turn') return this.#turn.apply(effect, record)
+    this.#turn = undefined
+    return true
+  }
+
+  #open(effect: Effect, turnId: string, record: ForeseeableRecord): boolean {
+    if (effect === 'end of turn' || this.#ownTurns.has(turnId) || !this.#view.isNewTurn(turnId)) return false
+    this.#ownTurns.add(turnId)
+    this.#turn = new ForeseenTurn(turnId, undefined, record)
+    if (effect === 'start of turn') return peek(record.payload, 'traceparent') === undefined
+    return effect.kind === 'llm' && effect.phase === 'start' && this.#turn.apply(effect, record)
+  }
+
+  #noteTime(at: number): void {
+    this.#earliestAt = Math.min(this.#earliestAt, at)
+    this.#latestAt = Math.max(this.#latestAt, at)
+  }
+
+  traceparent(ids: unknown, random: RandomIds): string | undefined {
+    const turn = this.#turn
+    const [turnId, tool] = [idOf(peek(ids, 'turn_id')), idOf(peek(ids, 'tool_call_id'))]
+    if (turn === undefined || (turnId !== undefined && turnId !== turn.id)) return undefined
+    if (this.#latestAt - this.#earliestAt >= this.#silenceMillis) return undefined
+    // The id of a turn may join a record of another session to it.
+    for (const other of this.#otherTurns) if (this.#ownTurns.has(other)) return undefined
+    return turn.traceparent(tool, random)
+  }
+}
+
+interface SpanEffect {
+  readonly kind: ViewedKind
+  readonly phase: 'start' | 'end'
+}
+
+type Effect = 'start of turn' | 'end of turn' | SpanEffect
+
+const EFFECTS: ReadonlyMap<string, Effect> = new Map<string, Effect>([
+  ['on_session_start', 'start of turn'],
+  ['pre_llm_call', { kind: 'llm', phase: 'start' }],
+  ['pre_api_request', { kind: 'api', phase: 'start' }],
+  ['post_api_request', { kind: 'api', phase: 'end' }],
+  ['pre_tool_call', { kind: 'tool', phase: 'start' }],
+  ['post_tool_call', { kind: 'tool', phase: 'end' }],
+  ['post_llm_call', { kind: 'llm', phase: 'end' }],
+  ['on_session_end', 'end of turn'],
+])
+
+const KEYS: Readonly<Record<ViewedKind, string | undefined>> = {
+  llm: undefined,
+  api: 'api_request_id',
+  tool: 'tool_call_id',
+}
+const LLM_KEY = 'llm'
+
+class ForeseenTurn {
+  readonly id: string
+  readonly #view: TurnView | undefined
+  /** The record that opens the turn; undefined if it is open. */
+  readonly #opening: ForeseeableRecord | undefined
+  readonly #started = new Map<string, ForeseenSpan>()
+  readonly #ended = new Set<string>()
+  readonly #requests: string[]
+  #isAnswered = false
+
+  constructor(id: string, view: TurnView | undefined, opening: ForeseeableRecord | undefined) {
+    this.id = id
+    this.#view = view
+    this.#opening = opening
+    this.#requests = [...(view?.requests ?? [])]
+  }
+
+  /** Returns false if the effect of the record is not foreseeable. */
+  apply({ kind, phase }: SpanEffect, record: ForeseeableRecord): boolean {
+    // After the answer, only the end of the turn is foreseeable.
+    if (this.#isAnswered || peek(record.payload, 'traceparent') !== undefined) return false
+    const key = KEYS[kind] === undefined ? LLM_KEY : idOf(peek(record.payload, KEYS[kind]))
+    if (key === undefined) return false
+    return phase === 'start' ? this.#start(kind, key, record) : this.#end(kind, key, record)
+  }
+
+  #start(kind: ViewedKind, key: string, record: ForeseeableRecord): boolean {
+    const slot = `${kind} ${key}`
+    if (this.#find(kind, key) !== undefined || this.#ended.has(slot)) return false
+    if (this.#view?.hasEndedSpan(kind, key)) return false
+    const retryCount = peek(record.payload, 'retry_count')
+    this.#started.set(slot, { spanId: undefined, record, retryCount })
+    if (kind === 'api') this.#requests.push(key)
+    return true
+  }
+
+  #end(kind: ViewedKind, key: string, record: ForeseeableRecord): boolean {
+    const open = this.#find(kind, key)
+    if (open === undefined) return false
+    const retryCount = peek(record.payload, 'retry_count')
+    if (kind === 'api' && retryCount !== undefined && retryCount !== open.retryCount) return false
+    this.#ended.add(`${kind} ${key}`)
+    if (kind === 'api') this.#requests.splice(this.#requests.indexOf(key), 1)
+    this.#isAnswered = kind === 'llm'
+    return true
+  }
+
+  #find(kind: ViewedKind, key: string): ForeseenSpan | undefined {
+    const slot = `${kind} ${key}`
+    if (this.#ended.has(slot)) return undefined
+    const started = this.#started.get(slot)
+    if (started !== undefined) return started
+    const viewed = this.#view?.openSpan(kind, key)
+    return viewed && { ...viewed, record: undefined }
+  }
+
+  /** The tool itself, or for a turn its request, else its loop, else its root: see `namedSpan`. */
+  traceparent(tool: string | undefined, random: RandomIds): string | undefined {
+    if (this.#isAnswered) return undefined
+    const request = this.#requests.at(-1)
+    const span =
+      tool === undefined
+        ? ((request === undefined ? undefined : this.#find('api', request)) ?? this.#find('llm', LLM_KEY))
+        : this.#find('tool', tool)
+    if (tool !== undefined && span === undefined) return undefined
+    const root = this.#rootIds(random)
+    return `00-${root.traceId}-${span === undefined ? root.spanId : spanIdOf(span, root, random)}-01`
+  }
+
+  #rootIds(random: RandomIds): RootIds {
+    if (this.#view !== undefined) return { traceId: this.#view.traceId, spanId: this.#view.rootSpanId }
+    const opening = this.#opening as ForeseeableRecord
+    opening.reserved ??= { traceId: random.generateTraceId(), rootSpanId: random.generateSpanId(), spanId: undefined }
+    return { traceId: opening.reserved.traceId, spanId: opening.reserved.rootSpanId as string }
+  }
+}
+
+interface RootIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+function spanIdOf({ spanId, record }: ForeseenSpan, { traceId }: RootIds, random: RandomIds): string {
+  if (record === undefined) return spanId as string
+  record.reserved ??= { traceId, rootSpanId: undefined, spanId: undefined }
+  record.reserved.spanId ??= random.generateSpanId()
+  return record.reserved.spanId
+}
