@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FoundSpans, TraceView } from '../server/api.ts'
 import { fetchJson, problemOf, ViewerRequestError } from './requests.ts'
-import { onChange, pageTitle } from './state.ts'
+import { onChange, pageTitle, source } from './state.ts'
 
 export interface Loaded<Shape> {
   readonly value: Shape | undefined
@@ -19,7 +19,7 @@ export function tracePath(traceId: string): string {
 }
 
 const MIN_PAUSE_MILLIS = 1_000
-/** Pause after a 404: the server may still find the data while it reads older files. */
+/** Pause after a 404. While the server reads the log, the data may come any second. */
 const MISSING_PAUSE_MILLIS = 10_000
 /** Slow paths are loaded less often: the pause is at least three times the duration of a load. */
 const PAUSE_FACTOR = 3
@@ -61,7 +61,8 @@ function useReloaded<Shape>(
         value = await load(signal)
       } catch (error) {
         problem = problemOf(error)
-        isMissing = error instanceof ViewerRequestError && error.status === 404
+        const isRead = source.value?.indexedBytes === source.value?.bytes
+        isMissing = isRead && error instanceof ViewerRequestError && error.status === 404
       }
       if (signal.aborted) return
       setLoaded({ key, value, problem })

@@ -104,7 +104,7 @@ function decoded(part: string): string {
 
 async function session({ source, params }: RouteRequest): Promise<object> {
   const found = await source.session(params['id'] ?? '')
-  if (found === undefined) throw new RequestError(404, 'there is no such session')
+  if (found === undefined) throw missing(source, 'session', 'there is no such session')
   return found
 }
 
@@ -172,7 +172,7 @@ async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
   const spans = await source.trace(id)
   if (spans.length > 0) return [treeOf(spans)]
   const turns = (await source.session(id))?.turns ?? []
-  if (turns.length === 0) throw new RequestError(404, 'there is no such turn or session here')
+  if (turns.length === 0) throw missing(source, 'turn or session', 'there is no such turn or session here')
   if (turns.length > MAX_TURNS)
     throw new RequestError(
       400,
@@ -224,8 +224,13 @@ async function find(request: RouteRequest): Promise<FoundSpans> {
 
 async function treeIn({ source, params }: RouteRequest) {
   const spans = await source.trace(params['traceId'] ?? '')
-  if (spans.length === 0) throw new RequestError(404, 'there is no such turn here, or not any more')
+  if (spans.length === 0) throw missing(source, 'turn', 'there is no such turn here, or not any more')
   return treeOf(spans)
+}
+
+function missing(source: TraceSource, what: string, problem: string): RequestError {
+  const { bytes, indexedBytes } = source.status()
+  return new RequestError(404, indexedBytes < bytes ? `no such ${what} so far: the log is still being read` : problem)
 }
 
 const MAX_ROWS = 200

@@ -24,7 +24,7 @@ import {
   TURN_AT,
 } from '../../reading/sample-turn.ts'
 import { until } from '../../support/until.ts'
-import { ask, data, type FileSource, NOW, openFile, serve, sourceOf, TOKEN } from './viewing.ts'
+import { ask, data, type FileSource, NOTHING, NOW, openFile, serve, sourceOf, TOKEN } from './viewing.ts'
 
 /** The sample turn, for those who only read it. */
 let sample: FileSource
@@ -206,6 +206,17 @@ describe('a turn', () => {
     },
   )
 })
+
+test.each(['/api/traces/none', '/api/sessions/none'])(
+  'is not called missing while the log is still being read: %s',
+  async path => {
+    const source = { ...NOTHING, status: () => ({ ...NOTHING.status(), bytes: 2000, indexedBytes: 1000 }) }
+    const { port } = await serve({ source })
+    expect((await ask(port, path)).body).toMatch(
+      /^\{"problem":"no such (turn|session) so far: the log is still being read"\}$/,
+    )
+  },
+)
 
 describe('a span', () => {
   const LONG = 'é'.repeat(300_000)
