@@ -4,6 +4,7 @@
  *
  *     npm run build && node scripts/hook-path.mjs            counts
  *     npm run build && node scripts/hook-path.mjs --list     and each file with its functions
+ *     … --protocol http/json                                 to a backend that gets the lines of the log as they are
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,12 +12,15 @@ import { createServer } from 'node:http'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { argv } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 
 const BUILD = fileURLToPath(new URL('../build/', import.meta.url))
 const WARM_TURNS = 200
+const { values } = parseArgs({
+  options: { list: { type: 'boolean' }, protocol: { type: 'string', default: 'http/protobuf' } },
+})
 const USAGE = { input_tokens: 10, output_tokens: 5 }
 
 const home = mkdtempSync(join(tmpdir(), 'hookspan-hook-path-'))
@@ -27,7 +31,10 @@ await once(server, 'listening')
 
 const { createPlugin } = await import(`${BUILD}index.js`)
 const endpoint = `http://127.0.0.1:${server.address().port}`
-const plugin = createPlugin({ host: 'own', backends: [{ type: 'otlp', endpoint, metrics: false }] })
+const plugin = createPlugin({
+  host: 'own',
+  backends: [{ type: 'otlp', endpoint, metrics: false, protocol: values.protocol }],
+})
 
 function begin(turn) {
   const ids = { session_id: 's', turn_id: `t${turn}` }
@@ -104,7 +111,7 @@ const stretches = {
 for (const [stretch, its] of Object.entries(stretches)) {
   const count = its.reduce((sum, { functions }) => sum + functions.length, 0)
   console.log(`${stretch}: ${count} functions in ${its.length} files`)
-  if (!argv.includes('--list')) continue
+  if (!values.list) continue
   for (const { file, functions } of its) {
     console.log(
       `  ${file}: ${functions.map(({ functionName, ranges }) => `${functionName || '(arrow)'}×${ranges[0].count}`).join(' ')}`,
