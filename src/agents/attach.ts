@@ -43,7 +43,6 @@ class UserLines {
   }
 }
 
-/** Returns the one value of all copies of this package in the process. */
 export function sharedInProcess<Value>(key: symbol, create: () => Value): Value {
   const holder = globalThis as Record<symbol, unknown>
   holder[key] ??= create()

@@ -11,7 +11,7 @@ export type GuardRequest = {
 
 /**
  * The body is that of the HTTP response, or the standard output of a command; undefined: empty. `exitCode` (default 0) and
- * `error` (the standard error) are for commands.
+ * `error` (the standard error) are for commands. `BLOCK_EXIT_CODE` makes an agent block, with `error` as the reason.
  */
 export interface HookReply {
   readonly body?: object | undefined
@@ -19,16 +19,14 @@ export interface HookReply {
   readonly error?: string | undefined
 }
 
-/** The exit code that makes an agent block and use the standard error as the reason. */
 export const BLOCK_EXIT_CODE = 2
 
 /**
  * Connects guards to an agent whose hooks are HTTP requests or commands: pure functions of the hook's body and the guards'
- * outcome.
+ * outcome. `requestIn` returns undefined if the event has no phase to guard.
  */
 export interface GuardProtocol {
   readonly capabilities: Capabilities
-  /** Returns undefined if the event has no phase to guard. @param body the body of the hook */
   requestIn(body: unknown): GuardRequest | undefined
   /** Builds exactly the shape that the agent understands: some agents drop the whole response because of one unknown key. */
   reply(body: unknown, outcome: Outcome<Phase>): HookReply

@@ -1,16 +1,15 @@
 import type { Correlation, HookName, HookPayloads, HookRecord } from '../contract/index.ts'
 
 /**
- * One raw event of a host as plain data: the arguments of its callback, and the time. A capture is a file of these, one a line.
- * `replay --host` and the tests read the same format.
+ * One raw event of a host as plain data: the arguments of its callback, and the time (`at`, epoch milliseconds; if absent, that
+ * of the previous event). A capture is a file of these, one a line. `replay --host` and the tests read the same format.
+ * `output`: the object that the callback may change, if the host passes it apart from the event.
  */
 export interface HostEvent {
   readonly event: string
-  /** Epoch milliseconds. If absent, the time of the previous event applies. */
   readonly at?: number
   readonly data?: unknown
   readonly context?: unknown
-  /** The object that the callback may change, if the host passes it apart from the event. */
   readonly output?: unknown
   readonly tool_use_id?: string
 }

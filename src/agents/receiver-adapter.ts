@@ -1,11 +1,13 @@
 import type { AgentFolders } from './base/agent-file.ts'
 import type { HostEvent } from './host-event.ts'
 
-/** One request, or one spool file, from one agent. */
+/**
+ * One request, or one spool file, from one agent. `at`: when the hook fired (epoch milliseconds), according to the sender;
+ * otherwise the time of receipt.
+ */
 export interface HookDelivery {
   readonly body: unknown
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** When the hook fired (epoch milliseconds), according to the sender; otherwise the time of receipt. */
   readonly at: number
   readonly id?: string | undefined
 }

@@ -8,11 +8,10 @@ import { hookRecords } from './hook-records.ts'
 import { qwen } from './qwen/receiver-adapter.ts'
 import type { ReceiverAdapter } from './receiver-adapter.ts'
 
+/** If `host` is empty, each record may name its own. `services`, for OTLP spans: names of the services or tracers to accept. */
 export interface ReceiverEndpoint {
-  /** The agent that sends to this endpoint. If empty, each record may name its own. */
   readonly host: string
   readonly adapter: ReceiverAdapter
-  /** For OTLP spans: the names of the services or tracers to accept. */
   readonly services?: readonly string[]
 }
 

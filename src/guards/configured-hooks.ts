@@ -10,16 +10,16 @@ import { findHookFiles, hookNameOf, loadFolder, NOTHING_LOADED, nameOf } from '.
 import { pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
 import { type Block, block } from './verdict.ts'
 
+/**
+ * `isGlobalFolderNamed`: the configuration names the global folder, so a missing one is reported. `privateFolder`: for the
+ * trust list and the copies that run. Undefined without a home directory: nothing is trusted then.
+ */
 export interface HookFolderSettings {
   readonly globalFolder: string | undefined
-  /** The configuration names the global folder, so a missing one is reported. */
   readonly isGlobalFolderNamed: boolean
   readonly isProjectLocal: boolean
   readonly timeLimitMillis: number | undefined
   readonly options: OptionsByFile
-  /**
-   * A private folder for the trust list and the copies that run. Undefined without a home directory: nothing is trusted then.
-   */
   readonly privateFolder: string | undefined
   readonly thread?: URL | undefined
 }
@@ -154,9 +154,11 @@ async function loadProjectHooks(
   return { ...(await loadFolder(path, files, { options, copiesFolder: place, thread })), notes: [], folder: path }
 }
 
-/** Removes options for the user's own files: a project's file of the same name must not receive them. */
+/**
+ * Removes options for the user's own files: a project's file of the same name must not receive them. If some names are unknown,
+ * each option may be meant for a file of the user that could not be read.
+ */
 function withoutFiles(options: OptionsByFile, names: readonly string[]): OptionsByFile {
-  // Some names are unknown, and each option may be meant for a file of the user that could not be read.
   if (names.includes('')) return {}
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
 }

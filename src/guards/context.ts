@@ -72,10 +72,9 @@ export class ChainContext implements HookContext {
 
 /** A registered symbol, because the hookspan imported by a file may be another module instance than that of its thread. */
 const TURN: unique symbol = Symbol.for('hookspan.turn')
-/** Entries beyond this are evicted. Hooks and threads receive no end of a turn or session. */
 const ENTRIES_LIMIT = 1000
 
-/** Values by key, made on first use. The least recently used one is evicted. */
+/** Values by key, made on first use. The least recently used is evicted: hooks and threads get no end of a turn or session. */
 export class RecentValues<Key, Value> {
   readonly #values = new Map<Key, Value>()
   readonly #onEvict: ((value: Value) => void) | undefined

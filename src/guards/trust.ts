@@ -110,7 +110,7 @@ export interface FolderRules {
   readonly followsLinks: boolean
 }
 
-/** A larger folder is probably a package directory or a whole disk. */
+/** A larger folder is probably a package directory or a whole disk. The part read is arbitrary, so all of it is discarded. */
 const FILES_LIMIT = 2000
 const BYTES_LIMIT = 32 * 1024 * 1024
 const DEPTH_LIMIT = 20
@@ -156,7 +156,6 @@ class FolderReader {
   readonly #folder: string
   readonly #rules: FolderRules
   #bytes = 0
-  /** The limit was reached. The part that was read is arbitrary, so all of it is discarded. */
   isFull = false
 
   constructor(folder: string, rules: FolderRules) {

@@ -39,7 +39,6 @@ interface Agent {
 
 export class AgentPlugins {
   readonly silenceMillis: number
-  /** No turn is continued after this much silence. */
   readonly #continuedMillis: number
   readonly #bootedAt: number
   readonly #surroundings: PluginEnvironment

@@ -60,9 +60,8 @@ function collectBody(
       resolve({ bytes: rest.length === 0 ? first : Buffer.concat(pieces), held })
     }
     source.on('data', take)
-    // `on`, because both come once, and `once` costs twice as much.
+    // `on`, because both come once, and `once` costs twice as much. An error of the request closes it.
     source.on('end', end)
-    // An error of the request closes it.
     if (source !== request) source.once('error', () => fail('gzip'))
     request.on('close', () => {
       if (!request.complete) fail('cutOff')
@@ -73,7 +72,6 @@ function collectBody(
 }
 
 const [NEWLINE, QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'\n"\\,[{'].map(each => each.charCodeAt(0))
-/** A shorter text cannot hold enough values to matter. */
 const HARMLESS_BYTES = 1_000_000
 
 /**
@@ -115,7 +113,10 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\ufeff/, '')
 }
 
-/** Counts values before parsing: a body of only brackets takes thirty times its size in memory. Stops beyond `most`. */
+/**
+ * Counts values before parsing: a body of only brackets takes thirty times its size in memory. A text up to `HARMLESS_BYTES`
+ * cannot hold enough values to matter. Stops beyond `most`.
+ */
 function valuesIn(bytes: Buffer, most: number): number {
   let count = 0
   let isText = false

@@ -133,7 +133,6 @@ export class DeliveryIntake {
     }
   }
 
-  /** Runs the task now, or when the first spool scan has ended. */
   #whenReady(key: unknown, push: () => void): void {
     if (this.#early === undefined) push()
     else this.#early.set(key ?? Symbol(), push)

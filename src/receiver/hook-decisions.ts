@@ -186,11 +186,13 @@ const CLOSED_REASON = 'hookspan could not ask the hooks that guard this agent, w
 /** The client sends it, because no receiver may be running to ask. */
 export type FailurePolicy = 'open' | 'closed'
 
+/**
+ * `recordedHost`: the host name in the agent's records, if it differs from `host`; empty if each record names its own. `lane`:
+ * the queue lane for the records of a decision: they follow the event that it is about.
+ */
 export interface DecisionRequest {
   readonly host: string
-  /** The host name in the agent's records, if it differs from `host`. Empty if each record names its own. */
   readonly recordedHost?: string
-  /** The queue lane for the records of a decision: they follow the event that it is about. */
   readonly lane: string
   readonly body: unknown
   readonly failing: FailurePolicy | undefined

@@ -283,7 +283,6 @@ export class Journal {
   }
 }
 
-/** `isSessionRecord` stays true until the receiver has processed the entry and knows better. */
 function locationOf(
   { host, at, event }: JournalEntry,
   where: Pick<EntryLocation, 'offset' | 'bytes' | 'isPast'>,
@@ -354,22 +353,26 @@ function readEntry(line: unknown): JournalEntry | undefined {
 
 const SESSION_RECORD_MILLIS = 24 * 3_600_000
 
+/**
+ * `isPast`: nothing of the event was open any more when the journal was last compacted. `isSessionRecord`: the state of the
+ * session depends on this entry: it began or ended something, or is not processed yet.
+ */
 export interface EntryLocation {
   readonly host: string
   readonly at: number
   readonly eventAt: number
   readonly offset: number
   readonly bytes: number
-  /** True if nothing of the event was open any more when the journal was last compacted. */
   readonly isPast: boolean
-  /** True if the state of the session depends on this entry: it began or ended something, or is not processed yet. */
   isSessionRecord: boolean
 }
 
+/**
+ * `openSince`: the event time since when a host has open spans, or undefined. `recentMillis`: ended spans are kept this long,
+ * because agents report totals of whole sessions, and translators subtract earlier ones.
+ */
 export interface RetentionRule {
-  /** The event time since when a host has open spans. Undefined if it has none. */
   readonly openSince: (host: string) => number | undefined
-  /** Ended spans are kept this long. Agents report totals of whole sessions, and translators subtract earlier ones. */
   readonly recentMillis: number
 }
 
@@ -396,7 +399,6 @@ export function planRetention(
   })
 }
 
-/** True if rewriting the file frees at least half of the entries that are not session records. */
 export function isCompactionWorthwhile(plan: readonly PlannedEntry[]): boolean {
   let [stays, goes] = [0, 0]
   for (const { location, fate } of plan) {

@@ -3,17 +3,18 @@ import type { ListenerLimits } from './loopback/listener.ts'
 const KIBI = 1024
 const MEBI = 1024 * KIBI
 
+/**
+ * `bytesAtOnce` limits all requests together that are being read or wait to be processed. `values`: JSON values in one request:
+ * each costs memory, however short it is. `deliveries`: remembered ones, at least half of this number; a repeated one is
+ * recognised. `moreMillis`: for reading more about an event from an agent's files and its telemetry.
+ */
 export interface ReceiverLimits extends ListenerLimits {
   readonly bodyBytes: number
-  /** Limits all requests together that are being read or wait to be processed. */
   readonly bytesAtOnce: number
-  /** JSON values in one request: each costs memory, however short it is. */
   readonly values: number
   readonly eventsPerSecond: number
   readonly requestsPerConnection: number
-  /** Remembered deliveries: at least half of this number. A repeated one is recognised. */
   readonly deliveries: number
-  /** Time limit for reading more about an event from an agent's files and its telemetry. */
   readonly moreMillis: number
   readonly startMillis: number
 }
@@ -38,7 +39,7 @@ export const LIMITS: ReceiverLimits = {
 
 export const TEXT_LIMIT = 256
 
-/** A token bucket that holds at most one second's worth. */
+/** A token bucket that holds at most one second's worth. A single request may exceed that if the bucket is full. */
 export class RateLimiter {
   readonly #perSecond: number
   readonly #now: () => number
@@ -52,7 +53,6 @@ export class RateLimiter {
     this.#at = now()
   }
 
-  /** Consumes `count` if the bucket has room. A single request may exceed one second's worth if the bucket is full. */
   consume(count: number): boolean {
     const now = this.#now()
     const millis = Math.max(0, now - this.#at)

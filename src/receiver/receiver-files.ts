@@ -14,9 +14,8 @@ import {
 import type { Environment, ReceiverPlace } from '../plugin/config/paths.ts'
 import { receiverPlace, stateHome, TOKEN, variable } from '../plugin/config/paths.ts'
 
-/** The files of a user's receiver. None exist before it has run once. */
+/** The files of a user's receiver. None exist before it has run once. `sockets`: candidates for the socket path, best first. */
 export interface ReceiverFiles extends ReceiverPlace {
-  /** Candidates for the socket path, best first. */
   readonly sockets: readonly string[]
 }
 
@@ -132,14 +131,13 @@ export function socketPathProblem(path: string): string | undefined {
   return `${path} is ${found === 'link' ? 'a symbolic link' : 'no socket'}, which hookspan did not put there; move it away`
 }
 
+/** `socket`, `port`: null if absent. `content_capture`: whole conversations are recorded; otherwise clients omit content. */
 export interface Address {
   readonly pid: number
   readonly startedAt: number
   readonly version: string
-  /** Null if the receiver has no socket. `port` likewise. */
   readonly socket: string | null
   readonly port: number | null
-  /** Set if whole conversations are recorded. Clients omit the content of hooks otherwise. */
   readonly content_capture?: 'full'
 }
 

@@ -200,7 +200,6 @@ class JournallingRecorder implements Recorder {
     }
   }
 
-  /** Schedules a compaction, as long as the journal contains more than it needs when idle. */
   #tidyLater(): void {
     if (this.#closed !== undefined || this.#tidyTimer !== undefined || this.#journal.isCompact) return
     this.#tidyTimer = setTimeout(() => {

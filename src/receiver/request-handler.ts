@@ -236,7 +236,6 @@ function inletHeaders(headers: IncomingHttpHeaders): Record<string, string | und
   return kept
 }
 
-/** Bounds an error line for a user or a model, which travels as a header. */
 const ERROR_LIMIT = 4000
 
 /** Reads the header of a client that waits for a decision. It says how to decide if the hooks cannot be asked. */
@@ -245,7 +244,7 @@ function failurePolicyIn(headers: IncomingHttpHeaders): FailurePolicy | undefine
   return policy === 'open' || policy === 'closed' ? policy : undefined
 }
 
-/** Sets the exit code and the error as headers, for a command that ends with them. Returns the body. */
+/** Sets the exit code and the bounded error as headers, for a command that ends with them. Returns the body. */
 export function setReply(response: ServerResponse, reply: HookReply | undefined): string | undefined {
   const { body, exitCode, error } = reply ?? {}
   if (exitCode !== undefined) response.setHeader('x-hookspan-exit', exitCode)

@@ -270,7 +270,7 @@ function isOf(part: unknown, type: string, field: string, id: unknown): boolean 
 }
 
 const OPEN_LIMIT = 1000
-/** After this time without an event, a call is over: its stream was not read to the end. */
+/** After this time without an event or a running tool, a call is over: its stream was not read to the end. */
 const STALE_MILLIS = 600_000
 
 /** Calls that are turns. All others (`ai.embed`, `ai.rerank`, …) are one request each. */
@@ -466,7 +466,6 @@ export class AiSdkMachine extends EventMachine {
     const session = sessionIn(data) ?? this.#approvals.sessionOf(decisions) ?? id
     const open = this.#turns.get(session)
     if (open === undefined) return session
-    // A tool may run longer than that.
     if (open.hasOpenTools || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
     this.#closeCall(open, open.lastAt, 'interrupted', 'cut_off')
     return session
@@ -518,7 +517,6 @@ function turnMetadataOf(data: unknown): { user_id: unknown; tags: unknown; metad
 }
 
 const PARTS_LIMIT = 100
-/** Searched from the end: the last user message is near it. */
 const SEARCH_LIMIT = 50
 
 interface ModelToolCall {
@@ -542,7 +540,7 @@ function modelToolCallOf(part: unknown): ModelToolCall | undefined {
   return id === undefined ? undefined : { id, name: peek(part, 'toolName'), args: peek(part, 'input') }
 }
 
-/** The last user message, or the prompt. Parts that are not all text are returned unchanged. */
+/** The last user message, searched from the end, or the prompt. Parts that are not all text are returned unchanged. */
 function promptOf(data: unknown): unknown {
   const asked = elementsOf(peek(data, 'messages'), SEARCH_LIMIT, 'last').findLast(
     message => peek(message, 'role') === 'user',

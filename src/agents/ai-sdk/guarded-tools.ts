@@ -23,9 +23,8 @@ export class GuardedCall {
   refusal: string | undefined
   /** Calls not yet checked. `experimental_refineToolInput` receives the input without the call's id. */
   #uncheckedCalls: RequestedCall[] = []
-  /** Keyed by the checked input, which is the object that runs. */
+  /** Checked calls by their input, which is the object that runs, and by id: after an approval, the input returns as a copy. */
   readonly #checkedByInput = new WeakMap<object, CheckedCall>()
-  /** Keyed by call id: after an approval, the input returns as a copy. */
   readonly #checkedById = new LimitedMap<string, CheckedCall>(REQUESTED_LIMIT)
 
   constructor(hooks: HostHooks) {

@@ -8,7 +8,7 @@ import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS, plainError } from '
 export type { AiSdkEvent, AiSdkExecution, AiSdkTelemetry } from './types.ts'
 
 const HOST = 'ai-sdk'
-/** The SDK does not report in which tool a call is made: only the async context shows it. */
+/** The SDK does not report in which tool a call is made: only the async context, shared by copies of this package, shows it. */
 const CALLER = Symbol.for('hookspan.ai-sdk.caller')
 
 interface Caller {
@@ -26,7 +26,6 @@ interface Caller {
  */
 export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
   const attachment = attachHost(HOST, () => new AiSdkMachine(), options)
-  // Several copies of this package may be registered together.
   const caller = sharedInProcess(CALLER, () => new AsyncLocalStorage<Caller>())
   const listeners = Object.entries(EVENT_FIELDS).map(([name, names]) => {
     const fields = names.split(/\s+/)

@@ -153,7 +153,6 @@ export function requestedCallOf(part: unknown): RequestedCall | undefined {
   const id = textOf(peek(part, 'toolCallId'))
   const name = textOf(peek(part, 'toolName'))
   if (peek(part, 'type') !== 'tool-call' || id === undefined || name === undefined) return undefined
-  // The provider has run it already.
   if (peek(part, 'providerExecuted') === true) return undefined
   const input = peek(part, 'input')
   // Models send JSON text; the SDK's messages have the parsed value.

@@ -9,7 +9,6 @@ export const ID_IN_PATH: RegExp = /^[\w-]{1,128}$/
 
 export interface AgentFolders {
   readonly folders: readonly string[]
-  /** The user id of the owner; undefined on systems without such ids. */
   readonly uid: number | undefined
 }
 
@@ -18,6 +17,7 @@ export interface AgentFolders {
  *
  * @param name the path of the agent's folder in the home
  * @param part the path of the agent's folder in the one that a variable names
+ * @returns `uid`: the user id of the owner; undefined on systems without such ids
  */
 export function agentFolders(variables: readonly string[], name: string, part = ''): AgentFolders {
   const own = variables.map(variable => process.env[variable]?.trim() ?? '').filter(folder => isAbsolute(folder))
@@ -85,9 +85,8 @@ async function openRegular(path: string, uid: number | undefined): Promise<FileH
 }
 
 const CHUNK_BYTES = 256 * 1024
-/** Limit of one read. If more is available, only the end is read. */
+/** Limit of one read: if more is available, only the end is read. Longer lines are skipped: no answer of a model is as long. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Longer lines are skipped: no answer of a model is as long. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 const NEWLINE = 10
 

@@ -13,9 +13,8 @@ export class AgentSession {
   readonly id: string
   readonly platform: string
   provider: string | undefined
-  /** The model of the last answer, or the agent's initial model. */
+  /** The model of the last answer, or the initial one; `cwd`: of the first event with one, as later ones follow each `cd`. */
   model: string | undefined
-  /** The working directory of the first event that has one: later ones follow each `cd` of the agent. */
   cwd: string | undefined
   repository: string | undefined
   branch: string | undefined
@@ -91,7 +90,6 @@ export class AgentLoop<Session extends AgentSession = AgentSession> extends Host
     this.prompt = { at, text }
   }
 
-  /** Emits the start of the loop once. @param model the model, if it is newly known */
   emitPrompt(model?: string): void {
     this.model = model ?? this.model
     if (this.prompt === undefined) return

@@ -53,10 +53,9 @@ export function replaceFields(holder: Record<string, unknown>, args: ToolArgumen
   Object.assign(holder, plainCopy(args))
 }
 
-/** Agents ignore a block without a reason, and go on. */
+/** The model must receive a reason: agents ignore a block without one, and go on. */
 const NO_REASON = 'A hook has decided so.'
 
-/** The reason of a block or a retry, as the model receives it: never blank. */
 export function reasonOf({ reason }: Pick<Outcome<Phase>, 'reason'>): string {
   return textOf(reason) ?? NO_REASON
 }

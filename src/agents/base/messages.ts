@@ -35,7 +35,6 @@ export function looksLikeJson(text: string): boolean {
   return head === '' ? text.length > HEAD : head[0] === '{'
 }
 
-/** Returns the result of a tool, in an object if it looks like JSON. */
 export function wrapJson(result: unknown, wrapped: object = { output: result }): unknown {
   const text = textOf(result)
   return text !== undefined && looksLikeJson(text) ? wrapped : result

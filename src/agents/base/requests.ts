@@ -71,9 +71,8 @@ export function sentAt(data: unknown, floor: number, endAt: number): number {
 /** Numbers the requests of a turn. No agent reports all of these numbers, and some report a number twice. */
 export class RequestCounter {
   readonly #turn: RecordScope
-  /** Requests so far. Counts attempts if each attempt has its own id. */
+  /** Requests so far; attempts if each has its own id. `failures`: consecutive failed attempts, as the machine counts them. */
   count = 0
-  /** Consecutive failed attempts of the current request. The machine decides what counts as a failure. */
   failures = 0
 
   constructor(turn: RecordScope) {

@@ -142,12 +142,12 @@ interface ControlHookRecord {
   readonly payload: Payload
 }
 
-/** Beyond this the oldest record is emitted, without its tool. */
 const BUFFERED_LIMIT = 1000
 
 /**
- * Control hooks that look at the tool calls of one turn, in an SDK that runs them before it reports the start of the tool. Their
- * records are buffered until then, so that their spans stand below that of the tool.
+ * Control hooks that look at the tool calls of one turn, in an SDK that runs them before it reports the start of the tool.
+ * Their records are buffered until then, so that their spans stand below that of the tool. Over the limit, the oldest record is
+ * emitted without its tool.
  */
 export class ToolHooks {
   readonly #turn: HostTurn

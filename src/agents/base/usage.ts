@@ -1,12 +1,14 @@
 import { numberOf, peek } from '../../contract/foreign.ts'
 
-/** Token counts of the contract: the prompt includes the cache, the output includes reasoning. */
+/**
+ * Token counts of the contract: the prompt includes the cache, the output includes reasoning. `cache_write_1h_tokens`: the part
+ * of the cache writes that is kept for an hour, if any.
+ */
 export interface UsageCounts {
   readonly prompt_tokens: number
   readonly output_tokens: number
   readonly cache_read_tokens: number
   readonly cache_write_tokens: number
-  /** The part of the cache writes that is kept for an hour, if any. */
   readonly cache_write_1h_tokens?: number | undefined
   readonly reasoning_tokens: number
   readonly total_tokens: number

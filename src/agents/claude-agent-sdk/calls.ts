@@ -48,7 +48,6 @@ export function handleApprovalRequest(call: ClaudeCall, at: number, data: unknow
   })
 }
 
-/** Handles the answer of `canUseTool`. */
 export function handleApprovalResponse(call: ClaudeCall, at: number, data: unknown): void {
   const result = peek(data, 'r')
   const behavior = peek(result, 'behavior')

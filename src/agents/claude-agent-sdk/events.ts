@@ -28,7 +28,6 @@ const PROMPT = 'hook.UserPromptSubmit'
 const START = 'hook.SessionStart'
 const INIT = 'msg.system.init'
 
-/** Messages of the SDK without records, as `type` or `type.subtype`. */
 const QUIET_MESSAGES: readonly string[] = [
   ...['active_goal', 'conversation_reset', 'tool_progress', 'tool_use_summary', 'auth_status', 'rate_limit_event'],
   ...['prompt_suggestion', 'system.background_tasks_changed', 'system.commands_changed'],

@@ -86,9 +86,8 @@ export function handleRetry(loop: SdkLoop, at: number, data: unknown): void {
   const waiting = loop.attempts.find(open => !open.isAnswered)
   const isOvertaken =
     waiting !== undefined && [...loop.session.calls.values()].some(call => call.requestId === waiting.id)
-  // An answer without a later event was cut off.
+  // An answer without a later event was cut off. A running tool of the pending attempt proves that an earlier one failed.
   const cut = askedAt === undefined ? loop.attempts.at(-1) : undefined
-  // A tool of the pending attempt is running, so an earlier attempt failed.
   if (isOvertaken) loop.askedAt = waiting.startAt
   const attempt = (isOvertaken ? undefined : (waiting ?? cut)) ?? loop.beginAttempt(at)
   const error = textOf(peek(data, 'error'))

@@ -8,14 +8,16 @@ import { type ClaudeCall, ClaudeLoop, type ClaudeLoopIds, ClaudeSession, type Di
 const EMITTED_IDS_LIMIT = 8
 const SDK: Dialect = { platform: 'claude-agent-sdk', provider: 'anthropic', usageOf: anthropicUsage }
 
+/**
+ * `messageId`: undefined until the message that answers it is read. `isTimed`: the SDK reported start and end; otherwise they
+ * are derived from earlier events.
+ */
 export class SdkAttempt extends ModelRequest {
-  /** Undefined until the message that answers it is read. */
   messageId: string | undefined
   model: string | undefined
   readonly content: unknown[] = []
   tokens: UsageCounts | undefined
   isExact = false
-  /** The SDK reported start and end; otherwise they are derived from earlier events. */
   isTimed = false
   stopReason: string | undefined
   endAt: number | undefined
@@ -30,9 +32,11 @@ export class SdkLoop extends ClaudeLoop {
   declare readonly session: SdkSession
   /** The time from which a request without any events may be running. */
   askedAt: number | undefined = this.startAt
-  /** In order. Answered attempts stay until later messages can no longer change them. */
+  /**
+   * Ordered. Answered attempts stay until later messages can no longer change them. `emittedIds`: message ids of the latest
+   * emitted ones: a late block of one begins no new attempt.
+   */
   attempts: SdkAttempt[] = []
-  /** Message ids of the latest emitted attempts: a late block of one begins no new attempt. */
   readonly emittedIds: LimitedMap<string, true> = new LimitedMap(EMITTED_IDS_LIMIT)
   counted: UsageCounts = NO_USAGE
   stopped: { readonly at: number; readonly text: unknown } | undefined
@@ -58,7 +62,6 @@ export class SdkLoop extends ClaudeLoop {
     return attempt
   }
 
-  /** Sets the tokens of an attempt, and adds the difference to the sums of the loop and of the session. */
   countTokens(attempt: SdkAttempt, tokens: UsageCounts | undefined): void {
     const added = combineUsage(tokens ?? NO_USAGE, attempt.tokens ?? NO_USAGE, minus)
     attempt.tokens = tokens
@@ -77,9 +80,11 @@ export class SdkSession extends ClaudeSession {
   declare main: SdkLoop | undefined
   declare readonly children: LimitedMap<string, SdkLoop>
   query: string | undefined
-  /** A prompt whose turn begins with the next event, when the model is known. */
+  /**
+   * A prompt whose turn begins with the next event, when the model is known. `waiting`: events of the next turn, buffered while
+   * messages of the current turn are unread.
+   */
   prompt: TimedEvent | undefined
-  /** Events of the next turn, buffered while messages of the current turn are unread. */
   waiting: TimedEvent[] = []
   compactionEndAt: number | undefined
   counted: UsageCounts = NO_USAGE

@@ -92,7 +92,6 @@ export class QueryObserver {
   readonly #observed = new WeakMap<object, object>()
   #hasEnded = false
 
-  /** @param isAborted returns true if the application has aborted the query */
   constructor(emit: EmitEvent, isAborted: () => boolean) {
     this.#emit = emit
     this.#isAborted = isAborted

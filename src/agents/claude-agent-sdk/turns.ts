@@ -92,7 +92,6 @@ export function endChild(loop: SdkLoop, now: number): void {
   loop.handedBack = undefined
 }
 
-/** Ends a turn or a child. @param result the message with the usage of the turn */
 function endLoop(loop: SdkLoop, at: number, { outcome, reason, text }: LoopEnd, result?: unknown): void {
   const denials = elementsOf(peek(result, 'permission_denials'), DENIALS_LIMIT)
   markEnded(loop)
@@ -150,7 +149,6 @@ export function handleResult(session: SdkSession, at: number, data: unknown): vo
   endLoop(loop, at, { outcome, reason, text }, data)
 }
 
-/** Ends a turn without a result. The outcome depends on whether the agent had stopped by itself. */
 export function endWithoutResult({ main }: SdkSession, at: number, reason: string | undefined): void {
   if (main === undefined) return
   const { stopped, failure } = main

@@ -4,9 +4,8 @@ import type { TurnResult } from '../base/records.ts'
 import { type ClaudeCall, type ClaudeLoop, DELEGATING } from './session.ts'
 
 const BATCH_LIMIT = 1000
-/** Prefix of the result of a call that could not be made, for example an unknown tool or invalid input. */
+/** Prefixes of results: the call could not be made (unknown tool, invalid input), or the user, a rule or a mode denied it. */
 const IMPOSSIBLE = '<tool_use_error>'
-/** Prefix of the result of a call that the user, a rule or a mode has denied. */
 const REFUSED =
   /^(?:Permission to use .{1,300} has been denied|Claude requested permissions to |The user doesn't want to (?:proceed|take))/s
 export const LAUNCHED = 'Async agent launched'

@@ -64,43 +64,45 @@ export interface TranscriptOwner extends FindingOwner {
   readonly prompt_id?: string | undefined
 }
 
-/** `transcript:response`: one complete answer of the model, merged from all its lines. */
+/**
+ * `transcript:response`: one complete answer of the model, merged from all its lines. `usage` is Anthropic's object, repeated
+ * on each line; `content` lacks the model's thinking. `start_is_guessed`: the start is the time of the preceding prompt or
+ * result, because the transcript lacks the time of sending.
+ */
 export interface TranscriptResponse extends TranscriptOwner {
   readonly message_id: string
   readonly model?: unknown
   readonly stop_reason?: unknown
-  /** Anthropic's usage object, repeated on each line. */
   readonly usage?: unknown
-  /** Content blocks without the model's thinking. */
   readonly content: readonly unknown[]
   readonly started_at?: number | undefined
-  /** The start is the time of the preceding prompt or result, because the transcript lacks the time of sending. */
   readonly start_is_guessed?: boolean | undefined
   readonly ended_at: number
 }
 
-/** `transcript:result`: the result of a tool call whose end no hook has reported. */
+/**
+ * `transcript:result`: the result of a tool call whose end no hook has reported. `started_at`: when the start hook was fired,
+ * if it timed out. `denial`: `permission-rule`, `user-rejected`, `automode-…`, `interrupted`, `cancelled`; undefined if it was
+ * not denied.
+ */
 export interface TranscriptToolResult extends TranscriptOwner {
   readonly tool_use_id: string
   readonly at: number
-  /** When the start hook was fired, if it timed out. */
   readonly started_at?: number | undefined
   readonly is_error?: boolean | undefined
-  /** `permission-rule`, `user-rejected`, `automode-…`, `interrupted`, `cancelled`; undefined if the tool was not denied. */
   readonly denial?: unknown
   readonly response: unknown
 }
 
 /**
  * Hooks before which the files are read; they are processed after the findings. If no file is read, for example in a replay of
- * hooks alone, they are processed with the next event.
+ * hooks alone, they are processed with the next event. `READS_IF_UNKNOWN`: the same for a tool whose start was not received.
  */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolBatch', 'SubagentStart', 'SubagentStop'],
   ...['Stop', 'StopFailure', 'SessionEnd'],
 ])
 
-/** Further hooks with the same effect, for a tool whose start was not received. */
 export const READS_IF_UNKNOWN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure'])
 
 const QUIET_HOOKS: readonly string[] = [

@@ -10,11 +10,10 @@ export interface GuardDialect {
   readonly ids?: HookIds
   readonly callId?: string | undefined
   readonly result?: unknown
-  /** Default true: a tool without a name is not guarded. */
   readonly needsName?: boolean
 }
 
-/** Converts a hook to a guard request. Its ids match those of the agent's machine. */
+/** Converts a hook to a guard request. Its ids match the machine's. If `needsName`, a tool without a name is not guarded. */
 export function requestIn(body: unknown, dialect: GuardDialect = {}): GuardRequest | undefined {
   const { ids = idsIn(body), callId, needsName = true } = dialect
   const event = hookOf(body)

@@ -23,15 +23,13 @@ interface TimedOutHook {
   readonly firedAt: number
 }
 
-/** Tracks received hooks, and counts those that timed out and never arrived. */
+/** Counts hooks that timed out and have not arrived, not even late. Those before the first one were sent to another process. */
 class ReceivedHooks {
   readonly #at = new LimitedMap<string, number>(HOOKS_LIMIT)
   #timedOut: TimedOutHook[] = []
-  /** Time of the first hook. Earlier hooks were sent to another process. */
   #since = Number.POSITIVE_INFINITY
   #lost = 0
 
-  /** Hooks lost so far. A hook that arrives late is no longer counted. */
   get lost(): number {
     return this.#lost + this.#missing().length
   }

@@ -20,9 +20,11 @@ const CALLS_LIMIT = 10_000
 
 export class ClaudeCall extends Tool<ClaudeLoop> {
   isDenied = false
-  /** The end according to the batch, until the transcript has a more precise one. */
+  /**
+   * The end according to the batch, until the transcript has a more precise one. `sentOnAt`: when the results were sent to the
+   * model; the call had ended by then.
+   */
   batchEnd: { readonly at: number; readonly result: unknown } | undefined
-  /** When the results were sent to the model: the call had ended by then. */
   sentOnAt: number | undefined
 }
 

@@ -23,11 +23,10 @@ const RELEVANT = ['assistant', 'user', 'system', 'api-request', 'hook_cancelled'
 const INTERRUPTED = '[Request interrupted by user'
 const STOP_FEEDBACK = 'Stop hook feedback:'
 
+/** `callId`: of the tool, otherwise of the hook itself. `command`: the command or URL, which Claude Code omits after a tool. */
 export interface CancelledHook {
   readonly event: string
-  /** The tool call id if the hook is about a tool, otherwise an id of the hook itself. */
   readonly callId: string | undefined
-  /** The URL or command of the hook. Claude Code omits it for hooks after a tool. */
   readonly command: string | undefined
   readonly firedAt: number
 }
@@ -92,7 +91,6 @@ export class ClaudeTranscript {
     return this.#cancelled.splice(0)
   }
 
-  /** Returns the findings since the last call, complete answers only. */
   drain(): readonly HostEvent[] {
     this.#emitAnswer()
     this.#resetEnd()
@@ -346,11 +344,10 @@ export async function openFile(path: string, place: AgentFolders): Promise<FileH
 
 /**
  * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait does not delay
- * the agent.
+ * the agent. It is shorter after an earlier wait for the same hook was in vain.
  */
 const PATIENCE_MILLIS = 1500
 export const ABSENT_PATIENCE_MILLIS = 500
-/** Timeout after an earlier wait for the same hook was in vain. */
 const LESS_PATIENCE_MILLIS = 160
 export const LOOK_MILLIS = 20
 

@@ -234,7 +234,6 @@ export function beginCompaction(session: ClaudeSession, at: number): void {
   session.compaction.emitStart({ provider: session.dialect.provider })
 }
 
-/** @param usage the tokens, if they are known from elsewhere */
 export function finishCompaction(session: ClaudeSession, at: number, usage?: UsageCounts): void {
   session.compaction?.emitAnswer(at, { provider: session.dialect.provider, usage }, usage && 'inferred')
   session.compaction = undefined

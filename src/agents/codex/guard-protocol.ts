@@ -15,7 +15,6 @@ const CAPABILITIES: Capabilities = {
 /** Tools for which hooks receive one string, and can return only that. */
 const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
 const ENDS: ReadonlySet<unknown> = new Set(['Stop', 'SubagentStop', 'Interrupt'])
-/** Replaces a blank reason, which Codex ignores: the original result would stay. */
 const EMPTY_REASON = '(empty)'
 
 /** A child agent has its own turns in the trace, with its id as the session id. */
@@ -40,7 +39,7 @@ function feedback(outcome: Outcome<Phase>): object | undefined {
   return outcome.decision === 'pass' ? undefined : { decision: 'block', reason: reasonOf(outcome) }
 }
 
-/** The reason replaces the result verbatim, so a rewritten text is sent as a reason. */
+/** A rewritten text is sent as a reason, which replaces the result. Codex ignores a blank one: the result would stay. */
 function afterTool(outcome: Outcome<Phase>): object | undefined {
   const reply =
     feedback(outcome) ??

@@ -76,7 +76,6 @@ class SessionFile {
     )
   }
 
-  /** Returns true if all lines of the hook have been read. The file lags behind the hooks by up to half a second. */
   isEnough({ event, at }: ReadTrigger): boolean {
     if (event === PROMPT_HOOK) return this.#promptAt >= at
     return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at

@@ -15,13 +15,12 @@ import { childTask, type DelegatedTask } from '../base/tool.ts'
 
 /**
  * A hook for one kind of tool. Older versions fire only these. Newer versions also fire `preToolUse` and its counterparts for
- * each call; then these hooks are ignored.
+ * each call; then these hooks are ignored. `name`: as in generic hooks, where each tool of `MCP` has its own. `result`: the
+ * field with the result, for a hook that fires at the end of a tool.
  */
 interface SpecificTool {
-  /** The tool's name in generic hooks. For `MCP`, each tool has its own name. */
   readonly name: string
   readonly fields: readonly string[]
-  /** The field with the result, for a hook that fires at the end of a tool. */
   readonly result?: string
 }
 

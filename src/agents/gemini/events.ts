@@ -437,7 +437,6 @@ function handleAgentEnd({ main }: GeminiSession, at: number, data: unknown): voi
     endLoop(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
 }
 
-/** With this reason the session id is discarded. */
 const CLEAR_REASON = 'clear'
 
 /** Handles `SessionEnd`, which fires several times. In `gemini -p`, it is the last event of a request that failed finally. */
@@ -451,7 +450,7 @@ function handleSessionEnd(session: GeminiSession, at: number, data: unknown): vo
     session.main = undefined
   }
   const reason = textOf(peek(data, 'reason'))
-  // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
+  // Only `clear` discards the session id. Otherwise the session can be resumed, and its turns continue their numbers.
   if (session.isFinalized || (main === undefined && reason !== CLEAR_REASON)) return
   session.isFinalized = true
   session.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })

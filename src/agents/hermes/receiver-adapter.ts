@@ -34,7 +34,8 @@ function payloadOf(hook: string, { extra, session_id, tool_name, tool_input, cwd
 
 /**
  * The body of Hermes' outbound webhooks, and the standard input of its shell hooks (read in 0.22.2; 0.19 has only shell hooks).
- * Any field may be missing or of another type.
+ * Any field may be missing or of another type. `extra`: all other arguments of a Python plugin, except `parent_session_id`.
+ * `delivery_id` (the same for a repeated delivery) and `timestamp` (when the hook fired, ISO 8601): webhooks only.
  */
 export interface WireHook {
   readonly hook_event_name: string
@@ -42,9 +43,7 @@ export interface WireHook {
   readonly tool_input: object | null
   readonly session_id: string
   readonly cwd: string
-  /** All other arguments of a Python plugin, except `parent_session_id`. */
   readonly extra: Readonly<Record<string, unknown>>
-  /** Webhooks only, like `timestamp` (when the hook fired, ISO 8601). A repeated delivery has the same id. */
   readonly delivery_id?: string
   readonly timestamp?: string
 }

@@ -29,7 +29,6 @@ const ENDED_SPANS_LIMIT = 2500
 const OPEN_TURNS_LIMIT = 1000
 const PENDING_LIMIT = 200
 
-/** One model span. Its start is emitted once the model is known: for the Responses API, at its end. */
 interface OpenModelRequest {
   readonly request: ModelRequest
   readonly turn: AgentTurn
@@ -87,7 +86,6 @@ class AgentTurn extends HostTurn {
   readonly openRequests: Set<OpenModelRequest> = new Set()
   readonly openTools: Set<ToolRun> = new Set()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
-  /** An answer whose tokens only the loop's span reports. */
   uncounted: { readonly request: ModelRequest; readonly at: number; readonly answer: ModelAnswer } | undefined
   tokens: UsageCounts | undefined
   handoffAt: number | undefined
@@ -126,13 +124,12 @@ class AgentSpanNode {
   }
 }
 
-/** A trace of the host. A resumed run continues in it without a new start. */
+/** A trace of the host. A resumed run continues in it without a new start. `stray`: a turn whose start was missed. */
 class Trace {
   readonly id: string
   groupId: string | undefined
   /** True if its runner is traced, which reports approvals reliably. */
   isRunnerTraced = false
-  /** A turn whose start was missed. */
   stray: AgentTurn | undefined
   lastTurn: AgentTurn | undefined
   turns = 0
@@ -764,7 +761,6 @@ interface ClaimedCall extends AnswerToolCall {
   readonly from?: AgentTurn
 }
 
-/** Finds the call, of this turn's last answer or of one whose calls needed approval. */
 function claimCall(turn: AgentTurn, name: string, input: string | undefined): ClaimedCall | undefined {
   const own = bestMatch(turn.requestedCalls, name, input)
   if (own !== undefined) turn.requestedCalls = turn.requestedCalls.filter(call => call !== own)
@@ -900,9 +896,11 @@ function epochMillis(iso: unknown): number | undefined {
 class RawSpan {
   readonly id: string
   readonly traceId: string
-  /** `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, … */
+  /**
+   * `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, … The host fills `data`,
+   * its own object, until the span ends.
+   */
   readonly type: string
-  /** The host's own object, which it fills until the span ends. */
   readonly data: unknown
   readonly #event: TimedEvent
   #startAt: number | undefined

@@ -240,11 +240,13 @@ function isFunctionTool(tool: unknown): tool is HostTool {
   return peek(tool, 'type') === 'function' && typeof peek(tool, 'invoke') === 'function'
 }
 
-/** Tools of the provider run there, except a tool search that the application implements. */
+/**
+ * Tools of the provider run there, except a tool search that the application implements. A `shell` without the application's
+ * object runs in the provider's container.
+ */
 function runsHere(tool: object): boolean {
   const type = peek(tool, 'type')
   if (type === 'hosted_tool') return peek(peek(tool, 'providerData'), 'execution') === 'client'
-  // Without the application's object, it is the provider's container.
   return type !== 'shell'
 }
 

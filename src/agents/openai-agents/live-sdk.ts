@@ -56,10 +56,12 @@ export interface HostRunner {
 
 const DEPTH_LIMIT = 100
 
-/** The run of the current async context, by the ids of the SDK's trace, which are ours too. */
+/**
+ * The run of the current async context, by the ids of the SDK's trace, which are ours too. `agentName` is undefined if the run
+ * is not traced.
+ */
 interface CurrentRun {
   readonly ids: HookIds
-  /** The current agent. Undefined if the run is not traced. */
   readonly agentName: string | undefined
 }
 
@@ -146,7 +148,6 @@ function sdkContext() {
   const store = callMethod((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
   const trace = peek(store, 'trace')
   const span = peek(store, 'span')
-  // The enclosing span, if the host stores it separately.
   const outer = peek(store, 'previousSpan')
   return { trace, span, outer, ids: { trace_id: peek(trace, 'traceId'), span_id: peek(span, 'spanId') } }
 }

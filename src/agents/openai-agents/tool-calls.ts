@@ -43,14 +43,15 @@ export function isShellElsewhere(tools: readonly ConversationItem[]): boolean {
   return (textOf(peek(peek(shell, 'environment'), 'type')) ?? 'local') !== 'local'
 }
 
-/** The calls and results of a tool that is no function, yet runs in this process. */
+/**
+ * The calls and results of a tool that is no function, yet runs in this process. Hooks detect a command or a patch by `name`,
+ * which the call's item lacks. The `methods` of the application's object in `holderField` do the work.
+ */
 export interface LocalToolFormat {
-  /** The name for hooks, which detect a command or a patch by it. The call's item has none. */
   readonly name: string
   readonly tool: string
   readonly item: string
   readonly operationField: string
-  /** The tool's field with the application's object, and the methods that do the work. */
   readonly holderField: string
   readonly methods: readonly string[]
   methodOf(asked: unknown): string

@@ -75,9 +75,11 @@ export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, option
     if (hook.phases.includes('afterTool')) report(`hookspan: ${HOST}: ${RESULTS.replace('{hook}', hook.name)}`)
 }
 
-/** The state of a run, which the host may build, begin and end several times. */
+/**
+ * The state of a run, which the host may build, begin and end several times. `begun`: the outcome of `beforeTurn`, which runs
+ * once even if the prompt is built several times.
+ */
 interface Run {
-  /** The outcome of `beforeTurn`, which runs once even if the prompt is built several times. */
   begun?: Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>>
   revisions: number
 }

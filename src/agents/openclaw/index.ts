@@ -21,9 +21,8 @@ const HOOKS = [
   'subagent_ended',
   'session_start',
 ]
-/** Hooks that require `allowConversationAccess`. */
+/** Hooks that require `allowConversationAccess`, and those that may be the last: the host waits briefly for their handlers. */
 const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
-/** Hooks after which the process may end; the host waits briefly for their handlers. */
 const LAST_HOOKS = ['session_end', 'gateway_stop']
 /** Hooks replaced by agent events if available: a failure in the first blocks the tool. */
 const HOOKS_WITHOUT_AGENT_EVENTS = ['before_tool_call']

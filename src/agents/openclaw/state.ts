@@ -89,9 +89,8 @@ export class Run extends HostTurn {
   system: unknown
   toolCount: number | undefined
   readonly requests: RequestCounter = new RequestCounter(this)
-  /** Newest calls by the host's call id, which a retry reuses. */
+  /** Newest calls by the host's call id, which a retry reuses. Ended ones are emitted later, because more facts may follow. */
   readonly calls: Map<string, OpenClawCall> = new Map()
-  /** Ended calls that are not emitted yet, because more facts may follow. */
   endedCalls: OpenClawCall[] = []
   lastCall: OpenClawCall | undefined
   hasUsage = false

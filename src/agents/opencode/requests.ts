@@ -180,12 +180,14 @@ export class Title {
   }
 }
 
-/** An `error` of a message or of `session.error`: `{name, data: {message, statusCode?, isRetryable?}}`. */
+/**
+ * An `error` of a message or of `session.error`: `{name, data: {message, statusCode?, isRetryable?}}`. `isAbort`: the user
+ * stopped the run, which is not an error.
+ */
 export interface OpencodeFailure {
   readonly type: string
   readonly message: string | undefined
   readonly statusCode: number | undefined
-  /** The user stopped the run, which is not an error. */
   readonly isAbort: boolean
 }
 

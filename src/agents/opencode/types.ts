@@ -41,11 +41,11 @@ export type OpencodePlugin = (input: PluginInput, options?: Readonly<Record<stri
 type Say = (line: string) => void
 
 /**
- * Returns a writer to opencode's log if opencode draws on the terminal, where a line on stderr would corrupt the screen. Returns
- * undefined otherwise: `run`, `serve`, and servers of other programs.
+ * Returns a writer to opencode's log if opencode draws on the terminal, where a line on stderr would corrupt the screen.
+ * Returns undefined otherwise: `run`, `serve`, and servers of other programs. Plugins run in a worker in terminal mode, and in
+ * the main thread in all other modes.
  */
 export function screenReporter(client: Client | undefined): Say | undefined {
-  // Plugins run in a worker in terminal mode, and in the main thread in all other modes.
   if (peek(Reflect.get(globalThis, 'Bun'), 'isMainThread') !== false) return undefined
   return line => {
     const answer = client?.app?.log?.({ body: { service: 'hookspan', level: 'warn', message: line } })

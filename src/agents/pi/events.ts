@@ -467,12 +467,11 @@ class PiTools {
   }
 }
 
-/** The name of the delegating tool in Pi's example, and in packages based on it. Pi itself has no child agents. */
 const DELEGATING_TOOL = 'subagent'
 
 /**
- * Emits a delegation from the delegating tool; the child itself runs and reports in another process. Emitted at the tool's end,
- * because a blocked tool delegates nothing.
+ * Emits a delegation from the delegating tool of Pi's example, and of packages based on it: Pi itself has no child agents. The
+ * child itself runs and reports in another process. Emitted at the tool's end, because a blocked tool delegates nothing.
  *
  * @param startAt when the tool began to run
  */
@@ -491,9 +490,8 @@ function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolSta
 
 type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
 
-/** Pi's message for a tool not started because the user stopped the run. */
+/** Pi's messages for tools not started: the user stopped the run, the arguments are invalid, or the answer is truncated. */
 const ABORTED = 'Operation aborted'
-/** Pi's messages for calls that it could not start: invalid arguments, or a truncated answer. */
 const UNFIT = ['Validation failed for tool ', 'Tool call "']
 const HEAD = 64
 

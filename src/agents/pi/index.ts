@@ -45,9 +45,11 @@ class PiListener {
     this.#environment = new ToolEnvironment(ids => attachment.plugin.traceparent(ids))
   }
 
-  /** Handlers return nothing and never throw: in `tool_call`, either could block the tool. */
+  /**
+   * Handlers return nothing and never throw: in `tool_call`, either could block the tool. Only the events that are read get
+   * one: Pi waits for every handler, and copies whole conversations for some.
+   */
   listenTo(pi: PiExtensionApi): void {
-    // Only the events that are read: Pi waits for every handler, and copies whole conversations for some.
     for (const name of Object.keys(READINGS)) {
       pi.on(name, (event, context) => this.#attachment.catchErrors(() => this.#handleEvent(name, event, context)))
     }

@@ -21,9 +21,8 @@ export function isAborted(context: unknown): boolean {
   return booleanOf(peek(context, 'aborted')) === true
 }
 
-/** The inspected length of a provider's error, which contains the status. The rest may be a whole page. */
+/** The start of a provider's error has the status: `500: …`, `500 {…}`, `OpenAI API error (500): …`. The rest may be a page. */
 const ERROR_HEAD = 160
-/** `500: …`, `500 {…}`, `OpenAI API error (500): …` */
 const STATUS = /^\s*([1-5]\d\d)\b|\(([1-5]\d\d)\)/
 
 /** Errors without a status that Pi retries: the connection failed, not the request. */

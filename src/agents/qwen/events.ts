@@ -10,9 +10,8 @@ import type { HostEvent, HostMachine } from '../host-event.ts'
 
 const LIMIT = 10_000
 const CALLS_LIMIT = 1000
-/** Hooks that Claude Code does not have. */
+/** Hooks that Claude Code does not have, and those with a generated `tool_use_id`, different in each hook. */
 const QUIET: ReadonlySet<string> = new Set(['SessionDelete', 'TodoCreated', 'TodoCompleted'])
-/** Hooks with a generated `tool_use_id`, different in each hook. */
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 const FOUND = 'transcript:'
 const READ_END = 'transcript:read'

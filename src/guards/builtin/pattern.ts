@@ -45,7 +45,10 @@ type Token =
 
 const LONGEST = 500
 
-/** Matches the whole text. A backslash escapes the next character. Takes at most text length × glob length steps. */
+/**
+ * Matches the whole text. A backslash escapes the next character. All reachable positions are tracked at once, without
+ * backtracking: at most text length × glob length steps.
+ */
 export function globMatcher(glob: string): CompiledPattern {
   if (glob === '') return { ok: false, reason: 'it is empty' }
   if (glob.length > LONGEST) return { ok: false, reason: `it is longer than ${LONGEST} characters` }
@@ -68,7 +71,6 @@ function tokensOf(glob: string): Token[] {
   })
 }
 
-/** Tracks all reachable positions of the glob at once, so there is no backtracking. */
 function matchesGlob(tokens: readonly Token[], text: string): boolean {
   let places = addPositions(tokens, new Set(), 0)
   for (const character of text) {

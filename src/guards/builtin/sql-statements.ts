@@ -15,15 +15,14 @@ const VERBS = new Set(
     'LISTEN NOTIFY UNLISTEN FETCH MOVE CLOSE DEALLOCATE REFRESH REASSIGN PURGE BACKUP RESTORE IMPORT EXPORT SUMMARIZE',
   ].flatMap(line => line.split(' ')),
 )
-/** Keywords that change data and need no preceding semicolon in some databases: `SELECT 1 DROP TABLE x`. */
+/**
+ * Keywords that change data and need no preceding semicolon in some databases: `SELECT 1 DROP TABLE x`. Statements of
+ * `HOLDS_CHANGES` contain them as their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT ON`.
+ */
 const CHANGES = new Set(
   'INSERT UPDATE DELETE MERGE TRUNCATE DROP CREATE ALTER GRANT REVOKE DENY EXEC EXECUTE BACKUP RESTORE KILL'.split(' '),
 )
 const CODE = new Set(['CALL', 'DO', 'PREPARE', 'DECLARE', 'SOURCE', 'SYSTEM', 'DELIMITER'])
-/**
- * Statements that contain such keywords as their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT
- * ON`.
- */
 const HOLDS_CHANGES = new Set(['CREATE', 'ALTER', 'GRANT', 'REVOKE', 'DENY', 'MERGE', 'COMMENT'])
 const AS_A_CLAUSE = new Set(['FOR', 'ON', 'KEY', 'AS', 'NO', 'DO', 'THEN', 'BEFORE', 'AFTER', 'OF', 'OR', '.', ','])
 const BEGINS_TRANSACTION = new Set(

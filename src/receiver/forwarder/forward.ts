@@ -97,12 +97,11 @@ async function postEvent(
 }
 
 const MAX_BYTES = 64 * 1024 * 1024
-/** An agent may keep the pipe open. After this silence, its input counts as complete. */
 const QUIET_MILLIS = 1000
 
 /**
- * Reads the whole input. Undefined if it is too large. It is still read to its end: if the pipe breaks, the agent reports a
- * failed hook.
+ * Reads the whole input, which counts as complete after `quietMillis` of silence: an agent may keep the pipe open. Undefined if
+ * it is too large. It is still read to its end: if the pipe breaks, the agent reports a failed hook.
  */
 export function readInput(input: Readable, quietMillis: number = QUIET_MILLIS): Promise<Buffer | undefined> {
   return new Promise(resolve => {

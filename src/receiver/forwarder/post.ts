@@ -67,12 +67,14 @@ export interface HookOutput {
   readonly error: string
 }
 
+/**
+ * `failurePolicy`: set if the agent waits for a decision. Without a decision, `open` lets it continue and `closed` does not.
+ * `id`: that of an event that the receiver may already have.
+ */
 export interface ForwardOptions {
-  /** Set if the agent waits for a decision. Without a decision, `open` lets it continue and `closed` does not. */
   readonly failurePolicy: 'open' | 'closed' | undefined
   readonly fallback: HookOutput
   readonly waits: boolean
-  /** The id of an event that the receiver may already have. */
   readonly id: string | undefined
 }
 

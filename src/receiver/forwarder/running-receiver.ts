@@ -31,7 +31,6 @@ function ownSocket(path: string): string {
   return path
 }
 
-/** Interval between starts: an agent fires dozens of hooks while a receiver starts, or if none can start. */
 const TRY_AGAIN_MILLIS = 10_000
 
 /**
@@ -55,7 +54,10 @@ export async function startReceiver(place: ReceiverPlace, program: string): Prom
   child.unref()
 }
 
-/** True if no start was tried for a while, or the receiver started last has come up and is gone again. Records this attempt. */
+/**
+ * True if no start was tried for a while, or the receiver started last has come up and is gone again. Records this attempt. An
+ * agent fires dozens of hooks while a receiver starts, or if none can start.
+ */
 function mayStart({ address, starting }: ReceiverPlace): boolean {
   return withOwnFile(starting, OPEN.append, (descriptor, { size, mtimeMs }) => {
     const now = Date.now()

@@ -6,14 +6,13 @@ import { PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
 
 export type ListenAddress = { readonly path: string } | { readonly port: number }
 
+/** `headersMillis`: from the connection or previous answer. `patienceMillis`: for accepted clients after the door is shut. */
 export interface ListenerLimits {
   readonly connections: number
-  /** Time from the connection, or the previous answer, to the end of the headers. */
   readonly headersMillis: number
   readonly requestMillis: number
   readonly keepAliveMillis: number
   readonly checkMillis: number
-  /** Time for accepted clients to finish after the door is shut. */
   readonly patienceMillis: number
 }
 
@@ -28,10 +27,10 @@ export interface LoopbackListener {
   readonly port: number | undefined
   /**
    * Accepts the connections in the queue, and no later ones. A client may have written already, without waiting for an answer.
-   * If the server were closed at once, this data would be lost.
+   * If the server were closed at once, this data would be lost. `ended` resolves when all accepted connections have closed.
+   * Wait for it before exiting.
    */
   close(): Promise<void>
-  /** Resolves when all accepted connections have closed. Wait for it before exiting. */
   readonly ended: Promise<void>
 }
 
