@@ -4,7 +4,6 @@ import type { CommandIo } from './command.ts'
 import { readPrices } from './prices.ts'
 import type { TracesPlace } from './traces.ts'
 
-/** The traces to index, with prices for requests without a recorded cost. */
 export function indexSubject({ kind, path }: TracesPlace, { env, home }: CommandIo): IndexSubject {
   const prices = readPrices({ env, home })
   const traces =

@@ -68,11 +68,6 @@ function slashed(path: string): string {
   return `${path.replaceAll(sep, '/').replace(/\/$/, '')}/`
 }
 
-/**
- * The module that a host loads.
- *
- * @throws Error if this copy of hookspan lacks it
- */
 export function hostModule(folder: string, host: string): string {
   return packageFile(folder, 'dist', 'agents', host, 'index.js')
 }

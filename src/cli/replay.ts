@@ -174,9 +174,8 @@ function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOpti
 }
 
 const EVERY_RECORDS = 100
-/** If more spans than this are queued for a backend, replaying pauses. */
+/** Replaying pauses if more spans are queued for a backend. A batch, at its maximum size, must be able to fill before. */
 const MAX_QUEUED = 4096
-/** The maximum batch size. A batch must be able to fill before the replay pauses. */
 const LARGEST_BATCH: number = MAX_QUEUED / 2
 const POLL_MILLIS = 5
 /** If a backend made no progress for this total time, replaying no longer pauses for it. */

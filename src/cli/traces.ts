@@ -122,7 +122,7 @@ async function findPlace(name: string): Promise<TracesPlace | undefined> {
   return place
 }
 
-/** A file, or a directory for its `*.jsonl`; undefined if it does not exist. */
+/** A file, or a directory for its `*.jsonl`; undefined if it does not exist. A pipe cannot be read twice, as files are. */
 export async function placeAt(path: string): Promise<TracesPlace | undefined> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw new Error(`cannot read ${path}: ${error.code}`, { cause: error })
@@ -130,7 +130,6 @@ export async function placeAt(path: string): Promise<TracesPlace | undefined> {
   })
   if (found === undefined) return undefined
   if (found.isDirectory()) return { path, kind: 'directory', listFiles: () => listSegments(path) }
-  // The file is read twice, which a pipe does not support.
   if (!found.isFile()) throw new Error(`${path} is not a regular file`)
   return { path, kind: 'file', listFiles: async () => [path] }
 }

@@ -134,7 +134,6 @@ export function splitOptions(options: PluginOptions): SplitOptions {
   return { config, extensions, host, tracerProvider, meterProvider, logger }
 }
 
-/** An agent's configuration, reduced to log events: the agent's own plugin handles everything else. */
 function withLogsOnly(config: ResolvedConfig): ResolvedConfig {
   const backends = config.backends
     .filter(({ logs }) => logs === true)

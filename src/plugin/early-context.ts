@@ -3,7 +3,6 @@ import type { HookMeta } from '../contract/index.ts'
 import type { SessionView, TurnView, ViewedKind } from '../tracker/session-view.ts'
 import type { ReservedIds } from '../tracker/span-tracker.ts'
 
-/** A queued record, as far as its effect on spans can be foreseen. */
 export interface ForeseeableRecord {
   readonly hook: string | undefined
   readonly payload: unknown
@@ -170,7 +169,6 @@ class ForeseenTurn {
     this.#requests = [...(view?.requests ?? [])]
   }
 
-  /** Returns false if the effect of the record is not foreseeable. */
   apply({ kind, phase }: SpanEffect, record: ForeseeableRecord): boolean {
     // After the answer, only the end of the turn is foreseeable.
     if (this.#isAnswered || peek(record.payload, 'traceparent') !== undefined) return false

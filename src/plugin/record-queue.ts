@@ -11,9 +11,11 @@ import type { EarlyContexts } from './early-context.ts'
 
 /** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 2
-/** A record that has waited longer is not postponed again: a host that blocks the loop may delay the next turn for long. */
+/**
+ * A record that has waited longer is not postponed again: a host that blocks the loop may delay the next turn for long. The
+ * limit is higher while the code is loaded, step by step. A host that is killed meanwhile loses these records.
+ */
 const PATIENCE_MILLIS = 10
-/** The same limit while the code is loaded, step by step. A host that is killed meanwhile loses these records. */
 const LOADING_MILLIS = 100
 /** If the queue is larger, `emit()` processes the oldest records synchronously. */
 const MAX_RECORDS = 128
@@ -49,7 +51,6 @@ export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeS
   readonly captureScope: CaptureScope
   /** Processes each record inline: `log_flush_ms` is 0, or user code observes each span. */
   readonly isInline: boolean
-  /** The end of a session is flushed. */
   readonly flushesSessionEnd: boolean
   /** Processes a flushed end of a session inline: the process may end right after it, without exit listeners. */
   readonly isSessionEndInline: boolean
@@ -300,10 +301,12 @@ const MAX_DEPTH = 16
 const PART_CHARS = 32
 
 const CONTENT = new Set(['request_messages', 'messages', 'system_prompt'])
-/** Exchanges between agent and model. Only their plain fields are read in other modes. */
+/**
+ * Exchanges between agent and model: only their plain fields are read in other modes. Messages of an answer: the ids of their
+ * tool calls are read in every mode.
+ */
 const EXCHANGES = new Set(['request', 'response'])
 const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_config'])
-/** Messages of an answer. The ids of their tool calls are read in every mode. */
 const MESSAGES = new Set(['assistant_message', 'message'])
 const MAX_TOOLS = 10_000
 const MAX_CALLS = 100

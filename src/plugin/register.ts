@@ -20,11 +20,10 @@ function subscriber(context: HostContext): Subscribe | undefined {
   }
 }
 
-/** A host that does not know a hook throws. The other hooks must still be subscribed. */
+/** A host that does not know a hook throws, or rejects later, which would end its process. It still gets the other hooks. */
 function trySubscribe(subscribe: Subscribe, hook: HookName, handler: HookHandler, onRefused: () => void): boolean {
   try {
     const answer = subscribe(hook, handler)
-    // A host may also refuse later: an unhandled rejection would end its process.
     if (answer instanceof Promise) answer.catch(onRefused)
     return true
   } catch {

@@ -44,9 +44,8 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   return run.exitCode ?? (run.isDelivered ? EXIT.ok : EXIT.failed)
 }
 
-/** Records full content, because the recordings are fictional. The user's own setting still wins. */
+/** Records full content: the recordings are fictional. A user's setting wins; a default of `off` is one that is unreadable. */
 function wholeMessages({ config, sources }: Resolution): { content_capture?: 'full' } {
-  // `off` by default means that the user's setting could not be read.
   const isUnset = sources.get('content_capture')?.from === 'default' && config.content_capture !== 'off'
   return isUnset ? { content_capture: 'full' } : {}
 }
@@ -99,7 +98,6 @@ function nextSteps({ result, traceId = '', isStored, where }: Awaited<ReturnType
     { label: 'show the last one', command: `npx hookspan tree ${shortTraceId(traceId)}`, outcome: '' },
     { label: 'open the dashboard', command: 'npx hookspan view --open', outcome: '' },
   ]
-  // Skip servers that have just received the traces.
   const others = SERVERS.filter(({ type }) => !backends.some(each => each.type === type && each.delivered > 0))
   const steps = [...(isStored ? here : []), ...others.map(serverStep)]
   const labelWidth = Math.max(...steps.map(({ label }) => label.length))

@@ -93,11 +93,6 @@ function isSameFile(a: string, b: string): boolean {
   return one !== undefined && other !== undefined && one.isFile() && one.dev === other.dev && one.ino === other.ino
 }
 
-/**
- * Truncates the output files.
- *
- * @throws if one of them cannot be written
- */
 async function prepareOutputs({ out, 'metrics-out': metricsOut }: ReplayJob): Promise<void> {
   for (const path of [out, metricsOut]) {
     if (path === undefined) continue

@@ -108,7 +108,7 @@ async function listen(
   return EXIT.ok
 }
 
-/** The user's own hooks only, because one receiver serves all projects. */
+/** The user's own hooks only, because one receiver serves all projects. Without hooks, their code is not loaded. */
 export async function hooksOfUser(
   { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
   { env, home }: Pick<CommandIo, 'env' | 'home'>,
@@ -118,7 +118,6 @@ export async function hooksOfUser(
   // A required file may be missing.
   const isMeant = Object.keys(hooks.options).length > 0
   if (!existsSync(folder) && !isMeant && hooks.global_dir === undefined) return undefined
-  // Without hooks, their code is not loaded.
   const { hookFolderSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
   return loadConfiguredHooks(hookFolderSettings({ hooks }, env, home), undefined)
 }

@@ -46,9 +46,8 @@ export class TopScreen {
   #isWaitingOnly = false
   #search = ''
   #isTyping = false
-  /** The first line of the tree that is shown; undefined in the list. */
+  /** The first line of the tree that is shown (undefined in the list), and of the error that `e` went to (-1: none yet). */
   #from: number | undefined
-  /** The line of the error that `e` went to; -1 before the first. */
   #errorLine = -1
   #look: Look = { width: 80, color: false, now: 0, maxLines: 24 }
 

@@ -407,13 +407,12 @@ function proxyVariables(env: Environment) {
       const names = [`${scheme}_proxy`, `${scheme.toUpperCase()}_PROXY`, 'all_proxy', 'ALL_PROXY']
       return names.find(name => variable(env, name) !== undefined)
     },
-    /** True if `NO_PROXY` covers the host itself, its domain or `*`. Entries with a port do not count. */
+    /** True if `NO_PROXY` covers the host, its domain or `*`. Entries with a port and blocks besides loopback do not count. */
     spares(host: string): boolean {
       const wanted = bare(host)
       return exceptions.some(entry => {
         const excepted = bare(entry.replace(/^\*?\./, ''))
         if (entry === '*' || excepted === wanted) return true
-        // The block covers all of loopback. Other blocks are irrelevant here.
         if (excepted === '127.0.0.0/8' && wanted.startsWith('127.')) return true
         return excepted !== '' && wanted.endsWith(`.${excepted}`)
       })
@@ -538,9 +537,8 @@ function unwritable(directory: string, error: unknown): DoctorFinding {
   return finding('fail', 'Trace log', what, `${remedy}, or set XDG_STATE_HOME to another place`)
 }
 
-/** Files in a directory that only its owner may enter are private, whatever their own mode. */
+/** Files in a directory that only its owner may enter are private, whatever their own mode. On Windows, modes are not real. */
 function checkModes(directory: string, entries: readonly StateEntry[]): DoctorFinding[] {
-  // On Windows, modes are not real.
   if (process.platform === 'win32') return []
   const [top, ...inner] = entries
   const wide = inner.filter(({ mode }) => (mode & OTHERS) !== 0)

@@ -48,7 +48,6 @@ const MEANWHILE = /;[^;.(]*\b(?:is|are) (?:dropped|kept)\b[^.(]*?(?=\s*\(|\.\s|$
 /** A remedy starts a sentence or follows a semicolon. */
 const ADVICE = /\. (?=[A-Z])|; (?=correct |look for |its own log )/
 
-/** Adapts a diagnostic to spans that are neither kept nor dropped. */
 export function withoutMeanwhile(said: string): string {
   return said.replace(MEANWHILE, '')
 }
@@ -163,13 +162,12 @@ export const PROBE_SERVICE = 'hookspan-doctor'
 export const PROBE_SPAN = 'hookspan.doctor'
 const PROBE_METRIC = 'hookspan.doctor.probes'
 
-/** Describes the probe to a user who finds it on a server. */
+/** Describes the probe to a user who finds it on a server. Phoenix and other servers show `input.value` in lists. */
 function probeAttributes(): Record<string, string> {
   const [at, from] = [new Date().toISOString(), hostname()]
   return {
     'hookspan.doctor.sent_at': at,
     'hookspan.doctor.sent_from': from,
-    // Phoenix and other servers show this attribute in lists.
     [OPENINFERENCE.inputValue]: `A probe of hookspan doctor ${PACKAGE_VERSION}, sent from ${from} at ${at}; no agent's turn`,
   }
 }
@@ -238,7 +236,6 @@ interface ReadBackTarget {
   readonly request: ReadBackRequest
   readonly traceId: string
   readonly tls: TlsFiles
-  /** The `headers_command` of the backend, if the request needs credentials. */
   readonly headersCommand: readonly string[] | undefined
 }
 

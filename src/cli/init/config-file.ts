@@ -131,9 +131,8 @@ async function removeCreated(folders: readonly string[]): Promise<void> {
 
 async function link(path: string, to: string): Promise<void> {
   await createFolder(dirname(path))
-  // Replaces a link to another copy of hookspan.
+  // Replaces a link to another copy of hookspan. On Windows, a link needs privileges and a junction does not.
   await rm(path, { force: true })
-  // On Windows, a link needs privileges and a junction does not.
   await symlink(to, path, 'junction')
 }
 

@@ -146,7 +146,6 @@ function showOne({ name, plan }: Task, io: CommandIo): void {
   if ('lines' in plan) io.stdout.write(plan.lines.map(line => `${line}\n`).join(''))
 }
 
-/** @param names of the agents, for the question */
 export async function isAllowed(names: string, options: EveryOptions, io: CommandIo): Promise<boolean> {
   if (options['dry-run']) {
     if (!options.json) io.stderr.write('Nothing has been written.\n')

@@ -178,12 +178,16 @@ async function exactly(
   return becomes('') ? { after: undefined, isUsers: false } : undefined
 }
 
-/** The links that are missing or point elsewhere. On Windows, the target of a link ends in a backslash. @throws Error if something else is at the path */
+/**
+ * The links that are missing or point elsewhere. On Windows, the target of a link ends in a backslash. A folder with our
+ * manifest is a copy, for example in a container image.
+ *
+ * @throws Error if something else is at the path
+ */
 function linksTo(surroundings: InitContext): readonly PackageLink[] {
   return places(surroundings).filter(({ path, to }) => {
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found === undefined || found.isSymbolicLink()) return found === undefined || resolve(readlinkSync(path)) !== to
-    // A copy, for example in a container image.
     if (MANIFESTS.some(name => isOurManifest(join(path, name)))) return false
     throw new Error(`${path} is not what hookspan put there; it stays as it is: move it away, and run this again`)
   })

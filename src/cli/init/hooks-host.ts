@@ -202,7 +202,6 @@ function settle(surroundings: InitContext, { token, port }: ReceiverAccess): voi
   if (lastPort(place) === undefined) rememberPort(place, port)
 }
 
-/** Without an explicit choice, the existing setting is kept. */
 function guardsFor(host: HooksHost, { guards }: InitContext, root: unknown): Guards {
   if (!host.canGuard || guards === 'off') return undefined
   return guards ?? guardsIn(host, root)
@@ -216,13 +215,11 @@ function receiverOf(host: HooksHost, surroundings: InitContext, port: number, gu
   return { port, token: readToken(place) ?? freshToken, folder, pidFile: place.pid, guards }
 }
 
-/** The port of the receiver, which is stable; for one that has never run, a free port. */
 async function portFor(host: HooksHost, surroundings: InitContext, root: unknown): Promise<number> {
   if (!host.isByHttp) return FIRST_PORT
   return lastPort(placeFor(surroundings)) ?? portIn(host, root) ?? surroundings.freshPort()
 }
 
-/** @throws Error in one line if there is none */
 export async function freePort(): Promise<number> {
   for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++) if (await isFree(port)) return port
   throw new Error(
@@ -264,7 +261,6 @@ export function aboutGuards(title: string, guards: Guards): string[] {
   return [`${waits} If the receiver does not answer, it blocks tools and prompts.`]
 }
 
-/** The changes that enable all hooks; empty if nothing is missing. @throws Error in one line */
 function enabling(host: HooksHost, root: unknown, receiver: ReceiverAccess): JsonChange[] {
   host.check?.(root, receiver)
   const head = (host.head ?? []).filter(({ path }) => valueAt(root, path) === undefined)

@@ -174,10 +174,9 @@ const GUARDED: GuardedEvents = {
 }
 /**
  * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
- * busy machine.
+ * busy machine. Guards time out after one second.
  */
 const HTTP_TIMEOUT = 1
-/** Guards time out after one second. */
 const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?([\w-]+)$/
@@ -254,8 +253,8 @@ function groupsOf(
  * - SessionStart: Claude Code has no other way. The program waits for the receiver, so that the hooks that follow find it.
  * - SessionEnd: Claude Code prints an error if nothing listens. The program leaves the event in the spool instead.
  * - UserPromptSubmit: sent by HTTP as well. The program covers a receiver that has ended while the user was away.
- * - PostToolBatch, Stop: sent by HTTP as well. A shell looks for the receiver's process, and runs the program only if it is
- * gone.
+ * - PostToolBatch, Stop: sent by HTTP as well. A shell, which Windows may lack, looks for the receiver's process, and runs the
+ * program only if it is gone.
  */
 const CLAUDE_PROGRAMS: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = {
   SessionStart: 'awaited',
@@ -297,7 +296,6 @@ function claudePrograms(event: string, how: 'awaited' | 'async' | 'unless up', r
   const program = { type: 'command', command: process.execPath, args, timeout: PROGRAM_TIMEOUT }
   if (how === 'awaited') return [program]
   if (how === 'async') return [{ ...program, async: true }]
-  // Windows may have no such shell.
   if (process.platform === 'win32') return []
   const shell = ['-c', UNLESS_UP, 'sh', receiver.pidFile, process.execPath, ...args]
   return [{ ...program, command: 'sh', args: shell, async: true }]
@@ -305,8 +303,8 @@ function claudePrograms(event: string, how: 'awaited' | 'async' | 'unless up', r
 
 /**
  * Events sent by a program, which starts a receiver if none listens. SessionStart waits for it. For events also sent by HTTP, a
- * shell looks for the receiver's process and runs the program only if it is gone. Qwen Code waits for that: `qwen -p` ends
- * without SessionEnd, and might end before a background program has run.
+ * shell (Windows may have none) looks for the receiver's process and runs the program only if it is gone. Qwen Code waits for
+ * that: `qwen -p` ends without SessionEnd, and might end before a background program has run.
  */
 const QWEN_PROGRAMS: Readonly<Record<string, 'always' | 'unless up'>> = {
   SessionStart: 'always',
@@ -341,7 +339,6 @@ const qwen: HostSetup = httpHost({
     }
     const always = (event: string): object =>
       program(commandFor(QWEN, receiver, guardOptions(event, receiver.guards, GUARDED)))
-    // Windows may have no such shell.
     const used = Object.entries(QWEN_PROGRAMS).filter(([, how]) => how === 'always' || process.platform !== 'win32')
     const programs = new Map(
       used.map(([event, how]) => [event, [how === 'always' ? always(event) : program(unlessUp(QWEN, receiver))]]),
@@ -365,21 +362,21 @@ export interface HostRow {
   readonly otherWay?: HostSetup
 }
 
+/**
+ * Names that other programs share are not looked up: a Debian package has a `pi` that computes the number, AWS has a `copilot`,
+ * `kilo` is also an editor, `hermes` a JavaScript engine and a blockchain relayer. The relayer has its `config.toml` in the
+ * folder of Hermes, and other Google programs use the folder of Gemini CLI.
+ */
 export const HOSTS: ReadonlyMap<string, HostRow> = new Map<string, HostRow>([
-  // A Debian package has a `pi` that computes the number.
   ['pi', { setup: pi, programs: [] }],
   ['openclaw', { setup: openclaw, programs: ['openclaw'] }],
   ['opencode', { setup: opencode, programs: ['opencode'] }],
-  // `kilo` is also an editor.
   ['kilo', { setup: kilo, programs: ['kilocode'] }],
-  // `hermes` is also a JavaScript engine and a blockchain relayer; the latter has its `config.toml` in the same folder.
   ['hermes', { setup: hermes, programs: [], file: 'config.yaml', otherWay: hermesWebhook }],
   ['claude-code', { setup: claudeCode, programs: ['claude'] }],
   ['codex', { setup: codex, programs: ['codex'] }],
   ['cursor', { setup: cursor, programs: ['cursor', 'cursor-agent'] }],
-  // AWS has a `copilot`, too.
   ['copilot', { setup: copilot, programs: [] }],
-  // Other Google programs use the same folder.
   ['gemini', { setup: gemini, programs: ['gemini'], file: 'settings.json' }],
   ['qwen', { setup: qwen, programs: ['qwen'] }],
 ])

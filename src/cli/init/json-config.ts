@@ -12,7 +12,6 @@ export interface JsonConfig extends JsonText {
   readonly text: string
 }
 
-/** @throws Error in one line */
 export async function readConfig(file: string, mayBeBlank = false): Promise<JsonConfig> {
   const before = await readText(file)
   const text = before === undefined || (mayBeBlank && before.trim() === '') ? FRESH : before

@@ -114,12 +114,11 @@ function disabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   checkKinds(root)
   const paths = ownPaths(root, installed).map(index => ({ path: [...PATHS, index] }))
   const allow = stringsAt(root, ALLOW)
-  // An empty list allows everything, so our entry stays if it is the only one.
   const ours = isAloneAllowed(root) ? [] : indexesOf(allow, name => name === ID)
   return [...paths, ...entryRemovals(root), ...ours.map(index => ({ path: [...ALLOW, index] }))]
 }
 
-/** True if our id must stay in the allow list, which would be empty without it. */
+/** True if our id must stay in the allow list: the list would be empty without it, which allows everything. */
 function isAloneAllowed(root: unknown): boolean {
   const allow = stringsAt(root, ALLOW)
   return allow.length > 0 && allow.every(name => name === ID)

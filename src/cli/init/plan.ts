@@ -16,9 +16,8 @@ export interface FileChange {
   readonly prepare?: () => void
   /** Links to our files that the host loads. They are created before the file and removed after it. */
   readonly links?: readonly PackageLink[]
-  /** Restores the mode of the file, and removes folders that were created for it. */
+  /** Restores the mode of the file, and `restored`, its backup. Removes folders that were created for it. */
   readonly isUndo?: true
-  /** The backup whose content is restored. */
   readonly restored?: string
   readonly notes: readonly string[]
 }
@@ -46,12 +45,12 @@ export interface InitContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly folder: string
-  /** The token for a receiver that has none yet. The same for all agents of one run. */
-  readonly freshToken: string
   /**
-   * The port for a receiver that has none yet. The same for all agents, because a free port may be taken later. @throws Error
-   * in one line
+   * Token and port for a receiver that has none yet. The same for all agents, because a free port may be taken later.
+   *
+   * @throws Error in one line, if no port is free
    */
+  readonly freshToken: string
   readonly freshPort: () => Promise<number>
   /** The wanted guard mode. Undefined keeps the existing one. */
   readonly guards?: 'open' | 'closed' | 'off' | undefined

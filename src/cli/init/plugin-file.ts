@@ -116,11 +116,10 @@ export const pi: HostSetup = pluginFileSetup({
   places: agent => [join(agent, 'extensions', 'hookspan.js')],
 })
 
-/** opencode loads each `.js` and `.ts` file of its folders `plugins` (documented) and `plugin` (1.18.33). */
+/** opencode loads each `.js` and `.ts` of its folders `plugins` (documented) and `plugin` (1.18.33), and calls each export. */
 export const opencode: HostSetup = pluginFileSetup({
   name: 'opencode',
   title: 'opencode',
-  // Only this export, because opencode calls each export as a plugin.
   exported: 'HookspanPlugin',
   notes: ['opencode loads it at its next start.'],
   ...inConfigFolder('opencode'),

@@ -30,14 +30,17 @@ export async function findRunning(place: ReceiverFiles): Promise<RunningReceiver
   return health === undefined ? undefined : { peer, health }
 }
 
-/** The process on this machine that owns the receiver's lock, whether it answers or not. @throws Error in one line */
+/**
+ * The process on this machine that owns the receiver's lock, whether it answers or not. Undefined if none has ever run here.
+ *
+ * @throws Error in one line
+ */
 function holderOf(place: ReceiverFiles): number | undefined {
   const holder = ownerIn(place)
   return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined
 }
 
 function ownerIn({ directory }: ReceiverFiles): Owner | undefined {
-  // No receiver has ever run here.
   return fileKind(directory) === undefined ? undefined : lockHolder(directory, Date.now)
 }
 

@@ -27,7 +27,6 @@ export interface BackendRow {
   readonly transport: 'http' | 'file' | 'console'
   /** Derived from the options. Undefined if there is no usable default, so that `endpoint` is required. */
   readonly endpoint: (options: Options) => string | undefined
-  /** The default endpoint of OTLP over gRPC, if the backend accepts it. */
   readonly grpcEndpoint?: (options: Options) => string
   readonly protocol: OtlpProtocol
   /** The server refuses the other protocol. */
@@ -324,7 +323,6 @@ export function backendRow(type: string): BackendRow | undefined {
   return isBackendType(type) ? BACKENDS[type] : undefined
 }
 
-/** Returns undefined unless the text is an http or https URL. */
 export function parseHttpUrl(text: string): URL | undefined {
   return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined
 }

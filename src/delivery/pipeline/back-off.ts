@@ -5,7 +5,6 @@ const FIRST_MILLIS = 1000
 const MAX_MILLIS = 60_000
 /** Pause after a failure that only the user can fix. It is retried, because the user may have fixed it. */
 const UNTIL_MENDED_MILLIS = 300_000
-/** Upper limit of the pause that a server can request. */
 const MAX_ASKED_MILLIS = 3_600_000
 
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
@@ -15,7 +14,6 @@ type FailureVerdict = { readonly kind: 'later'; readonly reason: BackOffReason }
 
 /** Statuses that the OTLP specification defines as retryable, and 408. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
-/** Statuses caused by the configuration, not by the spans. */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 415])
 /** If a server fails this often on the same spans, they are the cause. */
 const MAX_ERRORS = 5

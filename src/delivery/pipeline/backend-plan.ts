@@ -114,7 +114,6 @@ function warnings(settings: BackendConfig, row: BackendRow): readonly string[] {
   ]
 }
 
-/** Lower-cases the names. If two sets have the same name, the later one wins. */
 function mergeHeaders(...sets: readonly Readonly<Record<string, string | undefined>>[]): Record<string, string> {
   const merged: Record<string, string> = {}
   for (const set of sets) {

@@ -255,7 +255,6 @@ function statusSentence(
   return `${answered}, which is not a success; ${correctEndpoint(facts)}`
 }
 
-/** The status of the protocol that was spoken. */
 function answerOf({ status, grpc }: { readonly status: number; readonly grpc?: string }): string | number {
   return grpc ?? status
 }

@@ -15,9 +15,8 @@ export type DeliveryFailure =
   | { readonly kind: 'rejected' }
   /** A single span that the backend refuses although it accepts others. */
   | { readonly kind: 'refused'; readonly status: number; readonly grpc?: string }
-  /** Not sent: a header contains invalid characters. */
+  /** Not sent: a header contains invalid characters, or the program of `headers_command` failed. */
   | { readonly kind: 'header'; readonly code: string }
-  /** Not sent: the program of `headers_command` failed. */
   | { readonly kind: 'command'; readonly reason: string }
   | { readonly kind: 'internal'; readonly reason: string }
 
@@ -27,7 +26,6 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }
 
-/** The code of node:http2 for a response that is not HTTP/2. */
 export const NOT_HTTP2 = 'ERR_HTTP2_ERROR'
 
 export type TransportResult =

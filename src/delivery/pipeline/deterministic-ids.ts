@@ -36,12 +36,10 @@ export class ReservableIds implements IdGenerator {
   #next: { readonly traceId: string; readonly spanId: string } | undefined
   #traceId: string | undefined
 
-  /** Applies to the next span. Its trace id is used only if that span starts a trace. */
   reserve(traceId: string, spanId: string): void {
     this.#next = { traceId, spanId }
   }
 
-  /** Called before `generateTraceId`: see `DeterministicIds`. */
   generateSpanId(): string {
     const reserved = this.#next
     this.#next = undefined
@@ -66,7 +64,6 @@ export class DeterministicIds implements IdGenerator {
   #next: { readonly trace: string; readonly span: string } | undefined
   #trace: string | undefined
 
-  /** @param traceIdentity used only if that span starts a trace */
   seed(traceIdentity: string, spanIdentity: string): void {
     this.#next = { trace: traceIdentity, span: spanIdentity }
   }

@@ -20,10 +20,9 @@ const SERVICES: Readonly<Record<Signal, string>> = {
   logs: 'logs.v1.LogsService',
 }
 
-/** A byte for the compression, four for the length. */
+/** Frames begin with a byte for the compression and four for the length. A timeout has at most eight digits. */
 const FRAME_HEAD_BYTES = 5
 
-/** A timeout has at most eight digits. */
 const MAX_TIMEOUT_MILLIS = 99_999_999
 
 /** By code. The equivalent in HTTP is retried, reported and classified like a response over HTTP. */
@@ -98,9 +97,8 @@ export class GrpcSender implements Transport {
     if (known && !known.closed && !known.destroyed) return known
     const { url, tls } = this.#target
     const session = http2().connect(url, tls)
-    // Keeps it from holding the process. A caller that waits for a call keeps the process alive itself.
+    // A caller that waits for a call keeps the process alive itself: the session must not. Each stream reports the error.
     session.unref()
-    // Each stream reports the error.
     session.on('error', () => undefined)
     const timedOut = Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
     const expiry = setTimeout(() => session.destroy(timedOut), CONNECT_MILLIS).unref()
@@ -136,12 +134,11 @@ function readResponse(stream: ClientHttp2Stream, settle: Settle, fail: Fail): vo
   })
 }
 
-/** Undefined if the stream ended before the status. */
+/** Undefined if the stream ended before the status. An HTTP status alone is the response of a proxy or of another server. */
 function resultOf(headers: IncomingHttpHeaders, rstCode: number): TransportResult | undefined {
   const { 'grpc-status': code, ':status': httpStatus } = headers as Readonly<Record<string, unknown>>
   if (code === '0') return { ok: true }
   if (code !== undefined) return failed(grpcFailure(Number(code), headers), retryInfoMillis(headers))
-  // The response of a proxy or of another server.
   if (typeof httpStatus === 'number' && httpStatus !== 200)
     return failed({ kind: 'status', status: httpStatus }, retryAfter(headers['retry-after']))
   if (headers['content-type']?.startsWith('text/html')) return failed({ kind: 'page', status: 200 })

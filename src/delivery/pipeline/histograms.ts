@@ -39,7 +39,6 @@ export class Histograms {
     return readers.every(reader => reader.selectAggregation(InstrumentType.HISTOGRAM).type === AggregationType.DEFAULT)
   }
 
-  /** The readers, which get the histograms with whatever the SDK collects. */
   readers(): IMetricReader[] {
     return this.#readers.map((reader, at) => ({
       setMetricProducer: producer => reader.setMetricProducer(this.#producerFor(at, producer)),
@@ -215,7 +214,6 @@ class HistogramSeries {
     this.#limit = reader.selectCardinalityLimit(metricsSdk().InstrumentType.HISTOGRAM) - 1
   }
 
-  /** Chosen at the first collection. */
   get temporality(): HistogramMetricData['aggregationTemporality'] {
     this.#temporality ??= this.#reader.selectAggregationTemporality(metricsSdk().InstrumentType.HISTOGRAM)
     return this.#temporality

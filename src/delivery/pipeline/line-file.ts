@@ -6,9 +6,8 @@ import { makeDirectory } from '../trace-log/private-file.ts'
 import type { Transport, TransportResult } from './delivery.ts'
 
 const PRIVATE_FILE = 0o600
-// Windows has no O_NONBLOCK.
 const { O_APPEND, O_CREAT, O_WRONLY, O_NONBLOCK = 0 } = constants as Partial<typeof constants> & typeof constants
-/** O_NONBLOCK: opening a pipe without a reader would block a libuv thread, so that the host could not end. */
+/** O_NONBLOCK, absent on Windows: opening a pipe without a reader would block a libuv thread, and the host could not end. */
 const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK
 const LINE_END: Buffer = Buffer.from('\n')
 

@@ -26,7 +26,6 @@ interface JsonRecord extends Pick<LogRecord, 'severityNumber' | 'severityText' |
   readonly flags?: number
 }
 
-/** The same request in protobuf. Undefined if it cannot be serialised. */
 export function logsProtobuf(json: string): Uint8Array | undefined {
   const [{ resource, scopeLogs }] = (JSON.parse(json) as JsonRequest).resourceLogs
   const [{ scope, logRecords }] = scopeLogs

@@ -32,7 +32,6 @@ function sampleOf(name: string, attributes: object, value: Value): MetricSample 
   return { name, labels, value: value.sum ?? 0, count: value.count }
 }
 
-/** Creates a pipeline that keeps everything in memory, for our tests and those of users. Nothing is written or sent. */
 export function createMemoryPipeline(
   settings: PipelineSettings,
   added: UserExtensions = new UserExtensions({}, settings.flushWaitMillis),

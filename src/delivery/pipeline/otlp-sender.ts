@@ -190,14 +190,13 @@ function withReason(last: FailedDelivery, earlier: FailedDelivery | undefined): 
 }
 
 /**
- * Returns undefined if there is no retry. A lost connection is retried once, immediately: a server may close a kept
- * connection at the moment of reuse. A refused connection is not retried: a user who is starting the backend needs the
- * message now.
+ * Returns undefined if there is no retry. A lost connection is retried once, immediately: a server may close a kept connection
+ * at the moment of reuse. A refused connection is not retried: a user who is starting the backend needs the message now. Over
+ * gRPC, an exhausted quota comes back only if the server says when.
  */
 function pauseBeforeRetry({ failure, retryAfterMillis }: FailedDelivery, attempts: number): number | undefined {
   if (failure.kind === 'network') return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined
   if (failure.kind !== 'status' || !RETRYABLE.has(failure.status)) return undefined
-  // OTLP over gRPC: an exhausted quota comes back only if the server says when.
   if (failure.grpc === 'RESOURCE_EXHAUSTED' && retryAfterMillis === undefined) return undefined
   return Math.max(retryAfterMillis ?? backoff(attempts), MIN_PAUSE_MILLIS * attempts)
 }

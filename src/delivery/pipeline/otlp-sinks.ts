@@ -143,10 +143,9 @@ function exportResult(
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
-/** Many servers respond with an empty or non-OTLP body. Then nothing was rejected. */
+/** Many servers respond with an empty or non-OTLP body: nothing was rejected. OTLP/JSON encodes 64-bit numbers as strings. */
 function rejectedIn(answer: Uint8Array, readRejected: (answer: Uint8Array) => number | undefined): number {
   try {
-    // OTLP/JSON encodes 64-bit numbers as strings.
     const count = Number(readRejected(answer) ?? 0)
     return Number.isFinite(count) ? count : 0
   } catch {

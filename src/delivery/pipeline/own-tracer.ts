@@ -14,7 +14,6 @@ export interface OwnTracerProviderOptions extends Pick<SpanSettings, 'attributeC
   readonly resource: ReadableSpan['resource']
   readonly spanProcessors: readonly SpanProcessor[]
   readonly idGenerator: IdGenerator | undefined
-  /** Share of the traces that are sampled if no parent has decided. Undefined = all. */
   readonly sampleRate: number | undefined
 }
 

@@ -54,20 +54,19 @@ export interface BackendStats extends SpanCounts {
 }
 
 export interface PipelineStats {
-  /** Includes the local trace log as `local_log`. */
   readonly backends: readonly BackendStats[]
-  /** The files of the local trace log that this process has written, oldest first. */
   readonly traceFiles: readonly string[]
 }
 
 export interface Pipeline {
   readonly tracerProvider: TracerProvider
-  /** Loads the metrics SDK on first use. */
   readonly meterProvider: MeterProvider
   readonly log: ((event: LogEvent) => void) | undefined
-  /** Seeds the ids of the next span that is started. Undefined unless ids are deterministic. */
+  /**
+   * Sets the ids of the next span that is started; the trace id only if it is a root. `seedIds` is undefined unless ids are
+   * deterministic, `reserveIds` if they are.
+   */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
-  /** Sets the ids of the next span that is started; the trace id only if it is a root. Undefined if ids are deterministic. */
   readonly reserveIds: ((traceId: string, spanId: string) => void) | undefined
   /** Resolves when all data is in the trace log and delivered or failed. Never rejects. No time limit of its own. */
   flush(): Promise<void>

@@ -11,7 +11,6 @@ const ANY = { typeUrl: 1, value: 2 } as const
 const RETRY_DELAY = 1
 const DURATION = { seconds: 1, nanos: 2 } as const
 
-/** The pause that a gRPC server requests in the details of its status. */
 export function retryInfoMillis(headers: IncomingHttpHeaders): number | undefined {
   const details = headers['grpc-status-details-bin']
   if (typeof details !== 'string') return undefined

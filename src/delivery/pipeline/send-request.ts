@@ -46,10 +46,12 @@ export class SendRequest {
     this.groups[0] = group.filter(line => line.spans.length > 0)
   }
 
-  /** True if the refused span itself is at fault. False if the server would refuse any span. */
+  /**
+   * True if the refused span itself is at fault. False if the server would refuse any span. A server that refuses empty
+   * requests cannot be proven: after enough tries the refusal counts, or it would block all spans.
+   */
   isAtFault(failure: DeliveryFailure, hasTaken: boolean): boolean {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || this.isServerProven) return true
-    // A server that refuses empty requests cannot be proven. After enough tries the refusal counts, or it would block all spans.
     return hasTaken && failure.status < 500 && this.tries >= PATIENT_TRIES
   }
 

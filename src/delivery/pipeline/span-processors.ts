@@ -34,7 +34,6 @@ export class DirectSpanProcessor implements SpanProcessor {
   }
 }
 
-/** A span processor that filters out spans already written by the previous process. */
 export class NewSpanFilter implements SpanProcessor {
   readonly #next: SpanProcessor
   readonly #isWritten: Continuation['isWritten']

@@ -11,7 +11,6 @@ const TOO_LATE = 'the process ended'
 /** Time for an aborted sink to report its result. */
 const LAST_WORD_MILLIS = 50
 
-/** Positions of one backend in the log of this process (`own`) and in those of others (`adopted`). */
 export interface Cursors {
   readonly own: Cursor
   readonly adopted: Cursor
@@ -77,7 +76,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   readonly #parts: SpanQueueOptions
   readonly #backend: string
   readonly #backOff: BackOff
-  /** True if spans are in the log and not in memory. */
   isBehind = false
   /** False once the spans of other processes are delivered. */
   #hasRecovered = false
@@ -198,10 +196,12 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     await this.#parts.sink.close()
   }
 
-  /** Starts no more sends for other processes. Resolves when those in flight have arrived or failed. */
+  /**
+   * Starts no more sends for other processes. Resolves when those in flight have arrived or failed. There is always more of it,
+   * so a request is always in flight. If aborted, it would be sent again by the next process.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true
-    // There is always more of it, so a request is always in flight. If aborted, it would be sent again by the next process.
     if (this.#isSending && this.#current?.origin === 'adopted') await this.#settled(Number.POSITIVE_INFINITY)
   }
 
@@ -243,7 +243,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     return this.#inFlight ? performance.now() - this.#inFlightAt : 0
   }
 
-  /** False if the spans are left to the log. */
   #isSentFromMemory(segment: LogSegment, spans: number, isFull: boolean): boolean {
     if (segment !== this.#segment) this.#parts.cursors?.own.addSegment(segment)
     this.#segment = segment

@@ -124,12 +124,14 @@ export class TailSampler implements SpanProcessor {
     }
   }
 
-  /** Adds the sampling threshold to `tracestate`, as defined by consistent probability sampling. */
+  /**
+   * Adds the sampling threshold to `tracestate`, as defined by consistent probability sampling. The prototype of the result is
+   * the span, so that its getters keep working.
+   */
   #withSamplingState(span: ReadableSpan, decision: string): ReadableSpan {
     const context = span.spanContext()
     const state = context.traceState ?? api().createTraceState()
     const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', this.#thresholdOf(decision)))
-    // The prototype is the span, so that its getters keep working.
     return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
   }
 

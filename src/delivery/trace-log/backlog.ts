@@ -16,10 +16,12 @@ export interface BacklogEntry {
   readonly isLive: boolean
 }
 
-/** The backlog of every backend with pending data, by name. Never rejects. Empty if there is no directory. */
+/**
+ * The backlog of every backend with pending data, by name. Never rejects. Empty if there is no directory. Sequential: a long
+ * outage leaves more files than a process may have open.
+ */
 export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
   const rows = new Map<string, BacklogEntry>()
-  // Sequential: a long outage leaves more files than a process may have open.
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
     for (const part of await pendingOf(directory, entry)) {
       const key = JSON.stringify([part.backend, part.isLive])

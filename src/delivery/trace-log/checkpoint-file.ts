@@ -88,8 +88,9 @@ export function createCheckpointFile(path: string, text: string): void {
 }
 
 /**
- * Atomic, even if the process is killed. Written in place for two reasons: some file systems flush a file to the disk
- * before a rename, which takes milliseconds, and this works on a full disk.
+ * Atomic, even if the process is killed. Written in place for two reasons: some file systems flush a file to the disk before a
+ * rename, which takes milliseconds, and this works on a full disk. Truncating the file would be a second step, so blanks are
+ * added, which are harmless.
  *
  * @throws the error of the file system; `ENOENT` if the file does not exist
  */
@@ -98,7 +99,6 @@ export function writeCheckpointFile(path: string, text: string): void {
     const bytes = Buffer.from(text)
     const length = Math.max(bytes.length, size)
     if (length > IN_PLACE_BYTES) return replaceCheckpointFile(path, text)
-    // Truncating the file would be a second step. Trailing blanks are harmless.
     const padded = Buffer.concat([bytes, BLANKS], length)
     if (writeSync(descriptor, padded, 0, length, 0) < length) throw new Error('written in part')
   })

@@ -33,7 +33,6 @@ const NOTHING: CheckpointContent = { open: false, delivered: new Map(), isDamage
 export class Checkpoint {
   readonly segment: string
   readonly segmentPath: string
-  /** The checkpoint of a dead process was unreadable: it counts as open, and as pending for no backend. */
   readonly isDamaged: boolean
   readonly #stateDirectory: string
   readonly #path: string
@@ -92,7 +91,6 @@ export class Checkpoint {
     return this.#resends.get(backend)
   }
 
-  /** Starts sending on request to a backend for which nothing is pending. Undefined stops it. */
   setResend(backend: string, progress: ResendProgress | undefined): void {
     if (progress === undefined) this.#resends.delete(backend)
     else this.#resends.set(backend, progress)
@@ -209,8 +207,8 @@ export class Checkpoint {
 }
 
 /**
- * Takes over a free checkpoint or that of a dead process. Returns undefined if its owner lives, if another process was
- * first, or if it cannot be read now. A damaged one is taken, too: see `Checkpoint.isDamaged`.
+ * Takes over a free checkpoint or that of a dead process. Returns undefined if its owner lives, if another process was first,
+ * or if it cannot be read now. A damaged one is taken, too: see `parseCheckpoint`.
  */
 export function takeOverCheckpoint(stateDirectory: string, entry: CheckpointEntry): Checkpoint | undefined {
   const path = ownPath(stateDirectory, entry.segment)

@@ -59,11 +59,13 @@ export function headerJson(
 export class LineParser {
   readonly #origins = new OriginCache()
 
-  /** Parses one line, without its end. Never throws: one bad span makes the whole line damaged. */
+  /**
+   * Parses one line, without its end. Never throws: one bad span makes the whole line damaged. A line of zeros was overwritten,
+   * by the file system or externally.
+   */
   read(text: string): StoredLine {
     try {
       const line = withoutHole(text)
-      // The line was overwritten, by the file system or externally.
       if (line === '' && text !== '') return { kind: 'damaged', problem: 'it is empty' }
       return this.#read(line)
     } catch (error) {
@@ -416,7 +418,6 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-/** Reads a list of OTLP `KeyValue`. Throws if it is not one. */
 export function readAttributes(list: unknown): Attributes {
   // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
@@ -435,10 +436,9 @@ function readPairs(list: unknown, depth: number): Record<string, unknown> {
   return attributes
 }
 
-/** Reads an OTLP `AnyValue`; an empty one is null. */
+/** Reads an OTLP `AnyValue`; an empty one is null. One field after the other: an absent field takes longest to find. */
 function readValue(value: unknown, depth: number): unknown {
   if (depth > MAX_DEPTH) throw new DamagedLine('a value is too deep')
-  // One field after the other: a field that a value does not have takes longest to find.
   const fields = readFields(value, 'the value of an attribute')
   if (isSet(fields['stringValue'])) return readText(fields['stringValue'], 'a text')
   if (isSet(fields['intValue'])) return readInteger(fields['intValue'])

@@ -49,7 +49,6 @@ export function lockHolder(directory: string, now: () => number): Owner | undefi
   return holder === 'changed' ? undefined : holder
 }
 
-/** True if the pid refers to a process of this container and machine. */
 export function isOnThisHost({ place }: Owner): boolean {
   return place === thisOwner().place
 }

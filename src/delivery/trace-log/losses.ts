@@ -28,11 +28,10 @@ export class LossLog {
     this.#now = now
   }
 
-  /** Never throws. `reason` is one of few fixed texts. */
+  /** Never throws. `reason` is one of few fixed texts. The first loss is written soon after its burst, to survive a kill. */
   note(backend: string, spans: number, reason: string): void {
     if (!isCount(spans)) return
     addLoss(this.#sums, { at: this.#now(), backend, spans, reason: oneLine(reason) }, MAX_SUMS)
-    // The first loss is written soon after the burst, so that it survives a kill.
     this.#timer ??= this.#saveIn(0)
   }
 

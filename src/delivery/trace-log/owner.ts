@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** A process that cannot be looked up here is considered dead after this time without a heartbeat. */
+/**
+ * A process that cannot be looked up here is considered dead after this time without a heartbeat. A heartbeat further in the
+ * future than any clock skew between machines comes from a wrong clock.
+ */
 const HEARTBEAT_LIMIT_MILLIS = 600_000
-/** A heartbeat further in the future than any clock skew between machines comes from a wrong clock. */
 const CLOCK_SKEW_LIMIT_MILLIS = 86_400_000
 
 const HIGHEST_PID = 2 ** 31 - 1

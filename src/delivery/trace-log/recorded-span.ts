@@ -21,7 +21,6 @@ const ERROR = 2
 const NANOS_PER_MILLI = 1e6
 const NANOS_PER_SECOND = 1e9
 
-/** What all spans of a tracer share. */
 export interface SpanSettings {
   readonly resource: ReadableSpan['resource']
   readonly scope: ReadableSpan['instrumentationScope']
@@ -284,7 +283,6 @@ export interface AttributeKey {
   wirePair: Uint8Array | undefined
 }
 
-/** The one key of each name. */
 export const cachedKeys: Map<string, AttributeKey> = new Map()
 
 /** Keys are never evicted, so that a cached key identifies its name. When the cache is full, keys are not cached. */

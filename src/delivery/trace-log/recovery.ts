@@ -207,7 +207,6 @@ async function statOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Newer segments of the same process, or of one that continued its open spans. */
 async function laterSegments(path: string, isContinued: boolean): Promise<string[]> {
   const own = segmentIdentity(basename(path))
   const later: string[] = []

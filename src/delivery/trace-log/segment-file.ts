@@ -49,7 +49,6 @@ export class SegmentFile {
     }
   }
 
-  /** Appending to a deleted file succeeds, but the data is lost. */
   isDeleted(): boolean {
     return this.#links() === 0
   }

@@ -10,7 +10,6 @@ const MAX_SEGMENT_BYTES = 16_777_216
 const MIN_SEGMENT_BYTES = 65_536
 /** Fraction of the whole log per segment: the log is pruned in pieces of this size. */
 const SEGMENT_SHARE = 16
-/** Other processes that cannot look up this one consider it dead after ten minutes without a heartbeat. */
 const HEARTBEAT_MILLIS = 10_000
 /**
  * The files are looked up again after this time, by the clock of the machine: it also counts the time that a computer
@@ -307,12 +306,11 @@ export class LogSegment {
     this.releaseIfDone()
   }
 
-  /** Releases the segment if it is not written any more and this process cannot deliver anything of it. */
+  /** Releases a segment that is neither written nor deliverable here. Another process may have the backend of pending data. */
   releaseIfDone(): void {
     if (this.isWritten) return
     const isDone = this.checkpoint.removeIfDone(this.bytes)
     if (!isDone && this.#isNeeded()) return
-    // Another process may have the backend for which data is pending.
     if (!isDone) this.checkpoint.release()
     this.isRemoved ||= this.#isReleasing
     this.#onSettled(this)

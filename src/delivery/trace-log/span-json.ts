@@ -258,7 +258,6 @@ function oddNanosText(seconds: number, nanos: number): string {
   return String(total > MAX_FIXED64 ? MAX_FIXED64 : total)
 }
 
-/** Maximum depth of nested values, also for `line-parser.ts`. */
 export const MAX_DEPTH = 64
 /** Larger whole numbers do not fit into a 64-bit integer: a strict server would refuse the request. */
 const INT64_LIMIT = 2 ** 63

@@ -41,10 +41,9 @@ export class SpanLine {
     this.#parser = parser
   }
 
-  /** Wraps a line of a file that looks like ours. It is parsed when its spans are needed. */
+  /** Wraps a line of a file that looks like ours; parsed when its spans are needed. A crash of the machine may leave zeros. */
   static fromFile(json: Buffer, parser: LineParser): SpanLine | undefined {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
-    // A crash of the machine may leave zeros in a file.
     if (!isWhole || json.includes(0) || !isUtf8(json)) return undefined
     return new SpanLine(undefined, json, parser)
   }

@@ -9,9 +9,8 @@ const KEPT_BYTES = 2_097_152
 /** Shorter texts are written character by character: a native call costs as much. */
 const SHORT_CHARS = 40
 const MAX_BYTES_PER_CHAR = 3
-/** Room for a tag and a number or a length. */
+/** Room for a tag and a number or a length. A message's head is a tag and a length, for which one byte usually suffices. */
 const ROOM_BYTES = 16
-/** Tag and length of a message. One byte for the length, which usually suffices. */
 const HEAD_BYTES = 2
 const SEVEN_BITS = 0x80
 const LENGTH_DELIMITED = 2

@@ -121,11 +121,14 @@ export class Store {
     }
   }
 
-  /** Writes recovered spans to this log. Only in memory, they would be lost with this process, and not searched for again. */
+  /**
+   * Writes recovered spans to this log. Only in memory, they would be lost with this process, and not searched for again. The
+   * segment is opened first: spans sent from memory now would be sent again later. The log of kept traces has no notes of open
+   * spans.
+   */
   async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
     const { traceLog: log } = this
     if (log.isClosed) throw new Error('this process ends')
-    // First: spans sent from memory now would be sent again later. The log of kept traces has no notes of open spans.
     const opened = this.#segments.current(() => undefined)
     if (!opened.ok) {
       this.#parts.deliveries.failed('traces', opened.failure, 0)

@@ -221,7 +221,6 @@ export class TraceLog implements SpanProcessor {
   #finishWriteSync(): void {
     const write = this.#write
     if (write === undefined) return
-    // The other thread may still be reading the buffer.
     this.#out.replaceBuffer()
     const failure = attempt(write.current.file, () => write.current.file.finishAppend())
     this.#completeWrite(write, failure)

@@ -181,7 +181,6 @@ function warnUnknownFields(fields: Fields, type: BackendType): void {
   }
 }
 
-/** Adds a type's own field from an environment variable if it is absent. The first one that is set counts. */
 function addVendorVariables(fields: Fields, type: BackendType, site: Site): void {
   for (const [field, { variables = [] }] of Object.entries(BACKENDS[type].options)) {
     const name = fields[field] ? undefined : variables.find(each => variable(site.env, each) !== undefined)
@@ -249,7 +248,6 @@ function uniqueName(name: string, taken: readonly BackendConfig[]): string {
   return unique
 }
 
-/** A field's value and its origin. `<x>` may come from the variable named by `<x>_env`. */
 interface Field {
   readonly value: Plain
   readonly site: Site

@@ -51,12 +51,12 @@ export function quote(text: string): string {
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text)
 }
 
-// Words of letters with separators, or a text too short for a secret.
 const SHOWN_NAME = /^(?=.{1,40}$)[._-]*[A-Za-z]{1,14}(?:[._-]+[A-Za-z]{1,14})*[._-]*$|^[A-Za-z0-9_.-]{1,11}$/
 
 /**
- * A name from the user's configuration, hidden if it may contain a secret. A missing space (`{api_key:sk-12}`) makes a secret
- * part of a name. Secrets contain digits and other characters, or long runs of letters.
+ * A name from the user's configuration, hidden if it may contain a secret. Shown are words of letters with separators, and
+ * texts too short for a secret. A missing space (`{api_key:sk-12}`) makes a secret part of a name. Secrets contain digits and
+ * other characters, or long runs of letters.
  */
 export function showName(name: string): string {
   return SHOWN_NAME.test(name) ? name : '(a name that is not shown)'
@@ -88,7 +88,6 @@ export function report(site: Site, text: string, outcome?: Consequence, level: P
   site.problems.add(level, site.name, text, site.place(site.path), outcome)
 }
 
-/** The value of a reading. An unusable one is reported. */
 export function accept<Value>(
   reading: ReadResult<Value>,
   site: Site,

@@ -18,13 +18,12 @@ export interface TextFault {
 }
 
 /**
- * Limits the tokens (about six a line), far above any real configuration. Parsing can cost a hundred times as much as counting
- * tokens, and many small ones are slowest.
+ * Limits far above any real configuration. Tokens (about six a line): parsing can cost a hundred times as much as counting
+ * tokens, and many small ones are slowest. Aliases: resolving one searches the whole document. Keys: every value's path
+ * contains its keys, so long keys use much memory.
  */
 const MAX_PIECES = 30_000
-/** Resolving an alias searches the whole document. */
 const MAX_ALIASES = 100
-/** Every value's path contains its keys, so long keys use much memory. */
 const MAX_KEY_LENGTH = 200
 
 const FAULTS: Partial<Record<YAMLError['code'], string>> = {

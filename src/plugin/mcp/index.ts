@@ -84,9 +84,8 @@ function listening(onmessage: OnMessage, calls: ServerCalls): OnMessage {
 
 const METHOD = 'tools/call'
 const CANCELLED = 'notifications/cancelled'
-/** A version is a date. Other values are not recorded. */
+/** The protocol's formats: a version is a date. A client may send any text; other values are not recorded. */
 const PROTOCOL_VERSION = /^\d{4}-\d{2}-\d{2}$/
-/** The protocol's format of tool names. A client may send any text. */
 const TOOL_NAME = /^[\w./-]{1,128}$/
 const TOOL_ERROR = 'tool_error'
 const CLOSED = 'connection_closed'

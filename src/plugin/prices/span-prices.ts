@@ -7,7 +7,8 @@ import { createPricing } from './prices.ts'
 
 /**
  * Adds the cost to requests that were recorded without one, under the names that the plugin uses with `prices: true`. A span
- * has neither the service tier nor the part of cache writes that is kept for an hour, so it is priced without them.
+ * has neither the service tier nor the part of cache writes that is kept for an hour, so it is priced without them. Readers
+ * have no user to warn: a request without a price is shown without a cost.
  *
  * @param prices called at the first request without a cost; undefined: such requests have none
  */
@@ -15,7 +16,6 @@ export function createSpanPricer(prices: () => PricesConfig | undefined): SpanPr
   let pricing: Pricing | undefined
   const openPricing = (): Pricing => {
     const config = prices()
-    // Readers have no user to warn: a request without a price is shown without a cost.
     return config === undefined ? () => undefined : createPricing(config, () => undefined)
   }
   return span => {
