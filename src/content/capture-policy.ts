@@ -127,7 +127,6 @@ class CapturePolicy implements Capture {
 
   readonly errorText = (value: unknown): SafeText | undefined => {
     const message = peek(value, 'message')
-    // An error without a message is described by its name.
     const said = textOf(message) ?? (message === '' ? textOf(peek(value, 'name')) : undefined)
     return this.snippet(said ?? value)
   }

@@ -41,7 +41,6 @@ class JsonTextWalk {
     this.#rewrite = rewrite
   }
 
-  /** Returns false if the text is not the start of any JSON. */
   run(): boolean {
     let step: Step = 'go on'
     while (step === 'go on' && !this.writer.isFull) {

@@ -182,8 +182,6 @@ export function parseRegex(source: string): RegexNode {
   return new RegexReader(source).choice()
 }
 
-/** Estimates the cost of a regular expression at one position of a text, from its syntax tree. */
-
 /** Assumed run of characters for a repeat without an upper bound. */
 const LONG_RUN = 1000
 

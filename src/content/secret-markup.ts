@@ -72,8 +72,6 @@ export function elementSpan(text: string, start: number, end: number): SecretSpa
   return { start: valueAt, end: valueAt + value.length }
 }
 
-/** Properties before a value in YAML, and block scalars. */
-
 /** The number or mark of a line in a listing or diff. */
 const MARK = String.raw`(?: {0,8}\d{1,6}(?:[\t→:|]|\\{1,31}t)|[+>|-])?`
 const INDENTATION = String.raw`(?:[ \t]|\\{1,31}t)`
@@ -92,7 +90,6 @@ const BLOCK_LINE = new RegExp(
 const MAX_BLOCK = 16_384
 const NEXT_KEY = /^(?:- |[\w.'"-]{1,60}:(?:\s|$))/
 
-/** The position of the value after an anchor and a tag. -1 if the tag makes it a reference. */
 export function behindProperties(text: string, valueAt: number): number {
   const first = text.charAt(valueAt)
   if (first !== '!' && first !== '&') return valueAt

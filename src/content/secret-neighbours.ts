@@ -29,7 +29,6 @@ const VALUE_FIELD = /^(?:val(?:ue)?|(?:secret|string)_?value)$/i
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const ONLY_NAME = /^(?:[A-Z][A-Z\d_]*|[A-Za-z]+(?:-[A-Za-z]+)*)$/
 
-/** True if `second` after `first` in a list is its value, and not the next name. */
 function isValueOf(first: string, second: string): boolean {
   if (first.startsWith('-')) return !second.startsWith('-')
   return (isHeaderName(first) || ENVIRONMENT_NAME.test(first)) && !ONLY_NAME.test(second)

@@ -1,7 +1,5 @@
 import { afterEscape, endOfMatch, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
-/** Private keys in PEM: complete, truncated, or only their end. */
-
 const PRIVATE_KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
 const PRIVATE_KEY_TAIL = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
 const MAX_PRIVATE_KEY = 16_384

@@ -7,10 +7,9 @@ import { endOfMatch } from './secret-span.ts'
 
 const BACKSLASH = 92
 
-/** White space, including its escaped forms in JSON: `\t`, `\n`, `\\n`. */
+/** White space, and the end of a line, including their escaped forms in JSON: `\t`, `\n`, `\\n`. */
 export const SPACE: string = String.raw`(?:\s|\\{1,31}[nrt])`
 
-/** The end of a line, including its escaped forms. */
 export const LINE_END: string = String.raw`(?:\r?\n|(?:\\{1,31}r)?\\{1,31}n)`
 
 /** `'\''` and `'"'"'` in a quoted command. */
@@ -55,7 +54,6 @@ export function quoteLevel(text: string, at: number, from: number): number {
 
 const JSON_AFTER_STRING = /"\s*(?:[,:}\]]|$)/y
 
-/** True if the text after a double quote allows it to end a JSON string. */
 function endsJsonString(text: string, at: number): boolean {
   return quoteLevel(text, at, 0) === 0 && endOfMatch(JSON_AFTER_STRING, text, at) !== -1
 }

@@ -16,7 +16,6 @@ export interface CriticalPathSection {
 export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
 export type PathPartName = (typeof PATH_PARTS)[number]
 
-/** @param kind of the section's span */
 export function pathPartOf(part: CriticalPathSection['part'], kind: DisplayKind | undefined): PathPartName {
   if (part !== 'work') return part === 'person' ? 'you' : 'untraced'
   if (kind === 'api' || kind === 'auxiliary') return 'model'

@@ -53,7 +53,6 @@ export function renderTop(turns: readonly OpenTurn[], options: TopOptions): stri
   return paintLines([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines]), ...below], options)
 }
 
-/** The number of turns to leave out at the top, so that the selected one fits. */
 function firstShown(
   turns: readonly OpenTurn[],
   drawn: readonly (readonly Line[])[],

@@ -3,7 +3,6 @@ export interface TimeRange {
   readonly endAt: number
 }
 
-/** The time from the first start to the last end. */
 export function rangeOf(ranges: readonly TimeRange[]): TimeRange {
   let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const each of ranges) {

@@ -8,9 +8,11 @@ export interface TraceNode {
    * arrived.
    */
   readonly children: readonly TraceNode[]
-  /** A root whose parent is missing, or that is part of a circle of parents. */
+  /**
+   * A root whose parent is missing, or that is part of a circle of parents. `elsewhere`: a root with a remote parent, whose
+   * trace is stored by another program.
+   */
   readonly orphan: boolean
-  /** A root with a remote parent, whose trace is stored by another program. */
   readonly elsewhere: boolean
   readonly awaiting: boolean
 }

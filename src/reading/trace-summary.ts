@@ -64,7 +64,6 @@ export function summarize(tree: TraceTree): TraceSummary {
   }
 }
 
-/** The root of the turn. A root whose parent is missing is taken only if there is no other. */
 export function mainRoot(tree: TraceTree): TraceNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }

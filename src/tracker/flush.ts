@@ -46,7 +46,6 @@ export class Flusher {
     return this.#next
   }
 
-  /** Like `request`. Within a second of the last request, a flush that no caller awaits is delayed until that second is over. */
   turnEnded(): Promise<void> {
     const pauseMillis = this.#requestedAt + PAUSE_MILLIS - performance.now()
     if (pauseMillis <= 0) return this.request()

@@ -35,7 +35,6 @@ export class Guard {
   /** Masks an error's name before it is written: a host's error can carry agent content there. */
   readonly #clean: (text: string) => string
   readonly #causes = new Set<string>()
-  /** Number of caught errors. */
   count = 0
 
   constructor(report: Diagnostics, clean: (text: string) => string) {

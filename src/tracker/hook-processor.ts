@@ -296,7 +296,6 @@ export class HookProcessor {
     return turn?.root === undefined ? undefined : turn
   }
 
-  /** A repeated session start adds missing attributes and has no other effect. */
   #addMissingAttributes(turn: TrackedTurn, event: ReceivedHook, reported: CapturedMetadata | undefined): HookResult {
     this.#lifecycle.touch(turn, event.at)
     if (turn.root === undefined) return 'ignored'
@@ -324,7 +323,6 @@ export class HookProcessor {
     return begun !== undefined && event.isExplicit && begun.startIsExplicit && event.at < begun.startAt
   }
 
-  /** Interrupts a turn that already has its answer, if the new prompt does not name it. */
   #endAnswered(turn: TrackedTurn | undefined, event: ReceivedHook): void {
     if (turn?.answeredAt === undefined || (event.turnId !== undefined && event.turnId === turn.turnId)) return
     const isRepeated = event.isExplicit && event.at <= turn.answeredAt
@@ -419,8 +417,7 @@ export class HookProcessor {
   #findOpen(turn: TrackedTurn | undefined, place: string, event: ReceivedHook): TrackedSpan | undefined {
     const found = this.#openIn(turn, place, event)
     if (found !== undefined || event.turnId !== undefined) return found
-    // Some hosts omit the turn id in an end. The span may be in another open turn of the session, in a turn of a
-    // session that was dropped, or in none.
+    // Some hosts omit the turn id in an end. The span may be in another open turn, in a turn of a dropped session, or in none.
     const session = turn?.session ?? this.#registry.knownSession(event)
     const gone = turn === undefined ? this.#registry.findEnded(event, ANY_TIME, false)?.session : undefined
     for (const other of [...(session?.turns ?? []), ...(gone?.turns ?? [])]) {
@@ -449,8 +446,7 @@ export class HookProcessor {
     const by = own === undefined ? this.#registry.knownSession(event)?.orphanHistory : history
     const ended = own ?? by?.ended.get(place)
     if (by === undefined || ended === undefined) return undefined
-    // A mark from before any turn was open may have the key of another turn's span. Only an end with the same time is a
-    // repeat.
+    // A mark from before any turn was open may have the key of another turn's span. Only an end with the same time is a repeat.
     const isCertain = !isQueued && (history === undefined || by === history)
     return isCertain || (event.isExplicit && event.at === ended.endAt) ? { history: by, ended } : undefined
   }
@@ -678,7 +674,6 @@ function isReviewPrompt(event: ReceivedHook): boolean {
   return typeof message === 'string' && message.startsWith(REVIEW_PROMPT)
 }
 
-/** Adds an event under each of its names, which are none if no configured convention has one. */
 function addEvent(span: Span | undefined, fact: SpanFact, at: number, attributes: Attributes): void {
   for (const name of fact) span?.addEvent(name, attributes, at)
 }
@@ -702,7 +697,6 @@ function noteTransformable(turn: TrackedTurn, event: ReceivedHook): void {
   if (open !== undefined && typeof text === 'string') open.transformable = { at: event.at, text }
 }
 
-/** Adds an event at the end of a tool or of the loop if its text differs from the text that was offered for changes. */
 function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { facts }: AttributeOptions): void {
   const isTool = open.kind === 'tool'
   const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined

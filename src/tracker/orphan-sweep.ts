@@ -1,7 +1,6 @@
 export interface SweepItem {
-  /** Last activity by the records' time, epoch ms. */
+  /** Last activity by the records' time, and (`seenAt`) by the clock of this process, epoch ms. */
   activityAt: number
-  /** Last activity by the clock of this process, epoch ms. */
   seenAt: number
 }
 

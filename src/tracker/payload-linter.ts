@@ -18,9 +18,11 @@ const RECORDS_LIMIT = 100
 const EVERY = 16
 
 const LINES_LIMIT = 100
-/** No hook has so many fields. A larger payload is not checked: listing its names costs more than reading the known ones. */
+/**
+ * No hook has so many fields, and no known name is nearly so long. A larger payload is not checked: listing its names costs
+ * more than reading the known ones.
+ */
 const NAMES_LIMIT = 200
-/** No known name is nearly this long. */
 const NAME_LIMIT = 100
 
 const SHOULD_BE = { text: 'text', number: 'a number', boolean: 'true or false', list: 'a list' }

@@ -29,12 +29,10 @@ export function agentNameOf(
   return capture.id(payload.agent_name) ?? set ?? capture.id(host === HERMES ? HERMES_AGENT : host)
 }
 
-/** The caller of a turn, nearest source first: the record, the active span at its start, the environment of the process. */
 export function callerOf(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
   return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan?.() ?? options.remoteParent
 }
 
-/** A root has a parent only in two cases: it is a delegation's child, or nested under a caller. */
 export function rootParent(options: CoreOptions, turn: TrackedTurn): Context {
   const { delegation, caller } = turn
   if (delegation !== undefined) return contextOfSpan(delegation.open.span.spanContext())

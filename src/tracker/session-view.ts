@@ -26,7 +26,6 @@ export interface TurnView {
 }
 
 export interface SessionView {
-  /** Undefined if none is open. */
   readonly turn: TurnView | undefined
   /** Returns true if a record with this turn id opens a turn with a trace of its own. */
   isNewTurn(turnId: string): boolean

@@ -22,9 +22,8 @@ export interface TrackerOptions {
   readonly attributeOptions: AttributeOptions
   readonly instruments: Instruments
   readonly guard: Guard
-  /** Seeds the ids of the next span, for repeatable traces. */
+  /** Seeds the ids of the next span, for repeatable traces. `reserveIds` sets them; undefined if the pipeline cannot. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
-  /** Sets the ids of the next span. Undefined if the pipeline cannot. */
   readonly reserveIds: ((traceId: string, spanId: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
   readonly logEvents: LogEvents | undefined
@@ -33,9 +32,8 @@ export interface TrackerOptions {
 /** Ids of the spans that a record will start, given out before it is processed. */
 export interface ReservedIds {
   readonly traceId: string
-  /** The root of the turn, if the record opens it. */
+  /** The root of the turn, if the record opens it. `spanId`: the loop, request or tool that it starts. */
   readonly rootSpanId: string | undefined
-  /** The loop, request or tool that the record starts. */
   spanId: string | undefined
 }
 
@@ -74,9 +72,11 @@ const NO_POINTS: readonly MetricPoint[] = []
 
 /** Guards against values that are not a duration, in milliseconds. */
 const MAX_MILLIS = 4.1e12
-/** A host's own end may be this much after the record, because its clock rounds. */
+/**
+ * A host's own end may be this much after the record, because its clock rounds. It may begin to measure `EARLIER_START_MILLIS`
+ * before it emits the start.
+ */
 const TOLERANCE_MILLIS = 1000
-/** A host may begin to measure this long before it emits the start. */
 const EARLIER_START_MILLIS = 250
 
 type Payload = Readonly<Record<string, unknown>>
@@ -89,7 +89,6 @@ export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyHookEvent)
   return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
 }
 
-/** The end time: the payload's own if plausible, else the record's; never before the start. */
 export function endTime(kind: SpanKindName, { at, payload }: AnyHookEvent, startAt: number): number {
   const reported = isRequest(kind) ? millis(payload['ended_at']) : undefined
   const believable = reported !== undefined && reported >= startAt && reported <= at + TOLERANCE_MILLIS
@@ -129,7 +128,6 @@ export class SpanTracker {
   /** Defers the attributes of a starting tool until `setDeferredAttributes`, or until the tool ends. */
   defersToolAttributes = false
   deferred: DeferredStart | undefined
-  /** Ids of the spans that the current record starts, if they have been given out. */
   reserved: ReservedIds | undefined
 
   constructor(options: TrackerOptions) {

@@ -30,7 +30,6 @@ export class TurnFacts {
     return mergeMetadata(before, later, this.#warnOnce)
   }
 
-  /** The metadata of a new turn. A child agent has its parent's and that of its delegation. */
   inheritedMetadata(session: TrackedSession, delegation: TrackedDelegation | undefined): CapturedMetadata | undefined {
     if (delegation === undefined) return session.metadata
     return this.mergeMetadata(this.mergeMetadata(delegation.open.turn.metadata, delegation.metadata), session.metadata)

@@ -27,15 +27,13 @@ export interface EarlyEnd {
   readonly after: number
 }
 
-/** Limit of marks. Beyond it the oldest are dropped, and a very late child goes under the root. */
+/**
+ * Beyond each limit the oldest are dropped. A very late child then goes under the root, a request is numbered anew, a blocked
+ * tool call loses the name of the control hook, and a call in an answer gets its parent from the open spans alone.
+ */
 const ENDED_MARKS_LIMIT = 4096
-/** Limit of requests whose attempts are numbered. Beyond it the oldest are dropped and numbered anew. */
 const REQUESTS_LIMIT = 10_000
-
-/** Limit of blocked tool calls. Beyond it the oldest lose the name of the control hook that blocked them. */
 const BLOCKS_LIMIT = 1000
-
-/** Limit of tool calls that answers contain. Beyond it the oldest get their parent from the open spans alone. */
 const CALLS_LIMIT = 1000
 
 const ARGUMENTS_LIMIT = 100
@@ -51,7 +49,6 @@ export function slot(kind: SpanKindName, key: string): string {
 export class TurnHistory {
   /** The seed of the turn's deterministic ids: its session, its id, its start and the number of identical turns before it. */
   readonly seed: string
-  /** The marks of ended spans, by slot. */
   readonly ended: BoundedMap<string, EndedMark> = new BoundedMap(ENDED_MARKS_LIMIT)
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
   /** Created on first use: few turns have any. */

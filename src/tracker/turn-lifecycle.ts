@@ -53,10 +53,12 @@ export class TurnLifecycle {
   readonly #tracker: SpanTracker
   readonly #facts: TurnFacts
   readonly #turns: OrphanSweep<TrackedTurn>
-  /** Background work has no end hook and is ended after a short silence. */
+  /**
+   * Background work has no end hook and is ended after a short silence. `#spans`: delegations and approvals, which have their own
+   * limit.
+   */
   readonly #background: OrphanSweep<TrackedTurn>
   readonly #presumedOver: OrphanSweep<TrackedTurn>
-  /** Delegations and approvals, which have their own limit. */
   readonly #spans: OrphanSweep<TrackedSpan>
   /** Turns with identical ids are distinguished by arrival order. */
   readonly #sameIdentity = new BoundedMap<string, number>(IDENTITIES_LIMIT)
@@ -85,7 +87,6 @@ export class TurnLifecycle {
     return count
   }
 
-  /** Start of the oldest turn that is open, or has an open span or an open child turn: by the records' time. */
   openSince(): number | undefined {
     let since = Number.POSITIVE_INFINITY
     const look = (first: TrackedTurn): void => {
@@ -293,7 +294,6 @@ export class TurnLifecycle {
     this.#registry.rememberLate(turn)
   }
 
-  /** Ends what was silent for too long at `now`, by a record's time or by our clock. */
   expire(now: number, by: keyof SweepItem): void {
     for (const turn of this.#presumedOver.due(now, by)) {
       if (!this.#isPresumedOver(turn)) continue
@@ -304,8 +304,7 @@ export class TurnLifecycle {
     const spans = this.#spans.due(now, by)
     for (const turn of turns) this.#timeOut(turn, turn.activityAt)
     for (const turn of background) {
-      // Work that waits continues when its answer arrives. A side call without requests may belong to a turn that
-      // begins later.
+      // Work that waits continues when its answer arrives. A side call without requests may belong to a turn that begins later.
       if (!isIdle(turn) || turn.totals.apiCalls === 0) continue
       this.endTurn(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
     }
@@ -414,7 +413,6 @@ function ambiguousWithoutId(event: ReceivedHook): ReceivedHook {
 
 const WORK: readonly SpanKindName[] = ['api', 'tool', 'subagent', 'approval', 'auxiliary', 'hook']
 
-/** Returns true if anything is open in a turn besides its root, its loop and its skills. */
 export function isWorking(turn: TrackedTurn): boolean {
   return WORK.some(kind => turn.open.innermost(kind) !== undefined)
 }

@@ -8,9 +8,11 @@ import { TrackedSession, type TrackedTurn } from './turn.ts'
 const IDLE_SESSIONS_LIMIT = 2000
 /** Limit of finished turns whose late records still find their trace. */
 const ENDED_TURNS_LIMIT = 500
-/** Limit of open turns that are searched for a record without a turn. */
+/**
+ * Limits of open turns that are searched for a record without a turn. Beyond `ROOTED_SEARCH_LIMIT`, finding the only real one is
+ * not worth the search.
+ */
 const SEARCH_LIMIT = 1000
-/** Beyond this number of open turns, finding the only real one is not worth the search. */
 const ROOTED_SEARCH_LIMIT = 16
 
 /** The host of a record, and its ids that can identify its turn; undefined if absent, blank or of another type. */
@@ -76,7 +78,6 @@ function sessionKeyOf(ids: RecordIds): string {
   return sessionKey(ids.host, { id: ids.sessionId, key: ids.sessionId ?? unnamedKey(ids) })
 }
 
-/** The only turn, if there is exactly one. Ignores background work and turns without a root. */
 function onlyRooted(turns: ReadonlySet<TrackedTurn> | undefined): TrackedTurn | undefined {
   if (turns === undefined || turns.size > ROOTED_SEARCH_LIMIT) return undefined
   let found: TrackedTurn | undefined
@@ -100,9 +101,11 @@ type TurnField = 'identity' | 'metadata' | 'agentName'
 export interface EndedTurn
   extends Pick<TrackedTurn, TurnField | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'history'> {
   readonly endAt: number
-  /** Time after which it can be dropped. For a silent turn, it is long after its end. */
+  /**
+   * Time after which it can be dropped. `isSilent`: it was ended only because of its silence, and its host may continue it, so
+   * that this is long after its end.
+   */
   readonly closedAt: number
-  /** The turn was ended only because of its silence, and its host may continue it. */
   readonly isSilent: boolean
 }
 

@@ -25,9 +25,11 @@ export interface TrackedSpan {
   readonly attempt: number
   context: Context | undefined
   ended: boolean
-  /** Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then. */
+  /**
+   * Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then.
+   * `streamEnd`: the end of the stream, in case the host reports no other end.
+   */
   followedAt: number | undefined
-  /** Requests only: the end of the stream, in case the host reports no other end. */
   streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
   /** Text that other plugins may change, and its time: a tool result, or the answer (on the root). */
   transformable: { readonly at: number; readonly text: string } | undefined
@@ -66,14 +68,15 @@ export class TrackedSession {
   readonly host: string
   readonly id: string | undefined
   forgotten = false
-  /** `on_session_start` was seen. */
+  /** `on_session_start` was seen; `prompted`: `pre_llm_call`. From then on, a named turn without one is background work. */
   started = false
-  /** `pre_llm_call` was seen. From then on, a named turn without one is background work. */
   prompted = false
   turnCount = 0
-  /** Stated once, valid for every later turn: correlation id, sender. */
+  /**
+   * Stated once, valid for every later turn: correlation id, sender. `workspace`: working directory, repository and branch,
+   * which only root spans carry.
+   */
   readonly remembered: AttributeList = new AttributeList()
-  /** Working directory, repository and branch. Only root spans carry them. */
   readonly workspace: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */
   metadata: CapturedMetadata | undefined

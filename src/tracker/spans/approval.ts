@@ -11,9 +11,8 @@ const PATTERNS_LIMIT = 16
 const NO_PATTERN = 'none'
 const NO_CHOICE = 'unknown'
 
-/** Surface of a guardian model, which decides before the user is asked. */
+/** Surface of a guardian model, which decides before the user is asked, and its choice to pass the question on to the user. */
 const GUARDIAN = 'smart'
-/** Choice of a guardian that passed its question on to the user. */
 export const ESCALATED = 'escalated'
 const APPROVAL = 'approval'
 

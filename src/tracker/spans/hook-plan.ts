@@ -9,7 +9,6 @@ import type { SpanDefinition } from './span-definition.ts'
 import { subagent } from './subagent.ts'
 import { tool } from './tool.ts'
 
-/** A definition whose payload types only it knows: the tracker passes it the records of its own hooks. */
 // biome-ignore lint/suspicious/noExplicitAny: each row takes its own payloads, and the table holds them all
 export type AnyDefinition = SpanDefinition<any, any, any>
 
@@ -21,9 +20,6 @@ export interface HookPlan {
   readonly phase: HookPhase
 }
 
-/**
- * The whole plugin on one screen: the span and the phase of each hook.
- */
 export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
   on_session_start: { definition: session, phase: 'start' },
   pre_llm_call: { definition: llm, phase: 'start' },

@@ -28,7 +28,6 @@ export interface HookEvent<Payload> {
   readonly facts: RecordFacts
 }
 
-/** A record whose payload is not validated. */
 export type AnyHookEvent = HookEvent<Readonly<Record<string, unknown>>>
 
 export interface SpanError {
@@ -70,7 +69,6 @@ export interface SpanLogEvent {
 }
 
 export interface AttributeOptions {
-  /** The attribute names of each fact that a span may state. */
   readonly facts: FactNames
   /** Returns true for a name that hookspan writes or might write. Custom attributes must not use it. */
   readonly isOurs: (name: string) => boolean
@@ -114,15 +112,12 @@ export interface ToolEndFacts {
   readonly outcome: string
   /** Present if the outcome is `error`. */
   readonly error: SpanError | undefined
-  /** The skill that the call has loaded. */
   readonly skill: SkillEvidence | undefined
 }
 
-/** Tokens of one model request. Cache and reasoning are subsets and are never added to a total. */
+/** Tokens of one model request. Cache and reasoning are subsets of input and output, and are never added to a total. */
 export interface TokenUsage {
-  /** All input, cached included. */
   readonly promptTokens: number
-  /** All output, reasoning included. */
   readonly outputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
@@ -137,9 +132,8 @@ export type CostSource = 'provider' | 'agent' | 'configured' | 'list'
 export interface Cost {
   readonly dollars: number
   readonly source: CostSource
-  /** `list` only: the model whose prices were used, if the request names it differently. */
+  /** `list` only: the model whose prices were used, if the request names it differently, and the version of the price list. */
   readonly pricedAs?: string | undefined
-  /** `list` only: the version of the price list. */
   readonly prices?: string | undefined
 }
 

@@ -139,7 +139,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** A result as an object: itself, or parsed from JSON text. Text without a relevant key is not parsed. */
 function resultObject(result: unknown): unknown {
   if (typeof result !== 'string') return result
   const head = result.length > PARSE_LIMIT ? result.slice(0, HEAD) : result
@@ -199,7 +198,6 @@ function errorOf(
   }
 }
 
-/** Reads the skill in the end itself only if the start was not seen. */
 export function toolEndOf(
   { facts, payload, correlation }: HookEvent<ToolEnd>,
   options: AttributeOptions,

@@ -62,7 +62,6 @@ function warnUnsupported(field: string, name: SafeText | undefined, value: unkno
   complain(`${field}: ${name} is neither text, a number nor a boolean; it is left out`)
 }
 
-/** Custom attributes, which must not replace those of hookspan. */
 export function readAttributes(field: string, map: unknown, options: AttributeOptions, complain: WarnOnce): Entries {
   return readEntries(field, map, options, complain, name => !options.isOurs(name))
 }
@@ -92,7 +91,6 @@ export function readMetadata(
 /** The home directory of a user, whose name would be that of the user. */
 const HOME = /^(?:\/home|\/Users|[A-Za-z]:\\Users)[\\/][^\\/]+$/
 
-/** The working directory, the repository and the branch of a turn, for its root span. */
 export function workspaceAttributes(
   payload: unknown,
   { facts, capture, workspaceCapture }: AttributeOptions,

@@ -50,9 +50,8 @@ export interface TokenSum {
 }
 
 export interface CostSum {
-  /** US dollars. */
+  /** US dollars of the `known` requests. `unknown`: requests that used tokens and whose cost is not known. */
   dollars: number
-  /** `known`: requests whose cost is included. `unknown`: requests that used tokens and whose cost is not known. */
   known: number
   unknown: number
 }
@@ -82,9 +81,11 @@ export interface TurnTotals {
   subagents: number
   /** Children still running at the end of the turn: their later usage is not in its totals. */
   subagentsOpen: number
-  /** Tokens of child agents at any depth, their side calls included; not in the turn's own counts. */
+  /**
+   * Tokens of child agents at any depth, their side calls included; not in the turn's own counts. `auxiliaryTokens`: of the
+   * turn's side calls; in neither of the two.
+   */
   readonly subagentTokens: TokenSum
-  /** Tokens of the turn's side calls; in neither of the two. */
   readonly auxiliaryTokens: TokenSum
   /** Cost of everything used for the turn, child agents and side calls included. */
   readonly cost: CostSum

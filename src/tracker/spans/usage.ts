@@ -83,7 +83,6 @@ function promptTokens(usage: unknown, output: number, cacheWrite: number): numbe
   return outside === 0 || total === input + output ? input : input + outside
 }
 
-/** Normalises any spelling. Undefined if nothing was reported or all counts are zero. */
 function normaliseUsage(usage: unknown): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined
   const output = count(usage, 'output') ?? 0

@@ -10,15 +10,15 @@ const FILTERS = [
   'tool',
   'outcome',
   'since',
-  /** A local day, `2026-11-22`. */
+  /**
+   * `day`: a local day, `2026-11-22`. `hour`: hour of the week in local time, 0 is Monday, 0 h. `sort`: a column of the list;
+   * with a leading `-`, its lowest value first.
+   */
   'day',
-  /** Hour of the week in local time: 0 is Monday, 0 h. */
   'hour',
-  /** A column of the list; with a leading `-`, its lowest value first. */
   'sort',
 ] as const
 
-/** The filter of the session list, kept in the address. */
 export type SessionFilter = { readonly [Name in (typeof FILTERS)[number]]?: string }
 
 export const USAGE_GROUPS = ['model', 'agent', 'project'] as const
@@ -58,7 +58,6 @@ export function lookOfTab(tab: TurnTab): TurnLook {
 
 export type Changes<Look> = { readonly [Name in keyof Look]: Look[Name] | undefined }
 
-/** A field that becomes undefined or empty is left out. */
 export function changedLook<Look extends object>(look: Look, changes: Changes<Partial<Look>>): Look {
   const fields = Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined && value !== '')
   return Object.fromEntries(fields) as Look
@@ -133,7 +132,6 @@ function usageLookOf(query: URLSearchParams): UsageLook {
 
 type LookText = string | undefined
 
-/** Reads and writes each field of a look in the address. */
 const LOOK_FIELDS: Readonly<Record<string, readonly [(text: string) => TurnLook, (look: TurnLook) => LookText]>> = {
   tab: [text => (text === 'transcript' || text === 'usage' ? { tab: text } : {}), ({ tab }) => tab],
   span: [span => ({ span }), ({ span }) => span],

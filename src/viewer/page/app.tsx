@@ -156,7 +156,6 @@ function IndexProgress() {
   return text === '' ? null : <span class="dim"> · {text}</span>
 }
 
-/** The way to the first trace. Shown while the trace log is empty. */
 function FirstSteps() {
   const { bytes, indexedBytes, traceCount } = source.value ?? {}
   if (traceCount !== 0 || indexedBytes !== bytes) return null

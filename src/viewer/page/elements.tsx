@@ -13,7 +13,6 @@ export function Since({ at }: { readonly at: number }) {
   return <>{humanAge(now.value - at)}</>
 }
 
-/** The duration of a span. It runs while the span is open. */
 export function Lasted({ state, startAt, endAt }: Pick<SpanRow, 'state' | 'startAt' | 'endAt'>) {
   return state === 'open' ? <Since at={startAt} /> : humanDuration(Math.max(0, endAt - startAt))
 }
@@ -105,7 +104,6 @@ export function Notice({ children, tone = '' }: Omit<FigureProps, 'label'>) {
   )
 }
 
-/** The state of data that has not loaded. The problem of a whole page comes with a way on. */
 export function LoadState({ problem, isPage }: { readonly problem: string | undefined; readonly isPage?: boolean }) {
   return (
     <Notice tone={problem === undefined ? '' : 'failed'}>
@@ -116,7 +114,6 @@ export function LoadState({ problem, isPage }: { readonly problem: string | unde
   )
 }
 
-/** A button beside content, less prominent than it. */
 export function Button(attributes: JSX.IntrinsicElements['button']) {
   return <button type="button" class="quiet" {...attributes} />
 }
@@ -232,7 +229,6 @@ function cellOf<Row>(row: Row, [head, cell, look]: Column<Row>, place: number) {
 interface CopyProps {
   readonly text: string
   readonly label: string
-  /** The button's text. */
   readonly idle?: string
 }
 

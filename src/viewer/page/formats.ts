@@ -35,13 +35,11 @@ export function parallelText({ count, millis, sumMillis }: ParallelTimes): strin
 
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
 
-/** Midnight of a local day, counted from the day of `at`. */
 export function localMidnight(at: number, days: number): number {
   const date = new Date(at)
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + days).getTime()
 }
 
-/** The IANA name of the browser's time zone. */
 export function timeZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
@@ -58,7 +56,6 @@ export function capitalized(text: string): string {
 
 type TimeFormat = (at: number) => string
 
-/** The formatter of a time. Returns `otherwise` for a time that no date can hold. */
 function timeFormatter(format: (date: Date) => string, otherwise = ''): TimeFormat {
   return at => {
     const date = new Date(at)

@@ -75,7 +75,6 @@ const NO_MATCH = 'No running turn contains the text.'
 const NONE_OPEN = 'No turn is running. New turns appear here immediately.'
 const NONE_WHEN_LOST = 'No turn was running when the connection was lost.'
 
-/** Whether the card of an open turn shows each of the words. */
 function hasText({ agent, model, title, sessionTitle, sessionId, doing }: OpenTraceRow, text: string): boolean {
   const steps = doing.flatMap(({ name, hint, command = '' }) => [name, hint, command])
   const shown = [agent, model, title, sessionTitle, sessionId, ...steps].join('\n').toLowerCase()

@@ -36,7 +36,6 @@ export function useLoaded<Shape>(path: string | undefined, traceIds?: readonly s
   return useReloaded(path, signal => fetchJson<Shape>(path ?? '', signal), traceIds)
 }
 
-/** @param key identifies the data; undefined = nothing to load yet */
 function useReloaded<Shape>(
   key: string | undefined,
   load: (signal: AbortSignal) => Promise<Shape>,

@@ -9,13 +9,11 @@ export function stateOf({ state, waitingSince, silentSince }: OpenTraceRow, now:
   return openState({ isOwnerDead, isWaitingForPerson: waitingSince !== undefined, silentMillis: now - silentSince })
 }
 
-/** Counts the open turns, and those of them that wait for the user. Turns of dead processes are not counted. */
 export function countOpen(open: readonly OpenTraceRow[]): { readonly living: number; readonly waiting: number } {
   const living = open.filter(({ state }) => state === 'open')
   return { living: living.length, waiting: waitingTraces(open).length }
 }
 
-/** Open turns that wait for the user, the longest wait first. */
 export function waitingTraces(open: readonly OpenTraceRow[]): OpenTraceRow[] {
   const waiting = open.filter(({ state, waitingSince }) => state === 'open' && waitingSince !== undefined)
   return waiting.sort((a, b) => (a.waitingSince ?? 0) - (b.waitingSince ?? 0))

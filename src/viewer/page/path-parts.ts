@@ -13,7 +13,6 @@ export function sectionPart({ part, row }: PathSectionRow, rows: readonly SpanRo
   return pathPartOf(part, rows[row]?.kind)
 }
 
-/** The critical path's milliseconds by part, without empty parts. */
 export function pathSums(view: TraceView): (readonly [PathPartName, number])[] {
   const millisOf = (part: PathPartName): number =>
     pathSections(view, part).reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
@@ -25,7 +24,6 @@ export function pathSections({ path, rows }: TraceView, filter: PathFilter | und
   return filter === 'all' ? path : path.filter(section => sectionPart(section, rows) === filter)
 }
 
-/** The rows that a filter shows: those of its sections, and their ancestors. Undefined if it hides none. */
 export function pathRows(view: TraceView, filter: PathFilter | undefined): ReadonlySet<number> | undefined {
   if (filter === undefined || filter === 'all') return undefined
   const sections = pathSections(view, filter)
@@ -35,7 +33,6 @@ export function pathRows(view: TraceView, filter: PathFilter | undefined): Reado
   )
 }
 
-/** The indexes of these rows and of all rows above them. */
 export function withAncestors(rows: readonly SpanRow[], indexes: readonly number[]): ReadonlySet<number> {
   const all = new Set<number>()
   for (const start of indexes) {

@@ -7,9 +7,8 @@ import { type Range, TimeScale } from './time-scale.ts'
 
 export interface ShownTime {
   readonly scale: TimeScale
-  /** Positions on the scale. */
+  /** Positions on the scale. `show`: undefined for all of the turn. */
   readonly shown: ReadonlySignal<Range>
-  /** Undefined for all of the turn. */
   show(range: Range | undefined): void
 }
 

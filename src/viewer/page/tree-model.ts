@@ -110,7 +110,6 @@ const ACTIONS = {
 /** The others are about the whole tree. */
 const ROW_ACTIONS: ReadonlySet<string> = new Set(['details', 'fit'])
 
-/** The row to which a key leads, by index; undefined for other keys. */
 function rowAfter(key: string, at: number, rows: readonly VisibleRow[], pageRows: number): number | undefined {
   const current = rows[at]
   if (key === 'ArrowDown' || key === 'j') return at + 1

@@ -218,7 +218,6 @@ function emptySum(name: string) {
   return { name, count: 0, errors: 0, input: 0, cached: 0, output: 0, cost: 0, millis: 0 }
 }
 
-/** Longest time first. */
 function sumsByName(rows: readonly SpanRow[]): UsageSum[] {
   const sums = new Map<string, UsageSum>()
   for (const row of rows) {

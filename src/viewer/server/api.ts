@@ -124,7 +124,6 @@ export interface TranscriptStep
   /** The message of a failure and the last lines of its output. */
   readonly failure?: LongValue
   readonly decidedBy?: string
-  /** The work of a child agent. */
   readonly agent?: Transcript
   /** The tools and child agents that ran at the same time; stands at the first of them. */
   readonly parallel?: ParallelTimes
@@ -194,7 +193,6 @@ export interface SpanDetail extends SpanStory {
   readonly endAt: number
   readonly state: SpanState
   readonly status: 'unset' | 'ok' | 'error'
-  /** The message of a failure and the last lines of its output. */
   readonly failure?: string
   readonly prompt?: PromptView
   readonly outcome?: TextSegment

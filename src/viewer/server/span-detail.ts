@@ -9,9 +9,11 @@ import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-fo
 import type { LongValue, PromptDiff, PromptView, SpanDetail, SpanState, ValuePart } from './api.ts'
 import { spanStory } from './span-story.ts'
 
-/** Characters of a value sent at once. The rest is sent on request. */
+/**
+ * Characters of a value sent at once; the rest is sent on request. Beyond `SPAN_CHARS` per span, each further value is cut to a
+ * line.
+ */
 const VALUE_CHARS = 20_000
-/** Total per span. Beyond it, each further value is cut to a line. */
 const SPAN_CHARS = 400_000
 const SHORT_CHARS = 500
 const PART_CHARS = 256_000
@@ -110,7 +112,6 @@ interface RequestPrompt {
   readonly fresh: readonly unknown[]
 }
 
-/** The messages of a request that the previous one of the same agent did not have. Undefined if none are stored. */
 function promptOf(node: TraceNode, tree: TraceTree): RequestPrompt | undefined {
   const { request, previous } = requestsOf(node, tree)
   const messages = request === undefined ? [] : messagesOf(request)
@@ -125,7 +126,6 @@ function promptOf(node: TraceNode, tree: TraceTree): RequestPrompt | undefined {
 const MAX_DIFF_LINES = 1_000
 const CONTEXT_LINES = 2
 
-/** Instructions and messages of a request, compared with those of the previous one. Long unchanged parts are left out. */
 export function promptDiff(node: TraceNode, tree: TraceTree): PromptDiff {
   const { request, previous } = requestsOf(node, tree)
   if (request === undefined || previous === undefined) return { lines: [] }

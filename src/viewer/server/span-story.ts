@@ -115,7 +115,6 @@ interface DescribedSpan {
   readonly statusMessage: string | undefined
 }
 
-/** Names and arranges the attributes of a span for its reader. */
 export function spanStory({ attributes, namespace, statusMessage }: DescribedSpan): SpanStory {
   const named = (names: string): readonly [name: string, value: LongValue] | undefined =>
     names

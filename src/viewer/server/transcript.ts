@@ -7,9 +7,11 @@ import { answerOf } from '../../reading/trajectory.ts'
 import type { ChildTraces } from '../trace-index/answers.ts'
 import type { LongValue, SpanState, Transcript, TranscriptStep } from './api.ts'
 
-/** Characters of a text sent at once. The span panel has the rest. */
+/**
+ * Characters of a text sent at once; the span panel has the rest. Beyond `TRANSCRIPT_CHARS` in total, each further text is cut to
+ * a line.
+ */
 const TEXT_CHARS = 20_000
-/** Total per transcript. Beyond it, each further text is cut to a line. */
 const TRANSCRIPT_CHARS = 1_000_000
 const SHORT_CHARS = 300
 const MAX_STEPS = 5_000
@@ -37,7 +39,6 @@ interface Around {
   readonly children: readonly ChildTraces[]
 }
 
-/** Arranges a trace as a conversation: question, requests, tools, child agents and the answer. */
 export function transcriptOf(tree: TraceTree, { namespace, openState, now, children }: Around): Transcript {
   const root: GrowingTranscript = { steps: [], hasContent: false }
   const top: Position = { transcript: root, depth: 0, awaitsSession: true }

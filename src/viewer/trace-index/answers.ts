@@ -82,9 +82,8 @@ export interface SessionRow extends Sums, Openness, TurnLabels {
   /** The session's id, or `trace:` and the trace id if the trace names no session. */
   readonly id: string
   readonly turnCount: number
-  /** The first prompt, or else the first activity: one line, printable. */
+  /** The first prompt, or else the first activity: one line, printable. `latestTitle`: of the last turn, if there are more. */
   readonly title: string
-  /** The same of the last turn, if there are more. */
   readonly latestTitle?: string
   readonly match: TextMatch | undefined
 }
@@ -148,9 +147,11 @@ export interface Percentiles {
 }
 
 export interface UsageGroupRow extends UsageSums {
-  /** Name of the agent, model or project, id of the session, or local day (`2026-11-22`). Empty if it is not recorded. */
+  /**
+   * Name of the agent, model or project, id of the session, or local day (`2026-11-22`). Empty if it is not recorded.
+   * `title`: the first prompt of a session; empty for other groups, and for all but the heaviest ten sessions.
+   */
   readonly name: string
-  /** The first prompt of a session; empty for other groups, and for all but the heaviest ten sessions. */
   readonly title: string
   readonly latency: Percentiles | undefined
 }
@@ -171,9 +172,11 @@ export interface Usage {
   readonly total: UsageSums
   /** The period of the same length before `sinceAt`; undefined without `sinceAt`. */
   readonly before: UsageSums | undefined
-  /** Heaviest first: by cost, then by tokens. Days in their order. */
+  /**
+   * Heaviest first: by cost, then by tokens. Days in their order. `cells`: by day, then in the order of `groups`; empty for
+   * groups `day` and `session`.
+   */
   readonly groups: readonly UsageGroupRow[]
-  /** By day, then in the order of `groups`. Empty for groups `day` and `session`. */
   readonly cells: readonly UsageCell[]
   /** The heaviest ten. `hours`: 7 × 24, from Monday, 0 h. `tools`: most calls first. */
   readonly sessions: readonly UsageGroupRow[]

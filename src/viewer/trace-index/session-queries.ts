@@ -119,7 +119,6 @@ export async function sessionTitle(table: TraceTable, id: string): Promise<strin
 
 interface Untitled<Row> {
   readonly row: Row
-  /** The trace that gives the title. */
   readonly titled: TraceEntry
   readonly latest?: TraceEntry
 }

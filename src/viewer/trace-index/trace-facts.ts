@@ -50,9 +50,11 @@ export interface TraceFacts {
   readonly namespace: string
   readonly models: readonly string[]
   readonly tools: readonly string[]
-  /** `traceId:spanId` of the spans of other traces that started this one. */
+  /**
+   * `traceId:spanId` of the spans of other traces that started this one. `delegations`: span id and session id of the sessions
+   * that spans of this trace started.
+   */
   readonly parents: readonly string[]
-  /** Span id and session id of the sessions that spans of this trace started. */
   readonly delegations: readonly (readonly [string, string])[]
   /** See `unpackFigures`: objects would take several times the memory. */
   readonly figures: string

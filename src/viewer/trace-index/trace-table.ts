@@ -35,7 +35,6 @@ export class TraceTable {
     return this.#sessions.get(id)
   }
 
-  /** @param lines by file, the offset and length of each of its lines */
   addTrace(traceId: string, lines: Map<string, number[]> = new Map()): TraceEntry {
     const entry: TraceEntry = { traceId, lines, facts: undefined, isStale: true, title: undefined }
     this.#traces.set(traceId, entry)
@@ -79,7 +78,6 @@ export class TraceTable {
   }
 }
 
-/** The lines of a trace in the order of the log. */
 export function linesOf({ lines }: TraceEntry): LinePlace[] {
   const places: LinePlace[] = []
   for (const [path, numbers] of lines) {
