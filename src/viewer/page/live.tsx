@@ -13,7 +13,7 @@ import { SessionTable, sessionsOf, TextFilter } from './sessions.tsx'
 import { connection, now, openTraces } from './state.ts'
 import { useTextMarks } from './text-marks.ts'
 
-/** What the user can act on comes first. */
+/** The rows that the user can act on come first. */
 const STATES = {
   waiting: { title: 'Needs you', badge: 'Waiting for approval ·' },
   hung: { title: 'May hang', badge: 'Silent for' },

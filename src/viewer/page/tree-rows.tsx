@@ -237,7 +237,7 @@ function TreeRow(props: RowProps) {
   )
 }
 
-/** Of a row, for screen readers: the details have all of it. */
+/** Characters of a hint that screen readers get. The details have all of it. */
 const MAX_HINT = 200
 
 function NameCell({ each, group, move }: Pick<RowProps, 'each' | 'move'> & { readonly group: GroupMark | undefined }) {
