@@ -1,8 +1,7 @@
 import { load } from './build.mjs'
 import { quantile } from './figures.mjs'
 
-const { createPricing } = await load('plugin/prices/prices.js')
-const { loadPriceList } = await load('plugin/prices/price-list.js')
+const { createPricing, loadPriceList } = await load('plugin/prices/prices.js')
 const ROUNDS = 21
 const CALLS = 20_000
 const USAGE = {

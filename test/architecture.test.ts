@@ -265,6 +265,16 @@ test('imports only types of the server into the page', () => {
   expect(asked.filter(each => !/^type .* \.\.\/server\/api\.ts$/s.test(each))).toEqual([])
 })
 
+test('has each file that a measurement loads', () => {
+  const bench = new URL('../bench/', import.meta.url)
+  const loaded = readdirSync(bench)
+    .filter(name => name.endsWith('.mjs'))
+    .flatMap(name => [...readFileSync(new URL(name, bench), 'utf8').matchAll(/\bload\('([^']+)\.js'\)/g)])
+    .map(([, path]) => `${path}.ts`)
+  expect(loaded.length).toBeGreaterThan(10)
+  expect(loaded.filter(path => !files.includes(path))).toEqual([])
+})
+
 test('has no import cycle, neither at run time nor of types', () => {
   expect(circles()).toEqual([])
 })
