@@ -1,6 +1,6 @@
 /**
  * What `npm test` has no time for: all that it takes a sample of, many more cases of each property, every scene of kills,
- * outages and full disks, the tests of the tools of tests, and the soak.
+ * outages and full disks, the tests of the tools of tests, the examples that need packages of others, and the soak.
  *
  *     npm run test:deep                     a quarter of an hour
  *     npm run test:deep -- test/tracker        those in a room, without the soak
@@ -37,7 +37,15 @@ function everything() {
   const files = deepFiles().filter(file => positionals.every(place => file.startsWith(place)))
   const failed = vitest([...files, ...countedAs('deep')])
   const soak = () => run(process.execPath, ['test/reliability/soak.mjs'], { HOOKSPAN_SOAK_KILLS: '80' })
-  return positionals.length > 0 ? failed : failed || soak()
+  return positionals.length > 0 ? failed : failed || examples() || soak()
+}
+
+/** The examples that need packages of others, which the live suite and that of backends install. They are counted there. */
+function examples() {
+  const env = { HOOKSPAN_TEST_COUNTS: '' }
+  const node = (...args) => run(process.execPath, [...args, '--no-build', '-t', 'examples/'], env)
+  const hosts = ['ai-sdk', 'openai-agents', 'claude-agent-sdk']
+  return node('scripts/test-live.mjs', ...hosts) || node('scripts/test-backends.mjs', 'mcp')
 }
 
 /** Those that say more when there is time. */
