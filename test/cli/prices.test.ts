@@ -12,7 +12,7 @@ import { followTraces, tree } from '../../src/cli/commands/tree.ts'
 import type { TracesPlace } from '../../src/cli/traces.ts'
 import { createSpanPricer } from '../../src/plugin/prices/span-prices.ts'
 import { listSegments } from '../../src/reading/trace-log.ts'
-import { exportLine, type SpanNote, storedSpans, TURN_AT } from '../reading/sample-turn.ts'
+import { exportLine, type SpanNote, storedSpans, TURN_AT, UNPRICED_REQUEST } from '../reading/sample-turn.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
 
@@ -25,15 +25,7 @@ const ROOT: SpanNote = {
   to: 900,
   attributes: { 'hermes.span.kind': 'session', 'session.id': 's-1', 'gen_ai.agent.name': 'toy' },
 }
-/** 0.3 dollars by the list. */
-const REQUEST = {
-  'hermes.span.kind': 'api',
-  'gen_ai.provider.name': 'anthropic',
-  'gen_ai.request.model': 'claude-sonnet-4-5',
-  'gen_ai.usage.input_tokens': 100_000,
-  'gen_ai.usage.output_tokens': 0,
-}
-const NOTE: SpanNote = { ...ROOT, id: 'b1', parent: 'a1', name: 'api.claude-sonnet-4-5', attributes: REQUEST }
+const NOTE: SpanNote = { ...ROOT, id: 'b1', parent: 'a1', name: 'api.claude-sonnet-4-5', attributes: UNPRICED_REQUEST }
 
 let home = ''
 let traces = ''
@@ -101,7 +93,7 @@ test('computes missing costs in the ended turns of top', async () => {
 test('looks for prices only if a request used tokens and has no cost', () => {
   const prices = vi.fn(() => ({ own: [] }))
   const price = createSpanPricer(prices)
-  const paid = { ...NOTE, attributes: { ...REQUEST, 'llm.cost.total': 7 } }
+  const paid = { ...NOTE, attributes: { ...UNPRICED_REQUEST, 'llm.cost.total': 7 } }
   const spans = storedSpans(ROOT, paid, { ...NOTE, attributes: { 'hermes.span.kind': 'api' } })
   expect(spans.map(price)).toEqual(spans)
   expect(prices).not.toHaveBeenCalled()

@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { type CaptureSettings, TextMemo } from '../../src/content/capture-policy.ts'
+import type { CaptureSettings } from '../../src/content/capture-policy.ts'
 import { keepAll } from '../../src/content/clip.ts'
 import { createRedactor } from '../../src/content/redaction.ts'
+import { TextMemo } from '../../src/content/text-memo.ts'
 import fc from '../support/fast-check.ts'
 import { captureWith } from './captures.ts'
 

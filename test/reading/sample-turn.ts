@@ -23,6 +23,15 @@ export const TURN_AT = 1795256100000
 export const TRACE_ID = '5b8efff798038103d269b633813fc60c'
 export const SESSION_ID = '20261121_101500_7c41de'
 
+/** A request without a recorded cost: 0.3 dollars by the list. */
+export const UNPRICED_REQUEST = {
+  'hermes.span.kind': 'api',
+  'gen_ai.provider.name': 'anthropic',
+  'gen_ai.request.model': 'claude-sonnet-4-5',
+  'gen_ai.usage.input_tokens': 100_000,
+  'gen_ai.usage.output_tokens': 0,
+} as const
+
 function anyValue(value: Value): unknown {
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'boolean') return { boolValue: value }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BackendConfig, OtlpProtocol, Temporality } from '../backends/backend-config.ts'
-import { BACKENDS, type BackendRow, backendRow, type Options, parseHttpUrl, type ReadBack } from '../backends/rows.ts'
+import { parseHttpUrl } from '../backends/http-url.ts'
+import { BACKENDS, type BackendRow, backendRow, type Options, type ReadBack } from '../backends/rows.ts'
 import type { Signal } from './delivery.ts'
 import type { BackendFacts } from './delivery-report.ts'
 import { CONTENT_TYPES } from './otlp-sinks.ts'

@@ -1,5 +1,5 @@
 import type { OtlpProtocol } from '../backends/backend-config.ts'
-import { shownUrl } from '../backends/rows.ts'
+import { shownUrl } from '../backends/http-url.ts'
 import { type DeliveryFailure, NOT_HTTP2, type Signal } from './delivery.ts'
 import type { Reporter } from './settings.ts'
 
@@ -20,8 +20,6 @@ export class DeliveryReport {
   readonly #warned = new Set<string>()
   readonly #warnedAt = new Map<string, number>()
   #overflowed = 0
-  /** True while `delivered` and `caughtUp` have something to end. */
-  isTroubled = false
   lastError: string | undefined
 
   constructor(facts: BackendFacts, report: Reporter) {
@@ -41,7 +39,6 @@ export class DeliveryReport {
     // The backend accepts other spans, so it is not failing.
     if (failure.kind === 'rejected' || failure.kind === 'refused') return
     const streak = this.#streaks.get(signal) ?? { lost: 0, isWarned: false }
-    this.isTroubled = true
     this.#streaks.set(signal, streak)
     streak.lost += lost
     streak.isWarned ||= isSaid
@@ -51,7 +48,6 @@ export class DeliveryReport {
     const streak = this.#streaks.get(signal)
     if (!streak) return
     this.#streaks.delete(signal)
-    this.isTroubled = this.#streaks.size > 0 || this.#overflowed > 0
     // An overflow ends only when the queue is empty: see `caughtUp`.
     if (this.#streaks.size === 0) for (const cause of this.#warned) if (cause !== OVERFLOW) this.#warned.delete(cause)
     if (!streak.isWarned) return
@@ -71,7 +67,6 @@ export class DeliveryReport {
 
   overflowed(waiting: number, lost: number): void {
     const isFirst = this.#overflowed === 0
-    this.isTroubled = true
     this.#overflowed += lost
     if (!isFirst) return
     this.#warnOnce(
@@ -100,7 +95,6 @@ export class DeliveryReport {
     if (this.#overflowed === 0) return
     const dropped = count(this.#overflowed, 'span was', 'spans were')
     this.#overflowed = 0
-    this.isTroubled = this.#streaks.size > 0
     if (this.#warned.delete(OVERFLOW)) {
       this.#report.warn(`backend ${this.#facts.name}: has caught up; ${dropped} dropped in the meantime`)
     }

@@ -77,10 +77,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   readonly #backend: string
   readonly #backOff: BackOff
   isBehind = false
-  /** False once the spans of other processes are delivered. */
-  #hasRecovered = false
-  /** The latest one that the cursor knows. */
-  #segment: LogSegment | undefined
   #live: QueuedBatch[] = []
   /** Spans and bytes of `#live`. */
   #size = 0
@@ -137,9 +133,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   enqueueSegment(segment: LogSegment): void {
-    if (this.#parts.cursors === undefined) return
-    this.#parts.cursors.adopted.addSegment(segment)
-    this.#hasRecovered = true
+    this.#parts.cursors?.adopted.addSegment(segment)
     this.#scheduleSend()
   }
 
@@ -244,8 +238,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   #isSentFromMemory(segment: LogSegment, spans: number, isFull: boolean): boolean {
-    if (segment !== this.#segment) this.#parts.cursors?.own.addSegment(segment)
-    this.#segment = segment
+    this.#parts.cursors?.own.addSegment(segment)
     if (segment.unreadableFor.has(this.#backend)) {
       this.#countSpooled(spans)
       return false
@@ -259,6 +252,10 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.isBehind = true
     for (const segment of new Set(this.#live.map(({ position }) => position?.segment))) segment?.lookUp()
     this.#countSpooled(this.#dropLogged() + more)
+  }
+
+  get #hasRecovered(): boolean {
+    return this.#parts.cursors?.adopted.isCaughtUp === false
   }
 
   /** True if something must be sent without waiting for a full batch. */
@@ -339,7 +336,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       } else {
         const read = hasAdopted ? await cursors?.adopted.readBatch(most) : undefined
         if (read) this.#current = new SendRequest('adopted', [read], most)
-        else if (hasAdopted) this.#hasRecovered = cursors?.adopted.isCaughtUp === false
         else if (!this.#isDue) return
       }
     }
@@ -391,8 +387,8 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     if (lost > 0) this.#countDropped(lost, REJECTED, current.origin)
     this.#removeGroup(current)
     if (failure) report.failed('traces', failure, lost)
-    else if (report.isTroubled) report.delivered('traces')
-    if (report.isTroubled && this.#size === 0) report.caughtUp()
+    else report.delivered('traces')
+    if (this.#size === 0) report.caughtUp()
   }
 
   async #onFailed(current: SendRequest, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {

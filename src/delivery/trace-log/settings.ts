@@ -45,8 +45,6 @@ export const UNSERIALISABLE: LogFailure & { readonly kind: 'internal' } = {
 }
 
 export interface LogReporter {
-  /** True while `delivered` has a failure to end. */
-  readonly isTroubled: boolean
   failed(signal: 'traces', failure: LogFailure, lost: number): void
   delivered(signal: 'traces'): void
 }

@@ -292,7 +292,7 @@ export class TraceLog implements SpanProcessor {
       this.#failed(spans, failure)
       return
     }
-    if (this.#parts.report.isTroubled) this.#parts.report.delivered('traces')
+    this.#parts.report.delivered('traces')
     if (!current.isNoted && this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#parts.segments.markNoted()
     if (this.#noted.size > 0) this.#heartbeat.start()
     // Bytes without spans are not pending for any backend.

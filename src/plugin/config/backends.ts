@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { BackendConfig, BackendType, StringMap } from '../../delivery/backends/backend-config.ts'
-import { BACKEND_TYPES, BACKENDS, isBackendType, parseHttpUrl } from '../../delivery/backends/rows.ts'
+import { parseHttpUrl } from '../../delivery/backends/http-url.ts'
+import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../delivery/backends/rows.ts'
 import { suggestion } from './nearest.ts'
 import { expandHome, variable } from './paths.ts'
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'

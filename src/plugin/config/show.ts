@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { shownUrl } from '../../delivery/backends/rows.ts'
+import { shownUrl } from '../../delivery/backends/http-url.ts'
 import { isShownField, placeOfBackend } from './backends.ts'
 import type { HooksConfig } from './hooks.ts'
 import { KEEP_DEFAULT, type KeepConfig } from './keep.ts'

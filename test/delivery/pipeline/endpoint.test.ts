@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownUrl } from '../../../src/delivery/backends/rows.ts'
+import { shownUrl } from '../../../src/delivery/backends/http-url.ts'
 import { baseUrl, exactUrl, signalUrl } from '../../../src/delivery/pipeline/backend-plan.ts'
 
 test.each([

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest'
-import { exportLine, type SpanNote } from '../../reading/sample-turn.ts'
+import { exportLine, type SpanNote, UNPRICED_REQUEST } from '../../reading/sample-turn.ts'
 import { LogScene, type Opened } from './index-scene.ts'
-
-const REQUEST = {
-  'hermes.span.kind': 'api',
-  'gen_ai.provider.name': 'anthropic',
-  'gen_ai.request.model': 'claude-sonnet-4-5',
-  'gen_ai.usage.input_tokens': 100_000,
-  'gen_ai.usage.output_tokens': 0,
-}
 
 async function costOf(attributes: NonNullable<SpanNote['attributes']>, scene = new LogScene()): Promise<unknown> {
   scene.lines('1-1.jsonl', exportLine({ id: 'a', trace: 't1', name: 'api', from: 0, to: 500, attributes }))
@@ -26,24 +18,27 @@ async function dollarsIn(index: Opened): Promise<unknown> {
 }
 
 test('prices a request that was recorded without a cost', async () => {
-  expect(await costOf(REQUEST)).toBeCloseTo(0.3)
-  expect(await costOf({ ...REQUEST, 'gen_ai.usage.cache_read.input_tokens': 100_000 })).toBeCloseTo(0.03)
+  expect(await costOf(UNPRICED_REQUEST)).toBeCloseTo(0.3)
+  expect(await costOf({ ...UNPRICED_REQUEST, 'gen_ai.usage.cache_read.input_tokens': 100_000 })).toBeCloseTo(0.03)
 })
 
 test('keeps a recorded cost', async () => {
-  expect(await costOf({ ...REQUEST, 'llm.cost.total': 7 })).toBe(7)
+  expect(await costOf({ ...UNPRICED_REQUEST, 'llm.cost.total': 7 })).toBe(7)
 })
 
 test('has no cost for unknown models, private servers and spans that are no requests', async () => {
-  expect(await costOf({ ...REQUEST, 'gen_ai.request.model': 'nobody-knows' })).toBeUndefined()
-  expect(await costOf({ ...REQUEST, 'server.address': '127.0.0.1' })).toBeUndefined()
-  expect(await costOf({ ...REQUEST, 'server.address': '::1' })).toBeUndefined()
-  expect(await costOf({ ...REQUEST, 'hermes.span.kind': 'tool' })).toBeUndefined()
+  expect(await costOf({ ...UNPRICED_REQUEST, 'gen_ai.request.model': 'nobody-knows' })).toBeUndefined()
+  expect(await costOf({ ...UNPRICED_REQUEST, 'server.address': '127.0.0.1' })).toBeUndefined()
+  expect(await costOf({ ...UNPRICED_REQUEST, 'server.address': '::1' })).toBeUndefined()
+  expect(await costOf({ ...UNPRICED_REQUEST, 'hermes.span.kind': 'tool' })).toBeUndefined()
 })
 
 test('reads the log again if the prices have changed since the snapshot', async () => {
   const scene = new LogScene()
-  scene.lines('1-1.jsonl', exportLine({ id: 'a', trace: 't1', name: 'api', from: 0, to: 500, attributes: REQUEST }))
+  scene.lines(
+    '1-1.jsonl',
+    exportLine({ id: 'a', trace: 't1', name: 'api', from: 0, to: 500, attributes: UNPRICED_REQUEST }),
+  )
   await scene.indexed()
   const index = priced(scene)
   expect(await dollarsIn(index)).toBeCloseTo(0.3)
@@ -51,7 +46,7 @@ test('reads the log again if the prices have changed since the snapshot', async 
 
 test('prices the requests of a trace whose lines are read again', async () => {
   const scene = new LogScene()
-  const note = { trace: 't1', name: 'api', from: 0, to: 500, attributes: REQUEST }
+  const note = { trace: 't1', name: 'api', from: 0, to: 500, attributes: UNPRICED_REQUEST }
   scene.lines('1-1.jsonl', exportLine({ id: 'a', ...note }))
   const first = priced(scene)
   await first.catchUp()
