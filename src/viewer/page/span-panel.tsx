@@ -13,7 +13,7 @@ import {
   OpenBadge,
   Outcome,
 } from './elements.tsx'
-import { isoOf, shortId, timeText } from './formats.ts'
+import { brief, isoOf, shortId, timeText } from './formats.ts'
 import { tracePath, useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
 import type { TreeMove } from './tree-model.ts'
@@ -199,7 +199,7 @@ function Head({ detail, view, show }: DetailsProps) {
         {parent !== undefined && ' · child of '}
         {parent !== undefined && (
           <button type="button" class="link" onClick={() => show(parent.id)}>
-            {parent.name}
+            {brief(parent.name)}
           </button>
         )}
         {' · '}
