@@ -4,9 +4,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { ignoreErrors, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { failClosedReason } from '../../guards/chain.ts'
-import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
+import { toStandardError } from '../../guards/hook.ts'
 import type { Capabilities, ControlHooks, HookInfo, Outcome, Phase } from '../../guards/index.ts'
 import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'

@@ -4,8 +4,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { elementsOf, idOf, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
+import { elementsOf, idOf, ignoreErrors, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { toStandardError } from '../../guards/hook.ts'
 import { type Capabilities, type ControlHooks, type HookIds, HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
 import { listOf, settle } from '../base/guard-values.ts'
