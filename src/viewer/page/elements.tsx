@@ -52,15 +52,12 @@ export function Figure({ label, children, tone = '' }: FigureProps) {
   )
 }
 
-interface DescriptionProps {
-  readonly entries: readonly (readonly [label: ComponentChildren, content: ComponentChildren])[]
-  readonly class?: string
-}
+type Entry = readonly [label: ComponentChildren, content: ComponentChildren]
 
-export function DescriptionList({ entries, class: name }: DescriptionProps) {
+export function DescriptionList(props: { readonly entries: readonly Entry[]; readonly class?: string }) {
   return (
-    <dl class={name}>
-      {entries.map(([label, content], index) => (
+    <dl class={props.class}>
+      {props.entries.map(([label, content], index) => (
         <div key={index}>
           <dt class="dim">{label}</dt>
           <dd>{content}</dd>
@@ -108,8 +105,7 @@ export function LoadState({ problem, isPage }: { readonly problem: string | unde
   return (
     <Notice tone={problem === undefined ? '' : 'failed'}>
       {problem ?? 'Loading …'}
-      {problem !== undefined && isPage && ' '}
-      {problem !== undefined && isPage && <Link to={ALL_SESSIONS}>All sessions</Link>}
+      {problem !== undefined && isPage && [' ', <Link to={ALL_SESSIONS}>All sessions</Link>]}
     </Notice>
   )
 }
@@ -151,15 +147,13 @@ export function Fold({ summary, children }: Readonly<Record<'summary' | 'childre
   )
 }
 
-/** The head of a column, its cell in a row, and how both look. */
-export type Column<Row> = readonly [ComponentChildren, (row: Row) => ComponentChildren, CellLook<Row>?]
+type TextOf<Row> = (row: Row) => string
 
-interface CellLook<Row> {
-  /** The others hold numbers, except for the first, which names the row. */
-  readonly isText?: true
-  readonly tone?: (row: Row) => string
-  readonly title?: (row: Row) => string
-}
+/** The head of a column, its cell in a row, and how both look. A column without `isText` holds numbers; the first names the row. */
+export type Column<Row> = readonly [
+  ...[head: ComponentChildren, cell: (row: Row) => ComponentChildren],
+  look?: { readonly isText?: true; readonly tone?: TextOf<Row>; readonly title?: TextOf<Row> },
+]
 
 export interface ColumnSort {
   readonly to: PageAddress
@@ -186,14 +180,10 @@ export function Table<Row>({ rows, columns, keyOf, class: name = '', sorts = {},
             {columns.map(([head, , look], index) => {
               const { to, direction } = sorts[String(head)] ?? {}
               const arrow = direction && (direction === 'ascending' ? ' ↑' : ' ↓')
-              const text = to ? (
-                <Link class="sort" to={to} children={[head, <span aria-hidden="true">{arrow}</span>]} />
-              ) : (
-                head
-              )
+              const sorted = [head, <span aria-hidden="true">{arrow}</span>]
               return (
                 <th key={index} scope="col" class={index === 0 || look?.isText ? '' : 'number'} aria-sort={direction}>
-                  {text}
+                  {to ? <Link class="sort" to={to} children={sorted} /> : head}
                 </th>
               )
             })}
@@ -265,7 +255,7 @@ const SHAPES: Readonly<Record<DisplayKind, string>> = {
   other: 'M3 3h10v10H3Z',
 }
 
-const NAMES: Readonly<Record<DisplayKind, string>> = {
+export const KIND_NAMES: Readonly<Record<DisplayKind, string>> = {
   session: 'turn',
   llm: 'loop',
   api: 'model request',
@@ -276,10 +266,6 @@ const NAMES: Readonly<Record<DisplayKind, string>> = {
   skill: 'skill',
   auxiliary: 'side call',
   other: 'span',
-}
-
-export function kindName(kind: DisplayKind): string {
-  return NAMES[kind]
 }
 
 export function KindIcon({ kind }: { readonly kind: DisplayKind }) {

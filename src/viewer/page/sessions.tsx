@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { FacetName, Facets, SessionPage, SessionRow } from '../server/api.ts'
-import { ALL_SESSIONS, changedLook, type PageAddress, type SessionFilter } from './address.ts'
+import { ALL_SESSIONS, changedLook, type PageAddress, type SessionFilter, turnAddress } from './address.ts'
 import { Ago, type Column, type ColumnSort, errorTone, LoadState, Notice, SessionLink, Table } from './elements.tsx'
 import { ageMillis, dotted, localMidnight, shortCount, timeText, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
@@ -212,7 +212,7 @@ function SessionCell({ id, title, latestTitle = '', state, isWaitingForPerson, m
       {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}
       {latestTitle !== '' && match === undefined && <div class="small dim one-line">Latest: {latestTitle}</div>}
       {match !== undefined && (
-        <Link class="match small dim" to={{ view: 'turn', traceId: match.traceId, look: { span: match.spanId } }}>
+        <Link class="match small dim" to={turnAddress(match.traceId, match.spanId)}>
           {match.excerpt || 'here'}
         </Link>
       )}

@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { countOf, humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { LongValue, Transcript, TranscriptStep } from '../server/api.ts'
-import { Fold, KindIcon, kindName, Lasted, LoadState, Notice, Outcome } from './elements.tsx'
+import { turnAddress } from './address.ts'
+import { Fold, KIND_NAMES, KindIcon, Lasted, LoadState, Notice, Outcome } from './elements.tsx'
 import { capitalized, parallelText, shortCount } from './formats.ts'
 import { tracePath, useLoaded } from './loading.ts'
 import { Markdown } from './markdown.tsx'
@@ -87,7 +88,7 @@ function LongMarkdown({ value: { value, length }, traceId, spanId }: LongProps) 
     <>
       <Markdown text={text} />
       {length !== undefined && (
-        <Link class="small" to={{ view: 'turn', traceId, look: { span: spanId } }}>
+        <Link class="small" to={turnAddress(traceId, spanId)}>
           {humanCount(length - text.length)} more characters
         </Link>
       )}
@@ -129,8 +130,8 @@ function Step({ step, traceId, answer }: StepProps) {
           <span class="unfold" />
         )}
         <KindIcon kind={kind} />
-        <span class="unseen">{kindName(kind)}</span>
-        <Link class={`one-line tone-${isError ? 'error' : 'plain'}`} to={{ view: 'turn', traceId, look: { span: id } }}>
+        <span class="unseen">{KIND_NAMES[kind]}</span>
+        <Link class={`one-line tone-${isError ? 'error' : 'plain'}`} to={turnAddress(traceId, id)}>
           {name}
         </Link>
         {attempt !== undefined && <span class="chip tone-warn">{attempt}</span>}

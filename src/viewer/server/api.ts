@@ -1,5 +1,6 @@
 import type { DiffLine } from '../../reading/argument-lines.ts'
 import type { ComparedSide, Difference } from '../../reading/compare-traces.ts'
+import type { PathSection } from '../../reading/critical-path.ts'
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { TurnStep } from '../../reading/turn-steps.ts'
 import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers.ts'
@@ -81,12 +82,8 @@ export interface RowSum {
   readonly errorCount: number
 }
 
-export interface PathSectionRow {
+export interface PathSectionRow extends PathSection {
   readonly row: number
-  readonly startAt: number
-  readonly endAt: number
-  /** `person`: a wait for the user; `gap`: nothing is traced there. */
-  readonly part: 'work' | 'person' | 'gap'
 }
 
 export interface Fold {

@@ -104,9 +104,9 @@ function sumOf(node: TraceNode, { sums }: Scene): RowSum | undefined {
 }
 
 function pathOf(tree: TraceTree, now: number, { indexes }: Scene): PathSectionRow[] {
-  return criticalPath(asOf(tree, now)).sections.flatMap(({ span, fromAt, toAt, part }) => {
+  return criticalPath(asOf(tree, now)).flatMap(({ span, ...section }) => {
     const row = indexes.get(span.spanId)
-    return row === undefined ? [] : [{ row, startAt: fromAt, endAt: toAt, part }]
+    return row === undefined ? [] : [{ row, ...section }]
   })
 }
 
