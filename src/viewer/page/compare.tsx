@@ -41,8 +41,8 @@ const FIGURES = [
   ['Retries', 'retries', humanCount],
   ['Tools', 'tools', humanCount],
   ['Sub-agents', 'subagents', humanCount],
-  ['Tokens in', 'input', humanCount],
-  ['Tokens out', 'output', humanCount],
+  ['Tokens in', 'inputTokens', humanCount],
+  ['Tokens out', 'outputTokens', humanCount],
   ['Cost', 'cost', humanCost],
   ['Errors', 'errors', humanCount],
 ] as const
@@ -117,8 +117,9 @@ function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: b
 
 function Side({ part }: { readonly part: ComparedPart | undefined }) {
   if (part === undefined) return <p class="dim">–</p>
-  const { kind, name, hint, model, outcome, attempts, millis, input, output, traceId, spanId } = part
-  const tokens = input + output > 0 ? `, ${humanCount(input)} → ${humanCount(output)} tokens` : ''
+  const { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId } = part
+  const tokens =
+    inputTokens + outputTokens > 0 ? `, ${humanCount(inputTokens)} → ${humanCount(outputTokens)} tokens` : ''
   return (
     <p>
       <Link to={turnAddress(traceId, spanId)}>{`${kind} ${name}`.trim()}</Link>

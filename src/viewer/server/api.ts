@@ -223,13 +223,12 @@ export interface ValuePart {
   readonly length: number
 }
 
-type StepField = 'kind' | 'name' | 'hint' | 'model' | 'attempts' | 'millis' | 'personMillis' | 'traceId' | 'spanId'
+export const COMPARED_FIELDS = [
+  ...(['kind', 'name', 'hint', 'model', 'outcome', 'attempts', 'millis'] as const),
+  ...(['inputTokens', 'outputTokens', 'traceId', 'spanId'] as const),
+] as const
 
-export interface ComparedPart extends Pick<TurnStep, StepField> {
-  readonly outcome?: TextSegment
-  readonly input: number
-  readonly output: number
-}
+export type ComparedPart = Pick<TurnStep, (typeof COMPARED_FIELDS)[number]>
 
 export interface ComparedRow {
   readonly depth: number
@@ -240,13 +239,10 @@ export interface ComparedRow {
   readonly cutCount?: number
 }
 
-export interface ComparedTotals extends Omit<ComparedSide, 'summary' | 'inputTokens' | 'outputTokens' | 'cost'> {
+export interface ComparedTotals extends Omit<ComparedSide, 'summary'> {
   readonly title: string
   readonly agent: string
   readonly startAt: number
-  readonly input: number
-  readonly output: number
-  readonly cost?: number
 }
 
 /** `/api/compare?a=&b=`: two turns by trace id, or two sessions by session id. */
