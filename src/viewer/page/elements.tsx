@@ -37,11 +37,7 @@ export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined
   return outcome && <span class={`outcome tone-${outcome.tone}`}>{brief(outcome.text)}</span>
 }
 
-interface FigureProps {
-  readonly label: string
-  readonly children: ComponentChildren
-  readonly tone?: string
-}
+type FigureProps = Readonly<{ label: string; children: ComponentChildren; tone?: string }>
 
 export function Figure({ label, children, tone = '' }: FigureProps) {
   return (
@@ -114,11 +110,7 @@ export function Button(attributes: JSX.IntrinsicElements['button']) {
   return <button type="button" class="quiet" {...attributes} />
 }
 
-interface SwitchProps {
-  readonly isOn: boolean
-  readonly onSwitch: (isOn: boolean) => void
-  readonly children: ComponentChildren
-}
+type SwitchProps = Readonly<{ isOn: boolean; onSwitch: (isOn: boolean) => void; children: ComponentChildren }>
 
 export function Switch({ isOn, onSwitch, children }: SwitchProps) {
   return (
@@ -155,10 +147,7 @@ export type Column<Row> = readonly [
   look?: { readonly isText?: true; readonly tone?: TextOf<Row>; readonly title?: TextOf<Row> },
 ]
 
-export interface ColumnSort {
-  readonly to: PageAddress
-  readonly direction: 'ascending' | 'descending' | undefined
-}
+export type ColumnSort = Readonly<{ to: PageAddress; direction: 'ascending' | 'descending' | undefined }>
 
 interface TableProps<Row> {
   readonly rows: readonly Row[]
@@ -216,11 +205,7 @@ function cellOf<Row>(row: Row, [head, cell, look]: Column<Row>, place: number) {
   )
 }
 
-interface CopyProps {
-  readonly text: string
-  readonly label: string
-  readonly idle?: string
-}
+type CopyProps = Readonly<{ text: string; label: string; idle?: string }>
 
 const COPIED_MILLIS = 1_500
 

@@ -9,9 +9,7 @@ import { go, Link } from './navigation.tsx'
 import { now } from './state.ts'
 import { useTextMarks } from './text-marks.ts'
 
-interface FilterProps {
-  readonly filter: SessionFilter
-}
+type FilterProps = Readonly<{ filter: SessionFilter }>
 
 const PAGE_ROWS = 50
 
@@ -38,9 +36,7 @@ export function SessionsView({ filter }: FilterProps) {
           {value !== undefined && !isEmpty && <SessionTable rows={value.rows} filter={filter} />}
           {value?.next !== undefined && (
             <p>
-              <button type="button" onClick={() => setLimit(limit * 2)}>
-                More
-              </button>
+              <button type="button" onClick={() => setLimit(limit * 2)} children="More" />
             </p>
           )}
         </div>
@@ -66,15 +62,12 @@ function queryOf({ since, day, ...filter }: SessionFilter): string {
 function FilterBar({ filter }: FilterProps) {
   const set = (changes: SessionFilter): void => go(sessionsOf(changedLook(filter, changes)), 'replace')
   const { text, since = '', day, hour } = filter
-  const chosen = [
-    ['day', day],
-    ['hour', hour && `${WEEKDAYS[Math.floor(Number(hour) / 24)]} ${Number(hour) % 24}:00`],
-  ] as const
+  const shownHour = hour && `${WEEKDAYS[Math.floor(Number(hour) / 24)]} ${Number(hour) % 24}:00`
   return (
     <search class="filters flow">
       <TextFilter text={text} onText={value => set({ text: value })} />
       <Choice label="Time range" value={since} onChoice={value => set({ since: value })} choices={AGES} />
-      {chosen.map(
+      {Object.entries({ day, hour: shownHour }).map(
         ([name, shown]) =>
           shown && (
             <button key={name} type="button" aria-label={`Remove filter: ${shown}`} onClick={() => set({ [name]: '' })}>
@@ -91,10 +84,7 @@ function FilterBar({ filter }: FilterProps) {
   )
 }
 
-interface TextFilterProps {
-  readonly text: string | undefined
-  readonly onText: (text: string) => void
-}
+type TextFilterProps = Readonly<{ text: string | undefined; onText: (text: string) => void }>
 
 export function TextFilter({ text = '', onText }: TextFilterProps) {
   return (

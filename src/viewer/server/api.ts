@@ -47,31 +47,34 @@ export interface LiveLine {
 
 export type SpanState = 'ended' | 'open' | 'owner-dead'
 
-/** One span of a trace, as a row of the waterfall. Absent means zero, none or false. */
-export interface SpanRow {
+/** The fields that a row of the waterfall and a step of a transcript have in common. Absent means zero, none or false. */
+export interface SpanFields {
   readonly id: string
-  /** Index of the parent row; -1 for a root. Parents come before their children. */
-  readonly parent: number
-  readonly depth: number
   readonly kind: DisplayKind
   readonly name: string
   readonly attempt?: string
-  readonly hint?: string
   readonly startAt: number
   /** For an open span, the latest known time. */
   readonly endAt: number
   readonly state: SpanState
   readonly outcome?: TextSegment
-  readonly marks?: readonly TextSegment[]
   readonly isError?: true
-  readonly isPersonWait?: true
   readonly input?: number
   readonly output?: number
   /** The part of `input` that a cache served. */
   readonly cached?: number
   readonly cost?: number
-  readonly sum?: RowSum
   readonly childTraces?: readonly string[]
+}
+
+export interface SpanRow extends SpanFields {
+  /** Index of the parent row; -1 for a root. Parents come before their children. */
+  readonly parent: number
+  readonly depth: number
+  readonly hint?: string
+  readonly marks?: readonly TextSegment[]
+  readonly isPersonWait?: true
+  readonly sum?: RowSum
 }
 
 export interface RowSum {
@@ -111,11 +114,8 @@ export interface TranscriptText extends LongValue {
 }
 
 /** One line of a transcript. Absent means zero, none or false. */
-export interface TranscriptStep
-  extends Pick<SpanRow, 'id' | 'kind' | 'name' | 'attempt' | 'startAt' | 'endAt' | 'state' | 'outcome' | 'isError'>,
-    Pick<SpanRow, 'input' | 'output' | 'cost' | 'childTraces'> {
+export interface TranscriptStep extends SpanFields {
   readonly hint: string
-  readonly cached?: number
   readonly text?: LongValue
   readonly reasoning?: LongValue
   /** The message of a failure and the last lines of its output. */
@@ -167,15 +167,12 @@ export interface SpanLink {
   readonly isHere: boolean
 }
 
-export interface PanelFact {
-  readonly label: string
-  readonly text: string
-}
+type Labelled<Name extends string> = Readonly<Record<'label' | Name, string>>
 
 export interface SpanStory {
   /** Attributes with long values, in the order in which they are read. */
-  readonly contents: readonly { readonly label: string; readonly attribute: string }[]
-  readonly groups: readonly { readonly title: string; readonly facts: readonly PanelFact[] }[]
+  readonly contents: readonly Labelled<'attribute'>[]
+  readonly groups: readonly { readonly title: string; readonly facts: readonly Labelled<'text'>[] }[]
   readonly notices: readonly string[]
 }
 

@@ -52,7 +52,7 @@ export function spanDetail(
     ...(outcome !== undefined && !isOpen && { outcome }),
     namespace,
     attributes,
-    ...spanStory({ attributes, namespace, statusMessage: span.statusMessage?.slice(0, VALUE_CHARS) }),
+    ...spanStory(attributes, namespace, span.statusMessage?.slice(0, VALUE_CHARS)),
     events: span.events.slice(0, MAX_EVENTS).map(({ name, at, attributes }) => {
       return { name: displayText(name), at, attributes: cutAll(attributes, cutter) }
     }),

@@ -9,7 +9,7 @@ import { subtreeSums } from '../../reading/subtree-sums.ts'
 import { asOf, buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { type TreeRow, treeRows } from '../../reading/tree-rows.ts'
 import type { ChildTraces, TurnRow } from '../trace-index/answers.ts'
-import type { Fold, PathSectionRow, RowSum, SpanRow, SpanState, TraceView } from './api.ts'
+import type { Fold, PathSectionRow, RowSum, SpanFields, SpanRow, SpanState, TraceView } from './api.ts'
 
 export function treeOf(spans: readonly StoredSpan[]): TraceTree {
   const byId = new Map<string, StoredSpan>()
@@ -64,8 +64,7 @@ function spanRow({ step, facts }: TreeRow, scene: Scene): SpanRow {
   }
 }
 
-/** The fields that a row of the waterfall and a step of the transcript have in common. */
-export function spanFields({ span }: TraceNode, facts: SpanFacts, openState: SpanState) {
+export function spanFields({ span }: TraceNode, facts: SpanFacts, openState: SpanState): SpanFields {
   const { kind, name, attempt, tokens, cost, outcome, isError } = facts
   const isOpen = span.running === true
   return {
