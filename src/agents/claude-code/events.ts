@@ -98,7 +98,6 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
 ])
 
 export const READS_IF_UNKNOWN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure'])
-export const READ_END = 'transcript:read'
 
 const QUIET_HOOKS: readonly string[] = [
   ...['Setup', 'InstructionsLoaded', 'UserPromptExpansion', 'MessageDisplay', 'Notification', 'PreModelSwitch'],
@@ -221,7 +220,7 @@ export class ClaudeCodeMachine extends FileMachine<ClaudeSession> {
     super((records, id) => new ClaudeSession(records, id, dialect), {
       ...tables,
       readsFirst: READS_FIRST,
-      readEnd: READ_END,
+      readEnd: 'transcript:read',
     })
   }
 
