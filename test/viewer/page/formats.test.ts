@@ -3,7 +3,7 @@ import { visibleText } from '../../../src/reading/display-text.ts'
 import { countOf, humanAge } from '../../../src/reading/human-figures.ts'
 import { ageMillis, ago, shortCount } from '../../../src/viewer/page/formats.ts'
 import { countOpen, resumeCommand, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
-import { TextLineSplitter } from '../../../src/viewer/page/requests.ts'
+import { TextLineSplitter } from '../../../src/viewer/page/line-splitter.ts'
 import type { OpenTraceRow } from '../../../src/viewer/server/api.ts'
 
 test.each([
