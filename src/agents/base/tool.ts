@@ -1,7 +1,8 @@
 import { elementsOf, isArray, keysOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
-import type { HostTurn, RecordScope, Records } from './records.ts'
+import type { TimedEvent } from './event-machine.ts'
+import type { RecordScope, Records } from './records.ts'
 
 /**
  * A request to the user to approve a tool call. Each method emits once, and later calls do nothing. `facts` are new objects, which
@@ -133,13 +134,18 @@ export function toolKey(name: unknown, input: unknown): string {
   return parts.join(' ')
 }
 
-export type ControlHookName = Extract<HookName, `${string}_control_hook`>
+type ControlHookName = Extract<HookName, `${string}_control_hook`>
 type Payload = LoosePayload<'post_control_hook'>
 
 interface ControlHookRecord {
   readonly hook: ControlHookName
   readonly at: number
   readonly payload: Payload
+}
+
+/** Reads a control hook that its adapter has passed to the machine as an event. */
+export function controlHookOf({ event, at, data }: TimedEvent): ControlHookRecord {
+  return { hook: event as ControlHookName, at, payload: data as Payload }
 }
 
 const BUFFERED_LIMIT = 1000
@@ -150,10 +156,10 @@ const BUFFERED_LIMIT = 1000
  * emitted without its tool.
  */
 export class ToolHooks {
-  readonly #turn: HostTurn
+  readonly #turn: RecordScope
   #buffered: ControlHookRecord[] = []
 
-  constructor(turn: HostTurn) {
+  constructor(turn: RecordScope) {
     this.#turn = turn
   }
 
@@ -161,8 +167,7 @@ export class ToolHooks {
     return this.#buffered.length === 0
   }
 
-  receive(hook: ControlHookName, at: number, payload: Payload, running: Tool | undefined): void {
-    const record = { hook, at, payload }
+  receive(record: ControlHookRecord, running: Tool | undefined): void {
     if (running !== undefined) {
       this.#emit(record, running.id)
       return

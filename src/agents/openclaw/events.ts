@@ -18,7 +18,6 @@ import {
   OpenClawSession,
   Run,
   RunTool,
-  remember,
   Sessions,
   startDelegation,
 } from './state.ts'
@@ -43,7 +42,7 @@ class RunBook {
   findRun(facts: Facts): Run | undefined {
     const { runId } = facts
     const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.find(runId)?.run
-    if (run === undefined || run.isOver) return undefined
+    if (run === undefined || run.hasEnded) return undefined
     run.lastAt = Math.max(run.lastAt, facts.at)
     return run
   }
@@ -56,7 +55,7 @@ class RunBook {
     if (entry.run !== undefined) return undefined
     const session = this.sessions.of(facts) ?? new OpenClawSession()
     if (session.run !== undefined) this.finishRun(session.run, session.run.lastAt)
-    const run = new Run(this.records, facts.runId, session, facts, entry.begunAt !== undefined)
+    const run = new Run(this.records, facts.runId, session, facts)
     entry.run = run
     session.run = run
     openRun(run, Math.min(entry.begunAt ?? facts.at, facts.at), facts, prompt)
@@ -68,9 +67,7 @@ class RunBook {
    * call.
    */
   announceRun(facts: Facts): void {
-    const known = this.findRun(facts)
-    if (known !== undefined) known.hasLifecycle = true
-    else if (facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
+    if (this.findRun(facts) === undefined && facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
   }
 
   isAnnounced({ runId }: Facts): boolean {
@@ -79,8 +76,8 @@ class RunBook {
   }
 
   finishRun(run: Run, at: number, reason?: string): void {
-    if (run.isOver) return
-    run.isOver = true
+    if (run.hasEnded) return
+    run.hasEnded = true
     const { session } = run
     emitEndedCalls(run, {})
     settleTools(run)
@@ -155,7 +152,7 @@ function readLifecycle(run: Run, { at, data }: Facts): number | undefined {
 function closeRun(run: Run, at: number, reason: string | undefined): void {
   const { ending, lastCall, model } = run
   const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.hasFailed === true))
-  const isAnswered = ending.finalized === true || ending.failed === false || isLastWord(run)
+  const isAnswered = ending.failed === false || isLastWord(run)
   const interrupted = ending.interrupted === true || (!failed && !isAnswered)
   run.emitAnswer(at, failed ? undefined : run.answer, model)
   const outcome = failed ? 'failed' : interrupted ? 'interrupted' : 'completed'
@@ -183,14 +180,9 @@ const READINGS: Readonly<Record<string, Read>> = {
   }),
   model_call_ended: inRun(endCall),
   before_message_write: inOpenRun(handleMessage),
-  // Registered only on hosts without agent events: see `index.ts`.
-  before_tool_call: ofTool((tool, { data }) => startTool(tool, peek(data, 'params'))),
   after_tool_call: ofTool(handleToolEnd),
-  before_agent_finalize: inOpenRun(({ ending }) => {
-    ending.finalized = true
-  }),
   agent_end: inOpenRun(handleAgentEnd),
-  llm_output: handleOutput,
+  llm_output: inOpenRun(handleOutput),
   before_compaction: inSession((session, facts, { records }) => startCompaction(records, session, facts)),
   after_compaction: inSession((session, { at }) => endCompaction(session, at)),
   subagent_spawned: (book, facts) => {
@@ -210,7 +202,8 @@ const READINGS: Readonly<Record<string, Read>> = {
 const QUIET = [
   // Added by this package's own captures.
   'REGISTER',
-  ...['agent_turn_prepare', 'before_prompt_build', 'before_agent_run', 'before_agent_reply'],
+  ...['agent_turn_prepare', 'before_prompt_build', 'before_agent_run', 'before_agent_reply', 'before_tool_call'],
+  'before_agent_finalize',
   ...['heartbeat_prompt_contribution', 'before_reset', 'inbound_claim', 'channel_pairing_requested'],
   ...['message_received', 'message_sending', 'reply_payload_sending', 'message_sent', 'before_dispatch'],
   ...['reply_dispatch', 'resolve_exec_env', 'tool_result_persist', 'subagent_delivery_target', 'subagent_progress'],
@@ -307,14 +300,13 @@ function handleAgentEnd({ ending }: Run, { data }: Facts): void {
   if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
 }
 
-/** Handles the last hook of an attempt. It also ends the run if no other event reports the end. */
-function handleOutput(book: RunBook, facts: Facts): void {
-  const run = book.findRun(facts)
-  if (run === undefined) return
-  const [text] = elementsOf(peek(facts.data, 'assistantTexts'), 1, 'last')
+/** Handles the last hook of an attempt. */
+function handleOutput(run: Run, { data }: Facts): void {
+  const [text] = elementsOf(peek(data, 'assistantTexts'), 1, 'last')
   if (run.seesConversation) run.answer ??= textOf(text)
-  readRunUsage(run, peek(facts.data, 'usage'))
-  if (!run.hasLifecycle && run.ending.finalized === true) book.finishRun(run, facts.at)
+  // Its usage is the sum of the run's calls, so it is used only if no call has its own.
+  if (run.endedCalls.some(({ hasFailed }) => hasFailed)) return
+  emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(peek(data, 'usage')) })
 }
 
 function sessionOfKey(book: RunBook, key: unknown): OpenClawSession | undefined {
@@ -340,14 +332,8 @@ const STREAMS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ['lifecycle', lifecycle],
   ['tool', tool],
   ['item', item],
-  ['run_status', status],
-  [
-    'approval',
-    (book, facts) => {
-      const run = book.findRun(facts)
-      if (run !== undefined) readApproval(run, facts)
-    },
-  ],
+  ['run_status', inOpenRun(status)],
+  ['approval', inOpenRun(readApproval)],
 ])
 
 /**
@@ -366,15 +352,12 @@ function lifecycle(book: RunBook, facts: Facts): void {
   }
   const run = book.isAnnounced(facts) ? book.openedRun(facts) : book.findRun(facts)
   if (run === undefined) return
-  run.hasLifecycle = true
   const endedAt = readLifecycle(run, facts)
   if (endedAt !== undefined) book.finishRun(run, endedAt)
 }
 
-function status(book: RunBook, facts: Facts): void {
-  const { data } = facts
-  const run = book.findRun(facts)
-  if (run === undefined || peek(data, 'phase') !== 'retrying') return
+function status(run: Run, { data }: Facts): void {
+  if (peek(data, 'phase') !== 'retrying') return
   emitEndedCalls(run, { retried: true, maxRetries: peek(data, 'maxRetries'), reason: peek(data, 'reason') })
 }
 
@@ -421,8 +404,8 @@ function toolOf(run: Run, id: string, name: unknown, startAt: number): RunTool {
   const known = run.tools.get(id)
   if (known !== undefined) return known
   const tool = new RunTool(run, id, name, startAt)
-  remember(run.tools, id, tool)
-  if (run.tools.has(id)) run.openTools.add(tool)
+  run.tools.set(id, tool)
+  run.openTools.add(tool)
   return tool
 }
 
@@ -437,7 +420,7 @@ function startTool(tool: RunTool, args: unknown, parentId?: string): void {
   if (tool.state !== 'asked') return
   const { requestingCalls: askedBy } = tool.turn
   const parent = parentId === undefined ? undefined : askedBy.get(parentId)
-  if (parent !== undefined) remember(askedBy, tool.id, parent)
+  if (parent !== undefined) askedBy.set(tool.id, parent)
   tool.args = args
   tool.requestId = requestOf(tool)
   tool.emitStart()
@@ -528,7 +511,7 @@ function newCall(run: Run, { at, data }: Facts): OpenClawCall {
   run.model = textOf(peek(data, 'model')) ?? run.model
   run.provider = textOf(peek(data, 'provider')) ?? run.provider
   const call = new OpenClawCall(run, at, run.requests.nextNumbers({ keepsId: false }))
-  remember(run.calls, callId(data), call)
+  run.calls.set(callId(data), call)
   run.lastCall = call
   return call
 }
@@ -583,7 +566,7 @@ function joinMessage(run: Run, message: unknown): void {
   run.addMessage(reply)
   const { tool_calls: asked = [] } = reply
   call.asksForTools = asked.length > 0
-  for (const { id } of asked) if (id !== undefined) remember(run.requestingCalls, id, call)
+  for (const { id } of asked) if (id !== undefined) run.requestingCalls.set(id, call)
   if (run.seesConversation && !call.asksForTools) run.answer = textOf(reply.content) ?? run.answer
   if (call.endAt !== undefined && !call.hasFailed) emitEndedCalls(run, {})
 }
@@ -610,12 +593,6 @@ function emitEndedCalls(run: Run, aftermath: LaterFacts): void {
     call.message = undefined
     call.reply = undefined
   }
-}
-
-/** Handles `llm_output`. Its usage is the sum of the run's calls, so it is used only if no call has its own. */
-function readRunUsage(run: Run, usage: unknown): void {
-  if (run.endedCalls.some(({ hasFailed }) => hasFailed)) return
-  emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(usage) })
 }
 
 /** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */

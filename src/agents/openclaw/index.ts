@@ -1,11 +1,11 @@
-import { elementsOf, isArray, peek, pickFields } from '../../contract/foreign.ts'
+import { elementsOf, isArray, isObject, peek, pickFields } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
 import { handlesStream, OpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './state.ts'
 import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
-import { LIFELESS_MODES, mayReadConversation } from './types.ts'
+import { LIFELESS_MODES, mayReadConversation, onAgentEvents } from './types.ts'
 
 export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
 
@@ -24,9 +24,6 @@ const HOOKS = [
 /** Hooks that require `allowConversationAccess`, and those that may be the last: the host waits briefly for their handlers. */
 const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
 const LAST_HOOKS = ['session_end', 'gateway_stop']
-/** Hooks replaced by agent events if available: a failure in the first blocks the tool. */
-const HOOKS_WITHOUT_AGENT_EVENTS = ['before_tool_call']
-const CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS = ['before_agent_finalize']
 
 const TOOLS_LIMIT = 1000
 const INPUT_FIELDS = ['runId', 'sessionId', 'provider', 'model', 'systemPrompt', 'prompt', 'historyMessages']
@@ -50,26 +47,11 @@ class Registration {
   }
 
   listen(): void {
-    const hasAgentEvents = this.#subscribe()
-    for (const hook of this.#hooks(hasAgentEvents)) this.#api.on(hook, this.#handler(hook))
-    for (const hook of LAST_HOOKS) this.#api.on(hook, this.#handler(hook, true))
-  }
-
-  #hooks(hasAgentEvents: boolean): string[] {
+    onAgentEvents(this.#api, event => this.#agentEvent(event))
     const seesConversation = mayReadConversation(this.#api, this.#api.id ?? PLUGIN_ID)
-    return [
-      ...HOOKS,
-      ...(seesConversation ? CONVERSATION_HOOKS : []),
-      ...(hasAgentEvents ? [] : HOOKS_WITHOUT_AGENT_EVENTS),
-      ...(hasAgentEvents || !seesConversation ? [] : CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS),
-    ]
-  }
-
-  #subscribe(): boolean {
-    const events = this.#api.runtime?.events
-    const unsubscribe = events?.onAgentEvent?.(event => this.#agentEvent(event))
-    if (typeof unsubscribe === 'function') this.#api.lifecycle?.onDispose?.(() => void unsubscribe())
-    return events?.onAgentEvent !== undefined
+    const hooks = seesConversation ? [...HOOKS, ...CONVERSATION_HOOKS] : HOOKS
+    for (const hook of hooks) this.#api.on(hook, this.#handler(hook))
+    for (const hook of LAST_HOOKS) this.#api.on(hook, this.#handler(hook, true))
   }
 
   #handler(hook: string, isLast = false): OpenClawHandler {
@@ -90,7 +72,7 @@ class Registration {
   }
 
   #take(event: HostEvent, identity: unknown): void {
-    if (typeof identity === 'object' && identity !== null) {
+    if (isObject(identity)) {
       if (this.#shared.taken.get(identity) === event.event) return
       this.#shared.taken.set(identity, event.event)
     }
@@ -107,7 +89,7 @@ function withToolNames(event: unknown): unknown {
 }
 
 function optionsOf(config: unknown): PluginOptions {
-  return typeof config === 'object' && config !== null && !isArray(config) ? config : {}
+  return isObject(config) && !isArray(config) ? config : {}
 }
 
 const PLUGIN_ID = 'hookspan'
