@@ -2,7 +2,7 @@ import { booleanOf, elementsOf, idOf, isArray, keysOf, numberOf, peek, textOf } 
 import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { joinTexts, wrapJson } from '../base/messages.ts'
+import { joinTexts, LazyConversation, wrapJson } from '../base/messages.ts'
 import { RecordScope, type Records, type TurnResult } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { Approval, controlHookOf, DelegatedTask, Tool, ToolHooks } from '../base/tool.ts'
@@ -142,7 +142,7 @@ function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
     provider: providerOf(data),
     message_count: peek(messages, 'length'),
     system_prompt: peek(data, 'instructions'),
-    request: messages === undefined ? undefined : new AiSdkConversation(messages, peek(data, 'tools')),
+    request: messages === undefined ? undefined : conversationOf(messages, peek(data, 'tools')),
     max_tokens: peek(data, 'maxOutputTokens'),
     temperature: peek(data, 'temperature'),
     top_p: peek(data, 'topP'),
@@ -524,21 +524,11 @@ function promptOf(data: unknown): unknown {
   return isText ? (textIn(content) ?? content) : content
 }
 
-/** A request as messages. The SDK's tool calls and results are content parts, converted only when attributes are built. */
-class AiSdkConversation {
-  readonly tools: unknown
-  readonly #messages: unknown
-
-  constructor(messages: unknown, tools: unknown) {
-    this.#messages = messages
-    this.tools = tools
-  }
-
-  get messages(): readonly unknown[] {
-    return elementsOf(this.#messages, MESSAGES_LIMIT, 'last').flatMap(asMessages)
-  }
+function conversationOf(messages: unknown, tools: unknown): LazyConversation {
+  return new LazyConversation(() => elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(asMessages), tools)
 }
 
+/** The SDK's tool calls and results are content parts. */
 function asMessages(message: unknown): readonly unknown[] {
   const content = peek(message, 'content')
   if (!isArray(content)) return [message]

@@ -1,4 +1,5 @@
 import { elementsOf, isArray, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
+import { LazyConversation } from '../base/messages.ts'
 import { combineUsage, type UsageCounts, usageOf } from '../base/usage.ts'
 import type { LoosePayload } from '../host-event.ts'
 
@@ -30,23 +31,12 @@ export function historyOf(input: unknown): readonly unknown[] | undefined {
   return isArray(input) ? input : undefined
 }
 
-/**
- * A request as messages. The SDK's tool calls and results are separate items; they are converted only when attributes
- * are built.
- */
-class ItemConversation {
-  readonly #input: unknown
-
-  constructor(input: unknown) {
-    this.#input = input
-  }
-
-  get messages(): readonly unknown[] {
-    if (typeof this.#input === 'string') return [{ role: 'user', content: this.#input }]
-    return elementsOf(this.#input, MESSAGES_LIMIT, 'last').map(asMessage)
-  }
+function messagesOf(input: unknown): readonly unknown[] {
+  if (typeof input === 'string') return [{ role: 'user', content: input }]
+  return elementsOf(input, MESSAGES_LIMIT, 'last').map(asMessage)
 }
 
+/** The SDK's tool calls and results are separate items. */
 function asMessage(item: unknown): unknown {
   const type = textOf(peek(item, 'type'))
   if (type === 'function_call') {
@@ -141,7 +131,7 @@ function spanRequest(
   parameters: unknown,
   others: LoosePayload<'pre_api_request'>,
 ): ModelSpanRequest {
-  const request = input === undefined ? undefined : new ItemConversation(input)
+  const request = input === undefined ? undefined : new LazyConversation(() => messagesOf(input))
   const facts = { ...others, ...pickFields(parameters, SAMPLING), message_count: countOf(input), request }
   return { model, input, facts }
 }

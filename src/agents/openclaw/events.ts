@@ -1,6 +1,6 @@
 import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, plausibleTime } from '../base/event-machine.ts'
+import type { EventHandlers } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName, plausibleTime } from '../base/event-machine.ts'
 import { SessionStates } from '../base/limited-map.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { RecordScope, type Records } from '../base/records.ts'
@@ -79,7 +79,7 @@ class RunBook {
     if (run.hasEnded) return
     run.hasEnded = true
     const { session } = run
-    emitEndedCalls(run, {})
+    emitEndedCalls(run)
     settleTools(run)
     if (session.compaction?.run === run) endCompaction(session, at, 'unfinished')
     if (run.ending.interrupted === true || reason !== undefined) cancelTools(run, at)
@@ -167,6 +167,19 @@ function isLastWord({ lastCall, tools }: Run): boolean {
 
 type Read = (book: RunBook, facts: Facts) => void
 
+/** Reads events about what `find` returns. If it returns nothing, the event adds nothing. */
+function about<Subject>(find: (book: RunBook, facts: Facts) => Subject | undefined) {
+  return (read: (subject: Subject, facts: Facts, book: RunBook) => void): Read =>
+    (book, facts) => {
+      const subject = find(book, facts)
+      if (subject !== undefined) read(subject, facts, book)
+    }
+}
+
+const inOpenRun = about((book, facts) => book.findRun(facts))
+const inRun = about((book, facts) => book.openedRun(facts))
+const inSession = about((book, facts) => book.sessions.of(facts))
+
 /** The hooks that yield records. Other hooks exist for plugins that change what happens. */
 const READINGS: Readonly<Record<string, Read>> = {
   before_model_resolve: (book, facts) => book.openedRun(facts, peek(facts.data, 'prompt')),
@@ -180,8 +193,11 @@ const READINGS: Readonly<Record<string, Read>> = {
   }),
   model_call_ended: inRun(endCall),
   before_message_write: inOpenRun(handleMessage),
-  after_tool_call: ofTool(handleToolEnd),
-  agent_end: inOpenRun(handleAgentEnd),
+  after_tool_call: handleToolEnd,
+  // For each attempt. Only `success: false` is used: the hook reports success even if the run's call failed.
+  agent_end: inOpenRun(({ ending }, { data }) => {
+    if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
+  }),
   llm_output: inOpenRun(handleOutput),
   before_compaction: inSession((session, facts, { records }) => startCompaction(records, session, facts)),
   after_compaction: inSession((session, { at }) => endCompaction(session, at)),
@@ -215,12 +231,7 @@ export class OpenClawMachine extends EventMachine {
   readonly #book = new RunBook(this.records)
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(
-        Object.entries(READINGS).map(([hook, read]) => [
-          hook,
-          (moment: TimedEvent) => read(this.#book, factsOf(moment)),
-        ]),
-      ),
+      ...handlersByName(Object.keys(READINGS), hook => moment => READINGS[hook]?.(this.#book, factsOf(moment))),
       [AGENT_EVENT]: moment => STREAMS.get(peek(moment.data, 'stream'))?.(this.#book, factsOf(moment)),
     },
     QUIET,
@@ -233,29 +244,6 @@ export class OpenClawMachine extends EventMachine {
       endCompaction(session, at, 'unfinished')
       endDelegation(session, at)
     }
-  }
-}
-
-type InRun = (run: Run, facts: Facts, book: RunBook) => void
-
-function inOpenRun(read: InRun): Read {
-  return (book, facts) => {
-    const run = book.findRun(facts)
-    if (run !== undefined) read(run, facts, book)
-  }
-}
-
-function inRun(read: InRun): Read {
-  return (book, facts) => {
-    const run = book.openedRun(facts)
-    if (run !== undefined) read(run, facts, book)
-  }
-}
-
-function inSession(read: (session: OpenClawSession, facts: Facts, book: RunBook) => void): Read {
-  return (book, facts) => {
-    const session = book.sessions.of(facts)
-    if (session !== undefined) read(session, facts, book)
   }
 }
 
@@ -273,31 +261,16 @@ function handleMessage(run: Run, { at, data }: Facts): void {
   addToolFacts(tool, { endAt: at, result: message, isError: booleanOf(peek(message, 'isError')) })
 }
 
-function ofTool(read: (tool: RunTool, facts: Facts) => void): Read {
-  return (book, facts) => {
-    const { at, data, context } = facts
-    const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
-    const run = id === undefined ? undefined : book.openedRun(facts)
-    if (run !== undefined && id !== undefined) read(toolOf(run, id, peek(data, 'toolName'), at), facts)
-  }
-}
-
-function handleToolEnd(tool: RunTool, { at, data }: Facts): void {
+function handleToolEnd(book: RunBook, facts: Facts): void {
+  const { at, data, context } = facts
+  const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
+  const run = id === undefined ? undefined : book.openedRun(facts)
+  if (run === undefined || id === undefined) return
+  const tool = toolOf(run, id, peek(data, 'toolName'), at)
+  const [result, error, durationMillis] = [peek(data, 'result'), peek(data, 'error'), peek(data, 'durationMs')]
   tool.args ??= peek(data, 'params')
-  addToolFacts(tool, {
-    result: peek(data, 'result'),
-    error: peek(data, 'error'),
-    durationMillis: peek(data, 'durationMs'),
-  })
+  addToolFacts(tool, { result, error, durationMillis })
   endTool(tool, at)
-}
-
-/**
- * Handles `agent_end`, which fires for each attempt. Only `success: false` is used: the hook reports success even if the run's
- * call failed.
- */
-function handleAgentEnd({ ending }: Run, { data }: Facts): void {
-  if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
 }
 
 /** Handles the last hook of an attempt. */
@@ -370,11 +343,11 @@ function tool(book: RunBook, facts: Facts): void {
     const run = book.openedRun(facts)
     if (run === undefined) return
     const known = toolOf(run, id, peek(data, 'name'), at)
-    emitEndedCalls(run, {})
+    emitEndedCalls(run)
     startTool(known, peek(data, 'args'), idOf(peek(data, 'parentToolCallId')))
   } else if (phase === 'result') {
     const isError = booleanOf(peek(data, 'isError'))
-    addEndFacts(book, facts, id, { endAt: at, result: peek(data, 'result'), isError })
+    addToolFacts(book.findRun(facts)?.tools.get(id), { endAt: at, result: peek(data, 'result'), isError })
   }
 }
 
@@ -389,13 +362,9 @@ function item(book: RunBook, facts: Facts): void {
     if (run !== undefined) toolOf(run, id, peek(data, 'name'), plausibleTime(peek(data, 'startedAt'), at))
   } else if (phase === 'end') {
     const endAt = plausibleTime(peek(data, 'endedAt'), at)
-    addEndFacts(book, facts, id, { endAt, status: peek(data, 'status'), error: peek(data, 'error') })
+    const news = { endAt, status: peek(data, 'status'), error: peek(data, 'error') }
+    addToolFacts(book.findRun(facts)?.tools.get(id), news)
   }
-}
-
-function addEndFacts(book: RunBook, facts: Facts, id: string, news: Parameters<typeof addToolFacts>[1]): void {
-  const known: RunTool | undefined = book.findRun(facts)?.tools.get(id)
-  if (known !== undefined) addToolFacts(known, news)
 }
 
 type ToolFacts = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
@@ -427,7 +396,8 @@ function startTool(tool: RunTool, args: unknown, parentId?: string): void {
 }
 
 /** Adds facts about the end. The first value of each wins: later events repeat it. */
-function addToolFacts(tool: RunTool, news: ToolFacts): void {
+function addToolFacts(tool: RunTool | undefined, news: ToolFacts): void {
+  if (tool === undefined) return
   tool.endAt ??= news.endAt
   tool.result ??= news.result
   tool.error ??= textOf(news.error)
@@ -520,13 +490,9 @@ function callId(data: unknown): string {
   return idOf(peek(data, 'callId')) ?? ''
 }
 
-function sentAt({ isStartEmitted: isTold, startAt }: OpenClawCall): number | undefined {
-  return isTold ? startAt : undefined
-}
-
 function startCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
-  if (known !== undefined && (sentAt(known) === facts.at || (known.endAt ?? 0) > facts.at)) return
+  if (known !== undefined && (known.sentAt === facts.at || (known.endAt ?? 0) > facts.at)) return
   emitEndedCalls(run, { retried: true })
   // Discards an end that was reported for an earlier attempt.
   run.ending = {}
@@ -553,7 +519,7 @@ function endCall(run: Run, facts: Facts): void {
   run.requests.failures = call.hasFailed ? run.requests.failures + 1 : 0
   run.endedCalls.push(call)
   // Hooks can overlap: the message may have arrived first.
-  if (call.message !== undefined && !call.hasFailed) emitEndedCalls(run, {})
+  if (call.message !== undefined && !call.hasFailed) emitEndedCalls(run)
 }
 
 /** Handles an assistant message: the answer of the last ended call, or of the open one. */
@@ -568,7 +534,7 @@ function joinMessage(run: Run, message: unknown): void {
   call.asksForTools = asked.length > 0
   for (const { id } of asked) if (id !== undefined) run.requestingCalls.set(id, call)
   if (run.seesConversation && !call.asksForTools) run.answer = textOf(reply.content) ?? run.answer
-  if (call.endAt !== undefined && !call.hasFailed) emitEndedCalls(run, {})
+  if (call.endAt !== undefined && !call.hasFailed) emitEndedCalls(run)
 }
 
 function openCall({ lastCall }: Run): OpenClawCall | undefined {
@@ -582,7 +548,7 @@ interface LaterFacts {
   readonly runUsage?: UsageCounts | undefined
 }
 
-function emitEndedCalls(run: Run, aftermath: LaterFacts): void {
+function emitEndedCalls(run: Run, aftermath: LaterFacts = {}): void {
   const calls = run.endedCalls
   run.endedCalls = []
   for (const call of calls) {
@@ -630,8 +596,8 @@ function emitAnswer(run: Run, call: OpenClawCall, { runUsage }: LaterFacts): voi
 /** Returns true if the message's timestamp lies within the call. Otherwise the two are joined by order alone. */
 function isOfCall(message: unknown, call: OpenClawCall): boolean {
   const at = numberOf(peek(message, 'timestamp'))
-  const [from, to] = [sentAt(call), call.endAt]
-  return at !== undefined && from !== undefined && to !== undefined && at >= from && at <= to
+  const { sentAt, endAt } = call
+  return at !== undefined && sentAt !== undefined && endAt !== undefined && at >= sentAt && at <= endAt
 }
 
 function emitFailure(run: Run, call: OpenClawCall, { retried, maxRetries, reason }: LaterFacts): void {

@@ -1,6 +1,6 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { plausibleTime, type TimedEvent } from '../base/event-machine.ts'
-import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
@@ -139,6 +139,10 @@ export class OpenClawCall extends ModelRequest {
   reply: OpenClawMessage | undefined
   hasFailed = false
   asksForTools = false
+
+  get sentAt(): number | undefined {
+    return this.isStartEmitted ? this.startAt : undefined
+  }
 }
 
 export class RunTool extends Tool<Run> {
@@ -151,32 +155,25 @@ export class RunTool extends Tool<Run> {
   durationMillis: unknown
 }
 
+const SESSIONS_LIMIT = 1000
+
 /** Sessions by key and by id: some events have both, `before_message_write` only the key. */
 export class Sessions {
-  readonly #sessions = new SessionStates(() => new OpenClawSession())
-  readonly #ofKey = new SessionStates(name => ({ name }))
-  readonly #ofId = new SessionStates(name => ({ name }))
+  readonly #byKey = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
+  readonly #byId = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
 
   of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): OpenClawSession | undefined {
-    const name = this.#nameOf(sessionKey, sessionId)
-    if (name === undefined) return undefined
-    const session = this.#sessions.get(name)
+    if (sessionKey === undefined && sessionId === undefined) return undefined
+    const session = this.#byKey.get(sessionKey ?? '') ?? this.#byId.get(sessionId ?? '') ?? new OpenClawSession()
     session.key ??= sessionKey
     session.id = sessionId ?? session.id
+    if (sessionKey !== undefined) this.#byKey.recall(sessionKey, () => session)
+    if (sessionId !== undefined) this.#byId.recall(sessionId, () => session)
     return session
   }
 
-  #nameOf(key: string | undefined, id: string | undefined): string | undefined {
-    const known = (key && this.#ofKey.find(key)?.name) ?? (id && this.#ofId.find(id)?.name)
-    const name = known ?? key ?? id
-    if (name === undefined) return undefined
-    if (key !== undefined && this.#ofKey.find(key) === undefined) this.#ofKey.get(key).name = name
-    if (id !== undefined && this.#ofId.find(id) === undefined) this.#ofId.get(id).name = name
-    return name
-  }
-
   values(): OpenClawSession[] {
-    return this.#sessions.values()
+    return [...new Set([...this.#byKey.values(), ...this.#byId.values()])]
   }
 }
 

@@ -40,35 +40,6 @@ class Permission extends Approval {
   }
 }
 
-class Permissions {
-  readonly #turn: RecordScope
-  readonly #byId = new Map<string, Permission>()
-
-  constructor(turn: RecordScope) {
-    this.#turn = turn
-  }
-
-  addPermission(at: number, data: unknown, toolId: string | undefined): Permission | undefined {
-    const id = idOf(peek(data, 'id'))
-    if (id === undefined || this.#byId.has(id)) return undefined
-    const permission = new Permission(this.#turn, at, data, toolId)
-    this.#byId.set(id, permission)
-    return permission
-  }
-
-  pendingPermission(data: unknown): Permission | undefined {
-    const permission = this.#byId.get(idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID')) ?? '')
-    return permission?.isAnswered ? undefined : permission
-  }
-
-  cancelPermissions(at: number, toolId?: string): void {
-    for (const permission of this.#byId.values()) {
-      const isMeant = toolId === undefined || permission.toolId === toolId
-      if (isMeant && !permission.isAnswered) permission.emitReply(at, 'cancelled')
-    }
-  }
-}
-
 /** `once`, `always`, `reject`. */
 function choiceOf(data: unknown): string {
   const reply = peek(data, 'reply') ?? peek(data, 'response')
@@ -195,7 +166,7 @@ interface TurnOutcome {
 class OpencodeTurn extends HostTurn {
   override readonly requests: StepRequests = new StepRequests(this)
   readonly calls: ToolCalls = new ToolCalls(this)
-  readonly permissions: Permissions = new Permissions(this)
+  readonly #permissions = new Map<string, Permission>()
   readonly #messages = new Set<string>()
   /** The message of the last step. `isWriting` is true while it is incomplete. */
   #current: string | undefined
@@ -287,9 +258,28 @@ class OpencodeTurn extends HostTurn {
     else this.requests.failRequest(at, failure, false)
   }
 
+  addPermission(at: number, data: unknown): void {
+    const id = idOf(peek(data, 'id'))
+    if (id === undefined || this.#permissions.has(id)) return
+    const callId = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
+    const call = this.calls.find(callId)
+    const permission = new Permission(this, at, data, call?.id ?? callId)
+    this.#permissions.set(id, permission)
+    if (call?.state === 'asked') call.bufferedPermissions.push(permission)
+    else permission.emitQuestion()
+  }
+
+  cancelPermissions(at: number, toolId?: string): void {
+    for (const permission of this.#permissions.values()) {
+      const isMeant = toolId === undefined || permission.toolId === toolId
+      if (isMeant && !permission.isAnswered) permission.emitReply(at, 'cancelled')
+    }
+  }
+
   receiveReply(at: number, data: unknown): void {
-    const permission = this.permissions.pendingPermission(data)
-    if (permission === undefined) return
+    const id = idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID'))
+    const permission = this.#permissions.get(id ?? '')
+    if (permission === undefined || permission.isAnswered) return
     const choice = choiceOf(data)
     const call = this.calls.find(permission.toolId)
     if (choice === 'deny') {
@@ -335,7 +325,7 @@ class OpencodeTurn extends HostTurn {
   }
 
   emitTurnEnd(at: number, { status, reason, summary }: TurnOutcome): void {
-    this.permissions.cancelPermissions(at)
+    this.cancelPermissions(at)
     this.emitAnswer(at, status === 'completed' ? summary : undefined)
     this.emitEnd(at, { outcome: status, reason })
   }
@@ -521,8 +511,8 @@ export class OpencodeMachine extends EventMachine {
       'event.message.part.delta': this.#withSession(({ turn }, { at, data }) =>
         turn?.requests.receiveOutput(at, idOf(peek(data, 'messageID'))),
       ),
-      'event.permission.asked': this.#withSession(askPermission),
-      'event.permission.updated': this.#withSession(askPermission),
+      'event.permission.asked': this.#withSession(({ turn }, { at, data }) => turn?.addPermission(at, data)),
+      'event.permission.updated': this.#withSession(({ turn }, { at, data }) => turn?.addPermission(at, data)),
       'event.permission.replied': this.#withSession(({ turn }, { at, data }) => turn?.receiveReply(at, data)),
       'event.question.asked': this.#withSession(({ turn }, { data }) => turn?.addQuestion(data)),
       'event.question.rejected': this.#withSession(({ turn }, { data }) => turn?.dismissQuestion(data)),
@@ -629,7 +619,7 @@ export class OpencodeMachine extends EventMachine {
     call.startTool(at, state)
     if (status === 'running') this.#joinChild(turn, call, at, state)
     else {
-      turn.permissions.cancelPermissions(at, call.id)
+      turn.cancelPermissions(at, call.id)
       this.#endUnstartedChild(call, at, status)
       call.endTool(at, state, turn.isStopped)
     }
@@ -706,7 +696,7 @@ export class OpencodeMachine extends EventMachine {
   #closeSession(at: number, session: OpencodeSession, reason: string): void {
     this.#sessions.delete(session.id)
     const { turn } = session
-    if (turn?.idleAt === undefined) turn?.permissions.cancelPermissions(at)
+    if (turn?.idleAt === undefined) turn?.cancelPermissions(at)
     else this.#endTurn(session, turn.idleAt)
     session.title.abandonRequest(at)
     if (session.hadTurn) this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
@@ -725,15 +715,6 @@ function userMessage(session: OpencodeSession, at: number, info: unknown): void 
   if (id === undefined || session.turnOf(id) !== undefined || session.prompts.find(id) !== undefined) return
   if (session.turn?.turnId === undefined) session.prompts.add(id, at, info, undefined)
   else session.assign(id, session.turn.turnId)
-}
-
-function askPermission({ turn }: OpencodeSession, { at, data }: TimedEvent): void {
-  const told = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
-  const call = turn?.calls.find(told)
-  const permission = turn?.permissions.addPermission(at, data, call?.id ?? told)
-  if (permission === undefined) return
-  if (call?.state === 'asked') call.bufferedPermissions.push(permission)
-  else permission.emitQuestion()
 }
 
 function sessionOf(data: unknown): string | undefined {

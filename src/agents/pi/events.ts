@@ -157,7 +157,7 @@ class PiCompaction {
  */
 class PiTurn extends HostTurn {
   override readonly requests: PiRequests = new PiRequests(this)
-  readonly tools: PiTools = new PiTools(this)
+  readonly tools: PiTools = new PiTools()
   /** When the last run of the agent ended; undefined while one runs. */
   ranUntil: number | undefined
   isAborted = false
@@ -273,27 +273,16 @@ const LEFT_LIMIT = 100
 
 /** Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. */
 class SessionChain {
-  readonly #records: Records
   /** Sessions that were left, with the reason. */
   readonly left: LimitedMap<string, string> = new LimitedMap(LEFT_LIMIT)
 
-  constructor(records: Records) {
-    this.#records = records
-  }
-
   /**
+   * Returns the session that this one continues.
+   *
    * @param reason why the old session was left
-   * @param previousFile the old session's file, whose name contains its id; undefined if sessions are not saved
+   * @param file the old session's file, whose name contains its id; undefined if sessions are not saved
    */
-  joinSession(id: string, at: number, reason: string | undefined, previousFile: string | undefined): void {
-    const old = this.#predecessor(id, reason, previousFile)
-    if (old === undefined) return
-    this.left.delete(old)
-    const payload = { session_id: id, old_session_id: old, new_session_id: id, reason }
-    this.#records.addRecord('on_session_reset', at, payload, previousFile === undefined ? 'inferred' : undefined)
-  }
-
-  #predecessor(id: string, reason: string | undefined, file: string | undefined): string | undefined {
+  predecessorOf(id: string, reason: string | undefined, file: string | undefined): string | undefined {
     const fitting = [...this.left].filter(([left, why]) => left !== id && why === reason).map(([left]) => left)
     if (file !== undefined) return fitting.find(left => file.includes(left))
     return fitting.length === 1 ? fitting[0] : undefined
@@ -351,22 +340,17 @@ class PiTool extends Tool {
 }
 
 class PiTools {
-  readonly #turn: RecordScope
   readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
   /** The tool prepared last, which a question is most likely about. */
   #latest: PiTool | undefined
   #question: PiApproval | undefined
 
-  constructor(turn: RecordScope) {
-    this.#turn = turn
-  }
-
-  start({ at, data }: TimedEvent, requestId: string | undefined): void {
+  start(turn: HostTurn, { at, data }: TimedEvent): void {
     const id = idOf(peek(data, 'toolCallId'))
     if (id === undefined || this.#open.has(id)) return
-    const tool = new PiTool(this.#turn, id, peek(data, 'toolName'), at)
+    const tool = new PiTool(turn, id, peek(data, 'toolName'), at)
     tool.args = peek(data, 'args')
-    tool.requestId = requestId
+    tool.requestId = turn.requests.lastId
     this.#open.set(id, tool)
     tool.emitStart()
   }
@@ -396,7 +380,9 @@ class PiTools {
     const { status, isSure } = toolStatus(tool, moment, outcome)
     tool.approval?.setChoice(inferredChoice(status))
     emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
-    const { result, text } = toolResult(outcome)
+    const content = peek(outcome, 'content')
+    const text = plainText(content)
+    const result = text === undefined ? (content === undefined ? outcome : { content }) : wrapJson(text, { content })
     const error_message = status === 'error' ? text : undefined
     const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
     tool.emitEnd(at, facts, isSure ? undefined : 'inferred')
@@ -492,13 +478,6 @@ function isUnfit(text: string | undefined, name: unknown): boolean {
   return UNFIT.some(words => head.startsWith(words)) || text === `Tool ${textOf(name) ?? ''} not found`
 }
 
-function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
-  const content = peek(outcome, 'content')
-  const text = plainText(content)
-  if (text === undefined) return { result: content === undefined ? outcome : { content }, text }
-  return { result: wrapJson(text, { content }), text }
-}
-
 type Reading = (pi: PiMachine, session: PiSession, moment: TimedEvent) => void
 
 /** Handlers of Pi's events. Read from `@earendil-works/pi-coding-agent` 0.87.1; 0.58 to 1.5 lack some events. */
@@ -564,7 +543,7 @@ export const READINGS: Readonly<Record<string, Reading>> = {
   },
   tool_execution_start: (_, session, moment) => {
     const turn = turnOf(session, moment)
-    turn.tools.start(moment, turn.requests.lastId)
+    turn.tools.start(turn, moment)
   },
   tool_call: (_, { turn }, moment) => turn?.tools.markCalled(moment),
   tool_result: (_, { turn }, moment) => turn?.tools.markReturned(moment),
@@ -594,7 +573,7 @@ export class PiMachine extends EventMachine {
     QUIET,
   )
   readonly #sessions = new SessionStates(id => new PiSession(this.records, id))
-  readonly #chain = new SessionChain(this.records)
+  readonly #chain = new SessionChain()
   /** True if this Pi emits `agent_settled` (since 0.80.4). Before, the end of a run ends the turn. */
   settles = false
 
@@ -613,7 +592,12 @@ export class PiMachine extends EventMachine {
   startSession(session: PiSession, { at, data }: TimedEvent): void {
     session.isAnnounced = true
     const [reason, file] = [textOf(peek(data, 'reason')), textOf(peek(data, 'previousSessionFile'))]
-    this.#chain.joinSession(session.id, at, reason, file)
+    const { id } = session
+    const old = this.#chain.predecessorOf(id, reason, file)
+    if (old === undefined) return
+    this.#chain.left.delete(old)
+    const payload = { session_id: id, old_session_id: old, new_session_id: id, reason }
+    this.records.addRecord('on_session_reset', at, payload, file === undefined ? 'inferred' : undefined)
   }
 
   /** Handles a switch, with which older versions of Pi end one session and start another. A fork has no reason. */
