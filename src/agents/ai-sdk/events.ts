@@ -265,7 +265,16 @@ export class AiSdkMachine extends EventMachine {
 
   protected readonly events: EventHandlers = eventHandlers(
     {
-      onStart: moment => this.#startCall(moment),
+      onStart: ({ at, data, context }) => {
+        const id = idOf(peek(data, 'callId'))
+        // Two registered integrations report every event twice.
+        if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
+        const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
+        const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
+        if (!TURNS.has(operation)) this.#startSideCall(id, at, operation, data, caller)
+        else if (caller === undefined) this.#startTurn(id, at, data)
+        else this.#startChild(id, at, data, caller, peek(context, 'toolCallId'))
+      },
       onStepStart: this.#inCall(call => {
         call.isStepOpen = true
       }),
@@ -280,14 +289,55 @@ export class AiSdkMachine extends EventMachine {
       onLanguageModelCallEnd: this.#inCall((call, { at, data }) => call.receiveAnswer(at, data)),
       onToolExecutionStart: this.#ofTool((call, asked, { at }) => call.startTool(at, asked)),
       onToolExecutionEnd: this.#ofTool((call, asked, { at, data }) => call.endTool(at, asked, data)),
-      onStepEnd: this.#inCall((call, moment) => this.#endStep(call, moment)),
+      onStepEnd: this.#inCall((call, { at, data }) => {
+        const content = peek(data, 'content')
+        this.#approvals.addRequests(call, at, content)
+        for (const part of partsOf(content, 'tool-approval-response')) {
+          const asked = modelToolCallOf(peek(part, 'toolCall'))
+          const reason = textOf(peek(part, 'reason'))
+          if (asked !== undefined && booleanOf(peek(part, 'approved')) === false)
+            call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
+        }
+        for (const part of partsOf(content, 'tool-error')) {
+          const asked = modelToolCallOf(part)
+          const { name, message } = plainError(peek(part, 'error'))
+          if (asked !== undefined)
+            call.emitSkippedTool(at, asked, { status: 'error', error_type: name, error_message: message })
+        }
+        call.isStepOpen = false
+        call.toolHooks.flush()
+      }),
       onObjectStepEnd: this.#inCall(endObjectStep),
       onStepError: this.#inCall((call, moment) => this.#failCall(call, moment.at, call.failure ?? errorOf(moment))),
-      onEnd: moment => this.#endCall(moment),
+      onEnd: ({ at, data }) => {
+        const id = idOf(peek(data, 'callId')) ?? ''
+        const side = this.#sideCalls.get(id)
+        this.#sideCalls.delete(id)
+        side?.emitAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
+        const call = this.#calls.get(id)
+        if (call === undefined) return
+        const error = peek(data, 'error') ?? call.failure
+        if (error !== undefined) this.#failCall(call, at, plainError(error))
+        else if (call.pendingApprovals.length > 0) this.#closeCall(call, at, 'interrupted', 'approval')
+        else this.#closeCall(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
+      },
       pre_control_hook: moment => this.#receiveControlHook(moment),
       post_control_hook: moment => this.#receiveControlHook(moment),
       onAbort: this.#inCall((call, { at }) => this.#failCall(call, at, ABORTED)),
-      onError: moment => this.#receiveError(moment),
+      // While a step is open, its own end or that of the call follows.
+      onError: moment => {
+        const { at, data } = moment
+        const id = idOf(peek(data, 'callId')) ?? ''
+        const side = this.#sideCalls.get(id)
+        this.#sideCalls.delete(id)
+        const failure = errorOf(moment)
+        side?.emitFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
+        const call = this.#calls.get(id)
+        if (call === undefined) return
+        call.failure ??= failure
+        if (call.isStepOpen) call.failRequest(at, failure)
+        else this.#failCall(call, at, call.failure)
+      },
     },
     QUIET,
   )
@@ -296,17 +346,6 @@ export class AiSdkMachine extends EventMachine {
   protected endSessions(at: number): void {
     for (const call of [...this.#calls.values()].reverse())
       this.#closeCall(call, Math.max(at, call.lastAt), 'interrupted', 'cut_off')
-  }
-
-  #startCall({ at, data, context }: TimedEvent): void {
-    const id = idOf(peek(data, 'callId'))
-    // Two registered integrations report every event twice.
-    if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
-    const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
-    const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
-    if (!TURNS.has(operation)) this.#startSideCall(id, at, operation, data, caller)
-    else if (caller === undefined) this.#startTurn(id, at, data)
-    else this.#startChild(id, at, data, caller, peek(context, 'toolCallId'))
   }
 
   #startTurn(id: string, at: number, data: unknown): void {
@@ -351,59 +390,12 @@ export class AiSdkMachine extends EventMachine {
     })
   }
 
-  #endStep(call: AiSdkCall, { at, data }: TimedEvent): void {
-    const content = peek(data, 'content')
-    this.#approvals.addRequests(call, at, content)
-    for (const part of partsOf(content, 'tool-approval-response')) {
-      const asked = modelToolCallOf(peek(part, 'toolCall'))
-      const reason = textOf(peek(part, 'reason'))
-      if (asked !== undefined && booleanOf(peek(part, 'approved')) === false)
-        call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
-    }
-    for (const part of partsOf(content, 'tool-error')) {
-      const asked = modelToolCallOf(part)
-      const { name, message } = plainError(peek(part, 'error'))
-      if (asked !== undefined)
-        call.emitSkippedTool(at, asked, { status: 'error', error_type: name, error_message: message })
-    }
-    call.isStepOpen = false
-    call.toolHooks.flush()
-  }
-
   #receiveControlHook(moment: TimedEvent): void {
     const record = controlHookOf(moment)
     const { hook, at, payload } = record
     const call = this.#calls.get(idOf(payload.turn_id) ?? '')
     if (call === undefined) this.records.addRecord(hook, at, payload)
     else call.toolHooks.receive(record, call.openTool(payload.tool_call_id))
-  }
-
-  #endCall({ at, data }: TimedEvent): void {
-    const id = idOf(peek(data, 'callId')) ?? ''
-    const side = this.#sideCalls.get(id)
-    this.#sideCalls.delete(id)
-    side?.emitAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
-    const call = this.#calls.get(id)
-    if (call === undefined) return
-    const error = peek(data, 'error') ?? call.failure
-    if (error !== undefined) this.#failCall(call, at, plainError(error))
-    else if (call.pendingApprovals.length > 0) this.#closeCall(call, at, 'interrupted', 'approval')
-    else this.#closeCall(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
-  }
-
-  /** While a step is open, its own end or that of the call follows. */
-  #receiveError(moment: TimedEvent): void {
-    const { at, data } = moment
-    const id = idOf(peek(data, 'callId')) ?? ''
-    const side = this.#sideCalls.get(id)
-    this.#sideCalls.delete(id)
-    const failure = errorOf(moment)
-    side?.emitFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
-    const call = this.#calls.get(id)
-    if (call === undefined) return
-    call.failure ??= failure
-    if (call.isStepOpen) call.failRequest(at, failure)
-    else this.#failCall(call, at, call.failure)
   }
 
   #failCall(call: AiSdkCall, at: number, failure: PlainError): void {

@@ -652,12 +652,6 @@ function emitEarlyRequests(session: CopilotSession): void {
   for (const span of session.earlyRequests.splice(0)) handleRequestSpan(session, span)
 }
 
-function handleBufferedHook(session: CopilotSession, { event, at, data }: TimedEvent): void {
-  HOOKS[event]?.(session, at, data)
-  // After the end of a turn, they stay buffered for the next one.
-  if (event !== 'Stop') emitEarlyRequests(session)
-}
-
 /**
  * Translates the hooks of GitHub Copilot CLI. A session whose file is read is translated from the file, which has requests, ids,
  * exit codes and child agents. Without a file (VS Code, an older Copilot) hooks have prompts, tools and failures, and telemetry
@@ -708,9 +702,15 @@ export class CopilotMachine extends EventMachine {
   #releaseHook(session: CopilotSession): void {
     const bufferedHook = session.takeBufferedHook()
     if (bufferedHook === undefined) return
-    const recorded = this.#recorded.find(this.#recordedSessionId(bufferedHook.data))
-    if (recorded === undefined) handleBufferedHook(session, bufferedHook)
-    else RECORDED_HOOK_HANDLERS[bufferedHook.event]?.(recorded, bufferedHook.at, bufferedHook.data)
+    const { event, at, data } = bufferedHook
+    const recorded = this.#recorded.find(this.#recordedSessionId(data))
+    if (recorded !== undefined) {
+      RECORDED_HOOK_HANDLERS[event]?.(recorded, at, data)
+      return
+    }
+    HOOKS[event]?.(session, at, data)
+    // After the end of a turn, they stay buffered for the next one.
+    if (event !== 'Stop') emitEarlyRequests(session)
   }
 
   #recordedSessionId(data: unknown): string {

@@ -261,17 +261,82 @@ export class OpenAiAgentsMachine extends EventMachine {
   #isSomeRunnerTraced = false
   protected readonly events: EventHandlers = eventHandlers(
     {
-      trace_start: ({ data }) => this.#startTrace(data),
-      trace_end: moment => this.#endTrace(moment),
+      // A run resumed inside a tool starts its trace again.
+      trace_start: ({ data }) => {
+        const id = idOf(peek(data, 'id'))
+        if (id !== undefined) this.#traces.get(id).groupId ??= idOf(peek(data, 'group_id'))
+      },
+      // Ends the runs whose own end was not received, except those with a running tool: the trace may be that of a run inside it.
+      trace_end: ({ data, at }) => {
+        const id = idOf(peek(data, 'id'))
+        const trace = id === undefined ? undefined : this.#traces.find(id)
+        if (trace === undefined) return
+        for (const turn of [...this.#openTurns.values()]) {
+          const isOfTrace = turn.trace === trace && turn.parent === undefined && turn.openTools.size === 0
+          if (isOfTrace) this.#endTurn(turn, Math.max(at, turn.lastAt))
+        }
+      },
       span_start: withSpan(span => this.#startSpan(span)),
       span_end: withSpan(span => this.#endSpan(span)),
       pre_control_hook: moment => this.#receiveControlHook(moment),
       post_control_hook: moment => this.#receiveControlHook(moment),
-      'runner.agent_start': moment => this.#handleAgentStart(moment),
-      'runner.agent_end': moment => this.#handleAgentEnd(moment),
-      'runner.agent_tool_start': moment => this.#handleToolStart(moment),
-      'runner.interrupted': moment => this.#handleInterruption(moment),
-      'runner.resumed': moment => this.#handleResumption(moment),
+      'runner.agent_start': event => {
+        this.#markAsTraced(event)
+        const turn = this.#turnOf(event)
+        if (turn === undefined) return
+        const input = peek(event.data, 'turnInput')
+        turn.prompt ??= promptOf(input)
+        turn.history ??= historyOf(input)
+        turn.model ??= textOf(peek(event.data, 'model'))
+        if (turn.prompt !== undefined) openLoop(turn)
+      },
+      'runner.agent_end': event => {
+        const turn = this.#turnOf(event)
+        const output = textOf(peek(event.data, 'output'))
+        if (turn !== undefined && output !== undefined) turn.answer = output
+      },
+      'runner.agent_tool_start': ({ data }) => {
+        const toolCall = peek(peek(data, 'details'), 'toolCall')
+        const spanId = idOf(peek(data, 'span_id'))
+        const node = this.#nodes.get(spanId ?? '')
+        const named = node?.isTool ? node.tool : undefined
+        const tool = spanId === undefined ? this.#unstartedTool(peek(toolCall, 'name')) : named
+        if (tool?.state !== 'asked') return
+        tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
+        tool.text ??= textOf(peek(toolCall, 'arguments'))
+        emitToolStart(tool)
+      },
+      'runner.interrupted': event => {
+        const trace = this.#traceOf(event)
+        if (trace === undefined) return
+        for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
+          const call = callOf(said)
+          const turn = trace.lastTurn
+          if (call === undefined || turn === undefined) continue
+          if (!turn.hasEnded) {
+            // Received before the end of the run: the calls left over at the end need approval.
+            trace.isRunnerTraced = false
+            return
+          }
+          const waiting = trace.pendingApprovals.get(call.id) ?? addPendingApproval(turn, call)
+          waiting.emitQuestion(event.at)
+        }
+      },
+      'runner.resumed': event => {
+        const trace = this.#traceOf(event)
+        if (trace === undefined) return
+        trace.isRunnerTraced = true
+        trace.groupId ??= idOf(peek(event.data, 'group_id'))
+        trace.resumedRun = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
+        for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
+          const call = callOf(said)
+          const choice = peek(said, 'choice')
+          if (call === undefined || !CHOICES.has(choice)) continue
+          const waiting = trace.pendingApprovals.get(call.id)
+          if (waiting?.isAsked) waiting.emitResponse(event.at, choice)
+          else trace.decisions = [...trace.decisions, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
+        }
+      },
     },
     QUIET,
   )
@@ -283,55 +348,6 @@ export class OpenAiAgentsMachine extends EventMachine {
     // Turns with work that began after their end and has not ended.
     const late = [...this.#nodes.values()].filter(({ request, isTool }) => request !== undefined || isTool)
     for (const turn of new Set(late.flatMap(node => node.turn ?? []))) endLate(turn, at)
-  }
-
-  /** A run resumed inside a tool starts its trace again. */
-  #startTrace(data: unknown): void {
-    const id = idOf(peek(data, 'id'))
-    if (id !== undefined) this.#traces.get(id).groupId ??= idOf(peek(data, 'group_id'))
-  }
-
-  /**
-   * Ends the runs whose own end was not received, except those with a running tool: the trace may be that of a run
-   * inside it.
-   */
-  #endTrace({ data, at }: TimedEvent): void {
-    const id = idOf(peek(data, 'id'))
-    const trace = id === undefined ? undefined : this.#traces.find(id)
-    if (trace === undefined) return
-    for (const turn of [...this.#openTurns.values()]) {
-      const isOfTrace = turn.trace === trace && turn.parent === undefined && turn.openTools.size === 0
-      if (isOfTrace) this.#endTurn(turn, Math.max(at, turn.lastAt))
-    }
-  }
-
-  #handleAgentStart(event: TimedEvent): void {
-    this.#markAsTraced(event)
-    const turn = this.#turnOf(event)
-    if (turn === undefined) return
-    const input = peek(event.data, 'turnInput')
-    turn.prompt ??= promptOf(input)
-    turn.history ??= historyOf(input)
-    turn.model ??= textOf(peek(event.data, 'model'))
-    if (turn.prompt !== undefined) openLoop(turn)
-  }
-
-  #handleAgentEnd(event: TimedEvent): void {
-    const turn = this.#turnOf(event)
-    const output = textOf(peek(event.data, 'output'))
-    if (turn !== undefined && output !== undefined) turn.answer = output
-  }
-
-  #handleToolStart({ data }: TimedEvent): void {
-    const toolCall = peek(peek(data, 'details'), 'toolCall')
-    const spanId = idOf(peek(data, 'span_id'))
-    const node = this.#nodes.get(spanId ?? '')
-    const named = node?.isTool ? node.tool : undefined
-    const tool = spanId === undefined ? this.#unstartedTool(peek(toolCall, 'name')) : named
-    if (tool?.state !== 'asked') return
-    tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
-    tool.text ??= textOf(peek(toolCall, 'arguments'))
-    emitToolStart(tool)
   }
 
   #unstartedTool(name: unknown): ToolRun | undefined {
@@ -348,39 +364,6 @@ export class OpenAiAgentsMachine extends EventMachine {
     }
     const running = [...turn.openTools].find(({ id, state }) => state !== 'asked' && id === payload.tool_call_id)
     turn.toolHooks.receive({ hook, at, payload: { api_request_id: turn.requests.lastId, ...payload } }, running)
-  }
-
-  #handleInterruption(event: TimedEvent): void {
-    const trace = this.#traceOf(event)
-    if (trace === undefined) return
-    for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
-      const call = callOf(said)
-      const turn = trace.lastTurn
-      if (call === undefined || turn === undefined) continue
-      if (!turn.hasEnded) {
-        // Received before the end of the run: the calls left over at the end need approval.
-        trace.isRunnerTraced = false
-        return
-      }
-      const waiting = trace.pendingApprovals.get(call.id) ?? addPendingApproval(turn, call)
-      waiting.emitQuestion(event.at)
-    }
-  }
-
-  #handleResumption(event: TimedEvent): void {
-    const trace = this.#traceOf(event)
-    if (trace === undefined) return
-    trace.isRunnerTraced = true
-    trace.groupId ??= idOf(peek(event.data, 'group_id'))
-    trace.resumedRun = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
-    for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
-      const call = callOf(said)
-      const choice = peek(said, 'choice')
-      if (call === undefined || !CHOICES.has(choice)) continue
-      const waiting = trace.pendingApprovals.get(call.id)
-      if (waiting?.isAsked) waiting.emitResponse(event.at, choice)
-      else trace.decisions = [...trace.decisions, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
-    }
   }
 
   #markAsTraced(event: TimedEvent): void {

@@ -79,13 +79,8 @@ class OpencodeToolCall extends Tool {
 
 /** The tool calls of a turn, read from the states of their parts: a failed call appears nowhere else. */
 class ToolCalls {
-  readonly #turn: RecordScope
   readonly #calls = new LimitedMap<string, OpencodeToolCall>(CALLS_LIMIT)
   readonly #byCallId = new LimitedMap<string, OpencodeToolCall>(2 * CALLS_LIMIT)
-
-  constructor(turn: RecordScope) {
-    this.#turn = turn
-  }
 
   find(callId: string | undefined): OpencodeToolCall | undefined {
     return callId === undefined ? undefined : this.#byCallId.get(callId)
@@ -95,15 +90,15 @@ class ToolCalls {
     return this.#calls.get(keyOf(part) ?? '')
   }
 
-  add(part: unknown, at: number, requestId: string | undefined): OpencodeToolCall | undefined {
+  add(turn: OpencodeTurn, part: unknown, at: number): OpencodeToolCall | undefined {
     const key = keyOf(part)
     if (key === undefined) return undefined
     const toldId = idOf(peek(part, 'callID')) ?? key
     // Some models reuse call ids in every step.
     const id = this.#byCallId.has(toldId) ? `${toldId}:${this.#calls.size}` : toldId
-    const call = new OpencodeToolCall(this.#turn, id, textOf(peek(part, 'tool')), at)
+    const call = new OpencodeToolCall(turn, id, textOf(peek(part, 'tool')), at)
     call.messageId = idOf(peek(part, 'messageID'))
-    call.requestId = requestId
+    call.requestId = turn.requests.idFor(call.messageId)
     this.#calls.set(key, call)
     // Permission events use the model's id; already emitted permissions use the unique id.
     this.#byCallId.set(toldId, call)
@@ -165,7 +160,7 @@ interface TurnOutcome {
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
 class OpencodeTurn extends HostTurn {
   override readonly requests: StepRequests = new StepRequests(this)
-  readonly calls: ToolCalls = new ToolCalls(this)
+  readonly calls: ToolCalls = new ToolCalls()
   readonly #permissions = new Map<string, Permission>()
   readonly #messages = new Set<string>()
   /** The message of the last step. `isWriting` is true while it is incomplete. */
@@ -238,7 +233,7 @@ class OpencodeTurn extends HostTurn {
     // A call of an earlier turn may still be updated, for example when its result is pruned.
     const isOurs = messageId === undefined || this.#messages.has(messageId)
     const isMissed = this.#messages.size === 0 && (status === 'pending' || status === 'running')
-    return isOurs || isMissed ? this.calls.add(part, at, this.requests.idFor(messageId)) : undefined
+    return isOurs || isMissed ? this.calls.add(this, part, at) : undefined
   }
 
   announceRetry(at: number, status: unknown): void {
@@ -498,16 +493,49 @@ export class OpencodeMachine extends EventMachine {
   readonly #sessions = new SessionStates<OpencodeSession>(id => new OpencodeSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers(
     {
-      'chat.message': this.#withSession((session, moment) => this.#handlePrompt(session, moment)),
-      'chat.params': this.#withSession((session, moment) => this.#handleRequest(session, moment)),
+      'chat.message': this.#withSession((session, { at, data, output }) => {
+        const message = peek(output, 'message')
+        const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
+        if (id === undefined || session.turnOf(id) !== undefined) return
+        session.prompts.add(id, at, message, promptText(peek(output, 'parts')))
+        const idleAt = session.turn?.idleAt
+        if (idleAt !== undefined) this.#endTurn(session, idleAt)
+      }),
+      'chat.params': this.#withSession((session, moment) => {
+        const { at, data } = moment
+        const agent = agentOf(data)
+        const messageId = idOf(peek(peek(data, 'message'), 'id'))
+        if (agent === TITLE) session.title.startRequest(moment, session.id, session.turnOf(messageId))
+        if (agent === TITLE || agent === SUMMARY) return
+        const model = { modelID: peek(peek(data, 'model'), 'id'), providerID: peek(peek(data, 'model'), 'providerID') }
+        this.#turnFor(session, messageId, at, model)?.startRequest(moment)
+      }),
       'event.session.created': this.#withSession(readSessionInfo),
       'event.session.updated': this.#withSession(readSessionInfo),
       'event.session.deleted': this.#withSession((session, { at }) => this.#closeSession(at, session, 'deleted')),
-      'event.session.status': this.#withSession((session, moment) => this.#status(session, moment)),
+      'event.session.status': this.#withSession((session, { at, data }) => {
+        const status = peek(data, 'status')
+        const type = peek(status, 'type')
+        if (type === 'idle') this.#idle(session, at)
+        else if (type === 'retry') session.turn?.announceRetry(at, status)
+        else if (type === 'busy') this.#busy(session, at)
+      }),
       'event.session.idle': this.#withSession((session, { at }) => this.#idle(session, at)),
       'event.session.error': this.#withSession(({ turn }, { at, data }) => turn?.receiveError(at, peek(data, 'error'))),
-      'event.message.updated': this.#withSession((session, moment) => this.#message(session, moment)),
-      'event.message.part.updated': this.#withSession((session, moment) => this.#part(session, moment)),
+      'event.message.updated': this.#withSession((session, { at, data }) => {
+        const info = peek(data, 'info')
+        const role = peek(info, 'role')
+        if (role === 'user') userMessage(session, at, info)
+        else if (role === 'assistant') this.#assistantMessage(session, at, info)
+      }),
+      'event.message.part.updated': this.#withSession((session, { at, data }) => {
+        const part = peek(data, 'part')
+        const type = peek(part, 'type')
+        if (type === 'text') session.prompts.addText(part)
+        if (session.turn === undefined) return
+        if (type === 'tool') this.#toolPart(session.turn, at, part)
+        else session.turn.readPart(at, part)
+      }),
       'event.message.part.delta': this.#withSession(({ turn }, { at, data }) =>
         turn?.requests.receiveOutput(at, idOf(peek(data, 'messageID'))),
       ),
@@ -516,7 +544,13 @@ export class OpencodeMachine extends EventMachine {
       'event.permission.replied': this.#withSession(({ turn }, { at, data }) => turn?.receiveReply(at, data)),
       'event.question.asked': this.#withSession(({ turn }, { data }) => turn?.addQuestion(data)),
       'event.question.rejected': this.#withSession(({ turn }, { data }) => turn?.dismissQuestion(data)),
-      dispose: moment => this.#handleDispose(moment),
+      dispose: ({ at, data }) => {
+        const directory = textOf(peek(data, 'directory'))
+        for (const session of this.#sessions.values()) {
+          const isMeant = (session.directory ?? directory) === (directory ?? session.directory)
+          if (isMeant) this.#closeSession(at, session, 'dispose')
+        }
+      },
     },
     QUIET,
   )
@@ -533,25 +567,6 @@ export class OpencodeMachine extends EventMachine {
       if (session.turn?.idleAt !== undefined) this.#endTurn(session, session.turn.idleAt)
       session.title.abandonRequest(at)
     }
-  }
-
-  #handlePrompt(session: OpencodeSession, { at, data, output }: TimedEvent): void {
-    const message = peek(output, 'message')
-    const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
-    if (id === undefined || session.turnOf(id) !== undefined) return
-    session.prompts.add(id, at, message, promptText(peek(output, 'parts')))
-    const idleAt = session.turn?.idleAt
-    if (idleAt !== undefined) this.#endTurn(session, idleAt)
-  }
-
-  #handleRequest(session: OpencodeSession, moment: TimedEvent): void {
-    const { at, data } = moment
-    const agent = agentOf(data)
-    const messageId = idOf(peek(peek(data, 'message'), 'id'))
-    if (agent === TITLE) session.title.startRequest(moment, session.id, session.turnOf(messageId))
-    if (agent === TITLE || agent === SUMMARY) return
-    const model = { modelID: peek(peek(data, 'model'), 'id'), providerID: peek(peek(data, 'model'), 'providerID') }
-    this.#turnFor(session, messageId, at, model)?.startRequest(moment)
   }
 
   /**
@@ -583,13 +598,6 @@ export class OpencodeMachine extends EventMachine {
     return session.openTurn(messageId, now, at, model)
   }
 
-  #message(session: OpencodeSession, { at, data }: TimedEvent): void {
-    const info = peek(data, 'info')
-    const role = peek(info, 'role')
-    if (role === 'user') userMessage(session, at, info)
-    else if (role === 'assistant') this.#assistantMessage(session, at, info)
-  }
-
   #assistantMessage(session: OpencodeSession, at: number, info: unknown): void {
     const parentId = idOf(peek(info, 'parentID'))
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
@@ -598,15 +606,6 @@ export class OpencodeMachine extends EventMachine {
     const turn = this.#turnFor(session, parentId, at, info)
     turn?.readMessage(at, info)
     if (turn?.idleAt !== undefined && !turn.isWriting) this.#endTurn(session, at)
-  }
-
-  #part(session: OpencodeSession, { at, data }: TimedEvent): void {
-    const part = peek(data, 'part')
-    const type = peek(part, 'type')
-    if (type === 'text') session.prompts.addText(part)
-    if (session.turn === undefined) return
-    if (type === 'tool') this.#toolPart(session.turn, at, part)
-    else session.turn.readPart(at, part)
   }
 
   #toolPart(turn: OpencodeTurn, at: number, part: unknown): void {
@@ -654,14 +653,6 @@ export class OpencodeMachine extends EventMachine {
     endDelegation(child, at, { status: status === 'completed' ? 'completed' : 'failed' })
   }
 
-  #status(session: OpencodeSession, { at, data }: TimedEvent): void {
-    const status = peek(data, 'status')
-    const type = peek(status, 'type')
-    if (type === 'idle') this.#idle(session, at)
-    else if (type === 'retry') session.turn?.announceRetry(at, status)
-    else if (type === 'busy') this.#busy(session, at)
-  }
-
   #busy(session: OpencodeSession, at: number): void {
     const { last } = session.prompts
     if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
@@ -683,14 +674,6 @@ export class OpencodeMachine extends EventMachine {
     const outcome = turn.outcome(isTakenOver)
     turn.emitTurnEnd(at, outcome)
     endDelegation(session, at, outcome)
-  }
-
-  #handleDispose({ at, data }: TimedEvent): void {
-    const directory = textOf(peek(data, 'directory'))
-    for (const session of this.#sessions.values()) {
-      const isMeant = (session.directory ?? directory) === (directory ?? session.directory)
-      if (isMeant) this.#closeSession(at, session, 'dispose')
-    }
   }
 
   #closeSession(at: number, session: OpencodeSession, reason: string): void {

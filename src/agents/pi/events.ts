@@ -311,21 +311,17 @@ class PiApproval extends Approval {
 
   endPrompt(at: number): void {
     this.#repliedAt ??= at
-    if (this.#choice !== undefined) this.#emitChoice(this.#repliedAt)
+    if (this.#choice !== undefined) this.closeApproval(at)
   }
 
   /** Records the answer inferred from the tool. The prompt's end is a separate event, which may come later. */
   setChoice(choice: string): void {
     this.#choice ??= choice
-    if (this.#repliedAt !== undefined) this.#emitChoice(this.#repliedAt)
+    if (this.#repliedAt !== undefined) this.closeApproval(this.#repliedAt)
   }
 
   closeApproval(at: number): void {
-    this.#emitChoice(this.#repliedAt ?? at)
-  }
-
-  #emitChoice(at: number): void {
-    this.emitResponse(at, this.#choice, 'inferred')
+    this.emitResponse(this.#repliedAt ?? at, this.#choice, 'inferred')
   }
 }
 

@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { writeTo } from '../../delivery/terminal.ts'
-import type { PluginOptions, SpanIds } from '../../index.ts'
+import type { Plugin, PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import { PiMachine, READINGS } from './events.ts'
 import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
@@ -35,7 +35,7 @@ class PiListener {
 
   constructor(attachment: Attachment) {
     this.#attachment = attachment
-    this.#environment = new ToolEnvironment(ids => attachment.plugin.traceparent(ids))
+    this.#environment = new ToolEnvironment(attachment.plugin)
   }
 
   /**
@@ -119,11 +119,11 @@ interface Shared {
  * per tool, so the variable is set for the whole process while tools run, and restored afterwards.
  */
 class ToolEnvironment {
-  readonly #traceparent: (ids: SpanIds) => string | undefined
+  readonly #plugin: Plugin
   readonly #open = new Map<string, Set<string>>()
 
-  constructor(traceparent: (ids: SpanIds) => string | undefined) {
-    this.#traceparent = traceparent
+  constructor(plugin: Plugin) {
+    this.#plugin = plugin
   }
 
   addTool(session: string, tool: string): void {
@@ -149,7 +149,7 @@ class ToolEnvironment {
     if (only === undefined || another !== undefined) return undefined
     const [session_id, [tool_call_id, further]] = only
     const isOne = tool_call_id !== undefined && further === undefined
-    return this.#traceparent(isOne ? { session_id, tool_call_id } : { session_id })
+    return this.#plugin.traceparent(isOne ? { session_id, tool_call_id } : { session_id })
   }
 }
 
