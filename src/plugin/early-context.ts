@@ -1,6 +1,6 @@
 import { idOf, peek, plausibleAt } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
-import { randomIds } from '../delivery/pipeline/deterministic-ids.ts'
+import { randomIds } from '../delivery/pipeline/span-id-generator.ts'
 import type { SessionView, TurnView, ViewedKind } from '../tracker/session-view.ts'
 import type { ReservedIds } from '../tracker/span-tracker.ts'
 
