@@ -221,8 +221,17 @@ export interface ValuePart {
 }
 
 export const COMPARED_FIELDS = [
-  ...(['kind', 'name', 'hint', 'model', 'outcome', 'attempts', 'millis'] as const),
-  ...(['inputTokens', 'outputTokens', 'traceId', 'spanId'] as const),
+  'kind',
+  'name',
+  'hint',
+  'model',
+  'outcome',
+  'attempts',
+  'millis',
+  'inputTokens',
+  'outputTokens',
+  'traceId',
+  'spanId',
 ] as const
 
 export type ComparedPart = Pick<TurnStep, (typeof COMPARED_FIELDS)[number]>
