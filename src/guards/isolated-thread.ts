@@ -89,17 +89,14 @@ async function answer(hooks: readonly AnyHook[], request: Exclude<ThreadRequest,
       logger,
       signal: controller.signal,
     })
-    post({ id, runHook: verdict, changed: changedIn(context.state, before) })
+    // Only the changed entries: the whole copy would undo changes that other hooks made meanwhile.
+    const changed = Object.entries(context.state).filter(([key, value]) => !isDeepStrictEqual(value, before[key]))
+    post({ id, runHook: verdict, changed: Object.fromEntries(changed) })
   } catch (error) {
     post({ id, failure: errorLine(error) })
   } finally {
     running.delete(id)
   }
-}
-
-/** Returns only the changed entries. Sending the whole copy would undo changes that other hooks made meanwhile. */
-function changedIn(state: State, before: State): State {
-  return Object.fromEntries(Object.entries(state).filter(([key, value]) => !isDeepStrictEqual(value, before[key])))
 }
 
 await start(workerData as ThreadFile)

@@ -215,8 +215,8 @@ class ForeseenTurn {
 
   #reservedRoot(): ReservedIds {
     const opening = this.#opening as ForeseeableRecord
-    const { generateTraceId, generateSpanId } = randomIds
-    opening.reserved ??= { traceId: generateTraceId(), rootSpanId: generateSpanId(), spanId: undefined }
+    const traceId = opening.reserved?.traceId ?? randomIds.generateTraceId()
+    opening.reserved ??= { traceId, rootSpanId: randomIds.generateSpanId(), spanId: undefined }
     return opening.reserved
   }
 }

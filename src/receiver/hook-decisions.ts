@@ -1,7 +1,6 @@
 import { LimitedMap } from '../agents/base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../agents/guard-protocol.ts'
 import { GUARD_PROTOCOLS } from '../agents/guard-protocols.ts'
-import type { HostEvent } from '../agents/host-event.ts'
 import { ignoreErrors, kindOf } from '../contract/foreign.ts'
 import type { Outcome } from '../guards/chain.ts'
 import { HostHooks } from '../guards/host-hooks.ts'
@@ -116,15 +115,14 @@ export class HookDecisions {
   #agentOf(host: string, recordedHost: string, guarding: GuardProtocol, hooks: ControlHooks): GuardedAgent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
-      const { limitMillis = LIMIT_MILLIS, report } = this.#options
+      const { limitMillis = LIMIT_MILLIS, report, trace } = this.#options
       const traced = {
-        emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) =>
-          this.#recordDecision(recordedHost, payload, {
-            event: `${CONTROL_PREFIX}${hook}`,
-            data: payload,
-            ...(recordedHost !== host && { context: { host } }),
-            ...meta,
-          }),
+        emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) => {
+          const { session_id = '' } = payload as { readonly session_id?: string }
+          const context = recordedHost !== host && { context: { host } }
+          const event = { event: `${CONTROL_PREFIX}${hook}`, data: payload, ...context, ...meta }
+          trace.recordEvent({ host: recordedHost, lane: this.#lanes.get(session_id) ?? recordedHost, event })
+        },
         traceparent: (ids: SpanIds) => this.#traceparent(recordedHost, ids),
       }
       const { capabilities } = guarding
@@ -133,11 +131,6 @@ export class HookDecisions {
       this.#agents.set(host, agent)
     }
     return agent
-  }
-
-  #recordDecision(host: string, payload: unknown, event: HostEvent): void {
-    const { session_id = '' } = payload as { readonly session_id?: string }
-    this.#options.trace.recordEvent({ host, lane: this.#lanes.get(session_id) ?? host, event })
   }
 
   /** The tool request about is usually not recorded yet. Its turn is. */

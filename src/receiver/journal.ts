@@ -40,6 +40,7 @@ interface RecoveredJournal {
  */
 export class Journal {
   readonly #directory: string
+  readonly #path: string
   readonly #report: Diagnostics
   #file: SegmentFile | undefined
   #locations: EntryLocation[] = []
@@ -53,6 +54,7 @@ export class Journal {
 
   constructor(directory: string, report: Diagnostics) {
     this.#directory = directory
+    this.#path = join(directory, NAME)
     this.#report = report
     this.#try(() => this.#open())
   }
@@ -120,10 +122,6 @@ export class Journal {
     this.#file?.close()
     this.#file = undefined
     this.#isRefused = true
-  }
-
-  get #path(): string {
-    return join(this.#directory, NAME)
   }
 
   get #temporary(): string {

@@ -1,7 +1,6 @@
 import type { ListenerLimits } from './loopback/listener.ts'
 
-const KIBI = 1024
-const MEBI = 1024 * KIBI
+const MEBI = 1_048_576
 
 /**
  * `bytesAtOnce` limits all requests together that are being read or wait to be processed. `values`: JSON values in one request:
