@@ -1,6 +1,5 @@
 import type { LiveLine, Problem } from '../server/api.ts'
 import { capitalized } from './formats.ts'
-import { TextLineSplitter } from './line-splitter.ts'
 import { knownToken } from './token.ts'
 
 export class ViewerRequestError extends Error {
@@ -37,13 +36,19 @@ export async function* fetchLiveLines(signal: AbortSignal): AsyncGenerator<LiveL
   }
 }
 
+export class TextLineSplitter {
+  #rest = ''
+
+  splitChunk(piece: string): string[] {
+    const lines = (this.#rest + piece).split('\n')
+    this.#rest = lines.pop() ?? ''
+    return lines.filter(line => line.trim() !== '')
+  }
+}
+
 async function sendRequest(path: string, signal: AbortSignal | undefined): Promise<Response> {
-  const init = {
-    headers: { authorization: `Bearer ${knownToken()}` },
-    cache: 'no-store',
-    signal: signal ?? null,
-  } as const
-  const response = await fetch(path, init).catch((error: unknown) => {
+  const headers = { authorization: `Bearer ${knownToken()}` }
+  const response = await fetch(path, { headers, cache: 'no-store', signal: signal ?? null }).catch((error: unknown) => {
     if (signal?.aborted) throw error
     throw new ViewerRequestError(0, 'The viewer does not respond: it has exited, or its machine is asleep.')
   })
