@@ -83,10 +83,9 @@ export function handleToolEnd(loop: ClaudeLoop, at: number, data: unknown): Clau
 
 const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
 
-export function handleFoundResult(loop: ClaudeLoop, data: unknown): ClaudeCall | undefined {
+export function handleFoundResult(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (id === undefined || at === undefined) return undefined
+  if (id === undefined) return undefined
   const { session } = loop
   // A call in no known answer belongs to an earlier turn: the file is being read again.
   if (!session.calls.has(id) && !session.requestedCalls.has(id)) return undefined

@@ -18,7 +18,7 @@ function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelReq
   return request
 }
 
-export function handleRequest(loop: ClaudeLoop, data: unknown): void {
+export function handleRequest(loop: ClaudeLoop, _at: number, data: unknown): void {
   const at = numberOf(peek(data, 'started_at')) ?? loop.answeredAt
   // An answered request: the file is being read again.
   if (loop.hasEnded || at < loop.answeredAt) return
@@ -26,12 +26,11 @@ export function handleRequest(loop: ClaudeLoop, data: unknown): void {
   loop.lastAt = Math.max(loop.lastAt, startAt)
 }
 
-export function handleResponse(loop: ClaudeLoop, data: unknown): void {
+export function handleResponse(loop: ClaudeLoop, endAt: number, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'message_id'))
-  const endAt = numberOf(peek(data, 'ended_at'))
   // An answer of an earlier turn, or of a child's earlier work: the file is being read again.
-  if (id === undefined || endAt === undefined || endAt < loop.startAt || !session.isNew(id)) return
+  if (id === undefined || endAt < loop.startAt || !session.isNew(id)) return
   const model = textOf(peek(data, 'model'))
   if (loop.agentId === undefined) session.model = model ?? session.model
   const request = openRequest(loop, sentAt(data, loop.startAt, endAt), data)
@@ -74,10 +73,9 @@ export function responseMessage(content: readonly unknown[], calls: readonly unk
   return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
 }
 
-export function handleFailure(loop: ClaudeLoop, data: unknown): void {
+export function handleFailure(loop: ClaudeLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (id === undefined || at === undefined || at < loop.startAt || !loop.session.isNew(id)) return
+  if (id === undefined || at < loop.startAt || !loop.session.isNew(id)) return
   const request = openRequest(loop, sentAt(data, loop.startAt, at), data)
   const error = textOf(peek(data, 'error')) ?? 'unknown'
   const isRetried = peek(data, 'retry_in_ms') !== undefined

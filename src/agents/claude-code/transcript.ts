@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
+import { pollUntil } from '../base/file-adapter.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
@@ -333,8 +334,12 @@ function errorKind(status: number): string {
   return status >= 500 ? 'server_error' : status === 429 ? 'rate_limit' : 'unknown'
 }
 
-export function agentFile(transcript: string, agentId: string, ending: '.jsonl' | '.meta.json'): string | undefined {
-  if (!ID_IN_PATH.test(agentId) || !transcript.endsWith('.jsonl')) return undefined
+export function agentFile(
+  transcript: string | undefined,
+  agentId: string | undefined,
+  ending: '.jsonl' | '.meta.json',
+): string | undefined {
+  if (!ID_IN_PATH.test(agentId ?? '') || transcript?.endsWith('.jsonl') !== true) return undefined
   return join(transcript.slice(0, -'.jsonl'.length), 'subagents', `agent-${agentId}${ending}`)
 }
 
@@ -343,13 +348,12 @@ export async function openFile(path: string, place: AgentFolders): Promise<FileH
 }
 
 /**
- * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait does not delay
- * the agent. It is shorter after an earlier wait for the same hook was in vain.
+ * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait is shorter after
+ * an earlier wait for the same hook was in vain.
  */
 const PATIENCE_MILLIS = 1500
 export const ABSENT_PATIENCE_MILLIS = 500
 const LESS_PATIENCE_MILLIS = 160
-export const LOOK_MILLIS = 20
 
 export class TranscriptFile {
   readonly #path: string
@@ -368,25 +372,15 @@ export class TranscriptFile {
     this.lines = new ClaudeTranscript(owner)
   }
 
-  async readUntil(
-    event: string,
-    { place, wait }: AdapterEnvironment,
-    isEnough: (lines: ClaudeTranscript) => boolean,
-  ): Promise<void> {
-    for (let waited = 0; ; waited += LOOK_MILLIS) {
-      this.isThere = await this.#read(place)
-      if (isEnough(this.lines)) {
-        this.#vainWaits.delete(event)
-        this.hasPendingLines = false
-        return
-      }
-      if (waited >= this.#patienceFor(event)) {
-        this.#vainWaits.add(event)
-        this.hasPendingLines = this.owner.agent_id !== undefined && event !== 'PreToolUse'
-        return
-      }
-      await wait(LOOK_MILLIS)
+  async readUntil(event: string, environment: AdapterEnvironment, isEnough: () => boolean): Promise<void> {
+    const look = async (): Promise<boolean> => {
+      this.isThere = await this.#read(environment.place)
+      return isEnough()
     }
+    const isFound = await pollUntil(look, () => this.#patienceFor(event), environment)
+    if (isFound) this.#vainWaits.delete(event)
+    else this.#vainWaits.add(event)
+    this.hasPendingLines = !isFound && this.owner.agent_id !== undefined && event !== 'PreToolUse'
   }
 
   #patienceFor(event: string): number {
@@ -402,10 +396,7 @@ export class TranscriptFile {
 
   #read(place: AgentFolders): Promise<boolean> {
     const { lines } = this
-    return this.#reader.readFrom(
-      openFile(this.#path, place),
-      line => lines.addLine(line),
-      () => lines.restart(),
-    )
+    const restart = (): void => lines.restart()
+    return this.#reader.readFrom(openFile(this.#path, place), line => lines.addLine(line), restart)
   }
 }

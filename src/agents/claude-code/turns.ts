@@ -1,4 +1,4 @@
-import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { LoopEnd } from '../base/agent-loop.ts'
 import { plainText } from '../base/messages.ts'
 import { RecordScope } from '../base/records.ts'
@@ -9,7 +9,7 @@ import { endRemainingCalls, LAUNCHED } from './calls.ts'
 import { endOpenRequest, handleRequest } from './requests.ts'
 import { type ClaudeCall, type ClaudeLoop, type ClaudeSession, DELEGATING, isNotification } from './session.ts'
 
-export function linkAgent(session: ClaudeSession, data: unknown): void {
+export function linkAgent(session: ClaudeSession, _at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
   const callId = idOf(peek(data, 'tool_use_id'))
   if (agentId !== undefined && callId !== undefined) session.callOfAgent.set(agentId, callId)
@@ -143,13 +143,6 @@ export function handlePrompt(session: ClaudeSession, at: number, data: unknown):
   else openTurn(session, at, id, text)
 }
 
-export function handleFoundPrompt(session: ClaudeSession, data: unknown): void {
-  const promptId = idOf(peek(data, 'prompt_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (promptId === undefined || at === undefined || turnOf(session, promptId) !== undefined) return
-  openTurn(session, at, promptId, peek(data, 'prompt'))
-}
-
 function openTurn(session: ClaudeSession, at: number, promptId: string | undefined, text?: unknown): ClaudeLoop {
   const { main } = session
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
@@ -179,10 +172,9 @@ export function handleStop(session: ClaudeSession, at: number, data: unknown): v
 }
 
 /** Handles `transcript:stopped`, which matters if the hook was not received. */
-export function handleFoundStop(session: ClaudeSession, data: unknown): void {
-  const at = numberOf(peek(data, 'at'))
+export function handleFoundStop(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
-  if (at !== undefined && loop !== undefined && at >= loop.startAt) handleStop(session, at, data)
+  if (loop !== undefined && at >= loop.startAt) handleStop(session, at, data)
 }
 
 /** Handles `StopFailure`, which is the only hook of a child that fails. */
@@ -192,12 +184,11 @@ export function handleStopFailure(session: ClaudeSession, at: number, data: unkn
   if (loop !== undefined) endLoop(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
 }
 
-export function handleInterruption(session: ClaudeSession, data: unknown): void {
+export function handleInterruption(session: ClaudeSession, at: number, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
-  const at = numberOf(peek(data, 'at'))
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
-  if (loop === undefined || id === undefined || at === undefined || at < loop.startAt || !session.isNew(id)) return
-  if (peek(data, 'started_at') !== undefined) handleRequest(loop, data)
+  if (loop === undefined || id === undefined || at < loop.startAt || !session.isNew(id)) return
+  if (peek(data, 'started_at') !== undefined) handleRequest(loop, at, data)
   endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 

@@ -5,8 +5,7 @@
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload. Its `session_id` is that of the user's session even in a
  *   child agent, whose hooks have an `agent_id` and their own turns.
- * - `rollout:…`: findings of `receiver-adapter.ts` in the rollout. They follow the hook that triggered the read. That hook is
- *   processed after them, so that a request precedes the tools it asked for.
+ * - `rollout:…`: findings of `receiver-adapter.ts` in the rollout. They follow the hook that triggered the read.
  *
  * All findings have `session_id`, `agent_id` in a child agent, and `turn_id`. Those of requests have `started_at`, `model` and
  * `provider`: the rollout has a line when a request's input is complete, and none when it is sent. Times are epoch milliseconds,
@@ -26,11 +25,10 @@
  */
 import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AgentLoop, AgentSession, type LoopEnd, type LoopIds } from '../base/agent-loop.ts'
-import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
-import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { FileMachine } from '../base/file-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import { wrapJson } from '../base/messages.ts'
-import { RecordScope, type Records } from '../base/records.ts'
+import { RecordScope } from '../base/records.ts'
 import { ModelRequest, sentAt } from '../base/requests.ts'
 import { childTask, type DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
 import { readUsage } from '../base/usage.ts'
@@ -76,10 +74,6 @@ class CodexSession extends AgentSession {
   readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(LOOPS_LIMIT)
   readonly delegatingCalls: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
 
-  constructor(records: Records, id: string) {
-    super(records, id, PLATFORM)
-  }
-
   findLoop(ids: LoopIds): CodexLoop | undefined {
     return this.loops.get(loopKey(ids))
   }
@@ -118,10 +112,9 @@ function earliestStart(loop: CodexLoop): number {
   return loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
 }
 
-function handleCall(loop: CodexLoop, data: unknown): void {
+function handleCall(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (id === undefined || at === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
+  if (id === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
   const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
   const call = loop.callOf(id, at)
   call.requestId = request.id
@@ -130,11 +123,10 @@ function handleCall(loop: CodexLoop, data: unknown): void {
   call.args ??= typeof args === 'string' ? jsonIn(args, args) : args
 }
 
-function handleAnswer(loop: CodexLoop, data: unknown): void {
+function handleAnswer(loop: CodexLoop, at: number, data: unknown): void {
   const { session } = loop
-  const at = numberOf(peek(data, 'ended_at'))
   const id = idOf(peek(data, 'response_id'))
-  if (at === undefined || !session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
+  if (!session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
   const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
@@ -151,9 +143,8 @@ function handleAnswer(loop: CodexLoop, data: unknown): void {
   })
 }
 
-function handleFailure(loop: CodexLoop, data: unknown): void {
-  const at = numberOf(peek(data, 'at'))
-  if (at === undefined || !loop.session.isNew(`${loop.turnId} failure ${at}`)) return
+function handleFailure(loop: CodexLoop, at: number, data: unknown): void {
+  if (!loop.session.isNew(`${loop.turnId} failure ${at}`)) return
   const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
@@ -240,21 +231,19 @@ function statusOf({ recordedEnd }: CodexCall): Status | undefined {
   return recordedEnd.status === 'failed' || (recordedEnd.exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-function handleItem(loop: CodexLoop, data: unknown): void {
+function handleItem(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   if (id === undefined) return
   const call = loop.callOf(id, loop.lastAt)
   const exitCode = numberOf(peek(data, 'exit_code'))
-  const at = numberOf(peek(data, 'at')) ?? loop.lastAt
   call.recordedEnd = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
   for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) recordChildStart(call, at, agent)
 }
 
 /** Handles `rollout:output`. It ends calls that no hook has ended, for example denied calls, or tools without hooks. */
-function handleOutput(loop: CodexLoop, data: unknown): void {
+function handleOutput(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (id === undefined || at === undefined) return
+  if (id === undefined) return
   const call = loop.callOf(id, at)
   const output = peek(data, 'output')
   const text = textOf(output) ?? ''
@@ -385,7 +374,7 @@ function handlePrompt(loop: CodexLoop, at: number, data: unknown): void {
 }
 
 /** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
-function handleSessionStart(session: CodexSession, data: unknown): void {
+function handleSessionStart(session: CodexSession, _at: number, data: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
   const source = peek(data, 'source')
   const isSameProcess = source === 'compact' || source === 'clear'
@@ -407,16 +396,11 @@ function handleStop(loop: CodexLoop, at: number, data: unknown): void {
   endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-function handleInterrupt(loop: CodexLoop, at: number): void {
-  endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
-}
-
-function handleTurnEnd(loop: CodexLoop, data: unknown): void {
-  const at = numberOf(peek(data, 'at'))
+function handleTurnEnd(loop: CodexLoop, at: number, data: unknown): void {
   const recorded = peek(data, 'outcome')
   const outcome = recorded === 'failed' || recorded === 'interrupted' ? recorded : 'completed'
   // An end before the turn's start comes from a file that is being read again.
-  if (at === undefined || at < loop.startAt) return
+  if (at < loop.startAt) return
   endLoop(loop, at, { outcome, reason: textOf(peek(data, 'reason')), text: peek(data, 'text') })
 }
 
@@ -431,18 +415,16 @@ function endLoop(loop: CodexLoop, at: number, end: LoopEnd): void {
   loop.emitLoopEnd(at, end)
 }
 
-/**
- * Hooks before which the rollout is read; they are processed after the findings. If none is read, for example in a replay of
- * hooks alone, they are processed with the next event.
- */
+/** Hooks before which the rollout is read. */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostCompact', 'SubagentStop', 'Stop', 'Interrupt'],
   ...['SessionEnd', 'SubagentStart'],
 ])
 
-type HookHandler = (session: CodexSession, at: number, data: unknown) => void
+type LoopHandler = (loop: CodexLoop, at: number, data: unknown) => void
+type SessionHandler = (session: CodexSession, at: number, data: unknown) => void
 
-function ofLoop(handle: (loop: CodexLoop, at: number, data: unknown) => void): HookHandler {
+function ofLoop(handle: LoopHandler): SessionHandler {
   return (session, at, data) => {
     const key = loopKeyOf(data)
     if (key === undefined) return
@@ -452,8 +434,8 @@ function ofLoop(handle: (loop: CodexLoop, at: number, data: unknown) => void): H
   }
 }
 
-const HOOKS: Readonly<Record<string, HookHandler>> = {
-  SessionStart: (session, _at, data) => handleSessionStart(session, data),
+const HOOKS: Readonly<Record<string, SessionHandler>> = {
+  SessionStart: handleSessionStart,
   UserPromptSubmit: ofLoop(handlePrompt),
   PreToolUse: ofLoop(handleToolStart),
   PermissionRequest: ofLoop(handlePermissionRequest),
@@ -467,59 +449,18 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
     loop.compaction = undefined
   }),
   Stop: ofLoop(handleStop),
-  Interrupt: ofLoop(handleInterrupt),
+  Interrupt: ofLoop((loop, at) => endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })),
   SessionEnd: handleSessionEnd,
 }
 
-/**
- * Translates Codex's hooks and rollouts. Hooks contain neither requests nor the status of tools. Hooks of `READS_FIRST` are
- * buffered until the rollout has been read.
- */
-export class CodexMachine extends EventMachine {
-  readonly #sessions = new SessionStates(id => new CodexSession(this.records, id))
-  protected readonly events: EventHandlers = eventHandlers({
-    ...handlersByName(Object.keys(HOOKS), () => moment => this.#handleHook(moment)),
-    'rollout:call': this.#findingHandler(handleCall),
-    'rollout:answer': this.#findingHandler(handleAnswer),
-    'rollout:failure': this.#findingHandler(handleFailure),
-    'rollout:item': this.#findingHandler(handleItem),
-    'rollout:output': this.#findingHandler(handleOutput),
-    'rollout:over': this.#findingHandler(handleTurnEnd),
-    'rollout:read': ({ data }) => {
-      const session = this.#sessionOf(data)
-      session?.noteWorkspace(data)
-      if (session !== undefined) releaseHook(session, peek(data, 'goes_on') === true)
-    },
-  })
-
-  protected endSessions(): void {
-    for (const session of this.#sessions.values()) releaseHook(session)
-  }
-
-  #sessionOf(data: unknown): CodexSession | undefined {
-    const id = idOf(peek(data, 'session_id'))
-    return id === undefined ? undefined : this.#sessions.get(id)
-  }
-
-  #handleHook(moment: TimedEvent): void {
-    const session = this.#sessionOf(moment.data)
-    if (session === undefined) return
-    session.noteWorkspace(moment.data)
-    releaseHook(session)
-    if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
-    else HOOKS[moment.event]?.(session, moment.at, moment.data)
-  }
-
-  /** Skips findings of turns without a received or buffered hook: they are history. */
-  #findingHandler(read: (loop: CodexLoop, data: unknown) => void): (moment: TimedEvent) => void {
-    return ({ data }) => {
-      const session = this.#sessionOf(data)
-      const key = loopKeyOf(data)
-      if (session === undefined || key === undefined) return
-      const known = session.findLoop(key)
-      const loop = known ?? loopOfBufferedHook(session, key.turnId)
-      if (loop !== undefined) read(loop, data)
-    }
+/** Skips findings of turns without a received or buffered hook: they are history. */
+function ofFinding(handle: LoopHandler): SessionHandler {
+  return (session, _at, data) => {
+    const key = loopKeyOf(data)
+    const at = numberOf(peek(data, 'at') ?? peek(data, 'ended_at'))
+    if (key === undefined || at === undefined) return
+    const loop = session.findLoop(key) ?? loopOfBufferedHook(session, key.turnId)
+    if (loop !== undefined) handle(loop, at, data)
   }
 }
 
@@ -530,7 +471,19 @@ function loopOfBufferedHook(session: CodexSession, turnId: string): CodexLoop | 
   return loopFor(session, bufferedHook.at, key, bufferedHook.data)
 }
 
-function releaseHook(session: CodexSession, goesOn = false): void {
-  const hook = session.takeBufferedHook(goesOn)
-  if (hook !== undefined) HOOKS[hook.event]?.(session, hook.at, hook.data)
+const FINDINGS: Readonly<Record<string, SessionHandler>> = {
+  'rollout:call': ofFinding(handleCall),
+  'rollout:answer': ofFinding(handleAnswer),
+  'rollout:failure': ofFinding(handleFailure),
+  'rollout:item': ofFinding(handleItem),
+  'rollout:output': ofFinding(handleOutput),
+  'rollout:over': ofFinding(handleTurnEnd),
+}
+
+/** Translates Codex's hooks and rollouts. Hooks contain neither requests nor the status of tools. */
+export class CodexMachine extends FileMachine<CodexSession> {
+  constructor() {
+    const table = { hooks: HOOKS, findings: FINDINGS, readsFirst: READS_FIRST, readEnd: 'rollout:read' }
+    super((records, id) => new CodexSession(records, id, PLATFORM), table)
+  }
 }

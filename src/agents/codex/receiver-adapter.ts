@@ -1,129 +1,94 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, AppendedLineReader, agentFolders, openAgentFile } from '../base/agent-file.ts'
+import { type AgentFolders, AppendedLineReader, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import type { FindingOwner, FindingsEnd } from '../base/findings.ts'
+import {
+  FileAdapter,
+  type Findings,
+  NO_FINDINGS,
+  ownEnvironment,
+  pollUntil,
+  type ReadTrigger,
+} from '../base/file-adapter.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { AdapterEnvironment, ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
 /** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
 const PATIENCE_MILLIS = 500
-const LOOK_MILLIS = 20
 const FILES_LIMIT = 200
 const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
 
-interface ReadTrigger {
-  readonly event: string
-  readonly at: number
-  readonly data: unknown
-  readonly turnId: string | undefined
-  readonly agentId: string | undefined
-}
-
-export class CodexAdapter implements ReceiverAdapter {
-  readonly #environment: AdapterEnvironment
-  readonly #rollouts = new LimitedMap<string, RolloutFile>(FILES_LIMIT)
+export class CodexAdapter extends FileAdapter {
+  readonly #rollouts = new LimitedMap<string, Rollout>(FILES_LIMIT)
 
   constructor(environment: AdapterEnvironment) {
-    this.#environment = environment
+    super(environment, 'rollout:', READS_FIRST)
   }
 
-  events({ body, at }: HookDelivery): readonly HostEvent[] {
-    const event = textOf(peek(body, 'hook_event_name'))
-    return event === undefined || event.startsWith('rollout:') ? [] : [{ event, at, data: body }]
-  }
-
-  async enrich({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
-    const session_id = idOf(peek(data, 'session_id'))
-    if (!READS_FIRST.has(event) || session_id === undefined) return []
-    const trigger = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
-    if (event === 'SubagentStart') return [...(await this.#readParents(session_id, trigger)), readEnd({ session_id })]
+  protected async read(trigger: ReadTrigger): Promise<Findings> {
+    const { event, at, data, owner } = trigger
+    if (event === 'SubagentStart') return { found: await this.#readParents(trigger) }
     // The end of a child names both files.
-    const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
-    if (path === undefined || !ROLLOUT.test(path)) return [readEnd({ session_id })]
-    const owner = { session_id, agent_id: trigger.agentId }
-    const rollout = this.#rollouts.recall(path, () => new RolloutFile(path, owner))
-    await this.#read([rollout], trigger)
-    const goesOn = hasContinued(rollout.lines, trigger)
-    const found = rollout.lines.drainFindings(at, found => ENDS.has(event) && !goesOn && isEndOf(found, trigger))
-    const { repository, branch } = rollout.lines
-    return [...found, readEnd({ session_id, goes_on: goesOn || undefined, repository, branch })]
+    const path = textOf(peek(data, 'agent_transcript_path')) ?? trigger.path
+    if (path === undefined || !ROLLOUT.test(path)) return NO_FINDINGS
+    const rollout = this.#rollouts.recall(path, () => new Rollout(path, owner))
+    await this.#readUntilEnough([rollout], trigger)
+    const goesOn = hasContinued(rollout, trigger)
+    const found = rollout.drainFindings(at, found => ENDS.has(event) && !goesOn && isEndOf(found, trigger))
+    return { found, goes_on: goesOn || undefined, repository: rollout.repository, branch: rollout.branch }
   }
 
   /** Reads the parents' rollouts: only they record which call started the child. */
-  async #readParents(session_id: string, trigger: ReadTrigger): Promise<readonly HostEvent[]> {
+  async #readParents(trigger: ReadTrigger): Promise<readonly HostEvent[]> {
+    const { session_id } = trigger.owner
     const parents = [...this.#rollouts.values()].filter(({ owner }) => owner.session_id === session_id)
-    await this.#read(parents, trigger)
-    return parents.flatMap(({ lines }) => lines.drainFindings(trigger.at, found => isStartOf(found, trigger)))
+    await this.#readUntilEnough(parents, trigger)
+    return parents.flatMap(rollout => rollout.drainFindings(trigger.at, found => isStartOf(found, trigger)))
   }
 
-  async #read(rollouts: readonly RolloutFile[], trigger: ReadTrigger): Promise<void> {
-    for (let waited = 0; ; waited += LOOK_MILLIS) {
-      const readable = rollouts.map(rollout => rollout.read(this.#environment.place).catch(() => false))
-      const isThere = (await Promise.all(readable)).includes(true)
-      if (!isThere || rollouts.some(({ lines }) => isEnough(lines, trigger)) || waited >= PATIENCE_MILLIS) return
-      await this.#environment.wait(LOOK_MILLIS)
+  async #readUntilEnough(rollouts: readonly Rollout[], trigger: ReadTrigger): Promise<void> {
+    const { place } = this.environment
+    const look = async (): Promise<boolean> => {
+      const areThere = await Promise.all(rollouts.map(rollout => rollout.read(place).catch(() => false)))
+      return !areThere.includes(true) || rollouts.some(rollout => isEnough(rollout, trigger))
     }
+    await pollUntil(look, () => PATIENCE_MILLIS, this.environment)
   }
 }
 
-function readEnd(data: FindingsEnd): HostEvent {
-  return { event: 'rollout:read', data }
+function isEnough(rollout: Rollout, trigger: ReadTrigger): boolean {
+  const { event, data, owner } = trigger
+  if (event === 'SubagentStart') return owner.agent_id === undefined || rollout.hasStartedAgent(owner.agent_id)
+  if (event === 'PreToolUse') return rollout.knowsCall(turnOf(data), idOf(peek(data, 'tool_use_id')) ?? '')
+  return !ENDS.has(event) || rollout.hasEnded(turnOf(data)) || hasContinued(rollout, trigger)
 }
 
-function isEnough(lines: RolloutLines, trigger: ReadTrigger): boolean {
-  const { event, data, turnId, agentId } = trigger
-  if (event === 'SubagentStart') return agentId === undefined || lines.hasStartedAgent(agentId)
-  if (event === 'PreToolUse') return lines.knowsCall(turnId, idOf(peek(data, 'tool_use_id')) ?? '')
-  return !ENDS.has(event) || lines.hasEnded(turnId) || hasContinued(lines, trigger)
+function turnOf(data: unknown): string | undefined {
+  return idOf(peek(data, 'turn_id'))
 }
 
-function isEndOf({ turn, begunAt, event }: PendingFinding, { turnId, at }: ReadTrigger): boolean {
+function isEndOf({ turn, begunAt, event }: PendingFinding, { data, at }: ReadTrigger): boolean {
+  const turnId = turnOf(data)
   return event.event === 'rollout:over' && (turnId === undefined ? begunAt <= at : turn === turnId)
 }
 
-function isStartOf({ event }: PendingFinding, { agentId }: ReadTrigger): boolean {
+function isStartOf({ event }: PendingFinding, { owner }: ReadTrigger): boolean {
   const agents = elementsOf(peek(event.data, 'agents'), Infinity)
-  return event.event === 'rollout:item' && agents.some(agent => peek(agent, 'id') === agentId)
+  return event.event === 'rollout:item' && agents.some(agent => peek(agent, 'id') === owner.agent_id)
 }
 
-function hasContinued(lines: RolloutLines, { event, at, data, turnId }: ReadTrigger): boolean {
+function hasContinued(rollout: Rollout, { event, at, data }: ReadTrigger): boolean {
+  if (event !== 'Stop' && event !== 'SubagentStop') return false
   const answer = textOf(peek(data, 'last_assistant_message'))
-  return (
-    (event === 'Stop' || event === 'SubagentStop') && answer !== undefined && lines.hasContinued(turnId, answer, at)
-  )
+  return answer !== undefined && rollout.hasContinued(turnOf(data), answer, at)
 }
 
-class RolloutFile {
-  readonly #path: string
-  readonly #reader = new AppendedLineReader()
-  readonly owner: FindingOwner
-  readonly lines: RolloutLines
-
-  constructor(path: string, owner: FindingOwner) {
-    this.#path = path
-    this.owner = owner
-    this.lines = new RolloutLines(owner)
-  }
-
-  read(place: AgentFolders): Promise<boolean> {
-    return this.#reader.readFrom(
-      openAgentFile(this.#path, place, 'sessions'),
-      line => this.lines.readLine(line),
-      () => this.lines.resetTurn(),
-    )
-  }
-}
-
-export const codex: ReceiverAdapter = new CodexAdapter({
-  place: agentFolders(['CODEX_HOME'], '.codex'),
-  wait: sleep,
-})
+export const codex: ReceiverAdapter = new CodexAdapter(ownEnvironment(['CODEX_HOME'], '.codex'))
 
 const AGENTS_LIMIT = 100
 const MAX_KEPT = 1000
@@ -145,6 +110,8 @@ interface RolloutTurn {
   hasEnded: boolean
 }
 
+type LineHandlers = Readonly<Record<string, ((payload: unknown, at: number) => void) | undefined>>
+
 interface PendingFinding {
   readonly at: number
   readonly turn: string
@@ -159,8 +126,10 @@ function lastTurns(found: readonly PendingFinding[]): readonly PendingFinding[] 
 }
 
 /** Turns the lines of a rollout into events. Skips lines of unknown types, and lines outside a turn whose beginning was read. */
-export class RolloutLines {
-  readonly #owner: FindingOwner
+export class Rollout {
+  readonly #path: string
+  readonly #reader = new AppendedLineReader()
+  readonly owner: FindingOwner
   #pending: PendingFinding[] = []
   #hasDrained = false
   #turn: RolloutTurn | undefined
@@ -172,13 +141,17 @@ export class RolloutLines {
   readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
   readonly #continuedAt = new LimitedMap<string, number>(MAX_KEPT)
 
-  constructor(owner: FindingOwner) {
-    this.#owner = owner
+  constructor(path: string, owner: FindingOwner) {
+    this.#path = path
+    this.owner = owner
   }
 
-  resetTurn(): void {
-    this.#pending = []
-    this.#turn = undefined
+  read(place: AgentFolders): Promise<boolean> {
+    const restart = (): void => {
+      this.#pending = []
+      this.#turn = undefined
+    }
+    return this.#reader.readFrom(openAgentFile(this.#path, place, 'sessions'), line => this.readLine(line), restart)
   }
 
   /**
@@ -219,46 +192,30 @@ export class RolloutLines {
     const at = timestampOf(line)
     if (at === undefined) return
     this.#now = at
-    const payload = peek(line, 'payload')
-    switch (peek(line, 'type')) {
-      case 'session_meta':
-        this.#provider = peek(payload, 'model_provider')
-        this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
-        this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
-        break
-      case 'turn_context':
-        if (this.#turn !== undefined) this.#turn.model = peek(payload, 'model')
-        break
-      case 'event_msg':
-        this.#readEvent(at, payload)
-        break
-      case 'response_item':
-        this.#readItem(at, payload)
-        break
-      case 'compacted':
-        this.#noteModelInput(at)
-        break
-      case 'token_usage_record':
-        this.#endAnswer(at, payload)
-        break
-    }
+    this.#lines[textOf(peek(line, 'type')) ?? '']?.(peek(line, 'payload'), at)
   }
 
-  #readEvent(at: number, payload: unknown): void {
-    switch (peek(payload, 'type')) {
-      case 'task_started':
-        this.#startTurn(at, idOf(peek(payload, 'turn_id')))
-        break
-      case 'item_completed':
-        this.#addItemStatus(at, payload)
-        break
-      case 'task_complete':
-        this.#completeTask(at, payload)
-        break
-      case 'turn_aborted':
-        this.#endTurn({ at, outcome: 'interrupted', reason: textOf(peek(payload, 'reason')) })
-        break
-    }
+  readonly #events: LineHandlers = {
+    task_started: (payload, at) => this.#startTurn(at, idOf(peek(payload, 'turn_id'))),
+    item_completed: (payload, at) => this.#addItemStatus(at, payload),
+    task_complete: (payload, at) => this.#completeTask(at, payload),
+    turn_aborted: (payload, at) =>
+      this.#endTurn({ at, outcome: 'interrupted', reason: textOf(peek(payload, 'reason')) }),
+  }
+
+  readonly #lines: LineHandlers = {
+    session_meta: payload => {
+      this.#provider = peek(payload, 'model_provider')
+      this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
+      this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
+    },
+    turn_context: payload => {
+      if (this.#turn !== undefined) this.#turn.model = peek(payload, 'model')
+    },
+    event_msg: (payload, at) => this.#events[textOf(peek(payload, 'type')) ?? '']?.(payload, at),
+    response_item: (payload, at) => this.#readItem(at, payload),
+    compacted: (_, at) => this.#noteModelInput(at),
+    token_usage_record: (payload, at) => this.#endAnswer(at, payload),
   }
 
   #startTurn(at: number, id: string | undefined): void {
@@ -270,7 +227,7 @@ export class RolloutLines {
   #addFinding(name: string, facts: object): void {
     const turn = this.#turn
     if (turn === undefined) return
-    const event = { event: `rollout:${name}`, data: { ...this.#owner, turn_id: turn.id, ...facts } }
+    const event = { event: `rollout:${name}`, data: { ...this.owner, turn_id: turn.id, ...facts } }
     this.#pending.push({ at: this.#now, turn: turn.id, begunAt: turn.begunAt, event })
   }
 

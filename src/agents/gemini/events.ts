@@ -4,9 +4,8 @@
  * Raw events in captures (`HostEvent`):
  *
  * - The name of a hook (`BeforeTool`, …): `data` is the hook's payload, `at` its own timestamp.
- * - `session:…`: findings of `receiver-adapter.ts` in the session's files. They follow the hook that triggered the read. That
- *   hook is processed after them, so that a request precedes the tools it asked for. A session file is written before the next
- *   hook fires, so the read never waits.
+ * - `session:…`: findings of `receiver-adapter.ts` in the session's files. They follow the hook that triggered the read. A
+ *   session file is written before the next hook fires, so the read never waits.
  *
  * All findings have `session_id`, and `agent_id` in a child agent. Times are epoch milliseconds.
  *
@@ -21,12 +20,12 @@
  */
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
-import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
+import { FileMachine } from '../base/file-machine.ts'
 import { NewerFindings } from '../base/findings.ts'
-import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
-import type { Records, TurnResult } from '../base/records.ts'
+import type { TurnResult } from '../base/records.ts'
 import type { ModelRequest } from '../base/requests.ts'
 import { childTask, Tool, toolKey } from '../base/tool.ts'
 import { type UsageCounts, usageOf } from '../base/usage.ts'
@@ -79,13 +78,8 @@ class GeminiSession extends AgentSession {
   isFinalized = false
   main: GeminiLoop | undefined
   readonly newer: NewerFindings = new NewerFindings()
-  newestAt: number = Number.POSITIVE_INFINITY
   readonly children: LimitedMap<string, GeminiLoop> = new LimitedMap(CHILDREN_LIMIT)
   readonly unassignedCalls: Set<UnassignedCall> = new Set()
-
-  constructor(records: Records, id: string) {
-    super(records, id, PLATFORM, PROVIDER)
-  }
 
   get openChildren(): GeminiLoop[] {
     return [...this.children.values()].filter(({ hasEnded }) => !hasEnded)
@@ -466,10 +460,10 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
  */
 const QUIET_HOOKS: readonly string[] = ['BeforeModel', 'BeforeToolSelection', 'AfterModel', 'PreCompress']
 
-type HookHandler = (session: GeminiSession, at: number, data: unknown) => void
+type SessionHandler = (session: GeminiSession, at: number, data: unknown) => void
 type FindingHandler = (loop: GeminiLoop, at: number, data: unknown) => void
 
-const HOOKS: Readonly<Record<string, HookHandler>> = {
+const HOOKS: Readonly<Record<string, SessionHandler>> = {
   SessionStart: handleSessionStart,
   BeforeAgent: handlePrompt,
   BeforeTool: (session, at, data) => handleToolStart(turnFor(session, at), at, data),
@@ -482,84 +476,56 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
   SessionEnd: handleSessionEnd,
 }
 
-const FINDINGS: Readonly<Record<string, FindingHandler>> = {
-  'session:sent': (loop, at) => {
-    if (!loop.hasEnded && loop.session.isNew(`${loop.sessionId} sent ${at}`)) loop.sentAt = at
-  },
-  'session:answer': handleAnswer,
-  'session:calls': (loop, _at, data) => handleCalls(loop, data),
-  'session:error': handleRequestError,
-  'session:cancelled': handleCancellation,
-}
-
-/** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
-export class GeminiMachine extends EventMachine {
-  readonly #sessions = new SessionStates(id => new GeminiSession(this.records, id))
-  protected readonly events: EventHandlers = eventHandlers(
-    {
-      ...handlersByName(Object.keys(HOOKS), () => moment => this.#handleHook(moment)),
-      ...handlersByName(Object.keys(FINDINGS), () => moment => this.#handleFinding(moment)),
-      'session:read': ({ data }) => this.#withSession(data, releaseHook),
-    },
-    QUIET_HOOKS,
-  )
-
-  protected endSessions(): void {
-    for (const session of this.#sessions.values()) {
-      this.#processBuffered(session, Number.POSITIVE_INFINITY)
-      releaseHook(session)
-    }
-  }
-
-  #withSession(data: unknown, useSession: (session: GeminiSession) => void): void {
-    const id = idOf(peek(data, 'session_id'))
-    if (id !== undefined) useSession(this.#sessions.get(id))
-  }
-
-  #handleHook(moment: TimedEvent): void {
-    this.#withSession(moment.data, session => {
-      session.noteWorkspace(moment.data)
-      releaseHook(session)
-      if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
-      session.newestAt = newestFor(moment)
-      this.#processBuffered(session, session.newestAt)
-      if (session.bufferedHook !== moment) handleHook(session, moment)
-    })
-  }
-
-  #processBuffered(session: GeminiSession, until: number): void {
-    for (const { event, at = until, data } of session.newer.drainUntil(until))
-      this.#processFinding(session, { event, at, data })
-  }
-
-  #handleFinding(moment: TimedEvent): void {
-    this.#withSession(moment.data, session => {
-      if (!session.newer.bufferIfNewer(moment, session.newestAt)) this.#processFinding(session, moment)
-    })
-  }
-
-  #processFinding(session: GeminiSession, { event, at, data }: TimedEvent): void {
+function ofFinding(handle: FindingHandler): SessionHandler {
+  return (session, at, data) => {
     const agentId = idOf(peek(data, 'agent_id'))
     const loop = agentId === undefined ? session.main : childLoopFor(session, at, agentId, data)
     // Skips findings of an earlier turn: the session was resumed, or the file is being read again.
-    if (loop !== undefined && at >= loop.startAt) FINDINGS[event]?.(loop, at, data)
+    if (loop !== undefined && at >= loop.startAt) handle(loop, at, data)
   }
 }
 
-/**
- * Returns the latest time of findings for a hook. A turn's own prompt is sent after `BeforeAgent`, and no hook follows
- * `SessionEnd`.
- */
-function newestFor({ event, at }: TimedEvent): number {
-  if (event === 'SessionEnd') return Number.POSITIVE_INFINITY
-  return event === 'BeforeAgent' ? at - 1 : at
+const FINDINGS: Readonly<Record<string, SessionHandler>> = {
+  'session:sent': ofFinding((loop, at) => {
+    if (!loop.hasEnded && loop.session.isNew(`${loop.sessionId} sent ${at}`)) loop.sentAt = at
+  }),
+  'session:answer': ofFinding(handleAnswer),
+  'session:calls': ofFinding((loop, _at, data) => handleCalls(loop, data)),
+  'session:error': ofFinding(handleRequestError),
+  'session:cancelled': ofFinding(handleCancellation),
 }
 
-function releaseHook(session: GeminiSession): void {
-  const hook = session.takeBufferedHook()
-  if (hook !== undefined) handleHook(session, hook)
-}
+/** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
+export class GeminiMachine extends FileMachine<GeminiSession> {
+  constructor() {
+    const table = {
+      hooks: HOOKS,
+      findings: FINDINGS,
+      readsFirst: READS_FIRST,
+      readEnd: 'session:read',
+      quiet: QUIET_HOOKS,
+    }
+    super((records, id) => new GeminiSession(records, id, PLATFORM, PROVIDER), table)
+  }
 
-function handleHook(session: GeminiSession, { event, at, data }: TimedEvent): void {
-  HOOKS[event]?.(session, at, data)
+  protected override endSessions(): void {
+    for (const session of this.sessions.values()) this.#receiveNewer(session, Number.POSITIVE_INFINITY)
+    super.endSessions()
+  }
+
+  /** A turn's own prompt is sent after `BeforeAgent`, and no hook follows `SessionEnd`. */
+  protected override noteHook(session: GeminiSession, { event, at }: TimedEvent): void {
+    this.#receiveNewer(
+      session,
+      event === 'SessionEnd' ? Number.POSITIVE_INFINITY : event === 'BeforeAgent' ? at - 1 : at,
+    )
+  }
+
+  protected override receiveFinding(session: GeminiSession, moment: TimedEvent): void {
+    if (!session.newer.bufferIfNewer(moment)) super.receiveFinding(session, moment)
+  }
+
+  #receiveNewer(session: GeminiSession, hookAt: number): void {
+    for (const moment of session.newer.drainUntil(hookAt)) super.receiveFinding(session, moment)
+  }
 }

@@ -1,14 +1,14 @@
 import { dirname, join } from 'node:path'
 import { elementsOf, idOf, isArray, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import type { AgentFolders } from '../base/agent-file.ts'
-import { AppendedLineReader, agentFolders, ID_IN_PATH, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
-import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import { AppendedLineReader, ID_IN_PATH, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
+import { timestampOf } from '../base/event-machine.ts'
+import { FileAdapter, type Findings, NO_FINDINGS, ownEnvironment, type ReadTrigger } from '../base/file-adapter.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts, plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { AdapterEnvironment, ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
 const FILES_LIMIT = 200
@@ -17,40 +17,24 @@ const DONE_LIMIT = 10_000
 const PROJECTS_FOLDER = 'tmp'
 const FILE_EXTENSION = '.jsonl'
 
-export class GeminiAdapter implements ReceiverAdapter {
-  readonly #place: AgentFolders
+export class GeminiAdapter extends FileAdapter {
   readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
   readonly #finishedFiles = new LimitedMap<string, true>(DONE_LIMIT)
 
-  constructor(place: AgentFolders) {
-    this.#place = place
+  constructor(environment: AdapterEnvironment) {
+    super(environment, 'session:', READS_FIRST)
   }
 
-  events({ body, at }: HookDelivery): readonly HostEvent[] {
-    const event = textOf(peek(body, 'hook_event_name'))
-    if (event === undefined || event.startsWith('session:')) return []
-    // Prefers the hook's own timestamp: the time of receipt is that of the forwarding process's end.
-    return [{ event, at: plausibleTime(timestampOf(body), at), data: body }]
-  }
-
-  async enrich({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
-    const session_id = idOf(peek(data, 'session_id'))
-    if (!READS_FIRST.has(event) || session_id === undefined) return []
-    const path = textOf(peek(data, 'transcript_path'))
-    const found = path === undefined ? [] : await this.#read(path, session_id).catch(() => [])
-    return [...found, { event: 'session:read', data: { session_id } }]
-  }
-
-  async #read(path: string, session_id: string): Promise<HostEvent[]> {
-    if (!path.endsWith(FILE_EXTENSION)) return []
+  protected async read({ path, owner: { session_id } }: ReadTrigger): Promise<Findings> {
+    if (path?.endsWith(FILE_EXTENSION) !== true) return NO_FINDINGS
     const found = await this.#readNewLines(path, { session_id })
     if (ID_IN_PATH.test(session_id)) {
       const folder = join(dirname(path), session_id)
-      for (const name of await listAgentFolder(folder, this.#place, PROJECTS_FOLDER, NAMES_LIMIT)) {
+      for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER, NAMES_LIMIT)) {
         found.push(...(await this.#readChild(folder, name, session_id)))
       }
     }
-    return found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
+    return { found: found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0)) }
   }
 
   async #readChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
@@ -63,7 +47,7 @@ export class GeminiAdapter implements ReceiverAdapter {
   async #readNewLines(path: string, owner: FindingOwner): Promise<HostEvent[]> {
     const found: HostEvent[] = []
     const reader = this.#readers.recall(path, () => new AppendedLineReader())
-    await reader.readFrom(openAgentFile(path, this.#place, PROJECTS_FOLDER), line => {
+    await reader.readFrom(openAgentFile(path, this.environment.place, PROJECTS_FOLDER), line => {
       if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
       found.push(...eventsOfLine(line, owner))
     })
@@ -71,7 +55,7 @@ export class GeminiAdapter implements ReceiverAdapter {
   }
 }
 
-export const gemini: ReceiverAdapter = new GeminiAdapter(agentFolders(['GEMINI_CLI_HOME'], '.gemini', '.gemini'))
+export const gemini: ReceiverAdapter = new GeminiAdapter(ownEnvironment(['GEMINI_CLI_HOME'], '.gemini', '.gemini'))
 
 const PARTS_LIMIT = 1000
 const CANCELLED = 'Request cancelled.'

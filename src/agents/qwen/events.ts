@@ -39,7 +39,6 @@ interface QwenSession {
   /** Call ends from a batch, buffered until the transcripts have been read, so that a request precedes its tools. */
   waiting: HostEvent[]
   readonly newer: NewerFindings
-  hookAt: number
 }
 
 /**
@@ -62,23 +61,19 @@ export class QwenMachine implements HostMachine {
   readonly #found = new LimitedMap<string, true>(LIMIT)
   readonly #runs = new LimitedMap<string, QwenPrompt>(LIMIT)
   readonly #linkedAgents = new LimitedMap<string, true>(LIMIT)
-  readonly #sessions = new SessionStates<QwenSession>(() => ({
-    waiting: [],
-    newer: new NewerFindings(),
-    hookAt: Number.POSITIVE_INFINITY,
-  }))
+  readonly #sessions = new SessionStates<QwenSession>(() => ({ waiting: [], newer: new NewerFindings() }))
 
   accept(event: HostEvent): readonly HookRecord[] | undefined {
     if (QUIET.has(event.event)) return []
     const session = this.#sessions.get(idOf(peek(event.data, 'session_id')) ?? '')
-    if (isFinding(event)) return session.newer.bufferIfNewer(event, session.hookAt) ? [] : this.#handleFinding(event)
+    if (isFinding(event)) return session.newer.bufferIfNewer(event) ? [] : this.#handleFinding(event)
     if (event.event === READ_END) return this.#translate([...session.waiting.splice(0), event])
-    session.hookAt = event.event === 'SessionEnd' ? Number.POSITIVE_INFINITY : (event.at ?? session.hookAt)
     const records = this.#translate([
       ...session.waiting.splice(0),
       ...this.#toClaudeEvents(this.#numbered(event), session),
     ])
-    return records && [...records, ...this.#handleBuffered(session)]
+    const hookAt = event.event === 'SessionEnd' ? Number.POSITIVE_INFINITY : event.at
+    return records && [...records, ...this.#handleBuffered(session, hookAt)]
   }
 
   #translate(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
@@ -92,7 +87,7 @@ export class QwenMachine implements HostMachine {
     return isKnown ? records : undefined
   }
 
-  #handleBuffered({ newer, hookAt }: QwenSession): readonly HookRecord[] {
+  #handleBuffered({ newer }: QwenSession, hookAt: number | undefined): readonly HookRecord[] {
     return newer.drainUntil(hookAt).flatMap(event => this.#handleFinding(event))
   }
 
@@ -108,8 +103,8 @@ export class QwenMachine implements HostMachine {
 
   end(at: number): readonly HookRecord[] {
     const records = this.#sessions.values().flatMap(session => {
-      session.hookAt = Number.POSITIVE_INFINITY
-      return [...(this.#translate(session.waiting.splice(0)) ?? []), ...this.#handleBuffered(session)]
+      const ends = this.#translate(session.waiting.splice(0)) ?? []
+      return [...ends, ...this.#handleBuffered(session, Number.POSITIVE_INFINITY)]
     })
     return [...records, ...this.#claude.end(at)]
   }

@@ -1,8 +1,15 @@
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { AppendedLineReader, agentFolders, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
-import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import { AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
+import { timestampOf } from '../base/event-machine.ts'
+import {
+  FileAdapter,
+  type Findings,
+  NO_FINDINGS,
+  ownEnvironment,
+  pollUntil,
+  type ReadTrigger,
+} from '../base/file-adapter.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST, type TranscriptOwner, type TranscriptResponse } from '../claude-code/events.ts'
 import { jsonIn } from '../event-json.ts'
@@ -12,14 +19,10 @@ import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../recei
 const CALLS_LIMIT = 10_000
 const BATCH_LIMIT = 1000
 const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
-/**
- * Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. The wait does not delay
- * the agent.
- */
+/** Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. */
 const PATIENCE_MILLIS = 3000
 const LESS_PATIENCE_MILLIS = 100
 const OFTEN = 3
-const LOOK_MILLIS = 20
 const SESSIONS_LIMIT = 200
 const FILES_LIMIT = 500
 const PART = 'projects'
@@ -30,53 +33,40 @@ interface Transcript {
   readonly vain: Map<string, number>
 }
 
-export class QwenAdapter implements ReceiverAdapter {
-  readonly #environment: AdapterEnvironment
+export class QwenAdapter extends FileAdapter {
   readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
   readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
   readonly #hooks = new QwenReceivedHooks()
 
   constructor(environment: AdapterEnvironment) {
-    this.#environment = environment
+    super(environment, 'transcript:', READS_FIRST)
   }
 
-  events({ body, at }: HookDelivery): readonly HostEvent[] {
-    const event = textOf(peek(body, 'hook_event_name'))
-    if (event === undefined || event.startsWith('transcript:')) return []
-    this.#hooks.noteHook(event, body)
-    return [{ event, at: plausibleTime(timestampOf(body), at), data: body }]
+  override events(delivery: HookDelivery): readonly HostEvent[] {
+    const events = super.events(delivery)
+    for (const { event, data } of events) this.#hooks.noteHook(event, data)
+    return events
   }
 
   get lostHooks(): number {
     return this.#hooks.lost
   }
 
-  async enrich({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
-    const session_id = idOf(peek(data, 'session_id'))
-    if (!READS_FIRST.has(event) || session_id === undefined) return []
-    const path = textOf(peek(data, 'transcript_path'))
-    const found = path === undefined ? [] : await this.#read(path, event, data).catch(() => [])
-    return [...found, { event: 'transcript:read', data: { session_id } }]
-  }
-
-  async #read(path: string, event: string, data: unknown): Promise<readonly HostEvent[]> {
+  protected async read({ event, data, path, owner: { session_id, agent_id } }: ReadTrigger): Promise<Findings> {
+    if (path === undefined) return NO_FINDINGS
     const { lines, vain } = this.#transcripts.recall(path, () => {
-      return { lines: new QwenTranscript(idOf(peek(data, 'session_id')) ?? ''), vain: new Map() }
+      return { lines: new QwenTranscript(session_id), vain: new Map() }
     })
-    const agentId = idOf(peek(data, 'agent_id'))
-    const patience = (vain.get(event) ?? 0) < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
-    for (let waited = 0; ; waited += LOOK_MILLIS) {
+    const look = async (): Promise<boolean> => {
       await this.#readFile(path, lines)
-      if (agentId !== undefined) await this.#readFile(agentFile(path, agentId), lines)
-      const isEnough = this.#isEnough(lines, event, data)
-      if (!isEnough && waited < patience) {
-        await this.#environment.wait(LOOK_MILLIS)
-        continue
-      }
-      vain.set(event, isEnough ? 0 : (vain.get(event) ?? 0) + 1)
-      if (event === 'Stop' || event === 'SubagentStop') lines.resetText(agentId)
-      return lines.drain()
+      if (agent_id !== undefined) await this.#readFile(agentFile(path, agent_id), lines)
+      return this.#isEnough(lines, event, data)
     }
+    const patience = (vain.get(event) ?? 0) < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
+    const isEnough = await pollUntil(look, () => patience, this.environment)
+    vain.set(event, isEnough ? 0 : (vain.get(event) ?? 0) + 1)
+    if (event === 'Stop' || event === 'SubagentStop') lines.resetText(agent_id)
+    return { found: lines.drain() }
   }
 
   #isEnough(lines: QwenTranscript, event: string, data: unknown): boolean {
@@ -94,7 +84,7 @@ export class QwenAdapter implements ReceiverAdapter {
     if (path === undefined) return
     const reader = this.#readers.recall(path, () => new AppendedLineReader())
     // A file that is read again yields its lines again; the machine recognises them by their ids.
-    await reader.readFrom(openAgentFile(path, this.#environment.place, PART), line => lines.addLine(line))
+    await reader.readFrom(openAgentFile(path, this.environment.place, PART), line => lines.addLine(line))
   }
 }
 
@@ -139,10 +129,7 @@ function agentFile(transcript: string, agentId: string): string | undefined {
   return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
 }
 
-export const qwen: ReceiverAdapter = new QwenAdapter({
-  place: agentFolders(['QWEN_HOME', 'QWEN_RUNTIME_DIR'], '.qwen'),
-  wait: sleep,
-})
+export const qwen: ReceiverAdapter = new QwenAdapter(ownEnvironment(['QWEN_HOME', 'QWEN_RUNTIME_DIR'], '.qwen'))
 
 const PARTS_LIMIT = 1000
 const MAIN = ''

@@ -1,0 +1,89 @@
+import { idOf, peek } from '../../contract/foreign.ts'
+import type { AgentSession } from './agent-loop.ts'
+import type { EventHandlers, TimedEvent } from './event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName } from './event-machine.ts'
+import { SessionStates } from './limited-map.ts'
+import type { Records } from './records.ts'
+
+type SessionHandler<Session> = (session: Session, at: number, data: unknown, context: unknown) => unknown
+export type SessionHandlers<Session> = Readonly<Record<string, SessionHandler<Session>>>
+
+/** `findings`: events of the agent's files. `readEnd`: the event after them. `quiet`: hooks that yield no records. */
+export interface FileMachineTable<Session> {
+  readonly hooks: SessionHandlers<Session>
+  readonly findings: SessionHandlers<Session>
+  readonly readEnd: string
+  readonly readsFirst: ReadonlySet<string>
+  readonly quiet?: readonly string[]
+}
+
+/**
+ * Translates hooks, which fire at once and lack requests, and findings in the agent's files, which have requests and lag. The hooks
+ * of `readsFirst` are processed after the findings, so that a request precedes the tools it asked for. If no file is read, for
+ * example in a replay of hooks alone, they are processed with the next hook.
+ */
+export class FileMachine<Session extends AgentSession> extends EventMachine {
+  readonly #table: FileMachineTable<Session>
+  protected readonly sessions: SessionStates<Session>
+  protected readonly events: EventHandlers
+
+  constructor(create: (records: Records, id: string) => Session, table: FileMachineTable<Session>) {
+    super()
+    this.#table = table
+    this.sessions = new SessionStates(id => create(this.records, id))
+    const onHook = this.#withSession((session, moment) => this.receiveHook(session, moment))
+    const onFinding = this.#withSession((session, moment) => this.receiveFinding(session, moment))
+    const onReadEnd = this.#withSession((session, { data }) => {
+      session.noteWorkspace(data)
+      this.#releaseHook(session, peek(data, 'goes_on') === true)
+    })
+    this.events = eventHandlers(
+      {
+        ...handlersByName(Object.keys(table.hooks), () => onHook),
+        ...handlersByName(Object.keys(table.findings), () => onFinding),
+        [table.readEnd]: onReadEnd,
+      },
+      table.quiet,
+    )
+  }
+
+  protected endSessions(): void {
+    for (const session of this.sessions.values()) this.#releaseHook(session)
+  }
+
+  protected receiveHook(session: Session, moment: TimedEvent): void {
+    session.noteWorkspace(moment.data)
+    this.#releaseHook(session)
+    this.noteHook(session, moment)
+    if (this.isReadFirst(session, moment)) session.bufferedHook = moment
+    else this.#handleHook(session, moment)
+  }
+
+  protected noteHook(_session: Session, _moment: TimedEvent): void {
+    // Empty: for machines whose findings wait for a hook.
+  }
+
+  protected isReadFirst(_session: Session, { event }: TimedEvent): boolean {
+    return this.#table.readsFirst.has(event)
+  }
+
+  protected receiveFinding(session: Session, { event, at, data, context }: TimedEvent): void {
+    this.#table.findings[event]?.(session, at, data, context)
+  }
+
+  #withSession(handle: (session: Session, moment: TimedEvent) => void): (moment: TimedEvent) => void {
+    return moment => {
+      const id = idOf(peek(moment.data, 'session_id'))
+      if (id !== undefined) handle(this.sessions.get(id), moment)
+    }
+  }
+
+  #releaseHook(session: Session, goesOn = false): void {
+    const hook = session.takeBufferedHook(goesOn)
+    if (hook !== undefined) this.#handleHook(session, hook)
+  }
+
+  #handleHook(session: Session, { event, at, data, context }: TimedEvent): void {
+    this.#table.hooks[event]?.(session, at, data, context)
+  }
+}
