@@ -6,10 +6,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek } from '../../contract/foreign.ts'
-import type { Capabilities, ControlHooks, HookIds, HostHooksOptions, Phase } from '../../guards/index.ts'
+import type { Capabilities, ControlHooks, HookIds, Phase } from '../../guards/index.ts'
 import { HostHooks } from '../../guards/index.ts'
 import type { EventOf } from '../../guards/phases.ts'
-import { forwardEarly, runningPlugin } from '../attach.ts'
+import { type AttachOptions, forwardEarly, runningPlugin } from '../attach.ts'
 import { hasKnownShape, listOf, resultInShape, signalIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { failClosedReply, idsIn, replyTo, requestIn } from '../claude-code/guard-protocol.ts'
@@ -19,7 +19,6 @@ const HOST = 'claude-agent-sdk'
 const LIMIT_MILLIS = 55_000
 const DELAY_LIMIT_MILLIS = 30_000
 const SPARE_MILLIS = 5000
-const SESSIONS_LIMIT = 200
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
 /** The permission mode in which the SDK asks no user, even if a hook requests it. */
 const ASKS_NOBODY = 'bypassPermissions'
@@ -35,8 +34,7 @@ export const ABLE: Capabilities = {
   afterTurn: ['retry'],
 }
 
-/** The time limit of the hooks, and the receiver of log lines for the user. */
-export type ClaudeSdkAttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+export type { AttachOptions as ClaudeSdkAttachOptions } from '../attach.ts'
 
 /**
  * Returns options of `query()` with guards added after the existing hooks. If hookspan traces the query, the trace records their
@@ -48,7 +46,7 @@ export type ClaudeSdkAttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'rep
 export function attachHooks<Options extends object>(
   options: Options,
   hooks: ControlHooks,
-  { limitMillis = LIMIT_MILLIS, report }: ClaudeSdkAttachOptions = {},
+  { limitMillis = LIMIT_MILLIS, report }: AttachOptions = {},
 ): Options {
   const plugin = () => runningPlugin(HOST)
   const hostHooks = new HostHooks({ host: HOST, hooks, capabilities: ABLE, limitMillis, plugin, report })
@@ -64,7 +62,6 @@ export function attachHooks<Options extends object>(
 }
 
 type HookOutput = Readonly<Record<string, unknown>>
-
 type Callback = (input: unknown, toolUseId?: unknown, options?: unknown) => Promise<HookOutput>
 
 interface GuardedTurn {
@@ -85,7 +82,7 @@ const PHASES: Readonly<Record<string, Phase>> = {
 class SdkGuards {
   readonly #hooks: HostHooks
   readonly #hasUser: boolean
-  readonly #turns = new LimitedMap<string, GuardedTurn>(SESSIONS_LIMIT)
+  readonly #turns = new LimitedMap<string, GuardedTurn>(200)
 
   constructor(hooks: HostHooks, hasUser: boolean) {
     this.#hooks = hooks

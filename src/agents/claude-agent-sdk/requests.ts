@@ -5,8 +5,6 @@ import { responseMessage } from '../claude-code/requests.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { SdkAttempt, SdkLoop } from './session.ts'
 
-const BLOCKS_LIMIT = 1000
-
 /** Returns true for a message that the SDK writes itself, for example the answer to a command or an error. */
 export function isSynthetic(data: unknown): boolean {
   return peek(peek(data, 'message'), 'model') === '<synthetic>'
@@ -22,7 +20,7 @@ export function handleAssistantMessage(loop: SdkLoop, at: number, data: unknown)
   const endAt = Math.min(at, timestampOf(data) ?? at)
   const attempt = bindAttempt(loop, endAt, message)
   if (attempt === undefined) return
-  const blocks = elementsOf(peek(message, 'content'), BLOCKS_LIMIT)
+  const blocks = elementsOf(peek(message, 'content'))
   attempt.endAt = Math.max(attempt.endAt ?? attempt.startAt, endAt)
   attempt.content.push(...blocks)
   attempt.stopReason = textOf(peek(message, 'stop_reason')) ?? attempt.stopReason
@@ -48,7 +46,7 @@ function bindAttempt(loop: SdkLoop, at: number, message: unknown, sentAt?: numbe
   if (id !== undefined && loop.emittedIds.has(id)) return undefined
   const model = textOf(peek(message, 'model'))
   const { calls } = loop.session
-  const blocks = elementsOf(peek(message, 'content'), BLOCKS_LIMIT)
+  const blocks = elementsOf(peek(message, 'content'))
   const asked = new Set(blocks.map(block => calls.get(idOf(peek(block, 'id')) ?? '')?.requestId))
   const waiting = loop.attempts.filter(attempt => !attempt.isAnswered)
   const attempt =

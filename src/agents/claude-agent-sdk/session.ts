@@ -5,7 +5,6 @@ import { ModelRequest } from '../base/requests.ts'
 import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts } from '../base/usage.ts'
 import { type ClaudeCall, ClaudeLoop, type ClaudeLoopIds, ClaudeSession, type Dialect } from '../claude-code/session.ts'
 
-const EMITTED_IDS_LIMIT = 8
 const SDK: Dialect = { platform: 'claude-agent-sdk', provider: 'anthropic', usageOf: anthropicUsage }
 
 /**
@@ -37,7 +36,7 @@ export class SdkLoop extends ClaudeLoop {
    * emitted ones: a late block of one begins no new attempt.
    */
   attempts: SdkAttempt[] = []
-  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(EMITTED_IDS_LIMIT)
+  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(8)
   counted: UsageCounts = NO_USAGE
   stopped: { readonly at: number; readonly text: unknown } | undefined
   failure: string | undefined

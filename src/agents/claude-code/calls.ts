@@ -3,7 +3,6 @@ import { plainText, wrapJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
 import { type ClaudeCall, type ClaudeLoop, DELEGATING } from './session.ts'
 
-const BATCH_LIMIT = 1000
 /** Prefixes of results: the call could not be made (unknown tool, invalid input), or the user, a rule or a mode denied it. */
 const IMPOSSIBLE = '<tool_use_error>'
 const REFUSED =
@@ -130,7 +129,7 @@ export function handlePermissionDenied(loop: ClaudeLoop, at: number, data: unkno
  * open are left to the transcript: the hook of their end may have timed out.
  */
 export function handleToolBatch(loop: ClaudeLoop, at: number, data: unknown): void {
-  for (const one of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
+  for (const one of elementsOf(peek(data, 'tool_calls'))) {
     const call = callOfHook(loop, at, one)
     if (call === undefined || call.state === 'ended') continue
     const result = peek(one, 'tool_response')

@@ -16,7 +16,6 @@ import { READS_FIRST, READS_IF_UNKNOWN, type TranscriptToolResult } from './even
 import type { CancelledHook, ClaudeTranscript } from './transcript.ts'
 import { ABSENT_PATIENCE_MILLIS, agentFile, openFile, TranscriptFile } from './transcript.ts'
 
-const HOOKS_LIMIT = 20_000
 const SUSPECTS_LIMIT = 1000
 /** A hook that has timed out does not arrive after this time. */
 const LATEST_MILLIS = 2000
@@ -32,7 +31,7 @@ interface TimedOutHook {
 
 /** Counts hooks that timed out and have not arrived, not even late. Those before the first one were sent to another process. */
 class ReceivedHooks {
-  readonly #at = new LimitedMap<string, number>(HOOKS_LIMIT)
+  readonly #at = new LimitedMap<string, number>(20_000)
   #timedOut: TimedOutHook[] = []
   #since = Number.POSITIVE_INFINITY
   #lost = 0
@@ -71,23 +70,18 @@ function keyOf(event: string, { session_id, agent_id = '' }: FindingOwner, callI
   return `${session_id} ${agent_id} ${event} ${OF_TOOL.has(event) ? callId : ''}`
 }
 
-const FILES_LIMIT = 200
-const PROMPTS_LIMIT = 1000
-const AGENTS_LIMIT = 10_000
-const CALLS_LIMIT = 10_000
-const BATCH_LIMIT = 1000
 const META_BYTES = 64 * 1024
 
 export class ClaudeCodeAdapter extends FileAdapter {
-  readonly #files = new LimitedMap<string, TranscriptFile>(FILES_LIMIT)
+  readonly #files = new LimitedMap<string, TranscriptFile>(200)
   /**
    * Turns with received hooks; true if the prompt's hook was received. Needed because a transcript contains all earlier turns as
    * well.
    */
-  readonly #prompts = new LimitedMap<string, boolean>(PROMPTS_LIMIT)
+  readonly #prompts = new LimitedMap<string, boolean>(1000)
 
-  readonly #calls = new LimitedMap<string, true>(CALLS_LIMIT)
-  readonly #linkedAgents = new LimitedMap<string, true>(AGENTS_LIMIT)
+  readonly #calls = new LimitedMap<string, true>(10_000)
+  readonly #linkedAgents = new LimitedMap<string, true>(10_000)
   readonly #hooks = new ReceivedHooks()
 
   constructor(environment: AdapterEnvironment) {
@@ -252,7 +246,7 @@ function guessedRequest({ lines }: TranscriptFile, { data, owner }: ReadTrigger)
 }
 
 function callsOf(data: unknown): string[] {
-  const ids = elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT).map(call => idOf(peek(call, 'tool_use_id')))
+  const ids = elementsOf(peek(data, 'tool_calls')).map(call => idOf(peek(call, 'tool_use_id')))
   return ids.filter(id => id !== undefined)
 }
 

@@ -2,8 +2,6 @@ import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign
 import { type ModelRequest, sentAt } from '../base/requests.ts'
 import type { ClaudeLoop } from './session.ts'
 
-const BLOCKS_LIMIT = 1000
-
 function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
   const { dialect } = loop.session
@@ -34,7 +32,7 @@ export function handleResponse(loop: ClaudeLoop, endAt: number, data: unknown): 
   const model = textOf(peek(data, 'model'))
   if (loop.agentId === undefined) session.model = model ?? session.model
   const request = openRequest(loop, sentAt(data, loop.startAt, endAt), data)
-  const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
+  const content = elementsOf(peek(data, 'content'))
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
   for (const call of calls) {
     const callId = idOf(peek(call, 'id'))

@@ -15,8 +15,6 @@ export interface Dialect {
 }
 
 export const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task', 'agent'])
-const CHILDREN_LIMIT = 1000
-const CALLS_LIMIT = 10_000
 
 export class ClaudeCall extends Tool<ClaudeLoop> {
   isDenied = false
@@ -87,10 +85,10 @@ export class ClaudeSession extends AgentSession {
   previous: ClaudeLoop | undefined
   compactions = 0
   compaction: ModelRequest | undefined
-  readonly children: LimitedMap<string, ClaudeLoop> = new LimitedMap(CHILDREN_LIMIT)
-  readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
-  readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(CALLS_LIMIT)
-  readonly requestedCalls: LimitedMap<string, PendingToolRequest> = new LimitedMap(CALLS_LIMIT)
+  readonly children: LimitedMap<string, ClaudeLoop> = new LimitedMap(1000)
+  readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(1000)
+  readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(10_000)
+  readonly requestedCalls: LimitedMap<string, PendingToolRequest> = new LimitedMap(10_000)
 
   constructor(records: Records, id: string, dialect: Dialect) {
     super(records, id, dialect.platform, dialect.provider)

@@ -12,10 +12,7 @@ import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
 import type { TranscriptOwner, TranscriptResponse, TranscriptToolResult } from './events.ts'
 
-const BLOCKS_LIMIT = 1000
-const SENT_LIMIT = 1000
 const AHEAD_LIMIT = 10_000
-const STARTS_LIMIT = 1000
 const CANCELLED_LIMIT = 10_000
 /** Requests of the loop. Others are for titles, summaries and the like. */
 const OF_LOOP = /^(?:sdk$|repl_main_thread|agent:)/
@@ -46,7 +43,7 @@ export class ClaudeTranscript {
   #askedAt: number | undefined
   /** The same time according to hooks, which do not lag; zero if unknown. */
   askedAt = 0
-  readonly #sent = new LimitedMap<string, number>(SENT_LIMIT)
+  readonly #sent = new LimitedMap<string, number>(1000)
   #unanswered: { readonly at: number; readonly model: unknown } | undefined
   #answer: OpenAnswer | undefined
   #calls = new Set<string>()
@@ -56,7 +53,7 @@ export class ClaudeTranscript {
   readonly #resultIds = new Set<string>()
   #cancelled: CancelledHook[] = []
   /** When the start hook that timed out was fired, by tool call. */
-  readonly #starts = new LimitedMap<string, number>(STARTS_LIMIT)
+  readonly #starts = new LimitedMap<string, number>(1000)
   lastText: string | undefined
   /** The hooks of `Stop` have run for the last answer; `goesOn`: one of them made the agent go on. */
   isStopped = false
@@ -167,7 +164,7 @@ export class ClaudeTranscript {
       this.#emit('transcript:prompt', at, { ...this.#ids(), at, prompt })
     if (startsWith(line, INTERRUPTED)) this.#handleInterruption(line, at)
     else if (isFeedback(line)) this.goesOn = true
-    for (const block of elementsOf(contentOf(line), BLOCKS_LIMIT)) this.#handleResult(line, block, at)
+    for (const block of elementsOf(contentOf(line))) this.#handleResult(line, block, at)
     // Results of the open answer are emitted after it: they need the names and inputs of its calls.
     if (this.#answer === undefined) this.#emitResults()
     this.#askedAt = at
@@ -207,7 +204,7 @@ export class ClaudeTranscript {
     answer.ended_at = Math.max(answer.ended_at, at)
     answer.stop_reason = peek(message, 'stop_reason') ?? answer.stop_reason
     answer.usage = peek(message, 'usage') ?? answer.usage
-    for (const block of elementsOf(peek(message, 'content'), BLOCKS_LIMIT)) this.#addBlock(answer, block)
+    for (const block of elementsOf(peek(message, 'content'))) this.#addBlock(answer, block)
   }
 
   #startAnswer(message_id: string, line: unknown, at: number): OpenAnswer {
@@ -326,7 +323,7 @@ function startsWith(line: unknown, start: string): boolean {
 
 function firstText(content: unknown): string | undefined {
   if (!isArray(content)) return textOf(content)
-  const texts = elementsOf(content, BLOCKS_LIMIT).map(block => textOf(peek(block, 'text')))
+  const texts = elementsOf(content).map(block => textOf(peek(block, 'text')))
   return texts.find(text => text !== undefined)
 }
 

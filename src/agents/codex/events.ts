@@ -36,9 +36,6 @@ import { jsonIn } from '../event-json.ts'
 
 const PLATFORM = 'codex'
 
-const LOOPS_LIMIT = 1000
-const CALLS_LIMIT = 10_000
-
 interface RecordedToolEnd {
   readonly at: number
   readonly status: unknown
@@ -54,7 +51,7 @@ class CodexCall extends Tool<CodexLoop> {
 /** The prompt is emitted with the first activity: earlier work, such as a compaction, does not belong to it. */
 class CodexLoop extends AgentLoop<CodexSession> {
   pendingRequest: ModelRequest | undefined
-  readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(CALLS_LIMIT)
+  readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(10_000)
   compaction: { readonly at: number } | undefined
 
   callOf(id: string, at: number): CodexCall {
@@ -68,11 +65,11 @@ class CodexLoop extends AgentLoop<CodexSession> {
 }
 
 class CodexSession extends AgentSession {
-  readonly loops: LimitedMap<string, CodexLoop> = new LimitedMap(LOOPS_LIMIT)
+  readonly loops: LimitedMap<string, CodexLoop> = new LimitedMap(1000)
   main: CodexLoop | undefined
   /** Tasks of child agents that have not begun, by agent id. */
-  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(LOOPS_LIMIT)
-  readonly delegatingCalls: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
+  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(1000)
+  readonly delegatingCalls: LimitedMap<string, true> = new LimitedMap(10_000)
 
   findLoop(ids: LoopIds): CodexLoop | undefined {
     return this.loops.get(loopKey(ids))
@@ -83,7 +80,6 @@ function loopKey({ agentId = '', turnId }: LoopIds): string {
   return `${agentId}/${turnId}`
 }
 
-const ANSWER_CALLS_LIMIT = 1000
 const COUNTS = {
   input: 'input_tokens',
   output: 'output_tokens',
@@ -130,7 +126,7 @@ function handleAnswer(loop: CodexLoop, at: number, data: unknown): void {
   const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
-  const calls = elementsOf(peek(data, 'calls'), ANSWER_CALLS_LIMIT)
+  const calls = elementsOf(peek(data, 'calls'))
   const { model } = loop
   const message = { role: 'assistant', content: peek(data, 'text'), tool_calls: calls }
   request.emitAnswer(at, {
@@ -165,7 +161,6 @@ function settleRequest(loop: CodexLoop, at: number): void {
   pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
 }
 
-const AGENTS_LIMIT = 100
 const KEYS_LIMIT = 100
 /** Output of a command that continues in the background: its result comes with a later hook. */
 const GOES_ON = /^Process running with session ID /m
@@ -237,7 +232,7 @@ function handleItem(loop: CodexLoop, at: number, data: unknown): void {
   const call = loop.callOf(id, loop.lastAt)
   const exitCode = numberOf(peek(data, 'exit_code'))
   call.recordedEnd = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
-  for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) recordChildStart(call, at, agent)
+  for (const agent of elementsOf(peek(data, 'agents'))) recordChildStart(call, at, agent)
 }
 
 /** Handles `rollout:output`. It ends calls that no hook has ended, for example denied calls, or tools without hooks. */

@@ -19,12 +19,11 @@ import { READS_FIRST } from './events.ts'
 
 /** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
 const PATIENCE_MILLIS = 500
-const FILES_LIMIT = 200
 const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
 
 export class CodexAdapter extends FileAdapter {
-  readonly #rollouts = new LimitedMap<string, Rollout>(FILES_LIMIT)
+  readonly #rollouts = new LimitedMap<string, Rollout>(200)
 
   constructor(environment: AdapterEnvironment) {
     super(environment, 'rollout:', READS_FIRST)
@@ -90,7 +89,6 @@ function hasContinued(rollout: Rollout, { event, at, data }: ReadTrigger): boole
 
 export const codex: ReceiverAdapter = new CodexAdapter(ownEnvironment(['CODEX_HOME'], '.codex'))
 
-const AGENTS_LIMIT = 100
 const MAX_KEPT = 1000
 const NANOS_PER_MILLI = 1_000_000
 const NON_REQUEST_ERRORS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
@@ -305,7 +303,7 @@ export class Rollout {
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
     // Other tools list agents that were started by an earlier call.
     const isStart = peek(item, 'tool') === 'spawn_agent'
-    const started = isStart ? elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT) : undefined
+    const started = isStart ? elementsOf(peek(item, 'receiver_agents')) : undefined
     const agents = started?.map(agent => ({ id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }))
     for (const { id } of agents ?? []) this.#startedAgents.set(idOf(id) ?? '', true)
     this.#addFinding('item', { call_id, at, status, exit_code: peek(item, 'exit_code'), ran_at, agents })

@@ -33,39 +33,29 @@ import { type UsageCounts, usageOf } from '../base/usage.ts'
 const PROVIDER = 'gemini'
 const PLATFORM = 'gemini-cli'
 
-const CHILDREN_LIMIT = 1000
-const FOUND_LIMIT = 10_000
-
+/**
+ * While a child agent runs, the loop of a call is not known at first: hooks do not name the agent. Such a call is not emitted until
+ * it is found in a file; `askedAt` and `end` buffer what hooks report meanwhile.
+ */
 class GeminiCall extends Tool<GeminiLoop> {
+  declare turn: GeminiLoop
   /** Name and input, the only identification of a call in hooks. */
   key: string
   isFound = false
+  askedAt: number | undefined
+  end: { readonly at: number; readonly response: unknown } | undefined
 
-  constructor(
-    turn: GeminiLoop,
-    id: string,
-    { key, name, args }: Pick<UnassignedCall, 'key' | 'name' | 'args'>,
-    startAt: number,
-  ) {
-    super(turn, id, name, startAt)
-    this.key = key
+  constructor(turn: GeminiLoop, name: unknown, args: unknown, startAt: number) {
+    const key = toolKey(name, args)
+    super(turn, callIdOf(turn.session.id, key, startAt), name, startAt)
     this.args = args
+    this.key = key
   }
-}
-
-/** A running tool whose loop is not known yet: hooks do not name the agent. Times are epoch milliseconds. */
-interface UnassignedCall {
-  key: string
-  readonly name: unknown
-  readonly args: unknown
-  readonly startAt: number
-  askedAt?: number
-  end?: { readonly at: number; readonly response: unknown }
 }
 
 class GeminiLoop extends AgentLoop<GeminiSession> {
   sentAt: number | undefined
-  readonly requestIdByAnswer: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
+  readonly requestIdByAnswer: LimitedMap<string, string> = new LimitedMap(10_000)
   /** Calls that were not found in the file yet, in order. */
   readonly calls: Set<GeminiCall> = new Set()
   toolCount = 0
@@ -78,8 +68,8 @@ class GeminiSession extends AgentSession {
   isFinalized = false
   main: GeminiLoop | undefined
   readonly newer: NewerFindings = new NewerFindings()
-  readonly children: LimitedMap<string, GeminiLoop> = new LimitedMap(CHILDREN_LIMIT)
-  readonly unassignedCalls: Set<UnassignedCall> = new Set()
+  readonly children: LimitedMap<string, GeminiLoop> = new LimitedMap(1000)
+  readonly unassignedCalls: Set<GeminiCall> = new Set()
 
   get openChildren(): GeminiLoop[] {
     return [...this.children.values()].filter(({ hasEnded }) => !hasEnded)
@@ -164,63 +154,45 @@ function startUnansweredRequest(loop: GeminiLoop, at: number): void {
   if (loop.sentAt !== undefined) startRequest(loop, at)
 }
 
-const CALLS_LIMIT = 1000
 const DENIED = 'User denied'
 /** Prefix of the result of a tool that a hook of another program has blocked. */
 const BLOCKED = 'Tool execution blocked:'
 
 /** Handles `BeforeTool`. The tool belongs to the turn, unless a child is running: its tools fire the same hook. */
 function handleToolStart(loop: GeminiLoop, at: number, data: unknown): void {
-  const { session } = loop
-  const [name, args] = [peek(data, 'tool_name'), peek(data, 'tool_input')]
-  const use: UnassignedCall = { key: toolKey(name, args), name, args, startAt: at }
-  if (session.openChildren.length > 0) session.unassignedCalls.add(use)
-  else startCall(loop, use, loop.requests.lastId, 'inferred')
+  const { session, calls } = loop
+  const call = new GeminiCall(loop, peek(data, 'tool_name'), peek(data, 'tool_input'), at)
+  if ([...calls].some(({ id }) => id === call.id)) call.id = `${call.id}:${loop.toolCount + 1}`
+  if (session.openChildren.length > 0) session.unassignedCalls.add(call)
+  else startCall(call, loop.requests.lastId, 'inferred')
 }
 
-function startCall(
-  loop: GeminiLoop,
-  use: UnassignedCall,
-  requestId: string | undefined,
-  correlation?: 'inferred',
-  id?: string,
-): GeminiCall {
+function startCall(call: GeminiCall, requestId: string | undefined, correlation?: 'inferred'): void {
+  const loop = call.turn
   loop.emitPrompt()
   loop.toolCount += 1
-  const call = new GeminiCall(loop, id ?? newId(loop, use), use, use.startAt)
   call.requestId = requestId
   call.emitStart(correlation)
   loop.calls.add(call)
-  return call
-}
-
-function newId(loop: GeminiLoop, { key, startAt }: UnassignedCall): string {
-  const id = callIdOf(loop.session.id, key, startAt)
-  return [...loop.calls].some(call => call.id === id) ? `${id}:${loop.toolCount}` : id
 }
 
 /** Handles `AfterTool`. Of identical calls, the first ends. @returns the call, if its loop is known */
-function handleToolEnd(session: GeminiSession, at: number, data: unknown): GeminiCall | undefined {
+function handleToolEnd({ main, unassignedCalls }: GeminiSession, at: number, data: unknown): GeminiCall | undefined {
   const name = peek(data, 'tool_name')
   const key = toolKey(name, peek(data, 'tool_input'))
   const response = peek(data, 'tool_response')
-  const running = [...(session.main?.calls ?? [])].filter(({ state }) => state === 'running')
-  const uses = [...session.unassignedCalls].filter(one => one.end === undefined)
-  const use = uses.find(one => one.key === key)
+  const running = [...(main?.calls ?? [])].filter(({ state }) => state === 'running')
+  const open = [...running, ...[...unassignedCalls].filter(({ end }) => end === undefined)]
   // If a hook has rewritten the input, `AfterTool` contains the new one.
-  const call =
-    running.find(one => one.key === key) ?? (use === undefined ? running.find(one => one.name === name) : undefined)
-  if (call !== undefined) {
-    call.key = key
-    endCall(call, at, response)
-    return call
+  const call = open.find(one => one.key === key) ?? open.find(one => one.name === name)
+  if (call === undefined) return undefined
+  call.key = key
+  if (unassignedCalls.has(call)) {
+    call.end = { at, response }
+    return undefined
   }
-  const other = use ?? uses.find(one => one.name === name)
-  if (other !== undefined) {
-    other.key = key
-    other.end = { at, response }
-  }
-  return undefined
+  endCall(call, at, response)
+  return call
 }
 
 function endCall(call: GeminiCall, at: number, response: unknown): void {
@@ -244,7 +216,7 @@ function handleCalls(loop: GeminiLoop, data: unknown): void {
   const requestId = loop.requestIdByAnswer.get(idOf(peek(data, 'id')) ?? '')
   // An answer of an earlier turn: the file is being read again.
   if (requestId === undefined) return
-  for (const found of elementsOf(peek(data, 'calls'), CALLS_LIMIT)) {
+  for (const found of elementsOf(peek(data, 'calls'))) {
     const id = idOf(peek(found, 'id'))
     if (id !== undefined && loop.session.isNew(id)) matchCall(loop, id, found, answeredAt, requestId)
   }
@@ -254,15 +226,16 @@ function handleCalls(loop: GeminiLoop, data: unknown): void {
 function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: number, requestId: string): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
+  const fits = (one: GeminiCall): boolean => one.key === key && !one.isFound && one.startAt >= answeredAt
   const { unassignedCalls } = loop.session
-  const use = [...unassignedCalls].find(one => one.key === key && one.startAt >= answeredAt)
-  let call = [...loop.calls].find(one => one.key === key && !one.isFound && one.startAt >= answeredAt)
+  let call = [...loop.calls].find(fits)
   if (call === undefined) {
-    if (use !== undefined) unassignedCalls.delete(use)
-    const hooked = use ?? { key, name, args, startAt: answeredAt }
-    call = startCall(loop, hooked, requestId, use === undefined ? undefined : 'inferred', id)
-    if (use?.askedAt !== undefined) requestApproval(call, use.askedAt, {})
-    if (use?.end !== undefined) endCall(call, use.end.at, use.end.response)
+    call = [...unassignedCalls].find(fits) ?? new GeminiCall(loop, name, args, answeredAt)
+    call.turn = loop
+    call.id = id
+    startCall(call, requestId, unassignedCalls.delete(call) ? 'inferred' : undefined)
+    if (call.askedAt !== undefined) requestApproval(call, call.askedAt, {})
+    if (call.end !== undefined) endCall(call, call.end.at, call.end.response)
   }
   call.isFound = true
   endRecordedCall(call, found)
@@ -289,20 +262,16 @@ function endRecordedCall(call: GeminiCall, found: unknown): void {
 }
 
 /** Handles `Notification`. It has no call id, but usually the command or file. */
-function handleNotification(session: GeminiSession, at: number, data: unknown): void {
+function handleNotification({ main, unassignedCalls }: GeminiSession, at: number, data: unknown): void {
   if (peek(data, 'notification_type') !== 'ToolPermission') return
   const details = peek(data, 'details')
-  const candidates = [...(session.main?.calls ?? [])].filter(
-    call => call.state === 'running' && call.approval === undefined,
-  )
-  const uses = [...session.unassignedCalls].filter(use => use.end === undefined && use.askedAt === undefined)
-  const fitting = candidates.findLast(call => isAbout(call.args, details))
-  const use = uses.findLast(({ args }) => isAbout(args, details)) ?? uses.at(-1)
-  if (fitting === undefined && use !== undefined) use.askedAt = at
-  else {
-    const call = fitting ?? candidates.at(-1)
-    if (call !== undefined) requestApproval(call, at, details)
-  }
+  const known = [...(main?.calls ?? [])].filter(call => call.state === 'running' && call.approval === undefined)
+  const others = [...unassignedCalls].filter(call => call.end === undefined && call.askedAt === undefined)
+  const fits = ({ args }: GeminiCall): boolean => isAbout(args, details)
+  const call = known.findLast(fits) ?? others.findLast(fits) ?? others.at(-1) ?? known.at(-1)
+  if (call === undefined) return
+  if (unassignedCalls.has(call)) call.askedAt = at
+  else requestApproval(call, at, details)
 }
 
 function isAbout(args: unknown, details: unknown): boolean {

@@ -11,15 +11,13 @@ import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
-const FILES_LIMIT = 200
 const NAMES_LIMIT = 5000
-const DONE_LIMIT = 10_000
 const PROJECTS_FOLDER = 'tmp'
 const FILE_EXTENSION = '.jsonl'
 
 export class GeminiAdapter extends FileAdapter {
-  readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
-  readonly #finishedFiles = new LimitedMap<string, true>(DONE_LIMIT)
+  readonly #readers = new LimitedMap<string, AppendedLineReader>(200)
+  readonly #finishedFiles = new LimitedMap<string, true>(10_000)
 
   constructor(environment: AdapterEnvironment) {
     super(environment, 'session:', READS_FIRST)
@@ -57,7 +55,6 @@ export class GeminiAdapter extends FileAdapter {
 
 export const gemini: ReceiverAdapter = new GeminiAdapter(ownEnvironment(['GEMINI_CLI_HOME'], '.gemini', '.gemini'))
 
-const PARTS_LIMIT = 1000
 const CANCELLED = 'Request cancelled.'
 /** Prefix of lines that rewrite the conversation or its display; they report no event. */
 const REWRITTEN = '{"$'
@@ -89,7 +86,7 @@ function isLastLine(text: string): boolean {
 
 function promptOf(line: unknown): string | undefined {
   const content = peek(line, 'content')
-  const isResult = elementsOf(content, PARTS_LIMIT).some(part => peek(part, 'functionResponse') !== undefined)
+  const isResult = elementsOf(content).some(part => peek(part, 'functionResponse') !== undefined)
   return isResult ? undefined : plainText(content)
 }
 
@@ -99,7 +96,7 @@ function answerOf(line: unknown, about: FindingOwner & { readonly id: string }, 
   if (model === undefined) return []
   const data = { ...about, model, ...pickFields(line, ['content', 'tokens']) }
   const answer = { event: 'session:answer', at, data }
-  const calls = elementsOf(peek(line, 'toolCalls'), PARTS_LIMIT).flatMap(call => callOf(call))
+  const calls = elementsOf(peek(line, 'toolCalls')).flatMap(call => callOf(call))
   if (calls.length === 0) return [answer]
   return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: { ...about, answered_at: at, calls } }]
 }
@@ -115,6 +112,6 @@ function callOf(call: unknown) {
 
 function errorOf(result: unknown): string | undefined {
   if (!isArray(result)) return undefined
-  const answers = elementsOf(result, PARTS_LIMIT).map(part => peek(peek(part, 'functionResponse'), 'response'))
+  const answers = elementsOf(result).map(part => peek(peek(part, 'functionResponse'), 'response'))
   return joinTexts(answers.map(answer => textOf(peek(answer, 'error')) ?? textOf(peek(answer, 'output'))))
 }

@@ -13,7 +13,6 @@ const CAPABILITIES: Capabilities = {
 }
 
 const MAX_SHOWN_CHARS = 500
-const SESSIONS_LIMIT = 1000
 
 /**
  * Reads a field of a guard request. Hermes' plugin sends a hook record. A shell hook has the session, the tool and its arguments
@@ -108,7 +107,7 @@ function errorResult(reason: string): string {
 /** Tracks the open turn of each session, which Hermes omits for answers. */
 export class HermesGuardProtocol implements GuardProtocol {
   readonly capabilities: Capabilities = CAPABILITIES
-  readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
+  readonly #turns = new LimitedMap<string, string>(1000)
 
   requestIn(body: unknown): GuardRequest | undefined {
     const event = eventOf(body)

@@ -16,15 +16,11 @@ import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 
-const CALLS_LIMIT = 10_000
-const BATCH_LIMIT = 1000
 const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 /** Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. */
 const PATIENCE_MILLIS = 3000
 const LESS_PATIENCE_MILLIS = 100
 const OFTEN = 3
-const SESSIONS_LIMIT = 200
-const FILES_LIMIT = 500
 const PART = 'projects'
 const ENDING = '.jsonl'
 
@@ -34,8 +30,8 @@ interface Transcript {
 }
 
 export class QwenAdapter extends FileAdapter {
-  readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
-  readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
+  readonly #transcripts = new LimitedMap<string, Transcript>(200)
+  readonly #readers = new LimitedMap<string, AppendedLineReader>(500)
   readonly #hooks = new QwenReceivedHooks()
 
   constructor(environment: AdapterEnvironment) {
@@ -90,8 +86,8 @@ export class QwenAdapter extends FileAdapter {
 
 /** Tracks received hooks of tool calls, and counts those that must have fired and never arrived. */
 class QwenReceivedHooks {
-  readonly #calls = new LimitedMap<string, boolean>(CALLS_LIMIT)
-  readonly #agents = new LimitedMap<string, true>(CALLS_LIMIT)
+  readonly #calls = new LimitedMap<string, boolean>(10_000)
+  readonly #agents = new LimitedMap<string, true>(10_000)
   lost = 0
 
   noteHook(event: string, data: unknown): void {
@@ -105,7 +101,7 @@ class QwenReceivedHooks {
 
   /** Counts missing end hooks: a tool that succeeded has fired one. */
   #endBatch(data: unknown): void {
-    for (const call of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
+    for (const call of elementsOf(peek(data, 'tool_calls'))) {
       const id = idOf(peek(call, 'tool_call_id'))
       if (id === undefined || peek(call, 'status') !== 'success' || this.#calls.get(id) !== false) continue
       this.#calls.set(id, true)
@@ -131,7 +127,6 @@ function agentFile(transcript: string, agentId: string): string | undefined {
 
 export const qwen: ReceiverAdapter = new QwenAdapter(ownEnvironment(['QWEN_HOME', 'QWEN_RUNTIME_DIR'], '.qwen'))
 
-const PARTS_LIMIT = 1000
 const MAIN = ''
 /** Prefilter: most lines are of other types, and some are long. */
 const RELEVANT = ['"subtype":"ui_telemetry"', '"type":"assistant"']
@@ -229,7 +224,7 @@ class QwenTranscript {
     const answer = this.#answers.get(agent)
     // Only one of the lines of an answer has token counts.
     if (peek(line, 'usageMetadata') !== undefined) this.#count(agent, 1)
-    for (const part of elementsOf(peek(peek(line, 'message'), 'parts'), PARTS_LIMIT)) {
+    for (const part of elementsOf(peek(peek(line, 'message'), 'parts'))) {
       const call = peek(part, 'functionCall')
       const text = peek(part, 'thought') === true ? undefined : textOf(peek(part, 'text'))
       const id = idOf(peek(call, 'id'))
