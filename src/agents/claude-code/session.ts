@@ -26,13 +26,6 @@ export class ClaudeCall extends Tool<ClaudeLoop> {
   sentOnAt: number | undefined
 }
 
-export interface PendingToolRequest {
-  readonly requestId: string
-  readonly name: unknown
-  readonly args: unknown
-  readonly at: number
-}
-
 export interface ClaudeLoopIds extends LoopIds {
   readonly promptId: string | undefined
 }
@@ -87,8 +80,9 @@ export class ClaudeSession extends AgentSession {
   compaction: ModelRequest | undefined
   readonly children: LimitedMap<string, ClaudeLoop> = new LimitedMap(1000)
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(1000)
+  /** Calls with a hook or result; `requestedCalls`: those that only an answer of the model contains. */
   readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(10_000)
-  readonly requestedCalls: LimitedMap<string, PendingToolRequest> = new LimitedMap(10_000)
+  readonly requestedCalls: LimitedMap<string, ClaudeCall> = new LimitedMap(10_000)
 
   constructor(records: Records, id: string, dialect: Dialect) {
     super(records, id, dialect.platform, dialect.provider)
@@ -102,11 +96,8 @@ export class ClaudeSession extends AgentSession {
   callOf(loop: ClaudeLoop, id: string, at: number): ClaudeCall {
     const known = this.calls.get(id)
     if (known !== undefined) return known
-    const asked = this.requestedCalls.get(id)
-    const call = new ClaudeCall(loop, id, textOf(asked?.name), asked?.at ?? at)
-    const last = this.dialect.asksLast === true ? loop.requests.lastId : undefined
-    call.args = asked?.args
-    call.requestId = asked?.requestId ?? loop.open?.id ?? last
+    const call = this.requestedCalls.get(id) ?? new ClaudeCall(loop, id, undefined, at)
+    call.requestId ??= loop.open?.id ?? (this.dialect.asksLast === true ? loop.requests.lastId : undefined)
     this.requestedCalls.delete(id)
     this.calls.set(id, call)
     loop.calls.add(call)

@@ -160,8 +160,7 @@ export class ClaudeTranscript {
     this.#promptId = promptId ?? this.#promptId
     this.branch = textOf(peek(line, 'gitBranch')) ?? this.branch
     const prompt = isOther ? textOf(contentOf(line)) : undefined
-    if (prompt !== undefined && peek(line, 'isMeta') !== true)
-      this.#emit('transcript:prompt', at, { ...this.#ids(), at, prompt })
+    if (prompt !== undefined && peek(line, 'isMeta') !== true) this.#emit('prompt', at, { at, prompt })
     if (startsWith(line, INTERRUPTED)) this.#handleInterruption(line, at)
     else if (isFeedback(line)) this.goesOn = true
     for (const block of elementsOf(contentOf(line))) this.#handleResult(line, block, at)
@@ -188,7 +187,7 @@ export class ClaudeTranscript {
     const line_id = idOf(peek(line, 'uuid')) ?? `${at}`
     const { at: started_at, model } = this.#unanswered ?? {}
     this.#unanswered = undefined
-    this.#emit('transcript:interrupted', at, { ...this.#ids(), line_id, at, started_at, model })
+    this.#emit('interrupted', at, { line_id, at, started_at, model })
   }
 
   #handleAssistant(line: unknown, at: number): void {
@@ -204,7 +203,13 @@ export class ClaudeTranscript {
     answer.ended_at = Math.max(answer.ended_at, at)
     answer.stop_reason = peek(message, 'stop_reason') ?? answer.stop_reason
     answer.usage = peek(message, 'usage') ?? answer.usage
-    for (const block of elementsOf(peek(message, 'content'))) this.#addBlock(answer, block)
+    for (const block of elementsOf(peek(message, 'content'))) {
+      const type = peek(block, 'type')
+      const callId = type === 'tool_use' ? idOf(peek(block, 'id')) : undefined
+      if (type === 'text') this.lastText = textOf(peek(block, 'text')) ?? this.lastText
+      if (callId !== undefined) this.#calls.add(callId)
+      if (type === 'text' || type === 'tool_use') answer.content.push(block)
+    }
   }
 
   #startAnswer(message_id: string, line: unknown, at: number): OpenAnswer {
@@ -227,19 +232,11 @@ export class ClaudeTranscript {
     return answer
   }
 
-  #addBlock(answer: OpenAnswer, block: unknown): void {
-    const type = peek(block, 'type')
-    if (type === 'text') this.lastText = textOf(peek(block, 'text')) ?? this.lastText
-    const callId = type === 'tool_use' ? idOf(peek(block, 'id')) : undefined
-    if (callId !== undefined) this.#calls.add(callId)
-    if (type === 'text' || type === 'tool_use') answer.content.push(block)
-  }
-
   #handleStop(at: number): void {
     this.isStopped = true
     if (this.goesOn) return
     this.#emitAnswer()
-    this.#emit('transcript:stopped', at, { ...this.#ids(), at, last_assistant_message: this.lastText })
+    this.#emit('stopped', at, { at, last_assistant_message: this.lastText })
   }
 
   /** Handles a failed attempt that is retried (`api_error`), or the last one, which Claude Code words itself. */
@@ -248,8 +245,7 @@ export class ClaudeTranscript {
     const isLast = peek(line, 'type') === 'assistant'
     const error = peek(line, 'error')
     const text = isLast ? firstText(contentOf(line)) : textOf(peek(error, 'formatted'))
-    const found = {
-      ...this.#ids(),
+    this.#emit('failure', at, {
       status: peek(line, 'apiErrorStatus') ?? peek(error, 'status'),
       error: isLast ? error : errorKind(Number(peek(error, 'status'))),
       message: text,
@@ -259,9 +255,8 @@ export class ClaudeTranscript {
       started_at: this.#unanswered?.at ?? this.#askedAt,
       at,
       model: this.#unanswered?.model,
-    }
+    })
     this.#unanswered = undefined
-    this.#emit('transcript:failure', at, found)
     if (isLast) this.lastText = text
   }
 
@@ -282,26 +277,26 @@ export class ClaudeTranscript {
     const answer = this.#answer
     if (answer === undefined) return
     this.#answer = undefined
-    this.#emit('transcript:response', answer.ended_at, { ...answer, ...this.#ids(answer.prompt_id) })
+    this.#emit('response', answer.ended_at, { ...answer, ...this.#ids(answer.prompt_id) })
     this.#emitResults()
   }
 
   #emitResults(): void {
-    for (const result of this.#results.splice(0)) this.#emit('transcript:result', result.at, result)
+    for (const result of this.#results.splice(0)) this.#emit('result', result.at, result)
   }
 
   #emitRequest(): void {
     const { at, model } = this.#unanswered ?? { at: this.#answer?.started_at, model: this.#answer?.model }
     if (at === undefined) return
-    this.#emit('transcript:request', at, { ...this.#ids(this.#answer?.prompt_id), started_at: at, model })
+    this.#emit('request', at, { ...this.#ids(this.#answer?.prompt_id), started_at: at, model })
   }
 
   #ids(promptId: string | undefined = this.#promptId): TranscriptOwner {
     return { ...this.#owner, prompt_id: promptId }
   }
 
-  #emit(event: string, at: number, data: unknown): void {
-    this.#findings.push({ event, at, data })
+  #emit(name: string, at: number, facts: object): void {
+    this.#findings.push({ event: `transcript:${name}`, at, data: { ...this.#ids(), ...facts } })
   }
 }
 

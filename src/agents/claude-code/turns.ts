@@ -26,14 +26,12 @@ export function loopOfAgent(session: ClaudeSession, at: number, agentId: string,
   return session.children.get(agentId) ?? startChild(session, at, { agentId, data })
 }
 
-interface ChildStart {
-  readonly agentId: string
-  readonly data: unknown
-  /** The agent that started it, if it is known and the tool call is not. */
-  readonly starter?: ClaudeLoop | undefined
-}
-
-export function startChild(session: ClaudeSession, at: number, { agentId, data, starter }: ChildStart): ClaudeLoop {
+/** @param starter the agent that started it, if it is known and the tool call is not */
+export function startChild(
+  session: ClaudeSession,
+  at: number,
+  { agentId, data, starter }: { agentId: string; data: unknown; starter?: ClaudeLoop | undefined },
+): ClaudeLoop {
   const found = session.calls.get(session.callOfAgent.get(agentId) ?? '')
   const type = peek(data, 'agent_type') ?? peek(data, 'subagent_type')
   const role = textOf(type) ?? textOf(peek(found?.args, 'subagent_type'))
@@ -192,8 +190,6 @@ export function handleInterruption(session: ClaudeSession, at: number, data: unk
   endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 
-const CLEARED = 'clear'
-
 export function handleSessionEnd(session: ClaudeSession, at: number, data: unknown): void {
   const reason = textOf(peek(data, 'reason')) ?? 'other'
   if (session.main !== undefined) endLoop(session.main, at, { outcome: 'interrupted', reason })
@@ -202,12 +198,8 @@ export function handleSessionEnd(session: ClaudeSession, at: number, data: unkno
   if (!session.isAnnounced) return
   session.isAnnounced = false
   // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
-  if (reason !== CLEARED) return
-  session.records.addRecord('on_session_finalize', at, {
-    session_id: session.id,
-    platform: session.platform,
-    reason,
-  })
+  if (reason !== 'clear') return
+  session.records.addRecord('on_session_finalize', at, { session_id: session.id, platform: session.platform, reason })
 }
 
 /** Ends the children, whose process is gone. */

@@ -32,6 +32,7 @@ import { RecordScope } from '../base/records.ts'
 import { ModelRequest, sentAt } from '../base/requests.ts'
 import { childTask, type DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
 import { readUsage } from '../base/usage.ts'
+import { callToApprove } from '../claude-code/calls.ts'
 import { jsonIn } from '../event-json.ts'
 
 const PLATFORM = 'codex'
@@ -161,7 +162,6 @@ function settleRequest(loop: CodexLoop, at: number): void {
   pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
 }
 
-const KEYS_LIMIT = 100
 /** Output of a command that continues in the background: its result comes with a later hook. */
 const GOES_ON = /^Process running with session ID /m
 const STOPPED = /^aborted by user$/m
@@ -198,7 +198,8 @@ interface CallEnd {
   readonly exitCode?: number | undefined
 }
 
-function endCall(call: CodexCall, at: number, { status, result, exitCode }: CallEnd): void {
+function endCall(call: CodexCall, at: number, end: CallEnd): void {
+  const { status, result, exitCode = call.recordedEnd?.exitCode } = end
   if (call.state === 'ended') return
   startCall(call, call.startAt)
   call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), inferredChoice(status), 'inferred')
@@ -213,11 +214,7 @@ function endCall(call: CodexCall, at: number, { status, result, exitCode }: Call
 function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {
   const call = hookedCall(loop, at, data)
   if (call === undefined) return
-  endCall(call, at, {
-    status: statusOf(call),
-    result: peek(data, 'tool_response'),
-    exitCode: call.recordedEnd?.exitCode,
-  })
+  endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
 }
 
 function statusOf({ recordedEnd }: CodexCall): Status | undefined {
@@ -263,37 +260,23 @@ function settleCalls(loop: CodexLoop, at: number): void {
   for (const call of loop.calls.values()) {
     const { backgroundNotice, recordedEnd, state, startAt } = call
     const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at
-    if (hasEnded)
-      endCall(call, recordedEnd.at, {
-        status: statusOf(call),
-        result: backgroundNotice.result,
-        exitCode: recordedEnd.exitCode,
-      })
+    if (hasEnded) endCall(call, recordedEnd.at, { status: statusOf(call), result: backgroundNotice.result })
     else if (backgroundNotice !== undefined)
       endCall(call, backgroundNotice.at, { status: 'background', result: backgroundNotice.result })
     else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
   }
 }
 
-/**
- * Handles `PermissionRequest`. It has no call id, so the newest running call of the same name and input without an approval is
- * used.
- */
 function handlePermissionRequest(loop: CodexLoop, at: number, data: unknown): void {
-  const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
-  const candidates = [...loop.calls.values()].filter(
-    call => call.state === 'running' && call.name === name && call.approval === undefined,
-  )
-  const call = candidates.findLast(({ args }) => includesArguments(args, input)) ?? candidates.at(-1)
-  if (call === undefined) return
   const [command, description] = [textOf(peek(input, 'command')), peek(input, 'description')]
-  call.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
+  const call = callToApprove(loop.calls.values(), data, includesArguments)
+  call?.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
 }
 
 /** Returns true if `input` includes `args`: the approval's input adds the text for the user. */
 function includesArguments(args: unknown, input: unknown): boolean {
-  return keysOf(args, KEYS_LIMIT).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
+  return keysOf(args, 100).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
 }
 
 const DELEGATING = /spawn_agent$/
@@ -302,9 +285,8 @@ const DELEGATING = /spawn_agent$/
 function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
   const { session } = call.turn
   const agentId = idOf(peek(agent, 'id'))
-  const isKnown = agentId === undefined || !session.isNew(`agent ${agentId}`)
   session.delegatingCalls.set(keyOf(call), true)
-  if (isKnown) return
+  if (agentId === undefined || !session.isNew(`agent ${agentId}`)) return
   const task = childTask(call.turn, at, { agentId, role: textOf(peek(agent, 'role')), callId: call.id })
   task.emitStart(peek(call.args, 'message'))
   session.tasks.set(agentId, task)
@@ -322,11 +304,9 @@ function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data
 /** Guesses the call of a child before the rollout reports it: the newest delegating call that has started no other agent. */
 function guessedTask(session: CodexSession, agentId: string, loop: CodexLoop, role: string | undefined): DelegatedTask {
   session.isNew(`agent ${agentId}`)
-  const calls = [...(session.main?.calls.values() ?? [])]
-  const call = calls.findLast(
-    one =>
-      one.state === 'running' && DELEGATING.test(textOf(one.name) ?? '') && !session.delegatingCalls.has(keyOf(one)),
-  )
+  const running = [...(session.main?.calls.values() ?? [])].filter(({ state }) => state === 'running')
+  const delegating = running.filter(({ name }) => DELEGATING.test(textOf(name) ?? ''))
+  const call = delegating.findLast(one => !session.delegatingCalls.has(keyOf(one)))
   if (call !== undefined) session.delegatingCalls.set(keyOf(call), true)
   const parent = session.main ?? new RecordScope(session.records, session.id)
   const task = childTask(parent, loop.startAt, { agentId, role, callId: call?.id })
@@ -371,9 +351,7 @@ function handlePrompt(loop: CodexLoop, at: number, data: unknown): void {
 /** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
 function handleSessionStart(session: CodexSession, _at: number, data: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
-  const source = peek(data, 'source')
-  const isSameProcess = source === 'compact' || source === 'clear'
-  if (!isSameProcess) endAllLoops(session, 'abandoned')
+  if (!['compact', 'clear'].includes(textOf(peek(data, 'source')) ?? '')) endAllLoops(session, 'abandoned')
 }
 
 /** Handles `SessionEnd`: the process exits. The session may be resumed, so it is not finalized: its turn numbers continue. */

@@ -89,7 +89,6 @@ function hasContinued(rollout: Rollout, { event, at, data }: ReadTrigger): boole
 
 export const codex: ReceiverAdapter = new CodexAdapter(ownEnvironment(['CODEX_HOME'], '.codex'))
 
-const MAX_KEPT = 1000
 const NANOS_PER_MILLI = 1_000_000
 const NON_REQUEST_ERRORS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
 const CALL_TYPES: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
@@ -135,9 +134,9 @@ export class Rollout {
   repository: string | undefined
   branch: string | undefined
   #now = 0
-  readonly #calls = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #continuedAt = new LimitedMap<string, number>(MAX_KEPT)
+  readonly #calls = new LimitedMap<string, true>(1000)
+  readonly #startedAgents = new LimitedMap<string, true>(1000)
+  readonly #continuedAt = new LimitedMap<string, number>(1000)
 
   constructor(path: string, owner: FindingOwner) {
     this.#path = path
@@ -197,8 +196,7 @@ export class Rollout {
     task_started: (payload, at) => this.#startTurn(at, idOf(peek(payload, 'turn_id'))),
     item_completed: (payload, at) => this.#addItemStatus(at, payload),
     task_complete: (payload, at) => this.#completeTask(at, payload),
-    turn_aborted: (payload, at) =>
-      this.#endTurn({ at, outcome: 'interrupted', reason: textOf(peek(payload, 'reason')) }),
+    turn_aborted: (payload, at) => this.#endTurn({ at, outcome: 'interrupted', reason: peek(payload, 'reason') }),
   }
 
   readonly #lines: LineHandlers = {
@@ -232,10 +230,10 @@ export class Rollout {
   #readItem(at: number, payload: unknown): void {
     const type = textOf(peek(payload, 'type')) ?? ''
     if (type.endsWith('_output')) {
+      const [call_id, output] = [idOf(peek(payload, 'call_id')), peek(payload, 'output')]
       this.#noteModelInput(at)
-      this.#addOutput(at, payload)
-    } else if (type !== 'message') this.#addAnswerPart(at, type, payload)
-    else if (peek(payload, 'role') === 'assistant') this.#addAnswerPart(at, type, payload)
+      if (call_id !== undefined) this.#addFinding('output', { call_id, at, output: plainText(output) ?? output })
+    } else if (type !== 'message' || peek(payload, 'role') === 'assistant') this.#addAnswerPart(at, type, payload)
     else this.#noteModelInput(at)
   }
 
@@ -284,12 +282,6 @@ export class Rollout {
     Object.assign(turn, { texts: [], calls: [], partAt: undefined, lastText: text, isAwaiting: false })
   }
 
-  #addOutput(at: number, payload: unknown): void {
-    const call_id = idOf(peek(payload, 'call_id'))
-    const output = peek(payload, 'output')
-    if (call_id !== undefined) this.#addFinding('output', { call_id, at, output: plainText(output) ?? output })
-  }
-
   /** Handles a tool's status. Messages are items as well and have none. */
   #addItemStatus(at: number, payload: unknown): void {
     const item = peek(payload, 'item')
@@ -317,13 +309,10 @@ export class Rollout {
     }
     const { type, status } = kindOf(peek(error, 'codex_error_info'))
     const turn = this.#turn
-    if (turn?.isAwaiting === true && !NON_REQUEST_ERRORS.has(type))
-      this.#addFinding('failure', {
-        ...this.#requestFields(turn),
-        at,
-        error: { type, message: textOf(peek(error, 'message')) },
-        status,
-      })
+    if (turn?.isAwaiting === true && !NON_REQUEST_ERRORS.has(type)) {
+      const facts = { error: { type, message: textOf(peek(error, 'message')) }, status }
+      this.#addFinding('failure', { ...this.#requestFields(turn), at, ...facts })
+    }
     this.#endTurn({ at, outcome: 'failed', reason: type })
   }
 

@@ -45,11 +45,9 @@ function rawTool(body: unknown): RawToolCall {
 }
 
 const REQUESTS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
-  pre_llm_call: (ids, body) => ({
-    phase: 'beforeTurn',
-    ids,
-    event: { prompt: promptOf(fieldOf(body, 'user_message')) },
-  }),
+  pre_llm_call: (ids, body) => {
+    return { phase: 'beforeTurn', ids, event: { prompt: promptOf(fieldOf(body, 'user_message')) } }
+  },
   pre_tool_call: (ids, body) => ({ phase: 'beforeTool', ids, event: { tool: toolCallOf(rawTool(body)) } }),
   transform_tool_result: (ids, body) => {
     const tool = toolCallOf(rawTool(body))

@@ -24,13 +24,8 @@ const OFTEN = 3
 const PART = 'projects'
 const ENDING = '.jsonl'
 
-interface Transcript {
-  readonly lines: QwenTranscript
-  readonly vain: Map<string, number>
-}
-
 export class QwenAdapter extends FileAdapter {
-  readonly #transcripts = new LimitedMap<string, Transcript>(200)
+  readonly #transcripts = new LimitedMap<string, QwenTranscript>(200)
   readonly #readers = new LimitedMap<string, AppendedLineReader>(500)
   readonly #hooks = new QwenReceivedHooks()
 
@@ -50,18 +45,17 @@ export class QwenAdapter extends FileAdapter {
 
   protected async read({ event, data, path, owner: { session_id, agent_id } }: ReadTrigger): Promise<Findings> {
     if (path === undefined) return NO_FINDINGS
-    const { lines, vain } = this.#transcripts.recall(path, () => {
-      return { lines: new QwenTranscript(session_id), vain: new Map() }
-    })
+    const lines = this.#transcripts.recall(path, () => new QwenTranscript(session_id))
     const look = async (): Promise<boolean> => {
       await this.#readFile(path, lines)
       if (agent_id !== undefined) await this.#readFile(agentFile(path, agent_id), lines)
       return this.#isEnough(lines, event, data)
     }
-    const patience = (vain.get(event) ?? 0) < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
+    const vainWaits = lines.vainWaits.get(event) ?? 0
+    const patience = vainWaits < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
     const isEnough = await pollUntil(look, () => patience, this.environment)
-    vain.set(event, isEnough ? 0 : (vain.get(event) ?? 0) + 1)
-    if (event === 'Stop' || event === 'SubagentStop') lines.resetText(agent_id)
+    lines.vainWaits.set(event, isEnough ? 0 : vainWaits + 1)
+    if (event === 'Stop' || event === 'SubagentStop') lines.lastTexts.delete(agent_id ?? MAIN)
     return { found: lines.drain() }
   }
 
@@ -73,7 +67,7 @@ export class QwenAdapter extends FileAdapter {
     }
     if (event !== 'Stop' && event !== 'SubagentStop') return true
     const said = textOf(peek(data, 'last_assistant_message'))?.trim()
-    return said === undefined || lines.lastText(agentId)?.trim() === said
+    return said === undefined || lines.lastTexts.get(agentId ?? MAIN)?.trim() === said
   }
 
   async #readFile(path: string | undefined, lines: QwenTranscript): Promise<void> {
@@ -131,12 +125,7 @@ const MAIN = ''
 /** Prefilter: most lines are of other types, and some are long. */
 const RELEVANT = ['"subtype":"ui_telemetry"', '"type":"assistant"']
 
-interface QwenAnswer {
-  readonly agent: string
-  readonly at: number
-  readonly facts: Omit<TranscriptResponse, 'content'> & { readonly provider: unknown }
-  readonly content: unknown[]
-}
+type QwenAnswer = TranscriptResponse & { readonly provider: unknown; readonly content: unknown[] }
 
 /**
  * Extracts requests from the transcripts of a session. The session's file has a line for each request, including those of child
@@ -145,7 +134,10 @@ interface QwenAnswer {
 class QwenTranscript {
   readonly #sessionId: string
   readonly #answers = new Map<string, QwenAnswer>()
-  readonly #texts = new Map<string, string>()
+  /** The last answers by agent. Each applies to one end only. */
+  readonly lastTexts: Map<string, string> = new Map()
+  /** How often in a row the awaited lines did not appear, by hook. */
+  readonly vainWaits: Map<string, number> = new Map()
   /** Answers found in an agent's own file minus those in the session's file, by agent. */
   readonly #missing = new Map<string, number>()
   readonly #calls = new Set<string>()
@@ -158,15 +150,6 @@ class QwenTranscript {
   /** Returns true if the answer that requested this tool has been read, including its line in the file with times and tokens. */
   hasAnswerOf(callId: string, agentId: string | undefined): boolean {
     return this.#calls.has(callId) && (agentId === undefined || (this.#missing.get(agentId) ?? 0) <= 0)
-  }
-
-  lastText(agentId: string | undefined): string | undefined {
-    return this.#texts.get(agentId ?? MAIN)
-  }
-
-  /** Resets the last answer after an end: it applies to one end only. */
-  resetText(agentId: string | undefined): void {
-    this.#texts.delete(agentId ?? MAIN)
   }
 
   addLine(text: string): void {
@@ -191,7 +174,7 @@ class QwenTranscript {
     const agent_id = idOf(peek(event, 'subagent_id'))
     const owner = { session_id: this.#sessionId, agent_id, prompt_id: idOf(peek(event, 'prompt_id')) }
     if (name === 'qwen-code.api_response') this.#handleResponse(event, owner, at)
-    else if (name === 'qwen-code.api_error') this.#handleFailure(line, event, { owner, at })
+    else if (name === 'qwen-code.api_error') this.#handleFailure(line, event, owner, at)
   }
 
   #handleResponse(event: unknown, owner: TranscriptOwner, at: number): void {
@@ -199,15 +182,15 @@ class QwenTranscript {
     this.#emitAnswer(agent)
     this.#count(agent, -1)
     const text = textOf(peek(event, 'response_text'))
-    if (text === undefined) this.#texts.delete(agent)
-    else this.#texts.set(agent, text)
+    if (text === undefined) this.lastTexts.delete(agent)
+    else this.lastTexts.set(agent, text)
     const usage = {
       input: peek(event, 'input_token_count'),
       output: peek(event, 'output_token_count'),
       cached: peek(event, 'cached_content_token_count'),
       thoughts: peek(event, 'thoughts_token_count'),
     }
-    const facts = {
+    this.#answers.set(agent, {
       ...owner,
       message_id: idOf(peek(event, 'response_id')) ?? `${agent}:${at}`,
       model: peek(event, 'model'),
@@ -215,8 +198,8 @@ class QwenTranscript {
       usage,
       started_at: startOf(event, at),
       ended_at: at,
-    }
-    this.#answers.set(agent, { agent, at, facts, content: [] })
+      content: [],
+    })
   }
 
   #addContent(line: unknown): void {
@@ -239,11 +222,7 @@ class QwenTranscript {
     this.#missing.set(agent, (this.#missing.get(agent) ?? 0) + more)
   }
 
-  #handleFailure(
-    line: unknown,
-    event: unknown,
-    { owner, at }: { readonly owner: TranscriptOwner; readonly at: number },
-  ): void {
+  #handleFailure(line: unknown, event: unknown, owner: TranscriptOwner, at: number): void {
     const found = {
       ...owner,
       line_id: idOf(peek(line, 'uuid')) ?? `${at}`,
@@ -262,11 +241,7 @@ class QwenTranscript {
     const answer = this.#answers.get(agent)
     if (answer === undefined) return
     this.#answers.delete(agent)
-    this.#findings.push({
-      event: 'transcript:response',
-      at: answer.at,
-      data: { ...answer.facts, content: answer.content },
-    })
+    this.#findings.push({ event: 'transcript:response', at: answer.ended_at, data: answer })
   }
 }
 
