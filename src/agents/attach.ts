@@ -24,8 +24,8 @@ export function sharedInProcess<Value>(key: symbol, create: () => Value): Value 
   return holder[key] as Value
 }
 
-function runningHost(host: string): RunningHost | undefined {
-  return (globalThis as { [RUNNING]?: Map<string, RunningHost> })[RUNNING]?.get(host)
+function runningHosts(): Map<string, RunningHost> {
+  return sharedInProcess(RUNNING, () => new Map())
 }
 
 /** One attachment to a host. No method throws or waits. */
@@ -111,17 +111,16 @@ class RunningHost {
  * package, share it; their options are ignored.
  */
 export function attachHost(host: string, createMachine: () => HostMachine, options: PluginOptions = {}): Attachment {
-  const running = sharedInProcess<Map<string, RunningHost>>(RUNNING, () => new Map())
-  let found = running.get(host)
+  let found = runningHosts().get(host)
   if (found === undefined) {
     found = new RunningHost(host, createMachine(), options)
-    running.set(host, found)
+    runningHosts().set(host, found)
   }
   return found.attach()
 }
 
 export function runningPlugin(host: string): Plugin | undefined {
-  return runningHost(host)?.plugin
+  return runningHosts().get(host)?.plugin
 }
 
 /**
@@ -129,7 +128,7 @@ export function runningPlugin(host: string): Plugin | undefined {
  * through the events of the agent, whose adapter puts it below the tool.
  */
 export function toolHookTrace(host: string): TracedPlugin | undefined {
-  const running = runningHost(host)
+  const running = runningHosts().get(host)
   if (running === undefined) return undefined
   return {
     emitUntyped: (hook, payload, meta) => {
@@ -145,5 +144,5 @@ export function toolHookTrace(host: string): TracedPlugin | undefined {
  * emitted twice.
  */
 export function forwardEarly(host: string, event: HostEvent): void {
-  runningHost(host)?.handleEarlyEvent(event)
+  runningHosts().get(host)?.handleEarlyEvent(event)
 }

@@ -54,14 +54,13 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
   protected receiveHook(session: Session, moment: TimedEvent): void {
     session.noteWorkspace(moment.data)
     this.#releaseHook(session)
-    this.noteHook(session, moment)
+    this.noteHook?.(session, moment)
     if (this.isReadFirst(session, moment)) session.bufferedHook = moment
     else this.#handleHook(session, moment)
   }
 
-  protected noteHook(_session: Session, _moment: TimedEvent): void {
-    // Empty: for machines whose findings wait for a hook.
-  }
+  /** For machines whose findings wait for a hook. */
+  protected noteHook?(session: Session, moment: TimedEvent): void
 
   protected isReadFirst(_session: Session, { event }: TimedEvent): boolean {
     return this.#table.readsFirst.has(event)

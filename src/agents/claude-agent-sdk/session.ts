@@ -19,11 +19,8 @@ export class SdkAttempt extends ModelRequest {
   isExact = false
   isTimed = false
   stopReason: string | undefined
+  /** Set once it is answered. */
   endAt: number | undefined
-
-  get isAnswered(): boolean {
-    return this.endAt !== undefined
-  }
 }
 
 /** A loop whose requests are known from messages, which the application may read late. */
@@ -45,10 +42,7 @@ export class SdkLoop extends ClaudeLoop {
   handedBack: { readonly at: number; readonly response: unknown; readonly hasFailed: boolean } | undefined
 
   /** Begins an attempt. If its start is unknown, it is the last event after which the SDK sends a request. */
-  beginAttempt(
-    at: number,
-    { model, sentAt }: { model?: string | undefined; sentAt?: number | undefined } = {},
-  ): SdkAttempt {
+  beginAttempt(at: number, model?: string, sentAt?: number): SdkAttempt {
     this.emitPrompt(model)
     const since = this.askedAt ?? at
     const startAt = Math.min(at, Math.max(since, sentAt ?? since))

@@ -29,9 +29,8 @@ export function tracedParameters(parameters: unknown, events: readonly string[],
 function tracedHooks(hooks: QueryOptions['hooks'], events: readonly string[], emit: EmitEvent): object {
   const merged: Record<string, unknown> = {}
   for (const event of events) {
-    const own = peek(hooks, event)
-    if (own === undefined || own === null) merged[event] = [tracingHook(event, emit)]
-    else if (isArray(own)) merged[event] = [...own, tracingHook(event, emit)]
+    const own = peek(hooks, event) ?? []
+    if (isArray(own)) merged[event] = [...own, tracingHook(event, emit)]
   }
   return changed(hooks ?? {}, merged)
 }

@@ -72,8 +72,6 @@ export function handleToolEnd(loop: ClaudeLoop, at: number, data: unknown): Clau
   return call
 }
 
-const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
-
 export function handleFoundResult(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
@@ -95,7 +93,7 @@ export function handleFoundResult(loop: ClaudeLoop, at: number, data: unknown): 
 
 function statusOf(data: unknown, response: unknown): CallEnd['status'] {
   const denial = peek(data, 'denial')
-  if (denial !== undefined) return STOPPED.has(denial) ? 'cancelled' : 'blocked'
+  if (denial !== undefined) return denial === 'interrupted' || denial === 'cancelled' ? 'cancelled' : 'blocked'
   return peek(data, 'is_error') === true || isImpossible(response) ? 'error' : 'completed'
 }
 

@@ -30,11 +30,9 @@ export interface ClaudeLoopIds extends LoopIds {
   readonly promptId: string | undefined
 }
 
-const NOTIFICATION = '<task-notification>'
-
 /** Claude Code reports the end of a background agent as a prompt. */
 export function isNotification(prompt: unknown): boolean {
-  return textOf(prompt)?.startsWith(NOTIFICATION) ?? false
+  return textOf(prompt)?.startsWith('<task-notification>') ?? false
 }
 
 /** The prompt is emitted once the model is known, which no hook reports for a first prompt. */
@@ -54,10 +52,6 @@ export class ClaudeLoop extends AgentLoop<ClaudeSession> {
     super(session, ids, at, text)
     this.promptIds = new Set([ids.promptId])
     this.isNotified = isNotification(text)
-  }
-
-  get isUntouched(): boolean {
-    return this.requests.count === 0 && this.calls.size === 0
   }
 
   get provider(): string | undefined {

@@ -29,15 +29,27 @@ export interface CancelledHook {
   readonly firedAt: number
 }
 
-type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] }
-type OpenAnswer = Mutable<TranscriptResponse> & { readonly content: unknown[] }
+/**
+ * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait is shorter after
+ * an earlier wait for the same hook was in vain.
+ */
+const PATIENCE_MILLIS = 1500
+export const ABSENT_PATIENCE_MILLIS = 500
+const LESS_PATIENCE_MILLIS = 160
 
 /**
  * Extracts requests from transcript lines. An answer is written when it is complete, one line for each block; results of tools
  * that ran meanwhile stand in between.
  */
 export class ClaudeTranscript {
-  readonly #owner: FindingOwner
+  readonly owner: FindingOwner
+  readonly #path: string
+  readonly #reader = new AppendedLineReader()
+  isThere = false
+  /** The agent has ended; its last lines are not written yet. */
+  hasPendingLines = false
+  /** Hooks for which the awaited lines did not appear: a hook of another program is slow, or the lines are never written. */
+  readonly #vainWaits = new Set<string>()
   #promptId: string | undefined
   branch: string | undefined
   #askedAt: number | undefined
@@ -45,7 +57,7 @@ export class ClaudeTranscript {
   askedAt = 0
   readonly #sent = new LimitedMap<string, number>(1000)
   #unanswered: { readonly at: number; readonly model: unknown } | undefined
-  #answer: OpenAnswer | undefined
+  #answer: TranscriptResponse | undefined
   #calls = new Set<string>()
   #findings: HostEvent[] = []
   #ahead: { readonly at: number; readonly line: unknown }[] = []
@@ -59,17 +71,43 @@ export class ClaudeTranscript {
   isStopped = false
   goesOn = false
 
-  constructor(owner: FindingOwner) {
-    this.#owner = owner
+  constructor(owner: FindingOwner, path = '') {
+    this.owner = owner
+    this.#path = path
   }
 
-  /** Resets the state after a skipped part of the file: later lines do not continue earlier ones. */
-  restart(): void {
-    this.#promptId = undefined
-    this.#unanswered = undefined
-    this.#answer = undefined
-    this.#ahead = []
-    this.#results = []
+  async readUntil(event: string, environment: AdapterEnvironment, isEnough: () => boolean): Promise<void> {
+    const look = async (): Promise<boolean> => {
+      await this.#read(environment)
+      return isEnough()
+    }
+    const isFound = await pollUntil(look, () => this.#patienceFor(event), environment)
+    if (isFound) this.#vainWaits.delete(event)
+    else this.#vainWaits.add(event)
+    this.hasPendingLines = !isFound && this.owner.agent_id !== undefined && event !== 'PreToolUse'
+  }
+
+  #patienceFor(event: string): number {
+    if (this.isThere) return this.#vainWaits.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
+    return this.#vainWaits.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
+  }
+
+  async readRest(environment: AdapterEnvironment): Promise<void> {
+    this.hasPendingLines = false
+    await this.#read(environment)
+    this.advance(Number.POSITIVE_INFINITY, false)
+  }
+
+  async #read({ place }: AdapterEnvironment): Promise<void> {
+    // After a skipped part of the file, later lines do not continue earlier ones.
+    const restart = (): void => {
+      this.#promptId = undefined
+      this.#unanswered = undefined
+      this.#answer = undefined
+      this.#ahead = []
+      this.#results = []
+    }
+    this.isThere = await this.#reader.readFrom(openFile(this.#path, place), line => this.addLine(line), restart)
   }
 
   /** Notes a new request reported by hooks: an older pending request has been answered. */
@@ -125,7 +163,8 @@ export class ClaudeTranscript {
    */
   advance(until: number, isStop: boolean): void {
     for (let [next] = this.#ahead; next !== undefined && next.at <= until; [next] = this.#ahead) this.#processNext()
-    for (let [next] = this.#ahead; isStop && isOfStop(next?.line); [next] = this.#ahead) this.#processNext()
+    const isOfStop = (line: unknown): boolean => isFeedback(line) || peek(line, 'subtype') === 'stop_hook_summary'
+    while (isStop && isOfStop(this.#ahead[0]?.line)) this.#processNext()
   }
 
   #processNext(): void {
@@ -212,10 +251,10 @@ export class ClaudeTranscript {
     }
   }
 
-  #startAnswer(message_id: string, line: unknown, at: number): OpenAnswer {
+  #startAnswer(message_id: string, line: unknown, at: number): TranscriptResponse {
     this.#emitAnswer()
     const sentAt = this.#sent.get(idOf(peek(line, 'requestRef')) ?? '')
-    const answer: OpenAnswer = {
+    const answer: TranscriptResponse = {
       ...this.#ids(),
       message_id,
       model: peek(peek(line, 'message'), 'model'),
@@ -292,16 +331,12 @@ export class ClaudeTranscript {
   }
 
   #ids(promptId: string | undefined = this.#promptId): TranscriptOwner {
-    return { ...this.#owner, prompt_id: promptId }
+    return { ...this.owner, prompt_id: promptId }
   }
 
   #emit(name: string, at: number, facts: object): void {
     this.#findings.push({ event: `transcript:${name}`, at, data: { ...this.#ids(), ...facts } })
   }
-}
-
-function isOfStop(line: unknown): boolean {
-  return isFeedback(line) || peek(line, 'subtype') === 'stop_hook_summary'
 }
 
 function isFeedback(line: unknown): boolean {
@@ -318,8 +353,7 @@ function startsWith(line: unknown, start: string): boolean {
 
 function firstText(content: unknown): string | undefined {
   if (!isArray(content)) return textOf(content)
-  const texts = elementsOf(content).map(block => textOf(peek(block, 'text')))
-  return texts.find(text => text !== undefined)
+  return elementsOf(content).flatMap(block => textOf(peek(block, 'text')) ?? [])[0]
 }
 
 function errorKind(status: number): string {
@@ -337,58 +371,4 @@ export function agentFile(
 
 export async function openFile(path: string, place: AgentFolders): Promise<FileHandle | undefined> {
   return openAgentFile(path, place, 'projects')
-}
-
-/**
- * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait is shorter after
- * an earlier wait for the same hook was in vain.
- */
-const PATIENCE_MILLIS = 1500
-export const ABSENT_PATIENCE_MILLIS = 500
-const LESS_PATIENCE_MILLIS = 160
-
-export class TranscriptFile {
-  readonly #path: string
-  readonly #reader = new AppendedLineReader()
-  readonly owner: FindingOwner
-  readonly lines: ClaudeTranscript
-  isThere = false
-  /** The agent has ended; its last lines are not written yet. */
-  hasPendingLines = false
-  /** Hooks for which the awaited lines did not appear: a hook of another program is slow, or the lines are never written. */
-  readonly #vainWaits = new Set<string>()
-
-  constructor(path: string, owner: FindingOwner) {
-    this.#path = path
-    this.owner = owner
-    this.lines = new ClaudeTranscript(owner)
-  }
-
-  async readUntil(event: string, environment: AdapterEnvironment, isEnough: () => boolean): Promise<void> {
-    const look = async (): Promise<boolean> => {
-      this.isThere = await this.#read(environment.place)
-      return isEnough()
-    }
-    const isFound = await pollUntil(look, () => this.#patienceFor(event), environment)
-    if (isFound) this.#vainWaits.delete(event)
-    else this.#vainWaits.add(event)
-    this.hasPendingLines = !isFound && this.owner.agent_id !== undefined && event !== 'PreToolUse'
-  }
-
-  #patienceFor(event: string): number {
-    if (this.isThere) return this.#vainWaits.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
-    return this.#vainWaits.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
-  }
-
-  async readRest({ place }: AdapterEnvironment): Promise<void> {
-    this.hasPendingLines = false
-    await this.#read(place)
-    this.lines.advance(Number.POSITIVE_INFINITY, false)
-  }
-
-  #read(place: AgentFolders): Promise<boolean> {
-    const { lines } = this
-    const restart = (): void => lines.restart()
-    return this.#reader.readFrom(openFile(this.#path, place), line => lines.addLine(line), restart)
-  }
 }

@@ -54,11 +54,10 @@ export function startChild(
 /** Guesses the call of an agent, which no hook reports: the first running call that fits and has no agent yet. */
 function delegatingCall(session: ClaudeSession, role: string | undefined): ClaudeCall | undefined {
   const taken = new Set([...session.children.values()].map(child => child.callId))
-  for (const call of session.calls.values()) {
-    const fits = DELEGATING.has(call.name) && call.state === 'running' && !taken.has(call.id)
-    if (fits && (role === undefined || (textOf(peek(call.args, 'subagent_type')) ?? role) === role)) return call
-  }
-  return undefined
+  return [...session.calls.values()].find(({ id, name, state, args }) => {
+    const isOfRole = role === undefined || (textOf(peek(args, 'subagent_type')) ?? role) === role
+    return DELEGATING.has(name) && state === 'running' && !taken.has(id) && isOfRole
+  })
 }
 
 /** Handles `SubagentStop`. Claude Code's internal agents, for example for a summary, fire only this hook and are ignored. */
@@ -124,8 +123,8 @@ export function handleSessionStart(session: ClaudeSession, at: number, data: unk
   const { main } = session
   // A late hook belongs to the process of the current turn.
   const isSameProcess = source === 'compact' || source === 'clear' || (main !== undefined && at <= main.startAt)
-  if (main !== undefined && !isSameProcess) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   if (isSameProcess) return
+  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   endChildren(session)
   session.callerTraceparent = textOf(peek(context, 'traceparent'))
 }
@@ -137,7 +136,8 @@ export function handlePrompt(session: ClaudeSession, at: number, data: unknown):
   const text = peek(data, 'prompt')
   const { main } = session
   // Background agents that end together share one request to the model.
-  if (main?.isNotified === true && main.isUntouched && isNotification(text)) main.promptIds.add(id)
+  const isUntouched = main?.requests.count === 0 && main.calls.size === 0
+  if (main?.isNotified === true && isUntouched && isNotification(text)) main.promptIds.add(id)
   else openTurn(session, at, id, text)
 }
 
@@ -145,8 +145,7 @@ function openTurn(session: ClaudeSession, at: number, promptId: string | undefin
   const { main } = session
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.turns += 1
-  const turnId = promptId ?? `${session.id}:${session.turns}`
-  const loop = session.createLoop({ turnId, promptId }, at, text)
+  const loop = session.createLoop({ turnId: promptId ?? `${session.id}:${session.turns}`, promptId }, at, text)
   session.main = loop
   const traceparent = session.callerTraceparent
   if (session.isAnnounced) loop.prompt = { at, text, traceparent }
@@ -167,12 +166,6 @@ export function turnFor(session: ClaudeSession, at: number, promptId: string | u
 export function handleStop(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop !== undefined) endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
-}
-
-/** Handles `transcript:stopped`, which matters if the hook was not received. */
-export function handleFoundStop(session: ClaudeSession, at: number, data: unknown): void {
-  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
-  if (loop !== undefined && at >= loop.startAt) handleStop(session, at, data)
 }
 
 /** Handles `StopFailure`, which is the only hook of a child that fails. */

@@ -37,15 +37,9 @@ import { jsonIn } from '../event-json.ts'
 
 const PLATFORM = 'codex'
 
-interface RecordedToolEnd {
-  readonly at: number
-  readonly status: unknown
-  readonly exitCode: number | undefined
-  readonly ranAt: number | undefined
-}
-
 class CodexCall extends Tool<CodexLoop> {
-  recordedEnd: RecordedToolEnd | undefined
+  hasStartedAgent = false
+  recordedEnd: { at: number; status: unknown; exitCode: number | undefined; ranAt: number | undefined } | undefined
   backgroundNotice: { readonly at: number; readonly result: unknown } | undefined
 }
 
@@ -70,11 +64,6 @@ class CodexSession extends AgentSession {
   main: CodexLoop | undefined
   /** Tasks of child agents that have not begun, by agent id. */
   readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(1000)
-  readonly delegatingCalls: LimitedMap<string, true> = new LimitedMap(10_000)
-
-  findLoop(ids: LoopIds): CodexLoop | undefined {
-    return this.loops.get(loopKey(ids))
-  }
 }
 
 function loopKey({ agentId = '', turnId }: LoopIds): string {
@@ -89,11 +78,11 @@ const COUNTS = {
   reasoning: 'reasoning_output_tokens',
 }
 
-function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequest {
-  const { session } = loop
+function openRequest(loop: CodexLoop, at: number, data: unknown): ModelRequest {
+  const { session, compaction } = loop
+  const startAt = sentAt(data, compaction?.at ?? loop.prompt?.at ?? loop.startAt, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.provider = textOf(peek(data, 'provider')) ?? session.provider
-  const { compaction } = loop
   if (compaction === undefined) loop.emitPrompt()
   if (loop.pendingRequest !== undefined) return loop.pendingRequest
   const request =
@@ -105,14 +94,10 @@ function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequ
   return request
 }
 
-function earliestStart(loop: CodexLoop): number {
-  return loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
-}
-
 function handleCall(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   if (id === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  const request = openRequest(loop, at, data)
   const call = loop.callOf(id, at)
   call.requestId = request.id
   call.name ??= textOf(peek(data, 'name'))
@@ -124,25 +109,23 @@ function handleAnswer(loop: CodexLoop, at: number, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'response_id'))
   if (!session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  const request = openRequest(loop, at, data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   const calls = elementsOf(peek(data, 'calls'))
-  const { model } = loop
-  const message = { role: 'assistant', content: peek(data, 'text'), tool_calls: calls }
   request.emitAnswer(at, {
-    model,
+    model: loop.model,
     provider: session.provider,
     response_id: id,
     usage: readUsage(peek(data, 'usage'), COUNTS),
     assistant_tool_call_count: calls.length,
-    response: { message },
+    response: { message: { role: 'assistant', content: peek(data, 'text'), tool_calls: calls } },
   })
 }
 
 function handleFailure(loop: CodexLoop, at: number, data: unknown): void {
   if (!loop.session.isNew(`${loop.turnId} failure ${at}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  const request = openRequest(loop, at, data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   request.emitFailure(at, {
@@ -203,18 +186,14 @@ function endCall(call: CodexCall, at: number, end: CallEnd): void {
   if (call.state === 'ended') return
   startCall(call, call.startAt)
   call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), inferredChoice(status), 'inferred')
-  const text = textOf(result)
-  call.emitEnd(at, {
-    result: wrapJson(result),
-    status,
-    error_message: status !== 'error' ? undefined : exitCode === undefined ? text : `exit code ${exitCode}`,
-  })
+  const message = exitCode === undefined ? textOf(result) : `exit code ${exitCode}`
+  const error_message = status === 'error' ? message : undefined
+  call.emitEnd(at, { result: wrapJson(result), status, error_message })
 }
 
 function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {
   const call = hookedCall(loop, at, data)
-  if (call === undefined) return
-  endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
+  if (call !== undefined) endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
 }
 
 function statusOf({ recordedEnd }: CodexCall): Status | undefined {
@@ -240,12 +219,9 @@ function handleOutput(loop: CodexLoop, at: number, data: unknown): void {
   const output = peek(data, 'output')
   const text = textOf(output) ?? ''
   loop.lastAt = Math.max(loop.lastAt, at)
-  if (GOES_ON.test(text)) {
-    call.backgroundNotice = { at, result: output }
-    return
-  }
   const exitCode = call.recordedEnd?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
-  endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
+  if (GOES_ON.test(text)) call.backgroundNotice = { at, result: output }
+  else endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
 }
 
 function statusFromText(call: CodexCall, text: string, exitCode: number | undefined): Status {
@@ -285,7 +261,7 @@ const DELEGATING = /spawn_agent$/
 function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
   const { session } = call.turn
   const agentId = idOf(peek(agent, 'id'))
-  session.delegatingCalls.set(keyOf(call), true)
+  call.hasStartedAgent = true
   if (agentId === undefined || !session.isNew(`agent ${agentId}`)) return
   const task = childTask(call.turn, at, { agentId, role: textOf(peek(agent, 'role')), callId: call.id })
   task.emitStart(peek(call.args, 'message'))
@@ -305,17 +281,12 @@ function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data
 function guessedTask(session: CodexSession, agentId: string, loop: CodexLoop, role: string | undefined): DelegatedTask {
   session.isNew(`agent ${agentId}`)
   const running = [...(session.main?.calls.values() ?? [])].filter(({ state }) => state === 'running')
-  const delegating = running.filter(({ name }) => DELEGATING.test(textOf(name) ?? ''))
-  const call = delegating.findLast(one => !session.delegatingCalls.has(keyOf(one)))
-  if (call !== undefined) session.delegatingCalls.set(keyOf(call), true)
+  const call = running.findLast(one => DELEGATING.test(textOf(one.name) ?? '') && !one.hasStartedAgent)
+  if (call !== undefined) call.hasStartedAgent = true
   const parent = session.main ?? new RecordScope(session.records, session.id)
   const task = childTask(parent, loop.startAt, { agentId, role, callId: call?.id })
   task.emitStart(peek(call?.args, 'message'), 'inferred')
   return task
-}
-
-function keyOf({ id, turn }: CodexCall): string {
-  return `${turn.turnId} ${id}`
 }
 
 function loopKeyOf(data: unknown): LoopIds | undefined {
@@ -324,21 +295,19 @@ function loopKeyOf(data: unknown): LoopIds | undefined {
 }
 
 function loopFor(session: CodexSession, at: number, key: LoopIds, data: unknown): CodexLoop {
-  const known = session.findLoop(key)
+  const known = session.loops.get(loopKey(key))
   if (known !== undefined) return known
   const loop = new CodexLoop(session, key, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.loops.set(loopKey(key), loop)
-  if (key.agentId === undefined) openTurn(session, loop)
-  else openChild(session, key.agentId, loop, data)
+  if (key.agentId !== undefined) openChild(session, key.agentId, loop, data)
+  else {
+    const { main } = session
+    if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+    session.main = loop
+    loop.announceSession()
+  }
   return loop
-}
-
-function openTurn(session: CodexSession, loop: CodexLoop): void {
-  const { main } = session
-  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
-  session.main = loop
-  loop.announceSession()
 }
 
 /** Handles `UserPromptSubmit`. For a running turn, it is a message that joined the turn. */
@@ -432,7 +401,7 @@ function ofFinding(handle: LoopHandler): SessionHandler {
     const key = loopKeyOf(data)
     const at = numberOf(peek(data, 'at') ?? peek(data, 'ended_at'))
     if (key === undefined || at === undefined) return
-    const loop = session.findLoop(key) ?? loopOfBufferedHook(session, key.turnId)
+    const loop = session.loops.get(loopKey(key)) ?? loopOfBufferedHook(session, key.turnId)
     if (loop !== undefined) handle(loop, at, data)
   }
 }

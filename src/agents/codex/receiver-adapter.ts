@@ -14,7 +14,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
 /** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
@@ -23,11 +23,9 @@ const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
 
 export class CodexAdapter extends FileAdapter {
+  protected readonly prefix = 'rollout:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
   readonly #rollouts = new LimitedMap<string, Rollout>(200)
-
-  constructor(environment: AdapterEnvironment) {
-    super(environment, 'rollout:', READS_FIRST)
-  }
 
   protected async read(trigger: ReadTrigger): Promise<Findings> {
     const { event, at, data, owner } = trigger
@@ -107,7 +105,7 @@ interface RolloutTurn {
   hasEnded: boolean
 }
 
-type LineHandlers = Readonly<Record<string, ((payload: unknown, at: number) => void) | undefined>>
+type LineHandlers = ReadonlyMap<string, (payload: unknown, at: number) => void>
 
 interface PendingFinding {
   readonly at: number
@@ -189,29 +187,29 @@ export class Rollout {
     const at = timestampOf(line)
     if (at === undefined) return
     this.#now = at
-    this.#lines[textOf(peek(line, 'type')) ?? '']?.(peek(line, 'payload'), at)
+    this.#lines.get(textOf(peek(line, 'type')) ?? '')?.(peek(line, 'payload'), at)
   }
 
-  readonly #events: LineHandlers = {
-    task_started: (payload, at) => this.#startTurn(at, idOf(peek(payload, 'turn_id'))),
-    item_completed: (payload, at) => this.#addItemStatus(at, payload),
-    task_complete: (payload, at) => this.#completeTask(at, payload),
-    turn_aborted: (payload, at) => this.#endTurn({ at, outcome: 'interrupted', reason: peek(payload, 'reason') }),
-  }
+  readonly #events: LineHandlers = new Map([
+    ['task_started', (payload, at) => this.#startTurn(at, idOf(peek(payload, 'turn_id')))],
+    ['item_completed', (payload, at) => this.#addItemStatus(at, payload)],
+    ['task_complete', (payload, at) => this.#completeTask(at, payload)],
+    ['turn_aborted', (payload, at) => this.#endTurn({ at, outcome: 'interrupted', reason: peek(payload, 'reason') })],
+  ])
 
-  readonly #lines: LineHandlers = {
-    session_meta: payload => {
-      this.#provider = peek(payload, 'model_provider')
-      this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
-      this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
-    },
-    turn_context: payload => {
-      if (this.#turn !== undefined) this.#turn.model = peek(payload, 'model')
-    },
-    event_msg: (payload, at) => this.#events[textOf(peek(payload, 'type')) ?? '']?.(payload, at),
-    response_item: (payload, at) => this.#readItem(at, payload),
-    compacted: (_, at) => this.#noteModelInput(at),
-    token_usage_record: (payload, at) => this.#endAnswer(at, payload),
+  readonly #lines: LineHandlers = new Map([
+    ['session_meta', payload => this.#noteSession(payload)],
+    ['turn_context', payload => Object.assign(this.#turn ?? {}, { model: peek(payload, 'model') })],
+    ['event_msg', (payload, at) => this.#events.get(textOf(peek(payload, 'type')) ?? '')?.(payload, at)],
+    ['response_item', (payload, at) => this.#readItem(at, payload)],
+    ['compacted', (_, at) => this.#noteModelInput(at)],
+    ['token_usage_record', (payload, at) => this.#endAnswer(at, payload)],
+  ])
+
+  #noteSession(payload: unknown): void {
+    this.#provider = peek(payload, 'model_provider')
+    this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
+    this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
   }
 
   #startTurn(at: number, id: string | undefined): void {

@@ -13,17 +13,6 @@ import { wrapJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
 import { childTask, type DelegatedTask } from '../base/tool.ts'
 
-/**
- * A hook for one kind of tool. Older versions fire only these. Newer versions also fire `preToolUse` and its counterparts for
- * each call; then these hooks are ignored. `name`: as in generic hooks, where each tool of `MCP` has its own. `result`: the
- * field with the result, for a hook that fires at the end of a tool.
- */
-interface SpecificTool {
-  readonly name: string
-  readonly fields: readonly string[]
-  readonly result?: string
-}
-
 /** Hooks that add nothing to others, or are not about a turn, such as completions while the user types. */
 const QUIET_HOOKS: readonly string[] = [
   ...['beforeReadFile', 'beforeTabFileRead', 'afterTabFileEdit', 'afterAgentThought', 'preCompact'],
@@ -37,10 +26,8 @@ class CursorSession extends HookedSession {
 type HookHandler = (session: CursorSession, moment: TimedEvent) => void
 
 function ofTurn(handle: (turn: HookedTurn, moment: TimedEvent, session: CursorSession) => void): HookHandler {
-  return (session, moment) => {
-    const turn = session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id')))
-    handle(turn, moment, session)
-  }
+  return (session, moment) =>
+    handle(session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id'))), moment, session)
 }
 
 const HOOKS: Readonly<Record<string, HookHandler>> = {
@@ -65,12 +52,12 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
     for (const { task } of session.children.splice(0)) task.emitEnd(at, { status: 'interrupted' }, 'inferred')
     session.endSession(at, outcomeOf(peek(data, 'final_status') ?? reason), reason)
   },
-  beforeShellExecution: ofSpecific({ name: 'Shell', fields: ['command'] }),
-  beforeMCPExecution: ofSpecific({ name: 'MCP', fields: [] }),
-  afterShellExecution: ofSpecific({ name: 'Shell', fields: ['command'], result: 'output' }),
-  afterMCPExecution: ofSpecific({ name: 'MCP', fields: [], result: 'result_json' }),
+  beforeShellExecution: ofSpecific('Shell', ['command']),
+  beforeMCPExecution: ofSpecific('MCP', []),
+  afterShellExecution: ofSpecific('Shell', ['command'], 'output'),
+  afterMCPExecution: ofSpecific('MCP', [], 'result_json'),
   // The start of an edit is not reported.
-  afterFileEdit: ofSpecific({ name: 'Edit', fields: ['file_path', 'edits'], result: '' }),
+  afterFileEdit: ofSpecific('Edit', ['file_path', 'edits'], ''),
 }
 
 function outcomeOf(status: unknown): TurnResult {
@@ -95,7 +82,14 @@ function handleToolFailure(turn: HookedTurn, { at, data }: TimedEvent, session: 
   turn.endTool(at, calledIn(data), { status, error_message, duration_ms: numberOf(peek(data, 'duration')) })
 }
 
-function ofSpecific({ name, fields, result }: SpecificTool): HookHandler {
+/**
+ * A hook for one kind of tool. Older versions fire only these. Newer versions also fire `preToolUse` and its counterparts for
+ * each call; then these hooks are ignored.
+ *
+ * @param name as in generic hooks, where each tool of `MCP` has its own
+ * @param result the field with the result, for a hook that fires at the end of a tool
+ */
+function ofSpecific(name: string, fields: readonly string[], result?: string): HookHandler {
   return (session, { at, data }) => {
     if (session.hasGenericHooks) return
     const turn = session.turnFor(at, idOf(peek(data, 'generation_id')))

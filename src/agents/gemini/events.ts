@@ -109,49 +109,15 @@ function handleAnswer(loop: GeminiLoop, at: number, data: unknown): void {
   loop.requestIdByAnswer.set(id, request.id)
   const text = plainText(peek(data, 'content'))
   loop.answer = text ?? loop.answer
-  request.emitAnswer(at, {
-    model,
-    provider: PROVIDER,
-    usage: tokensOf(peek(data, 'tokens')),
-    response: { message: { role: 'assistant', content: text } },
-  })
+  const response = { message: { role: 'assistant', content: text } }
+  request.emitAnswer(at, { model, provider: PROVIDER, usage: tokensOf(peek(data, 'tokens')), response })
 }
 
 /** The input count includes the cache. Thoughts, and input from the provider's tools, are counted separately. */
 function tokensOf(tokens: unknown): UsageCounts | undefined {
-  const [input, ofTools] = [peek(tokens, 'input'), peek(tokens, 'tool')]
-  return usageOf(
-    {
-      input: Number(input ?? 0) + Number(ofTools ?? 0),
-      output: peek(tokens, 'output'),
-      cacheRead: peek(tokens, 'cached'),
-      reasoning: peek(tokens, 'thoughts'),
-    },
-    { reasoningIsOutside: true },
-  )
-}
-
-function emitFailedRequest(loop: GeminiLoop, at: number, message: string | undefined): void {
-  const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
-  const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
-  startRequest(loop, at).emitFailure(at, {
-    model: loop.model,
-    provider: PROVIDER,
-    status_code: status === undefined ? undefined : Number(status),
-    retryable: false,
-    reason: type,
-    error: { type, message },
-  })
-}
-
-function endUnansweredRequest(loop: GeminiLoop, at: number): void {
-  if (loop.sentAt === undefined) return
-  startRequest(loop, at).emitAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
-}
-
-/** Starts a request without an end, because its result is unknown. The trace shows it as incomplete. */
-function startUnansweredRequest(loop: GeminiLoop, at: number): void {
-  if (loop.sentAt !== undefined) startRequest(loop, at)
+  const input = Number(peek(tokens, 'input') ?? 0) + Number(peek(tokens, 'tool') ?? 0)
+  const [output, cacheRead, reasoning] = [peek(tokens, 'output'), peek(tokens, 'cached'), peek(tokens, 'thoughts')]
+  return usageOf({ input, output, cacheRead, reasoning }, { reasoningIsOutside: true })
 }
 
 const DENIED = 'User denied'
@@ -176,8 +142,9 @@ function startCall(call: GeminiCall, requestId: string | undefined, correlation?
   loop.calls.add(call)
 }
 
-/** Handles `AfterTool`. Of identical calls, the first ends. @returns the call, if its loop is known */
-function handleToolEnd({ main, unassignedCalls }: GeminiSession, at: number, data: unknown): GeminiCall | undefined {
+/** Handles `AfterTool`. Of identical calls, the first ends. */
+function handleToolEnd(session: GeminiSession, at: number, data: unknown): void {
+  const { main, unassignedCalls } = session
   const name = peek(data, 'tool_name')
   const key = toolKey(name, peek(data, 'tool_input'))
   const response = peek(data, 'tool_response')
@@ -185,21 +152,19 @@ function handleToolEnd({ main, unassignedCalls }: GeminiSession, at: number, dat
   const open = [...running, ...[...unassignedCalls].filter(({ end }) => end === undefined)]
   // If a hook has rewritten the input, `AfterTool` contains the new one.
   const call = open.find(one => one.key === key) ?? open.find(one => one.name === name)
-  if (call === undefined) return undefined
+  if (call === undefined) return
   call.key = key
-  if (unassignedCalls.has(call)) {
-    call.end = { at, response }
-    return undefined
+  if (unassignedCalls.has(call)) call.end = { at, response }
+  else {
+    endCall(call, at, response)
+    endDelegation(session, call, at, response)
   }
-  endCall(call, at, response)
-  return call
 }
 
 function endCall(call: GeminiCall, at: number, response: unknown): void {
   const error = peek(response, 'error')
   const content = peek(response, 'llmContent')
   const text = plainText(content)
-  const message = textOf(peek(error, 'message'))
   const isBlocked = text?.startsWith(BLOCKED) === true
   call.turn.lastAt = Math.max(call.turn.lastAt, at)
   call.approval?.emitResponse(at, 'once', 'inferred')
@@ -207,7 +172,7 @@ function endCall(call: GeminiCall, at: number, response: unknown): void {
     result: text === undefined || looksLikeJson(text) ? { content } : text,
     status: error === undefined ? undefined : isBlocked ? 'blocked' : 'error',
     error_type: textOf(peek(error, 'type')),
-    error_message: message,
+    error_message: textOf(peek(error, 'message')),
   })
 }
 
@@ -248,14 +213,9 @@ function endRecordedCall(call: GeminiCall, found: unknown): void {
   const at = Math.max(call.startAt, numberOf(peek(found, 'at')) ?? call.turn.lastAt)
   const error = textOf(peek(found, 'error'))
   const isCancelled = peek(found, 'status') === 'cancelled'
-  const isDenied = isCancelled && error?.includes(DENIED) === true
-  const status = isDenied
-    ? 'blocked'
-    : isCancelled
-      ? 'cancelled'
-      : peek(found, 'status') === 'error'
-        ? 'error'
-        : undefined
+  const other = peek(found, 'status') === 'error' ? 'error' : undefined
+  const cancelled = error?.includes(DENIED) === true ? 'blocked' : 'cancelled'
+  const status = isCancelled ? cancelled : other
   call.approval?.emitResponse(at, isCancelled ? 'deny' : 'once', 'inferred')
   call.turn.lastAt = Math.max(call.turn.lastAt, at)
   call.emitEnd(at, { result: error, status, error_message: status === 'error' ? error : undefined })
@@ -294,8 +254,6 @@ function settleCalls(loop: GeminiLoop, at: number, outcome?: TurnResult): void {
   loop.calls.clear()
 }
 
-const DELEGATING = 'invoke_agent'
-
 /**
  * Returns the loop of a child agent, which begins with the first line of its file. Returns undefined for a child of an earlier
  * turn.
@@ -306,7 +264,9 @@ function childLoopFor(session: GeminiSession, at: number, agentId: string, data:
   if (known !== undefined || main === undefined || at < main.startAt) return known
   const goal = textOf(peek(data, 'text'))
   const taken = new Set([...session.children.values()].map(child => child.delegatingCall))
-  const free = [...main.calls].filter(call => call.name === DELEGATING && call.state === 'running' && !taken.has(call))
+  const free = [...main.calls].filter(
+    call => call.name === 'invoke_agent' && call.state === 'running' && !taken.has(call),
+  )
   const asked = free.filter(call => goal !== undefined && peek(call.args, 'prompt') === goal)
   const call = asked[0] ?? free[0]
   const role = textOf(peek(call?.args, 'agent_name'))
@@ -342,7 +302,10 @@ function endLoop(loop: GeminiLoop, at: number, { outcome, reason, text }: LoopEn
     interruptChildren(session, at)
     session.unassignedCalls.clear()
   }
-  endUnansweredRequest(loop, at)
+  if (loop.sentAt !== undefined) {
+    const cut = { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }
+    startRequest(loop, at).emitAnswer(at, cut, 'inferred')
+  }
   settleCalls(loop, at, outcome)
   loop.emitLoopEnd(at, { outcome, reason, text: outcome === 'completed' ? answer : undefined }, answer)
 }
@@ -358,13 +321,9 @@ function handleSessionStart(session: GeminiSession, _at: number, data: unknown):
 function handlePrompt(session: GeminiSession, at: number, data: unknown): void {
   const { main } = session
   // A repeated delivery of the same hook.
-  if (main !== undefined && main.startAt === at) return
+  if (main?.startAt === at) return
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   openTurn(session, at, peek(data, 'prompt'))
-}
-
-function turnFor(session: GeminiSession, at: number): GeminiLoop {
-  return session.main ?? openTurn(session, at, undefined)
 }
 
 function openTurn(session: GeminiSession, at: number, text: unknown): GeminiLoop {
@@ -380,7 +339,17 @@ function handleRequestError(loop: GeminiLoop, at: number, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'id'))
   if (id === undefined || loop.hasEnded || !session.isNew(id)) return
-  emitFailedRequest(loop, at, textOf(peek(data, 'message')))
+  const message = textOf(peek(data, 'message'))
+  const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
+  const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
+  startRequest(loop, at).emitFailure(at, {
+    model: loop.model,
+    provider: PROVIDER,
+    status_code: numberOf(status),
+    retryable: false,
+    reason: type,
+    error: { type, message },
+  })
   if (loop === session.main) endLoop(loop, at, { outcome: 'failed', reason: 'failed' })
 }
 
@@ -400,21 +369,20 @@ function handleAgentEnd({ main }: GeminiSession, at: number, data: unknown): voi
     endLoop(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
 }
 
-const CLEAR_REASON = 'clear'
-
 /** Handles `SessionEnd`, which fires several times. In `gemini -p`, it is the last event of a request that failed finally. */
 function handleSessionEnd(session: GeminiSession, at: number, data: unknown): void {
   const { main } = session
   if (main !== undefined) {
     main.emitPrompt()
-    startUnansweredRequest(main, at)
+    // A request without an end, because its result is unknown. The trace shows it as incomplete.
+    if (main.sentAt !== undefined) startRequest(main, at)
     interruptChildren(session, at)
     settleCalls(main, at)
     session.main = undefined
   }
   const reason = textOf(peek(data, 'reason'))
   // Only `clear` discards the session id. Otherwise the session can be resumed, and its turns continue their numbers.
-  if (session.isFinalized || (main === undefined && reason !== CLEAR_REASON)) return
+  if (session.isFinalized || (main === undefined && reason !== 'clear')) return
   session.isFinalized = true
   session.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
 }
@@ -430,22 +398,18 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
 const QUIET_HOOKS: readonly string[] = ['BeforeModel', 'BeforeToolSelection', 'AfterModel', 'PreCompress']
 
 type SessionHandler = (session: GeminiSession, at: number, data: unknown) => void
-type FindingHandler = (loop: GeminiLoop, at: number, data: unknown) => void
 
 const HOOKS: Readonly<Record<string, SessionHandler>> = {
   SessionStart: handleSessionStart,
   BeforeAgent: handlePrompt,
-  BeforeTool: (session, at, data) => handleToolStart(turnFor(session, at), at, data),
-  AfterTool: (session, at, data) => {
-    const call = handleToolEnd(session, at, data)
-    if (call !== undefined) endDelegation(session, call, at, peek(data, 'tool_response'))
-  },
+  BeforeTool: (session, at, data) => handleToolStart(session.main ?? openTurn(session, at, undefined), at, data),
+  AfterTool: handleToolEnd,
   Notification: handleNotification,
   AfterAgent: handleAgentEnd,
   SessionEnd: handleSessionEnd,
 }
 
-function ofFinding(handle: FindingHandler): SessionHandler {
+function ofFinding(handle: (loop: GeminiLoop, at: number, data: unknown) => void): SessionHandler {
   return (session, at, data) => {
     const agentId = idOf(peek(data, 'agent_id'))
     const loop = agentId === undefined ? session.main : childLoopFor(session, at, agentId, data)

@@ -48,38 +48,30 @@ function beforeTool(outcome: Outcome<Phase>): object | undefined {
 }
 
 function beforeModel(outcome: Outcome<Phase>): object | undefined {
-  if (outcome.decision !== 'pass') return { ...denied(outcome), ...modelAnswer(reasonOf(outcome)) }
+  const hookEventName = 'BeforeModel'
+  if (outcome.decision !== 'pass') {
+    // Answers in place of the model; otherwise the user would see no answer.
+    const content = { role: 'model', parts: [reasonOf(outcome)] }
+    const llm_response = { candidates: [{ content, finishReason: 'STOP' }] }
+    return { ...denied(outcome), hookSpecificOutput: { hookEventName, llm_response } }
+  }
   const text = injectedText(outcome)
   if (!outcome.isRewritten && text === undefined) return undefined
-  const messages = (outcome.value as readonly ModelMessage[]).map(messageOf)
+  const messages = (outcome.value as readonly ModelMessage[]).map(message => {
+    return { role: message.role === 'assistant' ? 'model' : message.role, content: message.text }
+  })
   if (text !== undefined) messages.push({ role: 'user', content: text })
-  return { hookSpecificOutput: { hookEventName: 'BeforeModel', llm_request: { messages } } }
-}
-
-function messageOf({ role, text }: ModelMessage): { role: string; content: string } {
-  return { role: role === 'assistant' ? 'model' : role, content: text }
-}
-
-/** Answers in place of the model; otherwise the user would see no answer. */
-function modelAnswer(text: string): object {
-  const content = { role: 'model', parts: [text] }
-  const llm_response = { candidates: [{ content, finishReason: 'STOP' }] }
-  return { hookSpecificOutput: { hookEventName: 'BeforeModel', llm_response } }
+  return { hookSpecificOutput: { hookEventName, llm_request: { messages } } }
 }
 
 const FAILS_CLOSED: ReadonlySet<string> = new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool'])
 
 const CALLS_LIMIT = 1000
 
-interface OpenCall {
-  key: string
-  readonly id: string
-}
-
 interface OpenSession {
   readonly turnId: string | undefined
   retry: { readonly by: string; readonly times: number } | undefined
-  readonly calls: OpenCall[]
+  readonly calls: { key: string; readonly id: string }[]
 }
 
 export class GeminiGuardProtocol implements GuardProtocol {

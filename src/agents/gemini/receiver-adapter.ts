@@ -8,7 +8,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts, plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
 const NAMES_LIMIT = 5000
@@ -16,12 +16,10 @@ const PROJECTS_FOLDER = 'tmp'
 const FILE_EXTENSION = '.jsonl'
 
 export class GeminiAdapter extends FileAdapter {
+  protected readonly prefix = 'session:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
   readonly #readers = new LimitedMap<string, AppendedLineReader>(200)
   readonly #finishedFiles = new LimitedMap<string, true>(10_000)
-
-  constructor(environment: AdapterEnvironment) {
-    super(environment, 'session:', READS_FIRST)
-  }
 
   protected async read({ path, owner: { session_id } }: ReadTrigger): Promise<Findings> {
     if (path?.endsWith(FILE_EXTENSION) !== true) return NO_FINDINGS
@@ -46,7 +44,7 @@ export class GeminiAdapter extends FileAdapter {
     const found: HostEvent[] = []
     const reader = this.#readers.recall(path, () => new AppendedLineReader())
     await reader.readFrom(openAgentFile(path, this.environment.place, PROJECTS_FOLDER), line => {
-      if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
+      if (owner.agent_id !== undefined && line.startsWith(CHILD_RESULT)) this.#finishedFiles.set(path, true)
       found.push(...eventsOfLine(line, owner))
     })
     return found
@@ -58,6 +56,8 @@ export const gemini: ReceiverAdapter = new GeminiAdapter(ownEnvironment(['GEMINI
 const CANCELLED = 'Request cancelled.'
 /** Prefix of lines that rewrite the conversation or its display; they report no event. */
 const REWRITTEN = '{"$'
+/** Prefix of the last line of a child agent's file. */
+const CHILD_RESULT = '{"$set":{"summary"'
 
 function eventsOfLine(text: string, owner: FindingOwner): readonly HostEvent[] {
   if (text.startsWith(REWRITTEN)) return []
@@ -77,11 +77,6 @@ function eventsOfLine(text: string, owner: FindingOwner): readonly HostEvent[] {
     default:
       return []
   }
-}
-
-/** Returns true for the last line of a child agent's file, which contains its result. */
-function isLastLine(text: string): boolean {
-  return text.startsWith('{"$set":{"summary"')
 }
 
 function promptOf(line: unknown): string | undefined {

@@ -26,15 +26,6 @@ function eventOf(body: unknown): string {
   return textOf(peek(body, 'hook') ?? peek(body, 'hook_event_name')) ?? ''
 }
 
-function idsOf(body: unknown): HookIds {
-  return {
-    sessionId: idOf(fieldOf(body, 'session_id')),
-    turnId: idOf(fieldOf(body, 'turn_id')),
-    toolCallId: idOf(fieldOf(body, 'tool_call_id')),
-    requestId: idOf(fieldOf(body, 'api_request_id')),
-  }
-}
-
 function rawTool(body: unknown): RawToolCall {
   return {
     name: textOf(fieldOf(body, 'tool_name')) ?? '',
@@ -90,11 +81,10 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
  * Builds an approval. Hermes shows only this message, and nothing of the tool's input. "Always" applies to exactly this question.
  */
 function approval(outcome: Outcome<Phase>, body: unknown): object {
-  const question = reasonOf(outcome)
   const tool = toolCallOf({ ...rawTool(body), arguments: argumentsOf(outcome.value) })
   const shown = (tool.command ?? JSON.stringify(tool.arguments)).slice(0, MAX_SHOWN_CHARS)
   const rule_key = `hookspan:${outcome.by ?? ''}:${tool.name}:${shown}`
-  return { action: 'approve', message: `${question}\n${shown}`, rule_key }
+  return { action: 'approve', message: `${reasonOf(outcome)}\n${shown}`, rule_key }
 }
 
 /** Results are usually JSON; the model reads an error from this key. */
@@ -128,10 +118,11 @@ export class HermesGuardProtocol implements GuardProtocol {
   }
 
   #idsOf(body: unknown): HookIds {
-    const ids = idsOf(body)
-    const session = ids.sessionId ?? ''
-    if (ids.turnId !== undefined) this.#turns.set(session, ids.turnId)
-    return { ...ids, turnId: this.#turns.get(session) }
+    const sessionId = idOf(fieldOf(body, 'session_id'))
+    const turnId = idOf(fieldOf(body, 'turn_id')) ?? this.#turns.get(sessionId ?? '')
+    if (turnId !== undefined) this.#turns.set(sessionId ?? '', turnId)
+    const toolCallId = idOf(fieldOf(body, 'tool_call_id'))
+    return { sessionId, turnId, toolCallId, requestId: idOf(fieldOf(body, 'api_request_id')) }
   }
 }
 

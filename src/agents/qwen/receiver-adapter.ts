@@ -14,7 +14,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST, type TranscriptOwner, type TranscriptResponse } from '../claude-code/events.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 
 const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 /** Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. */
@@ -25,13 +25,11 @@ const PART = 'projects'
 const ENDING = '.jsonl'
 
 export class QwenAdapter extends FileAdapter {
+  protected readonly prefix = 'transcript:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
   readonly #transcripts = new LimitedMap<string, QwenTranscript>(200)
   readonly #readers = new LimitedMap<string, AppendedLineReader>(500)
   readonly #hooks = new QwenReceivedHooks()
-
-  constructor(environment: AdapterEnvironment) {
-    super(environment, 'transcript:', READS_FIRST)
-  }
 
   override events(delivery: HookDelivery): readonly HostEvent[] {
     const events = super.events(delivery)
@@ -61,8 +59,8 @@ export class QwenAdapter extends FileAdapter {
 
   #isEnough(lines: QwenTranscript, event: string, data: unknown): boolean {
     const agentId = idOf(peek(data, 'agent_id'))
-    const call = event === 'PreToolUse' ? data : elementsOf(peek(data, 'tool_calls'), 1)[0]
     if (event === 'PreToolUse' || event === 'PostToolBatch') {
+      const call = event === 'PreToolUse' ? data : elementsOf(peek(data, 'tool_calls'), 1)[0]
       return lines.hasAnswerOf(idOf(peek(call, 'tool_call_id')) ?? '', agentId)
     }
     if (event !== 'Stop' && event !== 'SubagentStop') return true
@@ -125,15 +123,13 @@ const MAIN = ''
 /** Prefilter: most lines are of other types, and some are long. */
 const RELEVANT = ['"subtype":"ui_telemetry"', '"type":"assistant"']
 
-type QwenAnswer = TranscriptResponse & { readonly provider: unknown; readonly content: unknown[] }
-
 /**
  * Extracts requests from the transcripts of a session. The session's file has a line for each request, including those of child
  * agents. The content of an answer follows in later lines, for a child agent in the agent's own file.
  */
 class QwenTranscript {
   readonly #sessionId: string
-  readonly #answers = new Map<string, QwenAnswer>()
+  readonly #answers = new Map<string, TranscriptResponse & { readonly provider: unknown }>()
   /** The last answers by agent. Each applies to one end only. */
   readonly lastTexts: Map<string, string> = new Map()
   /** How often in a row the awaited lines did not appear, by hook. */
