@@ -31,18 +31,9 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
     super()
     this.#table = table
     this.sessions = new SessionStates(id => create(this.records, id))
-    const onHook = this.#withSession((session, moment) => this.receiveHook(session, moment))
-    const onFinding = this.#withSession((session, moment) => this.receiveFinding(session, moment))
-    const onReadEnd = this.#withSession((session, { data }) => {
-      session.noteWorkspace(data)
-      this.#releaseHook(session, peek(data, 'goes_on') === true)
-    })
+    const names = [...Object.keys(table.hooks), ...Object.keys(table.findings), table.readEnd]
     this.events = eventHandlers(
-      {
-        ...handlersByName(Object.keys(table.hooks), () => onHook),
-        ...handlersByName(Object.keys(table.findings), () => onFinding),
-        [table.readEnd]: onReadEnd,
-      },
+      handlersByName(names, () => moment => this.#receive(moment)),
       table.quiet,
     )
   }
@@ -51,8 +42,18 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
     for (const session of this.sessions.values()) this.#releaseHook(session)
   }
 
+  #receive(moment: TimedEvent): void {
+    const { event, data } = moment
+    const id = idOf(peek(data, 'session_id'))
+    if (id === undefined) return
+    const session = this.sessions.get(id)
+    session.noteWorkspace(data)
+    if (event === this.#table.readEnd) this.#releaseHook(session, peek(data, 'goes_on') === true)
+    else if (Object.hasOwn(this.#table.hooks, event)) this.receiveHook(session, moment)
+    else this.receiveFinding(session, moment)
+  }
+
   protected receiveHook(session: Session, moment: TimedEvent): void {
-    session.noteWorkspace(moment.data)
     this.#releaseHook(session)
     this.noteHook?.(session, moment)
     if (this.isReadFirst(session, moment)) session.bufferedHook = moment
@@ -68,13 +69,6 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
 
   protected receiveFinding(session: Session, { event, at, data, context }: TimedEvent): void {
     this.#table.findings[event]?.(session, at, data, context)
-  }
-
-  #withSession(handle: (session: Session, moment: TimedEvent) => void): (moment: TimedEvent) => void {
-    return moment => {
-      const id = idOf(peek(moment.data, 'session_id'))
-      if (id !== undefined) handle(this.sessions.get(id), moment)
-    }
   }
 
   #releaseHook(session: Session, goesOn = false): void {

@@ -113,7 +113,10 @@ export class GeminiGuardProtocol implements GuardProtocol {
   reply(body: unknown, outcome: Outcome<Phase>): HookReply {
     const event = hookOf(body)
     const session = this.#sessionOf(body)
-    if (event === 'BeforeTool' && outcome.isRewritten) rewriteCall(session, body, outcome.value)
+    if (event === 'BeforeTool' && outcome.isRewritten) {
+      const call = session.calls.findLast(({ key }) => key === keyOf(body))
+      if (call !== undefined) call.key = toolKey(peek(body, 'tool_name'), outcome.value)
+    }
     // Gemini CLI continues with the reason as a prompt, and later treats it as an ordinary prompt.
     if (event === 'AfterAgent' && outcome.decision === 'retry')
       session.retry = { by: reasonOf(outcome), times: (session.retry?.times ?? 0) + 1 }
@@ -154,12 +157,6 @@ function startCall({ calls }: OpenSession, body: unknown): string | undefined {
   calls.push({ key, id })
   if (calls.length > CALLS_LIMIT) calls.shift()
   return id
-}
-
-function rewriteCall({ calls }: OpenSession, body: unknown, input: unknown): void {
-  const key = keyOf(body)
-  const call = calls.findLast(one => one.key === key)
-  if (call !== undefined) call.key = toolKey(peek(body, 'tool_name'), input)
 }
 
 /** Handles `AfterTool`. Of identical calls, the first ends, as in the trace. */
