@@ -120,8 +120,8 @@ export class ClaudeCodeAdapter extends FileAdapter {
     const taken = callId === undefined ? lines.drain() : lines.drainFor(callId)
     const late = lines.isThere && this.#lacksRequest(lines, trigger) ? [guessedRequest(lines, trigger)] : []
     const found = agent_id === undefined ? await this.#newFindings(taken, trigger) : this.#childFindings(taken)
-    this.#hooks.addTimedOut(lines.drainCancelledHooks(), owner, at)
-    if (event === 'PostToolBatch') lines.noteRequest(at)
+    this.#hooks.addTimedOut(lines.cancelledHooks.splice(0), owner, at)
+    if (event === 'PostToolBatch') lines.askedAt = Math.max(lines.askedAt, at)
     const lateFindings = agent_id === undefined ? await this.#readLateLines(trigger) : []
     return { found: [...join, ...found, ...late, ...lateFindings], goes_on, branch: lines.branch }
   }
@@ -158,7 +158,7 @@ export class ClaudeCodeAdapter extends FileAdapter {
     for (const file of this.#files.values()) {
       if (!file.hasPendingLines || file.owner.session_id !== owner.session_id) continue
       await file.readRest(this.environment)
-      this.#hooks.addTimedOut(file.drainCancelledHooks(), file.owner, at)
+      this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
       found.push(...this.#childFindings(file.drain()))
     }
     return found
@@ -194,7 +194,7 @@ export class ClaudeCodeAdapter extends FileAdapter {
     this.#linkedAgents.set(agent_id, true)
     const file = this.#fileOf(path, { session_id, agent_id })
     await file.readRest(this.environment)
-    this.#hooks.addTimedOut(file.drainCancelledHooks(), file.owner, at)
+    this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
     const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
     return [join, ...this.#childFindings(file.drain())]
   }

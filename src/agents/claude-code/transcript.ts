@@ -53,7 +53,7 @@ export class ClaudeTranscript {
   #promptId: string | undefined
   branch: string | undefined
   #askedAt: number | undefined
-  /** The same time according to hooks, which do not lag; zero if unknown. */
+  /** The same time according to hooks, which do not lag; zero if unknown. An older pending request has been answered. */
   askedAt = 0
   readonly #sent = new LimitedMap<string, number>(1000)
   #unanswered: { readonly at: number; readonly model: unknown } | undefined
@@ -63,7 +63,7 @@ export class ClaudeTranscript {
   #ahead: { readonly at: number; readonly line: unknown }[] = []
   #results: TranscriptToolResult[] = []
   readonly #resultIds = new Set<string>()
-  #cancelled: CancelledHook[] = []
+  readonly cancelledHooks: CancelledHook[] = []
   /** When the start hook that timed out was fired, by tool call. */
   readonly #starts = new LimitedMap<string, number>(1000)
   lastText: string | undefined
@@ -110,21 +110,12 @@ export class ClaudeTranscript {
     this.isThere = await this.#reader.readFrom(openFile(this.#path, place), line => this.addLine(line), restart)
   }
 
-  /** Notes a new request reported by hooks: an older pending request has been answered. */
-  noteRequest(at: number): void {
-    if (at > this.askedAt) this.askedAt = at
-  }
-
   hasRequestOf(callId: string): boolean {
     return this.#calls.has(callId) || (this.#unanswered !== undefined && this.#unanswered.at >= this.askedAt)
   }
 
   hasAnswerOf(callId: string, withResult: boolean): boolean {
     return this.#calls.has(callId) && (!withResult || this.#resultIds.has(callId))
-  }
-
-  drainCancelledHooks(): readonly CancelledHook[] {
-    return this.#cancelled.splice(0)
   }
 
   drain(): readonly HostEvent[] {
@@ -308,8 +299,8 @@ export class ClaudeTranscript {
     const firedAt = at - (timeoutMillis ?? 0)
     const callId = idOf(peek(attachment, 'toolUseID'))
     if (event === 'PreToolUse' && callId !== undefined && timeoutMillis !== undefined) this.#starts.set(callId, firedAt)
-    if (this.#cancelled.length >= CANCELLED_LIMIT) return
-    this.#cancelled.push({ event, callId, command: textOf(peek(attachment, 'command')), firedAt })
+    if (this.cancelledHooks.length >= CANCELLED_LIMIT) return
+    this.cancelledHooks.push({ event, callId, command: textOf(peek(attachment, 'command')), firedAt })
   }
 
   #emitAnswer(): void {

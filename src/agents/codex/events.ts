@@ -155,11 +155,6 @@ const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec
 
 type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
 
-function handleToolStart(loop: CodexLoop, at: number, data: unknown): void {
-  const call = hookedCall(loop, at, data)
-  if (call !== undefined) startCall(call, at)
-}
-
 function hookedCall(loop: CodexLoop, at: number, data: unknown): CodexCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
@@ -189,11 +184,6 @@ function endCall(call: CodexCall, at: number, end: CallEnd): void {
   const message = exitCode === undefined ? textOf(result) : `exit code ${exitCode}`
   const error_message = status === 'error' ? message : undefined
   call.emitEnd(at, { result: wrapJson(result), status, error_message })
-}
-
-function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {
-  const call = hookedCall(loop, at, data)
-  if (call !== undefined) endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
 }
 
 function statusOf({ recordedEnd }: CodexCall): Status | undefined {
@@ -379,9 +369,15 @@ function ofLoop(handle: LoopHandler): SessionHandler {
 const HOOKS: Readonly<Record<string, SessionHandler>> = {
   SessionStart: handleSessionStart,
   UserPromptSubmit: ofLoop(handlePrompt),
-  PreToolUse: ofLoop(handleToolStart),
+  PreToolUse: ofLoop((loop, at, data) => {
+    const call = hookedCall(loop, at, data)
+    if (call !== undefined) startCall(call, at)
+  }),
   PermissionRequest: ofLoop(handlePermissionRequest),
-  PostToolUse: ofLoop(handleToolEnd),
+  PostToolUse: ofLoop((loop, at, data) => {
+    const call = hookedCall(loop, at, data)
+    if (call !== undefined) endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
+  }),
   SubagentStart: ofLoop(() => undefined),
   SubagentStop: ofLoop(handleStop),
   PreCompact: ofLoop((loop, at) => {

@@ -60,8 +60,8 @@ export class CodexAdapter extends FileAdapter {
 
 function isEnough(rollout: Rollout, trigger: ReadTrigger): boolean {
   const { event, data, owner } = trigger
-  if (event === 'SubagentStart') return owner.agent_id === undefined || rollout.hasStartedAgent(owner.agent_id)
-  if (event === 'PreToolUse') return rollout.knowsCall(turnOf(data), idOf(peek(data, 'tool_use_id')) ?? '')
+  if (event === 'SubagentStart') return owner.agent_id === undefined || rollout.startedAgents.has(owner.agent_id)
+  if (event === 'PreToolUse') return rollout.calls.has(`${turnOf(data)} ${idOf(peek(data, 'tool_use_id'))}`)
   return !ENDS.has(event) || rollout.hasEnded(turnOf(data)) || hasContinued(rollout, trigger)
 }
 
@@ -132,8 +132,9 @@ export class Rollout {
   repository: string | undefined
   branch: string | undefined
   #now = 0
-  readonly #calls = new LimitedMap<string, true>(1000)
-  readonly #startedAgents = new LimitedMap<string, true>(1000)
+  /** Calls as `<turn> <call>`. */
+  readonly calls: LimitedMap<string, true> = new LimitedMap(1000)
+  readonly startedAgents: LimitedMap<string, true> = new LimitedMap(1000)
   readonly #continuedAt = new LimitedMap<string, number>(1000)
 
   constructor(path: string, owner: FindingOwner) {
@@ -163,14 +164,6 @@ export class Rollout {
     const drained = this.#hasDrained ? now : lastTurns(now)
     this.#hasDrained = true
     return drained.map(({ event }) => event)
-  }
-
-  knowsCall(turnId: string | undefined, id: string): boolean {
-    return this.#calls.has(`${turnId} ${id}`)
-  }
-
-  hasStartedAgent(agentId: string): boolean {
-    return this.#startedAgents.has(agentId)
   }
 
   hasEnded(turnId: string | undefined): boolean {
@@ -261,7 +254,7 @@ export class Rollout {
     const name = `${textOf(peek(payload, 'namespace')) ?? ''}${textOf(peek(payload, 'name')) ?? ''}`
     const args = peek(payload, 'arguments') ?? peek(payload, 'input')
     turn.calls.push({ id: call_id, name, arguments: args })
-    this.#calls.set(`${turn.id} ${call_id}`, true)
+    this.calls.set(`${turn.id} ${call_id}`, true)
     this.#addFinding('call', { ...this.#requestFields(turn), call_id, name, arguments: args, at })
   }
 
@@ -295,7 +288,7 @@ export class Rollout {
     const isStart = peek(item, 'tool') === 'spawn_agent'
     const started = isStart ? elementsOf(peek(item, 'receiver_agents')) : undefined
     const agents = started?.map(agent => ({ id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }))
-    for (const { id } of agents ?? []) this.#startedAgents.set(idOf(id) ?? '', true)
+    for (const { id } of agents ?? []) this.startedAgents.set(idOf(id) ?? '', true)
     this.#addFinding('item', { call_id, at, status, exit_code: peek(item, 'exit_code'), ran_at, agents })
   }
 
