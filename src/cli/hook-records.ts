@@ -6,6 +6,7 @@ import { MACHINES } from '../agents/machines.ts'
 import { numberOf, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
 import { nearestName } from '../plugin/config/nearest.ts'
+import { dropUndefined } from '../reading/attribute-value.ts'
 import { LineSplitter, type NumberedLine } from '../reading/line-reader.ts'
 
 export type RecordEntry =
@@ -103,10 +104,6 @@ function isHead(value: unknown): value is HeadLine {
   if (typeof value !== 'object' || value === null || 'hook' in value) return false
   const { fixture } = value as Partial<HeadLine>
   return typeof fixture === 'object' && fixture !== null
-}
-
-function dropUndefined(meta: { readonly [Key in keyof HookMeta]: HookMeta[Key] | undefined }): HookMeta {
-  return Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== undefined))
 }
 
 function parseRecordJson(text: string): { readonly value: unknown } | { readonly problem: string } {

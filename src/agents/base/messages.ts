@@ -9,6 +9,21 @@ export interface ToolCallPart {
   readonly arguments: unknown
 }
 
+/** A request as messages in the format of the contract. They are converted only when attributes are built. */
+export class LazyConversation {
+  readonly tools: unknown
+  readonly #convert: () => readonly unknown[]
+
+  constructor(convert: () => readonly unknown[], tools?: unknown) {
+    this.#convert = convert
+    this.tools = tools
+  }
+
+  get messages(): readonly unknown[] {
+    return this.#convert()
+  }
+}
+
 export function plainText(content: unknown): string | undefined {
   if (!isArray(content)) return textOf(content)
   return joinTexts(elementsOf(content, PARTS_LIMIT).map(part => textOf(peek(part, 'text'))))

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { elementsOf, idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
-import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import { plausibleTime, type TimedEvent, timestampOf } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
@@ -39,10 +39,7 @@ interface PendingLine {
   readonly isBoundary: boolean
 }
 
-interface ReadTrigger {
-  readonly event: string
-  readonly at: number
-}
+type ReadTrigger = Pick<TimedEvent, 'event' | 'at'>
 
 const PROMPT_HOOK = 'UserPromptSubmit'
 const SHUTDOWN = 'file:session.shutdown'
@@ -171,10 +168,7 @@ export class SessionFiles {
     if (agentId === undefined) return id
     const parent = idOf(peek(data, 'parent_agent_id'))
     const named = FILE_PATH.exec(textOf(peek(data, 'transcript_path')) ?? '')?.[1]
-    const session =
-      named ??
-      this.#sessionOfChild.get(agentId) ??
-      (parent === undefined ? undefined : (this.#sessionOfChild.get(parent) ?? parent))
+    const session = named ?? this.#sessionOfChild.get(agentId) ?? (parent && this.#sessionOfChild.get(parent)) ?? parent
     if (session !== undefined) this.#sessionOfChild.set(agentId, session)
     return session
   }
@@ -191,9 +185,8 @@ function eventOf(line: unknown, at: number, session_id: string): HostEvent | und
 }
 
 function reducedField(name: string, field: unknown): unknown {
-  if (name === 'toolRequests') {
+  if (name === 'toolRequests')
     return elementsOf(field, CALLS_LIMIT).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
-  }
   const parts = NESTED_FIELDS[name]
   return parts === undefined || typeof field !== 'object' || field === null ? field : pickFields(field, parts)
 }

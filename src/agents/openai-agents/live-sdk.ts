@@ -82,9 +82,7 @@ export function currentRun(): CurrentRun {
 }
 
 export function markAsFailed(message: string): void {
-  const { span } = sdkContext()
-  const setError = peek(span, 'setError')
-  if (typeof setError === 'function') setError.call(span, { message })
+  callMethod(sdkContext().span, 'setError', { message })
 }
 
 /** The error of the SDK's current span: a new object for each failure. */

@@ -22,7 +22,7 @@ import type {
 } from '../../guards/index.ts'
 import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
+import { injectedBy, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { modelUsage } from '../base/usage.ts'
 import { failureOf, piUsage } from './messages.ts'
@@ -124,11 +124,8 @@ class PiHooks {
     const outcome = await this.#hooks.run('beforeTurn', ids, { prompt }, context.signal)
     if (outcome.decision === 'block') {
       if (!isQueued) emitBlockedTurn(ids)
-      return blockPrompt(
-        `${outcome.reason}${outcome.detail === undefined ? '' : ` (${outcome.detail})`}`,
-        data,
-        context,
-      )
+      const detail = outcome.detail === undefined ? '' : ` (${outcome.detail})`
+      return blockPrompt(`${outcome.reason}${detail}`, data, context)
     }
     const { value, injected } = outcome
     if (!isQueued) session.injected = injected
@@ -139,15 +136,12 @@ class PiHooks {
   #injectTexts({ data, session }: HookInput): Answer {
     const { injected } = session
     session.injected = []
-    const [system, user] = [
-      injectedTexts('system', injected).join('\n\n'),
-      injectedTexts('user', injected).join('\n\n'),
-    ]
+    const [system, user] = [injectedBy('system', injected), injectedBy('user', injected)]
     // The result replaces the whole system prompt.
     const systemPrompt = `${peek(data, 'systemPrompt') ?? ''}\n\n${system}`
     return {
-      ...(system === '' ? {} : { systemPrompt }),
-      ...(user === '' ? {} : { message: { customType: SPEAKER, content: user, display: true } }),
+      ...(system === undefined ? {} : { systemPrompt }),
+      ...(user === undefined ? {} : { message: { customType: SPEAKER, content: user, display: true } }),
     }
   }
 
@@ -318,9 +312,7 @@ function answerEvent(message: unknown, model: string | undefined): AfterModel | 
   return {
     model: textOf(peek(message, 'model')) ?? model,
     text: wholeText(content),
-    toolCalls: listOf(content)
-      .filter(part => peek(part, 'type') === 'toolCall')
-      .map(requestedCall),
+    toolCalls: listOf(content).flatMap(part => (peek(part, 'type') === 'toolCall' ? [requestedCall(part)] : [])),
     ...(reason === 'error' ? { error } : {}),
     usage: modelUsage(piUsage(usage), numberOf(peek(peek(usage, 'cost'), 'total'))),
     attempt: 0,

@@ -168,7 +168,7 @@ function probeAttributes(): Record<string, string> {
   return {
     'hookspan.doctor.sent_at': at,
     'hookspan.doctor.sent_from': from,
-    [OPENINFERENCE.inputValue]: `A probe of hookspan doctor ${PACKAGE_VERSION}, sent from ${from} at ${at}; no agent's turn`,
+    [OPENINFERENCE.input]: `A probe of hookspan doctor ${PACKAGE_VERSION}, sent from ${from} at ${at}; no agent's turn`,
   }
 }
 

@@ -67,10 +67,7 @@ function assemble(
     metrics,
     logs,
     temporality: settings.temporality ?? row.temporality ?? 'cumulative',
-    headers: {
-      ...mergeHeaders(row.headers(options), settings.headers),
-      'content-type': CONTENT_TYPES[protocol],
-    },
+    headers: { ...mergeHeaders(row.headers(options), settings.headers), 'content-type': CONTENT_TYPES[protocol] },
     resource: present(row.resource?.(options) ?? {}),
     facts: {
       name: settings.name,

@@ -30,11 +30,7 @@ export const NOT_HTTP2 = 'ERR_HTTP2_ERROR'
 
 export type TransportResult =
   | { readonly ok: true; readonly answer?: Uint8Array }
-  | {
-      readonly ok: false
-      readonly failure: DeliveryFailure
-      readonly retryAfterMillis?: number
-    }
+  | { readonly ok: false; readonly failure: DeliveryFailure; readonly retryAfterMillis?: number }
 
 export interface Transport {
   /** Delivers one payload, given in pieces. Never rejects. Resolves soon after `signal` aborts. */

@@ -1,7 +1,8 @@
 import type { Attributes } from '@opentelemetry/api'
 import { LOG_ATTRIBUTE, LOG_EVENT, resolveNamespace, SEVERITY } from '../../contract/semconv/index.ts'
-import { attributesJson, stringJson } from '../trace-log/index.ts'
+import { attributesJson, type PlainResource, stringJson } from '../trace-log/index.ts'
 import type { LogQueue } from './log-queue.ts'
+import type { PipelineSettings } from './settings.ts'
 
 /** Losses come in bursts. Each burst becomes one event. */
 const BURST_MILLIS = 1000
@@ -18,18 +19,14 @@ export class LogEmitter {
   readonly #losses = new Map<string, Loss>()
   readonly #lossEvent: string
   readonly #version: string
-  readonly #now: () => number
-  #describe: () => Attributes = () => ({})
+  readonly #resource: PlainResource
   #head: string | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(
-    { namespace, version }: { readonly namespace: string; readonly version: string },
-    now: () => number = Date.now,
-  ) {
+  constructor({ namespace, version }: Pick<PipelineSettings, 'namespace' | 'version'>, resource: PlainResource) {
     this.#lossEvent = resolveNamespace(LOG_EVENT.spansLost.name, namespace)
     this.#version = version
-    this.#now = now
+    this.#resource = resource
   }
 
   get hasQueues(): boolean {
@@ -37,12 +34,8 @@ export class LogEmitter {
   }
 
   get head(): string {
-    this.#head ??= requestHead(this.#describe(), SCOPE, this.#version)
+    this.#head ??= requestHead(this.#resource.attributes, SCOPE, this.#version)
     return this.#head
-  }
-
-  setResource(resource: { readonly attributes: Attributes }): void {
-    this.#describe = () => resource.attributes
   }
 
   addQueue(queue: LogQueue): void {
@@ -51,7 +44,7 @@ export class LogEmitter {
 
   emit(event: LogEvent): void {
     if (!this.hasQueues) return
-    const record = recordJson(event, this.#now())
+    const record = recordJson(event, Date.now())
     for (const queue of this.#queues) queue.enqueueRecord(record)
   }
 
@@ -84,7 +77,7 @@ export class LogEmitter {
       this.emit({
         name: this.#lossEvent,
         severity: LOG_EVENT.spansLost.severity,
-        at: this.#now(),
+        at: Date.now(),
         attributes: {
           [LOG_ATTRIBUTE.eventName]: this.#lossEvent,
           [LOG_ATTRIBUTE.backend]: backend,

@@ -1,9 +1,9 @@
-import { DeterministicIds, ReservableIds } from './deterministic-ids.ts'
 import type { LogEvent } from './log-emitter.ts'
 import type { Pipeline } from './pipeline.ts'
 import { createMeterProvider, createResource, createSdkTracerProvider } from './providers.ts'
 import { metricsSdk, traceSdk, transformer } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
+import { SpanIdGenerator } from './span-id-generator.ts'
 import { UserExtensions } from './user-extensions.ts'
 
 /** The current state of one series of an instrument. */
@@ -47,20 +47,19 @@ export function createMemoryPipeline(
     }
   })()
   const resource = createResource(settings, {})
-  const seeded = settings.deterministicIds ? new DeterministicIds() : undefined
-  const reservable = seeded === undefined ? new ReservableIds() : undefined
+  const idGenerator = new SpanIdGenerator()
   const spanProcessors = [new sdk.SimpleSpanProcessor(exporter), ...added.spanProcessors]
   const meters = createMeterProvider(resource, [reader, ...added.metricReaders])
   const logEvents: LogEvent[] = []
   const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
   return {
-    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator: seeded ?? reservable }),
+    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator }),
     meterProvider: meters.meterProvider,
     onMeterProvider: use => use(meters.meterProvider),
     log: event => void logEvents.push(event),
     logEvents,
-    seedIds: seeded && ((traceIdentity, spanIdentity) => seeded.seed(traceIdentity, spanIdentity)),
-    reserveIds: reservable && ((traceId, spanId) => reservable.reserve(traceId, spanId)),
+    seedIds: settings.deterministicIds ? idGenerator.seed : undefined,
+    reserveIds: settings.deterministicIds ? undefined : idGenerator.reserve,
     flush: async () => {
       await Promise.all([added.flush(), meters.forceFlush()])
     },

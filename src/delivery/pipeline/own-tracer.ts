@@ -1,8 +1,8 @@
 import type { Context, Span, SpanContext, SpanOptions, Tracer, TracerOptions, TracerProvider } from '@opentelemetry/api'
 import type { IdGenerator, ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { RecordedSpan, type SpanSettings } from '../trace-log/index.ts'
-import { randomIds } from './deterministic-ids.ts'
 import { api, isTracingSuppressed } from './sdk.ts'
+import { randomIds } from './span-id-generator.ts'
 
 const INTERNAL = 0
 const SAMPLED = 1
@@ -56,7 +56,7 @@ class OwnTracer implements Tracer {
     const context = options.root ? trace.deleteSpan(given) : given
     const found = trace.getSpanContext(context)
     const parent = found !== undefined && isSpanContextValid(found) ? found : undefined
-    // In this order: see `DeterministicIds`.
+    // In this order: see `SpanIdGenerator`.
     const spanId = this.#ids.generateSpanId()
     const traceId = parent?.traceId ?? this.#ids.generateTraceId()
     const traceFlags = this.#isSampled(parent, traceId) ? SAMPLED : 0

@@ -79,12 +79,7 @@ function createSampler(rate: number | undefined): Sampler {
   })
 }
 
-const ARCHITECTURES: Readonly<Record<string, string>> = {
-  arm: 'arm32',
-  ia32: 'x86',
-  ppc: 'ppc32',
-  x64: 'amd64',
-}
+const ARCHITECTURES: Readonly<Record<string, string>> = { arm: 'arm32', ia32: 'x86', ppc: 'ppc32', x64: 'amd64' }
 const SYSTEMS: Readonly<Record<string, string>> = { sunos: 'solaris', win32: 'windows' }
 
 /** Attributes of this process. Omitted with deterministic ids, so that the same input gives the same output on any machine. */

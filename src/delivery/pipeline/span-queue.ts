@@ -1,26 +1,24 @@
-import type { Batch, BatchConsumer, Cursor, LogSegment, RecoveryQueue, SpanLine } from '../trace-log/index.ts'
-import { isInLog, sizeOf } from '../trace-log/index.ts'
+import type { BackendQueue, Batch, LogSegment, SpanLine } from '../trace-log/index.ts'
+import { Cursor, isInLog, sizeOf } from '../trace-log/index.ts'
 import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
 import { type DeliveryReport, lossReason } from './delivery-report.ts'
 import { type Origin, SendRequest, TOO_LARGE } from './send-request.ts'
-import type { BatchSettings } from './settings.ts'
+import type { BatchSettings, Reporter } from './settings.ts'
 
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
+/** They disappeared from the log without being removed by this process. */
+const MISSING = 'they are not in the trace log any more'
 /** Time for an aborted sink to report its result. */
 const LAST_WORD_MILLIS = 50
-
-export interface Cursors {
-  readonly own: Cursor
-  readonly adopted: Cursor
-}
 
 export interface SpanQueueOptions {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
-  readonly cursors?: Cursors
+  /** Receives the problems of reading the trace log. If absent, spans are only in memory. */
+  readonly log?: Reporter
   readonly onLoss?: (spans: number, reason: string) => void
   readonly backOff?: BackOff
   /** Allowance for bursts without a log, in bytes of estimated JSON. It applies regardless of the number of spans. */
@@ -72,10 +70,12 @@ interface Waiter {
  * other backends. Spans in the log that cannot be delivered now are read from there later, in order: the queue is behind.
  * Other undeliverable spans are counted as dropped. Spans of other processes come last.
  */
-export class SpanQueue implements BatchConsumer, RecoveryQueue {
+export class SpanQueue implements BackendQueue {
   readonly #parts: SpanQueueOptions
   readonly #backend: string
   readonly #backOff: BackOff
+  readonly #own: Cursor | undefined
+  readonly #adopted: Cursor | undefined
   isBehind = false
   #live: QueuedBatch[] = []
   /** Spans and bytes of `#live`. */
@@ -106,14 +106,20 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.#parts = parts
     this.#backend = parts.report.name
     this.#backOff = parts.backOff ?? new BackOff()
+    const { log, sink } = parts
+    const prepare = (line: SpanLine): void => sink.prepare?.(line)
+    const open = (origin: Origin): Cursor | undefined =>
+      log && new Cursor(this.#backend, log, spans => this.#countDropped(spans, MISSING, origin), prepare)
+    this.#own = open('own')
+    this.#adopted = open('adopted')
   }
 
   enqueueBatch(batch: Batch): void {
-    const { cursors, batch: limits, burstBytes, report } = this.#parts
+    const { batch: limits, burstBytes, report } = this.#parts
     const { lines } = batch
     const spans = sizeOf(lines)
     this.#accepted += spans
-    const isKept = cursors !== undefined && batch.position !== undefined
+    const isKept = this.#own !== undefined && batch.position !== undefined
     const position = isKept && isInLog(batch) ? batch.position : undefined
     const isBurst = burstBytes !== undefined && this.#bytes <= burstBytes
     const isFull = this.#size + spans > limits.maxQueueSize && !isBurst
@@ -133,7 +139,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   enqueueSegment(segment: LogSegment): void {
-    this.#parts.cursors?.adopted.addSegment(segment)
+    this.#adopted?.addSegment(segment)
     this.#scheduleSend()
   }
 
@@ -145,11 +151,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       if (position?.segment === segment) inMemory += sizeOf(lines)
     }
     return pending => this.#countDropped(pending - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
-  }
-
-  /** Counts spans that disappeared from the log without being removed by this process. */
-  countMissing(spans: number, isAdopted: boolean): void {
-    this.#countDropped(spans, 'they are not in the trace log any more', isAdopted ? 'adopted' : 'own')
   }
 
   countLost(spans: number, reason: string): void {
@@ -201,7 +202,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** Gives up: spans stay in the log or count as dropped, and pending flushes resolve. Resolves within moments. */
   async abandon(): Promise<void> {
-    const { cursors } = this.#parts
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
@@ -210,7 +210,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.#inFlight?.abort()
     if (this.#isSending) await this.#settled(Number.POSITIVE_INFINITY)
     this.#dropTooLate(waiting, this.#releaseCurrent())
-    await Promise.all([cursors?.own.close(), cursors?.adopted.close()])
+    await Promise.all([this.#own?.close(), this.#adopted?.close()])
   }
 
   /** For a process that ends immediately. Drops and counts spans that are only in memory. */
@@ -238,7 +238,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   #isSentFromMemory(segment: LogSegment, spans: number, isFull: boolean): boolean {
-    this.#parts.cursors?.own.addSegment(segment)
+    this.#own?.addSegment(segment)
     if (segment.unreadableFor.has(this.#backend)) {
       this.#countSpooled(spans)
       return false
@@ -255,7 +255,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   get #hasRecovered(): boolean {
-    return this.#parts.cursors?.adopted.isCaughtUp === false
+    return this.#adopted?.isCaughtUp === false
   }
 
   /** True if something must be sent without waiting for a full batch. */
@@ -323,18 +323,17 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** Opens the next request if something is due. Spans of other processes must not delay the end of this one. */
   async #openRequest(): Promise<void> {
-    const { cursors, batch } = this.#parts
-    const most = batch.maxExportBatchSize
+    const most = this.#parts.batch.maxExportBatchSize
     while (this.#current === undefined) {
       const hasAdopted = this.#hasRecovered && !this.#isStopping
-      if (this.isBehind && cursors) {
-        const read = await cursors.own.readBatch(most)
+      if (this.isBehind && this.#own) {
+        const read = await this.#own.readBatch(most)
         if (read) this.#current = new SendRequest('own', [read], most)
-        else if (cursors.own.isCaughtUp) this.isBehind = false
+        else if (this.#own.isCaughtUp) this.isBehind = false
       } else if (this.#isDue || (hasAdopted && this.#size > 0)) {
         this.#current = new SendRequest('live', this.#shiftBatches(most), most)
       } else {
-        const read = hasAdopted ? await cursors?.adopted.readBatch(most) : undefined
+        const read = hasAdopted ? await this.#adopted?.readBatch(most) : undefined
         if (read) this.#current = new SendRequest('adopted', [read], most)
         else if (!this.#isDue) return
       }
@@ -437,13 +436,12 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** Removes the first group, and acknowledges the batches after the last one. */
   #removeGroup(current: SendRequest): void {
-    const { cursors } = this.#parts
     current.groups.shift()
     current.tries = 0
     if (current.groups.length > 0) return
     for (const { position, lines } of current.batches) {
       if (position === undefined) continue
-      for (const line of lines) if (line.isDamaged) cursors?.own.reportDamaged(position.segment)
+      for (const line of lines) if (line.isDamaged) this.#own?.reportDamaged(position.segment)
       position.segment.acknowledge(this.#backend, position.end, sizeOf(lines))
     }
   }

@@ -254,7 +254,7 @@ function sumOf([seconds, nanos]: HrTime, [moreSeconds, moreNanos]: HrTime): HrTi
   return [seconds + moreSeconds + carry, sum - carry * NANOS_PER_SECOND]
 }
 
-function durationOf(start: HrTime, end: HrTime): HrTime {
+export function durationOf(start: HrTime, end: HrTime): HrTime {
   const [seconds, nanos] = [end[0] - start[0], end[1] - start[1]]
   return nanos < 0 ? [seconds - 1, nanos + NANOS_PER_SECOND] : [seconds, nanos]
 }

@@ -11,37 +11,34 @@ import { isAlive } from './owner.ts'
 import { isOurs, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
 import { linesIn, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
-import type { LogSegment, SegmentManager } from './segments.ts'
-import type { ContinuationSettings, Reporter } from './settings.ts'
+import type { LogOptions, LogSegment, SegmentManager } from './segments.ts'
 import { SpanLine, spanKey } from './span-line.ts'
 
-export interface RecoveryQueue {
-  enqueueSegment(segment: LogSegment): void
-  /** Called before a segment is removed. The result receives the pending spans, of which those in memory are still sent. */
-  beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void
-  countLost(spans: number, reason: string): void
-}
-
-export interface RecoveryOptions {
-  readonly stateDirectory: string
-  readonly segments: SegmentManager
-  readonly queues: ReadonlyMap<string, RecoveryQueue>
-  readonly destinations: Destinations
-  readonly report: Reporter
-  readonly continued: ContinuationSettings | undefined
-  /** Sends the spans that a killed process had buffered. Absent if there is no log of kept traces. */
-  readonly sendUndecided?: ((path: string, heldBy: string) => Promise<void>) | undefined
-  readonly onCrashed: (crashed: readonly RecoveredTrace[]) => void
-}
+/** Sends the spans that a killed process had buffered. */
+export type SendUndecided = (path: string, heldBy: string) => Promise<void>
 
 export class Recovery {
-  readonly #parts: RecoveryOptions
+  readonly #parts: LogOptions
+  readonly #stateDirectory: string
+  readonly #segments: SegmentManager
+  readonly #onCrashed: (crashed: readonly RecoveredTrace[]) => void
+  /** Absent if there is no log of kept traces. */
+  readonly #sendHeld: SendUndecided | undefined
   #running: Promise<void> | undefined
   #isStopped = false
   #isRefused = false
 
-  constructor(parts: RecoveryOptions) {
+  constructor(
+    parts: LogOptions,
+    segments: SegmentManager,
+    onCrashed: (crashed: readonly RecoveredTrace[]) => void,
+    sendHeld: SendUndecided | undefined,
+  ) {
     this.#parts = parts
+    this.#stateDirectory = parts.settings.directory
+    this.#segments = segments
+    this.#onCrashed = onCrashed
+    this.#sendHeld = sendHeld
   }
 
   /** Resolves when everything possible is taken over, before it is delivered. Never rejects. */
@@ -63,7 +60,7 @@ export class Recovery {
 
   async #recoverAll(): Promise<void> {
     if (!this.#isPrivate()) return
-    for (const entry of await listCheckpoints(this.#parts.stateDirectory)) {
+    for (const entry of await listCheckpoints(this.#stateDirectory)) {
       if (this.#isStopped) return
       if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
       try {
@@ -77,14 +74,14 @@ export class Recovery {
 
   /** Files that another user may have placed there are not sent. */
   #isPrivate(): boolean {
-    const { stateDirectory, report } = this.#parts
+    const { report } = this.#parts
     try {
-      for (const place of logDirectories(stateDirectory))
+      for (const place of logDirectories(this.#stateDirectory))
         if (existsSync(place)) makePrivate(place, line => report.warn(line))
       return true
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
-      const line = `trace log: the contents of ${path ?? stateDirectory} are not sent, because other users can write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
+      const line = `trace log: the contents of ${path ?? this.#stateDirectory} are not sent, because other users can write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
       if (!this.#isRefused) report.warn(line)
       this.#isRefused = true
       return false
@@ -92,13 +89,13 @@ export class Recovery {
   }
 
   async #recoverSegment(entry: CheckpointEntry): Promise<void> {
-    const { stateDirectory, queues } = this.#parts
+    const { queues } = this.#parts
     const state = await readCheckpoint(entry)
     if (state === undefined) return
     const pending = Object.keys(state.delivered)
     const isMine = pending.length === 0 || pending.some(backend => queues.has(backend))
     if (!state.open && !isMine) return
-    const checkpoint = takeOverCheckpoint(stateDirectory, entry)
+    const checkpoint = takeOverCheckpoint(this.#stateDirectory, entry)
     if (checkpoint === undefined) return
     try {
       await this.#takeOver(checkpoint, entry)
@@ -109,7 +106,6 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const { segments, queues } = this.#parts
     const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
       checkpoint.remove()
@@ -127,15 +123,15 @@ export class Recovery {
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = segments.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    const segment = this.#segments.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
     await this.#recordMoved(segment)
-    for (const backend of checkpoint.backends) queues.get(backend)?.enqueueSegment(segment)
+    for (const backend of checkpoint.backends) this.#parts.queues.get(backend)?.enqueueSegment(segment)
     segment.releaseIfDone()
   }
 
   /** Records that data for an old address of a backend was sent to its current one. */
   async #recordMoved({ checkpoint, path, bytes }: LogSegment): Promise<void> {
-    const { stateDirectory, destinations } = this.#parts
+    const { destinations } = this.#parts
     const pending = checkpoint.backends.filter(backend => destinations.has(backend))
     if (pending.length === 0) return
     const { backends: meant } = await readHeader(path)
@@ -143,7 +139,7 @@ export class Recovery {
       const destination = destinations.get(backend)
       return destination === undefined || destination === meant.get(backend) ? [] : [destination]
     })
-    const record = moved.length === 0 ? undefined : new SentRecord(stateDirectory, checkpoint.segment)
+    const record = moved.length === 0 ? undefined : new SentRecord(this.#stateDirectory, checkpoint.segment)
     for (const destination of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
   }
 
@@ -152,16 +148,15 @@ export class Recovery {
    * (`paths`). A process that has itself continued them knows that they do not.
    */
   async #mayBeContinued(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
-    if (continuedMillis === 0 || this.#parts.continued !== undefined) return false
+    if (continuedMillis === 0 || this.#parts.settings.continued !== undefined) return false
     const writtenAt = await Promise.all(paths.map(async path => (await statOf(path))?.mtimeMs ?? 0))
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
   async #sendUndecided(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
-    const { sendUndecided: sendHeld, destinations } = this.#parts
     if (backends.size === 0) return true
-    if (sendHeld === undefined || !isSame(backends, destinations)) return false
-    await sendHeld(path, heldBy)
+    if (this.#sendHeld === undefined || !isSame(backends, this.#parts.destinations)) return false
+    await this.#sendHeld(path, heldBy)
     return true
   }
 
@@ -175,10 +170,10 @@ export class Recovery {
         heartbeatAt,
         laterPaths,
         mayBeContinued,
-        isContinuedHere: this.#parts.continued?.isContinuedHere ?? (() => false),
+        isContinuedHere: this.#parts.settings.continued?.isContinuedHere ?? (() => false),
       })
       if (crashed === undefined) return
-      if (crashed.length > 0) this.#parts.onCrashed(crashed)
+      if (crashed.length > 0) this.#onCrashed(crashed)
       const isJudged = heldBy === '' || (!mayBeContinued && (await this.#sendUndecided(segmentPath, heldBy, backends)))
       if (isJudged) checkpoint.close()
     } catch (error) {

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
-import type { Destinations } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
-import { listSegments, readHeader, SegmentReader } from './segment-file.ts'
-import { LogSegment, type SegmentManager } from './segments.ts'
+import { linesIn, listSegments, readHeader } from './segment-file.ts'
+import { type LogOptions, LogSegment, type SegmentManager } from './segments.ts'
+import { SpanLine } from './span-line.ts'
 
 export interface ResendRequest {
   /** If absent, the trace log is sent, once per backend. Named files are sent on every request. */
@@ -34,18 +34,6 @@ export interface ResendOutcome {
   readonly tally: SentTally
 }
 
-export interface ResendQueue {
-  enqueueSegment(segment: LogSegment): void
-  drainRecovered(): Promise<void>
-}
-
-export interface ResendOptions {
-  readonly stateDirectory: string
-  readonly segments: SegmentManager
-  readonly queues: ReadonlyMap<string, ResendQueue>
-  readonly destinations: Destinations
-}
-
 interface TraceFile {
   readonly path: string
   readonly segment: string | undefined
@@ -64,7 +52,9 @@ const NOTHING: SentTally = { traceIds: new Set(), spans: 0, from: Infinity, to: 
 
 /** Sends traces that were never pending for a backend: from before it was configured, or from files of other machines. */
 export class Resend {
-  readonly #parts: ResendOptions
+  readonly #parts: LogOptions
+  readonly #stateDirectory: string
+  readonly #segments: SegmentManager
   readonly #request: ResendRequest
   readonly #stuck = new Set<string>()
   readonly #outcomes: ResendOutcome[] = []
@@ -74,8 +64,10 @@ export class Resend {
   #checkpoints: ReadonlyMap<string, CheckpointEntry> = new Map()
   #begunAt: Promise<TraceStart> | undefined
 
-  constructor(parts: ResendOptions, request: ResendRequest) {
+  constructor(parts: LogOptions, segments: SegmentManager, request: ResendRequest) {
     this.#parts = parts
+    this.#stateDirectory = parts.settings.directory
+    this.#segments = segments
     this.#request = request
   }
 
@@ -95,11 +87,9 @@ export class Resend {
 
   async run(): Promise<void> {
     const { files, signal } = this.#request
-    this.#files = files ? await namedFiles(files) : await segmentFiles(this.#parts.stateDirectory)
+    this.#files = files ? await namedFiles(files) : await segmentFiles(this.#stateDirectory)
     // Read after the files: a segment's checkpoint is created before the segment.
-    this.#checkpoints = new Map(
-      (await listCheckpoints(this.#parts.stateDirectory)).map(entry => [entry.segment, entry]),
-    )
+    this.#checkpoints = new Map((await listCheckpoints(this.#stateDirectory)).map(entry => [entry.segment, entry]))
     const total = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
     let done = 0
     for (const file of this.#files) {
@@ -113,7 +103,7 @@ export class Resend {
   async #sendFile(file: TraceFile, onSent: (offset: number) => void): Promise<void> {
     const segment = await this.#lockSegment(file)
     if (segment === undefined) return this.#addOutcome(file, this.#backends(), 'running')
-    const record = file.segment === undefined ? undefined : new SentRecord(this.#parts.stateDirectory, file.segment)
+    const record = file.segment === undefined ? undefined : new SentRecord(this.#stateDirectory, file.segment)
     const candidates = await this.#candidates(file, segment)
     for (let isFirst = true, open = candidates; open.length > 0; isFirst = false) {
       // An earlier pass may be unfinished, and more may be requested now. The earlier pass is sent first.
@@ -128,7 +118,6 @@ export class Resend {
   }
 
   async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
-    const { stateDirectory, segments } = this.#parts
     if (name === undefined) {
       return new LogSegment(
         Checkpoint.ofFile(path),
@@ -136,14 +125,16 @@ export class Resend {
         () => undefined,
       )
     }
-    const owned = [...segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
+    const owned = [...this.#segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
     if (owned !== undefined) return owned.isWritten ? undefined : owned
     const entry = this.#checkpoints.get(name)
     if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
     const checkpoint =
-      entry === undefined ? Checkpoint.lock(stateDirectory, name) : takeOverCheckpoint(stateDirectory, entry)
+      entry === undefined
+        ? Checkpoint.lock(this.#stateDirectory, name)
+        : takeOverCheckpoint(this.#stateDirectory, entry)
     // It may have grown: the open spans of a dead process were ended.
-    return checkpoint && segments.addRecovered(checkpoint, (await stat(path)).size)
+    return checkpoint && this.#segments.addRecovered(checkpoint, (await stat(path)).size)
   }
 
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: LogSegment): Promise<readonly string[]> {
@@ -234,15 +225,13 @@ function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
 async function traceStarts(files: readonly TraceFile[], signal: AbortSignal): Promise<TraceStart> {
   const begun = new Map<string, number>()
   for (const { path, bytes } of files) {
-    const reader = new SegmentReader(path)
-    for await (const { line } of reader.lines(0, bytes)) {
+    for await (const line of linesIn(path, 0, bytes)) {
       if (signal.aborted) break
-      for (const span of line.kind === 'spans' ? line.spans : []) {
+      for (const span of line instanceof SpanLine ? line.spans : []) {
         const { traceId } = span.spanContext()
         begun.set(traceId, Math.min(begun.get(traceId) ?? Infinity, millisOf(span.startTime)))
       }
     }
-    await reader.close()
   }
   return traceId => begun.get(traceId) ?? 0
 }

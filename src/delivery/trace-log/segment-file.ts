@@ -206,11 +206,6 @@ const MAX_HEADER_BYTES = 262_144
 /** Longer lines were not written by hookspan. */
 const MAX_LINE_BYTES = 67_108_864
 
-export interface ReadLine {
-  readonly line: StoredLine
-  readonly end: number
-}
-
 export interface ReadSpans {
   /** Valid until the next call but one: the next lines can be read while these are sent. */
   readonly lines: readonly SpanLine[]
@@ -235,13 +230,8 @@ export class SegmentReader {
     this.#path = path
   }
 
-  async *lines(from: number, until: number): AsyncGenerator<ReadLine, void> {
-    for await (const pieces of this.#pieces(from, until)) {
-      for (const piece of pieces) yield { line: this.#read(piece), end: piece.end }
-    }
-  }
-
-  async *spanLines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
+  /** Lines of spans that look complete are not parsed. */
+  async *lines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
     for await (const pieces of this.#pieces(from, until)) {
       for (const piece of pieces) yield this.#find(piece)
     }
@@ -273,14 +263,11 @@ export class SegmentReader {
     await handle?.close().catch(() => undefined)
   }
 
-  #read({ bytes, isWhole }: Piece): StoredLine {
-    return isWhole ? this.#parser.read(bytes.toString()) : { kind: 'damaged', problem: 'a line without an end' }
-  }
-
-  #find(piece: Piece): SpanLine | StoredLine {
-    const found = piece.isWhole ? SpanLine.fromFile(piece.bytes, this.#parser) : undefined
+  #find({ bytes, isWhole }: Piece): SpanLine | StoredLine {
+    if (!isWhole) return { kind: 'damaged' }
+    const found = SpanLine.fromFile(bytes, this.#parser)
     if (found !== undefined) return found
-    const line = this.#read(piece)
+    const line = this.#parser.read(bytes.toString())
     return line.kind === 'spans' ? new SpanLine(line.spans) : line
   }
 
@@ -327,13 +314,11 @@ const NO_HEADER: SegmentHeader = {
 }
 
 export async function readHeader(path: string): Promise<SegmentHeader> {
-  const reader = new SegmentReader(path)
   try {
-    for await (const { line } of reader.lines(0, MAX_HEADER_BYTES)) return line.kind === 'header' ? line : NO_HEADER
+    for await (const line of linesIn(path, 0, MAX_HEADER_BYTES))
+      return 'kind' in line && line.kind === 'header' ? line : NO_HEADER
   } catch {
     // It cannot be read now. The code that needs its spans reports the error.
-  } finally {
-    await reader.close()
   }
   return NO_HEADER
 }
@@ -347,11 +332,11 @@ async function readWhole(handle: FileHandle, buffer: Buffer, at: number): Promis
   }
 }
 
-/** All lines of a segment. Lines of spans that look complete are not parsed. */
-export async function* linesIn(path: string): AsyncGenerator<SpanLine | StoredLine, void> {
+/** The lines of a segment, without an offset all of them. */
+export async function* linesIn(path: string, from = 0, until?: number): AsyncGenerator<SpanLine | StoredLine, void> {
   const reader = new SegmentReader(path)
   try {
-    yield* reader.spanLines(0, (await stat(path)).size)
+    yield* reader.lines(from, until ?? (await stat(path)).size)
   } finally {
     await reader.close()
   }

@@ -2,15 +2,14 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { type Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
-import type { Destinations, SegmentMarks } from './line-parser.ts'
-import type { LossLog } from './losses.ts'
 import { isAlive } from './owner.ts'
-import { type RecoveredTrace, Recovery, type RecoveryOptions, type RecoveryQueue } from './recovery.ts'
-import { Resend, type ResendQueue, type ResendRequest } from './resend.ts'
+import { type RecoveredTrace, Recovery, type SendUndecided } from './recovery.ts'
+import { Resend, type ResendRequest } from './resend.ts'
 import { removeSentRecord } from './resend-progress.ts'
-import { listSegments, type SegmentListing, SegmentReader } from './segment-file.ts'
-import { type BatchConsumer, type LogSegment, SegmentManager } from './segments.ts'
-import type { BatchSettings, LocalLogSettings, LogReporter, Reporter } from './settings.ts'
+import { linesIn, listSegments, type SegmentListing } from './segment-file.ts'
+import { type LogOptions, type LogSegment, SegmentManager } from './segments.ts'
+import type { LocalLogSettings } from './settings.ts'
+import { SpanLine } from './span-line.ts'
 import { TraceLog } from './trace-log.ts'
 import { countUndecided, undecidedSpans } from './undecided-spans.ts'
 
@@ -19,49 +18,27 @@ const LOOK_AGAIN_MILLIS = 300_000
 const PRUNED = 'the trace log was full'
 const REMOVED = 'the trace log was removed'
 
-export interface StoreOptions {
-  readonly settings: LocalLogSettings
-  readonly batch: BatchSettings
-  readonly marks: SegmentMarks
-  readonly receivers: readonly BatchConsumer[]
-  readonly queues: ReadonlyMap<string, RecoveryQueue & ResendQueue>
-  readonly destinations: Destinations
-  readonly deliveries: LogReporter
-  readonly report: Reporter
-  readonly losses: LossLog
-  readonly kept?: Store | undefined
-}
-
 /** The trace log of this process: the segments it writes, the data it still has to deliver, and recovered segments. */
 export class Store {
   readonly traceLog: TraceLog
-  readonly #parts: StoreOptions
+  readonly #parts: LogOptions
+  /** The log of kept traces, if there is one. */
+  readonly #kept: Store | undefined
   readonly #segments: SegmentManager
   #recovery: Recovery | undefined
   #recoveryTimer: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
   readonly #warnedPruned = new Set<string>()
 
-  constructor(parts: StoreOptions) {
+  constructor(parts: LogOptions, kept?: Store) {
     this.#parts = parts
-    const { settings, batch, marks, destinations, receivers, deliveries } = parts
-    this.#segments = new SegmentManager({
-      settings,
-      backends: [...parts.queues.keys()],
-      onCreated: () => this.prune(),
-      onRemoved: segment => this.#onRemoved(segment),
-      warn: line => parts.report.warn(line),
-    })
-    const allReceivers = settings.heldBy === undefined ? receivers : []
-    this.traceLog = new TraceLog({
-      settings,
-      batch,
-      marks,
-      destinations,
-      consumers: allReceivers,
-      segments: this.#segments,
-      report: deliveries,
-    })
+    this.#kept = kept
+    this.#segments = new SegmentManager(
+      parts,
+      () => this.prune(),
+      segment => this.#onRemoved(segment),
+    )
+    this.traceLog = new TraceLog(parts, this.#segments)
   }
 
   get paths(): readonly string[] {
@@ -74,25 +51,14 @@ export class Store {
 
   /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
-    const { settings, queues, destinations, report } = this.#parts
-    this.#recovery ??= new Recovery({
-      stateDirectory: settings.directory,
-      segments: this.#segments,
-      queues,
-      destinations,
-      report,
-      continued: settings.continued,
-      sendUndecided: this.#sendUndecided,
-      onCrashed,
-    })
+    this.#recovery ??= new Recovery(this.#parts, this.#segments, onCrashed, this.#sendUndecided)
     const recovery = this.#recovery
     this.#recoveryTimer ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
     return recovery.run()
   }
 
   resend(request: ResendRequest): Resend {
-    const { settings, queues, destinations } = this.#parts
-    return new Resend({ stateDirectory: settings.directory, segments: this.#segments, queues, destinations }, request)
+    return new Resend(this.#parts, this.#segments, request)
   }
 
   recovered(): Promise<void> {
@@ -110,11 +76,11 @@ export class Store {
     this.#parts.losses.save()
   }
 
-  get #sendUndecided(): RecoveryOptions['sendUndecided'] {
-    const { kept, settings } = this.#parts
+  get #sendUndecided(): SendUndecided | undefined {
+    const kept = this.#kept
     if (kept === undefined) return undefined
     const keptTraces = join(kept.#parts.settings.directory, 'traces')
-    const isContinuedHere = settings.continued?.isContinuedHere ?? (() => false)
+    const isContinuedHere = this.#parts.settings.continued?.isContinuedHere ?? (() => false)
     return async (path, heldBy) => {
       for await (const spans of undecidedSpans({ path, heldBy, keptTraces, isContinuedHere }))
         await kept.#writeRecovered(spans)
@@ -161,7 +127,7 @@ export class Store {
     }
     this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#segments, listener)).catch(() => undefined)
     // The log of kept traces may not be written for a long time, but must be pruned, too.
-    this.#parts.kept?.prune()
+    this.#kept?.prune()
   }
 
   /** Warns once: a long outage prunes the log repeatedly, and lost spans are counted anyway. */
@@ -267,12 +233,7 @@ async function pendingSpans(
 }
 
 async function countSpans(path: string, from: number, until: number): Promise<number> {
-  const reader = new SegmentReader(path)
   let spans = 0
-  try {
-    for await (const { line } of reader.lines(from, until)) if (line.kind === 'spans') spans += line.spans.length
-  } finally {
-    await reader.close()
-  }
+  for await (const line of linesIn(path, from, until)) if (line instanceof SpanLine) spans += line.spans.length
   return spans
 }

@@ -172,7 +172,7 @@ describe('pruning', () => {
     const settings = { directory, ...FOREVER, ...limits }
     const pruned: [string, number][] = []
     const nothing = (): void => undefined
-    const custody = new SegmentManager({ settings, backends: [], onCreated: nothing, onRemoved: nothing })
+    const custody = new SegmentManager({ settings, queues: new Map(), report: new Lines() }, nothing, nothing)
     await pruneSegments(settings, custody, {
       beforeRemoval: () => () => undefined,
       onRemoved: (backend, spans) => pruned.push([backend, spans]),

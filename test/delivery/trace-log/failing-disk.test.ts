@@ -10,7 +10,7 @@ import { ownerToken } from '../../../src/delivery/trace-log/owner.ts'
 import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
 import { pruneSegments } from '../../../src/delivery/trace-log/store.ts'
 import { until } from '../../support/until.ts'
-import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
+import { backend, DEAD_URL, Lines, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
 import { always, breakDisk, mend, noFaults, once, wholeForEachTest } from './broken-disk.ts'
 import { farOwner, leave } from './checkpoint-fixture.ts'
 import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
@@ -288,12 +288,8 @@ test('keeps a segment if its checkpoint changes owners while the log is pruned',
     renameSync(free, taken)
   }
   const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-  const custody = new SegmentManager({
-    settings,
-    backends: ['jaeger'],
-    onCreated: () => undefined,
-    onRemoved: () => undefined,
-  })
+  const nothing = (): void => undefined
+  const custody = new SegmentManager({ settings, queues: new Map(), report: new Lines() }, nothing, nothing)
   await pruneSegments(settings, custody, { beforeRemoval: () => () => undefined, onRemoved: () => undefined })
   expect(readdirSync(join(state, 'traces'))).toEqual([`${segment}.jsonl`])
 })

@@ -8,9 +8,7 @@ import type { ExportResult, SpanSink } from '../../../src/delivery/pipeline/deli
 import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
 import type { BatchSettings } from '../../../src/delivery/pipeline/settings.ts'
 import { SpanQueue } from '../../../src/delivery/pipeline/span-queue.ts'
-import { Cursor } from '../../../src/delivery/trace-log/cursor.ts'
 import { LossLog } from '../../../src/delivery/trace-log/losses.ts'
-import type { LogSegment } from '../../../src/delivery/trace-log/segments.ts'
 import { type SpanLine, spansOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { Store } from '../../../src/delivery/trace-log/store.ts'
 import { Lines, MARKS } from '../pipeline/pipeline-fixture.ts'
@@ -94,21 +92,15 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
   }
   const byName = new Map<string, SpanQueue>()
   for (const [name, sink] of Object.entries(servers)) {
-    const trouble = {
-      damaged: () => lines.warn('damaged'),
-      unreadable: () => lines.warn('unreadable'),
-      missing: (segment: LogSegment, spans: number) => byName.get(name)?.countMissing(spans, segment.isRecovered),
-    }
-    const log = { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
     const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
-    byName.set(name, new SpanQueue({ sink, batch, report, cursors: log, backOff: new BackOff(pauseScale) }))
+    byName.set(name, new SpanQueue({ sink, batch, report, log: lines, backOff: new BackOff(pauseScale) }))
   }
   const queues = [...byName.values()]
   const store = new Store({
     settings: { directory, maxBytes, maxAgeHours: 1000, flushMillis: 5 },
     batch,
     marks: MARKS,
-    receivers: queues,
+    consumers: queues,
     queues: byName,
     destinations: new Map([...byName.keys()].map(name => [name, `where ${name} is`])),
     deliveries: new DeliveryReport({ ...FACTS, name: 'local_log', type: 'local_log' }, lines),
