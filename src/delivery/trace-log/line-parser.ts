@@ -292,13 +292,8 @@ function readResource(group: OtlpFields): Resource {
 
 function readScope(group: OtlpFields): Scope {
   const scope = readFields(group['scope'] ?? {})
-  const version = readOptionalText(scope['version'])
-  const schemaUrl = readOptionalText(group['schemaUrl'])
-  return {
-    name: readOptionalText(scope['name']) ?? '',
-    ...(version === undefined ? {} : { version }),
-    ...(schemaUrl === undefined ? {} : { schemaUrl }),
-  }
+  const [name = '', version, schemaUrl] = [scope['name'], scope['version'], group['schemaUrl']].map(readOptionalText)
+  return { name, version, schemaUrl } as Scope
 }
 
 const MAX_UINT32 = 2 ** 32 - 1
@@ -356,7 +351,7 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-export function readAttributes(list: unknown): Attributes {
+function readAttributes(list: unknown): Attributes {
   // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
 }
