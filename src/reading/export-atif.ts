@@ -100,7 +100,7 @@ class AtifWriter {
     isAlone: boolean,
     others: readonly Trajectory[],
   ): JsonFields | undefined {
-    const results = calls.map(call =>
+    const results: JsonFields[] = calls.map(call =>
       dropUndefined({
         source_call_id: isAlone ? undefined : call.id,
         content: call.result || undefined,

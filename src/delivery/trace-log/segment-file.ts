@@ -112,6 +112,12 @@ export class SegmentFile {
     }
   }
 
+  /** @throws the error of the file system */
+  clear(): void {
+    ftruncateSync(this.#descriptor, 0)
+    this.bytes = 0
+  }
+
   close(): void {
     this.#isClosing = true
     // The number of a closed descriptor may be reused at once for another file, which the pending write would hit.

@@ -1,5 +1,6 @@
 import type { LiveLine, Problem } from '../server/api.ts'
 import { capitalized } from './formats.ts'
+import { TextLineSplitter } from './line-splitter.ts'
 import { knownToken } from './token.ts'
 
 export class ViewerRequestError extends Error {
@@ -33,16 +34,6 @@ export async function* fetchLiveLines(signal: AbortSignal): AsyncGenerator<LiveL
   if (reader === undefined) return
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     for (const line of lines.splitChunk(next.value)) yield JSON.parse(line) as LiveLine
-  }
-}
-
-export class TextLineSplitter {
-  #rest = ''
-
-  splitChunk(piece: string): string[] {
-    const lines = (this.#rest + piece).split('\n')
-    this.#rest = lines.pop() ?? ''
-    return lines.filter(line => line.trim() !== '')
   }
 }
 
