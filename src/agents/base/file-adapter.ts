@@ -20,7 +20,7 @@ export interface Findings extends Omit<FindingsEnd, 'session_id'> {
 }
 
 export const NO_FINDINGS: Findings = { found: [] }
-export const LOOK_MILLIS = 20
+const LOOK_MILLIS = 20
 
 /** The folders of this user's agent, as for `agentFolders`, and real time. */
 export function ownEnvironment(...folders: Parameters<typeof agentFolders>): AdapterEnvironment {
