@@ -144,22 +144,16 @@ export async function confirm(
     return false
   }
   io.stderr.write(`\n${question} [y/N] `)
-  const answer = await firstLine(io)
+  let answer: string | undefined
+  // Leaving the loop closes the reader. An open one would keep the process alive.
+  for await (const line of createInterface({ input: io.stdin })) {
+    answer = line
+    break
+  }
   if (answer === undefined) io.stderr.write('\n')
   const isYes = /^\s*y(es)?\s*$/i.test(answer ?? '')
   if (!isYes) io.stderr.write(`${no.text}\n`)
   return isYes
-}
-
-async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
-  const lines = createInterface({ input: stdin })
-  try {
-    for await (const line of lines) return line
-    return undefined
-  } finally {
-    // An open reader would keep the process alive.
-    lines.close()
-  }
 }
 
 const POLL_MILLIS = 500

@@ -37,7 +37,7 @@ function turnMessages({ input, output, requests }: TrajectoryTurn): ChatMessage[
 
 function requestMessages(request: TrajectoryRequest, fallback: string): ChatMessage[] {
   const { calls, span } = request
-  const { text } = answerOf(request)
+  const { text } = answerOf(request.span)
   if (calls.length === 0) return [{ role: 'assistant', content: text || span.rawText('output.value') || fallback }]
   const tool_calls = calls.map(({ id, name, arguments: args }) => ({
     id,

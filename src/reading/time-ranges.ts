@@ -3,7 +3,8 @@ export interface TimeRange {
   readonly endAt: number
 }
 
-export function rangeOf(ranges: readonly TimeRange[]): TimeRange {
+/** Not `Math.min(...all)`: a trace may have more spans than a call may have arguments. */
+export function rangeOf(ranges: Iterable<TimeRange>): TimeRange {
   let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const each of ranges) {
     startAt = Math.min(startAt, each.startAt)

@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readTraceFile, type SpanPricer, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
+import { rangeOf, type TimeRange } from './time-ranges.ts'
 import { FilterMatcher, type MetConditions, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
-import type { Extent } from './tree-text.ts'
 
 export interface TraceQuery extends TraceFilter {
   readonly last: number
@@ -21,7 +21,7 @@ export interface TraceSelection {
   readonly running: readonly TraceTree[]
   readonly traceCount: number
   readonly matchCount: number
-  readonly extent: Extent | undefined
+  readonly extent: TimeRange | undefined
   readonly unreadableCount: number
   readonly firstUnreadable: UnreadableLine | undefined
 }
@@ -106,7 +106,7 @@ export async function selectTraces(
     running: forest.filter(tree => !isNewest.has(tree.traceId) && tree.isRunning),
     traceCount: notes.size,
     matchCount: matching.length,
-    extent: extentOf(notes.values()),
+    extent: notes.size === 0 ? undefined : rangeOf(notes.values()),
     unreadableCount,
     firstUnreadable,
   }
@@ -123,14 +123,6 @@ function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, 
     else if (note.open?.delete(span.spanId) && note.open.size === 0) note.open = undefined
     notes.set(traceId, note)
   }
-}
-
-function extentOf(notes: Iterable<TraceNote>): Extent | undefined {
-  let extent: Extent | undefined
-  for (const { startAt, endAt } of notes) {
-    extent = { startAt: Math.min(extent?.startAt ?? startAt, startAt), endAt: Math.max(extent?.endAt ?? endAt, endAt) }
-  }
-  return extent
 }
 
 async function readTraces(

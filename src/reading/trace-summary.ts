@@ -32,6 +32,13 @@ export interface KnownCost {
   readonly unknownCount: number
 }
 
+export function sumCosts(costs: readonly KnownCost[]): KnownCost {
+  const sum = { dollars: 0, paidCount: 0, unknownCount: 0 }
+  for (const cost of costs)
+    for (const name of ['dollars', 'paidCount', 'unknownCount'] as const) sum[name] += cost[name]
+  return sum
+}
+
 export function summarize(tree: TraceTree): TraceSummary {
   const namespace = namespaceOfTree(tree)
   const main = mainRoot(tree)

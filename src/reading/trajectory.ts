@@ -118,7 +118,7 @@ interface MessagePart {
 }
 
 /** The text and the reasoning of a model's answer. Only `content_capture: full` stores them. */
-export function answerOf({ span }: TrajectoryRequest): { readonly text: string; readonly reasoning: string } {
+export function answerOf(span: SpanAttributes): { readonly text: string; readonly reasoning: string } {
   const messages = parseJson(span.rawText('gen_ai.output.messages'))
   const parts = (Array.isArray(messages) ? messages : []).flatMap((message: { parts?: unknown } | null) =>
     Array.isArray(message?.parts) ? (message.parts as readonly (MessagePart | null)[]) : [],

@@ -2,6 +2,7 @@ import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts
 import { humanDuration } from './human-figures.ts'
 import type { DisplayKind, TextSegment } from './segments.ts'
 import { blankSegment, clipSegments, paintLine, segment, segmentsWidth } from './segments.ts'
+import type { TimeRange } from './time-ranges.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
@@ -223,12 +224,7 @@ function otherCells(columns: OtherColumns): number {
   return used.reduce((sum, cells) => sum + cells + GAP.length, 0)
 }
 
-export interface Extent {
-  readonly startAt: number
-  readonly endAt: number
-}
-
-function fractionOf(span: Extent, whole: Extent): { readonly from: number; readonly to: number } {
+function fractionOf(span: TimeRange, whole: TimeRange): { readonly from: number; readonly to: number } {
   const length = whole.endAt - whole.startAt
   if (!(length > 0)) return { from: 0, to: 1 }
   const from = clamp((span.startAt - whole.startAt) / length)
@@ -246,7 +242,7 @@ function strokeOf(kind: DisplayKind): string {
   return kind === 'session' || kind === 'llm' || kind === 'subagent' || kind === 'skill' ? STROKES.frame : STROKES.work
 }
 
-function waterfallBar(kind: DisplayKind, span: Extent, whole: Extent, width: number): string {
+function waterfallBar(kind: DisplayKind, span: TimeRange, whole: TimeRange, width: number): string {
   const { from, to } = fractionOf(span, whole)
   const halves = width * 2
   const first = Math.min(halves - 1, Math.floor(from * halves))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RolloutLines } from '../../src/agents/codex/receiver-adapter.ts'
+import { Rollout } from '../../src/agents/codex/receiver-adapter.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
 import { replayEvents } from './replay-fixture.ts'
 import { DIRECTORY, workspaces } from './workspaces.ts'
@@ -24,7 +24,7 @@ test('keeps the first directory of a session: hooks report each later one that t
 const GIT = { 'vcs.repository.name': 'web-shop', 'vcs.ref.head.name': 'fix/login' }
 
 test('records the repository and the branch of a rollout of Codex', async () => {
-  const lines = new RolloutLines({ session_id: 's1', agent_id: undefined })
+  const lines = new Rollout('', { session_id: 's1' })
   const git = { commit_hash: '9f1', branch: 'fix/login', repository_url: 'git@github.com:acme/web-shop.git' }
   const payload = { id: 's1', model_provider: 'openai', git }
   lines.readLine(JSON.stringify({ timestamp: '2026-11-23T04:05:55.000Z', type: 'session_meta', payload }))

@@ -64,6 +64,7 @@ describe('a page', () => {
     const html = page(...SAMPLE_TURN)
     expect(html).toContain('<span class="tool">tool.terminal</span>')
     expect(html).toContain('<dt>hermes.tool.command</dt><dd><pre>rm -rf ./build</pre></dd>')
+    expect(html).toContain('<p>Critical path: model 5.8 s, you 5.5 s, tools 340 ms, untraced 2.4 s</p>')
     expect(html.match(/<details class="span"/g)).toHaveLength(SAMPLE_TURN.length)
   })
 

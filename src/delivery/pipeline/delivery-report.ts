@@ -8,15 +8,10 @@ const REPEAT_AFTER_MILLIS = 60_000
 const OVERFLOW = 'overflow'
 const TOO_LATE = 'too late'
 
-interface FailureStreak {
-  lost: number
-  isWarned: boolean
-}
-
 export class DeliveryReport {
   readonly #facts: BackendFacts
   readonly #report: Reporter
-  readonly #streaks = new Map<Signal, FailureStreak>()
+  readonly #streaks = new Map<Signal, { lost: number; isWarned: boolean }>()
   readonly #warned = new Set<string>()
   readonly #warnedAt = new Map<string, number>()
   #overflowed = 0

@@ -72,6 +72,10 @@ export type PageAddress =
   | { readonly view: 'compare'; readonly a: string; readonly b: string }
   | { readonly view: 'nowhere' }
 
+export function turnAddress(traceId: string, span?: string): PageAddress {
+  return { view: 'turn', traceId, look: span === undefined ? {} : { span } }
+}
+
 /** More ids would make the address too long to share. */
 const MAX_LISTED = 40
 const ALL_CLOSED = '*'

@@ -2,7 +2,7 @@ import { visibleText } from '../../reading/display-text.ts'
 import { humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
 import type { OpenTraceRow, SessionPage } from '../server/api.ts'
-import { changedLook } from './address.ts'
+import { changedLook, turnAddress } from './address.ts'
 import { CopyButton, KindIcon, LoadState, Notice, Since } from './elements.tsx'
 import { percent, shortId } from './formats.ts'
 import { useLoaded } from './loading.ts'
@@ -106,7 +106,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
         </span>
       </p>
       <h3 class="two-lines">
-        <Link to={{ view: 'turn', traceId, look: {} }}>{title || `Turn ${shortId(traceId)}`}</Link>
+        <Link to={turnAddress(traceId)}>{title || `Turn ${shortId(traceId)}`}</Link>
       </h3>
       {doing.map(
         ({ spanId, startAt, command }) =>
@@ -114,7 +114,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
             <div key={spanId} class="approval">
               <pre>{visibleText(command)}</pre>
               <p class="small">
-                <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>
+                <Link to={turnAddress(traceId, spanId)}>
                   {command.length < MAX_COMMAND_CHARS ? 'Waiting for you' : 'Cut here. See the whole command'} ·{' '}
                   <Since at={startAt} />
                 </Link>
@@ -126,7 +126,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
         {steps.slice(0, MAX_STEPS).map(({ spanId, kind, name, hint, startAt }) => (
           <li key={spanId} class="line">
             <KindIcon kind={kind} />
-            <Link class="step one-line" to={{ view: 'turn', traceId, look: { span: spanId } }}>
+            <Link class="step one-line" to={turnAddress(traceId, spanId)}>
               <span class="name">{name}</span> <span class="dim">{hint}</span>
             </Link>
             <span class="duration dim">

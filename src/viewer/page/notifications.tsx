@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { displayText } from '../../reading/display-text.ts'
+import { turnAddress } from './address.ts'
 import { Switch } from './elements.tsx'
 import { go } from './navigation.tsx'
 import { questionOf, waitingTraces } from './open-traces.ts'
@@ -40,7 +41,7 @@ export function startNotifications(): void {
       })
       note.onclick = () => {
         window.focus()
-        go({ view: 'turn', traceId, look: {} })
+        go(turnAddress(traceId))
       }
     }
     known = new Set([...(known ?? []), ...waiting.keys()])

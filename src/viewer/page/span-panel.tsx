@@ -1,13 +1,14 @@
 import { countOf, humanDuration } from '../../reading/human-figures.ts'
 import type { LongValue, PromptDiff, SpanDetail, TraceView } from '../server/api.ts'
+import { turnAddress } from './address.ts'
 import { originOf } from './child-traces.ts'
 import {
   CopyButton,
   DescriptionList,
   Figure,
   Fold,
+  KIND_NAMES,
   KindIcon,
-  kindName,
   LoadState,
   Notice,
   OpenBadge,
@@ -182,7 +183,7 @@ function Head({ detail, view, show }: DetailsProps) {
   return (
     <header>
       <p class="small dim line">
-        <KindIcon kind={kind} /> {kindName(kind)}
+        <KindIcon kind={kind} /> {KIND_NAMES[kind]}
       </p>
       <h2 class="two-lines" title={name}>
         {name}
@@ -218,7 +219,7 @@ function Links({ links, namespace }: SpanDetail) {
         {links.map(({ traceId, spanId, attributes, isHere }) => {
           const what = String(attributes[`${namespace}.link`]?.value ?? 'another span').replaceAll('_', ' ')
           const text = `${visibleValue(what)}: ${shortId(visibleValue(traceId))}`
-          const to = { view: 'turn', traceId, look: { span: spanId } } as const
+          const to = turnAddress(traceId, spanId)
           return (
             <li key={`${traceId} ${spanId}`}>{isHere ? <Link to={to}>{text}</Link> : `${text} (not in this log)`}</li>
           )

@@ -1,14 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { pathSums } from '../../reading/critical-path.ts'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { SpanRow, TraceView } from '../server/api.ts'
-import { changedLook, lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
+import { changedLook, lookOfTab, TURN_TABS, type TurnLook, turnAddress } from './address.ts'
 import { CompareButton } from './compare.tsx'
 import { type Column, CopyButton, Figure, LoadState, Notice, Since, Table, UsageFigures } from './elements.tsx'
 import { brief, capitalized, dotted, shortId, timeText } from './formats.ts'
 import { tracePath, useLoaded, usePageTitle } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { type PathFilter, pathColour, pathSums } from './path-parts.ts'
+import { type PathFilter, pathColour } from './path-parts.ts'
 import { turnName } from './session.tsx'
 import { ShareButton } from './share.tsx'
 import { Feed, TurnTranscript } from './transcript.tsx'
@@ -79,8 +80,8 @@ function Header({ view, look }: HeaderProps) {
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
         <CompareButton id={traceId} title={title} />
         <span class="steps-between">
-          {previous !== undefined && <Link to={{ view: 'turn', traceId: previous, look: {} }}>← Previous</Link>}
-          {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>Next →</Link>}
+          {previous !== undefined && <Link to={turnAddress(previous)}>← Previous</Link>}
+          {next !== undefined && <Link to={turnAddress(next)}>Next →</Link>}
         </span>
       </p>
       <h1 class="two-lines">{title}</h1>
@@ -114,7 +115,7 @@ function OpenFigures({ turn: { traceId, state, startAt, lastAt, isOwnerAlive }, 
         {first === undefined ? (
           <Since at={lastAt} />
         ) : (
-          <Link to={{ view: 'turn', traceId, look: { span: first.id } }}>
+          <Link to={turnAddress(traceId, first.id)}>
             <Since at={first.startAt} />
           </Link>
         )}
@@ -152,7 +153,7 @@ function Announcer({ view }: Pick<HeaderProps, 'view'>) {
 
 /** The critical path as one bar. Each of its buttons names a part, explains its colour and filters the rows. */
 function PathBar({ view, look }: HeaderProps) {
-  const sums = pathSums(view)
+  const sums = pathSums(view.path)
   if (sums.length === 0) return null
   const button = (filter: PathFilter, children: ComponentChildren) => {
     const isOn = look.path === filter

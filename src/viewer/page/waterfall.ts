@@ -1,3 +1,4 @@
+import { groupBy } from '../../reading/group-by.ts'
 import { PARALLEL_KINDS, parallelGroups, rangeOf, splitAtGaps, type TimeRange } from '../../reading/time-ranges.ts'
 import type { Fold, ParallelTimes, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import { type PathFilter, pathSections } from './path-parts.ts'
@@ -14,23 +15,15 @@ export interface ParallelRows extends ParallelTimes {
  * @param now the provisional end of open spans
  */
 export function parallelRows(rows: readonly SpanRow[], now: number): ParallelRows[] {
-  const byParent = new Map<number, (TimeRange & { readonly index: number })[]>()
-  for (const [index, row] of rows.entries()) {
-    const range = { index, startAt: row.startAt, endAt: endOf(row, now) }
-    if (PARALLEL_KINDS.has(row.kind) && row.parent >= 0) append(byParent, row.parent, range)
-  }
-  const groups = [...byParent.values()].flatMap(parallelGroups)
-  return groups.map(({ members, ...times }) => ({
-    rows: members.map(({ index }) => index),
-    count: members.length,
-    ...times,
-  }))
-}
-
-function append<Value>(lists: Map<number, Value[]>, key: number, value: Value): void {
-  const list = lists.get(key)
-  if (list === undefined) lists.set(key, [value])
-  else list.push(value)
+  const ranges = rows.map((row, index) => ({ ...row, index, endAt: endOf(row, now) }))
+  const siblings = groupBy(
+    ranges.filter(({ kind, parent }) => PARALLEL_KINDS.has(kind) && parent >= 0),
+    ({ parent }) => parent,
+  )
+  const groups = [...siblings.values()].flatMap(parallelGroups)
+  return groups.map(({ members, ...times }) => {
+    return { rows: members.map(({ index }) => index), count: members.length, ...times }
+  })
 }
 
 /** Limits the bars of a fold: gaps between calls that are shorter than this share are drawn over. */
@@ -86,7 +79,6 @@ export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMa
     for (let row = first; row < (ends[last] ?? last + 1); row++)
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
-  const pathOf = new Map<number, PathSectionRow[]>()
-  for (const section of pathSections(view, filter)) append(pathOf, section.row, section)
+  const pathOf = groupBy(pathSections(view, filter), ({ row }) => row)
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }

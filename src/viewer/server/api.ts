@@ -1,5 +1,6 @@
 import type { DiffLine } from '../../reading/argument-lines.ts'
 import type { ComparedSide, Difference } from '../../reading/compare-traces.ts'
+import type { PathSection } from '../../reading/critical-path.ts'
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { TurnStep } from '../../reading/turn-steps.ts'
 import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers.ts'
@@ -46,31 +47,34 @@ export interface LiveLine {
 
 export type SpanState = 'ended' | 'open' | 'owner-dead'
 
-/** One span of a trace, as a row of the waterfall. Absent means zero, none or false. */
-export interface SpanRow {
+/** The fields that a row of the waterfall and a step of a transcript have in common. Absent means zero, none or false. */
+export interface SpanFields {
   readonly id: string
-  /** Index of the parent row; -1 for a root. Parents come before their children. */
-  readonly parent: number
-  readonly depth: number
   readonly kind: DisplayKind
   readonly name: string
   readonly attempt?: string
-  readonly hint?: string
   readonly startAt: number
   /** For an open span, the latest known time. */
   readonly endAt: number
   readonly state: SpanState
   readonly outcome?: TextSegment
-  readonly marks?: readonly TextSegment[]
   readonly isError?: true
-  readonly isPersonWait?: true
   readonly input?: number
   readonly output?: number
   /** The part of `input` that a cache served. */
   readonly cached?: number
   readonly cost?: number
-  readonly sum?: RowSum
   readonly childTraces?: readonly string[]
+}
+
+export interface SpanRow extends SpanFields {
+  /** Index of the parent row; -1 for a root. Parents come before their children. */
+  readonly parent: number
+  readonly depth: number
+  readonly hint?: string
+  readonly marks?: readonly TextSegment[]
+  readonly isPersonWait?: true
+  readonly sum?: RowSum
 }
 
 export interface RowSum {
@@ -81,12 +85,8 @@ export interface RowSum {
   readonly errorCount: number
 }
 
-export interface PathSectionRow {
+export interface PathSectionRow extends PathSection {
   readonly row: number
-  readonly startAt: number
-  readonly endAt: number
-  /** `person`: a wait for the user; `gap`: nothing is traced there. */
-  readonly part: 'work' | 'person' | 'gap'
 }
 
 export interface Fold {
@@ -114,11 +114,8 @@ export interface TranscriptText extends LongValue {
 }
 
 /** One line of a transcript. Absent means zero, none or false. */
-export interface TranscriptStep
-  extends Pick<SpanRow, 'id' | 'kind' | 'name' | 'attempt' | 'startAt' | 'endAt' | 'state' | 'outcome' | 'isError'>,
-    Pick<SpanRow, 'input' | 'output' | 'cost' | 'childTraces'> {
+export interface TranscriptStep extends SpanFields {
   readonly hint: string
-  readonly cached?: number
   readonly text?: LongValue
   readonly reasoning?: LongValue
   /** The message of a failure and the last lines of its output. */
@@ -170,15 +167,12 @@ export interface SpanLink {
   readonly isHere: boolean
 }
 
-export interface PanelFact {
-  readonly label: string
-  readonly text: string
-}
+type Labelled<Name extends string> = Readonly<Record<'label' | Name, string>>
 
 export interface SpanStory {
   /** Attributes with long values, in the order in which they are read. */
-  readonly contents: readonly { readonly label: string; readonly attribute: string }[]
-  readonly groups: readonly { readonly title: string; readonly facts: readonly PanelFact[] }[]
+  readonly contents: readonly Labelled<'attribute'>[]
+  readonly groups: readonly { readonly title: string; readonly facts: readonly Labelled<'text'>[] }[]
   readonly notices: readonly string[]
 }
 
@@ -226,13 +220,9 @@ export interface ValuePart {
   readonly length: number
 }
 
-type StepField = 'kind' | 'name' | 'hint' | 'model' | 'attempts' | 'millis' | 'personMillis' | 'traceId' | 'spanId'
-
-export interface ComparedPart extends Pick<TurnStep, StepField> {
-  readonly outcome?: TextSegment
-  readonly input: number
-  readonly output: number
-}
+type StepFigure = 'attempts' | 'millis' | 'inputTokens' | 'outputTokens'
+type StepField = 'kind' | 'name' | 'hint' | 'model' | 'outcome' | 'traceId' | 'spanId' | StepFigure
+export type ComparedPart = Pick<TurnStep, StepField>
 
 export interface ComparedRow {
   readonly depth: number
@@ -243,13 +233,10 @@ export interface ComparedRow {
   readonly cutCount?: number
 }
 
-export interface ComparedTotals extends Omit<ComparedSide, 'summary' | 'inputTokens' | 'outputTokens' | 'cost'> {
+export interface ComparedTotals extends Omit<ComparedSide, 'summary'> {
   readonly title: string
   readonly agent: string
   readonly startAt: number
-  readonly input: number
-  readonly output: number
-  readonly cost?: number
 }
 
 /** `/api/compare?a=&b=`: two turns by trace id, or two sessions by session id. */

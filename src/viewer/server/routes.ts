@@ -8,9 +8,10 @@ import type { FoundSpans, Shared, SpanState, Status, UsageGroup } from './api.ts
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
 import type { SessionQuery, TraceSource } from './source.ts'
-import { findNode, promptDiff, spanDetail, textOf, valuePart } from './span-detail.ts'
+import { promptDiff, spanDetail, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 import { transcriptOf } from './transcript.ts'
+import { textOf } from './value-cutter.ts'
 
 export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>
@@ -70,33 +71,14 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/export/html', answer: sharedHtml },
 ]
 
+const PATTERNS = ROUTES.map(({ path }) => new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`))
+
 export function routeOf(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
-  const parts = path.split('/')
-  for (const route of ROUTES) {
-    const params = paramsOf(route.path.split('/'), parts)
-    if (params !== undefined) return { route, params }
-  }
-  return undefined
-}
-
-function paramsOf(wanted: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
-  if (wanted.length !== parts.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [index, name] of wanted.entries()) {
-    const part = parts[index] ?? ''
-    if (!name.startsWith(':')) {
-      if (name !== part) return undefined
-    } else {
-      if (part === '') return undefined
-      params[name.slice(1)] = decoded(part)
-    }
-  }
-  return params
-}
-
-function decoded(part: string): string {
+  const route = ROUTES.find((_, index) => PATTERNS[index]?.test(path))
+  if (route === undefined) return undefined
+  const params = Object.entries(PATTERNS[ROUTES.indexOf(route)]?.exec(path)?.groups ?? {})
   try {
-    return decodeURIComponent(part)
+    return { route, params: Object.fromEntries(params.map(([name, part]) => [name, decodeURIComponent(part)])) }
   } catch {
     throw new RequestError(400, 'the path is not encoded as a URL is')
   }
@@ -111,9 +93,9 @@ async function session({ source, params }: RouteRequest): Promise<object> {
 async function trace(request: RouteRequest): Promise<object> {
   const { source, now, params } = request
   const tree = await treeIn(request)
-  const { turn, previous, next } = await turnOf(tree, source)
-  const view = traceView(tree, { turn, now: now(), children: await source.children(params['traceId'] ?? '') })
-  return { ...view, ...(previous !== undefined && { previous }), ...(next !== undefined && { next }) }
+  const { turn, ...neighbours } = await turnOf(tree, source)
+  const children = await source.children(params['traceId'] ?? '')
+  return { ...traceView(tree, turn, now(), children), ...neighbours }
 }
 
 async function transcript(request: RouteRequest): Promise<object> {
@@ -184,20 +166,19 @@ async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
 }
 
 async function prompt(request: RouteRequest): Promise<object> {
-  const tree = await treeIn(request)
-  return promptDiff(nodeIn(tree, request), tree)
+  const { node, tree } = await nodeIn(request)
+  return promptDiff(node, tree)
 }
 
-function nodeIn(tree: TraceTree, { params }: RouteRequest): TraceNode {
-  const node = findNode(tree, params['spanId'] ?? '')
-  if (node === undefined) throw new RequestError(404, 'there is no such span in this turn')
-  return node
+async function nodeIn(request: RouteRequest): Promise<{ readonly node: TraceNode; readonly tree: TraceTree }> {
+  const tree = await treeIn(request)
+  for (const { node } of walkTree(tree)) if (node.span.spanId === request.params['spanId']) return { node, tree }
+  throw new RequestError(404, 'there is no such span in this turn')
 }
 
 async function span(request: RouteRequest): Promise<object> {
   const { source, query } = request
-  const tree = await treeIn(request)
-  const node = nodeIn(tree, request)
+  const { node, tree } = await nodeIn(request)
   const attribute = query.get('attribute')
   if (attribute === null) {
     const here = new Set<string>()
@@ -238,14 +219,14 @@ const MAX_ROWS = 200
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
   const weekHour = count(query, 'hour')
-  const [, minus, column] = /^(-?)(.*)$/.exec(query.get('sort') ?? '') ?? []
-  const sort = SESSION_SORTS.find(name => name === column)
+  const order = query.get('sort') ?? ''
+  const sort = SESSION_SORTS.find(name => name === order.replace(/^-/, ''))
   return {
     ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
     ...within(query),
     ...zoneIn(query),
     ...(weekHour !== undefined && { weekHour }),
-    ...(sort !== undefined && { sort, isAscending: minus === '-' }),
+    ...(sort !== undefined && { sort, isAscending: order.startsWith('-') }),
     ...(query.has('facets') && { hasFacets: true }),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }

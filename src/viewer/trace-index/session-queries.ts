@@ -2,6 +2,7 @@ import { displayText } from '../../reading/display-text.ts'
 import { SpanAttributes } from '../../reading/span-attributes.ts'
 import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
+import { sumCosts } from '../../reading/trace-summary.ts'
 import type {
   ChildTraces,
   FacetName,
@@ -335,11 +336,7 @@ function sumsOf(turns: readonly StoredTurn[]): Sums {
     runningCount: sum(({ runningCount }) => runningCount),
     tokens: tokens.input === undefined && tokens.output === undefined ? undefined : tokens,
     cachedTokens: sum(({ cachedTokens }) => cachedTokens),
-    cost: {
-      dollars: sum(({ cost }) => cost.dollars),
-      paidCount: sum(({ cost }) => cost.paidCount),
-      unknownCount: sum(({ cost }) => cost.unknownCount),
-    },
+    cost: sumCosts(turns.map(({ cost }) => cost)),
     waitedMillis: sum(({ waitedMillis }) => waitedMillis),
   }
 }

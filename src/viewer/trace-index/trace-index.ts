@@ -81,6 +81,10 @@ export class TraceIndex {
     return this.#query('session', id)
   }
 
+  /**
+   * All spans of a trace, running ones included (`running: true`), each once, as they were written. Empty if there is no such
+   * trace. Limited to the first 50 000; `TurnRow.spanCount` has the total.
+   */
   async trace(traceId: string): Promise<readonly StoredSpan[]> {
     const spans = await readTrace(traceId, await this.#query<readonly LinePlace[]>('lines', traceId))
     return spans.map(this.#price)
@@ -98,6 +102,7 @@ export class TraceIndex {
     return this.#open
   }
 
+  /** Changes from now on, at most four per second. Ends with `return()`, or when the index is closed. */
   changes(): AsyncIterableIterator<TraceChange> {
     const changes = new ChangeStream(each => this.#followers.delete(each))
     this.#followers.add(changes)

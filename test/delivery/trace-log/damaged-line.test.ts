@@ -101,9 +101,7 @@ describe('a damaged line', () => {
       lineWith(SPAN, {}, { attributes: [{ key: 'a', value: 'DEEP' }] }).replace('"DEEP"', nested(100_000)),
     ],
   ])('is recognised by %s', (_, text) => {
-    const line = new LineParser().read(text)
-    expect(line).toEqual({ kind: 'damaged', problem: expect.stringMatching(/^[a-zA-Z0-9 ]+$/) })
-    expect(JSON.stringify(line)).not.toContain(SECRET)
+    expect(new LineParser().read(text)).toEqual({ kind: 'damaged' })
   })
 })
 
