@@ -2,9 +2,9 @@
  * `hookspan/hooks/ai-sdk`: guards in the Vercel AI SDK 7. Read from `ai` 7.0.173 (`src/generate-text`, `src/agent`,
  * `src/middleware`), which is not a dependency.
  */
-import { isArray, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { ignoreErrors, isArray, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { failClosedReason } from '../../guards/chain.ts'
-import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
+import { toStandardError } from '../../guards/hook.ts'
 import { type Capabilities, type ControlHooks, type HookInfo, HostHooks, type Phase } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
 import { injectedTexts, listOf } from '../base/guard-values.ts'

@@ -3,8 +3,8 @@
  * (`agents-core`: run, agent, tool, guardrail, runner), which is not a dependency.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { elementsOf, idOf, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
+import { elementsOf, idOf, ignoreErrors, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { toStandardError } from '../../guards/hook.ts'
 import type { Capabilities, ControlHooks, HookIds, Outcome } from '../../guards/index.ts'
 import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
