@@ -143,3 +143,12 @@ export function pickFields(value: unknown, fields: readonly string[]): Record<st
   const entries = fields.map(name => [name, peek(value, name)] as const)
   return Object.fromEntries(entries.filter(([, field]) => field !== undefined))
 }
+
+/** Undefined if `run` throws. For code of others, and for work whose failure must not affect anything else. */
+export function ignoreErrors<Value>(run: () => Value): Value | undefined {
+  try {
+    return run()
+  } catch {
+    return undefined
+  }
+}

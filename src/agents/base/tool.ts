@@ -195,7 +195,7 @@ export class ToolHooks {
   }
 }
 
-export interface DelegatedTaskEnd {
+interface DelegatedTaskEnd {
   readonly status: string
   readonly summary?: unknown
   readonly durationMillis?: number | undefined

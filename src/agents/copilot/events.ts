@@ -19,7 +19,6 @@ import type { HookRecord } from '../../contract/index.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
 import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers, handlersByName, plausibleTime, timestampOf } from '../base/event-machine.ts'
-import type { FindingOwner } from '../base/findings.ts'
 import { calledIn, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, wrapJson } from '../base/messages.ts'
@@ -96,11 +95,7 @@ class RecordedSession extends AgentSession {
   }
 
   findCall(id: string): Tool<CopilotLoop> | undefined {
-    for (const loop of this.loops.values()) {
-      const call = loop.calls.get(id)
-      if (call !== undefined) return call
-    }
-    return undefined
+    return [...this.loops.values()].map(loop => loop.calls.get(id)).find(call => call !== undefined)
   }
 }
 
@@ -369,8 +364,7 @@ function handleToolStart(loop: CopilotLoop, at: number, data: unknown): void {
 }
 
 function handleToolEnd(loop: CopilotLoop, at: number, data: unknown): void {
-  const id = idOf(peek(data, 'toolCallId'))
-  const call = id === undefined ? undefined : loop.calls.get(id)
+  const call = loop.calls.get(idOf(peek(data, 'toolCallId')) ?? '')
   if (call === undefined) return
   const error = peek(data, 'error')
   const exitCode = numberOf(peek(peek(data, 'shellExecution'), 'exitCode')) ?? 0
@@ -458,11 +452,6 @@ function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   if (agentId !== undefined && outcome === 'interrupted') endTask(session, agentId, at, outcome)
 }
 
-export interface FileLine extends FindingOwner {
-  /** Unique. Lines are read again when the receiver restarts. */
-  readonly line_id: string | undefined
-}
-
 /** The types of lines that are read, and the fields of each. Other fields may be large and are not needed. */
 export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
   'session.start': ['selectedModel', 'context'],
@@ -523,15 +512,9 @@ export const CONVERSATION: Attribute = 'gen_ai.conversation.id'
 const ERROR = 2
 const PARTS_LIMIT = 100
 
-interface RequestSpan {
-  readonly id: string | undefined
-  readonly startAt: number
-  readonly endAt: number
-  readonly hasFailed: boolean
-  get(attribute: Attribute): unknown
-}
+type RequestSpan = NonNullable<ReturnType<typeof requestOfSpan>>
 
-function requestOfSpan(span: unknown): RequestSpan | undefined {
+function requestOfSpan(span: unknown) {
   const attributes = peek(span, 'attributes')
   const get = (name: Attribute): unknown => peek(attributes, name)
   const startAt = numberOf(peek(span, 'startAt'))
@@ -731,6 +714,7 @@ export class CopilotMachine extends EventMachine {
     // A hook before such a line belongs to the turn before it.
     else if (BOUNDARIES.has(event) && hooked?.bufferedHook !== undefined && hooked.bufferedHook.at <= at)
       this.#releaseHook(hooked)
+    // Lines are read again when the receiver restarts.
     const lineId = idOf(peek(data, 'line_id'))
     if (lineId === undefined || session.isNew(lineId)) LINE_HANDLERS[event.slice(FILE.length)]?.(session, at, data)
   }

@@ -189,7 +189,9 @@ const OVERLAP_MILLIS = 10_000
  */
 export function startDelegation(parent: OpenClawSession, child: OpenClawSession, { at, data }: Facts): void {
   if (child.delegation?.hasEnded === false) return
-  const run = parent.run ?? recentRun(parent, at)
+  const { lastRun } = parent
+  const isRecent = lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS
+  const run = parent.run ?? (isRecent ? lastRun : undefined)
   if (run === undefined) {
     // The user spawned it by hand: it belongs to no turn of the parent.
     child.parentName = parent.name
@@ -204,10 +206,6 @@ export function startDelegation(parent: OpenClawSession, child: OpenClawSession,
     tool_call_id: tool?.id,
   })
   child.delegation.emitStart(peek(tool?.args, 'task') ?? label, tool === undefined ? undefined : 'inferred')
-}
-
-function recentRun({ lastRun }: OpenClawSession, at: number): Run | undefined {
-  return lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS ? lastRun : undefined
 }
 
 /** Guesses the spawning call, which the event does not name: the only open one, or the one with the same label. */

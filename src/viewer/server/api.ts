@@ -220,12 +220,9 @@ export interface ValuePart {
   readonly length: number
 }
 
-export const COMPARED_FIELDS = [
-  ...(['kind', 'name', 'hint', 'model', 'outcome', 'attempts', 'millis'] as const),
-  ...(['inputTokens', 'outputTokens', 'traceId', 'spanId'] as const),
-] as const
-
-export type ComparedPart = Pick<TurnStep, (typeof COMPARED_FIELDS)[number]>
+type StepFigure = 'attempts' | 'millis' | 'inputTokens' | 'outputTokens'
+type StepField = 'kind' | 'name' | 'hint' | 'model' | 'outcome' | 'traceId' | 'spanId' | StepFigure
+export type ComparedPart = Pick<TurnStep, StepField>
 
 export interface ComparedRow {
   readonly depth: number
