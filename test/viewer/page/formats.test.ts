@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { visibleText } from '../../../src/reading/display-text.ts'
 import { countOf, humanAge } from '../../../src/reading/human-figures.ts'
 import { ageMillis, ago, shortCount } from '../../../src/viewer/page/formats.ts'
-import { countOpen, resumeCommand, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
 import { TextLineSplitter } from '../../../src/viewer/page/line-splitter.ts'
+import { countOpen, resumeCommand, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
 import type { OpenTraceRow } from '../../../src/viewer/server/api.ts'
 
 test.each([
