@@ -1,5 +1,5 @@
 // The attributes of each span kind, when they are set, and the settings that they need: observed, not declared.
-import { FACTS } from '../build/contract/semconv/index.js'
+import { GEN_AI, GEN_AI_NEXT, GENERAL, OPENINFERENCE, OWN } from '../build/contract/semconv/index.js'
 import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe, recording } from './observed-spans.mjs'
 
@@ -17,14 +17,22 @@ const RUNS = [
   ['`gen_ai_next`', { conventions: ['own', 'gen_ai_next'] }],
 ]
 
-export const CONVENTION_NAMES = ['own', 'gen_ai', 'gen_ai_next', 'openinference', 'general']
+const CONVENTIONS = {
+  own: OWN,
+  gen_ai: GEN_AI,
+  gen_ai_next: GEN_AI_NEXT,
+  openinference: OPENINFERENCE,
+  general: GENERAL,
+}
+
+export const CONVENTION_NAMES = Object.keys(CONVENTIONS)
 
 /** `llm.input_messages.0.message.role` → `llm.input_messages.N.message.role` */
 const generic = name => name.replace(/\.\d+(?=\.)/g, '.N')
 
 const conventionOf = new Map()
-for (const convention of CONVENTION_NAMES) {
-  for (const name of Object.values(FACTS).flatMap(row => row[convention] ?? [])) {
+for (const [convention, names] of Object.entries(CONVENTIONS)) {
+  for (const name of Object.values(names)) {
     const written = name.replace('{ns}', 'hermes')
     // Names of v1.41 that later versions put on more spans are listed under v1.41.
     if (!conventionOf.has(written)) conventionOf.set(written, convention)

@@ -7,10 +7,8 @@ import type { HostEvent, HostMachine } from './host-event.ts'
 const TAP = Symbol.for('hookspan.tap')
 const MAX_REPORTED_ERRORS = 100
 
-type Tap = (host: string, event: HostEvent) => void
-
 interface Shared {
-  [TAP]?: Tap
+  [TAP]?: (host: string, event: HostEvent) => void
 }
 
 const NOTHING: readonly HookRecord[] = []
@@ -44,21 +42,26 @@ export class HostForwarder {
       else this.#emitRecords(records)
       return records ?? NOTHING
     } catch (error) {
-      this.reportError(event.event, error)
+      this.#reportError(event.event, error)
       return NOTHING
     }
   }
 
   endRun(at: number): void {
+    this.catchErrors('the end', () => this.#emitRecords(this.#machine.end(at)))
+  }
+
+  catchErrors<Result>(what: string, run: () => Result): Result | undefined {
     try {
-      this.#emitRecords(this.#machine.end(at))
+      return run()
     } catch (error) {
-      this.reportError('the end', error)
+      this.#reportError(what, error)
+      return undefined
     }
   }
 
   /** Logs an error once for each kind of event. The error's message is left out: it could quote the user's data. */
-  reportError(what: string, error: unknown): void {
+  #reportError(what: string, error: unknown): void {
     this.#plugin.emitUntyped(`${this.#host}:unreadable`)
     if (this.#reported.has(what) || this.#reported.size >= MAX_REPORTED_ERRORS) return
     this.#reported.add(what)

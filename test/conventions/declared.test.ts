@@ -32,7 +32,7 @@ const rows = (Object.entries(METRIC) as [MetricKey, string][]).map(([key, name])
 const NEXT: readonly string[] = Object.values(GEN_AI_NEXT)
 
 /** Beginnings of names: what is written has a number after them. */
-const LISTS: readonly string[] = [OPENINFERENCE.inputMessages, OPENINFERENCE.outputMessages, MESSAGE.toolCalls]
+const LISTS: readonly string[] = [OPENINFERENCE.indexedInput, OPENINFERENCE.indexedOutput, MESSAGE.toolCalls]
 
 describe('every attribute', () => {
   test('is known if it is in the tables', () => {

@@ -38,9 +38,9 @@ const ALL = ['own', 'gen_ai', 'gen_ai_next', 'openinference'] as const
 
 /** The type that each name is written with. */
 const TYPES: { readonly [Key in keyof typeof GEN_AI_NEXT]: AttributeRow['type'] } = {
-  requestReasoningLevel: 'string',
+  reasoningEffort: 'string',
   requestPreviousResponseId: 'string',
-  usageCacheWrite: 'int',
+  cacheWriteTokens: 'int',
   toolAgentName: 'string',
 }
 
@@ -310,11 +310,7 @@ describe('docs/opentelemetry.md', () => {
 
   test('marks exactly the names of the set as written with it', () => {
     const written = cells.filter(([, , , what]) => what?.startsWith('**with the set**')).map(([name = '']) => name)
-    const expected = [
-      GEN_AI_NEXT.requestReasoningLevel,
-      GEN_AI_NEXT.requestPreviousResponseId,
-      GEN_AI_NEXT.usageCacheWrite,
-    ]
+    const expected = [GEN_AI_NEXT.reasoningEffort, GEN_AI_NEXT.requestPreviousResponseId, GEN_AI_NEXT.cacheWriteTokens]
     expect(written.sort()).toEqual(
       [...expected.map(name => `\`${name}\``), `\`execute_tool ${GEN_AI_NEXT.toolAgentName}\``].sort(),
     )

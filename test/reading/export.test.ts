@@ -10,7 +10,7 @@ import { exportOtlp } from '../../src/reading/export-otlp.ts'
 import { sharedContent, sharedContentLines } from '../../src/reading/shared-content.ts'
 import { readExportLine } from '../../src/reading/stored-span.ts'
 import { buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'
-import fc from '../support/fast-check.ts'
+import fc, { ANY_CHARACTER } from '../support/fast-check.ts'
 import { exportLine, noteLine, SAMPLE_TURN, type SpanNote, storedSpans, TURN_AT } from './sample-turn.ts'
 
 function forest(...notes: readonly SpanNote[]): TraceTree[] {
@@ -69,7 +69,7 @@ describe('a page', () => {
   })
 
   const hostile = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: ANY_CHARACTER }),
     fc.constantFrom(
       '<script>alert(1)</script>',
       '"><img src=x onerror=alert(1)>',

@@ -38,14 +38,22 @@ export function usageOf(
   counts: ReportedCounts,
   { cacheIsOutside, reasoningIsOutside }: CountRules = {},
 ): UsageCounts | undefined {
-  const cacheRead = count(counts.cacheRead)
-  const cacheWrite = count(counts.cacheWrite)
-  const reasoning = count(counts.reasoning)
+  const [cacheRead, cacheWrite, reasoning] = [
+    count(counts.cacheRead),
+    count(counts.cacheWrite),
+    count(counts.reasoning),
+  ]
   const prompt = count(counts.input) + (cacheIsOutside === true ? cacheRead + cacheWrite : 0)
   const output = count(counts.output) + (reasoningIsOutside === true ? reasoning : 0)
-  return prompt + output === 0
-    ? undefined
-    : usage(prompt, output, cacheRead, cacheWrite, reasoning, count(counts.cacheWriteLong))
+  if (prompt + output === 0) return undefined
+  return withTotal({
+    prompt_tokens: prompt,
+    output_tokens: output,
+    cache_read_tokens: cacheRead,
+    cache_write_tokens: cacheWrite,
+    cache_write_1h_tokens: count(counts.cacheWriteLong),
+    reasoning_tokens: reasoning,
+  })
 }
 
 export type CountNames = { readonly [Count in keyof ReportedCounts]: string }
@@ -68,40 +76,20 @@ export function anthropicUsage(usage: unknown): UsageCounts | undefined {
   return usageOf(counts, { cacheIsOutside: true })
 }
 
-function usage(
-  prompt: number,
-  output: number,
-  cacheRead: number,
-  cacheWrite: number,
-  reasoning: number,
-  cacheWriteLong = 0,
-): UsageCounts {
-  return {
-    prompt_tokens: prompt,
-    output_tokens: output,
-    cache_read_tokens: cacheRead,
-    cache_write_tokens: cacheWrite,
-    ...(cacheWriteLong > 0 && { cache_write_1h_tokens: cacheWriteLong }),
-    reasoning_tokens: reasoning,
-    total_tokens: prompt + output,
-  }
+function withTotal({ cache_write_1h_tokens = 0, ...counts }: Omit<UsageCounts, 'total_tokens'>): UsageCounts {
+  const total_tokens = counts.prompt_tokens + counts.output_tokens
+  return { ...counts, ...(cache_write_1h_tokens > 0 && { cache_write_1h_tokens }), total_tokens }
 }
 
-export const NO_USAGE: UsageCounts = usage(0, 0, 0, 0, 0)
+export const NO_USAGE: UsageCounts = {
+  ...{ prompt_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
+  total_tokens: 0,
+}
 
-export function combineUsage(
-  one: UsageCounts,
-  other: UsageCounts,
-  rule: (a: number, b: number) => number,
-): UsageCounts {
-  return usage(
-    rule(one.prompt_tokens, other.prompt_tokens),
-    rule(one.output_tokens, other.output_tokens),
-    rule(one.cache_read_tokens, other.cache_read_tokens),
-    rule(one.cache_write_tokens, other.cache_write_tokens),
-    rule(one.reasoning_tokens, other.reasoning_tokens),
-    rule(one.cache_write_1h_tokens ?? 0, other.cache_write_1h_tokens ?? 0),
-  )
+export function combineUsage(one: UsageCounts, other: UsageCounts, rule: typeof plus): UsageCounts {
+  const names = Object.keys({ ...one, ...other }) as (keyof UsageCounts)[]
+  const counts = names.map(name => [name, rule(one[name] ?? 0, other[name] ?? 0)])
+  return withTotal(Object.fromEntries(counts) as unknown as UsageCounts)
 }
 
 export const plus = (a: number, b: number): number => a + b

@@ -7,7 +7,8 @@ import { OWN } from './own.ts'
 
 export type Convention = 'own' | 'gen_ai' | 'gen_ai_next' | 'openinference' | 'langfuse'
 
-const TABLES = {
+/** The attribute names of each convention. A fact has the same key in each table; those of `general` are always enabled. */
+const NAMES = {
   own: OWN,
   gen_ai: GEN_AI,
   gen_ai_next: GEN_AI_NEXT,
@@ -15,86 +16,14 @@ const TABLES = {
   langfuse: LANGFUSE,
   general: GENERAL,
 }
-type Table = keyof typeof TABLES
-type Key<In extends Table> = keyof (typeof TABLES)[In]
-type KeyRow = { readonly [In in Table]?: Key<In> | readonly Key<In>[] }
 
-/** Facts with names in several conventions, or with a name of OpenInference: the keys of the names in each table. */
-const SHARED = {
-  traceSession: { general: 'sessionId' },
-  sessionId: { own: 'sessionId', gen_ai: 'conversationId' },
-  inferenceKind: { openinference: 'spanKind' },
-  projectName: { openinference: 'projectName' },
-  tags: { openinference: 'tags', langfuse: 'traceTags' },
-  metadata: { openinference: 'metadata' },
-
-  input: { openinference: 'inputValue' },
-  inputType: { openinference: 'inputMimeType' },
-  output: { openinference: 'outputValue' },
-  outputType: { openinference: 'outputMimeType' },
-  answer: { own: 'contentCompletion', openinference: 'outputValue' },
-
-  model: { gen_ai: 'requestModel', openinference: 'modelName' },
-  inferenceModel: { openinference: 'modelName' },
-  inferenceProvider: { openinference: 'provider' },
-  inferenceSystem: { openinference: 'system' },
-  invocationParameters: { openinference: 'invocationParameters' },
-  reasoningEffort: { own: 'requestReasoningEffort', gen_ai_next: 'requestReasoningLevel' },
-  requestDurationMs: { own: ['httpDurationMs', 'llmResponseDurationMs'] },
-  finishReason: { own: 'responseFinishReason', openinference: 'finishReason' },
-  statusCode: { general: 'httpStatusCode', own: 'responseStatusCode' },
-  indexedInput: { openinference: 'inputMessages' },
-  indexedOutput: { openinference: 'outputMessages' },
-
-  inputTokens: { gen_ai: 'usageInputTokens', openinference: 'tokensPrompt' },
-  outputTokens: { gen_ai: 'usageOutputTokens', openinference: 'tokensCompletion' },
-  totalTokens: { openinference: 'tokensTotal' },
-  cacheReadTokens: { gen_ai: 'usageCacheRead', openinference: 'tokensCacheRead' },
-  cacheWriteTokens: {
-    gen_ai: 'usageCacheCreation',
-    gen_ai_next: 'usageCacheWrite',
-    openinference: 'tokensCacheWrite',
-  },
-  reasoningTokens: { gen_ai: 'usageReasoning', openinference: 'tokensReasoning' },
-  cost: { own: 'costTotal', openinference: 'costTotal' },
-
-  /** The tool of a tool span. Other records name a tool or a call in `calledTool` and `callId`. */
-  toolName: { gen_ai: 'toolName', openinference: 'toolName' },
-  toolCallId: { gen_ai: 'toolCallId', openinference: 'toolId' },
-  toolParameters: { openinference: 'toolParameters' },
-  toolInput: { gen_ai: 'toolCallArguments', openinference: 'inputValue' },
-  toolOutput: { gen_ai: 'toolCallResult', openinference: 'outputValue' },
-  calledTool: { gen_ai: 'toolName' },
-  callId: { gen_ai: 'toolCallId' },
-} as const
-
-/** Every other name is a fact of the same key. */
-export type FactKey =
+type FactKey =
   | keyof typeof OWN
   | keyof typeof GEN_AI
   | keyof typeof GEN_AI_NEXT
+  | keyof typeof OPENINFERENCE
   | keyof typeof LANGFUSE
   | keyof typeof GENERAL
-  | keyof typeof SHARED
-
-type Row = Readonly<Partial<Record<Convention | 'general', readonly string[]>>>
-
-function* rows(): Generator<readonly [key: string, row: Row]> {
-  const { openinference: _, ...tables } = TABLES
-  for (const [table, names] of Object.entries(tables)) {
-    for (const [key, name] of Object.entries<string>(names)) yield [key, { [table]: [name] }]
-  }
-  for (const [key, row] of Object.entries<KeyRow>(SHARED)) {
-    const named = Object.entries(row).map(([table, keys]) => {
-      const names: Readonly<Record<string, string>> = TABLES[table as Table]
-      return [table, [keys].flat().map(each => names[each])]
-    })
-    yield [key, Object.fromEntries(named) as Row]
-  }
-}
-
-/** The facts of spans, and the attribute names of each by convention, which the build's scripts read. @public */
-export const FACTS: Readonly<Record<FactKey, Row>> = Object.fromEntries(rows()) as Record<FactKey, Row>
 
 /** The attribute names of a fact in the enabled conventions. Empty if none has one. */
 export type SpanFact = readonly string[]
@@ -122,11 +51,14 @@ export function resolveFacts(namespace: string, conventions: readonly Convention
 }
 
 function resolve(namespace: string, enabled: ReadonlySet<string>): FactNames {
-  const namesOf = (row: Row): SpanFact =>
-    Object.entries(row)
-      .filter(([convention]) => enabled.has(convention))
-      .flatMap(([, names]) => names.map(name => resolveNamespace(name, namespace)))
-  return Object.fromEntries(Object.entries(FACTS).map(([key, row]) => [key, namesOf(row)])) as unknown as FactNames
+  const facts: Record<string, string[]> = {}
+  for (const [convention, names] of Object.entries(NAMES)) {
+    for (const [key, name] of Object.entries<string>(names)) {
+      facts[key] ??= []
+      if (enabled.has(convention)) facts[key].push(resolveNamespace(name, namespace))
+    }
+  }
+  return facts as unknown as FactNames
 }
 
 /** The name of a fact of one convention. Empty if the convention is disabled. */

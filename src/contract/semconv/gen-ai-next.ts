@@ -3,9 +3,9 @@
  * They are written beside those of v1.41. All have the status Development.
  */
 export const GEN_AI_NEXT = {
-  requestReasoningLevel: 'gen_ai.request.reasoning.level',
+  reasoningEffort: 'gen_ai.request.reasoning.level',
   requestPreviousResponseId: 'gen_ai.request.previous_response.id',
-  usageCacheWrite: 'gen_ai.usage.cache_write.input_tokens',
+  cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
   /** The agent that uses a tool. In v1.41 only agents have the name. */
   toolAgentName: 'gen_ai.agent.name',
 } as const

@@ -1,6 +1,6 @@
 /** OpenTelemetry names that every backend reads; those of `vcs` are not stable yet. Written out so that the modules above need no package. */
 export const GENERAL = {
-  sessionId: 'session.id',
+  traceSession: 'session.id',
   userId: 'user.id',
   errorType: 'error.type',
   serverAddress: 'server.address',

@@ -184,7 +184,7 @@ export type PromptDiff = Readonly<{ lines: readonly DiffLine[]; cutCount?: numbe
 export type ValuePart = Readonly<{ text: string; from: number; length: number }>
 
 type StepFigure = 'attempts' | 'millis' | 'inputTokens' | 'outputTokens'
-export type StepField = 'kind' | 'name' | 'hint' | 'model' | 'outcome' | 'traceId' | 'spanId' | StepFigure
+type StepField = 'kind' | 'name' | 'hint' | 'model' | 'outcome' | 'traceId' | 'spanId' | StepFigure
 export type ComparedPart = Pick<TurnStep, StepField>
 
 export interface ComparedRow {

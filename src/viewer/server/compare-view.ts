@@ -2,7 +2,7 @@ import { dropUndefined } from '../../reading/attribute-value.ts'
 import { type ComparedSide, type ComparedStep, compareTraces } from '../../reading/compare-traces.ts'
 import type { TraceTree } from '../../reading/trace-forest.ts'
 import type { TurnStep } from '../../reading/turn-steps.ts'
-import type { Compared, ComparedPart, ComparedRow, ComparedTotals, StepField } from './api.ts'
+import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from './api.ts'
 
 /** More than can be read at once. `hookspan diff` prints all of them. */
 const MAX_ROWS = 1_500
@@ -36,11 +36,7 @@ function row({ depth, a, b, differences, argumentDiff }: ComparedStep): Compared
   }
 }
 
-const FIELDS: readonly StepField[] = [
-  ...(['kind', 'name', 'hint', 'model', 'outcome', 'attempts', 'millis'] as const),
-  ...(['inputTokens', 'outputTokens', 'traceId', 'spanId'] as const),
-]
-
 function part(step: TurnStep): ComparedPart {
-  return Object.fromEntries(FIELDS.map(name => [name, step[name]])) as ComparedPart
+  const { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId } = step
+  return { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId }
 }

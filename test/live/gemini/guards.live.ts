@@ -30,7 +30,10 @@ async function guarded({ hooks, guards = 'open', answer }: Scene): Promise<Run> 
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'x' } })
   writeJson(join(home, '.gemini', 'settings.json'), SETTINGS)
-  const adapter = new GeminiAdapter({ folders: [join(home, '.gemini')], uid: process.getuid?.() })
+  const adapter = new GeminiAdapter({
+    place: { folders: [join(home, '.gemini')], uid: process.getuid?.() },
+    wait: async () => undefined,
+  })
   const receiver = await GuardedReceiver.start({ home, host: 'gemini', adapter, hooks, guards })
   const model = new GeminiModel(request => answer(request, receiver))
   const url = await model.start()
