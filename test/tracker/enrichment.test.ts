@@ -123,7 +123,7 @@ describe('enrich', () => {
       name => name,
     )
     let now = 0
-    const attributeOptions = attributeOptionsOf(resolved({}).config, () => undefined)
+    const attributeOptions = attributeOptionsOf(resolved({}).config, line => lines.push(line))
     const enrichment = new Enrichment(
       () => ({ a: 1 }),
       attributeOptions,
