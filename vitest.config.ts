@@ -21,7 +21,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 45_000 } },
     setupFiles: ['test/support/each-file.ts'],
-    globalSetup: ['test/support/build-once.ts'],
+    globalSetup: ['test/support/build-once.ts', 'test/support/scratch-in-memory.ts'],
     // More than cores: tests with processes of their own wait for them most of the time.
     maxWorkers: 3,
     include: files,

@@ -48,13 +48,19 @@ function differences(before, after) {
   return changed
 }
 
-/** Removes field by field, in this order: if one field is a fallback for another, only the second removal shows. */
-function shed(hook, fields, effects) {
+const complete = outcome('', [])
+
+/**
+ * Removes field by field, in this order: if one field is a fallback for another, only the second removal shows.
+ *
+ * @param bare the outcome without any of the fields
+ */
+function shed(hook, fields, bare, effects) {
   const gone = []
-  let before = outcome(hook, gone)
+  let before = complete
   for (const field of fields) {
     gone.push(field)
-    const after = outcome(hook, gone)
+    const after = gone.length === fields.length ? bare : outcome(hook, gone)
     for (const name of differences(before, after)) effects.get(field).add(name)
     before = after
   }
@@ -63,7 +69,8 @@ function shed(hook, fields, effects) {
 /** Field → its effects on spans, for one hook. */
 export function fieldEffects(hook, fields) {
   const effects = new Map(fields.map(field => [field, new Set()]))
-  shed(hook, fields, effects)
-  shed(hook, [...fields].reverse(), effects)
+  const bare = outcome(hook, fields)
+  shed(hook, fields, bare, effects)
+  shed(hook, [...fields].reverse(), bare, effects)
   return effects
 }

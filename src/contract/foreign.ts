@@ -115,8 +115,8 @@ export function eachField(holder: object, visit: (name: string) => boolean): voi
   }
 }
 
-/** The first `limit` elements, or the last; none if the value is not an array. */
-export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
+/** The first `limit` elements, or the last; none if the value is not an array. The limit guards against hostile input. */
+export function elementsOf(value: unknown, limit = 1000, which: 'first' | 'last' = 'first'): readonly unknown[] {
   if (!isArray(value)) return []
   const length = numberOf(peek(value, 'length')) ?? 0
   const from = which === 'first' ? 0 : Math.max(0, length - limit)
@@ -142,4 +142,13 @@ export function isPromise(answer: unknown): boolean {
 export function pickFields(value: unknown, fields: readonly string[]): Record<string, unknown> {
   const entries = fields.map(name => [name, peek(value, name)] as const)
   return Object.fromEntries(entries.filter(([, field]) => field !== undefined))
+}
+
+/** Undefined if `run` throws. For code of others, and for work whose failure must not affect anything else. */
+export function ignoreErrors<Value>(run: () => Value): Value | undefined {
+  try {
+    return run()
+  } catch {
+    return undefined
+  }
 }

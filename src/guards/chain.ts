@@ -1,15 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { redactWithin } from '../content/clip.ts'
-import { oneLine } from '../content/one-line.ts'
-import { createRedactor } from '../content/redaction.ts'
-import { textOf } from '../contract/foreign.ts'
+import { ignoreErrors, textOf } from '../contract/foreign.ts'
 import { type About, ChainContext } from './context.ts'
 import { frozenCopy, isPlain } from './frozen-copy.ts'
-import { type AnyHook, decisionsIn, type HookContext, ignoreErrors, transforms } from './hook.ts'
+import { type AnyHook, decisionsIn, type HookContext, maskedLine, transforms } from './hook.ts'
 import { inTime, STOPPED, TOO_LATE } from './in-time.ts'
 import { type EventOf, PHASES, type Phase, type ValueOf } from './phases.ts'
 import type { ToolArguments } from './tool-call.ts'
-import { type AnyVerdict, type Decision, type InjectedRole, pass } from './verdict.ts'
+import { type Decision, type InjectedRole, pass } from './verdict.ts'
 
 export const DEFAULT_PRIORITY = 200
 
@@ -21,13 +18,6 @@ export function failClosedReason(hook: string): string {
 
 /** Runs above this duration are traced one by one, even if they passed. */
 const LONG_MILLIS = 1
-const NO_DETAILS = Object.freeze({
-  reason: undefined,
-  detail: undefined,
-  rewrittenFields: Object.freeze([]) as readonly string[],
-  failure: undefined,
-  failureMessage: undefined,
-})
 
 interface Member {
   readonly hook: AnyHook
@@ -40,15 +30,10 @@ interface Member {
 function memberOf(hook: AnyHook, phase: Phase): Member {
   const priority = hook.priority ?? DEFAULT_PRIORITY
   const judges = !transforms(hook, phase)
-  const passed = {
-    hook: hook.name,
-    priority,
-    judges,
-    verdict: 'pass',
-    ...NO_DETAILS,
-    startAt: 0,
-    durationMillis: 0,
-  } as const
+  const passed: HookRun = {
+    ...{ hook: hook.name, priority, judges, verdict: 'pass', reason: undefined, detail: undefined },
+    ...{ rewrittenFields: [], failure: undefined, failureMessage: undefined, startAt: 0, durationMillis: 0 },
+  }
   return { hook, priority, judges, decisions: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
 
@@ -75,39 +60,23 @@ function timeOrigin(now: number): number {
 
 type HookFunction = (event: unknown, context: HookContext) => unknown
 
-export class Chain<P extends Phase> {
-  readonly phase: P
-  readonly members: readonly Member[]
+export type Chain = readonly Member[]
 
-  constructor(phase: P, hooks: readonly AnyHook[]) {
-    this.phase = phase
-    const members = hooks.map(hook => memberOf(hook, phase)).sort((a, b) => a.priority - b.priority)
-    if (PHASES[phase].isAfter) members.reverse()
-    // Hooks that only judge run last, so that they judge the rewritten value.
-    this.members = [...members.filter(({ judges }) => !judges), ...members.filter(({ judges }) => judges)]
-  }
-
-  /**
-   * Runs the hooks: synchronously if all of them answer synchronously. Never throws, never rejects.
-   *
-   * @param event frozen, with a readable value
-   * @param limitMillis for all hooks together
-   */
-  run(event: EventOf<P>, about: About, limitMillis: number): Outcome<P> | Promise<Outcome<P>> {
-    return new ChainRun(this, event, about, limitMillis).run()
-  }
+export function chainOf(phase: Phase, hooks: readonly AnyHook[]): Chain {
+  const members = hooks.map(hook => memberOf(hook, phase)).sort((a, b) => a.priority - b.priority)
+  if (PHASES[phase].isAfter) members.reverse()
+  // Hooks that only judge run last, so that they judge the rewritten value.
+  return [...members.filter(({ judges }) => !judges), ...members.filter(({ judges }) => judges)]
 }
 
-interface CurrentDecision {
-  readonly decision: 'block' | 'ask' | 'retry'
-  readonly by: string
-  readonly reason: string | undefined
-  readonly detail: string | undefined
-  readonly delayMillis: number | undefined
-}
-
-class ChainRun<P extends Phase> {
-  readonly #chain: Chain<P>
+/**
+ * One run of the hooks: synchronous if all of them answer synchronously. Never throws, never rejects.
+ *
+ * `event`: frozen, with a readable value. `limitMillis`: for all hooks together.
+ */
+export class ChainRun<P extends Phase> {
+  readonly #phase: P
+  readonly #members: Chain
   #context: ChainContext
   readonly #signal: AbortSignal | undefined
   readonly #runs: HookRun[] = []
@@ -115,25 +84,27 @@ class ChainRun<P extends Phase> {
   readonly #deadline: number
   #event: EventOf<P>
   #isRewritten = false
-  #decision: CurrentDecision | undefined
+  #decision: (DecidingVerdict & { readonly by: string }) | undefined
   #next = 0
   #startedAt: number
-  constructor(chain: Chain<P>, event: EventOf<P>, about: About, limitMillis: number) {
-    this.#chain = chain
+
+  constructor(phase: P, members: Chain, event: EventOf<P>, about: About, limitMillis: number) {
+    this.#phase = phase
+    this.#members = members
     this.#event = event
-    this.#context = new ChainContext(chain.phase, about)
+    this.#context = new ChainContext(phase, about)
     this.#signal = about.signal
     this.#startedAt = performance.now()
     this.#deadline = this.#startedAt + limitMillis
   }
 
   run(): Outcome<P> | Promise<Outcome<P>> {
-    const { members, phase } = this.#chain
+    const members = this.#members
     for (let member = members[this.#next]; member !== undefined; member = members[++this.#next]) {
       if (this.#startedAt >= this.#deadline) this.#recordFailure(member, 'timed_out', 'no time was left for it')
       else {
         try {
-          const answer = (member.hook[phase] as HookFunction)(this.#event, this.#context)
+          const answer = (member.hook[this.#phase] as HookFunction)(this.#event, this.#context)
           if (isThenable(answer)) return this.#wait(member, answer)
           this.#handleAnswer(member, answer)
         } catch (error) {
@@ -170,7 +141,7 @@ class ChainRun<P extends Phase> {
       return
     }
     const { name } = member.hook
-    const answer = parseVerdict(returned, name, this.#chain.phase, member.decisions)
+    const answer = parseVerdict(returned, name, this.#phase, member.decisions)
     if (typeof answer === 'string') {
       this.#recordFailure(member, 'nonsense', answer)
       return
@@ -187,20 +158,20 @@ class ChainRun<P extends Phase> {
         this.#recordRun(member, 'inject')
         break
       default:
-        this.#recordDecision(member, answer.decision, answer)
+        this.#recordDecision(member, answer)
     }
     if (answer.metadata !== undefined) ChainContext.addMetadata(this.#context, answer.metadata)
   }
 
   #applyRewrite(member: Member, value: unknown): boolean {
-    const row = PHASES[this.#chain.phase]
+    const row = PHASES[this.#phase]
     const before = row.valueOf(this.#event)
     const event = row.rewritten(this.#event, value)
     if (event === undefined) {
       this.#recordFailure(member, 'nonsense', 'its rewrite does not have the shape of the input')
       return false
     }
-    const fields = changedFields(this.#chain.phase, before, row.valueOf(event))
+    const fields = changedFields(this.#phase, before, row.valueOf(event))
     if (fields.length > 0) {
       this.#event = frozenCopy(event)
       this.#isRewritten = true
@@ -210,20 +181,16 @@ class ChainRun<P extends Phase> {
   }
 
   /** The first ask or retry wins; a block overrides both. */
-  #recordDecision(
-    member: Member,
-    decision: CurrentDecision['decision'],
-    { reason, detail, delayMillis }: ParsedVerdict,
-  ): void {
-    if (this.#decision === undefined || decision === 'block')
-      this.#decision = { decision, by: member.hook.name, reason, detail, delayMillis }
+  #recordDecision(member: Member, verdict: DecidingVerdict): void {
+    const { decision, reason, detail } = verdict
+    if (this.#decision === undefined || decision === 'block') this.#decision = { ...verdict, by: member.hook.name }
     this.#recordRun(member, decision, { reason, detail })
   }
 
   #recordFailure(member: Member, failure: Failure, cause: unknown): void {
     const failureMessage = messageOf(cause)
     const { name, onFailure = 'pass' } = member.hook
-    const line = `hook ${name} failed in ${this.#chain.phase}, which counts as ${onFailure}: ${failureMessage}`
+    const line = `hook ${name} failed in ${this.#phase}, which counts as ${onFailure}: ${failureMessage}`
     ignoreErrors(() => this.#context.logger.warn(line))
     if (onFailure === 'block') this.#blockOnFailure(member, failureMessage)
     this.#recordRun(member, 'failed', { failure, failureMessage })
@@ -237,11 +204,10 @@ class ChainRun<P extends Phase> {
 
   /** The failure message goes to the user only, because an error text may contain anything. */
   #blockOnFailure({ hook }: Member, detail: string): void {
-    const { name: by } = hook
-    this.#decision = { decision: 'block', by, reason: failClosedReason(by), detail, delayMillis: undefined }
+    this.#decision = { decision: 'block', by: hook.name, reason: failClosedReason(hook.name), detail }
   }
 
-  #recordRun(member: Member, verdict: HookRun['verdict'], more: Partial<HookRun> = NO_DETAILS): void {
+  #recordRun(member: Member, verdict: HookRun['verdict'], more: Partial<HookRun> = {}): void {
     const now = performance.now()
     const began = this.#startedAt
     const durationMillis = now - began
@@ -256,8 +222,9 @@ class ChainRun<P extends Phase> {
 
   #outcome(): Outcome<P> {
     return {
-      ...(this.#decision ?? NO_DECISION),
-      value: PHASES[this.#chain.phase].valueOf(this.#event),
+      ...NO_DECISION,
+      ...this.#decision,
+      value: PHASES[this.#phase].valueOf(this.#event),
       isRewritten: this.#isRewritten,
       injected: this.#injected,
       runs: this.#runs,
@@ -269,17 +236,11 @@ function isThenable(answer: unknown): answer is PromiseLike<unknown> {
   return typeof answer === 'object' && answer !== null && typeof (answer as { then?: unknown }).then === 'function'
 }
 
-/** Error messages may quote secrets. */
-const masked = createRedactor({ enabled: true, patterns: [] })
 const MESSAGE_LIMIT = 300
 
 function messageOf(cause: unknown): string {
   try {
-    const message: unknown = typeof cause === 'string' ? cause : cause instanceof Error ? cause.message : String(cause)
-    return redactWithin({ text: oneLine(String(message)), isCut: false }, MESSAGE_LIMIT, masked).text.slice(
-      0,
-      MESSAGE_LIMIT,
-    )
+    return maskedLine(String(cause instanceof Error ? cause.message : cause), MESSAGE_LIMIT)
   } catch {
     return 'it threw an unreadable error'
   }
@@ -346,29 +307,22 @@ export interface Outcome<P extends Phase> {
   readonly runs: readonly HookRun[]
 }
 
-const NO_CHANGES: readonly string[] = Object.freeze([])
-
-/** A hook's answer, read exactly once: a getter could return a different value the second time. */
-export interface ParsedVerdict {
-  readonly decision: Decision
+interface DecidingVerdict {
+  readonly decision: 'block' | 'ask' | 'retry'
   readonly reason: string | undefined
-  readonly detail: string | undefined
-  readonly delayMillis: number | undefined
-  readonly value: unknown
-  readonly text: string
-  readonly role: InjectedRole
-  readonly metadata: Readonly<Record<string, unknown>> | undefined
+  readonly detail?: string | undefined
+  readonly delayMillis?: number | undefined
 }
 
+/** A hook's answer, read exactly once: a getter could return a different value the second time. */
+type ParsedVerdict = { readonly metadata: Readonly<Record<string, unknown>> | undefined } & (
+  | { readonly decision: 'pass' }
+  | { readonly decision: 'rewrite'; readonly value: unknown }
+  | { readonly decision: 'inject'; readonly text: string; readonly role: InjectedRole }
+  | DecidingVerdict
+)
+
 const NO_VERDICT = 'it returned no verdict'
-const NO_FIELDS = {
-  reason: undefined,
-  detail: undefined,
-  delayMillis: undefined,
-  value: undefined,
-  text: '',
-  role: 'user',
-} as const
 
 function parseVerdict(
   returned: unknown,
@@ -377,65 +331,52 @@ function parseVerdict(
   allowed: ReadonlySet<Decision>,
 ): ParsedVerdict | string {
   if (typeof returned !== 'object' || returned === null) return NO_VERDICT
-  const verdict = returned as {
-    readonly [K in keyof AnyVerdict | keyof ParsedVerdict | 'question' | 'feedback']?: unknown
-  }
-  const decision = verdict.decision as Decision
+  const verdict = returned as Readonly<Record<string, unknown>>
+  const decision = verdict['decision'] as Decision
   if (typeof decision !== 'string') return NO_VERDICT
   if (!PHASES[phase].decisions.has(decision))
     return `it decided "${decision.slice(0, 40)}", which is nothing that ${phase} can do`
   if (!allowed.has(decision)) return `it decided "${decision}", which its "decisions" does not name`
-  const handed = verdict.metadata
+  const handed = verdict['metadata']
   if (handed !== undefined && !isPlain(handed)) return 'its metadata is not an object'
   const metadata = frozenCopy(handed)
   switch (decision) {
     case 'pass':
-      return { ...NO_FIELDS, decision, metadata }
+      return { decision, metadata }
     case 'block': {
       // The intent to block is clear, so a missing reason must not let the call pass.
-      const reason = textOf(verdict.reason) ?? `The hook ${hook} has blocked this.`
-      return { ...NO_FIELDS, decision, metadata, reason, detail: textOf(verdict.detail) }
+      const reason = textOf(verdict['reason']) ?? `The hook ${hook} has blocked this.`
+      return { decision, metadata, reason, detail: textOf(verdict['detail']) }
     }
-    case 'ask': {
-      const reason = textOf(verdict.question) ?? `The hook ${hook} asks whether this may go on.`
-      return { ...NO_FIELDS, decision, metadata, reason }
-    }
+    case 'ask':
+      return {
+        decision,
+        metadata,
+        reason: textOf(verdict['question']) ?? `The hook ${hook} asks whether this may go on.`,
+      }
     case 'rewrite':
-      return { ...NO_FIELDS, decision, metadata, value: frozenCopy(verdict.value) }
+      return { decision, metadata, value: frozenCopy(verdict['value']) }
     case 'inject': {
       const { text, role } = verdict
       if (typeof text !== 'string' || text === '') return 'its "inject" has no text'
       if (role !== 'system' && role !== 'user') return 'its "inject" is neither for "system" nor for "user"'
-      return { ...NO_FIELDS, decision, metadata, text, role }
+      return { decision, metadata, text, role }
     }
     case 'retry': {
-      const { delayMillis } = verdict
-      if (delayMillis !== undefined && !isDelay(delayMillis))
-        return 'the delay of its "retry" is no number of milliseconds'
-      return { ...NO_FIELDS, decision, metadata, reason: textOf(verdict.feedback), delayMillis }
+      const { feedback, delayMillis } = verdict
+      if (delayMillis === undefined || (Number.isFinite(delayMillis) && (delayMillis as number) >= 0))
+        return { decision, metadata, reason: textOf(feedback), delayMillis: delayMillis as number | undefined }
+      return 'the delay of its "retry" is no number of milliseconds'
     }
   }
 }
 
-function isDelay(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
-}
-
 export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {
-  if (isDeepStrictEqual(before, after)) return NO_CHANGES
+  if (isDeepStrictEqual(before, after)) return []
   if (phase === 'beforeTool') {
     const [old, now] = [before as ToolArguments, after as ToolArguments]
     const keys = new Set([...Object.keys(old), ...Object.keys(now)])
     return [...keys].filter(key => !isDeepStrictEqual(old[key], now[key]))
   }
-  return [VALUE_NAMES[phase]]
-}
-
-const VALUE_NAMES: { readonly [P in Phase]: string } = {
-  beforeTurn: 'prompt',
-  afterTurn: 'answer',
-  beforeModel: 'messages',
-  afterModel: 'text',
-  beforeTool: 'arguments',
-  afterTool: 'result',
+  return [PHASES[phase].field]
 }

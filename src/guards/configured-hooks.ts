@@ -6,7 +6,7 @@ import { showName } from '../plugin/config/reading.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
 import type { AnyHook } from './hook.ts'
 import type { LoadedHook, LoadedHooks, OptionsByFile } from './load-folder.ts'
-import { findHookFiles, hookNameOf, loadFolder, NOTHING_LOADED, nameOf } from './load-folder.ts'
+import { findHookFiles, loadFolder, NOTHING_LOADED, nameOf } from './load-folder.ts'
 import { pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
 import { type Block, block } from './verdict.ts'
 
@@ -73,25 +73,14 @@ export async function loadConfiguredHooks(
   const each = deduplicate([...own.loaded, ...local.loaded])
   const { timeLimitMillis, globalFolder, options } = settings
   // A required file may have lost a hook to a duplicate name.
-  const folders = { globalFolder: globalFolder ?? '', own: completeFiles(own, each.kept), projectNames: local.names }
-  const required = requiredFiles(globalFolder === undefined ? {} : options, folders)
+  const complete = completeFiles(own, each.kept)
+  const required = requiredFiles(globalFolder === undefined ? {} : options, globalFolder ?? '', complete, local.names)
   const { kept, lines } = deduplicate([...required.blocking, ...each.kept])
+  const hooks = kept.map(({ hook }) => hook)
+  const problems = [...own.lines, ...local.lines, ...each.lines, ...lines, ...required.lines]
   return {
-    hooks:
-      kept.length === 0
-        ? undefined
-        : createHooks(
-            kept.map(({ hook }) => hook),
-            { timeLimitMillis },
-          ),
-    lines: [
-      ...own.lines,
-      ...local.lines,
-      ...each.lines,
-      ...lines,
-      ...required.lines,
-      ...unusedOptions(settings, own.names),
-    ],
+    hooks: hooks.length === 0 ? undefined : createHooks(hooks, { timeLimitMillis }),
+    lines: [...problems, ...unusedOptions(settings, own.names)],
     notes,
     loaded: kept,
     projectFolder: folder,
@@ -103,10 +92,11 @@ export async function loadConfiguredHooks(
 }
 
 async function loadUserHooks(settings: HookFolderSettings): Promise<LoadedHooks> {
-  const { globalFolder, options, privateFolder: place = temporaryFolder(), thread } = settings
+  const { globalFolder, options, thread } = settings
   const { files, lines, names } = readUserFiles(settings)
   if (globalFolder === undefined || files.length === 0) return { ...NOTHING_LOADED, lines, names }
-  const loaded = await loadFolder(globalFolder, files, { options, copiesFolder: place, thread })
+  const copiesFolder = settings.privateFolder ?? join(tmpdir(), `hookspan-hooks-${process.geteuid?.() ?? ''}`)
+  const loaded = await loadFolder(globalFolder, files, { options, copiesFolder, thread })
   return { ...loaded, lines: [...lines, ...loaded.lines], names }
 }
 
@@ -115,7 +105,10 @@ function readUserFiles({ globalFolder, isGlobalFolderNamed }: HookFolderSettings
   const isAnythingThere = pathExists(globalFolder)
   const { files, lines, skipped } = isAnythingThere ? readFolder(globalFolder, { followsLinks: true }) : NO_FILES
   // Unreadable files still belong to the user, so their options must not go to a project's file.
-  const names = [...findHookFiles(files).map(({ name }) => name), ...skipped.map(hookNameOf)]
+  const names = [
+    ...findHookFiles(files).map(({ name }) => name),
+    ...skipped.map(path => nameOf(path.replace(/\/.*/s, ''))),
+  ]
   if (names.length > 0 || !isGlobalFolderNamed) return { files, lines, names }
   // The named folder may be on a disk that is not mounted.
   const line = `hooks: there are no hooks in ${globalFolder}, which hooks.global_dir names`
@@ -137,10 +130,8 @@ async function loadProjectHooks(
   project: string | undefined,
 ): Promise<ProjectHooks> {
   if (project === undefined || !pathExists(projectFolderOf(project))) return { ...NOTHING_LOADED, notes: [] }
-  if (!isProjectLocal) {
-    const notes = [`${projectFolderOf(project)} is not loaded: hooks.project_local is off`]
-    return { ...NOTHING_LOADED, notes }
-  }
+  const off = `${projectFolderOf(project)} is not loaded: hooks.project_local is off`
+  if (!isProjectLocal) return { ...NOTHING_LOADED, notes: [off] }
   const found = readProjectFolder(project)
   if (found === undefined) return { ...NOTHING_LOADED, notes: [] }
   const { path, files, hash, lines } = found
@@ -174,10 +165,7 @@ function completeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHoo
  * Reports options without a file: a guard without its options may guard nothing. Skipped if projects may have hooks, because
  * the options can be for any project.
  */
-function unusedOptions(
-  { options, isProjectLocal, globalFolder }: HookFolderSettings,
-  names: readonly string[],
-): string[] {
+function unusedOptions({ options, isProjectLocal, globalFolder }: HookFolderSettings, names: readonly string[]) {
   if (isProjectLocal || globalFolder === undefined) return []
   const unused = Object.entries(withoutFiles(options, names)).filter(([, { required }]) => required !== true)
   return unused.map(([file]) => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`)
@@ -199,19 +187,13 @@ function deduplicate(loaded: readonly LoadedHook[]): {
   return { kept: [...first.values()], lines }
 }
 
-function temporaryFolder(): string {
-  return join(tmpdir(), `hookspan-hooks-${process.geteuid?.() ?? ''}`)
-}
-
-interface Folders {
-  readonly globalFolder: string
-  readonly own: LoadedHooks
-  /** The names of the project's files. They cannot replace a required file of the user. */
-  readonly projectNames: readonly string[]
-}
-
-function requiredFiles(options: OptionsByFile, folders: Folders) {
-  const { globalFolder, own, projectNames } = folders
+/** @param projectNames the names of the project's files, which cannot replace a required file of the user */
+function requiredFiles(
+  options: OptionsByFile,
+  globalFolder: string,
+  own: LoadedHooks,
+  projectNames: readonly string[],
+) {
   const there = new Set(own.loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
   const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !there.has(nameOf(file)))
   const isOwn = (file: string): boolean => own.names.includes(nameOf(file))
@@ -245,12 +227,11 @@ function blockingHook(file: string, isProjects: boolean): AnyHook {
         detail: `hookspan hooks says why it is not: ${file}`,
       })
   const closed = (): Block => verdict
-  const hook = {
+  return {
     name: `required:${nameOf(file)}`,
     priority: 0,
     onFailure: 'block',
     beforeTurn: closed,
     beforeTool: closed,
-  }
-  return hook as AnyHook
+  } as AnyHook
 }

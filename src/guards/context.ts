@@ -1,8 +1,6 @@
 import type { HookContext, HookLogger } from './hook.ts'
 import type { Phase } from './phases.ts'
 
-const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({})
-
 /** The circumstances of one run of the hooks. */
 export interface About extends Pick<HookContext, 'host' | 'sessionId' | 'turnId' | 'state' | 'logger'> {
   /** Returns the W3C traceparent. */
@@ -26,7 +24,7 @@ export class ChainContext implements HookContext {
   #controller: AbortController | undefined
   #signal: AbortSignal | undefined
 
-  constructor(phase: Phase, about: About, metadata: Readonly<Record<string, unknown>> = NO_METADATA) {
+  constructor(phase: Phase, about: About, metadata: Readonly<Record<string, unknown>> = Object.freeze({})) {
     this.phase = phase
     this.host = about.host
     this.sessionId = about.sessionId
@@ -71,7 +69,7 @@ export class ChainContext implements HookContext {
 }
 
 /** A registered symbol, because the hookspan imported by a file may be another module instance than that of its thread. */
-const TURN: unique symbol = Symbol.for('hookspan.turn')
+export const TURN: unique symbol = Symbol.for('hookspan.turn')
 const ENTRIES_LIMIT = 1000
 
 /** Values by key, made on first use. The least recently used is evicted: hooks and threads get no end of a turn or session. */
@@ -87,7 +85,11 @@ export class RecentValues<Key, Value> {
     const value = this.#values.get(key) ?? make()
     this.#values.delete(key)
     this.#values.set(key, value)
-    if (this.#values.size > ENTRIES_LIMIT) this.#evictOldest()
+    if (this.#values.size > ENTRIES_LIMIT) {
+      const [oldest] = this.#values.keys()
+      const evicted = this.remove(oldest as Key) as Value
+      this.#onEvict?.(evicted)
+    }
     return value
   }
 
@@ -95,22 +97,6 @@ export class RecentValues<Key, Value> {
     const value = this.#values.get(key)
     this.#values.delete(key)
     return value
-  }
-
-  #evictOldest(): void {
-    for (const [key, value] of this.#values) {
-      this.#values.delete(key)
-      this.#onEvict?.(value)
-      return
-    }
-  }
-}
-
-export class TurnIdentities {
-  readonly #turns = new RecentValues<number, object>()
-
-  of(turn: number): object {
-    return { [TURN]: this.#turns.of(turn, () => ({})) }
   }
 }
 

@@ -1,7 +1,9 @@
-import { Chain, DEFAULT_PRIORITY, failClosedReason, NO_DECISION, type Outcome } from './chain.ts'
+import { ignoreErrors } from '../contract/foreign.ts'
+import type { Chain, Outcome } from './chain.ts'
+import { ChainRun, chainOf, DEFAULT_PRIORITY, failClosedReason, NO_DECISION } from './chain.ts'
 import type { About } from './context.ts'
 import { frozenCopy, isPlain } from './frozen-copy.ts'
-import { type AnyHook, decisionsIn, ignoreErrors } from './hook.ts'
+import { type AnyHook, decisionsIn } from './hook.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './phases.ts'
 import type { Decision } from './verdict.ts'
 
@@ -51,65 +53,12 @@ export interface ControlHooks {
   ): Outcome<P> | Promise<Outcome<P>>
 }
 
-type Chains = { readonly [P in Phase]: Chain<P> }
-
-class Hooks implements ControlHooks {
-  readonly hooks: readonly HookInfo[]
-  readonly #timeLimitMillis: number
-  readonly #chains: Chains
-  readonly #phases: ReadonlySet<Phase>
-
-  constructor(given: readonly AnyHook[], timeLimitMillis: number) {
-    this.#timeLimitMillis = timeLimitMillis
-    this.hooks = given.map(describeHook).sort((a, b) => a.priority - b.priority)
-    this.#phases = new Set(this.hooks.flatMap(({ phases }) => phases))
-    const chains = PHASE_NAMES.map(phase => {
-      const hooks = given.filter(hook => typeof hook[phase] === 'function')
-      return [phase, new Chain(phase, hooks)]
-    })
-    this.#chains = Object.fromEntries(chains) as unknown as Chains
-  }
-
-  handles(phase: Phase): boolean {
-    return this.#phases.has(phase)
-  }
-
-  run<P extends Phase>(
-    phase: P,
-    event: EventOf<P>,
-    about: About,
-    limitMillis?: number,
-  ): Outcome<P> | Promise<Outcome<P>> {
-    const limit = isLimit(limitMillis) ? Math.min(limitMillis, this.#timeLimitMillis) : this.#timeLimitMillis
-    const read = frozenEvent(phase, event)
-    if (read !== undefined) return this.#chains[phase].run(read, about, limit)
-    return this.#unreadable(phase, event, about)
-  }
-
-  #unreadable<P extends Phase>(phase: P, event: EventOf<P>, { host, logger }: About): Outcome<P> {
-    const closed = this.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
-    const detail = `the event of ${host} in ${phase} cannot be read`
-    const counted = closed === undefined ? 'pass' : 'block'
-    ignoreErrors(() => logger.warn(`${detail}: the hooks did not run, which counts as ${counted}`))
-    return {
-      ...NO_DECISION,
-      ...(closed && { decision: 'block', by: closed.name, reason: failClosedReason(closed.name), detail }),
-      value: ignoreErrors(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
-      isRewritten: false,
-      injected: [],
-      runs: [],
-    }
-  }
-}
-
 function frozenEvent<P extends Phase>(phase: P, event: EventOf<P>): EventOf<P> | undefined {
-  try {
+  return ignoreErrors(() => {
     const read = frozenCopy(event)
     PHASES[phase].valueOf(read)
     return read
-  } catch {
-    return undefined
-  }
+  })
 }
 
 function isLimit(millis: number | undefined): millis is number {
@@ -130,7 +79,46 @@ export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptio
   }
   const { timeLimitMillis = TIME_LIMIT_MILLIS } = options
   if (!isLimit(timeLimitMillis)) throw new TypeError('createHooks: timeLimitMillis is a number of milliseconds above 0')
-  return new Hooks(hooks, timeLimitMillis)
+  const infos = hooks.map(describeHook).sort((a, b) => a.priority - b.priority)
+  const chains = Object.fromEntries(
+    PHASE_NAMES.map(phase => [
+      phase,
+      chainOf(
+        phase,
+        hooks.filter(hook => hook[phase] !== undefined),
+      ),
+    ]),
+  ) as Record<Phase, Chain>
+  return {
+    hooks: infos,
+    handles: phase => chains[phase].length > 0,
+    run(phase, event, about, limitMillis) {
+      const limit = isLimit(limitMillis) ? Math.min(limitMillis, timeLimitMillis) : timeLimitMillis
+      const read = frozenEvent(phase, event)
+      if (read !== undefined) return new ChainRun(phase, chains[phase], read, about, limit).run()
+      return unreadableOutcome(infos, phase, event, about)
+    },
+  }
+}
+
+function unreadableOutcome<P extends Phase>(
+  hooks: readonly HookInfo[],
+  phase: P,
+  event: EventOf<P>,
+  { host, logger }: About,
+): Outcome<P> {
+  const closed = hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
+  const detail = `the event of ${host} in ${phase} cannot be read`
+  const counted = closed === undefined ? 'pass' : 'block'
+  ignoreErrors(() => logger.warn(`${detail}: the hooks did not run, which counts as ${counted}`))
+  return {
+    ...NO_DECISION,
+    ...(closed && { decision: 'block', by: closed.name, reason: failClosedReason(closed.name), detail }),
+    value: ignoreErrors(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
+    isRewritten: false,
+    injected: [],
+    runs: [],
+  }
 }
 
 const DECISIONS: ReadonlySet<unknown> = new Set<Decision>(['pass', 'block', 'rewrite', 'inject', 'retry', 'ask'])

@@ -68,52 +68,53 @@ export interface FromExtensionOptions extends Pick<Hook, 'name' | 'priority' | '
 
 /** Converts an extension to a hook. An action that the function does not support counts as a failure of the hook. */
 export function fromExtension(extension: Extension, options: FromExtensionOptions): AnyHook {
-  const { transform_user_input, before_llm_call, intercept_tool_call } = extension
   const allowed: readonly Decision[] = options.decisions ?? ['block', 'rewrite', 'inject']
-  const only = (...decisions: Decision[]): Decision[] => decisions.filter(each => allowed.includes(each))
-  const hook = {
-    ...options,
-    decisions: {
-      beforeTurn: only('block', 'rewrite'),
-      beforeModel: only('block', 'inject'),
-      beforeTool: only('block', 'rewrite'),
+  const rows = Object.entries(FUNCTIONS).filter(([, { name }]) => extension[name] !== undefined)
+  const phases = rows.map(([phase, { name, actions, input }]) => [
+    phase,
+    async (event: never, ctx: HookContext) => {
+      const { sessionId, host, state, metadata } = ctx
+      const common: Circumstances = { session_id: sessionId, platform: host, turn_state: state, metadata }
+      const run = extension[name] as ((input: object) => Answers<string>) | undefined
+      return verdictOf(name, actions, await run?.call(extension, { ...common, ...input(event, ctx) }))
     },
-    ...(transform_user_input !== undefined && {
-      beforeTurn: async ({ prompt }: BeforeTurn, ctx: HookContext) =>
-        verdictOf(
-          'transform_user_input',
-          ['rewrite', 'block'],
-          await extension.transform_user_input?.({ ...commonArguments(ctx), user_message: prompt }),
-        ),
-    }),
-    ...(before_llm_call !== undefined && {
-      beforeModel: async ({ messages }: BeforeModel, ctx: HookContext) => {
-        const input = {
-          ...commonArguments(ctx),
-          messages: messages.map(({ role, text }) => ({ role, content: text })),
-          system_prompt: messages.flatMap(({ role, text }) => (role === 'system' ? [text] : [])).join('\n\n'),
-        }
-        const actions = ['inject_system', 'inject_user', 'block']
-        return verdictOf('before_llm_call', actions, await extension.before_llm_call?.(input))
-      },
-    }),
-    ...(intercept_tool_call !== undefined && {
-      beforeTool: async ({ tool }: BeforeTool, ctx: HookContext) => {
-        const input = {
-          ...commonArguments(ctx),
-          tool_name: tool.name,
-          tool_args: plainCopy(tool.arguments),
-          task_id: ctx.turnId,
-        }
-        return verdictOf('intercept_tool_call', ['rewrite', 'block'], await extension.intercept_tool_call?.(input))
-      },
-    }),
-  }
-  return hook as AnyHook
+  ])
+  const decisions = Object.entries(FUNCTIONS).map(([phase, { actions }]) => {
+    const all = actions.map(action => (action.startsWith('inject') ? 'inject' : action) as Decision)
+    return [phase, [...new Set(all)].filter(decision => allowed.includes(decision))]
+  })
+  return { ...options, decisions: Object.fromEntries(decisions), ...Object.fromEntries(phases) } as AnyHook
 }
 
-function commonArguments({ sessionId, host, state, metadata }: HookContext): Circumstances {
-  return { session_id: sessionId, platform: host, turn_state: state, metadata }
+interface ExtensionFunction {
+  readonly name: keyof Extension
+  readonly actions: readonly string[]
+  readonly input: (event: never, ctx: HookContext) => object
+}
+
+const FUNCTIONS: Readonly<Record<'beforeTurn' | 'beforeModel' | 'beforeTool', ExtensionFunction>> = {
+  beforeTurn: {
+    name: 'transform_user_input',
+    actions: ['block', 'rewrite'],
+    input: ({ prompt }: BeforeTurn) => ({ user_message: prompt }),
+  },
+  beforeModel: {
+    name: 'before_llm_call',
+    actions: ['block', 'inject_system', 'inject_user'],
+    input: ({ messages }: BeforeModel) => ({
+      messages: messages.map(({ role, text }) => ({ role, content: text })),
+      system_prompt: messages.flatMap(({ role, text }) => (role === 'system' ? [text] : [])).join('\n\n'),
+    }),
+  },
+  beforeTool: {
+    name: 'intercept_tool_call',
+    actions: ['block', 'rewrite'],
+    input: ({ tool }: BeforeTool, { turnId }) => ({
+      tool_name: tool.name,
+      tool_args: plainCopy(tool.arguments),
+      task_id: turnId,
+    }),
+  },
 }
 
 function verdictOf(place: string, actions: readonly string[], answer: Answer<string>): AnyVerdict | undefined {

@@ -66,6 +66,8 @@ type Method = Exclude<keyof HookProvider, 'name' | 'priority'>
  * - the Locus code: `event.cancel = 'reason'`, `event.retry = true`, `event.result = …`, `event.arguments = …`
  */
 export function fromProvider(provider: HookProvider, options: FromProviderOptions = {}): AnyHook {
+  const allowed: readonly Decision[] | undefined = options.decisions
+  const isAllowed = (decision: Decision): boolean => allowed?.includes(decision) ?? true
   const rows = ROWS.filter(([, method]) => typeof provider[method] === 'function')
   const phases = rows.map(([phase, method, PhaseEvent]) => [
     phase,
@@ -79,14 +81,10 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
     name: options.name ?? provider.name ?? provider.constructor.name,
     priority: options.priority ?? provider.priority,
     onFailure: options.onFailure,
-    decisions: Object.fromEntries(rows.map(([phase, , , decisions]) => [phase, only(decisions, options.decisions)])),
+    decisions: Object.fromEntries(rows.map(([phase, , , decisions]) => [phase, decisions.filter(isAllowed)])),
     ...Object.fromEntries(phases),
   }
   return hook as AnyHook
-}
-
-function only(decisions: readonly Decision[], allowed: readonly Decision[] = decisions): readonly Decision[] {
-  return decisions.filter(decision => allowed.includes(decision))
 }
 
 /** Callable, with a reason or `{ reason }`, or assignable to a reason or true. Reads as the assigned value. */
@@ -95,25 +93,17 @@ export type Cancel = ((why?: string | { readonly reason?: string }) => void) | s
 /** Callable, or assignable to true. */
 export type RetryAgain = ((why?: { readonly feedback?: string }) => void) | boolean
 
-const WITHOUT_REASON = ''
-
 /**
  * The base of all events. Assigning a read-only field throws, because the object is frozen; decisions go through setters and
  * methods.
  */
 class ProviderEvent {
-  readonly #ctx: HookContext
+  readonly state: Record<string, unknown>
+  readonly session_id: string | undefined
 
-  constructor(ctx: HookContext) {
-    this.#ctx = ctx
-  }
-
-  get state(): Record<string, unknown> {
-    return this.#ctx.state
-  }
-
-  get session_id(): string | undefined {
-    return this.#ctx.sessionId
+  constructor({ state, sessionId }: HookContext) {
+    this.state = state
+    this.session_id = sessionId
   }
 }
 
@@ -140,7 +130,7 @@ class Cancellable extends ProviderEvent {
   }
 
   protected cancellation(): AnyVerdict | undefined {
-    return this.cancelled ? block(typeof this.#cancel === 'string' ? this.#cancel : WITHOUT_REASON) : undefined
+    return this.cancelled ? block(typeof this.#cancel === 'string' ? this.#cancel : '') : undefined
   }
 }
 
@@ -170,7 +160,7 @@ class Repeatable extends ProviderEvent {
 
   protected repetition(): AnyVerdict | undefined {
     if (this.#retry !== true) return undefined
-    return this.#feedback === undefined ? retry() : retry({ feedback: this.#feedback })
+    return retry(this.#feedback === undefined ? {} : { feedback: this.#feedback })
   }
 }
 

@@ -1,17 +1,55 @@
 const DEPTH_LIMIT = 100
 
-type Copies = Map<object, unknown>
-
 /**
  * Copies and freezes plain data, so that the value that was judged or shown to the user is the one that runs. Other objects
  * (class instances, streams) are kept by reference.
  */
 export function frozenCopy<Value>(value: Value): Value {
-  return isContainer(value) ? (copied(value, true, 0, new Map()) as Value) : value
+  return copied(value, same, Object.freeze) as Value
 }
 
 export function plainCopy<Value>(value: Value): Value {
-  return isContainer(value) ? (copied(value, false, 0, new Map()) as Value) : value
+  return copied(value, same) as Value
+}
+
+/**
+ * Copies plain data.
+ *
+ * @param leaf returns the copy of a value that is not plain data, whose nearest key is `key`
+ */
+export function copied(
+  value: unknown,
+  leaf: (value: unknown, key: string) => unknown,
+  finish: (copy: object) => object = same,
+): unknown {
+  const copies = new Map<object, unknown>()
+  const copyOf = (each: unknown, key: string, depth: number): unknown => {
+    if (!isContainer(each)) return leaf(each, key)
+    if (depth > DEPTH_LIMIT) return each
+    const known = copies.get(each)
+    if (known !== undefined) return known
+    if (Array.isArray(each)) {
+      const list: unknown[] = []
+      copies.set(each, list)
+      for (const one of each) list.push(copyOf(one, key, depth + 1))
+      return finish(list)
+    }
+    const copy: Record<string, unknown> = {}
+    copies.set(each, copy)
+    for (const name of Object.keys(each)) {
+      const value = copyOf(each[name], name, depth + 1)
+      // An own `__proto__` of an argument is data and must not set the prototype.
+      if (name === '__proto__')
+        Object.defineProperty(copy, name, { value, enumerable: true, writable: true, configurable: true })
+      else copy[name] = value
+    }
+    return finish(copy)
+  }
+  return copyOf(value, '', 0)
+}
+
+function same<Value>(value: Value): Value {
+  return value
 }
 
 /** Returns true for an object literal, also of another realm: its prototype ends the chain. */
@@ -23,26 +61,4 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
 
 function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
   return Array.isArray(value) || isPlain(value)
-}
-
-function copied(value: unknown, freezes: boolean, depth: number, copies: Copies): unknown {
-  if (!isContainer(value) || depth > DEPTH_LIMIT) return value
-  const known = copies.get(value)
-  if (known !== undefined) return known
-  if (Array.isArray(value)) {
-    const list: unknown[] = []
-    copies.set(value, list)
-    for (let at = 0; at < value.length; at++) list.push(copied(value[at], freezes, depth + 1, copies))
-    return freezes ? Object.freeze(list) : list
-  }
-  const copy: Record<string, unknown> = {}
-  copies.set(value, copy)
-  for (const key of Object.keys(value)) {
-    const inner = copied(value[key], freezes, depth + 1, copies)
-    // An own `__proto__` of an argument is data and must not set the prototype.
-    if (key === '__proto__')
-      Object.defineProperty(copy, key, { value: inner, enumerable: true, writable: true, configurable: true })
-    else copy[key] = inner
-  }
-  return freezes ? Object.freeze(copy) : copy
 }

@@ -1,3 +1,6 @@
+import { redactWithin } from '../content/clip.ts'
+import { oneLine } from '../content/one-line.ts'
+import { createRedactor } from '../content/redaction.ts'
 import { writeTo } from '../delivery/terminal.ts'
 import type { EventOf, Phase, Verdict } from './phases.ts'
 import type { Decision } from './verdict.ts'
@@ -82,24 +85,18 @@ export function defineHook<const D extends Decision = 'block'>(
   return hook
 }
 
-const ONLY_BLOCKS: readonly Decision[] = ['block']
-
-const NOTHING: readonly Decision[] = []
-
-export function decisionsIn({ decisions = ONLY_BLOCKS, observeOnly }: AnyHook, phase: Phase): readonly Decision[] {
-  if (observeOnly?.includes(phase) === true) return NOTHING
-  return Array.isArray(decisions) ? decisions : ((decisions as DecisionsByPhase)[phase] ?? NOTHING)
+export function decisionsIn({ decisions = ['block'], observeOnly }: AnyHook, phase: Phase): readonly Decision[] {
+  if (observeOnly?.includes(phase) === true) return []
+  return Array.isArray(decisions) ? decisions : ((decisions as DecisionsByPhase)[phase] ?? [])
 }
 
 export function transforms(hook: AnyHook, phase: Phase): boolean {
   return decisionsIn(hook, phase).some(decision => decision === 'rewrite' || decision === 'inject')
 }
 
-/** Ignores errors of code that only reports or traces: they must not affect a decision. */
-export function ignoreErrors<Value>(does: () => Value): Value | undefined {
-  try {
-    return does()
-  } catch {
-    return undefined
-  }
+const masked = createRedactor({ enabled: true, patterns: [] })
+
+/** One line of at most `limit` characters, with secrets masked: arguments and error messages may quote them. */
+export function maskedLine(text: string, limit: number): string {
+  return redactWithin({ text: oneLine(text), isCut: false }, limit, masked).text.slice(0, limit)
 }

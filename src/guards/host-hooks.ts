@@ -1,8 +1,9 @@
+import { ignoreErrors } from '../contract/foreign.ts'
 import type { RunningPlugins } from '../contract/running-plugins.ts'
 import { type HookRun, NO_DECISION, type Outcome } from './chain.ts'
 import { RecentValues } from './context.ts'
 import type { ControlHooks, HookInfo } from './create-hooks.ts'
-import { type HookLogger, ignoreErrors, toStandardError } from './hook.ts'
+import { type DecisionsByPhase, type HookLogger, toStandardError } from './hook.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
 import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
@@ -45,29 +46,24 @@ interface HookTurn {
 /** Runs hooks in a host, restricts their decisions to those that the host supports, and traces them. */
 export class HostHooks {
   readonly host: string
-  readonly #hooks: ControlHooks
-  readonly #capabilities: Capabilities
-  readonly #limitMillis: number | undefined
-  readonly #trace: HookTrace
+  readonly #options: HostHooksOptions
   readonly #logger: HookLogger
   readonly #turns = new RecentValues<string, HookTurn>(turn => this.#finishTurn(turn, turn.ids))
   #newest: HookTurn | undefined
 
-  constructor({ host, hooks, capabilities: able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
+  constructor(options: HostHooksOptions) {
+    const { host, hooks, capabilities, report = toStandardError } = options
     this.host = host
-    this.#hooks = hooks
-    this.#capabilities = able
-    this.#limitMillis = limitMillis
-    this.#trace = new HookTrace(plugin)
+    this.#options = options
     const reportLine = (line: string): void => void ignoreErrors(() => report(`hookspan: ${line}`))
     const log = (line: string): void => reportLine(`${host}: ${line}`)
     this.#logger = { info: log, warn: log }
-    for (const line of unsupportedDecisions(hooks.hooks, host, able)) reportLine(line)
+    for (const line of unsupportedDecisions(hooks.hooks, host, capabilities)) reportLine(line)
   }
 
   /** Returns true if any hook needs this phase. If not, the caller can skip building the event. */
   handles(phase: Phase): boolean {
-    return this.#hooks.handles(phase) && this.#capabilities[phase] !== undefined
+    return this.#options.hooks.handles(phase) && this.#options.capabilities[phase] !== undefined
   }
 
   /**
@@ -91,10 +87,10 @@ export class HostHooks {
       turnId: ids.turnId,
       state: turn.state,
       logger: this.#logger,
-      traceparent: () => ignoreErrors(() => this.#trace.traceparent(ids)),
+      traceparent: () => ignoreErrors(() => this.#traceparent(ids)),
       signal,
     }
-    const outcome = this.#hooks.run(phase, event, about, this.#limitMillis)
+    const outcome = this.#options.hooks.run(phase, event, about, this.#options.limitMillis)
     if (outcome instanceof Promise) return outcome.then(each => this.#finishRun(phase, ids, event, each, turn, canAsk))
     return this.#finishRun(phase, ids, event, outcome, turn, canAsk)
   }
@@ -126,8 +122,10 @@ export class HostHooks {
 
   #finishTurn(turn: HookTurn, ids: HookIds): void {
     if (this.#newest === turn) this.#newest = undefined
-    for (const [run, { phase, count }] of turn.passes)
-      ignoreErrors(() => this.#trace.emitPassCount(phase, ids, run, count))
+    for (const [run, { phase, count }] of turn.passes) {
+      const payload = { ...commonFields(phase, ids, run), verdict: 'pass', count }
+      ignoreErrors(() => this.#options.plugin?.()?.emitUntyped('post_control_hook', payload))
+    }
   }
 
   #turnOf(ids: HookIds): HookTurn {
@@ -155,7 +153,7 @@ export class HostHooks {
       } else {
         const action = this.#actionOf(phase, run, outcome)
         const runsWith = phase === 'beforeTool' && action === 'rewritten' ? outcome.value : undefined
-        ignoreErrors(() => this.#trace.emitRun(phase, ids, run, action, runsWith as ToolArguments | undefined))
+        ignoreErrors(() => this.#emitRun(phase, ids, run, action, runsWith as ToolArguments | undefined))
       }
     }
     return outcome
@@ -167,8 +165,10 @@ export class HostHooks {
       const reason = `The hook ${chained.by} wants to ask the user, which is not possible here: ${chained.reason}`
       outcome = { ...outcome, decision: 'block', reason, detail: `${this.host} cannot ask the user for a hook` }
     }
-    if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...NO_DECISION }
-    if (outcome.decision === 'block' && !this.#supports(phase, 'block')) outcome = { ...outcome, ...NO_DECISION }
+    const isRefused =
+      (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) ||
+      (outcome.decision === 'block' && !this.#supports(phase, 'block'))
+    if (isRefused) outcome = { ...outcome, ...NO_DECISION }
     if (outcome.isRewritten && !this.#supports(phase, 'rewrite'))
       outcome = { ...outcome, isRewritten: false, value: PHASES[phase].valueOf(event) }
     if (outcome.injected.length > 0 && !this.#supports(phase, 'inject')) outcome = { ...outcome, injected: [] }
@@ -186,7 +186,34 @@ export class HostHooks {
   }
 
   #supports(phase: Phase, decision: Decision): boolean {
-    return supports(this.#capabilities, phase, decision)
+    return supports(this.#options.capabilities, phase, decision)
+  }
+
+  /** The traceparent of the span that the hooks run for. Costly: queued events are processed first. */
+  #traceparent({ sessionId, turnId, toolCallId }: HookIds): string | undefined {
+    const ids = Object.entries({ session_id: sessionId, turn_id: turnId, tool_call_id: toolCallId })
+    return this.#options.plugin?.()?.traceparent(Object.fromEntries(ids.filter(([, id]) => id !== undefined)))
+  }
+
+  /** Only runs that decided, failed or were slow get a span. */
+  #emitRun(phase: Phase, ids: HookIds, run: HookRun, action: string, args?: ToolArguments): void {
+    const plugin = this.#options.plugin?.()
+    if (plugin === undefined) return
+    const about = commonFields(phase, ids, run)
+    plugin.emitUntyped('pre_control_hook', about, { at: run.startAt })
+    const payload = {
+      ...about,
+      verdict: run.verdict,
+      action,
+      reason: run.reason,
+      detail: run.detail,
+      rewritten_fields: run.rewrittenFields.length === 0 ? undefined : run.rewrittenFields,
+      rewritten_args: args,
+      failure: run.failure,
+      failure_message: run.failureMessage,
+      duration_ms: run.durationMillis,
+    }
+    plugin.emitUntyped('post_control_hook', payload, { at: run.startAt + run.durationMillis })
   }
 
   #actionOf(phase: Phase, run: HookRun, outcome: Outcome<Phase>): string {
@@ -218,16 +245,11 @@ export function capabilityTable(
 
 const LAST_SECURITY_PRIORITY = 99
 
-type SupportedDecisions = { readonly [P in Phase]?: readonly Decision[] }
-
-function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: SupportedDecisions): string[] {
+function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: DecisionsByPhase): string[] {
   return hooks.flatMap(hook => {
-    const lines: string[] = []
     const reached = hook.phases.filter(phase => able[phase] !== undefined)
-    for (const phase of hook.phases) {
-      if (able[phase] === undefined)
-        lines.push(`hook ${hook.name} never runs in ${phase}: ${host} does not have this phase`)
-    }
+    const missing = hook.phases.filter(phase => able[phase] === undefined)
+    const lines = missing.map(phase => `hook ${hook.name} never runs in ${phase}: ${host} does not have this phase`)
     for (const decision of hook.decisions) {
       const meant = reached.filter(
         phase => PHASES[phase].decisions.has(decision) && supports(hook.decisionsByPhase, phase, decision),
@@ -251,20 +273,18 @@ function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: Su
   })
 }
 
-const FALLBACKS: { readonly [D in Decision]: string } = {
-  pass: 'the operation continues',
-  ask: 'the operation continues',
-  block: 'the operation continues',
+const FALLBACKS: { readonly [D in Decision]?: string } = {
   rewrite: 'the value stays as it is',
   inject: 'the text is not injected',
   retry: 'it is not retried',
 }
 
-function fallbackOf(decision: Decision, able: SupportedDecisions, phase: Phase): string {
-  return decision === 'ask' && supports(able, phase, 'block') ? 'it blocks instead' : FALLBACKS[decision]
+function fallbackOf(decision: Decision, able: DecisionsByPhase, phase: Phase): string {
+  if (decision === 'ask' && supports(able, phase, 'block')) return 'it blocks instead'
+  return FALLBACKS[decision] ?? 'the operation continues'
 }
 
-function supports(able: SupportedDecisions, phase: Phase, decision: Decision): boolean {
+function supports(able: DecisionsByPhase, phase: Phase, decision: Decision): boolean {
   return able[phase]?.includes(decision) === true
 }
 
@@ -294,60 +314,18 @@ export interface TracedPlugin {
   }): string | undefined
 }
 
-/** Emits hook decisions to a plugin. Only runs that decided, failed or were slow get a span. */
-export class HookTrace {
-  readonly #plugin: () => TracedPlugin | undefined
-
-  constructor(plugin: () => TracedPlugin | undefined = () => undefined) {
-    this.#plugin = plugin
+function commonFields(phase: Phase, ids: HookIds, run: HookRun): object {
+  return {
+    session_id: ids.sessionId,
+    turn_id: ids.turnId,
+    tool_call_id: ids.toolCallId,
+    api_request_id: ids.requestId,
+    hook_run_id: `hook ${process.pid} ${++runCount}`,
+    hook_name: run.hook,
+    hook_phase: PHASES[phase].word,
+    hook_priority: run.priority,
+    hook_judges: run.judges,
   }
-
-  /** The traceparent of the span that the hooks run for. Costly: queued events are processed first. */
-  traceparent({ sessionId, turnId, toolCallId }: HookIds): string | undefined {
-    return this.#plugin()?.traceparent(defined({ session_id: sessionId, turn_id: turnId, tool_call_id: toolCallId }))
-  }
-
-  emitRun(phase: Phase, ids: HookIds, run: HookRun, action: string, args?: ToolArguments): void {
-    const plugin = this.#plugin()
-    if (plugin === undefined) return
-    const about = this.#commonFields(phase, ids, run)
-    plugin.emitUntyped('pre_control_hook', about, { at: run.startAt })
-    const payload = {
-      ...about,
-      verdict: run.verdict,
-      action,
-      reason: run.reason,
-      detail: run.detail,
-      rewritten_fields: run.rewrittenFields.length === 0 ? undefined : run.rewrittenFields,
-      rewritten_args: args,
-      failure: run.failure,
-      failure_message: run.failureMessage,
-      duration_ms: run.durationMillis,
-    }
-    plugin.emitUntyped('post_control_hook', payload, { at: run.startAt + run.durationMillis })
-  }
-
-  emitPassCount(phase: Phase, ids: HookIds, run: HookRun, count: number): void {
-    this.#plugin()?.emitUntyped('post_control_hook', { ...this.#commonFields(phase, ids, run), verdict: 'pass', count })
-  }
-
-  #commonFields(phase: Phase, ids: HookIds, run: HookRun): object {
-    return {
-      session_id: ids.sessionId,
-      turn_id: ids.turnId,
-      tool_call_id: ids.toolCallId,
-      api_request_id: ids.requestId,
-      hook_run_id: `hook ${process.pid} ${++runCount}`,
-      hook_name: run.hook,
-      hook_phase: PHASES[phase].word,
-      hook_priority: run.priority,
-      hook_judges: run.judges,
-    }
-  }
-}
-
-function defined(ids: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(ids).flatMap(([key, id]) => (id === undefined ? [] : [[key, id]])))
 }
 
 /** Options of `runHooks`. */
@@ -380,19 +358,16 @@ export function runHooks(hooks: HostHooksOptions['hooks'], options: RunHooksOpti
 
 function pluginSource({ host, plugin, report = toStandardError }: RunHooksOptions): () => TracedPlugin | undefined {
   if (plugin !== undefined) return typeof plugin === 'function' ? plugin : () => plugin
-  let isSaid = false
+  const advice = 'no plugin of this host runs in this process; create one first, by'
+  const line = `hookspan: ${host}: decisions of hooks are not traced: ${advice} createPlugin({ host: '${host}' })`
+  let isReported = false
   return () => {
     const found = (globalThis as { [PLUGINS]?: RunningPlugins })[PLUGINS]?.get(host)
-    const running = found?.isOver() === false ? (found.plugin as TracedPlugin) : undefined
-    if (running === undefined && !isSaid) {
-      isSaid = true
-      ignoreErrors(() =>
-        report(`hookspan: ${host}: decisions of hooks are not traced: ${ADVICE} createPlugin({ host: '${host}' })`),
-      )
-    }
-    return running
+    if (found?.isOver() === false) return found.plugin as TracedPlugin
+    if (!isReported) ignoreErrors(() => report(line))
+    isReported = true
+    return undefined
   }
 }
 
 const PLUGINS = Symbol.for('hookspan.plugins')
-const ADVICE = 'no plugin of this host runs in this process; create one first, by'

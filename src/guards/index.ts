@@ -7,47 +7,23 @@ export type { Failure, HookRun, Injection, Outcome } from './chain.ts'
 export type { ConfiguredHooks } from './configured-hooks.ts'
 export type { About } from './context.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
-export {
-  type Answer,
-  type Answers,
-  type Circumstances,
-  type Extension,
-  type ExtensionResult,
-  type FromExtensionOptions,
-  fromExtension,
-} from './from-extension.ts'
-export {
-  type AfterInvocationEvent,
-  type AfterModelCallEvent,
-  type AfterToolCallEvent,
-  type BeforeInvocationEvent,
-  type BeforeModelCallEvent,
-  type BeforeToolCallEvent,
-  type FromProviderOptions,
-  fromProvider,
-  HookPriority,
-  type HookProvider,
+export type * from './from-extension.ts'
+export { fromExtension } from './from-extension.ts'
+export type {
+  AfterInvocationEvent,
+  AfterModelCallEvent,
+  AfterToolCallEvent,
+  BeforeInvocationEvent,
+  BeforeModelCallEvent,
+  BeforeToolCallEvent,
+  FromProviderOptions,
+  HookProvider,
 } from './from-provider.ts'
-export {
-  type AnyHook,
-  type DecisionsByPhase,
-  defineHook,
-  type Hook,
-  type HookAnswer,
-  type HookContext,
-  type HookLogger,
-  type PhaseFunctions,
-  PRIORITY,
-} from './hook.ts'
-export {
-  type Capabilities,
-  type HookIds,
-  HostHooks,
-  type HostHooksOptions,
-  type RunHooksOptions,
-  runHooks,
-  type TracedPlugin,
-} from './host-hooks.ts'
+export { fromProvider, HookPriority } from './from-provider.ts'
+export type { AnyHook, DecisionsByPhase, Hook, HookAnswer, HookContext, HookLogger, PhaseFunctions } from './hook.ts'
+export { defineHook, PRIORITY } from './hook.ts'
+export type { Capabilities, HookIds, HostHooksOptions, RunHooksOptions, TracedPlugin } from './host-hooks.ts'
+export { HostHooks, runHooks } from './host-hooks.ts'
 export type { LoadedHook } from './load-folder.ts'
 export { type LoadHooksOptions, loadHooks } from './load-hooks.ts'
 export type {
@@ -67,20 +43,5 @@ export type {
   Verdict,
 } from './phases.ts'
 export { type RawToolCall, type ToolArguments, type ToolCall, type ToolKind, toolCallOf } from './tool-call.ts'
-export {
-  type Ask,
-  ask,
-  type Block,
-  block,
-  type Decision,
-  type Inject,
-  type InjectedRole,
-  inject,
-  type Pass,
-  pass,
-  type Retry,
-  type Rewrite,
-  retry,
-  rewrite,
-  type VerdictBase,
-} from './verdict.ts'
+export type { Ask, Block, Decision, Inject, InjectedRole, Pass, Retry, Rewrite, VerdictBase } from './verdict.ts'
+export { ask, block, inject, pass, retry, rewrite } from './verdict.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
-import { TurnIdentities } from './context.ts'
+import { RecentValues, TURN } from './context.ts'
 import { errorLine, exportedHooks } from './exported-hooks.ts'
 import { frozenCopy } from './frozen-copy.ts'
 import type { AnyHook, HookContext, HookLogger } from './hook.ts'
@@ -44,7 +44,7 @@ export type ThreadMessage =
   | { readonly id: number; readonly level: keyof HookLogger; readonly line: string }
 
 const running = new Map<number, AbortController>()
-const turns = new TurnIdentities()
+const turns = new RecentValues<number, object>()
 
 function post(message: ThreadMessage): void {
   parentPort?.postMessage(message)
@@ -69,10 +69,7 @@ function describeHook(hook: AnyHook): DescribedHook {
   return { name, priority, decisions, observeOnly, onFailure, timeLimitMillis, phases }
 }
 
-async function answer(
-  hooks: readonly AnyHook[],
-  request: Exclude<ThreadRequest, { readonly stop: number }>,
-): Promise<void> {
+async function answer(hooks: readonly AnyHook[], request: Exclude<ThreadRequest, { readonly stop: number }>) {
   const { id, phase, context } = request
   const before = structuredClone(context.state)
   const controller = new AbortController()
@@ -88,7 +85,7 @@ async function answer(
     const run = hook[phase] as (event: unknown, context: HookContext) => unknown
     const verdict = await run.call(hook, frozenCopy(request.event), {
       ...context,
-      ...turns.of(request.turn),
+      ...{ [TURN]: turns.of(request.turn, () => ({})) },
       logger,
       signal: controller.signal,
     })

@@ -1,18 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { TurnState } from './context.ts'
-import { errorLine } from './exported-hooks.ts'
+import { type ExportedHooks, errorLine } from './exported-hooks.ts'
 import type { AnyHook, HookContext } from './hook.ts'
 import type { ThreadFile, ThreadMessage, ThreadRequest } from './isolated-thread.ts'
 import type { Phase } from './phases.ts'
 
 export interface IsolatedOptions extends ThreadFile {
   readonly thread?: URL | undefined
-}
-
-export interface IsolatedHooks {
-  readonly hooks: readonly AnyHook[]
-  readonly problems: readonly string[]
-  close(): void
 }
 
 /**
@@ -30,7 +24,7 @@ const STOP_LIMIT_MILLIS = 1000
  *
  * @throws one line, if the file cannot be loaded
  */
-export async function isolatedHooks(options: IsolatedOptions): Promise<IsolatedHooks> {
+export async function isolatedHooks(options: IsolatedOptions): Promise<ExportedHooks & { close(): void }> {
   const file = new IsolatedFile(options)
   const { hooks, problems } = await file.opened
   const proxies = hooks.map(({ phases, ...rest }): AnyHook => {
@@ -63,8 +57,11 @@ class IsolatedFile {
     const id = ++this.#lastId
     const answer = thread.call({ id, hook, phase, event, context: sent, turn: this.#turns.of(context) }, context)
     const over = (): void => {
-      thread.abortCall(id, isTimeOver(signal))
-      if (thread.hasEnded && !this.#isClosed) this.#restart()
+      thread.abortCall(id, signal.reason instanceof Error && signal.reason.name === 'TimeoutError')
+      if (!thread.hasEnded || this.#isClosed) return
+      // Ahead of the next call, which has no time left for loading the file.
+      this.#thread = new Thread(this.#options)
+      this.#thread.unrefIfIdle()
     }
     signal.addEventListener('abort', over, { once: true })
     return answer.finally(() => signal.removeEventListener('abort', over))
@@ -74,16 +71,6 @@ class IsolatedFile {
     this.#isClosed = true
     this.#thread.terminate('it is closed')
   }
-
-  /** Restarts ahead of the next call, which has no time left for loading the file. */
-  #restart(): void {
-    this.#thread = new Thread(this.#options)
-    this.#thread.unrefIfIdle()
-  }
-}
-
-function isTimeOver({ reason }: AbortSignal): boolean {
-  return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
 function sendable(map: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -98,17 +85,14 @@ function sendable(map: Readonly<Record<string, unknown>>): Record<string, unknow
   )
 }
 
-interface PendingCall {
-  readonly context: HookContext
-  resolve(answer: unknown): void
-  reject(error: Error): void
-}
-
 class Thread {
   readonly opened: Promise<Extract<ThreadMessage, { readonly hooks: unknown }>>
   hasEnded = false
   readonly #worker: Worker
-  readonly #pending = new Map<number, PendingCall>()
+  readonly #pending = new Map<
+    number,
+    { readonly context: HookContext; resolve(answer: unknown): void; reject(error: Error): void }
+  >()
   #isOpen = false
   #rejectOpened: (problem: string) => void = () => undefined
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { ignoreErrors } from '../contract/foreign.ts'
 import { fileErrorReason, makePrivateDirectory, PRIVATE_FILE } from '../delivery/trace-log/private-file.ts'
 import { type ExportedHooks, errorLine, exportedHooks } from './exported-hooks.ts'
 import type { AnyHook } from './hook.ts'
@@ -32,11 +33,6 @@ export interface LoadedHooks {
   close(): void
 }
 
-interface HookFile {
-  readonly path: string
-  readonly name: string
-}
-
 export interface FolderLoadOptions {
   readonly options: OptionsByFile
   readonly copiesFolder: string
@@ -44,13 +40,7 @@ export interface FolderLoadOptions {
   readonly thread?: URL | undefined
 }
 
-export const NOTHING_LOADED: LoadedHooks = {
-  loaded: [],
-  lines: [],
-  names: [],
-  incomplete: [],
-  close: () => undefined,
-}
+export const NOTHING_LOADED: LoadedHooks = { loaded: [], lines: [], names: [], incomplete: [], close: () => undefined }
 
 const LOAD_LIMIT_MILLIS = 10_000
 const FILE = /^([^./][^/]*)\.m?js$/
@@ -106,15 +96,12 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
     const { isolate, required: _, ...options } = file.options
     const isIsolated = isolate === true
     try {
-      const {
-        hooks,
-        problems: troubles,
-        close,
-      } = await (isIsolated ? isolatedHooks({ url: file.url, options, thread }) : loadInProcess(file.url, options))
+      const loading = isIsolated ? isolatedHooks({ url: file.url, options, thread }) : loadInProcess(file.url, options)
+      const { hooks, problems, close } = await loading
       if (close !== undefined) closers.push(close)
       loaded.push(...hooks.map(hook => ({ hook, file: file.shown, isIsolated })))
-      lines.push(...troubles.map(trouble => `hooks: ${file.shown}: ${trouble}; it is left out`))
-      if (troubles.length > 0) incomplete.push(file.shown)
+      lines.push(...problems.map(problem => `hooks: ${file.shown}: ${problem}; it is left out`))
+      if (problems.length > 0) incomplete.push(file.shown)
     } catch (error) {
       incomplete.push(file.shown)
       lines.push(`hooks: ${file.shown} is not loaded: ${errorLine(error)}; fix it, or remove it from the folder`)
@@ -138,7 +125,9 @@ async function loadInProcess(url: string, options: unknown): Promise<ExportedHoo
   return loaded
 }
 
-export function findHookFiles(files: readonly FolderFile[]): readonly HookFile[] {
+export function findHookFiles(
+  files: readonly FolderFile[],
+): readonly { readonly path: string; readonly name: string }[] {
   const found = files.flatMap(({ path }) => {
     const name = (FILE.exec(path) ?? FOLDER.exec(path))?.[1]
     return name === undefined || name === 'node_modules' ? [] : [{ path, name }]
@@ -148,11 +137,6 @@ export function findHookFiles(files: readonly FolderFile[]): readonly HookFile[]
 
 export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
-}
-
-export function hookNameOf(path: string): string {
-  const [top = ''] = path.split('/')
-  return nameOf(top)
 }
 
 export function optionsOf(path: string, name: string, options: OptionsByFile): Readonly<Record<string, unknown>> {
@@ -214,11 +198,8 @@ function removeCopies(): void {
 function remove(copy: string): void {
   copies.delete(copy)
   if (copies.size === 0) process.off('exit', removeCopies)
-  try {
-    rmSync(copy, { recursive: true, force: true })
-  } catch {
-    // The next process that creates a copy tries again.
-  }
+  // If this fails, the next process that creates a copy tries again.
+  ignoreErrors(() => rmSync(copy, { recursive: true, force: true }))
 }
 
 function sweepCopies(place: string): void {
@@ -230,8 +211,7 @@ function sweepCopies(place: string): void {
 
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0)
-    return true
+    return process.kill(pid, 0)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }

@@ -124,60 +124,46 @@ export type Verdict<P extends Phase, D extends Decision = Decision> =
   | Pass
   | Extract<Block | Rewrite<ValueOf<P>> | Inject | Retry | Ask, { decision: DecisionOf<P> & D }>
 
+/** `field`: the name of the rewritable value. */
 interface PhaseRow<P extends Phase> {
   readonly word: string
   readonly isAfter: boolean
+  readonly field: string
   readonly decisions: ReadonlySet<Decision>
   valueOf(event: EventOf<P>): ValueOf<P>
   rewritten(event: EventOf<P>, value: unknown): EventOf<P> | undefined
 }
 
-const textual = (value: unknown): value is string => typeof value === 'string'
+function row<P extends Phase>(
+  phase: P,
+  field: keyof EventOf<P> & string,
+  accepts: (value: unknown, event: EventOf<P>) => boolean,
+  decisions: readonly Decision[],
+): PhaseRow<P> {
+  return {
+    word: phase.replace(/[A-Z]/, letter => `_${letter.toLowerCase()}`),
+    isAfter: phase.startsWith('after'),
+    field,
+    decisions: new Set<Decision>(['pass', ...decisions]),
+    valueOf: event => event[field] as ValueOf<P>,
+    rewritten: (event, value) => (accepts(value, event) ? { ...event, [field]: value } : undefined),
+  }
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
 
 export const PHASES: { readonly [P in Phase]: PhaseRow<P> } = {
-  beforeTurn: {
-    word: 'before_turn',
-    isAfter: false,
-    decisions: new Set(['pass', 'block', 'rewrite', 'inject']),
-    valueOf: ({ prompt }) => prompt,
-    rewritten: (event, prompt) => (textual(prompt) ? { ...event, prompt } : undefined),
-  },
-  afterTurn: {
-    word: 'after_turn',
-    isAfter: true,
-    decisions: new Set(['pass', 'block', 'rewrite', 'retry']),
-    valueOf: ({ answer }) => answer,
-    rewritten: (event, answer) => (textual(answer) ? { ...event, answer } : undefined),
-  },
-  beforeModel: {
-    word: 'before_model',
-    isAfter: false,
-    decisions: new Set(['pass', 'block', 'rewrite', 'inject']),
-    valueOf: ({ messages }) => messages,
-    rewritten: (event, value) => (sameShape(value, event.messages) ? { ...event, messages: value } : undefined),
-  },
-  afterModel: {
-    word: 'after_model',
-    isAfter: true,
-    decisions: new Set(['pass', 'block', 'rewrite', 'retry']),
-    valueOf: ({ text }) => text,
-    rewritten: (event, text) => (textual(text) ? { ...event, text } : undefined),
-  },
+  beforeTurn: row('beforeTurn', 'prompt', isText, ['block', 'rewrite', 'inject']),
+  afterTurn: row('afterTurn', 'answer', isText, ['block', 'rewrite', 'retry']),
+  beforeModel: row('beforeModel', 'messages', hasSameShape, ['block', 'rewrite', 'inject']),
+  afterModel: row('afterModel', 'text', isText, ['block', 'rewrite', 'retry']),
   beforeTool: {
-    word: 'before_tool',
-    isAfter: false,
-    decisions: new Set(['pass', 'block', 'rewrite', 'inject', 'ask']),
+    ...row('beforeTool', 'tool', isPlain, ['block', 'rewrite', 'inject', 'ask']),
+    field: 'arguments',
     valueOf: ({ tool }) => tool.arguments,
-    rewritten: (event, value) =>
-      isPlain(value) ? { ...event, tool: toolCallOf(rawOf(event.tool, value)) } : undefined,
+    rewritten: ({ tool }, value) => (isPlain(value) ? { tool: toolCallOf(rawOf(tool, value)) } : undefined),
   },
-  afterTool: {
-    word: 'after_tool',
-    isAfter: true,
-    decisions: new Set(['pass', 'block', 'rewrite', 'inject', 'retry']),
-    valueOf: ({ result }) => result,
-    rewritten: (event, result) => (result === undefined ? undefined : { ...event, result }),
-  },
+  afterTool: row('afterTool', 'result', result => result !== undefined, ['block', 'rewrite', 'inject', 'retry']),
 }
 
 export const PHASE_NAMES = Object.keys(PHASES) as readonly Phase[]
@@ -188,10 +174,10 @@ function rawOf({ name, id, cwd, agentCwd, kind }: ToolCall, args: ToolArguments)
 }
 
 /** Checks that only the texts differ: a host cannot map changed messages back to its own. */
-function sameShape(value: unknown, messages: readonly ModelMessage[]): value is readonly ModelMessage[] {
+function hasSameShape(value: unknown, { messages }: BeforeModel): boolean {
   return (
     Array.isArray(value) &&
     value.length === messages.length &&
-    value.every((each, at) => isPlain(each) && textual(each['text']) && each['role'] === messages[at]?.role)
+    value.every((each, at) => isPlain(each) && isText(each['text']) && each['role'] === messages[at]?.role)
   )
 }

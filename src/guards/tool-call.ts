@@ -63,11 +63,12 @@ const PATCHED =
 export function toolCallOf({ name, arguments: given, id, cwd }: RawToolCall): ToolCall {
   const args: ToolArguments = typeof given === 'object' && given !== null ? given : {}
   const kind = kindOf(name)
+  const commands = kind === 'shell' ? commandsIn(args) : []
   return {
     name,
     kind,
     arguments: args,
-    command: kind === 'shell' ? commandOf(args) : undefined,
+    command: commands.length === 0 ? undefined : commands.join('\n'),
     paths: pathsOf(kind, args),
     url: firstText(args, URLS),
     cwd: kind === 'shell' ? workingFolder(args, cwd) : cwd,
@@ -78,14 +79,7 @@ export function toolCallOf({ name, arguments: given, id, cwd }: RawToolCall): To
 
 function kindOf(name: unknown): ToolKind {
   if (typeof name !== 'string') return 'other'
-  const known = KINDS.get(name.toLowerCase())
-  if (known !== undefined) return known
-  return /^mcp__|^mcp[_:.]/i.test(name) ? 'mcp' : 'other'
-}
-
-function commandOf(args: ToolArguments): string | undefined {
-  const commands = commandsIn(args)
-  return commands.length === 0 ? undefined : commands.join('\n')
+  return KINDS.get(name.toLowerCase()) ?? (/^mcp__|^mcp[_:.]/i.test(name) ? 'mcp' : 'other')
 }
 
 /** Every argument that may hold the command. The model cannot choose which one a tool reads, so all count. */
@@ -94,7 +88,9 @@ export function commandsIn(args: ToolArguments): readonly string[] {
     const value = peek(args, key)
     if (typeof value === 'string') return [value]
     // An argv list: each element is one quoted word.
-    return isArray(value) ? [wordsOf(value).map(quoted).join(' ')] : []
+    const words = elementsOf(value, Number.POSITIVE_INFINITY)
+    const texts = words.map(word => quoted(typeof word === 'string' ? word : `${idOf(word) ?? ''}`))
+    return isArray(value) ? [texts.join(' ')] : []
   })
   return [...new Set(commands)]
 }
@@ -110,26 +106,21 @@ export function foldersIn(args: ToolArguments): readonly string[] {
   return [...new Set(FOLDERS.flatMap(key => textOf(peek(args, key)) ?? []))]
 }
 
-function wordsOf(value: readonly unknown[]): string[] {
-  return elementsOf(value, Number.POSITIVE_INFINITY).map(word =>
-    typeof word === 'string' ? word : `${idOf(word) ?? ''}`,
-  )
-}
-
 function quoted(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 function pathsOf(kind: ToolKind, args: ToolArguments): readonly string[] {
-  const found = PATHS.flatMap(key => textOf(peek(args, key)) ?? [])
-  for (const key of PATH_LISTS)
-    for (const each of elementsOf(peek(args, key), Number.POSITIVE_INFINITY)) {
-      const path = textOf(each) ?? textOf(peek(each, 'path'))
-      if (path !== undefined) found.push(path)
-    }
-  const patches = kind === 'edit' ? PATCHES.flatMap(key => textOf(peek(args, key)) ?? []) : []
-  for (const patch of patches)
-    for (const [, path] of patch.matchAll(PATCHED))
-      if (path !== undefined && path !== '/dev/null') found.push(path.trim())
-  return [...new Set(found)]
+  const textsAt = (keys: readonly string[]): string[] => keys.flatMap(key => textOf(peek(args, key)) ?? [])
+  const listed = PATH_LISTS.flatMap(key => elementsOf(peek(args, key), Number.POSITIVE_INFINITY))
+  const patched = (kind === 'edit' ? textsAt(PATCHES) : [])
+    .flatMap(patch => [...patch.matchAll(PATCHED)].map(([, path = '']) => path))
+    .filter(path => path !== '/dev/null')
+  return [
+    ...new Set([
+      ...textsAt(PATHS),
+      ...listed.flatMap(each => textOf(each) ?? textOf(peek(each, 'path')) ?? []),
+      ...patched.map(path => path.trim()),
+    ]),
+  ]
 }

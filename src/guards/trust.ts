@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ignoreErrors } from '../contract/foreign.ts'
 import {
   fileErrorReason,
   isOpen,
@@ -36,20 +37,22 @@ export function readProjectFolder(project: string): ProjectFolder | undefined {
   const folder = projectFolderOf(project)
   const outer = dirname(folder)
   if (!pathExists(folder)) return undefined
+  const unloadable = (path: string, line: string): ProjectFolder => ({
+    path,
+    files: [],
+    hash: hashOf([]),
+    lines: [line],
+  })
   try {
     const path = join(realpathSync(project), OUTER, INNER)
     // A link could point to another folder later, without a change in this one.
     if (realpathSync(outer) !== dirname(path))
-      return unloadableFolder(path, [`hooks: ${outer} is not loaded: it is a symbolic link`])
+      return unloadable(path, `hooks: ${outer} is not loaded: it is a symbolic link`)
     const { files, lines } = readFolder(path, { followsLinks: false })
     return { path, files, hash: hashOf(files), lines }
   } catch (error) {
-    return unloadableFolder(folder, [`hooks: ${folder} is not loaded: ${fileErrorReason(error)}`])
+    return unloadable(folder, `hooks: ${folder} is not loaded: ${fileErrorReason(error)}`)
   }
-}
-
-function unloadableFolder(path: string, lines: readonly string[]): ProjectFolder {
-  return { path, files: [], hash: hashOf([]), lines }
 }
 
 export class TrustStore {
@@ -76,15 +79,10 @@ export class TrustStore {
   }
 
   #read(): Trusted {
-    try {
-      const read = (descriptor: number, stats: Stats): string =>
-        isOpen(stats) ? '{}' : readFileSync(descriptor, 'utf8')
-      const list: unknown = JSON.parse(withOwnFile(this.#file, OPEN.read, read))
-      if (typeof list !== 'object' || list === null) return {}
-      return Object.fromEntries(Object.entries(list).filter(([, hash]) => typeof hash === 'string'))
-    } catch {
-      return {}
-    }
+    const read = (descriptor: number, stats: Stats): string => (isOpen(stats) ? '{}' : readFileSync(descriptor, 'utf8'))
+    const list: unknown = ignoreErrors(() => JSON.parse(withOwnFile(this.#file, OPEN.read, read)))
+    if (typeof list !== 'object' || list === null) return {}
+    return Object.fromEntries(Object.entries(list).filter(([, hash]) => typeof hash === 'string'))
   }
 
   #write(trusted: Trusted): void {
@@ -105,11 +103,6 @@ export interface FolderFiles {
   readonly skipped: readonly string[]
 }
 
-export interface FolderRules {
-  /** Follow symbolic links: for the user's own folder, never for a project's. */
-  readonly followsLinks: boolean
-}
-
 /** A larger folder is probably a package directory or a whole disk. The part read is arbitrary, so all of it is discarded. */
 const FILES_LIMIT = 2000
 const BYTES_LIMIT = 32 * 1024 * 1024
@@ -127,11 +120,63 @@ export function pathExists(path: string): boolean {
 /**
  * Reads a folder once. Exactly these bytes are checked and run. Files that other users could have written are skipped. Never
  * throws.
+ *
+ * @param followsLinks for the user's own folder, never for a project's
  */
-export function readFolder(folder: string, rules: FolderRules): FolderFiles {
-  const reader = new FolderReader(folder, rules)
-  reader.read('', 0)
-  const { files, lines, skipped, isFull } = reader
+export function readFolder(folder: string, { followsLinks }: { readonly followsLinks: boolean }): FolderFiles {
+  const files: FolderFile[] = []
+  const lines: string[] = []
+  const skipped: string[] = []
+  let bytesRead = 0
+  let isFull = false
+
+  function skip(path: string, why: string): void {
+    skipped.push(path)
+    lines.push(`hooks: ${join(folder, path)} is not loaded: ${why}`)
+  }
+  function isPrivate(path: string, stats: Stats): boolean {
+    if (!isOurs(stats)) skip(path, 'it belongs to another user')
+    else if (isOpen(stats)) skip(path, `others may write to it: chmod go-w ${join(folder, path)}`)
+    else return true
+    return false
+  }
+  function read(path: string, depth: number): void {
+    const full = join(folder, path)
+    try {
+      const stats = followsLinks ? statSync(full) : lstatSync(full)
+      if (stats.isSymbolicLink()) skip(path, 'it is a symbolic link, behind which anything may change')
+      else if (stats.isDirectory()) readDirectory(path, stats, depth)
+      else if (path === '') skip(path, 'it is no folder')
+      else readOne(path)
+    } catch (error) {
+      skip(path, fileErrorReason(error))
+    }
+  }
+  function readDirectory(path: string, stats: Stats, depth: number): void {
+    if (!isPrivate(path, stats)) return
+    // A link may lead back to its own parent.
+    if (depth > DEPTH_LIMIT) skip(path, 'it is nested too deeply')
+    else
+      for (const name of readdirSync(join(folder, path)))
+        if (!isFull) read(path === '' ? name : `${path}/${name}`, depth + 1)
+  }
+  function readOne(path: string): void {
+    const full = join(folder, path)
+    // Opened once, so that the checked file is the one that is read.
+    withOwnFile(followsLinks ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
+      if (!isPrivate(path, stats)) return
+      isFull ||= files.length >= FILES_LIMIT || bytesRead + stats.size > BYTES_LIMIT
+      if (isFull) {
+        const most = `${FILES_LIMIT} files or ${BYTES_LIMIT >> 20} MiB`
+        skip('', `it holds more than ${most}; put what the hooks need into few files`)
+        return
+      }
+      const bytes = readFileSync(descriptor)
+      bytesRead += bytes.length
+      files.push({ path, bytes })
+    })
+  }
+  read('', 0)
   return { files: isFull ? [] : files.sort(byPath), lines, skipped }
 }
 
@@ -147,81 +192,4 @@ export function hashOf(files: readonly FolderFile[]): string {
 
 function byPath(a: FolderFile, b: FolderFile): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
-}
-
-class FolderReader {
-  readonly files: FolderFile[] = []
-  readonly lines: string[] = []
-  readonly skipped: string[] = []
-  readonly #folder: string
-  readonly #rules: FolderRules
-  #bytes = 0
-  isFull = false
-
-  constructor(folder: string, rules: FolderRules) {
-    this.#folder = folder
-    this.#rules = rules
-  }
-
-  read(path: string, depth: number): void {
-    try {
-      const stats = this.#statsOf(path)
-      if (stats?.isDirectory()) this.#readDirectory(path, stats, depth)
-      else if (stats !== undefined && path === '') this.#skip(path, 'it is no folder')
-      else if (stats !== undefined) this.#readFile(path)
-    } catch (error) {
-      this.#skip(path, fileErrorReason(error))
-    }
-  }
-
-  #readDirectory(path: string, stats: Stats, depth: number): void {
-    if (!this.#isPrivate(path, stats)) return
-    // A link may lead back to its own parent.
-    if (depth > DEPTH_LIMIT) {
-      this.#skip(path, 'it is nested too deeply')
-      return
-    }
-    for (const name of readdirSync(join(this.#folder, path))) {
-      if (this.isFull) return
-      this.read(path === '' ? name : `${path}/${name}`, depth + 1)
-    }
-  }
-
-  #readFile(path: string): void {
-    const full = join(this.#folder, path)
-    // Opened once, so that the checked file is the one that is read.
-    withOwnFile(this.#rules.followsLinks ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
-      if (!this.#isPrivate(path, stats)) return
-      if (this.files.length >= FILES_LIMIT || this.#bytes + stats.size > BYTES_LIMIT) {
-        this.isFull = true
-        const most = `${FILES_LIMIT} files or ${BYTES_LIMIT >> 20} MiB`
-        this.#skip('', `it holds more than ${most}; put what the hooks need into few files`)
-        return
-      }
-      const bytes = readFileSync(descriptor)
-      this.#bytes += bytes.length
-      this.files.push({ path, bytes })
-    })
-  }
-
-  #statsOf(path: string): Stats | undefined {
-    const full = join(this.#folder, path)
-    const stats = lstatSync(full)
-    if (!stats.isSymbolicLink()) return stats
-    if (this.#rules.followsLinks) return statSync(full)
-    this.#skip(path, 'it is a symbolic link, behind which anything may change')
-    return undefined
-  }
-
-  #isPrivate(path: string, stats: Stats): boolean {
-    if (!isOurs(stats)) this.#skip(path, 'it belongs to another user')
-    else if (isOpen(stats)) this.#skip(path, `others may write to it: chmod go-w ${join(this.#folder, path)}`)
-    else return true
-    return false
-  }
-
-  #skip(path: string, why: string): void {
-    this.skipped.push(path)
-    this.lines.push(`hooks: ${join(this.#folder, path)} is not loaded: ${why}`)
-  }
 }

@@ -7,11 +7,9 @@ import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/
 import { createPipeline, loadsToSend } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { Core } from '../tracker/core.ts'
-import type { Enrich } from '../tracker/enrichment.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import type { Gauge } from '../tracker/instruments.ts'
 import type { CoreOptions } from '../tracker/options.ts'
-import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { nearestName } from './config/nearest.ts'
 import type { Environment } from './config/paths.ts'
 import type { ResolvedConfig } from './config/types.ts'
@@ -25,32 +23,28 @@ export { attributeOptionsOf } from './settings.ts'
 export { hostTelemetry } from './telemetry.ts'
 
 /** The build derives the fields from the interfaces of `contract/payloads.ts`. */
-const LINT = {
-  nearestName,
-  payloadFields: load<CoreOptions['payloadFields']>('../../build/payload-fields.json'),
-}
+const LINT = { nearestName, payloadFields: load<CoreOptions['payloadFields']>('../../build/payload-fields.json') }
 
-export interface CoreParts {
-  readonly host: string
-  readonly config: ResolvedConfig
-  readonly env: Environment
-  readonly isReplay: boolean
-  readonly attributeOptions: AttributeOptions
-  readonly enrich: Enrich | undefined
-  readonly report: Diagnostics
-  readonly continuation: Continuation | undefined
-}
-
-export interface PipelineParts {
-  readonly config: ResolvedConfig
+export interface PluginEnvironment {
   readonly env: Environment
   readonly home: string
-  readonly giveUp: AbortSignal | undefined
-  readonly continuation: Continuation | undefined
+  /** Only record times count, and the program handles its exit itself. */
+  readonly isReplay: boolean
+  readonly diagnostics?: Diagnostics
+  readonly continuation?: Continuation
+  readonly giveUp?: AbortSignal
+  /** Only log events are recorded. The agent itself runs its own plugin with the same configuration. */
+  readonly recordsLogsOnly?: boolean
+}
+
+export interface CoreParts extends Pick<CoreOptions, 'host' | 'attributeOptions' | 'enrich' | 'report'> {
+  readonly config: ResolvedConfig
+  readonly environment: PluginEnvironment
 }
 
 export function ownTelemetry(
-  { config, env, home, giveUp, continuation }: PipelineParts,
+  config: ResolvedConfig,
+  { env, home, giveUp, continuation }: PluginEnvironment,
   report: Diagnostics,
   handed: UserExtensionOptions,
 ): Telemetry {
@@ -76,7 +70,8 @@ export function createCoreWithPipeline(
   { pipeline, ...sent }: Telemetry,
   context: RecordContext,
 ): Core {
-  const { config, env, isReplay, continuation, ...given } = parts
+  const { config, environment, ...given } = parts
+  const { env, isReplay, continuation } = environment
   const isReadAgain = continuation && (() => continuation.isReplaying)
   const settings = { ...coreConfigOf(config, env), ...given, ...LINT, sweepByClock: !isReplay, isReadAgain }
   const core = createCore({ ...settings, ...sent, ...pipelineOptions(pipeline, config), ...context })
@@ -86,13 +81,7 @@ export function createCoreWithPipeline(
   return core
 }
 
-function pipelineOptions(
-  pipeline: Pipeline | undefined,
-  config: ResolvedConfig,
-): Pick<
-  CoreOptions,
-  'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'reserveIds' | 'gauges' | 'log' | 'settle' | 'openMeter'
-> {
+function pipelineOptions(pipeline: Pipeline | undefined, config: ResolvedConfig) {
   return {
     hurry: pipeline && (() => pipeline.startFlush()),
     save: pipeline && (() => pipeline.startLogFlush()),
@@ -105,7 +94,7 @@ function pipelineOptions(
     openMeter: pipeline && (() => pipeline.meterProvider),
     log: pipeline?.log,
     settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.flushLogSync() : undefined,
-  }
+  } satisfies Partial<CoreOptions>
 }
 
 /** The host's meter may fail to create instruments. This disables the metrics, not the spans. */
@@ -124,9 +113,8 @@ function gaugesOf(pipeline: Pipeline | undefined): Partial<Record<MetricKey, Gau
     exportSpans(result) {
       for (const { name, delivered, recovered, retried, spooledEver, dropped } of backends()) {
         const counts = { delivered: delivered + recovered, retried, spooled: spooledEver, dropped }
-        for (const [outcome, spans] of Object.entries(counts)) {
+        for (const [outcome, spans] of Object.entries(counts))
           result.observe(spans, { [LABEL.backend]: name, [LABEL.result]: outcome })
-        }
       }
     },
     spoolBytes(result) {

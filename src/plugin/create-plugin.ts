@@ -4,24 +4,25 @@ import type { Context } from '@opentelemetry/api'
 import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { RunningPlugins } from '../contract/running-plugins.ts'
-import { randomIds } from '../delivery/pipeline/deterministic-ids.ts'
 import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
-import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
-import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
+import { homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from './config/types.ts'
+import type { PluginEnvironment } from './core-and-pipeline.ts'
 import { createDiagnostics, loggerOf, withCore } from './diagnostics.ts'
 import { EarlyContexts } from './early-context.ts'
 import { RUNS_EXIT_LISTENERS, saveAtExit, shutdownAtExit } from './exit.ts'
 import { loadCore } from './load-core.ts'
-import type { Logger, Plugin, PluginOptions, PluginStats, Redact } from './plugin.ts'
+import type { Plugin, PluginOptions, PluginStats, Redact } from './plugin.ts'
 import { NO_STATS, type RecordContext, RecordQueue } from './record-queue.ts'
 import type { Telemetry, TelemetrySource } from './telemetry.ts'
 import { turnsOf } from './wrappers/turn.ts'
+
+export type { PluginEnvironment } from './core-and-pipeline.ts'
 
 const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
 /** Its reviews look like turns. */
@@ -29,18 +30,6 @@ const REVIEWING_HOST = 'hermes'
 const PLUGINS = Symbol.for('hookspan.plugins')
 /** `import.meta.url` is missing in a CommonJS bundle, so `createRequire` gets `undefined`. */
 const NOT_LOADED: readonly unknown[] = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
-
-export interface PluginEnvironment {
-  readonly env: Environment
-  readonly home: string
-  /** Only record times count, and the program handles its exit itself. */
-  readonly isReplay: boolean
-  readonly diagnostics?: Diagnostics
-  readonly continuation?: Continuation
-  readonly giveUp?: AbortSignal
-  /** Only log events are recorded. The agent itself runs its own plugin with the same configuration. */
-  readonly recordsLogsOnly?: boolean
-}
 
 export interface Extensions extends UserExtensionOptions {
   readonly enrich?: Enrich | undefined
@@ -88,17 +77,9 @@ export function createPluginIn(options: PluginOptions, environment: PluginEnviro
 }
 
 export function pluginNotStarted(options: unknown, reason: string, diagnostics?: Diagnostics): TracingPlugin {
-  const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
+  const report = diagnostics ?? createDiagnostics(undefined, loggerOf(peek(options, 'logger')))
   report.error(reason)
   return new TracingPlugin(report)
-}
-
-function loggerIn(options: unknown): Logger | undefined {
-  try {
-    return loggerOf((options as PluginOptions).logger)
-  } catch {
-    return undefined
-  }
 }
 
 function startPlugin(options: PluginOptions, environment: PluginEnvironment): TracingPlugin {
@@ -108,9 +89,8 @@ function startPlugin(options: PluginOptions, environment: PluginEnvironment): Tr
   const config = recordsLogsOnly ? withLogsOnly(resolution.config) : resolution.config
   const logger = loggerOf(split.logger)
   const report = environment.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
-  if (split.logger !== undefined && logger === undefined) {
+  if (split.logger !== undefined && logger === undefined)
     report.warn('logger: expected an object with the methods error and warn; lines go to stderr')
-  }
   for (const { message } of resolution.problems) report.warn(message)
   if (!config.enabled) return new TracingPlugin(report)
   if (config.local_log && stateHome(env, home) === undefined) {
@@ -121,7 +101,11 @@ function startPlugin(options: PluginOptions, environment: PluginEnvironment): Tr
   const telemetry = telemetryFor(split, config, environment, report)
   const host = split.host ?? ''
   const plugin = new TracingPlugin(report, { host, config, telemetry, environment, extensions: split.extensions })
-  if (!isReplay && !continuation && !recordsLogsOnly) noteRunning(host, plugin)
+  if (!isReplay && !continuation && !recordsLogsOnly) {
+    const shared = globalThis as { [PLUGINS]?: RunningPlugins }
+    shared[PLUGINS] ??= new Map()
+    shared[PLUGINS].set(host, { plugin, isOver: () => plugin.isShutDown })
+  }
   return plugin
 }
 
@@ -144,24 +128,16 @@ function withLogsOnly(config: ResolvedConfig): ResolvedConfig {
 function telemetryFor(
   { tracerProvider, meterProvider, extensions }: SplitOptions,
   config: ResolvedConfig,
-  { env, home, giveUp, continuation }: PluginEnvironment,
+  environment: PluginEnvironment,
   report: Diagnostics,
 ): TelemetrySource {
-  if (tracerProvider === undefined && meterProvider === undefined) {
-    const settings = { config, env, home, giveUp, continuation }
-    return { kind: 'own', open: () => loadCore().ownTelemetry(settings, report, extensions) }
-  }
+  if (tracerProvider === undefined && meterProvider === undefined)
+    return { kind: 'own', open: () => loadCore().ownTelemetry(config, environment, report, extensions) }
   for (const option of ['spanProcessors', 'metricReaders'] as const) {
     if (extensions[option] !== undefined)
       report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
   }
   return loadCore().hostTelemetry({ tracerProvider, meterProvider }, report)
-}
-
-function noteRunning(host: string, plugin: TracingPlugin): void {
-  const shared = globalThis as { [PLUGINS]?: RunningPlugins }
-  shared[PLUGINS] ??= new Map()
-  shared[PLUGINS].set(host, { plugin, isOver: () => plugin.isShutDown })
 }
 
 /** Uses the error's code or name: the message of a host's error may contain anything. */
@@ -205,7 +181,9 @@ export class TracingPlugin implements Plugin {
   readonly emit: Plugin['emit'] = this.emitUntyped
   readonly on: Plugin['on'] = this.emit
   readonly turn: Plugin['turn'] = turnsOf(this.emit)
-  readonly handlers: Plugin['handlers'] = handlersOf(this.emitUntyped)
+  readonly handlers: Plugin['handlers'] = Object.fromEntries(
+    HOOK_NAMES.map(hook => [hook, (payload: unknown) => this.emitUntyped(hook, payload)]),
+  ) as Record<HookName, HookHandler>
 
   constructor(report: Diagnostics, recording?: Recording) {
     this.report = report
@@ -213,7 +191,8 @@ export class TracingPlugin implements Plugin {
     if (recording === undefined) return
     const { config, telemetry, environment, extensions = {} } = recording
     const { isReplay, continuation } = environment
-    const enrich = usableEnrich(extensions, report)
+    const enrich = typeof extensions.enrich === 'function' ? extensions.enrich : undefined
+    if (extensions.enrich !== enrich) report.warn('enrich: expected a function; nothing is added to the spans')
     if (config.redact_patterns.length > 0) this.#attributeOptionsOf(recording)
     const isOurs = telemetry.kind !== 'host'
     // User code that sees each span may ask where it was called, and what has happened until then.
@@ -288,12 +267,11 @@ export class TracingPlugin implements Plugin {
 
   #openCore(recording: Recording, enrich: Enrich | undefined, context: RecordContext): Core | undefined {
     const { host, config, environment, telemetry } = recording
-    const { env, isReplay, continuation } = environment
     try {
       const opened: Telemetry = telemetry.open()
       this.#pipeline = opened.pipeline
       const attributeOptions = this.#attributeOptionsOf(recording)
-      const parts = { host, config, env, isReplay, attributeOptions, enrich, report: this.report, continuation }
+      const parts = { host, config, environment, attributeOptions, enrich, report: this.report }
       return loadCore().createCoreWithPipeline(parts, opened, context)
     } catch (error) {
       this.report.error(reasonNotStarted(error))
@@ -334,17 +312,5 @@ function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void
 function earlyContextsOf({ host, config, telemetry }: Recording): EarlyContexts | undefined {
   const isAnyId = telemetry.kind !== 'host' && !config.deterministic_ids && config.parent === 'link'
   if (!isAnyId || (config.sample_rate ?? 1) < 1 || host === REVIEWING_HOST) return undefined
-  return new EarlyContexts({ host, silenceMillis: config.root_span_ttl_ms, ids: randomIds })
-}
-
-function usableEnrich({ enrich }: Extensions, report: Diagnostics): Enrich | undefined {
-  if (enrich === undefined || typeof enrich === 'function') return enrich
-  report.warn('enrich: expected a function; nothing is added to the spans')
-  return undefined
-}
-
-function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | undefined): Plugin['handlers'] {
-  const handlers = {} as Record<HookName, HookHandler>
-  for (const hook of HOOK_NAMES) handlers[hook] = payload => emit(hook, payload)
-  return handlers
+  return new EarlyContexts({ host, silenceMillis: config.root_span_ttl_ms })
 }

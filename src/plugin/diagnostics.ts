@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { ignoreErrors } from '../contract/foreign.ts'
 import { appendToOwnFile, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import { loadCore } from './load-core.ts'
@@ -25,39 +26,24 @@ export function withCore<Answer>(ask: (core: ReturnType<typeof loadCore>) => Ans
 export function loggerOf(given: unknown): Logger | undefined {
   const hasMethods = (logger: Partial<Logger>): boolean =>
     typeof logger.error === 'function' && typeof logger.warn === 'function'
-  try {
-    return given instanceof Object && hasMethods(given) ? (given as Logger) : undefined
-  } catch {
-    return undefined
-  }
+  return ignoreErrors(() => given instanceof Object && hasMethods(given)) === true ? (given as Logger) : undefined
 }
 
 /** The debug log ends here: forgotten debugging must not fill a disk. */
 const DEBUG_FILE_LIMIT_BYTES = 10 * 1024 * 1024
 
-function oneLine(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, ' ')
-}
-
-class DebugFile {
-  readonly #directory: string
-  readonly #path: string
-  #isOpen = false
-
-  constructor(directory: string) {
-    this.#directory = directory
-    this.#path = join(directory, 'debug.log')
-  }
-
-  write(line: string): void {
+function debugFile(directory: string): (line: string) => void {
+  const path = join(directory, 'debug.log')
+  let isOpen = false
+  return line => {
     // Debugging must not break the host: if the log cannot be written, the line is dropped.
     try {
-      if (!this.#isOpen) makePrivateDirectory(this.#directory)
-      this.#isOpen = true
-      if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) > DEBUG_FILE_LIMIT_BYTES) return
-      appendToOwnFile(this.#path, `${new Date().toISOString()} ${line}\n`)
+      if (!isOpen) makePrivateDirectory(directory)
+      isOpen = true
+      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > DEBUG_FILE_LIMIT_BYTES) return
+      appendToOwnFile(path, `${new Date().toISOString()} ${line}\n`)
     } catch {
-      this.#isOpen = false
+      isOpen = false
     }
   }
 }
@@ -66,10 +52,10 @@ class DebugFile {
  * `warn` and `error` go to stderr or the logger. `debug` goes to a file in the state directory and to the logger, if enabled.
  */
 export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Diagnostics {
-  const file = debugDirectory === undefined ? undefined : new DebugFile(debugDirectory)
+  const writeToFile = debugDirectory === undefined ? undefined : debugFile(debugDirectory)
   const say = (level: 'error' | 'warn' | 'debug', line: string): void => {
-    const text = oneLine(line)
-    file?.write(text)
+    const text = line.replace(/\s*[\r\n]+\s*/g, ' ')
+    writeToFile?.(text)
     try {
       const shown: unknown = logger[level]?.(`hookspan: ${text}`)
       if (shown instanceof Object && 'then' in shown) Promise.resolve(shown).catch(() => undefined)
@@ -81,7 +67,7 @@ export function createDiagnostics(debugDirectory: string | undefined, logger: Lo
     warn: line => say('warn', line),
     error: line => say('error', line),
     debug(line) {
-      if (file !== undefined) say('debug', line)
+      if (writeToFile !== undefined) say('debug', line)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { idOf, peek, plausibleAt } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
+import { randomIds } from '../delivery/pipeline/span-id-generator.ts'
 import type { SessionView, TurnView, ViewedKind } from '../tracker/session-view.ts'
 import type { ReservedIds } from '../tracker/span-tracker.ts'
 
@@ -11,16 +12,10 @@ export interface ForeseeableRecord {
   reserved: ReservedIds | undefined
 }
 
-interface RandomIds {
-  readonly generateTraceId: () => string
-  readonly generateSpanId: () => string
-}
-
 export interface EarlyContextOptions {
   readonly host: string
   /** A turn that is silent for this long may have ended. */
   readonly silenceMillis: number
-  readonly ids: RandomIds
 }
 
 /** A span that a processed or a queued record has started. */
@@ -51,7 +46,7 @@ export class EarlyContexts {
     records: readonly ForeseeableRecord[],
     view: (sessionId: string) => SessionView | undefined,
   ): string | undefined {
-    const { host, silenceMillis, ids: randomIds } = this.#options
+    const { host, silenceMillis } = this.#options
     const sessionId = idOf(peek(ids, 'session_id'))
     const askedHost = peek(ids, 'host')
     if (sessionId === undefined || (askedHost !== undefined && askedHost !== host)) return undefined
@@ -61,7 +56,7 @@ export class EarlyContexts {
     for (const record of records) {
       if (record.hook !== undefined && !session.apply(record, record.hook, sessionId, host)) return undefined
     }
-    return session.traceparent(ids, randomIds)
+    return session.traceparent(ids)
   }
 }
 
@@ -116,14 +111,14 @@ class ForeseenSession {
     this.#latestAt = Math.max(this.#latestAt, at)
   }
 
-  traceparent(ids: unknown, random: RandomIds): string | undefined {
+  traceparent(ids: unknown): string | undefined {
     const turn = this.#turn
     const [turnId, tool] = [idOf(peek(ids, 'turn_id')), idOf(peek(ids, 'tool_call_id'))]
     if (turn === undefined || (turnId !== undefined && turnId !== turn.id)) return undefined
     if (this.#latestAt - this.#earliestAt >= this.#silenceMillis) return undefined
     // The id of a turn may join a record of another session to it.
     for (const other of this.#otherTurns) if (this.#ownTurns.has(other)) return undefined
-    return turn.traceparent(tool, random)
+    return turn.traceparent(tool)
   }
 }
 
@@ -145,11 +140,7 @@ const EFFECTS: ReadonlyMap<string, Effect> = new Map<string, Effect>([
   ['on_session_end', 'end of turn'],
 ])
 
-const KEYS: Readonly<Record<ViewedKind, string | undefined>> = {
-  llm: undefined,
-  api: 'api_request_id',
-  tool: 'tool_call_id',
-}
+const KEYS = { llm: undefined, api: 'api_request_id', tool: 'tool_call_id' } as const
 const LLM_KEY = 'llm'
 
 class ForeseenTurn {
@@ -172,7 +163,8 @@ class ForeseenTurn {
   apply({ kind, phase }: SpanEffect, record: ForeseeableRecord): boolean {
     // After the answer, only the end of the turn is foreseeable.
     if (this.#isAnswered || peek(record.payload, 'traceparent') !== undefined) return false
-    const key = KEYS[kind] === undefined ? LLM_KEY : idOf(peek(record.payload, KEYS[kind]))
+    const field = KEYS[kind]
+    const key = field === undefined ? LLM_KEY : idOf(peek(record.payload, field))
     if (key === undefined) return false
     return phase === 'start' ? this.#start(kind, key, record) : this.#end(kind, key, record)
   }
@@ -209,7 +201,7 @@ class ForeseenTurn {
   }
 
   /** The tool itself, or for a turn its request, else its loop, else its root: see `namedSpan`. */
-  traceparent(tool: string | undefined, random: RandomIds): string | undefined {
+  traceparent(tool: string | undefined): string | undefined {
     if (this.#isAnswered) return undefined
     const request = this.#requests.at(-1)
     const span =
@@ -217,26 +209,24 @@ class ForeseenTurn {
         ? ((request === undefined ? undefined : this.#find('api', request)) ?? this.#find('llm', LLM_KEY))
         : this.#find('tool', tool)
     if (tool !== undefined && span === undefined) return undefined
-    const root = this.#rootIds(random)
-    return `00-${root.traceId}-${span === undefined ? root.spanId : spanIdOf(span, root, random)}-01`
+    const { traceId, rootSpanId } = this.#view ?? this.#reservedRoot()
+    return `00-${traceId}-${span === undefined ? rootSpanId : spanIdOf(span, traceId)}-01`
   }
 
-  #rootIds(random: RandomIds): RootIds {
-    if (this.#view !== undefined) return { traceId: this.#view.traceId, spanId: this.#view.rootSpanId }
+  #reservedRoot(): ReservedIds {
     const opening = this.#opening as ForeseeableRecord
-    opening.reserved ??= { traceId: random.generateTraceId(), rootSpanId: random.generateSpanId(), spanId: undefined }
-    return { traceId: opening.reserved.traceId, spanId: opening.reserved.rootSpanId as string }
+    opening.reserved ??= {
+      traceId: randomIds.generateTraceId(),
+      rootSpanId: randomIds.generateSpanId(),
+      spanId: undefined,
+    }
+    return opening.reserved
   }
 }
 
-interface RootIds {
-  readonly traceId: string
-  readonly spanId: string
-}
-
-function spanIdOf({ spanId, record }: ForeseenSpan, { traceId }: RootIds, random: RandomIds): string {
+function spanIdOf({ spanId, record }: ForeseenSpan, traceId: string): string {
   if (record === undefined) return spanId as string
   record.reserved ??= { traceId, rootSpanId: undefined, spanId: undefined }
-  record.reserved.spanId ??= random.generateSpanId()
+  record.reserved.spanId ??= randomIds.generateSpanId()
   return record.reserved.spanId
 }

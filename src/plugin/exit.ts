@@ -1,34 +1,26 @@
+import { ignoreErrors } from '../contract/foreign.ts'
+import type { Plugin } from './plugin.ts'
+
 type Shutdown = () => Promise<void>
+type AtSignal = Pick<Plugin, 'shutdown' | 'flush'>
 
 const waiting = new Set<Shutdown>()
 const saving = new Set<() => void>()
 const signalled = new Set<AtSignal>()
-
-interface AtSignal {
-  readonly shutdown: Shutdown
-  readonly flush: () => Promise<void>
-}
-
-async function shutdownAll(shutdowns: ReadonlySet<Shutdown>): Promise<void> {
-  await Promise.all([...shutdowns].map(shutdown => shutdown()))
-}
 
 /**
  * `beforeExit` is emitted again whenever a listener started work, so each listener may run only once. Otherwise a flush that
  * starts a flush would keep the process alive for ever. One listener serves all plugins of the process.
  */
 function onBeforeExit(): void {
-  void shutdownAll(new Set(waiting))
+  for (const shutdown of [...waiting]) void shutdown()
 }
 
 /** Runs on `process.exit()` or an uncaught error. Asynchronous work is not possible any more. */
 function onExit(): void {
   for (const save of [...saving]) {
-    try {
-      save()
-    } catch {
-      // An exception would change the host's exit code, and keep the other plugins from saving.
-    }
+    // An exception would change the host's exit code, and keep the other plugins from saving.
+    ignoreErrors(save)
   }
 }
 
@@ -55,7 +47,7 @@ function onSignal(signal: NodeJS.Signals): void {
   }
   for (const name of SIGNALS) process.removeListener(name, onSignal)
   const raise = (): boolean => process.kill(process.pid, signal)
-  void shutdownAll(new Set([...signalled].map(({ shutdown }) => shutdown))).then(raise, raise)
+  void Promise.all([...signalled].map(plugin => plugin.shutdown())).then(raise, raise)
 }
 
 export function shutdownAtExit(plugin: AtSignal, handleSignals: boolean): () => void {

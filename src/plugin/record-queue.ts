@@ -42,12 +42,10 @@ export interface RecordContext {
   readonly catchUp: () => void
 }
 
-export type LoadSteps = (open: () => unknown) => Iterator<void>
-
 export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeSpan'> {
   /** Called once, before the first record or query. Returns undefined after a failure. */
   readonly openCore: (context: RecordContext) => Core | undefined
-  readonly loadSteps: LoadSteps | undefined
+  readonly loadSteps: ((open: () => unknown) => Iterator<void>) | undefined
   readonly captureScope: CaptureScope
   /** Processes each record inline: `log_flush_ms` is 0, or user code observes each span. */
   readonly isInline: boolean
@@ -202,12 +200,7 @@ export class RecordQueue {
   }
 
   /** Returns undefined if the record cannot be copied. */
-  #enqueue(
-    hook: string | undefined,
-    payload: unknown,
-    meta: HookMeta | undefined,
-    at: number,
-  ): QueuedRecord | undefined {
+  #enqueue(hook: string | undefined, payload: unknown, meta: HookMeta | undefined, at: number) {
     if (this.#isClosed) return undefined
     const record = this.#copier.copyOf(hook, payload, meta, at, this.#options.activeSpan?.())
     if (record === undefined) return undefined

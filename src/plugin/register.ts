@@ -1,23 +1,18 @@
+import { ignoreErrors } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookName, type HostContext } from '../contract/index.ts'
 import { createPluginIn, ownEnvironment, pluginNotStarted, type TracingPlugin } from './create-plugin.ts'
 import type { Plugin, PluginOptions } from './plugin.ts'
 
 /** Hosts load a plugin more than once. A context keeps its plugin, so that no hook is counted twice. */
-const registered = new WeakMap<object, Registration>()
-
-interface Registration {
-  plugin: TracingPlugin
-}
+const registered = new WeakMap<object, { plugin: TracingPlugin }>()
 
 type Subscribe = (name: string, handler: HookHandler) => unknown
 
 function subscriber(context: HostContext): Subscribe | undefined {
-  try {
+  return ignoreErrors(() => {
     if (typeof context.registerHook === 'function') return context.registerHook.bind(context)
     return typeof context.register_hook === 'function' ? context.register_hook.bind(context) : undefined
-  } catch {
-    return undefined
-  }
+  })
 }
 
 /** A host that does not know a hook throws, or rejects later, which would end its process. It still gets the other hooks. */
@@ -33,7 +28,7 @@ function trySubscribe(subscribe: Subscribe, hook: HookName, handler: HookHandler
 }
 
 /** Subscriptions are permanent, because hosts cannot unsubscribe. They call the context's current plugin. */
-function subscribeAll(subscribe: Subscribe, registration: Registration): void {
+function subscribeAll(subscribe: Subscribe, registration: { readonly plugin: TracingPlugin }): void {
   const { report } = registration.plugin
   const taken = HOOK_NAMES.filter(hook =>
     trySubscribe(
@@ -64,10 +59,8 @@ export function register(context: HostContext, options: PluginOptions = {}): Plu
   }
   const subscribe = isContext ? subscriber(context) : undefined
   if (subscribe === undefined) {
-    return pluginNotStarted(
-      options,
-      'register: the host context has no registerHook or register_hook; nothing is recorded',
-    )
+    const reason = 'register: the host context has no registerHook or register_hook; nothing is recorded'
+    return pluginNotStarted(options, reason)
   }
   const registration = { plugin: createPluginIn(options, ownEnvironment()) }
   registered.set(context, registration)

@@ -1,9 +1,10 @@
-import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
+import type { Meter, MeterProvider, Tracer } from '@opentelemetry/api'
 import { createNoopMeter, ProxyTracerProvider } from '@opentelemetry/api'
 import { SCHEMA_URL } from '../contract/semconv/index.ts'
 import type { Pipeline } from '../delivery/pipeline/index.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
+import type { PluginOptions } from './plugin.ts'
 
 export interface Telemetry {
   readonly tracer: Tracer
@@ -11,11 +12,6 @@ export interface Telemetry {
   readonly meter: Meter | undefined
   readonly pipeline: Pipeline | undefined
   readonly flush: () => Promise<void>
-}
-
-export interface HostProviders {
-  readonly tracerProvider: TracerProvider | undefined
-  readonly meterProvider: MeterProvider | undefined
 }
 
 /** Telemetry that opens when the first record is processed: loading the SDK is the slowest part of a start. */
@@ -42,7 +38,10 @@ export function meterOf(provider: MeterProvider): Meter {
 }
 
 /** Signals without a provider are not recorded, because we must not export them ourselves then. */
-export function hostTelemetry({ tracerProvider, meterProvider }: HostProviders, report: Diagnostics): TelemetrySource {
+export function hostTelemetry(
+  { tracerProvider, meterProvider }: Pick<PluginOptions, 'tracerProvider' | 'meterProvider'>,
+  report: Diagnostics,
+): TelemetrySource {
   const open = (): Telemetry => ({
     tracer: instrumentOf<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: instrumentOf<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
@@ -58,12 +57,7 @@ const SCOPE = { schemaUrl: SCHEMA_URL }
 
 const NO_TRACER: Tracer = new ProxyTracerProvider().getTracer(PACKAGE_NAME, PACKAGE_VERSION)
 
-function instrumentOf<Instrument>(
-  name: string,
-  provider: unknown,
-  method: string,
-  report: Diagnostics,
-): Instrument | undefined {
+function instrumentOf<Instrument>(name: string, provider: unknown, method: string, report: Diagnostics) {
   if (provider == null) return undefined
   try {
     if (offers(provider, method)) {

@@ -17,6 +17,15 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+type Dropped<Fields> = { [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name] } & {
+  [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>
+}
+
+/** Readers distinguish an absent field from one without a value. */
+export function dropUndefined<Fields extends object>(fields: Fields): Dropped<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Dropped<Fields>
+}
+
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,7 +1,7 @@
 import { argumentTexts, type DiffLine, diffLines } from './argument-lines.ts'
 import { commonPairs } from './common-pairs.ts'
 import type { TraceTree } from './trace-forest.ts'
-import { summarize, type TraceSummary } from './trace-summary.ts'
+import { sumCosts, summarize, type TraceSummary } from './trace-summary.ts'
 import { type TurnStep, turnSteps } from './turn-steps.ts'
 
 export type Difference = 'name' | 'arguments' | 'outcome' | 'attempts'
@@ -15,23 +15,15 @@ export interface ComparedStep {
   readonly argumentDiff: readonly DiffLine[]
 }
 
-export interface ComparedSide {
+type SideCount = 'turns' | 'requests' | 'retries' | 'tools' | 'subagents' | 'errors'
+type SideFigure = SideCount | 'millis' | 'personMillis' | 'inputTokens' | 'outputTokens' | 'requestsOfUnknownCost'
+
+/** `requestsOfUnknownCost`: requests that used tokens and have no known cost. `cost` does not include them. */
+export interface ComparedSide extends Readonly<Record<SideFigure, number>> {
   readonly summary: TraceSummary | undefined
   readonly traceIds: readonly string[]
   readonly models: readonly string[]
-  readonly millis: number
-  readonly personMillis: number
-  readonly inputTokens: number
-  readonly outputTokens: number
   readonly cost: number | undefined
-  /** Requests that used tokens and have no known cost. `cost` does not include them. */
-  readonly requestsOfUnknownCost: number
-  readonly turns: number
-  readonly requests: number
-  readonly retries: number
-  readonly tools: number
-  readonly subagents: number
-  readonly errors: number
 }
 
 export interface Comparison {
@@ -53,12 +45,7 @@ export function compareTraces(a: readonly TraceTree[], b: readonly TraceTree[]):
     }
   }
   const first = steps.findIndex(isDifferent)
-  return {
-    a: sideOf(a, turnsA),
-    b: sideOf(b, turnsB),
-    steps,
-    firstDifference: first === -1 ? undefined : first,
-  }
+  return { a: sideOf(a, turnsA), b: sideOf(b, turnsB), steps, firstDifference: first === -1 ? undefined : first }
 }
 
 export function isDifferent({ a, b, differences }: ComparedStep): boolean {
@@ -113,16 +100,10 @@ function partnersOf(a: readonly TurnStep[], b: readonly TurnStep[]): ReadonlyMap
   return partners
 }
 
-interface Gap {
-  readonly fromA: number
-  readonly toA: number
-  readonly fromB: number
-  readonly toB: number
-}
-
-function gapsOf(partners: ReadonlyMap<number, number>, lengthA: number, lengthB: number): Gap[] {
+/** The stretches between partners on both sides. */
+function gapsOf(partners: ReadonlyMap<number, number>, lengthA: number, lengthB: number) {
   const settled = [...partners].sort(([one], [other]) => one - other)
-  const gaps: Gap[] = []
+  const gaps: { fromA: number; toA: number; fromB: number; toB: number }[] = []
   let [fromA, fromB] = [0, 0]
   for (const [toA, toB] of [...settled, [lengthA, lengthB] as const]) {
     if (fromA < toA && fromB < toB) gaps.push({ fromA, toA, fromB, toB })
@@ -149,39 +130,32 @@ function pairSteps(a: TurnStep, b: TurnStep, depth: number): ComparedStep {
 /** Models name tool-call finish reasons differently, and agents name success differently: all of these count as equal. */
 function isAlike(a: TurnStep, b: TurnStep): boolean {
   if (a.isError !== b.isError) return false
-  const [toneA, toneB] = [a.outcome?.tone ?? 'dim', b.outcome?.tone ?? 'dim']
-  if (isUneventful(toneA) && isUneventful(toneB)) return true
-  return toneA === toneB && a.outcome?.text === b.outcome?.text
-}
-
-function isUneventful(tone: string): boolean {
-  return tone === 'ok' || tone === 'dim'
+  const isUneventful = ({ outcome }: TurnStep): boolean => ['ok', 'dim'].includes(outcome?.tone ?? 'dim')
+  if (isUneventful(a) && isUneventful(b)) return true
+  return a.outcome?.tone === b.outcome?.tone && a.outcome?.text === b.outcome?.text
 }
 
 function sideOf(trees: readonly TraceTree[], turns: readonly TurnStep[]): ComparedSide {
-  const counts = { requests: 0, retries: 0, tools: 0, subagents: 0 }
-  const models = new Set<string>()
-  for (const step of allSteps(turns)) {
-    if (step.kind === 'request') counts.requests += 1
-    if (step.kind === 'tool') counts.tools += 1
-    if (step.kind === 'subagent') counts.subagents += 1
-    counts.retries += step.attempts - 1
-    if (step.kind === 'request' && step.model !== '') models.add(step.model)
-  }
+  const steps = [...allSteps(turns)]
+  const requests = steps.filter(({ kind }) => kind === 'request')
+  const models = requests.map(({ model }) => model).filter(model => model !== '')
   const summaries = trees.map(summarize)
   const sum = (figure: (turn: TurnStep) => number): number => turns.reduce((total, turn) => total + figure(turn), 0)
-  const isPaid = summaries.some(({ cost }) => cost.paidCount > 0)
+  const cost = sumCosts(summaries.map(summary => summary.cost))
   return {
     summary: summaries[0],
     traceIds: trees.map(({ traceId }) => traceId),
-    models: [...models],
+    models: [...new Set(models)],
     millis: sum(turn => turn.millis),
     personMillis: sum(turn => turn.personMillis),
     inputTokens: sum(turn => turn.inputTokens),
     outputTokens: sum(turn => turn.outputTokens),
-    ...counts,
-    cost: isPaid ? summaries.reduce((total, { cost }) => total + cost.dollars, 0) : undefined,
-    requestsOfUnknownCost: summaries.reduce((total, { cost }) => total + cost.unknownCount, 0),
+    requests: requests.length,
+    retries: steps.reduce((total, { attempts }) => total + attempts - 1, 0),
+    tools: steps.filter(({ kind }) => kind === 'tool').length,
+    subagents: steps.filter(({ kind }) => kind === 'subagent').length,
+    cost: cost.paidCount > 0 ? cost.dollars : undefined,
+    requestsOfUnknownCost: cost.unknownCount,
     turns: turns.length,
     errors: summaries.reduce((total, { errorCount }) => total + errorCount, 0),
   }

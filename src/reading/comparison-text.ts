@@ -2,14 +2,13 @@ import type { DiffLine } from './argument-lines.ts'
 import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } from './compare-traces.ts'
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
+import { runsOf } from './group-by.ts'
 import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
-import type { TextSegment, Tone } from './segments.ts'
+import type { Line, TextSegment, Tone } from './segments.ts'
 import { alignEnds, blankSegment, clipSegments, joinSegments, paintLine, segment, segmentsWidth } from './segments.ts'
 import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
 import { ARROW, GAP } from './tree-text.ts'
 import type { TurnStep } from './turn-steps.ts'
-
-type Line = readonly TextSegment[]
 
 const MIN_WIDTH = 20
 /** Below these widths, tokens and then durations are left out to keep room for names. */
@@ -81,18 +80,12 @@ function stepLabel({ kind, name, hint }: TurnStep): string {
   return hint === '' ? named : `${named}  ${hint.slice(0, 60)}`
 }
 
-interface Columns {
-  readonly length: number
-  readonly tokens: number
-}
+type Columns = ReturnType<typeof planFigures>
 
-function planFigures(rows: readonly ComparisonRow[], width: number): Columns {
+function planFigures(rows: readonly ComparisonRow[], width: number) {
   const widest = (text: (figures: RowFigures | undefined) => string): number =>
     rows.reduce((cells, { a, b }) => Math.max(cells, displayWidth(text(a)), displayWidth(text(b))), 1)
-  return {
-    length: width < LENGTHS_FROM ? 0 : widest(lengthText),
-    tokens: width < TOKENS_FROM ? 0 : widest(tokensText),
-  }
+  return { length: width < LENGTHS_FROM ? 0 : widest(lengthText), tokens: width < TOKENS_FROM ? 0 : widest(tokensText) }
 }
 
 function lengthText(figures: RowFigures | undefined): string {
@@ -104,10 +97,14 @@ function tokensText(figures: RowFigures | undefined): string {
   return `${humanCount(figures.inputTokens)}${ARROW}${humanCount(figures.outputTokens)}`
 }
 
-function headLine({ length, tokens }: Columns, width: number): Line {
-  const cell = (text: string, cells: number): string => (cells === 0 ? '' : GAP + padStartToWidth(text, cells))
-  const head = [cell('A', length), cell('B', length), cell('A tokens', tokens), cell('B tokens', tokens)].join('')
-  return alignEnds([], [segment('dim', head)], width)
+function headLine(columns: Columns, width: number): Line {
+  return alignEnds([], [segment('dim', cellsOf(['A', 'B', 'A tokens', 'B tokens'], columns))], width)
+}
+
+/** The lengths of both sides, and then their tokens. */
+function cellsOf(texts: readonly string[], { length, tokens }: Columns): string {
+  const widths = [length, length, tokens, tokens]
+  return texts.map((text, index) => (widths[index] ? GAP + padStartToWidth(text, widths[index]) : '')).join('')
 }
 
 function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
@@ -116,7 +113,8 @@ function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
   const { mark, tone } = markOf(first)
   const indent = '  '.repeat(Math.min(MAX_INDENT, first.depth))
   const left = [segment(tone, `${mark} `), blankSegment(indent.length), ...titleOf(row, first)]
-  const line = alignEnds(left, figureCells(row, columns), width)
+  const figures = [lengthText(row.a), lengthText(row.b), tokensText(row.a), tokensText(row.b)]
+  const line = alignEnds(left, [segment('plain', cellsOf(figures, columns))], width)
   const diff = row.kind === 'step' ? diffLinesOf(first.argumentDiff, indent.length + 4) : []
   return [line, ...diff]
 }
@@ -151,17 +149,6 @@ const TONES: { readonly [Kind in TurnStep['kind']]: Tone } = {
   other: 'other',
 }
 
-function figureCells({ a, b }: ComparisonRow, { length, tokens }: Columns): TextSegment[] {
-  const cell = (text: string, cells: number): TextSegment =>
-    segment('plain', cells === 0 ? '' : GAP + padStartToWidth(text, cells))
-  return [
-    cell(lengthText(a), length),
-    cell(lengthText(b), length),
-    cell(tokensText(a), tokens),
-    cell(tokensText(b), tokens),
-  ]
-}
-
 function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
   const near = lines.filter((_, index) =>
     lines.slice(Math.max(0, index - DIFF_CONTEXT), index + DIFF_CONTEXT + 1).some(({ sign }) => sign !== ' '),
@@ -177,24 +164,14 @@ function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
   ]
 }
 
-export interface ComparisonRow {
-  readonly kind: 'step' | 'alike' | 'repeats'
-  readonly steps: readonly ComparedStep[]
-  readonly a: RowFigures | undefined
-  readonly b: RowFigures | undefined
-}
-
-export interface RowFigures {
-  readonly millis: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-}
+type ComparisonRow = ReturnType<typeof rowOf>
+type RowFigures = Pick<TurnStep, 'millis' | 'inputTokens' | 'outputTokens'>
 
 const MIN_FOLDED = 5
 
 function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
   const rows: ComparisonRow[] = []
-  for (const run of runsOf(steps)) {
+  for (const run of runsOf(steps, step => (isAlike(step) ? 'alike' : repeatKey(step)))) {
     const [first] = run
     if (first !== undefined && isAlike(first)) rows.push(...alikeRows(run))
     else if (run.length >= MIN_FOLDED) rows.push(rowOf('repeats', run))
@@ -207,19 +184,6 @@ function isAlike(step: ComparedStep): boolean {
   return step.depth > 0 && !isDifferent(step)
 }
 
-function runsOf(steps: readonly ComparedStep[]): ComparedStep[][] {
-  const runs: ComparedStep[][] = []
-  let runKey: string | undefined
-  for (const step of steps) {
-    const key = isAlike(step) ? 'alike' : repeatKey(step)
-    const run = runs.at(-1)
-    if (run === undefined || key === undefined || key !== runKey) runs.push([step])
-    else run.push(step)
-    runKey = key
-  }
-  return runs
-}
-
 function repeatKey({ a, b, depth }: ComparedStep): string | undefined {
   const only = a ?? b
   if (only === undefined || (a !== undefined && b !== undefined)) return undefined
@@ -229,90 +193,59 @@ function repeatKey({ a, b, depth }: ComparedStep): string | undefined {
 
 function alikeRows(run: readonly ComparedStep[]): ComparisonRow[] {
   const middle = run.slice(1, -1)
-  const singly = (steps: readonly ComparedStep[]): ComparisonRow[] => steps.map(step => rowOf('step', [step]))
-  if (middle.length < MIN_FOLDED) return singly(run)
-  return [...singly(run.slice(0, 1)), rowOf('alike', middle), ...singly(run.slice(-1))]
+  if (middle.length < MIN_FOLDED) return run.map(step => rowOf('step', [step]))
+  return [rowOf('step', run.slice(0, 1)), rowOf('alike', middle), rowOf('step', run.slice(-1))]
 }
 
-function rowOf(kind: ComparisonRow['kind'], steps: readonly ComparedStep[]): ComparisonRow {
+function rowOf(kind: 'step' | 'alike' | 'repeats', steps: readonly ComparedStep[]) {
   return { kind, steps, a: figuresOf(steps, 'a'), b: figuresOf(steps, 'b') }
 }
 
 function figuresOf(steps: readonly ComparedStep[], side: 'a' | 'b'): RowFigures | undefined {
-  const own = steps.map(step => step[side]).filter(step => step !== undefined)
-  if (own.length === 0) return undefined
+  if (steps.every(step => step[side] === undefined)) return undefined
   const depth = steps.reduce((least, step) => Math.min(least, step.depth), Number.POSITIVE_INFINITY)
   // An outer step already includes its inner steps.
   const outer = steps.filter(step => step.depth === depth).map(step => step[side])
-  const sum = (figure: (step: TurnStep) => number): number =>
-    outer.reduce((total, step) => total + (step === undefined ? 0 : figure(step)), 0)
-  return {
-    millis: sum(({ millis }) => millis),
-    inputTokens: sum(({ inputTokens }) => inputTokens),
-    outputTokens: sum(({ outputTokens }) => outputTokens),
-  }
+  const sum = (name: keyof RowFigures): number => outer.reduce((total, step) => total + (step?.[name] ?? 0), 0)
+  return { millis: sum('millis'), inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens') }
 }
 
-interface Figure {
-  readonly label: string
-  readonly of: (side: ComparedSide) => number | undefined
-  readonly text: (figure: number) => string
-  /** The row is shown if a side has at least this many. Default 1. */
-  readonly from?: number
-  readonly isPartial?: (side: ComparedSide) => boolean
-}
+/** Label, field, text, and the amount from which on the row is shown. */
+const FIGURES = [
+  ['turns', 'turns', humanCount, 2],
+  ['active time', 'millis', humanDuration, 0],
+  ['waiting for approval', 'personMillis', humanDuration, 1],
+  ['tokens in', 'inputTokens', humanCount, 1],
+  ['tokens out', 'outputTokens', humanCount, 1],
+  ['cost', 'cost', humanCost, Number.MIN_VALUE],
+  ['requests', 'requests', humanCount, 0],
+  ['retries', 'retries', humanCount, 1],
+  ['tools', 'tools', humanCount, 0],
+  ['sub-agents', 'subagents', humanCount, 1],
+  ['errors', 'errors', humanCount, 1],
+] as const
 
-const FIGURES: readonly Figure[] = [
-  { label: 'turns', of: side => side.turns, text: humanCount, from: 2 },
-  { label: 'active time', of: side => side.millis, text: humanDuration, from: 0 },
-  { label: 'waiting for approval', of: side => side.personMillis, text: humanDuration },
-  { label: 'tokens in', of: side => side.inputTokens, text: humanCount },
-  { label: 'tokens out', of: side => side.outputTokens, text: humanCount },
-  {
-    label: 'cost',
-    of: side => side.cost,
-    text: humanCost,
-    from: Number.MIN_VALUE,
-    isPartial: side => side.requestsOfUnknownCost > 0,
-  },
-  { label: 'requests', of: side => side.requests, text: humanCount, from: 0 },
-  { label: 'retries', of: side => side.retries, text: humanCount },
-  { label: 'tools', of: side => side.tools, text: humanCount, from: 0 },
-  { label: 'sub-agents', of: side => side.subagents, text: humanCount },
-  { label: 'errors', of: side => side.errors, text: humanCount },
-]
-
-function figureLines({ a, b }: Comparison): (readonly TextSegment[])[] {
-  const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
-    ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
+function figureLines({ a, b }: Comparison): Line[] {
+  const cells = FIGURES.filter(([, name, , from]) => Math.max(a[name] ?? 0, b[name] ?? 0) >= from).map(
+    ([label, name, text]) => {
+      const isPartial = (side: ComparedSide): boolean => name === 'cost' && side.requestsOfUnknownCost > 0
+      const figureOf = (side: ComparedSide): string => (isPartial(side) ? 'at least ' : '') + text(side[name] ?? 0)
+      const [inA, inB] = [a, b].map(side => (side[name] === undefined ? '–' : figureOf(side)))
+      return [label, inA, inB, isPartial(a) || isPartial(b) ? '' : changeText(a[name], b[name], text)]
+    },
   )
-  const cells = rows.map(({ figure, inA, inB }) => {
-    const [isPartialA, isPartialB] = [figure.isPartial?.(a) ?? false, figure.isPartial?.(b) ?? false]
-    const change = isPartialA || isPartialB ? '' : changeText(inA, inB, figure)
-    return [figure.label, textOf(inA, figure, isPartialA), textOf(inB, figure, isPartialB), change]
-  })
   const head = ['', 'A', 'B', 'change']
-  const widths = head.map((title, column) =>
+  const [labels = 0, left = 0, right = 0] = head.map((title, column) =>
     Math.max(displayWidth(title), ...cells.map(row => displayWidth(row[column] ?? ''))),
   )
-  return [head, ...cells].map((row, index) => {
-    const [label = '', inA = '', inB = '', change = ''] = row
-    const [labels = 0, left = 0, right = 0] = widths
-    const tone = index === 0 ? 'dim' : 'plain'
-    return [
-      segment('dim', GAP + padEndToWidth(label, labels)),
-      segment(tone, GAP + padStartToWidth(inA, left) + GAP + padStartToWidth(inB, right)),
-      segment('dim', GAP + change),
-    ]
-  })
+  return [head, ...cells].map(([label = '', inA = '', inB = '', change = ''], index) => [
+    segment('dim', GAP + padEndToWidth(label, labels)),
+    segment(index === 0 ? 'dim' : 'plain', GAP + padStartToWidth(inA, left) + GAP + padStartToWidth(inB, right)),
+    segment('dim', GAP + change),
+  ])
 }
 
-function textOf(figure: number | undefined, { text }: Figure, isPartial: boolean): string {
-  if (figure === undefined) return '–'
-  return isPartial ? `at least ${text(figure)}` : text(figure)
-}
-
-function changeText(inA: number | undefined, inB: number | undefined, { text }: Figure): string {
+function changeText(inA: number | undefined, inB: number | undefined, text: (figure: number) => string): string {
   if (inA === undefined || inB === undefined) return ''
   const change = inB - inA
   if (text(Math.abs(change)) === text(0)) return '='

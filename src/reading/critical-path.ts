@@ -1,74 +1,61 @@
+import { humanDuration } from './human-figures.ts'
 import type { DisplayKind } from './segments.ts'
 import { namespaceOfTree, walkSpans } from './span-attributes.ts'
-import { isApprovalWait } from './span-facts.ts'
+import { isApprovalWait, isRequest } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
+import type { TimeRange } from './time-ranges.ts'
 import type { TraceNode, TraceTree } from './trace-forest.ts'
-
-export interface CriticalPathSection {
-  readonly span: StoredSpan
-  readonly fromAt: number
-  readonly toAt: number
-  /** `person`: a wait for the user; `gap`: between the steps of an agent, where nothing is traced. */
-  readonly part: 'work' | 'person' | 'gap'
-}
 
 /** In the order of display. `you`: waits for the user; `untraced`: time between the steps of an agent. */
 export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
 export type PathPartName = (typeof PATH_PARTS)[number]
 
-export function pathPartOf(part: CriticalPathSection['part'], kind: DisplayKind | undefined): PathPartName {
-  if (part !== 'work') return part === 'person' ? 'you' : 'untraced'
-  if (kind === 'api' || kind === 'auxiliary') return 'model'
-  return kind === 'hook' ? 'guards' : 'tools'
+export type PathSection = TimeRange & Readonly<{ part: PathPartName }>
+
+/** The parts that take time, with their milliseconds. */
+export function pathSums(sections: readonly PathSection[]): (readonly [PathPartName, number])[] {
+  const sums = new Map<PathPartName, number>()
+  for (const { part, startAt, endAt } of sections) sums.set(part, (sums.get(part) ?? 0) + endAt - startAt)
+  return PATH_PARTS.flatMap(part => (sums.has(part) ? [[part, sums.get(part) ?? 0] as const] : []))
 }
 
-export interface CriticalPath {
-  readonly sections: readonly CriticalPathSection[]
-  readonly workMillis: number
-  readonly personMillis: number
-  readonly gapMillis: number
-  readonly isProvisional: boolean
+/** `model 5.2 s, you 12.2 s` */
+export function pathText(sections: readonly PathSection[]): string {
+  return pathSums(sections)
+    .map(([part, millis]) => `${part} ${humanDuration(millis)}`)
+    .join(', ')
 }
 
 /** Limits the search for the holder of a part, so that the cost of a long chain of parents stays linear. */
 const MAX_LEVELS = 64
 
 /**
- * The critical path of a trace, in O(n log n) of its spans. Never throws, even if times and parents are inconsistent. For a
- * running trace, pass the result of `asOf`.
+ * The critical path of a trace by time, in O(n log n) of its spans. Never throws, even if times and parents are inconsistent. For
+ * a running trace, pass the result of `asOf`.
  */
-export function criticalPath(tree: TraceTree): CriticalPath {
+export function criticalPath(tree: TraceTree): readonly (PathSection & { readonly span: StoredSpan })[] {
   const namespace = namespaceOfTree(tree)
-  const sections: CriticalPathSection[] = []
+  const sections: (PathSection & { readonly span: StoredSpan })[] = []
   const open = [...stepsBackwards(partsOf(tree, namespace), tree.startAt, tree.endAt)]
   for (let step = open.pop(); step !== undefined; step = open.pop()) {
-    const { part, fromAt, toAt } = step
-    const own = ownPart(part, namespace)
-    const add = (from: number, to: number): void => {
-      if (from < to) sections.push({ span: part.span, fromAt: from, toAt: to, part: own })
-    }
-    let cursor = toAt
-    for (const inner of stepsBackwards(part.inner, fromAt, toAt)) {
-      add(inner.toAt, cursor)
-      cursor = inner.fromAt
+    const { part, startAt, endAt } = step
+    const name = ownPart(part, namespace)
+    let cursor = endAt
+    for (const inner of stepsBackwards(part.inner, startAt, endAt)) {
+      if (inner.endAt < cursor) sections.push({ span: part.span, startAt: inner.endAt, endAt: cursor, part: name })
+      cursor = inner.startAt
       open.push(inner)
     }
-    add(fromAt, cursor)
+    if (startAt < cursor) sections.push({ span: part.span, startAt, endAt: cursor, part: name })
   }
-  sections.sort((a, b) => a.fromAt - b.fromAt)
-  return { sections, ...sumsOf(sections), isProvisional: tree.isRunning }
+  return sections.sort((a, b) => a.startAt - b.startAt)
 }
 
-function sumsOf(sections: readonly CriticalPathSection[]) {
-  const sums = { work: 0, person: 0, gap: 0 }
-  for (const { part, fromAt, toAt } of sections) sums[part] += toAt - fromAt
-  return { workMillis: sums.work, personMillis: sums.person, gapMillis: sums.gap }
-}
-
-function ownPart({ span, kind, inner }: PathPart, namespace: string): CriticalPathSection['part'] {
-  if (isApprovalWait(span, namespace)) return 'person'
-  const isFrame = kind === 'session' || kind === 'llm' || kind === 'subagent'
-  return isFrame && inner.length > 0 ? 'gap' : 'work'
+function ownPart({ span, kind, inner }: PathPart, namespace: string): PathPartName {
+  if (isApprovalWait(span, namespace)) return 'you'
+  if (inner.length > 0 && (kind === 'session' || kind === 'llm' || kind === 'subagent')) return 'untraced'
+  if (isRequest(kind)) return 'model'
+  return kind === 'hook' ? 'guards' : 'tools'
 }
 
 function partsOf(tree: TraceTree, namespace: string): PathPart[] {
@@ -138,11 +125,7 @@ export interface PathPart {
   isOnPath: boolean
 }
 
-export interface PathStep {
-  readonly part: PathPart
-  readonly fromAt: number
-  readonly toAt: number
-}
+type PathStep = TimeRange & Readonly<{ part: PathPart }>
 
 /**
  * Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time.
@@ -165,14 +148,14 @@ function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt: numbe
     const until = part === undefined ? fromAt : Math.max(fromAt, Math.min(part.endAt, cursor))
     for (const step of others.fillGap(until, cursor)) {
       yield step
-      cursor = step.fromAt
+      cursor = step.startAt
     }
     if (part === undefined) return
     part.isOnPath = true
-    const step = { part, fromAt: Math.max(fromAt, part.startAt), toAt: Math.min(until, cursor) }
-    if (step.fromAt >= step.toAt) continue
+    const step = { part, startAt: Math.max(fromAt, part.startAt), endAt: Math.min(until, cursor) }
+    if (step.startAt >= step.endAt) continue
     yield step
-    cursor = step.fromAt
+    cursor = step.startAt
   }
 }
 
@@ -248,10 +231,10 @@ class Fillers {
     for (let part = this.#parts[this.#next]; part !== undefined; part = this.#parts[this.#next]) {
       if (part.endAt <= fromAt) return
       this.#next += 1
-      const step = { part, fromAt: Math.max(fromAt, part.startAt), toAt: part.endAt }
-      if (part.isOnPath || step.toAt > cursor || step.fromAt >= step.toAt) continue
+      const step = { part, startAt: Math.max(fromAt, part.startAt), endAt: part.endAt }
+      if (part.isOnPath || step.endAt > cursor || step.startAt >= step.endAt) continue
       part.isOnPath = true
-      cursor = step.fromAt
+      cursor = step.startAt
       yield step
     }
   }

@@ -5,38 +5,15 @@
 
 const ASCII = /^[\x20-\x7e]*$/
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}\p{Emoji_Modifier}]$/u
-const EMOJI = /^\p{Emoji_Presentation}$/u
-
-const WIDE: readonly (readonly [number, number])[] = [
-  [0x1100, 0x115f],
-  [0x2329, 0x232a],
-  [0x2e80, 0x303e],
-  [0x3041, 0x4dbf],
-  [0x4e00, 0xa4cf],
-  [0xa960, 0xa97f],
-  [0xac00, 0xd7a3],
-  [0xf900, 0xfaff],
-  [0xfe10, 0xfe19],
-  [0xfe30, 0xfe6f],
-  [0xff00, 0xff60],
-  [0xffe0, 0xffe6],
-  [0x16fe0, 0x18dff],
-  [0x1b000, 0x1b2ff],
-  [0x20000, 0x3fffd],
-]
-
-/** Two regional indicators make one flag of two cells, so each counts as one. */
-function isRegionalIndicator(codePoint: number): boolean {
-  return codePoint >= 0x1f1e6 && codePoint <= 0x1f1ff
-}
+/** Two of these make one flag of two cells, so each counts as one. */
+const REGIONAL_INDICATOR = /^[\u{1f1e6}-\u{1f1ff}]$/u
+const WIDE =
+  /^[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u
 
 function characterWidth(character: string): number {
-  const codePoint = character.codePointAt(0) ?? 0
-  if (codePoint < 0x300) return 1
+  if ((character.codePointAt(0) ?? 0) < 0x300) return 1
   if (ZERO.test(character)) return 0
-  if (isRegionalIndicator(codePoint)) return 1
-  const isWide = WIDE.some(([first, last]) => codePoint >= first && codePoint <= last)
-  return isWide || EMOJI.test(character) ? 2 : 1
+  return WIDE.test(character) && !REGIONAL_INDICATOR.test(character) ? 2 : 1
 }
 
 export function displayWidth(text: string): number {

@@ -1,4 +1,4 @@
-import { parseJson } from './attribute-value.ts'
+import { dropUndefined, isRecord, parseJson } from './attribute-value.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 import type { TraceTree } from './trace-forest.ts'
 import type { Trajectory, TrajectoryCall, TrajectoryRequest, TrajectoryTurn } from './trajectory.ts'
@@ -10,13 +10,6 @@ import { isoInstant } from './tree-json.ts'
  * durations, errors and attempts have no field of their own and go into `extra`: unknown fields elsewhere are rejected.
  */
 const VERSION = 'ATIF-v1.7'
-
-interface Numbers {
-  prompt: number
-  completion: number
-  cached: number
-  dollars: number
-}
 
 type JsonFields = Record<string, unknown>
 
@@ -31,12 +24,13 @@ function documentOf(trajectory: Trajectory, trajectoryId?: string): JsonFields {
   if (system !== '') writer.addStep({ source: 'system', message: system })
   for (const turn of trajectory.turns) writer.addTurn(turn)
   const { agent, agentVersion, sessionId } = trajectory
-  const model = trajectory.turns.flatMap(({ requests }) => requests).map(({ span }) => modelOf(span))[0]
-  return compact({
+  const [request] = trajectory.turns.flatMap(({ requests }) => requests)
+  const model = request && modelOf(request.span)
+  return dropUndefined({
     schema_version: VERSION,
     session_id: sessionId,
     trajectory_id: trajectoryId,
-    agent: compact({ name: agent, version: agentVersion, model_name: model }),
+    agent: dropUndefined({ name: agent, version: agentVersion, model_name: model }),
     steps: writer.steps,
     final_metrics: writer.finalMetrics(),
     subagent_trajectories: writer.children.length === 0 ? undefined : writer.children,
@@ -46,29 +40,24 @@ function documentOf(trajectory: Trajectory, trajectoryId?: string): JsonFields {
 class AtifWriter {
   readonly steps: JsonFields[] = []
   readonly children: JsonFields[] = []
-  readonly #sums: Numbers = { prompt: 0, completion: 0, cached: 0, dollars: 0 }
+  readonly #sums = { prompt: 0, completion: 0, cached: 0, dollars: 0 }
 
   addStep(step: JsonFields): JsonFields {
-    const numbered = compact({ step_id: this.steps.length + 1, ...step })
+    const numbered = dropUndefined({ step_id: this.steps.length + 1, ...step })
     this.steps.push(numbered)
     return numbered
   }
 
   /** Attempts without an answer make no step of their own: they are attached to the answer that followed. */
   addTurn(turn: TrajectoryTurn): void {
-    this.addStep({
-      source: 'user',
-      message: turn.input,
-      timestamp: isoInstant(turn.span.span.startAt),
-      extra: extraOf(turn.span),
-    })
+    const timestamp = isoInstant(turn.span.span.startAt)
+    this.addStep({ source: 'user', message: turn.input, timestamp, extra: extraOf(turn.span) })
     let failed: JsonFields[] = []
     const answered = turn.requests.filter(request => !request.failed)
     for (const request of turn.requests) {
       if (request.failed) failed.push(extraOf(request.span))
       else {
-        const isLast = request === answered.at(-1)
-        this.#addAnswer(request, isLast ? turn.output : '', failed)
+        this.#addAnswer(request, request === answered.at(-1) ? turn.output : '', failed)
         failed = []
       }
     }
@@ -86,7 +75,7 @@ class AtifWriter {
 
   #addAnswer(request: TrajectoryRequest, fallback: string, failed: readonly JsonFields[]): void {
     const { span, calls } = request
-    const { text, reasoning } = answerOf(request)
+    const { text, reasoning } = answerOf(request.span)
     const model = modelOf(span)
     this.addStep({
       source: 'agent',
@@ -95,20 +84,16 @@ class AtifWriter {
       model_name: model,
       reasoning_content: reasoning || undefined,
       tool_calls: calls.length === 0 ? undefined : calls.map(toolCall),
-      observation: this.#observation(calls, false, []),
+      observation: this.#observation(calls, false),
       metrics: this.#metrics(span),
       extra: { ...extraOf(span), ...(failed.length > 0 && { failed_attempts: failed }) },
     })
   }
 
   /** @param isAlone no request of this step asked for these calls, so that there is no source id */
-  #observation(
-    calls: readonly TrajectoryCall[],
-    isAlone: boolean,
-    others: readonly Trajectory[],
-  ): JsonFields | undefined {
-    const results = calls.map(call =>
-      compact({
+  #observation(calls: readonly TrajectoryCall[], isAlone: boolean, others: readonly Trajectory[] = []) {
+    const results: JsonFields[] = calls.map(call =>
+      dropUndefined({
         source_call_id: isAlone ? undefined : call.id,
         content: call.result || undefined,
         subagent_trajectory_ref: this.#embed(call.children),
@@ -134,16 +119,14 @@ class AtifWriter {
     const completion = span.number('gen_ai.usage.output_tokens', 'llm.token_count.completion')
     const cached = span.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
     const dollars = span.number('llm.cost.total')
-    if ([prompt, completion, cached, dollars].every(each => each === undefined)) return undefined
-    this.#sums.prompt += prompt ?? 0
-    this.#sums.completion += completion ?? 0
-    this.#sums.cached += cached ?? 0
-    this.#sums.dollars += dollars ?? 0
-    const extra = compact({
+    const counts = dropUndefined({ prompt, completion, cached, dollars })
+    if (Object.keys(counts).length === 0) return undefined
+    for (const name of ['prompt', 'completion', 'cached', 'dollars'] as const) this.#sums[name] += counts[name] ?? 0
+    const extra = dropUndefined({
       cache_write_tokens: span.number('gen_ai.usage.cache_creation.input_tokens'),
       reasoning_tokens: span.number('gen_ai.usage.reasoning.output_tokens'),
     })
-    return compact({
+    return dropUndefined({
       prompt_tokens: prompt,
       completion_tokens: completion,
       cached_tokens: cached,
@@ -154,7 +137,7 @@ class AtifWriter {
 
   finalMetrics(): JsonFields {
     const { prompt, completion, cached, dollars } = this.#sums
-    return compact({
+    return dropUndefined({
       total_prompt_tokens: prompt,
       total_completion_tokens: completion,
       total_cached_tokens: cached,
@@ -166,9 +149,8 @@ class AtifWriter {
 
 function toolCall(call: TrajectoryCall): JsonFields {
   const given = parseJson(call.arguments)
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
   // Only an object is passed on. Cut or other arguments are kept as raw text.
-  const args = isObject ? given : call.arguments === '' ? {} : { _raw: call.arguments }
+  const args = isRecord(given) ? given : call.arguments === '' ? {} : { _raw: call.arguments }
   return { tool_call_id: call.id, function_name: call.name, arguments: args }
 }
 
@@ -177,7 +159,7 @@ function modelOf(span: SpanAttributes): string | undefined {
 }
 
 function extraOf({ span }: SpanAttributes, more: JsonFields = {}): JsonFields {
-  return compact({
+  return dropUndefined({
     ...more,
     trace_id: span.traceId,
     span_id: span.spanId,
@@ -186,9 +168,4 @@ function extraOf({ span }: SpanAttributes, more: JsonFields = {}): JsonFields {
     status: span.status,
     error_type: typeof span.attributes['error.type'] === 'string' ? span.attributes['error.type'] : undefined,
   })
-}
-
-/** Removes undefined fields: readers distinguish `null` from an absent field. */
-function compact(fields: JsonFields): JsonFields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { Attributes, AttributeValue } from './attribute-value.ts'
-import { type CriticalPath, type CriticalPathSection, criticalPath } from './critical-path.ts'
+import { criticalPath, type PathSection, pathText } from './critical-path.ts'
 import { HIDDEN } from './display-text.ts'
 import { type FoldedCalls, foldRepeats, isFolded } from './fold-repeats.ts'
+import { groupBy } from './group-by.ts'
 import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
 import { segment, type TextSegment } from './segments.ts'
 import { sharedContent, sharedContentLines } from './shared-content.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type SubtreeSum, subtreeSums } from './subtree-sums.ts'
+import { positionIn, type TimeRange } from './time-ranges.ts'
 import { asOf, type TraceNode, type TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle } from './tree-header.ts'
 import { rowEnding, rowTitle, type TreeRow, tokensText, treeRows } from './tree-rows.ts'
-import type { Extent } from './tree-text.ts'
 
 /**
  * Turns as one self-contained page: no script, no other file, no request, and all content escaped as text. Yielded in pieces,
@@ -62,31 +63,22 @@ function* preview(trees: readonly TraceTree[]): Generator<string, void> {
 function* turn(tree: TraceTree): Generator<string, void> {
   const summary = summarize(tree)
   const path = criticalPath(tree)
+  const parts = pathText(path) || 'empty'
   yield `<section>\n<h2>${segmentsHtml(headerTitle(summary, tree.traceId))}</h2>\n`
-  yield `<p>${segmentsHtml(headerFigures(summary))}</p>\n<p>${escapeHtml(pathText(path))}</p>\n`
+  yield `<p>${segmentsHtml(headerFigures(summary))}</p>\n<p>Critical path${tree.isRunning ? ' so far' : ''}: ${parts}</p>\n`
   yield `<p class="dim">${escapeHtml(headerTime(summary))} · trace ${escapeHtml(tree.traceId)}</p>\n`
   yield* spanRows(tree, path)
   yield '</section>\n'
-}
-
-function pathText({ workMillis, personMillis, gapMillis, isProvisional }: CriticalPath): string {
-  const shares: readonly (readonly [string, number])[] = [
-    ['work', workMillis],
-    ['waiting for approval', personMillis],
-    ['between steps', gapMillis],
-  ]
-  const parts = shares.filter(([, millis]) => millis > 0).map(([what, millis]) => `${humanDuration(millis)} ${what}`)
-  return `Critical path${isProvisional ? ' so far' : ''}: ${parts.join(', ') || 'empty'}`
 }
 
 const MAX_CHARS = 100_000
 const BAR_UNITS = 1_000
 const MIN_UNITS = 2
 
-function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string, void> {
+function* spanRows(tree: TraceTree, path: ReturnType<typeof criticalPath>): Generator<string, void> {
   const sums = subtreeSums(tree)
   const folds = foldsOf(tree, sums)
-  const sections = sectionsBySpan(path)
+  const sections = groupBy(path, ({ span }) => span)
   let left = 0
   for (const row of treeRows(tree)) {
     const { node, depth } = row.step
@@ -115,21 +107,8 @@ function foldsOf(tree: TraceTree, sums: ReadonlyMap<TraceNode, SubtreeSum>): Rea
   return folds
 }
 
-function sectionsBySpan({ sections }: CriticalPath): ReadonlyMap<StoredSpan, CriticalPathSection[]> {
-  const bySpan = new Map<StoredSpan, CriticalPathSection[]>()
-  for (const section of sections) {
-    const own = bySpan.get(section.span)
-    if (own === undefined) bySpan.set(section.span, [section])
-    else own.push(section)
-  }
-  return bySpan
-}
-
-function foldHead(
-  { calls, name, outcome, sum, totalMillis, longestMillis }: FoldedCalls,
-  depth: number,
-  tree: TraceTree,
-) {
+function foldHead(fold: FoldedCalls, depth: number, tree: TraceTree): string {
+  const { calls, name, outcome, sum, totalMillis, longestMillis } = fold
   const title = [segment('tool', name), segment('warn', ` ×${humanCount(calls.length)}`)]
   const figures = `${humanDuration(totalMillis)}, longest ${humanDuration(longestMillis)}`
   return `<details class="span fold"><summary>
@@ -140,18 +119,11 @@ function foldHead(
 `
 }
 
-function spanRow(
-  row: TreeRow,
-  tree: TraceTree,
-  sum: SubtreeSum | undefined,
-  sections: readonly CriticalPathSection[],
-): string {
+function spanRow(row: TreeRow, tree: TraceTree, sum: SubtreeSum | undefined, sections: readonly PathSection[]): string {
   const { step, facts } = row
   const { span } = step.node
   const own = rect(facts.isError ? 'error' : facts.kind, span, tree, [1, 5])
-  const path = sections.map(({ fromAt, toAt, part }) =>
-    rect(`path ${part}`, { startAt: fromAt, endAt: toAt }, tree, [7, 3]),
-  )
+  const path = sections.map(section => rect(`path ${section.part}`, section, tree, [7, 3]))
   return `<details class="span" id="${escapeHtml(`${tree.traceId}-${span.spanId}`)}"><summary>
 <span class="title${indent(step.depth)}">${segmentsHtml(rowTitle(row))}</span>${svg([own, ...path].join(''))}
 <span class="figure">${escapeHtml(humanDuration(facts.durationMillis))}</span>
@@ -177,34 +149,24 @@ function svg(inner: string): string {
   return `<svg viewBox="0 0 ${BAR_UNITS} 10" preserveAspectRatio="none" aria-hidden="true">${inner}</svg>`
 }
 
-function rect(
-  tone: string,
-  span: Extent,
-  { startAt, endAt }: TraceTree,
-  [y, height]: readonly [number, number],
-): string {
-  const length = Math.max(1e-6, endAt - startAt)
-  const place = (at: number): number => Math.min(BAR_UNITS, Math.max(0, ((at - startAt) / length) * BAR_UNITS))
-  const from = Math.min(place(span.startAt), BAR_UNITS - MIN_UNITS)
-  const width = Math.max(MIN_UNITS, place(span.endAt) - from)
+function rect(tone: string, span: TimeRange, tree: TraceTree, [y, height]: readonly [number, number]): string {
+  const from = Math.min(positionIn(tree, span.startAt) * BAR_UNITS, BAR_UNITS - MIN_UNITS)
+  const width = Math.max(MIN_UNITS, positionIn(tree, span.endAt) * BAR_UNITS - from)
   return `<rect class="${tone}" x="${from.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}"/>`
 }
 
 function body(span: StoredSpan): string {
   const status = span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`
-  const events = span.events.map(event => ({
-    title: `${event.name}, ${humanDuration(event.at - span.startAt)} after the start`,
-    attributes: event.attributes,
-  }))
-  const links = span.links.map(link => ({
-    title: `link to span ${link.spanId} of trace ${link.traceId}`,
-    attributes: link.attributes,
-  }))
-  const more = [...events, ...links].map(
-    ({ title, attributes }) => `<p class="dim">${escapeHtml(title)}</p>${list(attributes)}`,
+  const titled = (title: string, attributes: Attributes): string =>
+    `<p class="dim">${escapeHtml(title)}</p>${list(attributes)}`
+  const events = span.events.map(({ name, at, attributes }) =>
+    titled(`${name}, ${humanDuration(at - span.startAt)} after the start`, attributes),
+  )
+  const links = span.links.map(({ spanId, traceId, attributes }) =>
+    titled(`link to span ${spanId} of trace ${traceId}`, attributes),
   )
   const own = { span: span.spanId, ...(span.parentSpanId && { parent: span.parentSpanId }), status }
-  return [list(own), list(span.attributes), ...more].join('')
+  return [list(own), list(span.attributes), ...events, ...links].join('')
 }
 
 function list(attributes: Attributes): string {
@@ -222,13 +184,7 @@ function valueText(value: AttributeValue): string {
   return `${escapeHtml(text.slice(0, MAX_CHARS))}\n… truncated: ${humanCount(text.length)} characters in total`
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 /** Escapes text for an element or a quoted attribute. Invisible characters become `\u{202e}`. */
 export function escapeHtml(text: string): string {
@@ -250,11 +206,11 @@ const MAX_INDENT = 12
 const COLORS: Readonly<Record<string, readonly [light: string, dark: string]>> = {
   ground: ['#ffffff', '#161616'],
   text: ['#161616', '#f0f0f0'],
-  quiet: ['#5c5c5c', '#b0b0b0'],
   line: ['#d8d8d8', '#3a3a3a'],
   panel: ['#f5f5f5', '#222222'],
-  bad: ['#b3261e', '#ff7b72'],
-  good: ['#19774a', '#4cc38a'],
+  dim: ['#5c5c5c', '#b0b0b0'],
+  error: ['#b3261e', '#ff7b72'],
+  ok: ['#19774a', '#4cc38a'],
   warn: ['#855600', '#e0a94a'],
   session: ['#66727f', '#8c98a5'],
   llm: ['#7d8894', '#76828e'],
@@ -275,22 +231,8 @@ const properties = (scheme: 0 | 1): string =>
 
 const indents = Array.from({ length: MAX_INDENT }, (_, depth) => `.d${depth + 1}{padding-left:${(depth + 1) * 1.1}rem}`)
 
-const TONES: readonly (readonly [string, string])[] = [
-  ['session', 'session'],
-  ['llm', 'llm'],
-  ['api', 'api'],
-  ['auxiliary', 'auxiliary'],
-  ['tool', 'tool'],
-  ['subagent', 'subagent'],
-  ['approval', 'approval'],
-  ['hook', 'hook'],
-  ['skill', 'skill'],
-  ['other', 'other'],
-  ['ok', 'good'],
-  ['warn', 'warn'],
-  ['error', 'bad'],
-  ['dim', 'quiet'],
-]
+/** The colours of texts and bars. The others are of the ground. */
+const TONES = Object.keys(COLORS).slice(4)
 
 /** The whole style of an exported page. No element has a style attribute: the policy allows only this text, by its hash. */
 const EXPORT_STYLE: string = `:root{color-scheme:light dark;${properties(0)}}
@@ -309,18 +251,18 @@ cursor:pointer;list-style:none}
 .span>summary:focus-visible{outline:2px solid var(--api)}
 .span[open]>summary{background:var(--panel)}
 .title{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.title::before{content:'▸ ';color:var(--quiet)}
+.title::before{content:'▸ ';color:var(--dim)}
 .span[open] .title::before{content:'▾ '}
 .figure{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .ending{overflow-wrap:anywhere}
-.path{fill:var(--text)}.path.person{fill:var(--approval)}.path.gap{fill:var(--line)}
+.path{fill:var(--text)}.path.you{fill:var(--approval)}.path.untraced{fill:var(--line)}
 .fold>.span{margin-left:1rem}
 svg{width:100%;height:.7rem;align-self:center;background:var(--panel)}
 .body{background:var(--panel);padding:.3rem 1rem 1rem}
 dl{display:grid;grid-template-columns:minmax(8rem,16rem) 1fr;gap:.15rem 1rem;margin:.4rem 0}
-dt{color:var(--quiet);overflow-wrap:anywhere}dd{margin:0;min-width:0}
+dt{color:var(--dim);overflow-wrap:anywhere}dd{margin:0;min-width:0}
 pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.4 ui-monospace,monospace}
-${TONES.map(([tone, color]) => `.${tone}{color:var(--${color})}rect.${tone}{fill:var(--${color})}`).join('')}
+${TONES.map(tone => `.${tone}{color:var(--${tone})}rect.${tone}{fill:var(--${tone})}`).join('')}
 .strong{font-weight:600}
 ${indents.join('')}
 @media (max-width:700px){.span>summary{grid-template-columns:1fr auto}.span>summary svg,.tokens,.ending{display:none}

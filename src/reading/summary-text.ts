@@ -1,4 +1,4 @@
-import { criticalPath, PATH_PARTS, type PathPartName, pathPartOf } from './critical-path.ts'
+import { criticalPath, pathText } from './critical-path.ts'
 import { displayText } from './display-text.ts'
 import { clipToWidth, wrapToWidth } from './display-width.ts'
 import { humanCost, humanDuration } from './human-figures.ts'
@@ -29,7 +29,7 @@ export function renderSummary(stored: TraceTree, { color = false, now, ...option
   const root = mainRoot(tree)
   const attributes = root && new SpanAttributes(root.span, namespace)
   const summary = summarize(tree)
-  const path = pathTexts(tree, namespace)
+  const path = pathTexts(tree)
   const width = Math.max(MIN_WIDTH, (options.width ?? 100) - LABEL_WIDTH)
   const rows = [
     ['Question', attributes?.text('input.value') ?? '', MAX_LINES],
@@ -67,24 +67,18 @@ function modelCosts(tree: TraceTree, namespace: string): string {
 }
 
 /** `17.6 s: model 5.2 s, you 12.2 s` and `approval.rm_rf 12.2 s`, on the critical path. */
-function pathTexts(tree: TraceTree, namespace: string): { readonly parts: string; readonly slowest: string } {
-  const parts = new Map<PathPartName, number>()
+function pathTexts(tree: TraceTree): { readonly parts: string; readonly slowest: string } {
+  const path = criticalPath(tree)
   const steps = new Map<StoredSpan, number>()
-  for (const { span, part, fromAt, toAt } of criticalPath(tree).sections) {
-    const name = pathPartOf(part, new SpanAttributes(span, namespace).kind)
-    parts.set(name, (parts.get(name) ?? 0) + toAt - fromAt)
-    if (name !== 'untraced') steps.set(span, (steps.get(span) ?? 0) + toAt - fromAt)
+  for (const { span, part, startAt, endAt } of path) {
+    if (part !== 'untraced') steps.set(span, (steps.get(span) ?? 0) + endAt - startAt)
   }
   const [longest] = [...steps].sort(([, a], [, b]) => b - a)
   if (longest === undefined) return { parts: '', slowest: '' }
-  const total = [...parts.values()].reduce((sum, millis) => sum + millis, 0)
-  const shown = PATH_PARTS.flatMap(name => {
-    const millis = parts.get(name)
-    return millis === undefined ? [] : [`${name} ${humanDuration(millis)}`]
-  })
+  const total = path.reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
   const [{ name }, millis] = longest
   return {
-    parts: `${humanDuration(total)}: ${shown.join(', ')}`,
+    parts: `${humanDuration(total)}: ${pathText(path)}`,
     slowest: `${displayText(name)} ${humanDuration(millis)}`,
   }
 }

@@ -1,15 +1,18 @@
-export interface TimeRange {
-  readonly startAt: number
-  readonly endAt: number
-}
+export type TimeRange = Readonly<{ startAt: number; endAt: number }>
 
-export function rangeOf(ranges: readonly TimeRange[]): TimeRange {
+/** Not `Math.min(...all)`: a trace may have more spans than a call may have arguments. */
+export function rangeOf(ranges: Iterable<TimeRange>): TimeRange {
   let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const each of ranges) {
     startAt = Math.min(startAt, each.startAt)
     endAt = Math.max(endAt, each.startAt, each.endAt)
   }
   return { startAt, endAt }
+}
+
+/** The position of a time in a range, from 0 to 1. */
+export function positionIn({ startAt, endAt }: TimeRange, at: number): number {
+  return Math.min(1, Math.max(0, (at - startAt) / Math.max(1e-6, endAt - startAt)))
 }
 
 /** Splits ranges wherever none of them covers more than this gap. They are sorted by their start. */

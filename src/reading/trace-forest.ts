@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from './attribute-value.ts'
 import type { StoredSpan } from './stored-span.ts'
+import { rangeOf } from './time-ranges.ts'
 
 export interface TraceNode {
   readonly span: StoredSpan
@@ -60,19 +61,12 @@ export function putSpan(trace: Map<string, StoredSpan>, span: StoredSpan): void 
 
 export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>, isGrowing = false): TraceTree {
   const nodes = new Map<string, GrowingNode>()
-  const { startAt, endAt } = extent(spans.values())
+  const { startAt, endAt } = rangeOf(spans.values())
   const isRunning = [...spans.values()].some(({ running }) => running === true)
   for (const span of [...spans.values()].sort((a, b) => a.startAt - b.startAt)) {
     const shown = span.running === true ? { ...span, endAt } : span
-    nodes.set(span.spanId, {
-      span: shown,
-      children: [],
-      order: nodes.size,
-      orphan: false,
-      elsewhere: false,
-      awaiting: false,
-      reached: false,
-    })
+    const flags = { orphan: false, elsewhere: false, awaiting: false, reached: false }
+    nodes.set(span.spanId, { span: shown, children: [], order: nodes.size, ...flags })
   }
   const roots = attachToParents(nodes)
   for (const node of nodes.values()) orderCalls(node)
@@ -144,17 +138,6 @@ function earliestInCircle(member: GrowingNode, nodes: ReadonlyMap<string, Growin
     if (node.order < earliest.order) earliest = node
   }
   return earliest
-}
-
-/** Not `Math.min(...all)`: a trace may have more spans than a call may have arguments. */
-function extent(spans: Iterable<StoredSpan>): { startAt: number; endAt: number } {
-  let startAt = Number.POSITIVE_INFINITY
-  let endAt = Number.NEGATIVE_INFINITY
-  for (const span of spans) {
-    startAt = Math.min(startAt, span.startAt)
-    endAt = Math.max(endAt, span.endAt, span.startAt)
-  }
-  return { startAt, endAt }
 }
 
 export interface TreeStep {

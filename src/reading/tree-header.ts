@@ -1,7 +1,7 @@
 import { displayText } from './display-text.ts'
 import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
 import { joinSegments, segment, type TextSegment } from './segments.ts'
-import type { KnownCost, TraceSummary } from './trace-summary.ts'
+import { type KnownCost, sumCosts, type TraceSummary } from './trace-summary.ts'
 import { tokensText } from './tree-rows.ts'
 
 export function headerTitle(summary: TraceSummary, traceId: string): TextSegment[] {
@@ -23,24 +23,19 @@ export function headerTime(summary: TraceSummary): string {
 
 /** @param isShort without the shares of sub-agents and side calls, which would push the cost out of a narrow line */
 export function headerFigures(summary: TraceSummary, isShort = false): TextSegment[] {
-  const { outcome, errorCount } = summary
-  return joinSegments(
-    [
-      outcome ?? segment('dim', ''),
-      segment('plain', humanDuration(summary.durationMillis)),
-      segment('warn', silenceText(summary.silentMillis)),
-      segment('plain', usageText(summary, isShort)),
-      segment('plain', costText(summary.cost)),
-      segment('plain', spansText(summary)),
-      segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
-      segment('dim', summary.model),
-    ],
-    ' · ',
-  )
-}
-
-function spansText({ spanCount, runningCount }: TraceSummary): string {
-  return `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} running`}`
+  const { outcome, errorCount, spanCount, runningCount } = summary
+  const running = runningCount === 0 ? '' : `, ${humanCount(runningCount)} running`
+  const figures = [
+    outcome ?? segment('dim', ''),
+    segment('plain', humanDuration(summary.durationMillis)),
+    segment('warn', silenceText(summary.silentMillis)),
+    segment('plain', usageText(summary, isShort)),
+    segment('plain', costText(summary.cost)),
+    segment('plain', countOf(spanCount, 'span') + running),
+    segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
+    segment('dim', summary.model),
+  ]
+  return joinSegments(figures, ' · ')
 }
 
 const SILENT_FROM_MILLIS = 10_000
@@ -72,29 +67,19 @@ export function totalFigures(summaries: readonly TraceSummary[], isShort = false
   const sum = (figure: (summary: TraceSummary) => number | undefined): number =>
     summaries.reduce((total, summary) => total + (figure(summary) ?? 0), 0)
   const errorCount = sum(summary => summary.errorCount)
+  const spanCount = sum(summary => summary.spanCount)
   const tokens = { input: sum(({ tokens }) => tokens?.input), output: sum(({ tokens }) => tokens?.output) }
   const usage = {
     tokens,
     subagentTokens: sum(summary => summary.subagentTokens),
     auxiliaryTokens: sum(summary => summary.auxiliaryTokens),
   }
-  const cost = {
-    dollars: sum(({ cost }) => cost.dollars),
-    paidCount: sum(({ cost }) => cost.paidCount),
-    unknownCount: sum(({ cost }) => cost.unknownCount),
-  }
   const parts = [
     segment('dim', countOf(summaries.length, 'trace')),
     segment('dim', humanDuration(sum(summary => summary.durationMillis))),
     segment('dim', tokens.input + tokens.output === 0 ? '' : usageText(usage, isShort)),
-    segment('dim', costText(cost)),
-    segment(
-      'dim',
-      countOf(
-        sum(summary => summary.spanCount),
-        'span',
-      ),
-    ),
+    segment('dim', costText(sumCosts(summaries.map(({ cost }) => cost)))),
+    segment('dim', countOf(spanCount, 'span')),
     segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
   ]
   return joinSegments(parts, ' · ')

@@ -1,7 +1,6 @@
 import { hookRecordMachine } from '../agents/hook-records.ts'
 import { HostForwarder } from '../agents/host-forwarder.ts'
 import { MACHINES } from '../agents/machines.ts'
-import type { HookRecord } from '../contract/index.ts'
 import { Continuation, endedSince, keptDirectory } from '../delivery/trace-log/index.ts'
 import { openWorkTtlMillisOf } from '../plugin/config/keys.ts'
 import { type Environment, stateHome } from '../plugin/config/paths.ts'
@@ -15,13 +14,9 @@ import type { JournalEntry, RecoveredEntry } from './journal.ts'
 export const CONTROL_PREFIX = 'hookspan:'
 
 /** Events with these records are kept: without them, a turn cannot be placed in its session. */
-const SESSION_HOOKS: ReadonlySet<string> = new Set([
-  'on_session_start',
-  'pre_llm_call',
-  'on_session_end',
-  'on_session_finalize',
-  'on_session_reset',
-])
+const SESSION_HOOKS: ReadonlySet<string> = new Set(
+  'on_session_start pre_llm_call on_session_end on_session_finalize on_session_reset'.split(' '),
+)
 const SLICE_MILLIS = 10
 
 export interface PluginSurroundings {
@@ -32,33 +27,32 @@ export interface PluginSurroundings {
   readonly bootedAt?: number
 }
 
-interface Agent {
-  readonly plugin: Plugin
-  readonly forwarder: HostForwarder
-}
-
 export class AgentPlugins {
   readonly silenceMillis: number
   readonly #continuedMillis: number
   readonly #bootedAt: number
   readonly #surroundings: PluginEnvironment
-  readonly #report: StartDiagnostics
+  readonly #reported = new Set<string>()
+  #isStarting = false
   readonly #continuation = new Continuation()
-  readonly #agents = new Map<string, Agent>()
+  readonly #agents = new Map<string, { readonly plugin: Plugin; readonly forwarder: HostForwarder }>()
 
   constructor({ env, home, report, bootedAt = 0 }: PluginSurroundings) {
     const { config } = resolveConfig({ code: {}, env, home })
     this.silenceMillis = config.root_span_ttl_ms
     this.#continuedMillis = openWorkTtlMillisOf(config)
     this.#bootedAt = bootedAt
-    this.#report = new StartDiagnostics(report)
     const { TRACEPARENT: _, ...own } = env
     this.#surroundings = {
       // The process that started the receiver is not the parent of what agents do later.
       env: own,
       home,
       isReplay: false,
-      diagnostics: this.#report,
+      diagnostics: {
+        warn: line => this.#isNew(line) && report.warn(line),
+        error: line => this.#isNew(line) && report.error(line),
+        debug: report.debug,
+      },
       continuation: this.#continuation,
     }
   }
@@ -70,7 +64,10 @@ export class AgentPlugins {
   /** Returns true if the event may still be needed after it has ended: see `EntryLocation.isSessionRecord`. */
   recordEvent({ host, event }: JournalEntry): boolean {
     const { plugin, forwarder } = this.#agentOf(host)
-    if (!event.event.startsWith(CONTROL_PREFIX)) return hasSessionRecord(forwarder.forwardEvent(event))
+    if (!event.event.startsWith(CONTROL_PREFIX)) {
+      const records = forwarder.forwardEvent(event)
+      return records.length === 0 || records.some(({ hook }) => SESSION_HOOKS.has(hook))
+    }
     const { at } = event
     const { host: named } = (event.context ?? {}) as { readonly host?: string }
     plugin.emitUntyped(event.event.slice(CONTROL_PREFIX.length), event.data, {
@@ -97,7 +94,7 @@ export class AgentPlugins {
     const again = entries.filter(entry => !isPast(entry))
     try {
       await this.#replayEntries('past', entries.filter(isPast))
-      await this.#loadEndedSpans(again[0]?.entry.at)
+      if (again[0] !== undefined) await this.#loadEndedSpans(again[0].entry.at)
       await this.#replayEntries('again', again)
     } finally {
       await this.#continuation.endReplay()
@@ -133,10 +130,9 @@ export class AgentPlugins {
     await Promise.all([...this.#agents.values()].map(({ plugin }) => plugin.shutdown()))
   }
 
-  async #loadEndedSpans(since: number | undefined): Promise<void> {
-    const { env, home } = this.#surroundings
-    const directory = stateHome(env, home)
-    if (since === undefined || directory === undefined) return
+  async #loadEndedSpans(since: number): Promise<void> {
+    const directory = stateHome(this.#surroundings.env, this.#surroundings.home)
+    if (directory === undefined) return
     const kept = await endedSince(keptDirectory(directory), since)
     this.#continuation.setWritten(await endedSince(directory, since), kept)
   }
@@ -153,57 +149,24 @@ export class AgentPlugins {
     this.stats()
   }
 
-  #agentOf(host: string): Agent {
+  #agentOf(host: string) {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
       const named = host === '' ? {} : { host }
-      const create = (): Plugin => createPluginIn({ ...named, deterministic_ids: true }, this.#surroundings)
-      const plugin = this.#report.during(create)
+      this.#isStarting = true
+      const plugin = createPluginIn({ ...named, deterministic_ids: true }, this.#surroundings)
+      this.#isStarting = false
       const machine = Object.hasOwn(MACHINES, host) ? MACHINES[host]?.() : undefined
-      agent = { plugin, forwarder: new HostForwarder(host, machine ?? hookRecordMachine, plugin, this.#report.warn) }
+      agent = { plugin, forwarder: new HostForwarder(host, machine ?? hookRecordMachine, plugin, plugin.report.warn) }
       this.#agents.set(host, agent)
     }
     return agent
   }
-}
 
-function hasSessionRecord(records: readonly HookRecord[]): boolean {
-  return records.length === 0 || records.some(({ hook }) => SESSION_HOOKS.has(hook))
-}
-
-/** Reports each startup line once: all plugins share one configuration. */
-class StartDiagnostics implements Diagnostics {
-  readonly #report: Diagnostics
-  readonly #reported = new Set<string>()
-  #isStart = false
-
-  constructor(report: Diagnostics) {
-    this.#report = report
-  }
-
-  during<Result>(run: () => Result): Result {
-    this.#isStart = true
-    try {
-      return run()
-    } finally {
-      this.#isStart = false
-    }
-  }
-
-  readonly warn = (line: string): void => {
-    if (this.#isNew(line)) this.#report.warn(line)
-  }
-
-  readonly error = (line: string): void => {
-    if (this.#isNew(line)) this.#report.error(line)
-  }
-
-  readonly debug = (line: string): void => this.#report.debug(line)
-
+  /** Lines of a start are reported once: all plugins share one configuration. */
   #isNew(line: string): boolean {
-    if (!this.#isStart) return true
-    const isNews = !this.#reported.has(line)
-    this.#reported.add(line)
-    return isNews
+    const isNew = !this.#isStarting || !this.#reported.has(line)
+    if (this.#isStarting) this.#reported.add(line)
+    return isNew
   }
 }

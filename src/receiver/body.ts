@@ -24,13 +24,8 @@ export function readBody(request: IncomingMessage, limits: ReceiverLimits, room:
   return collectBody(request, request.pipe(createGunzip()), limits, room)
 }
 
-function collectBody(
-  request: IncomingMessage,
-  source: Readable,
-  limits: ReceiverLimits,
-  room: MemoryBudget,
-): Promise<RequestBody> {
-  return new Promise((resolve, reject) => {
+function collectBody(request: IncomingMessage, source: Readable, limits: ReceiverLimits, room: MemoryBudget) {
+  return new Promise<RequestBody>((resolve, reject) => {
     const pieces: Buffer[] = []
     let held = 0
     let isOver = false

@@ -35,8 +35,8 @@ export class DeliveryIntake {
 
   constructor(options: DeliveryIntakeOptions) {
     this.#options = options
-    const { recorder, limits, spool, refuse } = options
-    this.#queue = new DeliveryQueue(recorder, options.onBroken, limits.moreMillis)
+    const { limits, spool, refuse } = options
+    this.#queue = new DeliveryQueue(options)
     this.#seen = new RecentIds(limits.deliveries)
     this.#spoolDrain = new SpoolDrain({ spool, refuse, take: (event, done) => this.#acceptSpooled(event, done) })
   }
@@ -185,20 +185,12 @@ const MAX_AT_ONCE = 100
  * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
  */
 export class DeliveryQueue {
-  readonly #recorder: Pick<Recorder, 'recordEvent'>
-  readonly #onBroken: (endpoint: ReceiverEndpoint, error: unknown) => void
-  readonly #patienceMillis: number
+  readonly #options: Pick<DeliveryIntakeOptions, 'recorder' | 'onBroken' | 'limits'>
   readonly #lanes = new Map<string, (QueuedDelivery | InternalEvent)[]>()
   #idle: (() => void)[] = []
 
-  constructor(
-    recorder: Pick<Recorder, 'recordEvent'>,
-    broke: (endpoint: ReceiverEndpoint, error: unknown) => void,
-    patienceMillis: number,
-  ) {
-    this.#recorder = recorder
-    this.#onBroken = broke
-    this.#patienceMillis = patienceMillis
+  constructor(options: Pick<DeliveryIntakeOptions, 'recorder' | 'onBroken' | 'limits'>) {
+    this.#options = options
   }
 
   enqueueDelivery(work: QueuedDelivery | InternalEvent): void {
@@ -226,7 +218,7 @@ export class DeliveryQueue {
 
   async #processLane(key: string): Promise<void> {
     // Sends the answer first.
-    await nextTurn()
+    await new Promise(setImmediate)
     const lane = this.#lanes.get(key) ?? []
     let until = performance.now() + SLICE_MILLIS
     while (lane.length > 0) {
@@ -234,7 +226,7 @@ export class DeliveryQueue {
         const more = this.#processDelivery(work)
         if (more !== undefined) await more
         if (performance.now() < until) continue
-        await nextTurn()
+        await new Promise(setImmediate)
         until = performance.now() + SLICE_MILLIS
       }
     }
@@ -246,14 +238,14 @@ export class DeliveryQueue {
   /** Processes synchronously where possible. Returns a promise only if the adapter has more to read. */
   #processDelivery(work: QueuedDelivery | InternalEvent): Promise<void> | undefined {
     if ('lane' in work) {
-      this.#recorder.recordEvent({ host: work.host, event: work.event })
+      this.#options.recorder.recordEvent({ host: work.host, event: work.event })
       return undefined
     }
     const { endpoint, delivery, done } = work
     const take = (events: readonly HostEvent[], mark: string): void => {
       for (const [index, event] of events.entries()) {
         const id = delivery.id === undefined ? undefined : `${delivery.id}${mark}${index === 0 ? '' : `#${index}`}`
-        this.#recorder.recordEvent({ host: endpoint.host, event, id })
+        this.#options.recorder.recordEvent({ host: endpoint.host, event, id })
       }
     }
     try {
@@ -265,7 +257,7 @@ export class DeliveryQueue {
       }
       return this.#readMore(endpoint, events, take).finally(done)
     } catch (error) {
-      this.#onBroken(endpoint, error)
+      this.#options.onBroken(endpoint, error)
       done()
       return undefined
     }
@@ -278,11 +270,14 @@ export class DeliveryQueue {
   ): Promise<void> {
     for (const [index, event] of events.entries()) {
       try {
-        const more = await inTime(endpoint.adapter.enrich?.(event) ?? Promise.resolve([]), this.#patienceMillis)
+        const more = await inTime(
+          endpoint.adapter.enrich?.(event) ?? Promise.resolve([]),
+          this.#options.limits.moreMillis,
+        )
         if (typeof more === 'symbol') throw new Error('it takes too long')
         take(more, `+${index}`)
       } catch (error) {
-        this.#onBroken(endpoint, error)
+        this.#options.onBroken(endpoint, error)
       }
     }
   }
@@ -293,10 +288,6 @@ export function laneOf({ host, adapter }: ReceiverEndpoint, body: unknown): stri
   if (adapter.enrich === undefined || typeof body !== 'object' || body === null) return host
   const { session_id, sessionId, conversation_id } = body as Record<string, unknown>
   return `${host} ${session_id ?? sessionId ?? conversation_id ?? ''}`
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }
 
 /** An agent that lost none is absent. */

@@ -1,7 +1,8 @@
-import { type FSWatcher, readdirSync, readFileSync, renameSync, rmSync, type Stats, watch } from 'node:fs'
+import { type FSWatcher, readdirSync, readFileSync, renameSync, rmSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { parseEventJson } from '../agents/event-json.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
+import { ignoreErrors } from '../contract/foreign.ts'
 import { OPEN, withOwnFile, writePrivate } from '../delivery/trace-log/private-file.ts'
 import { DROPPED, SPOOL_LIMITS } from '../plugin/config/paths.ts'
 import { TEXT_LIMIT } from './limits.ts'
@@ -77,11 +78,9 @@ export class EventSpool {
 
   removeUnfinished(now: number): void {
     for (const name of this.#names(() => undefined, UNFINISHED)) {
-      try {
-        if (now - Number(name.slice(0, 13)) > UNFINISHED_MILLIS) rmSync(join(this.#directory, name), { force: true })
-      } catch {
-        // A directory, or owned by another user.
-      }
+      const isOld = now - Number(name.slice(0, 13)) > UNFINISHED_MILLIS
+      // It may be a directory, or owned by another user.
+      if (isOld) ignoreErrors(() => rmSync(join(this.#directory, name), { force: true }))
     }
   }
 
@@ -97,12 +96,8 @@ export class EventSpool {
 
   /** Calls back when files may have been added. Without file system events, only the caller's periodic scans find them. */
   watch(changed: () => void): FSWatcher | undefined {
-    try {
-      const watcher = watch(this.#directory, { persistent: false }, changed)
-      return watcher.on('error', () => watcher.close())
-    } catch {
-      return undefined
-    }
+    const watcher = ignoreErrors(() => watch(this.#directory, { persistent: false }, changed))
+    return watcher?.on('error', () => watcher.close())
   }
 
   #names(refuse: (why: 'spoolPlace') => void, pattern: RegExp = NAME): string[] {
@@ -116,39 +111,30 @@ export class EventSpool {
   }
 
   #read(name: string): SpooledEvent | undefined {
-    const file = join(this.#directory, name)
-    try {
-      return withOwnFile(file, OPEN.read, (descriptor, stats) => {
-        this.#expectPrivate(stats)
+    return ignoreErrors(() =>
+      withOwnFile(join(this.#directory, name), OPEN.read, (descriptor, { size, mode, nlink }) => {
+        const isOpen = process.platform !== 'win32' && (mode & FOR_OTHERS) !== 0
+        if (size > this.#maxBytes || nlink > 1 || isOpen) throw new RefusedRequest('spoolFile')
         const { path, delivery } = parseSpooled(parseEventJson(readFileSync(descriptor, 'utf8')))
         if (!this.#isEndpoint(path)) throw new RefusedRequest('spoolFile')
         this.#processing.add(name)
         return {
           path,
           delivery,
-          bytes: stats.size,
+          bytes: size,
           remove: () => this.#remove(name),
           release: () => void this.#processing.delete(name),
         }
-      })
-    } catch {
-      return undefined
-    }
+      }),
+    )
   }
 
   #remove(name: string): void {
-    try {
+    ignoreErrors(() => {
       rmSync(join(this.#directory, name), { force: true })
+      // If the file cannot be removed, it stays here, so that it is not processed again.
       this.#processing.delete(name)
-    } catch {
-      // If the file cannot be removed, it stays in `#processing`, so that it is not processed again.
-    }
-  }
-
-  #expectPrivate({ size, mode, nlink }: Stats): void {
-    if (size > this.#maxBytes || nlink > 1 || (process.platform !== 'win32' && (mode & FOR_OTHERS) !== 0)) {
-      throw new RefusedRequest('spoolFile')
-    }
+    })
   }
 }
 
@@ -205,12 +191,13 @@ export class SpoolDrain {
     this.#options = options
   }
 
-  async run(): Promise<void> {
+  /** Resolves when the spool is empty. Files that are added meanwhile are read, too. */
+  run(): Promise<void> {
     this.#isMore = true
-    this.#running ??= this.#all().finally(() => {
+    this.#running ??= this.#drain().finally(() => {
       this.#running = undefined
     })
-    await this.#running
+    return this.#running
   }
 
   async stop(): Promise<void> {
@@ -219,22 +206,18 @@ export class SpoolDrain {
     await this.#running
   }
 
-  async #all(): Promise<void> {
+  async #drain(): Promise<void> {
+    const { spool, refuse } = this.#options
     while (this.#isMore && !this.#isStopped) {
       this.#isMore = false
-      await this.#once()
-    }
-  }
-
-  async #once(): Promise<void> {
-    const { spool, refuse } = this.#options
-    for (const event of spool.events(refuse)) {
-      while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES))
-        await new Promise<void>(resolve => this.#waiting.push(resolve))
-      if (!this.#isStopped) this.#take(event)
-      else {
-        event.release()
-        return
+      for (const event of spool.events(refuse)) {
+        while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES))
+          await new Promise<void>(resolve => this.#waiting.push(resolve))
+        if (this.#isStopped) {
+          event.release()
+          return
+        }
+        this.#take(event)
       }
     }
   }

@@ -2,11 +2,12 @@ import { LimitedMap } from '../agents/base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../agents/guard-protocol.ts'
 import { GUARD_PROTOCOLS } from '../agents/guard-protocols.ts'
 import type { HostEvent } from '../agents/host-event.ts'
-import { kindOf } from '../contract/foreign.ts'
+import { ignoreErrors, kindOf } from '../contract/foreign.ts'
 import type { Outcome } from '../guards/chain.ts'
 import { HostHooks } from '../guards/host-hooks.ts'
 import type { ControlHooks, HookIds } from '../guards/index.ts'
 import type { Phase } from '../guards/phases.ts'
+import { FAIL_CLOSED_REASON } from '../plugin/config/paths.ts'
 import type { SpanIds } from '../plugin/plugin.ts'
 import { CONTROL_PREFIX } from './agent-plugins.ts'
 import type { InternalEvent } from './deliveries.ts'
@@ -43,21 +44,19 @@ export class HookDecisions {
     this.#options = options
   }
 
-  decide({
-    host,
-    recordedHost = host,
-    lane,
-    body,
-    failing,
-  }: DecisionRequest): Promise<HookReply | undefined> | undefined {
-    const guarding = this.#guardingOf(host)
+  decide(request: DecisionRequest): Promise<HookReply | undefined> | undefined {
+    const { host, recordedHost = host, lane, body, failing } = request
+    const { guards = GUARD_PROTOCOLS } = this.#options
+    const guarding = Object.hasOwn(guards, host) ? guards[host] : undefined
     if (guarding === undefined) return undefined
     if (failing === undefined) return this.#warnNotWaiting(host, guarding, body)
-    const close = (): HookReply | undefined => (failing === 'closed' ? closedReply(guarding, body) : undefined)
+    const close = (): HookReply | undefined =>
+      failing === 'closed' ? ignoreErrors(() => guarding.failClosedReply(body, FAIL_CLOSED_REASON)) : undefined
     try {
-      const { hooks, isComplete: isWhole } = this.#options
-      const without = isWhole ? undefined : close()
-      if (hooks === undefined || hasAnswer(without)) return Promise.resolve(without)
+      const { hooks, isComplete } = this.#options
+      const without = isComplete ? undefined : close()
+      const hasAnswer = without?.body !== undefined || without?.exitCode !== undefined
+      if (hooks === undefined || hasAnswer) return Promise.resolve(without)
       const question = guarding.requestIn(body)
       if (question === undefined) return undefined
       const agent = this.#agentOf(host, recordedHost, guarding, hooks)
@@ -92,7 +91,9 @@ export class HookDecisions {
   }
 
   async #runHooks(agent: GuardedAgent, question: GuardRequest, body: unknown): Promise<HookReply | undefined> {
-    const outcome = await run(agent.hooks, this.#withAttempt(question))
+    const { phase, ids, event } = this.#withAttempt(question)
+    // Each phase has its own event type, which a union of them cannot express.
+    const outcome: Outcome<Phase> = await agent.hooks.run(phase as 'beforeTool', ids, event as never)
     const turn = turnOf(question.ids)
     const goesOn = question.phase === 'afterTurn' && outcome.decision === 'retry'
     if (goesOn) this.#attempts.set(turn, (this.#attempts.get(turn) ?? 0) + 1)
@@ -110,11 +111,6 @@ export class HookDecisions {
     if (!guarding.isEndOfTurn(body)) return
     this.#attempts.delete(turnOf(ids))
     hooks.endTurn(ids)
-  }
-
-  #guardingOf(host: string): GuardProtocol | undefined {
-    const { guards = GUARD_PROTOCOLS } = this.#options
-    return Object.hasOwn(guards, host) ? guards[host] : undefined
   }
 
   #agentOf(host: string, recordedHost: string, guarding: GuardProtocol, hooks: ControlHooks): GuardedAgent {
@@ -160,28 +156,9 @@ export class HookDecisions {
   }
 }
 
-function run(hooks: HostHooks, { phase, ids, event }: GuardRequest): Promise<Outcome<Phase>> {
-  // Each phase has its own event type, which a union of them cannot express.
-  return Promise.resolve(hooks.run(phase as 'beforeTool', ids, event as never)) as Promise<Outcome<Phase>>
-}
-
 function turnOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId} ${turnId}`
 }
-
-function hasAnswer(reply: HookReply | undefined): boolean {
-  return reply?.body !== undefined || reply?.exitCode !== undefined
-}
-
-function closedReply(guarding: GuardProtocol, body: unknown): HookReply | undefined {
-  try {
-    return guarding.failClosedReply(body, CLOSED_REASON)
-  } catch {
-    return undefined
-  }
-}
-
-const CLOSED_REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
 
 /** The client sends it, because no receiver may be running to ask. */
 export type FailurePolicy = 'open' | 'closed'

@@ -169,28 +169,28 @@ export class Journal {
     }
     if (damaged > 0) this.#warn(`has ${damaged} damaged line${damaged === 1 ? '' : 's'}: their events are missing`)
     this.#recovered = read
-    this.#locations = read.entries.map(({ location: place }) => place)
+    this.#locations = read.entries.map(({ location }) => location)
     return true
   }
 
   async #write(file: SegmentFile, bytes: Buffer): Promise<unknown> {
     this.#isStalled = true
-    let failure: unknown
-    const written = file.append(bytes).then(undefined, error => {
-      failure = error
-    })
-    const unstalled = written.then(() => {
+    const failure = file.append(bytes).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    const unstalled = failure.finally(() => {
       this.#isStalled = false
     })
-    const isLate = (await inTime(unstalled, MAX_DISK_MILLIS)) === TOO_LATE
-    return isLate ? Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' }) : failure
+    const settled = await inTime(unstalled, MAX_DISK_MILLIS)
+    return settled === TOO_LATE ? Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' }) : settled
   }
 
   #createFile(): void {
     rmSync(this.#temporary, { force: true })
     const file = SegmentFile.create(this.#temporary)
     try {
-      file.appendNow(Buffer.from(headerLine()))
+      file.appendNow(Buffer.from(HEADER_LINE))
       this.#replaceBy(file, [])
     } catch (error) {
       file.close()
@@ -203,7 +203,7 @@ export class Journal {
     const source = await open(this.#path, OPEN.read)
     const file = SegmentFile.create(this.#temporary)
     try {
-      await file.append(Buffer.from(ids.length === 0 ? headerLine() : `${headerLine()}${idsLine(ids)}`))
+      await file.append(Buffer.from(`${HEADER_LINE}${ids.length === 0 ? '' : `${JSON.stringify({ ids })}\n`}`))
       this.#replaceBy(file, await copyEntries(plan, source, file))
     } catch (error) {
       file.close()
@@ -231,12 +231,7 @@ export class Journal {
     return this.#file?.isUsable() ? this.#file : undefined
   }
 
-  #locate(
-    entries: readonly JournalLineToWrite[],
-    lines: readonly string[],
-    from: number,
-    isAscii: boolean,
-  ): (EntryLocation | undefined)[] {
+  #locate(entries: readonly JournalLineToWrite[], lines: readonly string[], from: number, isAscii: boolean) {
     let offset = from
     return entries.map(({ entry }, index) => {
       const line = lines[index] ?? ''
@@ -283,10 +278,7 @@ export class Journal {
   }
 }
 
-function locationOf(
-  { host, at, event }: JournalEntry,
-  where: Pick<EntryLocation, 'offset' | 'bytes' | 'isPast'>,
-): EntryLocation {
+function locationOf({ host, at, event }: JournalEntry, where: Pick<EntryLocation, 'offset' | 'bytes' | 'isPast'>) {
   return { host, at, eventAt: event.at, isSessionRecord: true, ...where }
 }
 
@@ -314,13 +306,7 @@ export type JournalLine =
 const HEADER = 'hookspan.journal'
 const JOURNAL_VERSION = 1
 
-function headerLine(): string {
-  return `${JSON.stringify({ [HEADER]: { version: JOURNAL_VERSION } })}\n`
-}
-
-function idsLine(ids: readonly string[]): string {
-  return `${JSON.stringify({ ids })}\n`
-}
+const HEADER_LINE = `${JSON.stringify({ [HEADER]: { version: JOURNAL_VERSION } })}\n`
 
 /** Replaces the opening brace of a line to mark its entry as past. */
 const PAST: Buffer = Buffer.from('{"past":true,')
@@ -428,11 +414,7 @@ export function limitPlan(plan: readonly PlannedEntry[], isFull: boolean, onLeft
 
 const CHUNK_BYTES = 1_048_576
 
-async function copyEntries(
-  plan: readonly PlannedEntry[],
-  source: FileHandle,
-  file: SegmentFile,
-): Promise<EntryLocation[]> {
+async function copyEntries(plan: readonly PlannedEntry[], source: FileHandle, file: SegmentFile) {
   const locations: EntryLocation[] = []
   for (const run of contiguousRuns(plan)) {
     const bytes = run.reduce((sum, { location }) => sum + location.bytes, 0)

@@ -72,10 +72,6 @@ export class MemoryBudget {
     this.#limit = limit
   }
 
-  get held(): number {
-    return this.#held
-  }
-
   /** Returns false, and reserves no bytes, if there is no room. A lone request always has room. */
   reserve(bytes: number): boolean {
     if (this.#held > 0 && this.#held + bytes > this.#limit) return false

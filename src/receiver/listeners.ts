@@ -17,6 +17,7 @@ export interface ListenOptions {
   readonly counts: ReceiverCounts
   listenerFor(port: () => number | undefined): RequestListener
   say(line: string): void
+  sayOnce(line: string): void
 }
 
 const AGAIN_MILLIS = 5
@@ -28,7 +29,6 @@ export class ReceiverListeners {
   #bySocket: { readonly door: LoopbackListener; readonly path: string } | undefined
   #isRestoring = false
   #isSocketLost = false
-  readonly #reported = new Set<string>()
   #isClosed = false
 
   static async start(options: ListenOptions): Promise<ReceiverListeners> {
@@ -65,15 +65,10 @@ export class ReceiverListeners {
     // Closes the old server first: libuv removes the file at its path on close, even one that another server made since.
     await before?.door.close()
     if (this.#isClosed) return
-    this.#bySocket = await openSocket({ ...this.#options, say: line => this.#sayOnce(line) })
+    this.#bySocket = await openSocket({ ...this.#options, say: this.#options.sayOnce })
     this.#isSocketLost = this.#bySocket === undefined
     if (this.#isClosed) await this.#bySocket?.door.close()
     this.#isRestoring = false
-  }
-
-  #sayOnce(line: string): void {
-    if (!this.#reported.has(line)) this.#options.say(line)
-    this.#reported.add(line)
   }
 
   get #listeners(): LoopbackListener[] {
@@ -87,8 +82,8 @@ async function openPort(options: ListenOptions): Promise<LoopbackListener> {
   try {
     return await openWhenFree(first, options)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = `cannot be used: ${portProblem(code, message)}`
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const why = `cannot be used: ${PORT_PROBLEMS[code] ?? message}`
     if (port !== undefined) throw new Error(`port ${port} ${why}`, { cause: error })
     const door = await openListener({ port: 0 }, options.listenerFor, options.limits, options.counts)
     const then = `until then this receiver has ${door.port}, and agents that send by HTTP have to be told by "hookspan init"`
@@ -97,10 +92,9 @@ async function openPort(options: ListenOptions): Promise<LoopbackListener> {
   }
 }
 
-function portProblem(code: string | undefined, message: string): string {
-  if (code === 'EADDRINUSE') return 'another program listens there; choose another with --port, or 0 for any'
-  if (code === 'EACCES') return 'this user may not listen there; choose one above 1023 with --port, or 0 for any'
-  return message
+const PORT_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; choose another with --port, or 0 for any',
+  EACCES: 'this user may not listen there; choose one above 1023 with --port, or 0 for any',
 }
 
 /** Retries for a moment: the previous receiver may still hold the port. */

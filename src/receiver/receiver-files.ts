@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { fchmodSync, linkSync, lstatSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import { ignoreErrors } from '../contract/foreign.ts'
 import { isOnThisHost, type Owner } from '../delivery/trace-log/index.ts'
 import {
   fileErrorReason,
@@ -123,9 +124,8 @@ function readPrivate(path: string): string | undefined {
 
 export function socketPathProblem(path: string): string | undefined {
   const bytes = Buffer.byteLength(path)
-  if (bytes > MAX_PATH) {
+  if (bytes > MAX_PATH)
     return `${path} is ${bytes} bytes long, and a socket's path may have ${MAX_PATH}; set XDG_RUNTIME_DIR to a shorter one`
-  }
   const found = fileKind(path)
   if (found === undefined || found === 'socket') return undefined
   return `${path} is ${found === 'link' ? 'a symbolic link' : 'no socket'}, which hookspan did not put there; move it away`
@@ -142,15 +142,11 @@ export interface Address {
 }
 
 export function readAddress(place: ReceiverFiles): Address | undefined {
-  try {
-    const found = JSON.parse(readPrivate(place.address) ?? 'null') as Partial<Address> | null
-    const { pid, startedAt, version, socket = null, port = null, content_capture } = found ?? {}
-    const isWhole = typeof pid === 'number' && typeof startedAt === 'number' && typeof version === 'string'
-    if (!isWhole) return undefined
-    return { pid, startedAt, version, socket, port, ...(content_capture === 'full' && { content_capture }) }
-  } catch {
-    return undefined
-  }
+  const found = ignoreErrors(() => JSON.parse(readPrivate(place.address) ?? 'null') as Partial<Address> | null)
+  const { pid, startedAt, version, socket = null, port = null, content_capture } = found ?? {}
+  const isWhole = typeof pid === 'number' && typeof startedAt === 'number' && typeof version === 'string'
+  if (!isWhole) return undefined
+  return { pid, startedAt, version, socket, port, ...(content_capture === 'full' && { content_capture }) }
 }
 
 /** The address of the lock's holder. Ignores an address left by a dead receiver: another program may own that port by now. */
@@ -169,11 +165,6 @@ export function removeAddress(place: ReceiverFiles, pid: number): void {
   if (readAddress(place)?.pid !== pid) return
   rmSync(place.pid, { force: true })
   rmSync(place.address, { force: true })
-}
-
-/** Lets the next event start a receiver at once. Clients otherwise wait some seconds after a start. */
-export function allowStart({ starting }: ReceiverFiles): void {
-  rmSync(starting, { force: true })
 }
 
 /** The port that agents are configured with. The next receiver listens there, too, if the port is free. */

@@ -1,7 +1,8 @@
+import { rmSync } from 'node:fs'
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
-import { kindOf, peek, textOf } from '../contract/foreign.ts'
+import { ignoreErrors, kindOf, peek, textOf } from '../contract/foreign.ts'
 import type { Lock } from '../delivery/trace-log/index.ts'
 import { DeliveryIntake, type InternalEvent, laneOf, lostHooksByAgent } from './deliveries.ts'
 import { EventSpool, spoolProblemLine } from './event-spool.ts'
@@ -9,7 +10,7 @@ import type { DecisionTrace, FailurePolicy, HookDecisions } from './hook-decisio
 import type { ReceiverLimits } from './limits.ts'
 import type { ReceiverListeners } from './listeners.ts'
 import type { Address, ReceiverFiles } from './receiver-files.ts'
-import { allowStart, readAddress, removeAddress, writeAddress } from './receiver-files.ts'
+import { readAddress, removeAddress, writeAddress } from './receiver-files.ts'
 import type { Recorder } from './recorder.ts'
 import { ReceiverCounts, type Refusal } from './refusal.ts'
 import { type ReceiverRoutes, RequestHandler } from './request-handler.ts'
@@ -135,8 +136,9 @@ export class ReceiverServer implements ReceiverRoutes {
     this.#state = 'closing'
     const { place, lock, recorder, requests } = this.#options
     try {
-      // Must come before closing: an event that finds no receiver starts the next one, which waits for this lock.
-      allowStart(place)
+      // Lets the next event start a receiver at once. Clients otherwise wait some seconds after a start. Must come before
+      // closing: an event that finds no receiver starts the next one, which waits for this lock.
+      rmSync(place.starting, { force: true })
       await this.#closeListeners()
       await this.#listeners?.whenEnded()
       await this.#processBacklog()
@@ -155,26 +157,20 @@ export class ReceiverServer implements ReceiverRoutes {
   }
 
   #spoolDeliveries(path: string, deliveries: readonly HookDelivery[], done: () => void): boolean {
-    try {
-      for (const delivery of deliveries) if (!this.#spool.spoolEvent(path, delivery)) return false
-    } catch {
-      return false
-    }
-    done()
-    return true
+    const isSpooled = ignoreErrors(() => deliveries.every(delivery => this.#spool.spoolEvent(path, delivery))) === true
+    if (isSpooled) done()
+    return isSpooled
   }
 
   /** Reported once per endpoint. The error message is left out because it could quote a user. */
   #reportUnreadable({ host }: ReceiverEndpoint, error: unknown): void {
     this.counts.unreadable++
-    const line = `${host}: an event could not be read (${kindOf(error)}); the trace lacks it`
-    if (!this.#options.lines.includes(line)) this.#options.say(line)
+    this.#options.sayOnce(`${host}: an event could not be read (${kindOf(error)}); the trace lacks it`)
   }
 
   #checkPeriodically(): void {
-    const { place, lock, clock, idleMillis, recorder, say } = this.#options
-    const address = (): Address | undefined => (this.#state === 'receiving' ? this.address : undefined)
-    if (!checkFiles(place, lock, this.#listeners, address)) {
+    const { place, clock, idleMillis, recorder, say } = this.#options
+    if (!this.#checkFiles()) {
       say(`${place.directory} is gone, or belongs to another receiver: this one exits`)
       void this.stop()
       return
@@ -182,6 +178,28 @@ export class ReceiverServer implements ReceiverRoutes {
     this.#drainSpool()
     const isIdle = this.#intake.isIdle && recorder.openTurns === 0
     if (idleMillis !== undefined && isIdle && clock.now() - this.#lastDeliveryAt >= idleMillis) void this.stop()
+  }
+
+  /**
+   * Maintains the files through which a receiver is found, which may have been removed by the user or the system. Returns false
+   * if the directory belongs to another receiver now.
+   */
+  #checkFiles(): boolean {
+    try {
+      this.#options.lock.touch()
+    } catch {
+      return false
+    }
+    void this.#listeners?.restoreSocket().then(() => this.#restoreAddress())
+    return true
+  }
+
+  #restoreAddress(): void {
+    const { place } = this.#options
+    const [written, address] = [readAddress(place), this.address]
+    const isWritten = written?.pid === address.pid && written.socket === address.socket
+    // If this fails, the next check tries again.
+    if (this.#state === 'receiving' && !isWritten) ignoreErrors(() => writeAddress(place, address))
   }
 
   #drainSpool(): void {
@@ -193,9 +211,7 @@ export class ReceiverServer implements ReceiverRoutes {
 
   #refuse(why: Refusal): void {
     this.counts.countRefusal(why)
-    const { place, lines, say } = this.#options
-    const line = spoolProblemLine(why, place.spool)
-    if (!lines.includes(line)) say(line)
+    this.#options.sayOnce(spoolProblemLine(why, this.#options.place.spool))
   }
 
   /** Hands over to a newer receiver: it inherits open spans by the journal and later events by the spool. */
@@ -249,6 +265,7 @@ export interface ReceiverOptions {
   /** The lines reported to the user so far. `say` appends. */
   readonly lines: readonly string[]
   say(line: string): void
+  sayOnce(line: string): void
   secretOf(path: string): string | undefined
 }
 
@@ -264,35 +281,4 @@ export const SYSTEM_CLOCK: Clock = {
     const timer = setInterval(task, millis).unref()
     return () => clearInterval(timer)
   },
-}
-
-/**
- * Maintains the files through which a receiver is found, which may have been removed by the user or the system.
- *
- * @param address returns undefined if no more requests are wanted
- * @returns false if the directory belongs to another receiver now
- */
-function checkFiles(
-  place: ReceiverFiles,
-  lock: Lock,
-  listening: ReceiverListeners | undefined,
-  address: () => Address | undefined,
-): boolean {
-  try {
-    lock.touch()
-  } catch {
-    return false
-  }
-  void listening?.restoreSocket().then(() => tellAddress(place, address()))
-  return true
-}
-
-function tellAddress(place: ReceiverFiles, address: Address | undefined): void {
-  const written = readAddress(place)
-  if (address === undefined || (written?.pid === address.pid && written.socket === address.socket)) return
-  try {
-    writeAddress(place, address)
-  } catch {
-    // The next check tries again.
-  }
 }

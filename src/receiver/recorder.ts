@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { HostEvent } from '../agents/host-event.ts'
-import { kindOf } from '../contract/foreign.ts'
+import { ignoreErrors, kindOf } from '../contract/foreign.ts'
 import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { PluginStats, SpanIds } from '../plugin/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
@@ -27,24 +27,6 @@ export interface ReceivedEvent {
   readonly id?: string | undefined
 }
 
-export interface Recorder {
-  /** Records one event. Journals it before processing it. Never throws. */
-  recordEvent(event: ReceivedEvent): void
-  /** Resolves when every event received until now is in the journal, or could not be written there. Never rejects. */
-  whenJournalled(): Promise<unknown>
-  readonly openTurns: number
-  readonly waiting: number
-  stats(): RecorderStats
-  traceparent(host: string, ids: SpanIds): string | undefined
-  /** Resolves when everything received is recorded, and sent as in `Plugin.flush`. Never rejects. */
-  flush(): Promise<void>
-  /**
-   * Stops recording. `handover` leaves open spans to the next receiver, `end` ends them. Without open spans, both do the same.
-   * Idempotent. Never rejects.
-   */
-  close(how: 'handover' | 'end'): Promise<void>
-}
-
 export interface RecorderStats {
   readonly waiting: number
   readonly repeated: number
@@ -57,10 +39,12 @@ export interface RecorderOptions extends PluginSurroundings {
   readonly stateDirectory: string
 }
 
+export type Recorder = Pick<JournallingRecorder, Exclude<keyof JournallingRecorder, 'recover'>>
+
 /** Resolves when the spans left open by the previous receiver are open again. Never rejects. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const recorder = new JournallingRecorder(options)
-  await recorder.goOn().catch((error: unknown) => {
+  await recorder.recover().catch((error: unknown) => {
     options.report.error(
       `what the receiver before this one had open cannot be gone on with (${kindOf(error)}); it is ended as crashed`,
     )
@@ -68,7 +52,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   return recorder
 }
 
-class JournallingRecorder implements Recorder {
+class JournallingRecorder {
   readonly #agents: AgentPlugins
   readonly #journal: Journal
   readonly #ids = new RecentIds(MAX_IDS)
@@ -77,8 +61,8 @@ class JournallingRecorder implements Recorder {
   #waiting: JournalLineToWrite[] = []
   #inHand = 0
   #working: Promise<void> | undefined
-  /** Settled when the currently queued events are journalled. Undefined if no caller waits for it. */
-  #nextWrite: { readonly promise: Promise<void>; resolve(): void } | undefined
+  /** Called when the currently queued events are journalled. */
+  #onJournalled: (() => void)[] = []
   #write: Promise<unknown> = Promise.resolve()
   #tidyAt = Date.now() + TIDY_MILLIS
   #tidyTimer: NodeJS.Timeout | undefined
@@ -91,7 +75,7 @@ class JournallingRecorder implements Recorder {
     process.once('exit', this.#onExit)
   }
 
-  async goOn(): Promise<void> {
+  async recover(): Promise<void> {
     const { entries, ids } = this.#journal.takeRecovered()
     for (const id of ids) this.#ids.addId(id)
     for (const { entry } of entries) {
@@ -103,6 +87,7 @@ class JournallingRecorder implements Recorder {
     if (entries.length > 0) this.#tidyLater()
   }
 
+  /** Records one event. Journals it before processing it. Never throws. */
   recordEvent({ host, event, id }: ReceivedEvent): void {
     if (this.#closed !== undefined || this.#agents.hasNoRecords(host, event.event)) return
     if (id !== undefined && !this.#ids.addId(idOf(host, id))) {
@@ -114,14 +99,14 @@ class JournallingRecorder implements Recorder {
     this.#lastAt.set(host, eventAt)
     const timed = event.at === eventAt ? (event as JournalEntry['event']) : { ...event, at: eventAt }
     const entry = { host, at, id, event: timed }
-    this.#waiting.push({ entry, line: lineOf(entry) })
+    this.#waiting.push({ entry, line: ignoreErrors(() => entryLine(entry)) ?? '' })
     this.#working ??= this.#work()
   }
 
+  /** Resolves when every event received until now is in the journal, or could not be written there. Never rejects. */
   whenJournalled(): Promise<unknown> {
     if (this.#waiting.length === 0) return this.#write
-    this.#nextWrite ??= deferred()
-    return this.#nextWrite.promise
+    return new Promise<void>(resolve => this.#onJournalled.push(resolve))
   }
 
   get openTurns(): number {
@@ -141,11 +126,16 @@ class JournallingRecorder implements Recorder {
     return this.#agents.traceparent(host, ids)
   }
 
+  /** Resolves when everything received is recorded, and sent as in `Plugin.flush`. Never rejects. */
   async flush(): Promise<void> {
     await this.#idle()
     await this.#agents.flush()
   }
 
+  /**
+   * Stops recording. `handover` leaves open spans to the next receiver, `end` ends them. Without open spans, both do the same.
+   * Idempotent. Never rejects.
+   */
   close(how: 'handover' | 'end'): Promise<void> {
     this.#closed ??= this.#close(how)
     return this.#closed
@@ -172,14 +162,14 @@ class JournallingRecorder implements Recorder {
     while (this.#waiting.length > 0) {
       await new Promise(resolve => setTimeout(resolve, GATHER_MILLIS))
       const batch = this.#waiting
-      const journalled = this.#nextWrite
+      const onJournalled = this.#onJournalled
       this.#waiting = []
-      this.#nextWrite = undefined
+      this.#onJournalled = []
       this.#inHand = batch.length
       const write = this.#journal.append(batch)
       this.#write = write
       const places = await write
-      journalled?.resolve()
+      for (const resolve of onJournalled) resolve()
       await this.#workOff(batch, places)
       if (this.#journal.isFull || Date.now() > this.#tidyAt) await this.#tidyUp()
     }
@@ -227,22 +217,6 @@ class JournallingRecorder implements Recorder {
   }
 }
 
-function deferred(): { readonly promise: Promise<void>; resolve(): void } {
-  let resolve = (): void => undefined
-  const promise = new Promise<void>(settle => {
-    resolve = settle
-  })
-  return { promise, resolve }
-}
-
 function idOf(host: string, id: string): string {
   return `${host} ${id}`
-}
-
-function lineOf(entry: JournalEntry): string {
-  try {
-    return entryLine(entry)
-  } catch {
-    return ''
-  }
 }

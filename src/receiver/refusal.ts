@@ -58,7 +58,6 @@ export class ReceiverCounts {
   }
 
   toJSON(): ReceiverCountValues {
-    const { requests, deliveries, spooled, duplicates, unreadable, dropped, refused } = this
-    return { requests, deliveries, spooled, duplicates, unreadable, dropped, refused }
+    return { ...this, refused: this.refused }
   }
 }

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HookReply } from '../agents/guard-protocol.ts'
@@ -71,7 +71,8 @@ export class RequestHandler {
   listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       this.#options.counts.requests++
-      const open = this.#openRequestsOf(request.socket)
+      const open = this.#openRequests.get(request.socket) ?? { count: 0 }
+      this.#openRequests.set(request.socket, open)
       open.count++
       response.on('close', () => open.count--)
       response.sendDate = false
@@ -83,25 +84,11 @@ export class RequestHandler {
     }
   }
 
-  #openRequestsOf(socket: Socket): { count: number } {
-    let open = this.#openRequests.get(socket)
-    if (open === undefined) {
-      open = { count: 0 }
-      this.#openRequests.set(socket, open)
-    }
-    return open
-  }
-
-  async #answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    port: number | undefined,
-    underWay: number,
-  ): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse, port: number | undefined, underWay: number) {
     const { token, version, limits, endpoints, routes, now } = this.#options
     const arrivedAt = now()
-    const { method, url, headers } = request
-    const admitted = admit({ method, url, headers, port }, token)
+    const { headers } = request
+    const admitted = admit(request, port, token)
     const { path } = admitted
     if (underWay > limits.requestsPerConnection) throw new RefusedRequest('busy')
     const endpoint = endpoints.get(path)
@@ -110,19 +97,18 @@ export class RequestHandler {
     if (client !== undefined && isNewer(String(client), version)) throw new RefusedRequest('older')
     const { bytes, held } = await readBody(request, limits, this.#memory)
     const values = this.#acceptBody(admitted, headers, { bytes, held, arrivedAt })
-    if (endpoint.services !== undefined) this.#endExport(response, headers['content-type'])
-    else {
-      const asked = values.length === 1 ? routes.decide(path, values[0], failurePolicyIn(headers)) : undefined
-      if (asked === undefined) this.#end(response, 204)
-      else await this.#endWithDecision(response, asked, bytes.length)
+    if (endpoint.services !== undefined) {
+      // An empty success, in the encoding of the request. An empty protobuf message has no bytes.
+      const isBinary = isProtobuf(headers['content-type'])
+      response.setHeader('content-type', isBinary ? 'application/x-protobuf' : 'application/json')
+      return this.#end(response, 200, isBinary ? undefined : '{}')
     }
+    const asked = values.length === 1 ? routes.decide(path, values[0], failurePolicyIn(headers)) : undefined
+    if (asked === undefined) return this.#end(response, 204)
+    await this.#endWithDecision(response, asked, bytes.length)
   }
 
-  #acceptBody(
-    admitted: AdmittedRequest,
-    headers: IncomingHttpHeaders,
-    body: RequestBody & { arrivedAt: number },
-  ): readonly unknown[] {
+  #acceptBody(admitted: AdmittedRequest, headers: IncomingHttpHeaders, body: RequestBody & { arrivedAt: number }) {
     const { path } = admitted
     const { bytes, held, arrivedAt } = body
     try {
@@ -143,11 +129,7 @@ export class RequestHandler {
   }
 
   /** @param bytes size of the body, which hooks hold until they decide */
-  async #endWithDecision(
-    response: ServerResponse,
-    asked: Promise<HookReply | undefined>,
-    bytes: number,
-  ): Promise<void> {
+  async #endWithDecision(response: ServerResponse, asked: Promise<HookReply | undefined>, bytes: number) {
     // Reserves by a negative `free`, which cannot fail for lack of room: the body is in memory already.
     this.#memory.free(-bytes)
     const reply = await asked.finally(() => this.#memory.free(bytes))
@@ -158,23 +140,12 @@ export class RequestHandler {
   deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly HookDelivery[] {
     const sentAt = Number(headers['x-hookspan-at'])
     const at = sentAt > EPOCH_MILLIS && sentAt < receivedAt + DAY_MILLIS ? sentAt : receivedAt
-    const values = this.#valuesIn(bytes, path, headers['content-type'])
-    return values.map((body, index) => ({ body, headers, at, id: index === 0 ? id : `${id}/${index}` }))
-  }
-
-  #valuesIn(bytes: Buffer, path: string, type: string | undefined): readonly unknown[] {
     const { endpoints, limits, counts } = this.#options
-    const services = endpoints.get(path)?.services
-    if (services === undefined) return parseBody(bytes, type, limits.values)
-    const { spans, others } = readTraces(bytes, type, services, limits.values)
-    if (others > 0) counts.countRefusal('service', others)
-    return spans
-  }
-
-  /** Answers with an empty success, in the encoding of the request. An empty protobuf message has no bytes. */
-  #endExport(response: ServerResponse, type: string | undefined): void {
-    response.setHeader('content-type', isProtobuf(type) ? 'application/x-protobuf' : 'application/json')
-    this.#end(response, 200, isProtobuf(type) ? undefined : '{}')
+    const [type, services] = [headers['content-type'], endpoints.get(path)?.services]
+    const traces = services && readTraces(bytes, type, services, limits.values)
+    if (traces !== undefined && traces.others > 0) counts.countRefusal('service', traces.others)
+    const values = traces?.spans ?? parseBody(bytes, type, limits.values)
+    return values.map((body, index) => ({ body, headers, at, id: index === 0 ? id : `${id}/${index}` }))
   }
 
   async #answerCommand({ path }: AdmittedRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -199,7 +170,8 @@ export class RequestHandler {
     }
     if (status === 503) response.setHeader('retry-after', '1')
     const isRead = request.readableEnded || request.destroyed
-    const isWaitedFor = !isRead && lengthOf(request.headers) <= DRAINED_BODY_BYTES
+    const { 'content-length': length = 0, 'transfer-encoding': encoding } = request.headers
+    const isWaitedFor = !isRead && encoding === undefined && Number(length) <= DRAINED_BODY_BYTES
     if (isWaitedFor) request.once('end', () => this.#end(response, status))
     else {
       if (!isRead) response.setHeader('connection', 'close')
@@ -216,11 +188,6 @@ export class RequestHandler {
 }
 
 const ignore = (): void => undefined
-
-function lengthOf(headers: IncomingHttpHeaders): number {
-  if (headers['transfer-encoding'] !== undefined) return Infinity
-  return Number(headers['content-length'] ?? 0)
-}
 
 function idIn(headers: IncomingHttpHeaders): string | undefined {
   const id = headers['x-hookspan-delivery'] ?? headers['x-hermes-delivery']
@@ -248,20 +215,11 @@ function failurePolicyIn(headers: IncomingHttpHeaders): FailurePolicy | undefine
 export function setReply(response: ServerResponse, reply: HookReply | undefined): string | undefined {
   const { body, exitCode, error } = reply ?? {}
   if (exitCode !== undefined) response.setHeader('x-hookspan-exit', exitCode)
-  if (error !== undefined) {
+  if (error !== undefined)
     response.setHeader('x-hookspan-error', Buffer.from(error.slice(0, ERROR_LIMIT)).toString('base64url'))
-  }
   if (body === undefined) return undefined
   response.setHeader('content-type', 'application/json')
   return JSON.stringify(body)
-}
-
-interface RequestHead {
-  readonly method: string | undefined
-  readonly url: string | undefined
-  readonly headers: IncomingHttpHeaders
-  /** The listener's port. Undefined for the socket, which file permissions protect. */
-  readonly port: number | undefined
 }
 
 interface AdmittedRequest {
@@ -272,9 +230,10 @@ interface AdmittedRequest {
 /**
  * Admits requests with the token. Requests of a web page are refused even before that, by their Host or Origin header.
  *
+ * @param port the listener's port; undefined for the socket, which file permissions protect
  * @throws Refused
  */
-function admit({ method, url = '', headers, port }: RequestHead, token: string): AdmittedRequest {
+function admit({ method, url = '', headers }: IncomingMessage, port: number | undefined, token: string) {
   if (port !== undefined && !isOurName(headers.host, port)) throw new RefusedRequest('host')
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) throw new RefusedRequest('origin')
   const { given, path } = splitToken(url)
@@ -304,8 +263,6 @@ function splitToken(url: string): { given: string | undefined; path: string } {
  * @throws Refused if the signature is missing or wrong
  */
 function expectSigned(headers: IncomingHttpHeaders, body: Buffer, secret: string): void {
-  const given = headers['x-hermes-signature-256']
-  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`, 'latin1')
-  const found = Buffer.from(typeof given === 'string' ? given : '', 'latin1')
-  if (found.length !== expected.length || !timingSafeEqual(found, expected)) throw new RefusedRequest('signature')
+  const expected = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+  if (!isSameSecret(headers['x-hermes-signature-256'], expected)) throw new RefusedRequest('signature')
 }

@@ -1,8 +1,9 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { jsonIn } from '../agents/event-json.ts'
-import { numberOf, peek, textOf } from '../contract/foreign.ts'
-import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../delivery/trace-log/private-file.ts'
+import { ignoreErrors, numberOf, peek, textOf } from '../contract/foreign.ts'
+import { SegmentFile } from '../delivery/trace-log/index.ts'
+import { makePrivateDirectory, OPEN, withOwnFile } from '../delivery/trace-log/private-file.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import { LIMITS } from './limits.ts'
 
@@ -65,7 +66,7 @@ export class RequestJournal {
     const segment = this.#usableSegment()
     if (segment === undefined) return () => undefined
     try {
-      segment.append(request)
+      segment.file?.appendNow(bytesOf(request))
       this.#isFailing = false
       return this.#createSettle(segment)
     } catch (error) {
@@ -76,8 +77,13 @@ export class RequestJournal {
 
   close(): void {
     this.#isClosed = true
+    this.#leaveSegment()
+  }
+
+  /** Its pending requests keep the file until they are settled. */
+  #leaveSegment(): void {
     if (this.#current?.pending === 0) this.#current.remove()
-    else this.#current?.close()
+    else this.#current?.file?.close()
     this.#current = undefined
   }
 
@@ -138,7 +144,7 @@ export class RequestJournal {
 
   #releaseSegment(segment: RequestSegment): void {
     try {
-      if (segment === this.#current) segment.truncate()
+      if (segment === this.#current) segment.file?.clear()
       else segment.remove()
     } catch {
       segment.remove()
@@ -147,19 +153,15 @@ export class RequestJournal {
   }
 
   #usableSegment(): RequestSegment | undefined {
-    const segment = this.#current
-    if (segment !== undefined && segment.bytes < SEGMENT_BYTES && (segment.pending > 0 || segment.exists()))
-      return segment
+    const { file, pending = 0 } = this.#current ?? {}
+    if (file !== undefined && file.bytes < SEGMENT_BYTES && (pending > 0 || file.isUsable())) return this.#current
     if (this.#isClosed || (this.#isFailing && Date.now() < this.#triedAt + RETRY_MILLIS)) return undefined
     this.#triedAt = Date.now()
-    // Its pending requests keep the file until they are settled.
-    if (segment?.pending === 0) segment.remove()
-    else segment?.close()
-    this.#current = undefined
+    this.#leaveSegment()
+    const path = join(this.#directory, `requests-${String(++this.#number).padStart(8, '0')}`)
     try {
-      this.#current = RequestSegment.create(
-        join(this.#directory, `requests-${String(++this.#number).padStart(8, '0')}`),
-      )
+      rmSync(path, { force: true })
+      this.#current = new RequestSegment(path, SegmentFile.create(path))
     } catch (error) {
       this.#reportFailure(error)
     }
@@ -176,61 +178,29 @@ export class RequestJournal {
 
 class RequestSegment {
   readonly #path: string
-  #descriptor: number | undefined
-  bytes = 0
+  /** Undefined for a file of an earlier receiver. */
+  readonly file: SegmentFile | undefined
   pending = 0
 
-  static create(path: string): RequestSegment {
-    const segment = new RequestSegment(path)
-    rmSync(path, { force: true })
-    segment.#descriptor = openSync(path, OPEN.create, PRIVATE_FILE)
-    return segment
-  }
-
-  constructor(path: string) {
+  constructor(path: string, file?: SegmentFile) {
     this.#path = path
-  }
-
-  /** @throws the error of the file system; the file then contains no part of the request */
-  append({ path, at, id, headers, bytes }: ReceivedRequest): void {
-    const descriptor = this.#descriptor ?? -1
-    const head = `${JSON.stringify({ path, at, id, headers, bytes: bytes.length })}\n`
-    const whole = Buffer.allocUnsafe(MAX_UTF8_BYTES * head.length + bytes.length + 1)
-    let length = whole.write(head)
-    length += bytes.copy(whole, length)
-    whole[length++] = LINE_END
-    try {
-      const written = writeSync(descriptor, whole, 0, length, this.bytes)
-      if (written < length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
-      this.bytes += length
-    } catch (error) {
-      ftruncateSync(descriptor, this.bytes)
-      throw error
-    }
-  }
-
-  exists(): boolean {
-    return this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink > 0
-  }
-
-  truncate(): void {
-    ftruncateSync(this.#descriptor ?? -1, 0)
-    this.bytes = 0
-  }
-
-  close(): void {
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
-    this.#descriptor = undefined
+    this.file = file
   }
 
   remove(): void {
-    this.close()
-    try {
-      rmSync(this.#path, { force: true })
-    } catch {
-      // The next receiver reads the file once more, and recognizes its requests by their ids.
-    }
+    this.file?.close()
+    // If this fails, the next receiver reads the file once more, and recognizes its requests by their ids.
+    ignoreErrors(() => rmSync(this.#path, { force: true }))
   }
+}
+
+function bytesOf({ path, at, id, headers, bytes }: ReceivedRequest): Buffer {
+  const head = `${JSON.stringify({ path, at, id, headers, bytes: bytes.length })}\n`
+  const whole = Buffer.allocUnsafe(MAX_UTF8_BYTES * head.length + bytes.length + 1)
+  let length = whole.write(head)
+  length += bytes.copy(whole, length)
+  whole[length++] = LINE_END
+  return whole.subarray(0, length)
 }
 
 function codeOf(error: unknown): string {

@@ -51,20 +51,9 @@ export class ReceiverClient {
 
   #ask(method: string, path: string, body: object, millis: number): Promise<unknown> {
     const { socket, port } = this.address
+    if (socket === null && port === null) return Promise.resolve(undefined)
     // Prefers the socket: only its owner can listen there. If the owner is dead, any program may listen at the port.
-    if (socket !== null) return this.#through({ socketPath: socket }, method, path, body, millis)
-    return port === null
-      ? Promise.resolve(undefined)
-      : this.#through({ host: '127.0.0.1', port }, method, path, body, millis)
-  }
-
-  #through(
-    where: { socketPath: string } | { host: string; port: number },
-    method: string,
-    path: string,
-    body: object,
-    millis: number,
-  ): Promise<unknown> {
+    const where = socket === null ? { host: '127.0.0.1', port } : { socketPath: socket }
     return new Promise(resolve => {
       const headers = { 'x-hookspan-token': this.#token, 'content-type': 'application/json', connection: 'close' }
       const asking = request({ ...where, method, path, headers, agent: false }, response => {
@@ -75,28 +64,27 @@ export class ReceiverClient {
         })
         response.on('end', () => resolve(response.statusCode === 200 ? jsonIn(text) : undefined))
       })
-      asking.on('error', () => resolve(undefined))
-      asking.on('close', () => resolve(undefined))
       // Covers the whole request: a socket timeout would restart with each byte.
       const timer = setTimeout(() => asking.destroy(), millis)
-      asking.on('close', () => clearTimeout(timer))
+      asking.on('error', () => resolve(undefined))
+      asking.on('close', () => {
+        clearTimeout(timer)
+        resolve(undefined)
+      })
       asking.end(method === 'POST' ? JSON.stringify(body) : undefined)
     })
   }
 }
 
+const VERSION = /^(\d{1,9}\.\d{1,9}\.\d{1,9})(?:-([\w.-]{1,60}))?(?:\+.*)?$/
+
 /** True if the first version is later: `0.10.0` than `0.9.0`, `1.0.0` than `1.0.0-beta.2`. An invalid version never is. */
 export function isNewer(one: string, other: string): boolean {
-  const [a, b] = [partsOf(one), partsOf(other)]
-  if (a === undefined || b === undefined) return false
-  for (const [index, number] of a.numbers.entries()) {
-    if (number !== b.numbers[index]) return number > (b.numbers[index] ?? 0)
-  }
-  if (a.before === undefined || b.before === undefined) return a.before === undefined && b.before !== undefined
-  return a.before.localeCompare(b.before, 'en', { numeric: true }) > 0
-}
-
-function partsOf(version: string): { numbers: number[]; before: string | undefined } | undefined {
-  const [match, numbers = '', before] = /^(\d{1,9}\.\d{1,9}\.\d{1,9})(?:-([\w.-]{1,60}))?(?:\+.*)?$/.exec(version) ?? []
-  return match === undefined ? undefined : { numbers: numbers.split('.').map(Number), before }
+  const [, release, before] = VERSION.exec(one) ?? []
+  const [, otherRelease, otherBefore] = VERSION.exec(other) ?? []
+  if (release === undefined || otherRelease === undefined) return false
+  const order = release.localeCompare(otherRelease, 'en', { numeric: true })
+  if (order !== 0) return order > 0
+  if (before === undefined || otherBefore === undefined) return before === undefined && otherBefore !== undefined
+  return before.localeCompare(otherBefore, 'en', { numeric: true }) > 0
 }

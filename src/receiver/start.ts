@@ -6,7 +6,8 @@ import { inTime } from '../guards/in-time.ts'
 import type { ControlHooks } from '../guards/index.ts'
 import type { Environment } from '../plugin/config/paths.ts'
 import { hookProblems, resolveConfig } from '../plugin/config/resolve.ts'
-import type { DecisionTrace, HookDecisions } from './hook-decisions.ts'
+import type { ResolvedConfig } from '../plugin/config/types.ts'
+import type { DecisionTrace } from './hook-decisions.ts'
 import { LIMITS, type ReceiverLimits } from './limits.ts'
 import { ReceiverListeners } from './listeners.ts'
 import { type Clock, type ReceiverOptions, ReceiverServer, SYSTEM_CLOCK } from './receiver.ts'
@@ -28,8 +29,6 @@ import { type Health, isNewer, ReceiverClient } from './running-receiver.ts'
 /** A module that never finishes loading must not block events. */
 const LOAD_MILLIS = 12_000
 
-type Config = ReturnType<typeof resolveConfig>['config']
-
 export interface LoadedHookSet {
   readonly hooks: ControlHooks | undefined
   /** One line for each hook that is configured but missing. */
@@ -37,65 +36,37 @@ export interface LoadedHookSet {
   close(): void
 }
 
-interface HookLoadOptions {
-  readonly env: Environment
-  readonly home: string
-  readonly loadHooks?: ((config: Config) => Promise<LoadedHookSet | undefined>) | undefined
-  readonly loadMillis?: number | undefined
-}
-
-interface DecisionMakers {
-  deciderFor(trace: DecisionTrace): HookDecisions
-  close(): void
-}
-
 /** Undefined if there are no hooks. Their code is then not loaded, because a receiver is mostly idle. */
-async function loadDecisionMakers(
-  options: HookLoadOptions,
-  say: (line: string) => void,
-): Promise<DecisionMakers | undefined> {
-  const { hooks, lines, close } = (await loadConfigured(options)) ?? NONE
+async function loadDecisionMakers(options: StartReceiverOptions) {
+  const { env, home, loadHooks, say } = options
+  if (loadHooks === undefined) return undefined
+  const resolution = resolveConfig({ env, home })
+  const found = await loadedInTime(() => loadHooks(resolution.config), options.loadMillis ?? LOAD_MILLIS)
+  const { hooks, close } = found
+  // An unreadable configuration may contain guards that the user relies on.
+  const lines = [...hookProblems(resolution), ...found.lines]
   if (hooks === undefined && lines.length === 0) return undefined
   for (const line of lines) say(line)
   const isComplete = lines.length === 0
   if (!isComplete)
     say('guards are missing, or may be: agents that are set up with --guards closed do nothing until then')
   const { HookDecisions } = await import('./hook-decisions.ts')
-  return { close, deciderFor: trace => new HookDecisions({ hooks, isComplete, trace, report: say }) }
+  return { close, deciderFor: (trace: DecisionTrace) => new HookDecisions({ hooks, isComplete, trace, report: say }) }
 }
 
-const NONE: LoadedHookSet = { hooks: undefined, lines: [], close: () => undefined }
-
-async function loadConfigured({
-  env,
-  home,
-  loadHooks,
-  loadMillis,
-}: HookLoadOptions): Promise<LoadedHookSet | undefined> {
-  if (loadHooks === undefined) return undefined
-  const resolution = resolveConfig({ env, home })
-  const found = (await loadedInTime(() => loadHooks(resolution.config), loadMillis)) ?? NONE
-  // An unreadable configuration may contain guards that the user relies on.
-  return { ...found, lines: [...hookProblems(resolution), ...found.lines] }
-}
-
-async function loadedInTime(
-  load: () => Promise<LoadedHookSet | undefined>,
-  loadMillis: number = LOAD_MILLIS,
-): Promise<LoadedHookSet | undefined> {
+async function loadedInTime(load: () => Promise<LoadedHookSet | undefined>, loadMillis: number) {
+  const none = { hooks: undefined, close: () => undefined }
   try {
     const found = await inTime(load(), loadMillis)
-    return typeof found === 'symbol' ? withoutHooks(`they are not loaded after ${loadMillis} ms`) : found
+    if (typeof found !== 'symbol') return found ?? { ...none, lines: [] }
+    return { ...none, lines: [`hooks: they are not loaded after ${loadMillis} ms`] }
   } catch (error) {
-    return withoutHooks(`they cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+    const message = error instanceof Error ? error.message : String(error)
+    return { ...none, lines: [`hooks: they cannot be loaded: ${message}`] }
   }
 }
 
-function withoutHooks(why: string): LoadedHookSet {
-  return { ...NONE, lines: [`hooks: ${why}`] }
-}
-
-export interface StartReceiverOptions extends HookLoadOptions {
+export interface StartReceiverOptions {
   readonly env: Environment
   readonly home: string
   readonly version: string
@@ -105,6 +76,8 @@ export interface StartReceiverOptions extends HookLoadOptions {
   readonly limits?: Partial<ReceiverLimits>
   readonly clock?: Clock
   readonly openRecorder: typeof openRecorder
+  readonly loadHooks?: ((config: ResolvedConfig) => Promise<LoadedHookSet | undefined>) | undefined
+  readonly loadMillis?: number | undefined
   say(line: string): void
 }
 
@@ -128,13 +101,18 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Star
     if (lines.length > 100) lines.shift()
     say(line)
   }
+  const reported = new Set<string>()
+  const sayOnce = (line: string): void => {
+    if (!reported.has(line)) tell(line)
+    reported.add(line)
+  }
   const place = receiverFiles(env, home)
   createReceiverFolders(place, tell)
   const token = ensureToken(place, tell)
   const turn = await waitForTurn(place, token, options.version, limits, clock)
   if ('already' in turn) return turn
   try {
-    return { receiver: await start(turn, { ...options, say: tell }, { place, token, limits, clock, lines }) }
+    return { receiver: await start(turn, { ...options, say: tell }, { place, token, limits, clock, lines, sayOnce }) }
   } catch (error) {
     turn.lock.release()
     throw error
@@ -158,7 +136,7 @@ async function waitForTurn(
   let before: ReceiverClient | undefined
   for (;;) {
     const lock = acquireLock(place.directory, now)
-    if (!isHeld(lock)) return { lock, before: before ?? leftBehind(place, token) }
+    if (!('pid' in lock)) return { lock, before: before ?? leftBehind(place, token) }
     const address = addressOf(place, lock)
     const peer = address === undefined ? undefined : new ReceiverClient(address, token)
     const health = await peer?.health()
@@ -175,10 +153,6 @@ function leftBehind(place: ReceiverFiles, token: string): ReceiverClient | undef
   return address === undefined || address.socket === null ? undefined : new ReceiverClient(address, token)
 }
 
-function isHeld(lock: Lock | Owner): lock is Owner {
-  return 'pid' in lock
-}
-
 function whyNotOver({ directory }: ReceiverFiles, { pid }: Owner, health: Health | undefined): string {
   const what =
     health === undefined
@@ -190,13 +164,13 @@ function whyNotOver({ directory }: ReceiverFiles, { pid }: Owner, health: Health
 async function start(
   { lock, before }: Turn,
   options: StartReceiverOptions,
-  around: Pick<ReceiverOptions, 'place' | 'token' | 'limits' | 'clock' | 'lines'>,
+  around: Pick<ReceiverOptions, 'place' | 'token' | 'limits' | 'clock' | 'lines' | 'sayOnce'>,
 ): Promise<ReceiverServer> {
   const { env, home, version, idleMillis, say, endpoints } = options
-  const { place, limits } = around
+  const { place, limits, sayOnce } = around
   const debug = (line: string): void => (env['HOOKSPAN_DEBUG'] === '1' ? say(line) : undefined)
   const report = { warn: say, error: say, debug }
-  const deciders = await loadDecisionMakers(options, say)
+  const deciders = await loadDecisionMakers(options)
   const recorder = await options.openRecorder({
     env,
     home,
@@ -216,7 +190,7 @@ async function start(
     isAllWanted: isAllWanted(env, home),
     endpoints: new Map(Object.entries(endpoints)),
     say,
-    secretOf: secrets(place, say),
+    secretOf: path => secretOf(place, path, sayOnce),
   })
   try {
     await before?.closeListeners()
@@ -228,6 +202,7 @@ async function start(
       counts: receiver.counts,
       listenerFor: port => receiver.requests.listener(port),
       say,
+      sayOnce,
     })
     receiver.start(listening)
     void receiver.closed.then(deciders?.close)
@@ -250,16 +225,11 @@ function isAllWanted(env: Environment, home: string): boolean {
  * Reads the secret for each request, because it may be created or removed while the receiver runs. If the file is unreadable,
  * requests are refused: they are checked against a random secret.
  */
-function secrets(place: ReceiverFiles, say: (line: string) => void): (path: string) => string | undefined {
-  const reported = new Set<string>()
-  return path => {
-    try {
-      return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined
-    } catch (error) {
-      const line = `${(error as Error).message}; until then what is sent to ${path} by a path with the token is refused`
-      if (!reported.has(line)) say(line)
-      reported.add(line)
-      return crypto.randomUUID()
-    }
+function secretOf(place: ReceiverFiles, path: string, sayOnce: (line: string) => void): string | undefined {
+  try {
+    return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined
+  } catch (error) {
+    sayOnce(`${(error as Error).message}; until then what is sent to ${path} by a path with the token is refused`)
+    return crypto.randomUUID()
   }
 }

@@ -29,13 +29,7 @@ const SIGN = 2 ** 63 / LOW
 /**
  * Parses an untrusted message. Truncated data, too many values or an unexpected encoding is refused. The depth is bounded by
  * the description, which is finite.
- *
- * @throws Refused
  */
-function readProtobuf(bytes: Buffer, message: MessageFields, mostValues: number): Record<string, unknown> {
-  return new Reader(bytes, mostValues).message(bytes.length, message)
-}
-
 class Reader {
   readonly #bytes: Buffer
   #left: number
@@ -151,11 +145,6 @@ const RESOURCE_SPANS: MessageFields = {
 }
 const REQUEST: MessageFields = { 1: ['resourceSpans', RESOURCE_SPANS, true] }
 
-export interface Traces {
-  readonly spans: readonly TelemetrySpan[]
-  readonly others: number
-}
-
 /**
  * Reads the spans of a trace export (OTLP over HTTP, JSON or protobuf).
  *
@@ -167,8 +156,10 @@ export function readTraces(
   type: string | undefined,
   services: readonly string[],
   mostValues: number,
-): Traces {
-  const requests = isProtobuf(type) ? [readProtobuf(bytes, REQUEST, mostValues)] : parseBody(bytes, type, mostValues)
+): { readonly spans: readonly TelemetrySpan[]; readonly others: number } {
+  const requests = isProtobuf(type)
+    ? [new Reader(bytes, mostValues).message(bytes.length, REQUEST)]
+    : parseBody(bytes, type, mostValues)
   const spans: TelemetrySpan[] = []
   let others = 0
   for (const group of requests.flatMap(request => all(peek(request, 'resourceSpans')))) {

@@ -1,4 +1,4 @@
-import { isPromise, pickFields } from '../contract/foreign.ts'
+import { isPromise } from '../contract/foreign.ts'
 import type { HookName, SpanKindName } from '../contract/index.ts'
 import type { Guard } from './guard.ts'
 import { AttributeList } from './spans/attribute-list.ts'
@@ -54,8 +54,8 @@ export interface EndFacts {
 /** Average time that a call may take. A slow callback is reported once it has cost `SLOW_IN_ALL_MILLIS` in total. */
 const SLOW_MILLIS = 1
 const SLOW_IN_ALL_MILLIS = 50
-/** The host's fields of the record that ends a turn. hookspan adds others. */
-const REPORTED = ['completed', 'interrupted', 'failed', 'turn_exit_reason', 'reason', 'model']
+/** Fields that hookspan adds to the record that ends a turn. */
+const INTERNAL = 'finalStatus totals durationMillis agentName isBackground traceId isPart earlySampling'.split(' ')
 
 export class Enrichment {
   readonly #enrich: Enrich
@@ -119,7 +119,9 @@ export class Enrichment {
 }
 
 function recordOf({ hook, at, payload }: AnyHookEvent): EnrichRecord {
-  return { hook, at, payload: hook === 'on_session_end' ? pickFields(payload, REPORTED) : payload }
+  if (hook !== 'on_session_end') return { hook, at, payload }
+  const fields = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.includes(name))
+  return { hook, at, payload: Object.fromEntries(fields) }
 }
 
 function spanOf({ kind, name, span, turn, startAt }: TrackedSpan, end?: EndFacts): EnrichedSpan {

@@ -1,29 +1,12 @@
 import { expect, test } from 'vitest'
-import { RolloutLines } from '../../src/agents/codex/receiver-adapter.ts'
+import { Rollout } from '../../src/agents/codex/receiver-adapter.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import { MACHINES } from '../../src/agents/machines.ts'
-import { fixturesOf, replayEvents } from './replay-fixture.ts'
-
-const DIRECTORY = 'hermes.workspace.directory'
-
-/** SDKs that know no directory, and Pi, whose captures are older than the field. */
-const WITHOUT_DIRECTORY: ReadonlySet<string> = new Set(['ai-sdk', 'openai-agents', 'pi'])
-const hosts = Object.keys(MACHINES).filter(host => !WITHOUT_DIRECTORY.has(host))
+import { replayEvents } from './replay-fixture.ts'
+import { DIRECTORY, workspaces } from './workspaces.ts'
 
 async function workspacesOf(host: string, events: readonly HostEvent[]): Promise<readonly object[]> {
-  const { plugin } = await replayEvents(host, events)
-  const roots = plugin.spans().filter(({ parentSpanId }) => parentSpanId === undefined)
-  return roots.map(({ attributes }) =>
-    Object.fromEntries(Object.entries(attributes).filter(([name]) => name === DIRECTORY || name.startsWith('vcs.'))),
-  )
+  return workspaces((await replayEvents(host, events)).plugin)
 }
-
-test.each(hosts)('records the name of the working directory of %s', async host => {
-  const found = await Promise.all(fixturesOf(host).map(({ events }) => workspacesOf(host, events)))
-  const names = found.flat().flatMap(workspace => Object.values(workspace))
-  expect(names.length).toBeGreaterThan(0)
-  for (const name of names) expect(name).toMatch(/^[\w-]+$/)
-})
 
 test('keeps the first directory of a session: hooks report each later one that the agent changes to', async () => {
   const hook = (at: number, hook_event_name: string, cwd: string, turn_id: string): HostEvent => {
@@ -41,7 +24,7 @@ test('keeps the first directory of a session: hooks report each later one that t
 const GIT = { 'vcs.repository.name': 'web-shop', 'vcs.ref.head.name': 'fix/login' }
 
 test('records the repository and the branch of a rollout of Codex', async () => {
-  const lines = new RolloutLines({ session_id: 's1', agent_id: undefined })
+  const lines = new Rollout('', { session_id: 's1' })
   const git = { commit_hash: '9f1', branch: 'fix/login', repository_url: 'git@github.com:acme/web-shop.git' }
   const payload = { id: 's1', model_provider: 'openai', git }
   lines.readLine(JSON.stringify({ timestamp: '2026-11-23T04:05:55.000Z', type: 'session_meta', payload }))

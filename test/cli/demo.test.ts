@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { demo as demoCommand } from '../../src/cli/commands/demo.ts'
-import { criticalPath } from '../../src/reading/critical-path.ts'
+import { criticalPath, pathSums } from '../../src/reading/critical-path.ts'
 import { displayWidth } from '../../src/reading/display-width.ts'
 import { humanDuration } from '../../src/reading/human-figures.ts'
 import { buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'
@@ -121,14 +121,15 @@ describe('hookspan demo', () => {
   test('has the denied approval on the critical path of its second turn, and not the reviewer in the background', async () => {
     await demo()
     const path = criticalPath(buildForest(storedSpans())[2] as TraceTree)
-    const long = path.sections.filter(({ fromAt, toAt }) => toAt - fromAt >= 500)
+    const long = path.filter(({ startAt, endAt }) => endAt - startAt >= 500)
     expect(long.map(({ span }) => span.name)).toEqual([
       'api.claude-sonnet-4-6',
       'approval.rm_rf',
       'api.claude-sonnet-4-6',
     ])
-    expect(humanDuration(path.personMillis)).toBe('12.2 s')
-    expect(path.gapMillis).toBeLessThan(500)
+    const { you = 0, untraced } = Object.fromEntries(pathSums(path))
+    expect(humanDuration(you)).toBe('12.2 s')
+    expect(untraced).toBeLessThan(500)
   })
 
   test('reports in one line each their place and the next step', async () => {

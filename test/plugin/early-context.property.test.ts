@@ -23,11 +23,11 @@ interface Outcome {
   readonly spans: readonly string[]
 }
 
-/** A span without its ids, and those above it. */
+/** A span without its ids on a line, and its ancestors on the lines below. A text inside a text would be escaped at each level. */
 function shapeOf(span: StoredSpan, byId: ReadonlyMap<string, StoredSpan>): string {
   const { name, startAt, endAt, attributes, parentSpanId = '' } = span
   const parent = byId.get(parentSpanId)
-  return JSON.stringify([name, startAt, endAt, attributes, parent && shapeOf(parent, byId)])
+  return `${JSON.stringify([name, startAt, endAt, attributes])}\n${parent === undefined ? '' : shapeOf(parent, byId)}`
 }
 
 async function outcomeOf(steps: readonly Step[]): Promise<Outcome> {

@@ -35,6 +35,15 @@ function spoil(value: unknown): void {
   for (const key of Object.keys(value)) (value as Record<string, unknown>)[key] = 'spoilt'
 }
 
+/** As a host makes an object anew for each record. Far cheaper than `structuredClone` for thousands of small objects. */
+function copyOf<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copyOf) as Value
+  const copy: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) copy[key] = copyOf(value[key as keyof Value])
+  return copy as Value
+}
+
 /** All that can be seen of records, each of them told before the next one is looked at, or all in one go. */
 async function shown(
   records: readonly FedRecord[],
@@ -43,7 +52,7 @@ async function shown(
 ): Promise<object> {
   const plugin = createTestPlugin({ host: 'agent', deterministic_ids: true, capture_sender_id: true, ...options })
   for (const record of records) {
-    const { hook, payload, ...meta } = structuredClone(record)
+    const { hook, payload, ...meta } = copyOf(record)
     void plugin.emitUntyped(hook, payload, meta)
     if (how === 'at once') plugin.stats()
     else if (how === 'asked for') plugin.traceparent({ session_id: 's1' })
@@ -93,9 +102,9 @@ describe('a later change of a payload by the host', () => {
         tie('tree'),
         { maxKeys: 5 },
       ),
-      fc
-        .constantFrom(2, 20, 150, 700, 6000)
-        .map(length => Array.from({ length }, (_, n) => ({ role: 'user', content: n }))),
+      fc.constantFrom(
+        ...[2, 20, 150, 700, 6000].map(length => Array.from({ length }, (_, n) => ({ role: 'user', content: n }))),
+      ),
     ),
   }))
   const ids = fc.constantFrom('s1', 's2')

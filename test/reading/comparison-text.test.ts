@@ -4,7 +4,7 @@ import { compareTraces } from '../../src/reading/compare-traces.ts'
 import { comparisonJson } from '../../src/reading/comparison-json.ts'
 import { renderComparison } from '../../src/reading/comparison-text.ts'
 import { displayWidth } from '../../src/reading/display-width.ts'
-import fc from '../support/fast-check.ts'
+import fc, { ANY_CHARACTER } from '../support/fast-check.ts'
 import { type Step, text, told, turn, used } from './turn-notes.ts'
 
 describe('the text', () => {
@@ -30,7 +30,7 @@ describe('the text', () => {
   })
 
   const hostile = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: ANY_CHARACTER }),
     fc.constantFrom(
       '\x1b[2J',
       '\u202eevil',

@@ -1,49 +1,54 @@
 /** Why a trace took as long as it did, as text: from, to, what was waited for. */
 import { describe, expect, test } from 'vitest'
-import { criticalPath } from '../../src/reading/critical-path.ts'
+import { criticalPath, pathSums, pathText } from '../../src/reading/critical-path.ts'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import { asOf, buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'
 import { note, treeOf } from './kind-notes.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans, TURN_AT } from './sample-turn.ts'
 
 function pathOf(...notes: readonly SpanNote[]): string[] {
-  return criticalPath(treeOf(...notes)).sections.map(
-    ({ span, fromAt, toAt, part }) =>
-      `${fromAt - TURN_AT}-${toAt - TURN_AT} ${span.name}${part === 'work' ? '' : ` (${part})`}`,
+  return criticalPath(treeOf(...notes)).map(
+    ({ span, startAt, endAt, part }) =>
+      `${startAt - TURN_AT}-${endAt - TURN_AT} ${span.name}${part === 'you' || part === 'untraced' ? ` (${part})` : ''}`,
   )
 }
 
 test('consists of requests, the tools that the next one waited for, the user, and untraced time', () => {
   const path = criticalPath(treeOf(...SAMPLE_TURN))
-  const lines = path.sections.map(
-    ({ span, fromAt, toAt, part }) => `${fromAt - TURN_AT}-${toAt - TURN_AT} ${part} ${span.name}`,
+  const lines = path.map(
+    ({ span, startAt, endAt, part }) => `${startAt - TURN_AT}-${endAt - TURN_AT} ${part} ${span.name}`,
   )
   expect(lines).toEqual([
-    '0-20 gap agent',
-    '20-50 gap llm.qwen3-coder-30b',
-    '50-410 work api.qwen3-coder-30b',
-    '410-2450 gap llm.qwen3-coder-30b',
-    '2450-4300 work api.qwen3-coder-30b',
-    '4300-4330 gap llm.qwen3-coder-30b',
-    '4330-4360 work tool.terminal',
-    '4360-9900 person approval.rm_rf',
-    '9900-10060 work tool.terminal',
-    '10060-10080 gap llm.qwen3-coder-30b',
-    '10080-10210 work tool.delegate_task',
-    '10210-10250 gap subagent.leaf',
-    '10250-10260 gap agent',
-    '10260-10280 gap llm.qwen3-coder-30b',
-    '10280-12600 work api.qwen3-coder-30b',
-    '12600-12620 gap llm.qwen3-coder-30b',
-    '12620-12630 gap agent',
-    '12630-12700 gap subagent.leaf',
-    '12700-12720 work tool.delegate_task',
-    '12720-12800 gap llm.qwen3-coder-30b',
-    '12800-14100 work api.qwen3-coder-30b',
-    '14100-14130 gap llm.qwen3-coder-30b',
-    '14130-14150 gap agent',
+    '0-20 untraced agent',
+    '20-50 untraced llm.qwen3-coder-30b',
+    '50-410 model api.qwen3-coder-30b',
+    '410-2450 untraced llm.qwen3-coder-30b',
+    '2450-4300 model api.qwen3-coder-30b',
+    '4300-4330 untraced llm.qwen3-coder-30b',
+    '4330-4360 tools tool.terminal',
+    '4360-9900 you approval.rm_rf',
+    '9900-10060 tools tool.terminal',
+    '10060-10080 untraced llm.qwen3-coder-30b',
+    '10080-10210 tools tool.delegate_task',
+    '10210-10250 untraced subagent.leaf',
+    '10250-10260 untraced agent',
+    '10260-10280 untraced llm.qwen3-coder-30b',
+    '10280-12600 model api.qwen3-coder-30b',
+    '12600-12620 untraced llm.qwen3-coder-30b',
+    '12620-12630 untraced agent',
+    '12630-12700 untraced subagent.leaf',
+    '12700-12720 tools tool.delegate_task',
+    '12720-12800 untraced llm.qwen3-coder-30b',
+    '12800-14100 model api.qwen3-coder-30b',
+    '14100-14130 untraced llm.qwen3-coder-30b',
+    '14130-14150 untraced agent',
   ])
-  expect(path).toMatchObject({ workMillis: 6170, personMillis: 5540, gapMillis: 2440, isProvisional: false })
+  expect(pathSums(path)).toEqual([
+    ['model', 5830],
+    ['you', 5540],
+    ['tools', 340],
+    ['untraced', 2440],
+  ])
 })
 
 describe('dependencies', () => {
@@ -90,7 +95,7 @@ describe('dependencies', () => {
         note('second', 'r1', 'tool', 20, 38),
         note('r2', 'root', 'api', 40, 50),
       ),
-    ).toEqual(['0-10 r1', '10-20 first', '20-38 second', '38-40 root (gap)', '40-50 r2'])
+    ).toEqual(['0-10 r1', '10-20 first', '20-38 second', '38-40 root (untraced)', '40-50 r2'])
   })
 
   test('waits for the longest of parallel tools from its beginning, even if it ends as the next request begins', () => {
@@ -115,7 +120,7 @@ describe('dependencies', () => {
         note('asked', 'r2', 'tool', 30, 48),
         note('r3', 'root', 'api', 50, 60),
       ),
-    ).toEqual(['0-20 r1', '20-30 r2', '30-48 asked', '48-49 late', '49-50 root (gap)', '50-60 r3'])
+    ).toEqual(['0-20 r1', '20-30 r2', '30-48 asked', '48-49 late', '49-50 root (untraced)', '50-60 r3'])
   })
 
   test('makes a request wait for the tools of the previous one, not for any span that ended just then', () => {
@@ -130,11 +135,11 @@ describe('dependencies', () => {
       ),
     ).toEqual([
       '0-10 r1',
-      '10-20 root (gap)',
+      '10-20 root (untraced)',
       '20-30 r2',
       '30-48 asked',
       '48-49 background',
-      '49-50 root (gap)',
+      '49-50 root (untraced)',
       '50-60 r3',
     ])
   })
@@ -174,7 +179,7 @@ describe('dependencies', () => {
         note('r2', 'root', 'api', 3, 10),
         note('r3', 'root', 'api', 10, 20),
       ),
-    ).toEqual(['0-3 root (gap)', '3-10 r2', '10-20 r3'])
+    ).toEqual(['0-3 root (untraced)', '3-10 r2', '10-20 r3'])
   })
 
   test('makes no request wait for an unanswered one', () => {
@@ -197,7 +202,7 @@ describe('dependencies', () => {
         note('b', 'root', 'tool', 10, 28),
         note('r2', 'root', 'api', 30, 40),
       ),
-    ).toEqual(['0-10 r1', '10-28 b', '28-30 root (gap)', '30-40 r2'])
+    ).toEqual(['0-10 r1', '10-28 b', '28-30 root (untraced)', '30-40 r2'])
   })
 
   test("fills the loop's gaps with a side call, and no more, though it ends last", () => {
@@ -212,12 +217,12 @@ describe('dependencies', () => {
       ),
     ).toEqual([
       '0-10 r1',
-      '10-12 loop (gap)',
+      '10-12 loop (untraced)',
       '12-18 compress',
-      '18-20 loop (gap)',
+      '18-20 loop (untraced)',
       '20-40 r2',
       '40-45 title',
-      '45-50 root (gap)',
+      '45-50 root (untraced)',
     ])
   })
 
@@ -232,7 +237,7 @@ describe('dependencies', () => {
         note('r2', 'root', 'api', 30, 50),
         note('judge', 'r2', 'hook', 40, 45),
       ),
-    ).toEqual(['0-2 root (gap)', '2-6 rules', '6-10 r1', '10-11 tool', '11-15 guard', '15-30 tool', '30-50 r2'])
+    ).toEqual(['0-2 root (untraced)', '2-6 rules', '6-10 r1', '10-11 tool', '11-15 guard', '15-30 tool', '30-50 r2'])
   })
 
   test('fills the gaps of the tools beside it with a guard', () => {
@@ -254,7 +259,7 @@ describe('dependencies', () => {
         note('r1', 'root', 'api', 0, 10),
         note('skill', 'root', 'skill', 5, 20),
       ),
-    ).toEqual(['0-10 r1', '10-20 root (gap)'])
+    ).toEqual(['0-10 r1', '10-20 root (untraced)'])
   })
 
   test('waits for background work of an ended parent only if nothing else runs', () => {
@@ -287,10 +292,10 @@ describe('dependencies', () => {
       ),
     ).toEqual([
       '0-27 r1',
-      '27-149 asked (person)',
-      '149-150 loop (gap)',
+      '27-149 asked (you)',
+      '149-150 loop (untraced)',
       '150-151 launch',
-      '151-152 loop (gap)',
+      '151-152 loop (untraced)',
       '152-176 r2',
     ])
   })
@@ -306,7 +311,7 @@ describe('dependencies', () => {
         note('r2', 'loop', 'api', 12, 20),
         note('r3', 'loop', 'api', 30, 40),
       ),
-    ).toEqual(['0-10 r1', '10-12 launch', '12-20 r2', '20-30 loop (gap)', '30-40 r3'])
+    ).toEqual(['0-10 r1', '10-12 launch', '12-20 r2', '20-30 loop (untraced)', '30-40 r3'])
   })
 
   test('keeps the loop although a background child ends after it', () => {
@@ -319,7 +324,7 @@ describe('dependencies', () => {
         note('child', 'launch', 'subagent', 11, 50),
         note('r2', 'loop', 'api', 12, 40),
       ),
-    ).toEqual(['0-10 r1', '10-12 launch', '12-40 r2', '40-50 child', '50-60 root (gap)'])
+    ).toEqual(['0-10 r1', '10-12 launch', '12-40 r2', '40-50 child', '50-60 root (untraced)'])
   })
 
   test('cuts spans beyond or outside the root', () => {
@@ -329,7 +334,7 @@ describe('dependencies', () => {
         note('late', 'root', 'tool', 20, 90),
         note('off', 'root', 'tool', 40, 50),
       ),
-    ).toEqual(['10-20 root (gap)', '20-30 late'])
+    ).toEqual(['10-20 root (untraced)', '20-30 late'])
   })
 
   test('does not make the producer of a queued message wait for its consumer', () => {
@@ -339,7 +344,7 @@ describe('dependencies', () => {
       note('take', 'put', 'other', 10, 40),
     ) as [StoredSpan, StoredSpan, StoredSpan]
     const [tree] = buildForest([root, { ...put, kind: 'producer' }, { ...take, kind: 'consumer' }])
-    expect(criticalPath(tree as TraceTree).sections.map(({ span }) => span.name)).toEqual(['put', 'root'])
+    expect(criticalPath(tree as TraceTree).map(({ span }) => span.name)).toEqual(['put', 'root'])
   })
 
   test('distinguishes a guardian from the user', () => {
@@ -352,7 +357,7 @@ describe('dependencies', () => {
         { ...guardian, attributes },
         note('asked', 't', 'approval', 4, 9),
       ),
-    ).toEqual(['0-2 t', '2-4 guardian', '4-9 asked (person)', '9-10 t'])
+    ).toEqual(['0-2 t', '2-4 guardian', '4-9 asked (you)', '9-10 t'])
   })
 })
 
@@ -365,8 +370,7 @@ test('is provisional for a running turn, up to now', () => {
   )
   const [tree] = buildForest(spans)
   const path = criticalPath(asOf(tree as TraceTree, TURN_AT + 50))
-  expect(path.isProvisional).toBe(true)
-  expect(path).toMatchObject({ workMillis: 40, gapMillis: 10 })
+  expect(pathText(path)).toBe('tools 40 ms, untraced 10 ms')
 })
 
 test('has a part for each of several roots, and none between them', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { compareTraces } from '../../src/reading/compare-traces.ts'
 import { renderComparison } from '../../src/reading/comparison-text.ts'
-import { criticalPath } from '../../src/reading/critical-path.ts'
+import { criticalPath, pathSums } from '../../src/reading/critical-path.ts'
 import { buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'
 import { fixturesOf, replayEvents } from '../agents/replay-fixture.ts'
 
@@ -15,12 +15,12 @@ async function turnsOf(host: string, scenario: string): Promise<TraceTree[]> {
 
 function pathText(tree: TraceTree): string {
   const path = criticalPath(tree)
-  const lines = path.sections.map(({ span, fromAt, toAt, part }) => {
-    const [from, to] = [fromAt, toAt].map(at => (at - tree.startAt).toFixed(0).padStart(6))
-    return `${from} ${to}  ${part.padEnd(6)}  ${span.name}`
+  const lines = path.map(({ span, startAt, endAt, part }) => {
+    const [from, to] = [startAt, endAt].map(at => (at - tree.startAt).toFixed(0).padStart(6))
+    return `${from} ${to}  ${part.padEnd(8)}  ${span.name}`
   })
-  const { workMillis, personMillis, gapMillis } = path
-  return [...lines, [workMillis, personMillis, gapMillis].map(millis => millis.toFixed(0)).join(' + ')].join('\n')
+  const sums = pathSums(path).map(([part, millis]) => `${part} ${millis.toFixed(0)}`)
+  return [...lines, sums.join(', ')].join('\n')
 }
 
 describe("the reason for a turn's duration", () => {
@@ -37,9 +37,8 @@ describe("the reason for a turn's duration", () => {
     await expect(`${turns.map(pathText).join('\n\n')}\n`).toMatchFileSnapshot(`real-turns/${host}-${scenario}.path.txt`)
     for (const turn of turns.filter(({ roots }) => roots.length === 1)) {
       const [root] = turn.roots
-      const { workMillis, personMillis, gapMillis } = criticalPath(turn)
       const length = (root?.span.endAt ?? 0) - (root?.span.startAt ?? 0)
-      expect(workMillis + personMillis + gapMillis).toBeCloseTo(length, 3)
+      expect(pathSums(criticalPath(turn)).reduce((sum, [, millis]) => sum + millis, 0)).toBeCloseTo(length, 3)
     }
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { displayWidth } from '../../src/reading/display-width.ts'
 import { buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'
 import { renderTotals, renderTree, type TreeTextOptions } from '../../src/reading/tree-text.ts'
-import fc from '../support/fast-check.ts'
+import fc, { ANY_CHARACTER } from '../support/fast-check.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from './sample-turn.ts'
 
 function treeOf(notes: readonly SpanNote[]): TraceTree {
@@ -212,7 +212,7 @@ describe('colours', () => {
 
 describe('hostile content', () => {
   const hostile = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: ANY_CHARACTER }),
     fc.constantFrom(
       '\x1b[2J',
       '\x1b]0;t\x07',

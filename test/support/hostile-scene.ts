@@ -116,7 +116,8 @@ export function turnsDrawn(spans: readonly StoredSpan[]): Set<unknown> {
   return new Set(rooted.map(({ attributes }) => attributes['hermes.turn.id']))
 }
 
-export async function expectAllWell(plugin: TestPlugin): Promise<void> {
+/** @returns its spans, which are read from their lines at each call */
+export async function expectAllWell(plugin: TestPlugin): Promise<readonly StoredSpan[]> {
   await plugin.shutdown()
   const spans = plugin.spans()
   expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
@@ -124,6 +125,7 @@ export async function expectAllWell(plugin: TestPlugin): Promise<void> {
   expectSoundTree(spans)
   expect(total(await plugin.metrics(), 'hookspan.hooks')).toBe(counted(plugin))
   expectQuiet(plugin)
+  return spans
 }
 
 /** One short line a cause. */

@@ -32,8 +32,7 @@ async function expectSurvived(
     )
     return found.map(what => `${field} is ${name}: ${what}`)
   })
-  await expectAllWell(plugin)
-  const drawn = turnsDrawn(plugin.spans())
+  const drawn = turnsDrawn(await expectAllWell(plugin))
   const missing = values.filter((_, index) => !field.endsWith('_id') && !drawn.has(`s${index}.t`))
   expect([...noticed, ...missing.map(({ name }) => `${field} is ${name}: the loop is missing`)]).toEqual([])
 }

@@ -1,10 +1,12 @@
 import { booleanOf, elementsOf, idOf, isArray, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
+import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { joinTexts, wrapJson } from '../base/messages.ts'
-import { HostTurn, RecordScope, type Records, type TurnResult } from '../base/records.ts'
-import { ModelRequest, RequestCounter } from '../base/requests.ts'
-import { Approval, type ControlHookName, DelegatedTask, Tool, ToolHooks } from '../base/tool.ts'
+import { joinTexts, LazyConversation, wrapJson } from '../base/messages.ts'
+import { RecordScope, type Records, type TurnResult } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
+import { Approval, controlHookOf, DelegatedTask, Tool, ToolHooks } from '../base/tool.ts'
+import { HostTurn } from '../base/turn.ts'
 import { type UsageCounts, usageOf } from '../base/usage.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { isAborted, isStreamLeft, type PlainError, plainError } from './types.ts'
@@ -12,31 +14,21 @@ import { isAborted, isStreamLeft, type PlainError, plainError } from './types.ts
 /** One call of `generateText` or a similar function: a turn with all steps, requests and tools. */
 class AiSdkCall extends HostTurn {
   readonly id: string
-  readonly requests: RequestCounter = new RequestCounter(this)
   readonly delegation: DelegatedTask | undefined
   readonly isStreamed: boolean
   readonly maxRetries: number | undefined
-  lastAt: number
   stepStart: unknown
   isStepOpen = false
   failure: PlainError | undefined
   readonly pendingApprovals: { readonly approval: Approval; readonly command: unknown }[] = []
   readonly #tools = new Map<string, Tool>()
   readonly #toolIds = new Set<string>()
-  readonly #toolHooks = new ToolHooks(this)
+  readonly toolHooks: ToolHooks = new ToolHooks(this)
   #request: ModelRequest | undefined
 
-  constructor(
-    records: Records,
-    sessionId: string,
-    id: string,
-    at: number,
-    started: unknown,
-    delegation?: DelegatedTask,
-  ) {
-    super(records, sessionId, id)
+  constructor(records: Records, session: string, id: string, at: number, started: unknown, delegation?: DelegatedTask) {
+    super(records, session, id, at)
     this.id = id
-    this.lastAt = at
     this.delegation = delegation
     this.stepStart = started
     this.isStreamed = textOf(peek(started, 'operationId'))?.startsWith('ai.stream') === true
@@ -44,7 +36,8 @@ class AiSdkCall extends HostTurn {
   }
 
   /** Starts a request. One without an answer broke off and is retried. */
-  startRequest(at: number): void {
+  startRequest(at: number, stepStart: unknown): void {
+    this.stepStart = stepStart
     this.failRequest(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
     this.#request = this.requests.nextRequest(at)
     this.#request.emitStart({ ...requestFacts(this.stepStart), stream: this.isStreamed })
@@ -52,7 +45,7 @@ class AiSdkCall extends HostTurn {
 
   /** The SDK reports the start of a request, not of each attempt. The first attempt is that request. */
   startAttempt(at: number): void {
-    if (this.#request === undefined) this.startRequest(at)
+    if (this.#request === undefined) this.startRequest(at, this.stepStart)
   }
 
   failRequest(at: number, failure: PlainError): void {
@@ -108,7 +101,7 @@ class AiSdkCall extends HostTurn {
     tool.requestId = this.requests.lastId
     this.#toolIds.add(tool.id)
     this.#tools.set(asked.id, tool)
-    return { tool, judgedAt: this.#toolHooks.startTool(tool, asked.id) }
+    return { tool, judgedAt: this.toolHooks.startTool(tool, asked.id) }
   }
 
   endTool(at: number, asked: ModelToolCall, data: unknown): void {
@@ -125,23 +118,10 @@ class AiSdkCall extends HostTurn {
     this.#tools.delete(asked.id)
   }
 
-  receiveControlHook(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
-    this.#toolHooks.receive(hook, at, payload, this.#tools.get(idOf(payload.tool_call_id) ?? ''))
-  }
-
-  startStep(): void {
-    this.isStepOpen = true
-  }
-
-  endStep(): void {
-    this.isStepOpen = false
-    this.#toolHooks.flush()
-  }
-
   cancelOpenTools(at: number): void {
     for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
     this.#tools.clear()
-    this.#toolHooks.flush()
+    this.toolHooks.flush()
   }
 
   /** An approval may take days: content must not stay in memory with the call. */
@@ -150,8 +130,8 @@ class AiSdkCall extends HostTurn {
     this.pendingApprovals.length = 0
   }
 
-  emittedToolId(id: string): string | undefined {
-    return this.#tools.get(id)?.id
+  openTool(id: unknown): Tool | undefined {
+    return this.#tools.get(idOf(id) ?? '')
   }
 }
 
@@ -162,7 +142,7 @@ function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
     provider: providerOf(data),
     message_count: peek(messages, 'length'),
     system_prompt: peek(data, 'instructions'),
-    request: messages === undefined ? undefined : new AiSdkConversation(messages, peek(data, 'tools')),
+    request: messages === undefined ? undefined : conversationOf(messages, peek(data, 'tools')),
     max_tokens: peek(data, 'maxOutputTokens'),
     temperature: peek(data, 'temperature'),
     top_p: peek(data, 'topP'),
@@ -194,12 +174,7 @@ function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
 const PENDING_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-interface UserDecision {
-  readonly id: string
-  readonly isGranted: boolean
-  readonly reason: string | undefined
-  readonly call: ModelToolCall | undefined
-}
+type UserDecision = ReturnType<typeof decisionsOf>[number]
 
 /**
  * Tool calls that need the user's approval. The SDK ends the call that wanted them. The application continues with
@@ -238,14 +213,10 @@ class CallApprovals {
   }
 }
 
-function emitPendingRequests({ pendingApprovals: waiting }: AiSdkCall): void {
-  for (const { approval, command } of waiting) approval.emitRequest({ command, surface: SURFACE })
-}
-
 const SURFACE = 'messages'
 
 /** Only the last message counts, as in the SDK. */
-function decisionsOf(messages: unknown): readonly UserDecision[] {
+function decisionsOf(messages: unknown) {
   const last = elementsOf(messages, 1, 'last')[0]
   if (peek(last, 'role') !== 'tool') return []
   return partsOf(peek(last, 'content'), 'tool-approval-response').flatMap(part => {
@@ -257,16 +228,12 @@ function decisionsOf(messages: unknown): readonly UserDecision[] {
 }
 
 function requestIn(messages: unknown, approvalId: string): ModelToolCall | undefined {
-  const parts = elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(message =>
-    elementsOf(peek(message, 'content'), 100),
-  )
-  const request = parts.find(part => isOf(part, 'tool-approval-request', 'approvalId', approvalId))
+  const recent = elementsOf(messages, MESSAGES_LIMIT, 'last').map(message => peek(message, 'content'))
+  const requests = recent.flatMap(content => partsOf(content, 'tool-approval-request'))
+  const request = requests.find(each => peek(each, 'approvalId') === approvalId)
   const toolCallId = peek(request, 'toolCallId')
-  return modelToolCallOf(parts.find(part => isOf(part, 'tool-call', 'toolCallId', toolCallId)))
-}
-
-function isOf(part: unknown, type: string, field: string, id: unknown): boolean {
-  return id !== undefined && peek(part, 'type') === type && peek(part, field) === id
+  const calls = toolCallId === undefined ? [] : recent.flatMap(content => partsOf(content, 'tool-call'))
+  return modelToolCallOf(calls.find(call => peek(call, 'toolCallId') === toolCallId))
 }
 
 const OPEN_LIMIT = 1000
@@ -287,25 +254,79 @@ export class AiSdkMachine extends EventMachine {
 
   protected readonly events: EventHandlers = eventHandlers(
     {
-      onStart: moment => this.#startCall(moment),
-      onStepStart: moment => this.#withCall(moment, call => call.startStep()),
-      onObjectStepStart: moment => this.#withCall(moment, call => this.#startObjectStep(call, moment)),
-      onLanguageModelCallStart: moment => this.#withCall(moment, call => this.#startRequest(call, moment)),
-      attemptStart: moment => this.#withCall(moment, call => call.startAttempt(moment.at)),
-      attemptError: moment => this.#withCall(moment, call => call.failRequest(moment.at, errorOf(moment))),
-      onLanguageModelCallEnd: moment => this.#withCall(moment, call => call.receiveAnswer(moment.at, moment.data)),
-      onToolExecutionStart: moment => this.#withTool(moment, (call, asked) => call.startTool(moment.at, asked)),
-      onToolExecutionEnd: moment =>
-        this.#withTool(moment, (call, asked) => call.endTool(moment.at, asked, moment.data)),
-      onStepEnd: moment => this.#withCall(moment, call => this.#endStep(call, moment)),
-      onObjectStepEnd: moment => this.#withCall(moment, call => this.#endObjectStep(call, moment)),
-      onStepError: moment =>
-        this.#withCall(moment, call => this.#failCall(call, moment.at, call.failure ?? errorOf(moment))),
-      onEnd: moment => this.#endCall(moment),
-      pre_control_hook: moment => this.#receiveControlHook('pre_control_hook', moment),
-      post_control_hook: moment => this.#receiveControlHook('post_control_hook', moment),
-      onAbort: moment => this.#withCall(moment, call => this.#failCall(call, moment.at, ABORTED)),
-      onError: moment => this.#receiveError(moment),
+      onStart: ({ at, data, context }) => {
+        const id = idOf(peek(data, 'callId'))
+        // Two registered integrations report every event twice.
+        if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
+        const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
+        const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
+        if (!TURNS.has(operation)) this.#startSideCall(id, at, operation, data, caller)
+        else if (caller === undefined) this.#startTurn(id, at, data)
+        else this.#openCall(id, at, data, id, delegate(caller, peek(context, 'toolCallId'), id, at, data))
+      },
+      onStepStart: this.#inCall(call => {
+        call.isStepOpen = true
+      }),
+      // `generateObject` reports a step, but not the request in it.
+      onObjectStepStart: this.#inCall((call, { at, data }) => {
+        call.isStepOpen = true
+        call.startRequest(at, data)
+      }),
+      onLanguageModelCallStart: this.#inCall((call, { at, data }) => call.startRequest(at, data)),
+      attemptStart: this.#inCall((call, { at }) => call.startAttempt(at)),
+      attemptError: this.#inCall((call, moment) => call.failRequest(moment.at, errorOf(moment))),
+      onLanguageModelCallEnd: this.#inCall((call, { at, data }) => call.receiveAnswer(at, data)),
+      onToolExecutionStart: this.#ofTool((call, asked, { at }) => call.startTool(at, asked)),
+      onToolExecutionEnd: this.#ofTool((call, asked, { at, data }) => call.endTool(at, asked, data)),
+      onStepEnd: this.#inCall((call, { at, data }) => {
+        const content = peek(data, 'content')
+        this.#approvals.addRequests(call, at, content)
+        for (const part of partsOf(content, 'tool-approval-response')) {
+          const asked = modelToolCallOf(peek(part, 'toolCall'))
+          const reason = textOf(peek(part, 'reason'))
+          if (asked !== undefined && booleanOf(peek(part, 'approved')) === false)
+            call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
+        }
+        for (const part of partsOf(content, 'tool-error')) {
+          const asked = modelToolCallOf(part)
+          const { name, message } = plainError(peek(part, 'error'))
+          if (asked !== undefined)
+            call.emitSkippedTool(at, asked, { status: 'error', error_type: name, error_message: message })
+        }
+        call.isStepOpen = false
+        call.toolHooks.flush()
+      }),
+      onObjectStepEnd: this.#inCall(endObjectStep),
+      onStepError: this.#inCall((call, moment) => this.#failCall(call, moment.at, call.failure ?? errorOf(moment))),
+      onEnd: ({ at, data }) => {
+        const id = idOf(peek(data, 'callId')) ?? ''
+        const side = this.#sideCalls.get(id)
+        this.#sideCalls.delete(id)
+        side?.emitAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
+        const call = this.#calls.get(id)
+        if (call === undefined) return
+        const error = peek(data, 'error') ?? call.failure
+        if (error !== undefined) this.#failCall(call, at, plainError(error))
+        else if (call.pendingApprovals.length > 0) this.#closeCall(call, at, 'interrupted', 'approval')
+        else this.#closeCall(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
+      },
+      pre_control_hook: moment => this.#receiveControlHook(moment),
+      post_control_hook: moment => this.#receiveControlHook(moment),
+      onAbort: this.#inCall((call, { at }) => this.#failCall(call, at, ABORTED)),
+      // While a step is open, its own end or that of the call follows.
+      onError: moment => {
+        const { at, data } = moment
+        const id = idOf(peek(data, 'callId')) ?? ''
+        const side = this.#sideCalls.get(id)
+        this.#sideCalls.delete(id)
+        const failure = errorOf(moment)
+        side?.emitFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
+        const call = this.#calls.get(id)
+        if (call === undefined) return
+        call.failure ??= failure
+        if (call.isStepOpen) call.failRequest(at, failure)
+        else this.#failCall(call, at, call.failure)
+      },
     },
     QUIET,
   )
@@ -316,45 +337,22 @@ export class AiSdkMachine extends EventMachine {
       this.#closeCall(call, Math.max(at, call.lastAt), 'interrupted', 'cut_off')
   }
 
-  #startCall({ at, data, context }: TimedEvent): void {
-    const id = idOf(peek(data, 'callId'))
-    // Two registered integrations report every event twice.
-    if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
-    const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
-    const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
-    if (!TURNS.has(operation)) this.#startSideCall(id, at, operation, data, caller)
-    else if (caller === undefined) this.#startTurn(id, at, data)
-    else this.#startChild(id, at, data, caller, idOf(peek(context, 'toolCallId')) ?? '')
-  }
-
   #startTurn(id: string, at: number, data: unknown): void {
     const decisions = decisionsOf(peek(data, 'messages'))
-    const call = new AiSdkCall(this.records, this.#sessionOf(id, at, data, decisions), id, at, data)
-    this.#turns.set(call.sessionId ?? id, call)
-    this.#openCall(call, at, data, decisions)
-  }
-
-  #startChild(id: string, at: number, data: unknown, caller: AiSdkCall, toolCallId: string): void {
-    const delegation = new DelegatedTask(caller, at, {
-      child_session_id: id,
-      child_role: textOf(peek(data, 'functionId')),
-      tool_call_id: caller.emittedToolId(toolCallId),
-    })
-    delegation.emitStart(promptOf(data))
-    this.#openCall(new AiSdkCall(this.records, id, id, at, data, delegation), at, data, [])
-  }
-
-  #openCall(call: AiSdkCall, at: number, data: unknown, decisions: readonly UserDecision[]): void {
-    this.#calls.set(call.id, call)
-    const model = peek(data, 'modelId')
-    call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...turnMetadataOf(data) })
-    call.emit('pre_llm_call', at, {
-      user_message: promptOf(data),
-      conversation_history: peek(data, 'messages'),
-      model,
-      provider: providerOf(data),
-    })
+    const session = this.#sessionOf(id, at, data, decisions)
+    const call = this.#openCall(id, at, data, session)
+    this.#turns.set(session, call)
     for (const decision of decisions) this.#approvals.emitDecision(call, at, decision)
+  }
+
+  #openCall(id: string, at: number, data: unknown, session: string, delegation?: DelegatedTask): AiSdkCall {
+    const call = new AiSdkCall(this.records, session, id, at, data, delegation)
+    this.#calls.set(id, call)
+    const [model, conversation_history] = [peek(data, 'modelId'), peek(data, 'messages')]
+    call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...turnMetadataOf(data) })
+    const prompt = { user_message: promptOf(data), conversation_history }
+    call.emit('pre_llm_call', at, { ...prompt, model, provider: providerOf(data) })
+    return call
   }
 
   #startSideCall(id: string, at: number, operation: string, data: unknown, caller: AiSdkCall | undefined): void {
@@ -369,77 +367,12 @@ export class AiSdkMachine extends EventMachine {
     })
   }
 
-  #startRequest(call: AiSdkCall, { at, data }: TimedEvent): void {
-    call.stepStart = data
-    call.startRequest(at)
-  }
-
-  /** `generateObject` reports a step, but not the request in it. */
-  #startObjectStep(call: AiSdkCall, moment: TimedEvent): void {
-    call.startStep()
-    this.#startRequest(call, moment)
-  }
-
-  #endObjectStep(call: AiSdkCall, { at, data }: TimedEvent): void {
-    call.isStepOpen = false
-    call.endRequest(at, data, {
-      response: { assistant_message: { role: 'assistant', content: peek(data, 'objectText') } },
-      response_model: peek(peek(data, 'response'), 'modelId'),
-      response_id: peek(peek(data, 'response'), 'id'),
-    })
-  }
-
-  #endStep(call: AiSdkCall, { at, data }: TimedEvent): void {
-    const content = peek(data, 'content')
-    this.#approvals.addRequests(call, at, content)
-    for (const part of partsOf(content, 'tool-approval-response')) {
-      const asked = modelToolCallOf(peek(part, 'toolCall'))
-      const reason = textOf(peek(part, 'reason'))
-      if (asked !== undefined && booleanOf(peek(part, 'approved')) === false)
-        call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
-    }
-    for (const part of partsOf(content, 'tool-error')) {
-      const asked = modelToolCallOf(part)
-      const { name, message } = plainError(peek(part, 'error'))
-      if (asked !== undefined)
-        call.emitSkippedTool(at, asked, { status: 'error', error_type: name, error_message: message })
-    }
-    call.endStep()
-  }
-
-  #receiveControlHook(hook: ControlHookName, { at, data }: TimedEvent): void {
-    const payload = data as LoosePayload<'post_control_hook'>
-    const call = this.#calls.get(idOf(peek(payload, 'turn_id')) ?? '')
+  #receiveControlHook(moment: TimedEvent): void {
+    const record = controlHookOf(moment)
+    const { hook, at, payload } = record
+    const call = this.#calls.get(idOf(payload.turn_id) ?? '')
     if (call === undefined) this.records.addRecord(hook, at, payload)
-    else call.receiveControlHook(hook, at, payload)
-  }
-
-  #endCall({ at, data }: TimedEvent): void {
-    const id = idOf(peek(data, 'callId')) ?? ''
-    const side = this.#sideCalls.get(id)
-    this.#sideCalls.delete(id)
-    side?.emitAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
-    const call = this.#calls.get(id)
-    if (call === undefined) return
-    const error = peek(data, 'error') ?? call.failure
-    if (error !== undefined) this.#failCall(call, at, plainError(error))
-    else if (call.pendingApprovals.length > 0) this.#closeCall(call, at, 'interrupted', 'approval')
-    else this.#closeCall(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
-  }
-
-  /** While a step is open, its own end or that of the call follows. */
-  #receiveError(moment: TimedEvent): void {
-    const { at, data } = moment
-    const id = idOf(peek(data, 'callId')) ?? ''
-    const side = this.#sideCalls.get(id)
-    this.#sideCalls.delete(id)
-    const failure = errorOf(moment)
-    side?.emitFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
-    const call = this.#calls.get(id)
-    if (call === undefined) return
-    call.failure ??= failure
-    if (call.isStepOpen) call.failRequest(at, failure)
-    else this.#failCall(call, at, call.failure)
+    else call.toolHooks.receive(record, call.openTool(payload.tool_call_id))
   }
 
   #failCall(call: AiSdkCall, at: number, failure: PlainError): void {
@@ -457,7 +390,7 @@ export class AiSdkMachine extends EventMachine {
     call.emitAnswer(at, answer)
     call.emitEnd(at, { outcome, reason })
     call.delegation?.emitEnd(at, { status: outcome, summary: answer })
-    emitPendingRequests(call)
+    for (const { approval, command } of call.pendingApprovals) approval.emitRequest({ command, surface: SURFACE })
     call.releaseContent()
   }
 
@@ -471,20 +404,39 @@ export class AiSdkMachine extends EventMachine {
     return session
   }
 
-  #withCall({ at, data }: TimedEvent, take: (call: AiSdkCall) => void): void {
-    const call = this.#calls.get(idOf(peek(data, 'callId')) ?? '')
-    if (call === undefined) return
-    call.lastAt = Math.max(call.lastAt, at)
-    take(call)
+  #inCall(handle: (call: AiSdkCall, moment: TimedEvent) => void): EventHandler {
+    return moment => {
+      const call = this.#calls.get(idOf(peek(moment.data, 'callId')) ?? '')
+      if (call === undefined) return
+      call.lastAt = Math.max(call.lastAt, moment.at)
+      handle(call, moment)
+    }
   }
 
-  #withTool(
-    moment: TimedEvent,
-    take: (call: AiSdkCall, asked: NonNullable<ReturnType<typeof modelToolCallOf>>) => void,
-  ): void {
-    const asked = modelToolCallOf(peek(moment.data, 'toolCall'))
-    if (asked !== undefined) this.#withCall(moment, call => take(call, asked))
+  #ofTool(handle: (call: AiSdkCall, asked: ModelToolCall, moment: TimedEvent) => void): EventHandler {
+    return this.#inCall((call, moment) => {
+      const asked = modelToolCallOf(peek(moment.data, 'toolCall'))
+      if (asked !== undefined) handle(call, asked, moment)
+    })
   }
+}
+
+function delegate(caller: AiSdkCall, toolCallId: unknown, id: string, at: number, data: unknown): DelegatedTask {
+  const role = textOf(peek(data, 'functionId'))
+  const ids = { child_session_id: id, child_role: role, tool_call_id: caller.openTool(toolCallId)?.id }
+  const task = new DelegatedTask(caller, at, ids)
+  task.emitStart(promptOf(data))
+  return task
+}
+
+function endObjectStep(call: AiSdkCall, { at, data }: TimedEvent): void {
+  const response = peek(data, 'response')
+  call.isStepOpen = false
+  call.endRequest(at, data, {
+    response: { assistant_message: { role: 'assistant', content: peek(data, 'objectText') } },
+    response_model: peek(response, 'modelId'),
+    response_id: peek(response, 'id'),
+  })
 }
 
 const ABORTED: PlainError = { name: 'AbortError', message: undefined, statusCode: undefined, isRetryable: false }
@@ -519,11 +471,7 @@ function turnMetadataOf(data: unknown): { user_id: unknown; tags: unknown; metad
 const PARTS_LIMIT = 100
 const SEARCH_LIMIT = 50
 
-interface ModelToolCall {
-  readonly id: string
-  readonly name: unknown
-  readonly args: unknown
-}
+type ModelToolCall = NonNullable<ReturnType<typeof modelToolCallOf>>
 
 function partsOf(content: unknown, type: string): readonly unknown[] {
   return elementsOf(content, PARTS_LIMIT).filter(part => peek(part, 'type') === type)
@@ -535,39 +483,25 @@ function textIn(content: unknown): string | undefined {
     : joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
 }
 
-function modelToolCallOf(part: unknown): ModelToolCall | undefined {
+function modelToolCallOf(part: unknown) {
   const id = idOf(peek(part, 'toolCallId'))
   return id === undefined ? undefined : { id, name: peek(part, 'toolName'), args: peek(part, 'input') }
 }
 
 /** The last user message, searched from the end, or the prompt. Parts that are not all text are returned unchanged. */
 function promptOf(data: unknown): unknown {
-  const asked = elementsOf(peek(data, 'messages'), SEARCH_LIMIT, 'last').findLast(
-    message => peek(message, 'role') === 'user',
-  )
+  const recent = elementsOf(peek(data, 'messages'), SEARCH_LIMIT, 'last')
+  const asked = recent.findLast(message => peek(message, 'role') === 'user')
   const content = asked === undefined ? peek(data, 'prompt') : peek(asked, 'content')
   const isText = elementsOf(content, PARTS_LIMIT).every(part => peek(part, 'type') === 'text')
   return isText ? (textIn(content) ?? content) : content
 }
 
-/**
- * A request as messages. The SDK's tool calls and results are content parts; they are converted only when attributes
- * are built.
- */
-class AiSdkConversation {
-  readonly tools: unknown
-  readonly #messages: unknown
-
-  constructor(messages: unknown, tools: unknown) {
-    this.#messages = messages
-    this.tools = tools
-  }
-
-  get messages(): readonly unknown[] {
-    return elementsOf(this.#messages, MESSAGES_LIMIT, 'last').flatMap(asMessages)
-  }
+function conversationOf(messages: unknown, tools: unknown): LazyConversation {
+  return new LazyConversation(() => elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(asMessages), tools)
 }
 
+/** The SDK's tool calls and results are content parts. */
 function asMessages(message: unknown): readonly unknown[] {
   const content = peek(message, 'content')
   if (!isArray(content)) return [message]

@@ -2,35 +2,17 @@
  * `hookspan/hooks/ai-sdk`: guards in the Vercel AI SDK 7. Read from `ai` 7.0.173 (`src/generate-text`, `src/agent`,
  * `src/middleware`), which is not a dependency.
  */
-
-import { setTimeout as sleep } from 'node:timers/promises'
-import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { ignoreErrors, isArray, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { failClosedReason } from '../../guards/chain.ts'
-import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
-import type { Capabilities, ControlHooks, HookInfo, Outcome, Phase } from '../../guards/index.ts'
-import { HostHooks, toolCallOf } from '../../guards/index.ts'
+import { toStandardError } from '../../guards/hook.ts'
+import { type Capabilities, type ControlHooks, type HookInfo, HostHooks, type Phase } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
-import { injectedTexts, listOf, namedArguments } from '../base/guard-values.ts'
+import { injectedTexts, listOf } from '../base/guard-values.ts'
+import { type GuardedRequest, guardedAnswer, requestToSend } from '../base/guarded-answer.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { type CallToolOptions, GuardedCall, guardedTools } from './guarded-tools.ts'
-import {
-  type AnswerContent,
-  type AnswerFormat,
-  type AnswerPart,
-  type BufferedAnswer,
-  injectTexts,
-  messagesOf,
-  type PromptMessage,
-  requestedCallOf,
-  rewritePrompt,
-  streamFormat,
-  textOfMessage,
-  type WholeAnswer,
-  wholeFormat,
-  withFeedback,
-  withText,
-} from './model-content.ts'
-import { plainError } from './types.ts'
+import type { BufferedAnswer, Part, Request, SdkAnswerFormat, WholeAnswer } from './model-content.ts'
+import { injectTexts, requestedCallOf, streamFormat, textOfMessage, wholeFormat, withText } from './model-content.ts'
 
 export type { AttachOptions } from '../attach.ts'
 
@@ -120,7 +102,7 @@ class Guard {
     }
     const callOf = (event: unknown): GuardedCall | undefined => {
       const known = peek(event, 'providerOptions')
-      return typeof known === 'object' && known !== null ? this.#starting.get(known) : undefined
+      return isObject(known) ? this.#starting.get(known) : undefined
     }
     return { ...settings, prepareCall, ...this.#withListeners(settings, callOf) }
   }
@@ -139,7 +121,10 @@ class Guard {
     const ending =
       (theirs: Listen | undefined): Listen =>
       event => {
-        this.#endTurn(peek(event, 'callId'))
+        const id = String(peek(event, 'callId'))
+        const call = this.#running.get(id)
+        this.#running.delete(id)
+        if (call !== undefined) this.#hooks.endTurn(call.ids)
         return theirs?.(event)
       }
     return {
@@ -154,13 +139,6 @@ class Guard {
       onStepError: ending(onStepError),
     }
   }
-
-  #endTurn(callId: unknown): void {
-    const call = this.#running.get(String(callId))
-    if (call === undefined) return
-    this.#running.delete(String(callId))
-    this.#hooks.endTurn(call.ids)
-  }
 }
 
 async function guardedStep(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
@@ -172,7 +150,7 @@ async function guardedStep(call: GuardedCall, models: StepModels, given: unknown
 }
 
 async function runBeforeTurn(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
-  const all = listOf<PromptMessage>(messages)
+  const all = listOf<Part>(messages)
   const prompt = all.at(-1)
   if (prompt?.['role'] !== 'user' || !call.hooks.handles('beforeTurn')) return {}
   const outcome = await call.hooks.run('beforeTurn', call.ids, { prompt: textOfMessage(prompt) })
@@ -264,18 +242,12 @@ function refusingModel(given: unknown): HostModel {
 }
 
 function describeModel(given: unknown): string {
-  return typeof given === 'string'
-    ? `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
-    : 'what is no model'
-}
-
-interface Request {
-  readonly prompt: readonly PromptMessage[]
-  readonly abortSignal?: AbortSignal | undefined
+  if (typeof given !== 'string') return 'what is no model'
+  return `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
 }
 
 interface StreamedAnswer {
-  readonly stream: ReadableStream<AnswerPart>
+  readonly stream: ReadableStream<Part>
 }
 
 interface HostModel {
@@ -294,155 +266,48 @@ function isModel(model: unknown): model is HostModel {
 
 function guardedModel(call: GuardedCall, model: HostModel): HostModel {
   const { specificationVersion, provider, modelId, supportedUrls } = model
-  const requests = new GuardedRequests(call, textOf(modelId))
+  const { hooks } = call
+  const guardedRequest = ({ abortSignal: signal }: Request): GuardedRequest => {
+    return { hooks, ids: call.ids, model: textOf(modelId), signal, checksTurn: true }
+  }
+  const requestAnswer = async <Result>(
+    format: SdkAnswerFormat<Result>,
+    request: Request,
+    send: (request: Request) => PromiseLike<Result>,
+  ): Promise<Result> => {
+    if (call.refusal !== undefined) return format.fromText(call.refusal)
+    const result = await guardedAnswer(guardedRequest(request), format, request, send)
+    for (const requested of format.callsOf(result)) call.addRequestedCall(requested)
+    return result
+  }
   return {
     specificationVersion,
     provider,
     modelId,
     supportedUrls,
-    doGenerate: request =>
-      requests.requestAnswer(wholeFormat(specificationVersion), request, sent => model.doGenerate(sent)),
+    doGenerate: request => requestAnswer(wholeFormat(specificationVersion), request, sent => model.doGenerate(sent)),
     doStream: async request => {
-      const form = streamFormat(specificationVersion)
-      if (requests.checksAnswers)
-        return replayStream(await requests.requestAnswer(form, request, sent => bufferStream(model, sent)))
-      const sent = await requests.requestToSend(request)
-      return typeof sent === 'string'
-        ? replayStream(form.fromText(sent))
-        : withNotedCalls(call, await model.doStream(sent))
+      const format = streamFormat(specificationVersion)
+      // An answer is checked before the application receives it, so a streamed one must be buffered.
+      if (hooks.handles('afterModel') || hooks.handles('afterTurn'))
+        return replayStream(await requestAnswer(format, request, sent => bufferStream(model, sent)))
+      const sent = call.refusal ?? (await requestToSend(guardedRequest(request), format, request))
+      if (typeof sent === 'string') return replayStream(format.fromText(sent))
+      return withNotedCalls(call, await model.doStream(sent))
     },
-  }
-}
-
-class GuardedRequests {
-  readonly #call: GuardedCall
-  readonly #model: string | undefined
-
-  constructor(call: GuardedCall, model: string | undefined) {
-    this.#call = call
-    this.#model = model
-  }
-
-  /** An answer is checked before the application receives it, so a streamed one must be buffered. */
-  get checksAnswers(): boolean {
-    const { hooks } = this.#call
-    return hooks.handles('afterModel') || hooks.handles('afterTurn')
-  }
-
-  async requestToSend(request: Request): Promise<Request | string> {
-    const { refusal, hooks, ids } = this.#call
-    if (refusal !== undefined) return refusal
-    if (!hooks.handles('beforeModel')) return request
-    const event = { model: this.#model, messages: messagesOf(request.prompt) }
-    const outcome = await hooks.run('beforeModel', ids, event, request.abortSignal)
-    if (outcome.decision === 'block') return outcome.reason ?? ''
-    const prompt = outcome.isRewritten ? rewritePrompt(request.prompt, outcome.value) : request.prompt
-    return outcome.injected.length + Number(outcome.isRewritten) === 0
-      ? request
-      : { ...request, prompt: injectTexts(prompt, outcome.injected) }
-  }
-
-  async requestAnswer<Result>(
-    form: AnswerFormat<Result>,
-    request: Request,
-    ask: (request: Request) => PromiseLike<Result>,
-  ): Promise<Result> {
-    const tries = { afterModel: 0, afterTurn: 0 }
-    for (let asked = request; ; ) {
-      const sent = await this.requestToSend(asked)
-      if (typeof sent === 'string') return form.fromText(sent)
-      const answer = await settleAnswer(form, ask(sent))
-      const verdict = await this.#checkAnswer(answer.said, tries, request.abortSignal)
-      if (verdict.phase !== undefined) {
-        tries[verdict.phase]++
-        asked = { ...asked, prompt: withFeedback(asked.prompt, answer.said.text, verdict.feedback) }
-        if (verdict.delayMillis > 0) await sleep(verdict.delayMillis, undefined, { signal: request.abortSignal })
-        continue
-      }
-      if (!('result' in answer)) throw answer.thrown
-      if (!verdict.alone) for (const call of answer.said.calls) this.#call.addRequestedCall(call)
-      const isSame = !verdict.alone && verdict.text === answer.said.text
-      return isSame ? answer.result : form.withText(answer.result, verdict.text, verdict.alone)
-    }
-  }
-
-  async #checkAnswer(said: AnswerContent, tries: Tries, signal: AbortSignal | undefined): Promise<AnswerVerdict> {
-    const { hooks, ids } = this.#call
-    // The application has stopped the agent: no other answer is needed.
-    if (signal?.aborted) return { text: said.text, alone: false }
-    let verdict: AnswerVerdict = { text: said.text, alone: false }
-    if (hooks.handles('afterModel')) {
-      const event = this.#event(said, tries.afterModel)
-      verdict = verdictOf('afterModel', await hooks.run('afterModel', ids, event, signal))
-      if (verdict.phase !== undefined || verdict.alone) return verdict
-    }
-    if (said.calls.length > 0 || said.error !== undefined || !hooks.handles('afterTurn')) return verdict
-    const event = { answer: verdict.text, attempt: tries.afterTurn }
-    return verdictOf('afterTurn', await hooks.run('afterTurn', ids, event, signal))
-  }
-
-  #event({ text, calls, error, usage }: AnswerContent, attempt: number) {
-    const toolCalls = calls.map(({ id, name, input }) => toolCallOf({ id, name, arguments: namedArguments(input) }))
-    return {
-      model: this.#model,
-      text,
-      toolCalls,
-      attempt,
-      usage,
-      error: error === undefined ? undefined : errorOf(error),
-    }
-  }
-}
-
-type Tries = Record<'afterModel' | 'afterTurn', number>
-
-type AnswerVerdict =
-  | {
-      readonly phase: keyof Tries
-      readonly feedback: string | undefined
-      readonly delayMillis: number
-    }
-  | { readonly phase?: undefined; readonly text: string; readonly alone: boolean }
-
-function verdictOf(
-  phase: keyof Tries,
-  { decision, reason, delayMillis = 0, value }: Outcome<'afterModel'> | Outcome<'afterTurn'>,
-): AnswerVerdict {
-  if (decision === 'retry') return { phase, feedback: reason, delayMillis }
-  return decision === 'block' ? { text: reason ?? '', alone: true } : { text: value, alone: false }
-}
-
-function errorOf(error: unknown) {
-  const { name, statusCode, message } = plainError(error)
-  return { type: name, status: statusCode, message }
-}
-
-type SettledAnswer<Result> =
-  | { readonly result: Result; readonly said: AnswerContent }
-  | { readonly thrown: unknown; readonly said: AnswerContent }
-
-async function settleAnswer<Result>(
-  form: AnswerFormat<Result>,
-  asking: PromiseLike<Result>,
-): Promise<SettledAnswer<Result>> {
-  try {
-    const result = await asking
-    return { result, said: form.contentOf(result) }
-  } catch (thrown) {
-    return { thrown, said: { text: '', calls: [], error: thrown } }
   }
 }
 
 async function bufferStream(model: HostModel, request: Request): Promise<BufferedAnswer> {
   const { stream, ...rest } = await model.doStream(request)
-  const chunks: AnswerPart[] = []
+  const chunks: Part[] = []
   const reader = stream.getReader()
   for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value)
   return { chunks, rest }
 }
 
 function replayStream({ chunks, rest }: BufferedAnswer): StreamedAnswer {
-  const stream = new ReadableStream<AnswerPart>({
+  const stream = new ReadableStream<Part>({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(chunk)
       controller.close()
@@ -453,7 +318,7 @@ function replayStream({ chunks, rest }: BufferedAnswer): StreamedAnswer {
 
 function withNotedCalls(call: GuardedCall, answer: StreamedAnswer): StreamedAnswer {
   if (!call.hooks.handles('beforeTool')) return answer
-  const transform = new TransformStream<AnswerPart, AnswerPart>({
+  const transform = new TransformStream<Part, Part>({
     transform(chunk, controller) {
       const wanted = requestedCallOf(chunk)
       if (wanted !== undefined) call.addRequestedCall(wanted)

@@ -1,46 +1,55 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
-import type { Injection, ModelMessage, ModelUsage } from '../../guards/index.ts'
-import { injectedTexts, listOf, replaceFirst } from '../base/guard-values.ts'
+import type { AfterModel, Injection, ModelMessage, ModelUsage, ToolCall } from '../../guards/index.ts'
+import { toolCallOf } from '../../guards/index.ts'
+import {
+  injectedTexts,
+  isText,
+  listOf,
+  namedArguments,
+  replaceFirst,
+  wholeText,
+  withText as withTextPart,
+} from '../base/guard-values.ts'
+import type { AnswerFormat } from '../base/guarded-answer.ts'
 import { modelUsage, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
+import { plainError } from './types.ts'
 
-export type PromptMessage = Readonly<Record<string, unknown>>
+/** A message of a prompt, or a part of a message or an answer. */
+export type Part = Readonly<Record<string, unknown>>
+
+export interface Request {
+  readonly prompt: readonly Part[]
+  readonly abortSignal?: AbortSignal | undefined
+}
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
-type MessagePart = Readonly<Record<string, unknown>>
-
-function isText(part: unknown): boolean {
-  return peek(part, 'type') === 'text'
-}
-
-export function messagesOf(prompt: readonly PromptMessage[]): ModelMessage[] {
+function messagesOf({ prompt }: Request): ModelMessage[] {
   return prompt.map(message => ({
     role: (ROLES.has(message['role']) ? message['role'] : 'user') as ModelMessage['role'],
     text: textOfMessage(message),
   }))
 }
 
-export function textOfMessage({ role, content }: PromptMessage): string {
+export function textOfMessage({ role, content }: Part): string {
   if (typeof content === 'string') return content
   return listOf(content)
-    .flatMap(part => (role === 'tool' ? (resultText(part) ?? []) : isText(part) ? String(peek(part, 'text')) : []))
+    .flatMap(part => (role === 'tool' ? (resultText(part) ?? []) : isText(part) ? part.text : []))
     .join('\n')
 }
 
-export function withText(message: PromptMessage, text: string): PromptMessage {
+export function withText(message: Part, text: string): Part {
   const { role, content } = message
   if (!isArray(content)) return { ...message, content: text }
-  let isSaid = false
-  const parts = (content as readonly MessagePart[]).flatMap(part => {
-    const isMeant = role === 'tool' ? resultText(part) !== undefined : isText(part)
-    if (!isMeant) return part
-    const isFirst = !isSaid
-    isSaid = true
-    if (role === 'tool') return { ...part, output: { type: 'text', value: isFirst ? text : '' } }
-    return isFirst ? { ...part, text } : []
-  })
-  return { ...message, content: isSaid || role === 'tool' ? parts : [{ type: 'text', text }, ...parts] }
+  if (role !== 'tool') return { ...message, content: withTextPart(content, text) }
+  const isResult = (part: unknown): boolean => resultText(part) !== undefined
+  const first = content.findIndex(isResult)
+  const withValue = (part: unknown, value: string): object => ({ ...(part as Part), output: { type: 'text', value } })
+  return {
+    ...message,
+    content: content.map((part, at) => (isResult(part) ? withValue(part, at === first ? text : '') : part)),
+  }
 }
 
 function resultText(part: unknown): string | undefined {
@@ -49,23 +58,21 @@ function resultText(part: unknown): string | undefined {
   const value = peek(output, 'value') ?? peek(output, 'reason')
   if (typeof value === 'string') return value
   if (peek(output, 'type') !== 'content') return JSON.stringify(value ?? null)
-  return listOf(value)
-    .filter(isText)
-    .map(each => String(peek(each, 'text')))
-    .join('\n')
+  return wholeText(value)
 }
 
-export function rewritePrompt(prompt: readonly PromptMessage[], texts: readonly ModelMessage[]): PromptMessage[] {
-  return prompt.map((message, at) => {
+function withMessages(request: Request, texts: readonly ModelMessage[], injections: readonly Injection[]): Request {
+  const prompt = request.prompt.map((message, at) => {
     const text = texts[at]?.text
     return text === undefined || text === textOfMessage(message) ? message : withText(message, text)
   })
+  return { ...request, prompt: injectTexts(prompt, injections) }
 }
 
 /**
  * Appends user text as a message. System text joins the one system message, because not every model accepts several.
  */
-export function injectTexts(prompt: readonly PromptMessage[], injections: readonly Injection[]): PromptMessage[] {
+export function injectTexts(prompt: readonly Part[], injections: readonly Injection[]): Part[] {
   const system = injectedTexts('system', injections)
   const user = injectedTexts('user', injections).map(userMessage)
   const said = [...prompt, ...user]
@@ -76,21 +83,15 @@ export function injectTexts(prompt: readonly PromptMessage[], injections: readon
     : [{ role: 'system', content: system.join('\n\n') }, ...said]
 }
 
-function userMessage(text: string): PromptMessage {
+function userMessage(text: string): Part {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
 
-export function withFeedback(
-  prompt: readonly PromptMessage[],
-  answer: string,
-  feedback: string | undefined,
-): readonly PromptMessage[] {
-  if (feedback === undefined) return prompt
+function withFeedback(request: Request, answer: string, feedback: string | undefined): Request {
+  if (feedback === undefined) return request
   const said = answer === '' ? [] : [{ role: 'assistant', content: [{ type: 'text', text: answer }] }]
-  return [...prompt, ...said, userMessage(feedback)]
+  return { ...request, prompt: [...request.prompt, ...said, userMessage(feedback)] }
 }
-
-export type AnswerPart = Readonly<Record<string, unknown>>
 
 export interface RequestedCall {
   readonly id: string
@@ -98,28 +99,30 @@ export interface RequestedCall {
   readonly input: unknown
 }
 
-export interface AnswerContent {
-  readonly text: string
-  readonly calls: readonly RequestedCall[]
-  /** A streamed answer carries its error in a chunk. */
-  readonly error?: unknown
-  readonly usage?: ModelUsage | undefined
+export interface SdkAnswerFormat<Result> extends AnswerFormat<Request, Result> {
+  callsOf(result: Result): readonly RequestedCall[]
 }
 
-export interface AnswerFormat<Result> {
-  contentOf(result: Result): AnswerContent
-  withText(result: Result, text: string, dropsCalls: boolean): Result
-  fromText(text: string): Result
+const REQUEST_FORMAT = { messagesOf, withMessages, withFeedback, errorOf }
+
+function errorOf(error: unknown): AfterModel['error'] {
+  const { name, statusCode, message } = plainError(error)
+  return { type: name, status: statusCode, message }
+}
+
+function toolCallsOf(parts: readonly Part[]): ToolCall[] {
+  const calls = parts.flatMap(part => requestedCallOf(part) ?? [])
+  return calls.map(({ id, name, input }) => toolCallOf({ id, name, arguments: namedArguments(input) }))
 }
 
 export interface WholeAnswer {
-  readonly content: readonly AnswerPart[]
+  readonly content: readonly Part[]
   readonly finishReason: unknown
   readonly usage?: unknown
 }
 
 export interface BufferedAnswer {
-  readonly chunks: readonly AnswerPart[]
+  readonly chunks: readonly Part[]
   readonly rest: object
 }
 
@@ -159,11 +162,13 @@ export function requestedCallOf(part: unknown): RequestedCall | undefined {
   return { id, name, input: typeof input === 'string' ? jsonIn(input, input.trim() === '' ? {} : input) : input }
 }
 
-export function wholeFormat(version: unknown): AnswerFormat<WholeAnswer> {
+export function wholeFormat(version: unknown): SdkAnswerFormat<WholeAnswer> {
   return {
+    ...REQUEST_FORMAT,
+    callsOf: ({ content }) => content.flatMap(part => requestedCallOf(part) ?? []),
     contentOf({ content, usage }) {
-      const text = content.flatMap(part => (isText(part) ? String(part['text']) : [])).join('')
-      return { text, calls: content.flatMap(part => requestedCallOf(part) ?? []), usage: modelUsageOf(usage) }
+      const text = content.flatMap(part => (isText(part) ? part.text : [])).join('')
+      return { text, toolCalls: toolCallsOf(content), usage: modelUsageOf(usage) }
     },
     withText(result, text, alone) {
       const said = { type: 'text', text }
@@ -178,13 +183,15 @@ const TEXT_ID = 'hookspan'
 const TEXTS: ReadonlySet<unknown> = new Set(['text-start', 'text-delta', 'text-end'])
 const STARTS: ReadonlySet<unknown> = new Set(['stream-start', 'response-metadata'])
 
-export function streamFormat(version: unknown): AnswerFormat<BufferedAnswer> {
+export function streamFormat(version: unknown): SdkAnswerFormat<BufferedAnswer> {
   return {
+    ...REQUEST_FORMAT,
+    callsOf: ({ chunks }) => chunks.flatMap(chunk => requestedCallOf(chunk) ?? []),
     contentOf({ chunks }) {
       const text = chunks.flatMap(chunk => (chunk['type'] === 'text-delta' ? String(chunk['delta']) : [])).join('')
       const error = chunks.find(({ type }) => type === 'error')?.['error']
       const usage = modelUsageOf(chunks.find(({ type }) => type === 'finish')?.['usage'])
-      return { text, calls: chunks.flatMap(chunk => requestedCallOf(chunk) ?? []), error, usage }
+      return { text, toolCalls: toolCallsOf(chunks), error, usage }
     },
     withText(held, text, alone) {
       const { chunks } = held
@@ -201,17 +208,17 @@ export function streamFormat(version: unknown): AnswerFormat<BufferedAnswer> {
 }
 
 function replaceParts(
-  parts: readonly AnswerPart[],
-  isMeant: (part: AnswerPart) => boolean,
-  others: readonly AnswerPart[],
-): readonly AnswerPart[] {
+  parts: readonly Part[],
+  isMeant: (part: Part) => boolean,
+  others: readonly Part[],
+): readonly Part[] {
   const done = replaceFirst(parts, isMeant, () => others)
   if (done !== undefined) return done
   const start = parts.filter(({ type }) => STARTS.has(type)).length
   return [...parts.slice(0, start), ...others, ...parts.slice(start)]
 }
 
-function textChunks(text: string): AnswerPart[] {
+function textChunks(text: string): Part[] {
   return [
     { type: 'text-start', id: TEXT_ID },
     { type: 'text-delta', id: TEXT_ID, delta: text },

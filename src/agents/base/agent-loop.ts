@@ -2,9 +2,9 @@ import { peek, textOf } from '../../contract/foreign.ts'
 import type { Workspace } from '../../contract/index.ts'
 import type { TimedEvent } from './event-machine.ts'
 import { LimitedMap } from './limited-map.ts'
-import { HostTurn, type Records, type TurnResult } from './records.ts'
-import { RequestCounter } from './requests.ts'
+import type { Records, TurnResult } from './records.ts'
 import type { DelegatedTask } from './tool.ts'
+import { HostTurn } from './turn.ts'
 
 const IDS_LIMIT = 10_000
 
@@ -67,25 +67,19 @@ export interface LoopEnd {
   readonly text?: unknown
 }
 
-/** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. Times are epoch ms. */
+/** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
 export class AgentLoop<Session extends AgentSession = AgentSession> extends HostTurn {
   readonly session: Session
   readonly agentId: string | undefined
-  readonly startAt: number
-  lastAt: number
   model: string | undefined
   /** Undefined once emitted. */
   prompt: { readonly at: number; readonly text: unknown; readonly traceparent?: string | undefined } | undefined
-  readonly requests: RequestCounter = new RequestCounter(this)
   task: DelegatedTask | undefined
-  hasEnded = false
 
   constructor(session: Session, { agentId, turnId }: LoopIds, at: number, text?: unknown) {
-    super(session.records, agentId ?? session.id, turnId)
+    super(session.records, agentId ?? session.id, turnId, at)
     this.session = session
     this.agentId = agentId
-    this.startAt = at
-    this.lastAt = at
     this.model = session.model
     this.prompt = { at, text }
   }

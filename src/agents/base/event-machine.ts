@@ -17,6 +17,11 @@ export function eventHandlers(
   return new Map([...Array.from(quiet, name => [name, IGNORE_EVENT] as const), ...Object.entries(readings)])
 }
 
+/** The words of a text: a list of names that reads well in the code. */
+export function namesIn(text: string): string[] {
+  return text.trim().split(/\s+/)
+}
+
 export function handlersByName<Handler = EventHandler>(
   names: Iterable<string>,
   handlerOf: (name: string) => Handler,

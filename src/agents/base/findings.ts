@@ -1,16 +1,9 @@
 import type { HostEvent } from '../host-event.ts'
+import type { TimedEvent } from './event-machine.ts'
 
 export interface FindingOwner {
   readonly session_id: string
   readonly agent_id?: string | undefined
-}
-
-export interface FindingsEnd {
-  readonly session_id: string
-  /** A hook of another program made the agent go on after a stop. */
-  readonly goes_on?: boolean | undefined
-  readonly repository?: string | undefined
-  readonly branch?: string | undefined
 }
 
 const LIMIT = 10_000
@@ -20,18 +13,21 @@ const LIMIT = 10_000
  * that is not older, so that a late read preserves the order of a turn.
  */
 export class NewerFindings {
-  #events: HostEvent[] = []
+  #events: TimedEvent[] = []
+  #hookAt = Number.POSITIVE_INFINITY
 
-  bufferIfNewer(event: HostEvent, hookAt: number): boolean {
-    if (event.at === undefined || event.at <= hookAt || this.#events.length >= LIMIT) return false
-    this.#events.push(event)
+  bufferIfNewer(event: HostEvent): boolean {
+    if (event.at === undefined || event.at <= this.#hookAt || this.#events.length >= LIMIT) return false
+    this.#events.push(event as TimedEvent)
     return true
   }
 
-  drainUntil(at: number): readonly HostEvent[] {
+  /** Returns the findings that are not newer than the next hook. */
+  drainUntil(hookAt: number = this.#hookAt): readonly TimedEvent[] {
+    this.#hookAt = hookAt
     if (this.#events.length === 0) return this.#events
-    const due = this.#events.filter(event => (event.at ?? 0) <= at)
-    if (due.length > 0) this.#events = this.#events.filter(event => (event.at ?? 0) > at)
-    return due.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
+    const due = this.#events.filter(({ at }) => at <= hookAt)
+    if (due.length > 0) this.#events = this.#events.filter(({ at }) => at > hookAt)
+    return due.sort((one, other) => one.at - other.at)
   }
 }

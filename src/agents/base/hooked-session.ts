@@ -1,4 +1,5 @@
 import { idOf, peek } from '../../contract/foreign.ts'
+import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { AgentLoop, AgentSession } from './agent-loop.ts'
 import { LimitedMap } from './limited-map.ts'
@@ -23,12 +24,13 @@ export function calledIn(data: unknown): ReportedCall {
 type ReportedEnd = LoosePayload<'post_tool_call'> & { readonly duration_ms?: number | undefined }
 
 class HookedCall extends Tool<HookedTurn> {
-  readonly isMadeUp: boolean
+  /** `inferred` if the agent has not reported an id. */
+  readonly correlation: Correlation | undefined
   #key: string | undefined
 
   constructor(turn: HookedTurn, called: ReportedCall, at: number) {
     super(turn, called.id ?? turn.nextId(), called.name, at)
-    this.isMadeUp = called.id === undefined
+    this.correlation = called.id === undefined ? 'inferred' : undefined
     this.args = called.args
   }
 
@@ -53,7 +55,7 @@ export class HookedTurn extends AgentLoop<HookedSession> {
     // A model that requests a tool has answered.
     this.requests.failures = 0
     this.emitPrompt()
-    call.emitStart(call.isMadeUp ? 'inferred' : undefined)
+    call.emitStart(call.correlation)
   }
 
   /**
@@ -63,7 +65,7 @@ export class HookedTurn extends AgentLoop<HookedSession> {
   endTool(at: number, called: ReportedCall, facts: ReportedEnd): void {
     if (this.#open(called) === undefined) this.startTool(at - (facts.duration_ms ?? 0), called)
     const call = this.#open(called)
-    call?.emitEnd(at, facts, call.isMadeUp ? 'inferred' : undefined)
+    call?.emitEnd(at, facts, call.correlation)
   }
 
   nextId(): string {
@@ -87,10 +89,8 @@ export class HookedTurn extends AgentLoop<HookedSession> {
     if (this.hasEnded) return
     this.hasEnded = true
     this.emitPrompt()
-    for (const call of this.toolCalls.values()) {
-      const correlation = call.isMadeUp ? 'inferred' : undefined
-      if (call.state === 'running') call.emitEnd(Math.max(at, call.startAt), { status: 'cancelled' }, correlation)
-    }
+    for (const call of this.toolCalls.values())
+      if (call.state === 'running') call.emitEnd(Math.max(at, call.startAt), { status: 'cancelled' }, call.correlation)
     this.emitLoopEnd(at, { outcome, reason, text: this.answer })
   }
 }

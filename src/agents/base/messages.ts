@@ -1,4 +1,4 @@
-import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 
 const PARTS_LIMIT = 100
 const HEAD = 64
@@ -7,6 +7,25 @@ export interface ToolCallPart {
   readonly id: string | undefined
   readonly name: unknown
   readonly arguments: unknown
+}
+
+/** A request as messages in the format of the contract. They are converted only when attributes are built. */
+export class LazyConversation {
+  readonly tools: unknown
+  readonly #convert: () => readonly unknown[]
+
+  constructor(convert: () => readonly unknown[], tools?: unknown) {
+    this.#convert = convert
+    this.tools = tools
+  }
+
+  get messages(): readonly unknown[] {
+    return this.#convert()
+  }
+}
+
+export function countOf(list: unknown): number | undefined {
+  return isArray(list) ? numberOf(peek(list, 'length')) : undefined
 }
 
 export function plainText(content: unknown): string | undefined {

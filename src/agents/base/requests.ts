@@ -39,27 +39,23 @@ export class ModelRequest {
   emitStart(facts: StartFacts, correlation?: Correlation): void {
     if (this.isStartEmitted) return
     this.isStartEmitted = true
-    ;(facts as { api_call_count?: number | undefined }).api_call_count = this.ordinal
-    this.#tell(this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call', this.startAt, facts, correlation)
+    const hook = this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call'
+    this.#emit(hook, this.startAt, Object.assign(facts, { api_call_count: this.ordinal }), correlation)
   }
 
   emitAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
-    const { firstChunkAt } = this
     // Seconds, as in the contract.
-    if (firstChunkAt !== undefined) (facts as { first_chunk_at?: number }).first_chunk_at = firstChunkAt / 1000
-    this.#tell(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
+    if (this.firstChunkAt !== undefined) Object.assign(facts, { first_chunk_at: this.firstChunkAt / 1000 })
+    this.#emit(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
   }
 
   emitFailure(at: number, facts: FailureFacts, correlation?: Correlation): void {
-    this.#tell(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, facts, correlation)
+    this.#emit(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, facts, correlation)
   }
 
-  #tell(hook: HookName, at: number, facts: object, correlation: Correlation | undefined): void {
-    const whole = facts as { api_request_id?: string; retry_count?: number | undefined; aux_task?: string }
-    whole.api_request_id = this.id
-    whole.retry_count = this.retry
-    if (this.task !== undefined) whole.aux_task = this.task
-    this.scope.emit(hook, at, facts, correlation)
+  #emit(hook: HookName, at: number, facts: object, correlation: Correlation | undefined): void {
+    if (this.task !== undefined) Object.assign(facts, { aux_task: this.task })
+    this.scope.emit(hook, at, Object.assign(facts, { api_request_id: this.id, retry_count: this.retry }), correlation)
   }
 }
 

@@ -1,12 +1,10 @@
 import { elementsOf, isArray, keysOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
-import type { HostTurn, RecordScope, Records } from './records.ts'
+import type { TimedEvent } from './event-machine.ts'
+import type { RecordScope, Records } from './records.ts'
 
-/**
- * A request to the user to approve a tool call. Each method emits once, and later calls do nothing. `facts` are new objects, which
- * are modified. Times are epoch milliseconds.
- */
+/** A request to the user to approve a tool call. Each method emits once. Times are epoch milliseconds. */
 export class Approval<Of extends RecordScope = RecordScope> {
   readonly turn: Of
   readonly toolId: string | undefined
@@ -25,22 +23,19 @@ export class Approval<Of extends RecordScope = RecordScope> {
   emitRequest(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     if (this.isAsked) return
     this.isAsked = true
-    this.turn.emit('pre_approval_request', this.askedAt, this.#identified(facts), correlation)
+    this.turn.emit('pre_approval_request', this.askedAt, { ...facts, ...this.#ids }, correlation)
   }
 
   /** @param choice a value of the contract */
   emitResponse(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
     if (this.isAnswered) return
     this.isAnswered = true
-    const payload = this.#identified({ choice, decided_by: decidedBy })
+    const payload = { choice, decided_by: decidedBy, ...this.#ids }
     this.turn.emit('post_approval_response', Math.max(at, this.askedAt), payload, correlation)
   }
 
-  #identified<Facts extends object>(payload: Facts): Facts {
-    const whole = payload as { tool_call_id?: string | undefined; pattern_key?: unknown }
-    whole.tool_call_id = this.toolId
-    whole.pattern_key = this.pattern
-    return payload
+  get #ids(): { readonly tool_call_id: string | undefined; readonly pattern_key: unknown } {
+    return { tool_call_id: this.toolId, pattern_key: this.pattern }
   }
 }
 
@@ -49,10 +44,7 @@ export function inferredChoice(status: string | undefined): 'deny' | 'cancelled'
   return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
 }
 
-/**
- * One tool call. Its id must be unique in the turn. Start and end are emitted once, and later calls do nothing. `facts` are new
- * objects, which are modified. Times are epoch milliseconds.
- */
+/** One tool call, with an id unique in the turn. Start and end are emitted once. `facts` are new objects, which are modified. */
 export class Tool<Of extends RecordScope = RecordScope> {
   readonly turn: Of
   id: string
@@ -85,18 +77,17 @@ export class Tool<Of extends RecordScope = RecordScope> {
   emitStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'
-    const facts = { tool_call_id: this.id, api_request_id: this.requestId, tool_name: this.name, args: this.args }
-    this.turn.emit('pre_tool_call', this.startAt, facts, correlation)
+    this.turn.emit('pre_tool_call', this.startAt, Object.assign(this.#ids, { args: this.args }), correlation)
   }
 
   emitEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
     if (this.state === 'ended') return
     this.state = 'ended'
-    const whole = facts as { tool_call_id?: string; api_request_id?: string | undefined; tool_name?: unknown }
-    whole.tool_call_id = this.id
-    whole.api_request_id = this.requestId
-    whole.tool_name = this.name
-    this.turn.emit('post_tool_call', at, facts, correlation)
+    this.turn.emit('post_tool_call', at, Object.assign(facts, this.#ids), correlation)
+  }
+
+  get #ids(): { tool_call_id: string; api_request_id: string | undefined; tool_name: unknown } {
+    return { tool_call_id: this.id, api_request_id: this.requestId, tool_name: this.name }
   }
 }
 
@@ -133,13 +124,18 @@ export function toolKey(name: unknown, input: unknown): string {
   return parts.join(' ')
 }
 
-export type ControlHookName = Extract<HookName, `${string}_control_hook`>
+type ControlHookName = Extract<HookName, `${string}_control_hook`>
 type Payload = LoosePayload<'post_control_hook'>
 
 interface ControlHookRecord {
   readonly hook: ControlHookName
   readonly at: number
   readonly payload: Payload
+}
+
+/** Reads a control hook that its adapter has passed to the machine as an event. */
+export function controlHookOf({ event, at, data }: TimedEvent): ControlHookRecord {
+  return { hook: event as ControlHookName, at, payload: data as Payload }
 }
 
 const BUFFERED_LIMIT = 1000
@@ -150,10 +146,10 @@ const BUFFERED_LIMIT = 1000
  * emitted without its tool.
  */
 export class ToolHooks {
-  readonly #turn: HostTurn
+  readonly #turn: RecordScope
   #buffered: ControlHookRecord[] = []
 
-  constructor(turn: HostTurn) {
+  constructor(turn: RecordScope) {
     this.#turn = turn
   }
 
@@ -161,8 +157,7 @@ export class ToolHooks {
     return this.#buffered.length === 0
   }
 
-  receive(hook: ControlHookName, at: number, payload: Payload, running: Tool | undefined): void {
-    const record = { hook, at, payload }
+  receive(record: ControlHookRecord, running: Tool | undefined): void {
     if (running !== undefined) {
       this.#emit(record, running.id)
       return
@@ -200,12 +195,7 @@ export class ToolHooks {
   }
 }
 
-type Ids = Pick<
-  LoosePayload<'subagent_stop'>,
-  'parent_session_id' | 'parent_turn_id' | 'child_session_id' | 'child_subagent_id' | 'child_role' | 'tool_call_id'
->
-
-export interface DelegatedTaskEnd {
+interface DelegatedTaskEnd {
   readonly status: string
   readonly summary?: unknown
   readonly durationMillis?: number | undefined
@@ -213,12 +203,12 @@ export interface DelegatedTaskEnd {
 
 /** A task that one agent delegates to another, as seen by the delegating agent. Times are epoch milliseconds. */
 export class DelegatedTask {
-  readonly ids: Ids
+  readonly ids: LoosePayload<'subagent_stop'>
   readonly startAt: number
   readonly #records: Records
   hasEnded = false
 
-  constructor(parent: RecordScope, startAt: number, ids: Ids) {
+  constructor(parent: RecordScope, startAt: number, ids: LoosePayload<'subagent_stop'>) {
     this.#records = parent.records
     this.startAt = startAt
     this.ids = { parent_session_id: parent.sessionId, parent_turn_id: parent.turnId, ...ids }
@@ -236,16 +226,14 @@ export class DelegatedTask {
   }
 }
 
+interface ChildTaskIds {
+  readonly agentId: string
+  readonly role?: unknown
+  readonly callId: string | undefined
+}
+
 /** A task for a child agent with a session of its own. @param at when the child began */
-export function childTask(
-  parent: RecordScope,
-  at: number,
-  { agentId, role, callId }: { readonly agentId: string; readonly role?: unknown; readonly callId: string | undefined },
-): DelegatedTask {
-  return new DelegatedTask(parent, at, {
-    child_session_id: agentId,
-    child_subagent_id: agentId,
-    child_role: role,
-    tool_call_id: callId,
-  })
+export function childTask(parent: RecordScope, at: number, { agentId, role, callId }: ChildTaskIds): DelegatedTask {
+  const child = { child_session_id: agentId, child_subagent_id: agentId, child_role: role }
+  return new DelegatedTask(parent, at, { ...child, tool_call_id: callId })
 }

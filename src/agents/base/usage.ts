@@ -43,9 +43,17 @@ export function usageOf(
   const reasoning = count(counts.reasoning)
   const prompt = count(counts.input) + (cacheIsOutside === true ? cacheRead + cacheWrite : 0)
   const output = count(counts.output) + (reasoningIsOutside === true ? reasoning : 0)
-  return prompt + output === 0
-    ? undefined
-    : usage(prompt, output, cacheRead, cacheWrite, reasoning, count(counts.cacheWriteLong))
+  const long = count(counts.cacheWriteLong)
+  if (prompt + output === 0) return undefined
+  return {
+    prompt_tokens: prompt,
+    output_tokens: output,
+    cache_read_tokens: cacheRead,
+    cache_write_tokens: cacheWrite,
+    cache_write_1h_tokens: long > 0 ? long : undefined,
+    reasoning_tokens: reasoning,
+    total_tokens: prompt + output,
+  }
 }
 
 export type CountNames = { readonly [Count in keyof ReportedCounts]: string }
@@ -68,40 +76,27 @@ export function anthropicUsage(usage: unknown): UsageCounts | undefined {
   return usageOf(counts, { cacheIsOutside: true })
 }
 
-function usage(
-  prompt: number,
-  output: number,
-  cacheRead: number,
-  cacheWrite: number,
-  reasoning: number,
-  cacheWriteLong = 0,
-): UsageCounts {
+export const NO_USAGE: UsageCounts = {
+  ...{ prompt_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
+  total_tokens: 0,
+}
+
+export function combineUsage(one: UsageCounts, other: UsageCounts, rule: typeof plus): UsageCounts {
+  const combined = (name: keyof UsageCounts): number => rule(one[name] ?? 0, other[name] ?? 0)
+  const [prompt, output, long] = [
+    combined('prompt_tokens'),
+    combined('output_tokens'),
+    combined('cache_write_1h_tokens'),
+  ]
   return {
     prompt_tokens: prompt,
     output_tokens: output,
-    cache_read_tokens: cacheRead,
-    cache_write_tokens: cacheWrite,
-    ...(cacheWriteLong > 0 && { cache_write_1h_tokens: cacheWriteLong }),
-    reasoning_tokens: reasoning,
+    cache_read_tokens: combined('cache_read_tokens'),
+    cache_write_tokens: combined('cache_write_tokens'),
+    cache_write_1h_tokens: long > 0 ? long : undefined,
+    reasoning_tokens: combined('reasoning_tokens'),
     total_tokens: prompt + output,
   }
-}
-
-export const NO_USAGE: UsageCounts = usage(0, 0, 0, 0, 0)
-
-export function combineUsage(
-  one: UsageCounts,
-  other: UsageCounts,
-  rule: (a: number, b: number) => number,
-): UsageCounts {
-  return usage(
-    rule(one.prompt_tokens, other.prompt_tokens),
-    rule(one.output_tokens, other.output_tokens),
-    rule(one.cache_read_tokens, other.cache_read_tokens),
-    rule(one.cache_write_tokens, other.cache_write_tokens),
-    rule(one.reasoning_tokens, other.reasoning_tokens),
-    rule(one.cache_write_1h_tokens ?? 0, other.cache_write_1h_tokens ?? 0),
-  )
 }
 
 export const plus = (a: number, b: number): number => a + b

@@ -5,11 +5,10 @@
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload, with the session in `session_id`. `context` is
  *   `{traceparent}` if the process was started inside a span.
- * - `transcript:…`: findings of `receiver-adapter.ts` in the session's files. They follow the hook that triggered the read. That
- *   hook is processed after them, so that a request precedes the tools it asked for.
+ * - `transcript:…`: findings of `receiver-adapter.ts` in the session's files. They follow the hook that triggered the read.
  *
  * All findings have `session_id`, `agent_id` for a child agent, and `prompt_id`. Times are epoch milliseconds, from the
- * transcript.
+ * transcript; `at` or `ended_at` is also the time of the event.
  *
  * - `transcript:prompt` {at, prompt}: the beginning of a turn whose hook was not received, for example before the receiver
  *   started.
@@ -25,10 +24,9 @@
  */
 
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
+import { FileMachine, type SessionHandlers } from '../base/file-machine.ts'
 import type { FindingOwner } from '../base/findings.ts'
-import { SessionStates } from '../base/limited-map.ts'
 import { anthropicUsage } from '../base/usage.ts'
 import {
   handleFoundResult,
@@ -44,8 +42,6 @@ import {
   beginCompaction,
   endDelegatedChildren,
   finishCompaction,
-  handleFoundPrompt,
-  handleFoundStop,
   handleInterruption,
   handlePrompt,
   handleSessionEnd,
@@ -72,12 +68,12 @@ export interface TranscriptOwner extends FindingOwner {
 export interface TranscriptResponse extends TranscriptOwner {
   readonly message_id: string
   readonly model?: unknown
-  readonly stop_reason?: unknown
-  readonly usage?: unknown
-  readonly content: readonly unknown[]
+  stop_reason?: unknown
+  usage?: unknown
+  readonly content: unknown[]
   readonly started_at?: number | undefined
   readonly start_is_guessed?: boolean | undefined
-  readonly ended_at: number
+  ended_at: number
 }
 
 /**
@@ -94,10 +90,7 @@ export interface TranscriptToolResult extends TranscriptOwner {
   readonly response: unknown
 }
 
-/**
- * Hooks before which the files are read; they are processed after the findings. If no file is read, for example in a replay of
- * hooks alone, they are processed with the next event. `READS_IF_UNKNOWN`: the same for a tool whose start was not received.
- */
+/** Hooks before which the files are read. `READS_IF_UNKNOWN`: the same for a tool whose start was not received. */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolBatch', 'SubagentStart', 'SubagentStop'],
   ...['Stop', 'StopFailure', 'SessionEnd'],
@@ -111,17 +104,18 @@ const QUIET_HOOKS: readonly string[] = [
   ...['CwdChanged', 'FileChanged', 'DirectoryAdded', 'WorktreeCreate', 'WorktreeRemove'],
 ]
 
-type HookHandler = (session: ClaudeSession, at: number, data: unknown, context: unknown) => unknown
+type LoopHandler = (loop: ClaudeLoop, at: number, data: unknown) => unknown
+type ClaudeHandlers = SessionHandlers<ClaudeSession>
 
 /** Wraps a handler of model and tool hooks: it receives the loop of the turn, or of the child that the hook names. */
-function ofLoop(take: (loop: ClaudeLoop, at: number, data: unknown) => unknown): HookHandler {
+function ofLoop(handle: LoopHandler): ClaudeHandlers[string] {
   return (session, at, data) => {
     const agentId = idOf(peek(data, 'agent_id'))
     const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
     const loop =
       known ?? (agentId === undefined ? turnFor(session, at, promptOf(data)) : loopOfAgent(session, at, agentId, data))
     loop.lastAt = Math.max(loop.lastAt, at)
-    take(loop, at, data)
+    handle(loop, at, data)
   }
 }
 
@@ -129,7 +123,7 @@ function promptOf(data: unknown): string | undefined {
   return idOf(peek(data, 'prompt_id'))
 }
 
-const HOOKS: Readonly<Record<string, HookHandler>> = {
+const HOOKS: ClaudeHandlers = {
   SessionStart: handleSessionStart,
   UserPromptSubmit: handlePrompt,
   PreToolUse: ofLoop(handlePreToolUse),
@@ -159,10 +153,9 @@ function handleToolHook(loop: ClaudeLoop, at: number, data: unknown): void {
   if (call !== undefined) endDelegatedChildren(call, at, peek(data, 'tool_response'), hasFailed)
 }
 
-function handleResultInTranscript(loop: ClaudeLoop, data: unknown): void {
-  const call = handleFoundResult(loop, data)
-  const at = numberOf(peek(data, 'at'))
-  if (call === undefined || at === undefined) return
+function handleResultInTranscript(loop: ClaudeLoop, at: number, data: unknown): void {
+  const call = handleFoundResult(loop, at, data)
+  if (call === undefined) return
   loop.lastAt = Math.max(loop.lastAt, at)
   if (peek(data, 'denial') === undefined)
     endDelegatedChildren(call, at, peek(data, 'response'), peek(data, 'is_error') === true)
@@ -172,68 +165,11 @@ const TURN_HOOKS: ReadonlySet<string> = new Set([
   ...['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Stop', 'StopFailure'],
 ])
 
-/**
- * Translates Claude Code's hooks and transcripts. Hooks fire at once and lack requests; transcripts have requests and lag. Hooks
- * of `READS_FIRST` are buffered until the transcripts have been read.
- */
-export class ClaudeCodeMachine extends EventMachine {
-  readonly #dialect: Dialect
-  readonly #sessions = new SessionStates(id => new ClaudeSession(this.records, id, this.#dialect))
-  protected readonly events: EventHandlers = eventHandlers(
-    {
-      ...handlersByName(Object.keys(HOOKS), () => moment => this.#hook(moment)),
-      'transcript:agent': ({ data }) => this.#found(data, session => linkAgent(session, data)),
-      'transcript:prompt': ({ data }) =>
-        this.#found(data, session => {
-          if (isHeldForTurn(session, promptOf(data))) handleFoundPrompt(session, data)
-        }),
-      'transcript:stopped': ({ data }) => this.#found(data, session => handleFoundStop(session, data)),
-      'transcript:interrupted': ({ data }) => this.#found(data, session => handleInterruption(session, data)),
-      'transcript:request': moment => this.#request(moment, handleRequest),
-      'transcript:response': moment => this.#request(moment, handleResponse),
-      'transcript:failure': moment => this.#request(moment, handleFailure),
-      'transcript:result': moment => this.#request(moment, handleResultInTranscript),
-      'transcript:read': ({ data }) =>
-        this.#found(data, session => {
-          session.noteWorkspace(data)
-          handleBufferedHook(session, peek(data, 'goes_on') === true)
-        }),
-    },
-    QUIET_HOOKS,
-  )
-
-  constructor(dialect: Dialect = CLAUDE_CODE) {
-    super()
-    this.#dialect = dialect
-  }
-
-  protected endSessions(): void {
-    for (const session of this.#sessions.values()) handleBufferedHook(session)
-  }
-
-  #hook(moment: TimedEvent): void {
-    const id = idOf(peek(moment.data, 'session_id'))
-    if (id === undefined) return
-    const session = this.#sessions.get(id)
-    session.noteWorkspace(moment.data)
-    if (isRepeated(session, moment)) return
-    handleBufferedHook(session)
-    if (READS_FIRST.has(moment.event) || isUnknown(session, moment)) session.bufferedHook = moment
-    else take(session, moment)
-  }
-
-  #found(data: unknown, read: (session: ClaudeSession) => void): void {
-    const id = idOf(peek(data, 'session_id'))
-    if (id !== undefined) read(this.#sessions.get(id))
-  }
-
-  #request({ at, data }: TimedEvent, read: (loop: ClaudeLoop, data: unknown) => void): void {
-    this.#found(data, session => {
-      const since = numberOf(peek(data, 'started_at')) ?? numberOf(peek(data, 'ended_at')) ?? at
-      const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
-      const loop = known ?? loopOfFound(session, since, data)
-      if (loop !== undefined) read(loop, data)
-    })
+function ofFinding(handle: LoopHandler): ClaudeHandlers[string] {
+  return (session, at, data) => {
+    const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
+    const loop = known ?? loopOfFound(session, numberOf(peek(data, 'started_at')) ?? at, data)
+    if (loop !== undefined) handle(loop, at, data)
   }
 }
 
@@ -245,12 +181,10 @@ function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeL
   const { bufferedHook } = session
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId !== undefined) {
-    const isFirst =
-      bufferedHook !== undefined &&
-      TURN_HOOKS.has(bufferedHook.event) &&
-      idOf(peek(bufferedHook.data, 'agent_id')) === agentId
+    const { event = '', data: hook } = bufferedHook ?? {}
+    const isFirst = TURN_HOOKS.has(event) && idOf(peek(hook, 'agent_id')) === agentId
     const begins = isFirst || session.callOfAgent.has(agentId)
-    return begins ? loopOfAgent(session, at, agentId, bufferedHook?.data) : session.children.get(agentId)
+    return begins ? loopOfAgent(session, at, agentId, hook) : session.children.get(agentId)
   }
   const promptId = promptOf(data)
   return isHeldForTurn(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
@@ -258,30 +192,48 @@ function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeL
 
 /** Returns true if the buffered hook belongs to a turn. Commands such as `/compact` have a prompt, too, and are no turns. */
 function isHeldForTurn({ bufferedHook }: ClaudeSession, promptId: string | undefined): boolean {
-  return bufferedHook !== undefined && TURN_HOOKS.has(bufferedHook.event) && promptOf(bufferedHook.data) === promptId
+  return TURN_HOOKS.has(bufferedHook?.event ?? '') && promptOf(bufferedHook?.data) === promptId
 }
 
-/** Returns true for a repetition of the buffered hook, which must not wait for itself. */
-function isRepeated({ bufferedHook }: ClaudeSession, { event, at, data }: TimedEvent): boolean {
-  return (
-    bufferedHook?.event === event &&
-    bufferedHook.at === at &&
-    JSON.stringify(bufferedHook.data) === JSON.stringify(data)
-  )
-}
-
-/** Returns true for the end of a tool whose start was not received: its request has not been read yet. */
-function isUnknown({ calls }: ClaudeSession, { event, data }: TimedEvent): boolean {
-  return READS_IF_UNKNOWN.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
-}
-
-function handleBufferedHook(session: ClaudeSession, goesOn = false): void {
-  const hook = session.takeBufferedHook(goesOn)
-  if (hook !== undefined) take(session, hook)
-}
-
-function take(session: ClaudeSession, { event, at, data, context }: TimedEvent): void {
-  HOOKS[event]?.(session, at, data, context)
+const FINDINGS: ClaudeHandlers = {
+  'transcript:agent': linkAgent,
+  'transcript:prompt': (session, at, data) => {
+    if (isHeldForTurn(session, promptOf(data))) handlePrompt(session, at, data)
+  },
+  // Matters if the hook was not received.
+  'transcript:stopped': (session, at, data) => {
+    if (at >= (turnOf(session, promptOf(data))?.startAt ?? 0)) handleStop(session, at, data)
+  },
+  'transcript:interrupted': handleInterruption,
+  'transcript:request': ofFinding(handleRequest),
+  'transcript:response': ofFinding(handleResponse),
+  'transcript:failure': ofFinding(handleFailure),
+  'transcript:result': ofFinding(handleResultInTranscript),
 }
 
 const CLAUDE_CODE: Dialect = { platform: 'claude-code', provider: 'anthropic', usageOf: anthropicUsage }
+
+/** Translates Claude Code's hooks and transcripts. */
+export class ClaudeCodeMachine extends FileMachine<ClaudeSession> {
+  constructor(dialect: Dialect = CLAUDE_CODE) {
+    const tables = { hooks: HOOKS, findings: FINDINGS, quiet: QUIET_HOOKS }
+    super((records, id) => new ClaudeSession(records, id, dialect), {
+      ...tables,
+      readsFirst: READS_FIRST,
+      readEnd: 'transcript:read',
+    })
+  }
+
+  /** Drops a repetition of the buffered hook, which must not wait for itself. */
+  protected override receiveHook(session: ClaudeSession, moment: TimedEvent): void {
+    const { bufferedHook: hook } = session
+    const isSame = hook?.event === moment.event && hook.at === moment.at
+    if (!isSame || JSON.stringify(hook.data) !== JSON.stringify(moment.data)) super.receiveHook(session, moment)
+  }
+
+  /** Also the end of a tool whose start was not received: its request has not been read yet. */
+  protected override isReadFirst(session: ClaudeSession, moment: TimedEvent): boolean {
+    const isUnknown = !session.calls.has(idOf(peek(moment.data, 'tool_use_id')) ?? '')
+    return super.isReadFirst(session, moment) || (isUnknown && READS_IF_UNKNOWN.has(moment.event))
+  }
+}

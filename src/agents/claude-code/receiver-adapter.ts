@@ -1,15 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, agentFolders } from '../base/agent-file.ts'
-import type { FindingOwner, FindingsEnd } from '../base/findings.ts'
+import type { AgentFolders } from '../base/agent-file.ts'
+import {
+  FileAdapter,
+  type Findings,
+  NO_FINDINGS,
+  ownEnvironment,
+  pollUntil,
+  type ReadTrigger,
+} from '../base/file-adapter.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST, READS_IF_UNKNOWN, type TranscriptToolResult } from './events.ts'
-import type { CancelledHook, ClaudeTranscript } from './transcript.ts'
-import { ABSENT_PATIENCE_MILLIS, agentFile, LOOK_MILLIS, openFile, TranscriptFile } from './transcript.ts'
+import type { CancelledHook } from './transcript.ts'
+import { ABSENT_PATIENCE_MILLIS, agentFile, ClaudeTranscript, openFile } from './transcript.ts'
 
-const HOOKS_LIMIT = 20_000
 const SUSPECTS_LIMIT = 1000
 /** A hook that has timed out does not arrive after this time. */
 const LATEST_MILLIS = 2000
@@ -18,15 +24,10 @@ const ENDS_OF_TOOL = ['PostToolUse', 'PostToolUseFailure'] as const
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PermissionDenied', ...ENDS_OF_TOOL])
 const OUR_COMMAND = /[/ ]claude-code$/
 
-interface TimedOutHook {
-  readonly key: string
-  readonly firedAt: number
-}
-
 /** Counts hooks that timed out and have not arrived, not even late. Those before the first one were sent to another process. */
 class ReceivedHooks {
-  readonly #at = new LimitedMap<string, number>(HOOKS_LIMIT)
-  #timedOut: TimedOutHook[] = []
+  readonly #at = new LimitedMap<string, number>(20_000)
+  #timedOut: { readonly key: string; readonly firedAt: number }[] = []
   #since = Number.POSITIVE_INFINITY
   #lost = 0
 
@@ -55,7 +56,7 @@ class ReceivedHooks {
     this.#lost += missing.length - this.#timedOut.length
   }
 
-  #missing(): readonly TimedOutHook[] {
+  #missing() {
     return this.#timedOut.filter(({ key, firedAt }) => (this.#at.get(key) ?? 0) < firedAt - TOLERANCE_MILLIS)
   }
 }
@@ -64,101 +65,75 @@ function keyOf(event: string, { session_id, agent_id = '' }: FindingOwner, callI
   return `${session_id} ${agent_id} ${event} ${OF_TOOL.has(event) ? callId : ''}`
 }
 
-const FILES_LIMIT = 200
-const PROMPTS_LIMIT = 1000
-const AGENTS_LIMIT = 10_000
-const CALLS_LIMIT = 10_000
-const BATCH_LIMIT = 1000
 const META_BYTES = 64 * 1024
 
-interface ReadTrigger {
-  readonly event: string
-  readonly at: number
-  readonly data: unknown
-  readonly owner: FindingOwner
-  readonly transcript: string
-}
-
-export class ClaudeCodeAdapter implements ReceiverAdapter {
-  readonly #environment: AdapterEnvironment
-  readonly #files = new LimitedMap<string, TranscriptFile>(FILES_LIMIT)
+export class ClaudeCodeAdapter extends FileAdapter {
+  protected readonly prefix = 'transcript:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
+  readonly #files = new LimitedMap<string, ClaudeTranscript>(200)
   /**
    * Turns with received hooks; true if the prompt's hook was received. Needed because a transcript contains all earlier turns as
    * well.
    */
-  readonly #prompts = new LimitedMap<string, boolean>(PROMPTS_LIMIT)
+  readonly #prompts = new LimitedMap<string, boolean>(1000)
 
-  readonly #calls = new LimitedMap<string, true>(CALLS_LIMIT)
-  readonly #linkedAgents = new LimitedMap<string, true>(AGENTS_LIMIT)
+  readonly #calls = new LimitedMap<string, true>(10_000)
+  readonly #linkedAgents = new LimitedMap<string, true>(10_000)
   readonly #hooks = new ReceivedHooks()
 
-  constructor(environment: AdapterEnvironment) {
-    this.#environment = environment
-  }
-
-  events({ body, at, headers: { traceparent } }: HookDelivery): readonly HostEvent[] {
-    const event = textOf(peek(body, 'hook_event_name'))
-    if (event === undefined || event.startsWith('transcript:')) return []
-    const prompt = idOf(peek(body, 'prompt_id'))
-    const isReceived = event === 'UserPromptSubmit' || this.#prompts.get(prompt ?? '') === true
-    if (prompt !== undefined) this.#prompts.set(prompt, isReceived)
-    this.#hooks.noteHook(event, at, body)
-    return [{ event, at, data: body, ...(traceparent === undefined ? {} : { context: { traceparent } }) }]
+  override events(delivery: HookDelivery): readonly HostEvent[] {
+    const { traceparent } = delivery.headers
+    return super.events(delivery).map(hook => {
+      const prompt = promptOf(hook)
+      const isReceived = hook.event === 'UserPromptSubmit' || this.#prompts.get(prompt ?? '') === true
+      if (prompt !== undefined) this.#prompts.set(prompt, isReceived)
+      this.#hooks.noteHook(hook.event, hook.at ?? delivery.at, hook.data)
+      return traceparent === undefined ? hook : { ...hook, context: { traceparent } }
+    })
   }
 
   get lostHooks(): number {
     return this.#hooks.lost
   }
 
-  async enrich({ event, at = Number.POSITIVE_INFINITY, data }: HostEvent): Promise<readonly HostEvent[]> {
-    const session_id = idOf(peek(data, 'session_id'))
-    if (session_id === undefined || !this.#isRead(event, idOf(peek(data, 'tool_use_id')))) return []
-    const transcript = textOf(peek(data, 'transcript_path'))
-    const owner = { session_id, agent_id: idOf(peek(data, 'agent_id')) }
-    const found =
-      transcript === undefined ? [] : await this.#read({ event, at, data, owner, transcript }).catch(() => [])
-    return found.some(one => one.event === READ_END) ? found : [...found, readEnd({ session_id })]
-  }
-
-  #isRead(event: string, callId: string | undefined): boolean {
+  protected override isReadFirst(event: string, data: unknown): boolean {
+    const callId = idOf(peek(data, 'tool_use_id'))
     const isUnknown = callId !== undefined && !this.#calls.has(callId)
     if (isUnknown) this.#calls.set(callId, true)
-    return READS_FIRST.has(event) || (isUnknown && READS_IF_UNKNOWN.has(event))
+    return super.isReadFirst(event, data) || (isUnknown && READS_IF_UNKNOWN.has(event))
   }
 
-  async #read(trigger: ReadTrigger): Promise<HostEvent[]> {
-    const { event, at, data, owner, transcript } = trigger
+  protected async read(trigger: ReadTrigger): Promise<Findings> {
+    const { event, at, data, owner, path: transcript } = trigger
     const { agent_id } = owner
-    if (event === 'SubagentStart') return this.#findAgentCall(trigger, ABSENT_PATIENCE_MILLIS)
+    if (event === 'SubagentStart') return { found: await this.#findAgentCall(trigger, ABSENT_PATIENCE_MILLIS) }
     const path = agent_id === undefined ? transcript : agentFile(transcript, agent_id, '.jsonl')
-    if (path === undefined) return []
+    if (path === undefined) return NO_FINDINGS
     const join = agent_id === undefined || this.#linkedAgents.has(agent_id) ? [] : await this.#findAgentCall(trigger, 0)
-    const file = this.#fileOf(path, owner)
-    await file.readUntil(event, this.#environment, lines => {
+    const lines = this.#fileOf(path, owner)
+    await lines.readUntil(event, this.environment, () => {
       lines.advance(at, event === 'Stop')
       return this.#isEnough(lines, trigger)
     })
-    const goes_on = event === 'Stop' && file.lines.goesOn
+    const goes_on = (event === 'Stop' && lines.goesOn) || undefined
     const callId = idOf(peek(data, 'tool_use_id'))
-    const taken = callId === undefined ? file.lines.drain() : file.lines.drainFor(callId)
-    const late = file.isThere && this.#lacksRequest(file.lines, trigger) ? [guessedRequest(file, trigger)] : []
+    const taken = callId === undefined ? lines.drain() : lines.drainFor(callId)
+    const late = lines.isThere && this.#lacksRequest(lines, trigger) ? [guessedRequest(lines, trigger)] : []
     const found = agent_id === undefined ? await this.#newFindings(taken, trigger) : this.#childFindings(taken)
-    this.#hooks.addTimedOut(file.lines.drainCancelledHooks(), owner, at)
-    if (event === 'PostToolBatch') file.lines.noteRequest(at)
+    this.#hooks.addTimedOut(lines.cancelledHooks.splice(0), owner, at)
+    if (event === 'PostToolBatch') lines.askedAt = Math.max(lines.askedAt, at)
     const lateFindings = agent_id === undefined ? await this.#readLateLines(trigger) : []
-    return [
-      ...join,
-      ...found,
-      ...late,
-      ...lateFindings,
-      readEnd({ session_id: owner.session_id, goes_on: goes_on || undefined, branch: file.lines.branch }),
-    ]
+    return { found: [...join, ...found, ...late, ...lateFindings], goes_on, branch: lines.branch }
   }
 
   #isEnough(lines: ClaudeTranscript, { event, data, owner }: ReadTrigger): boolean {
+    const callId = idOf(peek(data, 'tool_use_id'))
+    if (callId !== undefined) return lines.hasRequestOf(callId)
     if (event === 'PostToolBatch')
       return callsOf(data).every(id => lines.hasAnswerOf(id, !this.#hooks.hasEnd(owner, id)))
-    return isEnough(lines, event, data)
+    if (event === 'Stop') return lines.isStopped
+    const isEnd = event === 'StopFailure' || event === 'SubagentStop'
+    return !isEnd || lines.lastText?.trim() === textOf(peek(data, 'last_assistant_message'))?.trim()
   }
 
   #lacksRequest(lines: ClaudeTranscript, { event, data }: ReadTrigger): boolean {
@@ -169,13 +144,12 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
 
   /** Everything else about a child is known from its hooks and its parent. */
   #childFindings(taken: readonly HostEvent[]): HostEvent[] {
-    return taken.filter(one => REQUEST_FINDINGS.has(one.event) || this.#isMissed(one))
+    return taken.filter(one => REQUEST_FINDING.test(one.event) || this.#isMissed(one))
   }
 
   #isMissed({ event, data }: HostEvent): boolean {
-    return (
-      event === RESULT && !this.#hooks.hasEnd(data as TranscriptToolResult, (data as TranscriptToolResult).tool_use_id)
-    )
+    const result = data as TranscriptToolResult
+    return event === RESULT && !this.#hooks.hasEnd(result, result.tool_use_id)
   }
 
   async #readLateLines({ event, at, owner }: ReadTrigger): Promise<HostEvent[]> {
@@ -183,15 +157,15 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
     const found: HostEvent[] = []
     for (const file of this.#files.values()) {
       if (!file.hasPendingLines || file.owner.session_id !== owner.session_id) continue
-      await file.readRest(this.#environment)
-      this.#hooks.addTimedOut(file.lines.drainCancelledHooks(), file.owner, at)
-      found.push(...this.#childFindings(file.lines.drain()))
+      await file.readRest(this.environment)
+      this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
+      found.push(...this.#childFindings(file.drain()))
     }
     return found
   }
 
   /** Filters findings to turns with received hooks and the turn before them, which an earlier receiver may have left open. */
-  async #newFindings(taken: readonly HostEvent[], { event, data, transcript }: ReadTrigger): Promise<HostEvent[]> {
+  async #newFindings(taken: readonly HostEvent[], { event, data, path }: ReadTrigger): Promise<HostEvent[]> {
     const before = taken.map(promptOf).findLast(id => id !== undefined && !this.#prompts.has(id))
     const isNews = (one: HostEvent): boolean => {
       const prompt = promptOf(one)
@@ -203,8 +177,7 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
     }
     const found: HostEvent[] = []
     for (const one of taken.filter(isNews)) {
-      if (one.event === RESULT)
-        found.push(...(await this.#readUnseenChild(one.data as TranscriptToolResult, transcript)))
+      if (one.event === RESULT) found.push(...(await this.#readUnseenChild(one.data as TranscriptToolResult, path)))
       found.push(one)
     }
     return found
@@ -213,80 +186,54 @@ export class ClaudeCodeAdapter implements ReceiverAdapter {
   /** Reads a child agent for which no hook was received, using its result in the parent's transcript. */
   async #readUnseenChild(
     { session_id, tool_use_id, at, response }: TranscriptToolResult,
-    transcript: string,
+    transcript: string | undefined,
   ): Promise<HostEvent[]> {
     const agent_id = idOf(peek(response, 'agentId'))
-    const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.jsonl')
+    const path = agentFile(transcript, agent_id, '.jsonl')
     if (agent_id === undefined || path === undefined || this.#linkedAgents.has(agent_id)) return []
     this.#linkedAgents.set(agent_id, true)
     const file = this.#fileOf(path, { session_id, agent_id })
-    await file.readRest(this.#environment)
-    this.#hooks.addTimedOut(file.lines.drainCancelledHooks(), file.owner, at)
+    await file.readRest(this.environment)
+    this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
     const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
-    return [join, ...this.#childFindings(file.lines.drain())]
+    return [join, ...this.#childFindings(file.drain())]
   }
 
-  #fileOf(path: string, owner: FindingOwner): TranscriptFile {
-    return this.#files.recall(path, () => new TranscriptFile(path, owner))
+  #fileOf(path: string, owner: FindingOwner): ClaudeTranscript {
+    return this.#files.recall(path, () => new ClaudeTranscript(owner, path))
   }
 
-  async #findAgentCall(
-    { owner: { session_id, agent_id }, transcript }: ReadTrigger,
-    patience: number,
-  ): Promise<HostEvent[]> {
-    const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.meta.json')
-    if (agent_id === undefined || path === undefined) return []
-    for (let waited = 0; ; waited += LOOK_MILLIS) {
-      const tool_use_id = await readAgentCall(path, this.#environment.place)
-      if (tool_use_id !== undefined) {
-        this.#linkedAgents.set(agent_id, true)
-        return [{ event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }]
-      }
-      if (waited >= patience) return []
-      await this.#environment.wait(LOOK_MILLIS)
+  async #findAgentCall({ owner: { session_id, agent_id }, path }: ReadTrigger, patience: number): Promise<HostEvent[]> {
+    const metaFile = agentFile(path, agent_id, '.meta.json')
+    if (agent_id === undefined || metaFile === undefined) return []
+    let tool_use_id: string | undefined
+    const look = async (): Promise<boolean> => {
+      tool_use_id = await readAgentCall(metaFile, this.environment.place)
+      return tool_use_id !== undefined
     }
+    if (!(await pollUntil(look, () => patience, this.environment))) return []
+    this.#linkedAgents.set(agent_id, true)
+    return [{ event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }]
   }
 }
 
 const END_HOOKS: ReadonlySet<string> = new Set(['Stop', 'UserPromptSubmit', 'SessionEnd'])
-const REQUEST_FINDINGS: ReadonlySet<string> = new Set([
-  'transcript:request',
-  'transcript:response',
-  'transcript:failure',
-])
+const REQUEST_FINDING = /^transcript:(?:request|response|failure)$/
 const RESULT = 'transcript:result'
-const READ_END = 'transcript:read'
 
 function promptOf({ data }: HostEvent): string | undefined {
   return idOf(peek(data, 'prompt_id'))
 }
 
 /** A request that is not yet in the transcript; its tool call proves that it exists. */
-function guessedRequest({ lines }: TranscriptFile, { data, owner }: ReadTrigger): HostEvent {
-  const found = {
-    ...owner,
-    prompt_id: idOf(peek(data, 'prompt_id')),
-    started_at: lines.askedAt === 0 ? undefined : lines.askedAt,
-    start_is_guessed: true,
-  }
-  return { event: 'transcript:request', data: found }
-}
-
-function readEnd(data: FindingsEnd): HostEvent {
-  return { event: READ_END, data }
+function guessedRequest(lines: ClaudeTranscript, { data, owner }: ReadTrigger): HostEvent {
+  const started_at = lines.askedAt === 0 ? undefined : lines.askedAt
+  const prompt_id = idOf(peek(data, 'prompt_id'))
+  return { event: 'transcript:request', data: { ...owner, prompt_id, started_at, start_is_guessed: true } }
 }
 
 function callsOf(data: unknown): string[] {
-  const ids = elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT).map(call => idOf(peek(call, 'tool_use_id')))
-  return ids.filter(id => id !== undefined)
-}
-
-function isEnough(lines: ClaudeTranscript, event: string, data: unknown): boolean {
-  const callId = idOf(peek(data, 'tool_use_id'))
-  if (callId !== undefined) return lines.hasRequestOf(callId)
-  if (event === 'Stop') return lines.isStopped
-  const isEnd = event === 'StopFailure' || event === 'SubagentStop'
-  return !isEnd || lines.lastText?.trim() === textOf(peek(data, 'last_assistant_message'))?.trim()
+  return elementsOf(peek(data, 'tool_calls')).flatMap(call => idOf(peek(call, 'tool_use_id')) ?? [])
 }
 
 async function readAgentCall(path: string, place: AgentFolders): Promise<string | undefined> {
@@ -303,7 +250,4 @@ async function readAgentCall(path: string, place: AgentFolders): Promise<string 
   }
 }
 
-export const claudeCode: ReceiverAdapter = new ClaudeCodeAdapter({
-  place: agentFolders(['CLAUDE_CONFIG_DIR'], '.claude'),
-  wait: sleep,
-})
+export const claudeCode: ReceiverAdapter = new ClaudeCodeAdapter(ownEnvironment(['CLAUDE_CONFIG_DIR'], '.claude'))

@@ -1,8 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type ModelRequest, sentAt } from '../base/requests.ts'
-import type { ClaudeLoop } from './session.ts'
-
-const BLOCKS_LIMIT = 1000
+import { ClaudeCall, type ClaudeLoop } from './session.ts'
 
 function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
@@ -18,7 +16,7 @@ function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelReq
   return request
 }
 
-export function handleRequest(loop: ClaudeLoop, data: unknown): void {
+export function handleRequest(loop: ClaudeLoop, _at: number, data: unknown): void {
   const at = numberOf(peek(data, 'started_at')) ?? loop.answeredAt
   // An answered request: the file is being read again.
   if (loop.hasEnded || at < loop.answeredAt) return
@@ -26,22 +24,23 @@ export function handleRequest(loop: ClaudeLoop, data: unknown): void {
   loop.lastAt = Math.max(loop.lastAt, startAt)
 }
 
-export function handleResponse(loop: ClaudeLoop, data: unknown): void {
+export function handleResponse(loop: ClaudeLoop, endAt: number, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'message_id'))
-  const endAt = numberOf(peek(data, 'ended_at'))
   // An answer of an earlier turn, or of a child's earlier work: the file is being read again.
-  if (id === undefined || endAt === undefined || endAt < loop.startAt || !session.isNew(id)) return
+  if (id === undefined || endAt < loop.startAt || !session.isNew(id)) return
   const model = textOf(peek(data, 'model'))
   if (loop.agentId === undefined) session.model = model ?? session.model
   const request = openRequest(loop, sentAt(data, loop.startAt, endAt), data)
-  const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
+  const content = elementsOf(peek(data, 'content'))
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
-  for (const call of calls) {
-    const callId = idOf(peek(call, 'id'))
+  for (const block of calls) {
+    const callId = idOf(peek(block, 'id'))
     if (callId === undefined || session.calls.has(callId)) continue
-    const [name, args] = [peek(call, 'name'), peek(call, 'input')]
-    session.requestedCalls.set(callId, { requestId: request.id, name, args, at: endAt })
+    const call = new ClaudeCall(loop, callId, textOf(peek(block, 'name')), endAt)
+    call.args = peek(block, 'input')
+    call.requestId = request.id
+    session.requestedCalls.set(callId, call)
   }
   loop.requests.failures = 0
   closeRequest(loop, endAt)
@@ -66,18 +65,13 @@ function closeRequest(loop: ClaudeLoop, at: number): void {
 }
 
 export function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
-  const tool_calls = calls.map(block => ({
-    id: peek(block, 'id'),
-    name: peek(block, 'name'),
-    arguments: peek(block, 'input'),
-  }))
+  const tool_calls = calls.map(one => ({ id: peek(one, 'id'), name: peek(one, 'name'), arguments: peek(one, 'input') }))
   return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
 }
 
-export function handleFailure(loop: ClaudeLoop, data: unknown): void {
+export function handleFailure(loop: ClaudeLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (id === undefined || at === undefined || at < loop.startAt || !loop.session.isNew(id)) return
+  if (id === undefined || at < loop.startAt || !loop.session.isNew(id)) return
   const request = openRequest(loop, sentAt(data, loop.startAt, at), data)
   const error = textOf(peek(data, 'error')) ?? 'unknown'
   const isRetried = peek(data, 'retry_in_ms') !== undefined

@@ -5,8 +5,7 @@
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload. Its `session_id` is that of the user's session even in a
  *   child agent, whose hooks have an `agent_id` and their own turns.
- * - `rollout:…`: findings of `receiver-adapter.ts` in the rollout. They follow the hook that triggered the read. That hook is
- *   processed after them, so that a request precedes the tools it asked for.
+ * - `rollout:…`: findings of `receiver-adapter.ts` in the rollout. They follow the hook that triggered the read.
  *
  * All findings have `session_id`, `agent_id` in a child agent, and `turn_id`. Those of requests have `started_at`, `model` and
  * `provider`: the rollout has a line when a request's input is complete, and none when it is sent. Times are epoch milliseconds,
@@ -26,37 +25,26 @@
  */
 import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AgentLoop, AgentSession, type LoopEnd, type LoopIds } from '../base/agent-loop.ts'
-import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
-import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { FileMachine } from '../base/file-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import { wrapJson } from '../base/messages.ts'
-import { RecordScope, type Records } from '../base/records.ts'
+import { RecordScope } from '../base/records.ts'
 import { ModelRequest, sentAt } from '../base/requests.ts'
 import { childTask, type DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
 import { readUsage } from '../base/usage.ts'
+import { callToApprove } from '../claude-code/calls.ts'
 import { jsonIn } from '../event-json.ts'
 
-const PLATFORM = 'codex'
-
-const LOOPS_LIMIT = 1000
-const CALLS_LIMIT = 10_000
-
-interface RecordedToolEnd {
-  readonly at: number
-  readonly status: unknown
-  readonly exitCode: number | undefined
-  readonly ranAt: number | undefined
-}
-
 class CodexCall extends Tool<CodexLoop> {
-  recordedEnd: RecordedToolEnd | undefined
+  hasStartedAgent = false
+  recordedEnd: { at: number; status: unknown; exitCode: number | undefined; ranAt: number | undefined } | undefined
   backgroundNotice: { readonly at: number; readonly result: unknown } | undefined
 }
 
 /** The prompt is emitted with the first activity: earlier work, such as a compaction, does not belong to it. */
 class CodexLoop extends AgentLoop<CodexSession> {
   pendingRequest: ModelRequest | undefined
-  readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(CALLS_LIMIT)
+  readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(10_000)
   compaction: { readonly at: number } | undefined
 
   callOf(id: string, at: number): CodexCall {
@@ -70,26 +58,16 @@ class CodexLoop extends AgentLoop<CodexSession> {
 }
 
 class CodexSession extends AgentSession {
-  readonly loops: LimitedMap<string, CodexLoop> = new LimitedMap(LOOPS_LIMIT)
+  readonly loops: LimitedMap<string, CodexLoop> = new LimitedMap(1000)
   main: CodexLoop | undefined
   /** Tasks of child agents that have not begun, by agent id. */
-  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(LOOPS_LIMIT)
-  readonly delegatingCalls: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
-
-  constructor(records: Records, id: string) {
-    super(records, id, PLATFORM)
-  }
-
-  findLoop(ids: LoopIds): CodexLoop | undefined {
-    return this.loops.get(loopKey(ids))
-  }
+  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(1000)
 }
 
 function loopKey({ agentId = '', turnId }: LoopIds): string {
   return `${agentId}/${turnId}`
 }
 
-const ANSWER_CALLS_LIMIT = 1000
 const COUNTS = {
   input: 'input_tokens',
   output: 'output_tokens',
@@ -98,11 +76,11 @@ const COUNTS = {
   reasoning: 'reasoning_output_tokens',
 }
 
-function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequest {
-  const { session } = loop
+function openRequest(loop: CodexLoop, at: number, data: unknown): ModelRequest {
+  const { session, compaction } = loop
+  const startAt = sentAt(data, compaction?.at ?? loop.prompt?.at ?? loop.startAt, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.provider = textOf(peek(data, 'provider')) ?? session.provider
-  const { compaction } = loop
   if (compaction === undefined) loop.emitPrompt()
   if (loop.pendingRequest !== undefined) return loop.pendingRequest
   const request =
@@ -114,15 +92,10 @@ function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequ
   return request
 }
 
-function earliestStart(loop: CodexLoop): number {
-  return loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
-}
-
-function handleCall(loop: CodexLoop, data: unknown): void {
+function handleCall(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (id === undefined || at === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  if (id === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
+  const request = openRequest(loop, at, data)
   const call = loop.callOf(id, at)
   call.requestId = request.id
   call.name ??= textOf(peek(data, 'name'))
@@ -130,31 +103,27 @@ function handleCall(loop: CodexLoop, data: unknown): void {
   call.args ??= typeof args === 'string' ? jsonIn(args, args) : args
 }
 
-function handleAnswer(loop: CodexLoop, data: unknown): void {
+function handleAnswer(loop: CodexLoop, at: number, data: unknown): void {
   const { session } = loop
-  const at = numberOf(peek(data, 'ended_at'))
   const id = idOf(peek(data, 'response_id'))
-  if (at === undefined || !session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  if (!session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
+  const request = openRequest(loop, at, data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
-  const calls = elementsOf(peek(data, 'calls'), ANSWER_CALLS_LIMIT)
-  const { model } = loop
-  const message = { role: 'assistant', content: peek(data, 'text'), tool_calls: calls }
+  const calls = elementsOf(peek(data, 'calls'))
   request.emitAnswer(at, {
-    model,
+    model: loop.model,
     provider: session.provider,
     response_id: id,
     usage: readUsage(peek(data, 'usage'), COUNTS),
     assistant_tool_call_count: calls.length,
-    response: { message },
+    response: { message: { role: 'assistant', content: peek(data, 'text'), tool_calls: calls } },
   })
 }
 
-function handleFailure(loop: CodexLoop, data: unknown): void {
-  const at = numberOf(peek(data, 'at'))
-  if (at === undefined || !loop.session.isNew(`${loop.turnId} failure ${at}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+function handleFailure(loop: CodexLoop, at: number, data: unknown): void {
+  if (!loop.session.isNew(`${loop.turnId} failure ${at}`)) return
+  const request = openRequest(loop, at, data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   request.emitFailure(at, {
@@ -167,15 +136,6 @@ function handleFailure(loop: CodexLoop, data: unknown): void {
   })
 }
 
-/** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
-function settleRequest(loop: CodexLoop, at: number): void {
-  const { pendingRequest, model, session } = loop
-  loop.pendingRequest = undefined
-  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
-}
-
-const AGENTS_LIMIT = 100
-const KEYS_LIMIT = 100
 /** Output of a command that continues in the background: its result comes with a later hook. */
 const GOES_ON = /^Process running with session ID /m
 const STOPPED = /^aborted by user$/m
@@ -185,11 +145,6 @@ const EXIT_CODE = /^Process exited with code (\d+)$/m
 const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec_command failed)/
 
 type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
-
-function handleToolStart(loop: CodexLoop, at: number, data: unknown): void {
-  const call = hookedCall(loop, at, data)
-  if (call !== undefined) startCall(call, at)
-}
 
 function hookedCall(loop: CodexLoop, at: number, data: unknown): CodexCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
@@ -212,26 +167,14 @@ interface CallEnd {
   readonly exitCode?: number | undefined
 }
 
-function endCall(call: CodexCall, at: number, { status, result, exitCode }: CallEnd): void {
+function endCall(call: CodexCall, at: number, end: CallEnd): void {
+  const { status, result, exitCode = call.recordedEnd?.exitCode } = end
   if (call.state === 'ended') return
   startCall(call, call.startAt)
   call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), inferredChoice(status), 'inferred')
-  const text = textOf(result)
-  call.emitEnd(at, {
-    result: wrapJson(result),
-    status,
-    error_message: status !== 'error' ? undefined : exitCode === undefined ? text : `exit code ${exitCode}`,
-  })
-}
-
-function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {
-  const call = hookedCall(loop, at, data)
-  if (call === undefined) return
-  endCall(call, at, {
-    status: statusOf(call),
-    result: peek(data, 'tool_response'),
-    exitCode: call.recordedEnd?.exitCode,
-  })
+  const message = exitCode === undefined ? textOf(result) : `exit code ${exitCode}`
+  const error_message = status === 'error' ? message : undefined
+  call.emitEnd(at, { result: wrapJson(result), status, error_message })
 }
 
 function statusOf({ recordedEnd }: CodexCall): Status | undefined {
@@ -240,31 +183,26 @@ function statusOf({ recordedEnd }: CodexCall): Status | undefined {
   return recordedEnd.status === 'failed' || (recordedEnd.exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-function handleItem(loop: CodexLoop, data: unknown): void {
+function handleItem(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   if (id === undefined) return
   const call = loop.callOf(id, loop.lastAt)
   const exitCode = numberOf(peek(data, 'exit_code'))
-  const at = numberOf(peek(data, 'at')) ?? loop.lastAt
   call.recordedEnd = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
-  for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) recordChildStart(call, at, agent)
+  for (const agent of elementsOf(peek(data, 'agents'))) recordChildStart(call, at, agent)
 }
 
 /** Handles `rollout:output`. It ends calls that no hook has ended, for example denied calls, or tools without hooks. */
-function handleOutput(loop: CodexLoop, data: unknown): void {
+function handleOutput(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
-  const at = numberOf(peek(data, 'at'))
-  if (id === undefined || at === undefined) return
+  if (id === undefined) return
   const call = loop.callOf(id, at)
   const output = peek(data, 'output')
   const text = textOf(output) ?? ''
   loop.lastAt = Math.max(loop.lastAt, at)
-  if (GOES_ON.test(text)) {
-    call.backgroundNotice = { at, result: output }
-    return
-  }
   const exitCode = call.recordedEnd?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
-  endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
+  if (GOES_ON.test(text)) call.backgroundNotice = { at, result: output }
+  else endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
 }
 
 function statusFromText(call: CodexCall, text: string, exitCode: number | undefined): Status {
@@ -279,37 +217,23 @@ function settleCalls(loop: CodexLoop, at: number): void {
   for (const call of loop.calls.values()) {
     const { backgroundNotice, recordedEnd, state, startAt } = call
     const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at
-    if (hasEnded)
-      endCall(call, recordedEnd.at, {
-        status: statusOf(call),
-        result: backgroundNotice.result,
-        exitCode: recordedEnd.exitCode,
-      })
+    if (hasEnded) endCall(call, recordedEnd.at, { status: statusOf(call), result: backgroundNotice.result })
     else if (backgroundNotice !== undefined)
       endCall(call, backgroundNotice.at, { status: 'background', result: backgroundNotice.result })
     else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
   }
 }
 
-/**
- * Handles `PermissionRequest`. It has no call id, so the newest running call of the same name and input without an approval is
- * used.
- */
 function handlePermissionRequest(loop: CodexLoop, at: number, data: unknown): void {
-  const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
-  const candidates = [...loop.calls.values()].filter(
-    call => call.state === 'running' && call.name === name && call.approval === undefined,
-  )
-  const call = candidates.findLast(({ args }) => includesArguments(args, input)) ?? candidates.at(-1)
-  if (call === undefined) return
   const [command, description] = [textOf(peek(input, 'command')), peek(input, 'description')]
-  call.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
+  const call = callToApprove(loop.calls.values(), data, includesArguments)
+  call?.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
 }
 
 /** Returns true if `input` includes `args`: the approval's input adds the text for the user. */
 function includesArguments(args: unknown, input: unknown): boolean {
-  return keysOf(args, KEYS_LIMIT).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
+  return keysOf(args, 100).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
 }
 
 const DELEGATING = /spawn_agent$/
@@ -318,9 +242,8 @@ const DELEGATING = /spawn_agent$/
 function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
   const { session } = call.turn
   const agentId = idOf(peek(agent, 'id'))
-  const isKnown = agentId === undefined || !session.isNew(`agent ${agentId}`)
-  session.delegatingCalls.set(keyOf(call), true)
-  if (isKnown) return
+  call.hasStartedAgent = true
+  if (agentId === undefined || !session.isNew(`agent ${agentId}`)) return
   const task = childTask(call.turn, at, { agentId, role: textOf(peek(agent, 'role')), callId: call.id })
   task.emitStart(peek(call.args, 'message'))
   session.tasks.set(agentId, task)
@@ -328,9 +251,8 @@ function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
 
 function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data: unknown): void {
   const role = textOf(peek(data, 'agent_type'))
-  const recorded = session.tasks.get(agentId)
+  loop.task = session.tasks.get(agentId) ?? guessedTask(session, agentId, loop, role)
   session.tasks.delete(agentId)
-  loop.task = recorded ?? guessedTask(session, agentId, loop, role)
   const parent_session_id = loop.task.ids.parent_session_id
   loop.emit('on_session_start', loop.startAt, { agent_name: role, platform: session.platform, parent_session_id })
 }
@@ -338,20 +260,13 @@ function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data
 /** Guesses the call of a child before the rollout reports it: the newest delegating call that has started no other agent. */
 function guessedTask(session: CodexSession, agentId: string, loop: CodexLoop, role: string | undefined): DelegatedTask {
   session.isNew(`agent ${agentId}`)
-  const calls = [...(session.main?.calls.values() ?? [])]
-  const call = calls.findLast(
-    one =>
-      one.state === 'running' && DELEGATING.test(textOf(one.name) ?? '') && !session.delegatingCalls.has(keyOf(one)),
-  )
-  if (call !== undefined) session.delegatingCalls.set(keyOf(call), true)
+  const running = [...(session.main?.calls.values() ?? [])].filter(({ state }) => state === 'running')
+  const call = running.findLast(one => DELEGATING.test(textOf(one.name) ?? '') && !one.hasStartedAgent)
+  if (call !== undefined) call.hasStartedAgent = true
   const parent = session.main ?? new RecordScope(session.records, session.id)
   const task = childTask(parent, loop.startAt, { agentId, role, callId: call?.id })
   task.emitStart(peek(call?.args, 'message'), 'inferred')
   return task
-}
-
-function keyOf({ id, turn }: CodexCall): string {
-  return `${turn.turnId} ${id}`
 }
 
 function loopKeyOf(data: unknown): LoopIds | undefined {
@@ -360,21 +275,19 @@ function loopKeyOf(data: unknown): LoopIds | undefined {
 }
 
 function loopFor(session: CodexSession, at: number, key: LoopIds, data: unknown): CodexLoop {
-  const known = session.findLoop(key)
+  const known = session.loops.get(loopKey(key))
   if (known !== undefined) return known
   const loop = new CodexLoop(session, key, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.loops.set(loopKey(key), loop)
-  if (key.agentId === undefined) openTurn(session, loop)
-  else openChild(session, key.agentId, loop, data)
+  if (key.agentId !== undefined) openChild(session, key.agentId, loop, data)
+  else {
+    const { main } = session
+    if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+    session.main = loop
+    loop.announceSession()
+  }
   return loop
-}
-
-function openTurn(session: CodexSession, loop: CodexLoop): void {
-  const { main } = session
-  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
-  session.main = loop
-  loop.announceSession()
 }
 
 /** Handles `UserPromptSubmit`. For a running turn, it is a message that joined the turn. */
@@ -385,11 +298,9 @@ function handlePrompt(loop: CodexLoop, at: number, data: unknown): void {
 }
 
 /** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
-function handleSessionStart(session: CodexSession, data: unknown): void {
+function handleSessionStart(session: CodexSession, _at: number, data: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
-  const source = peek(data, 'source')
-  const isSameProcess = source === 'compact' || source === 'clear'
-  if (!isSameProcess) endAllLoops(session, 'abandoned')
+  if (!['compact', 'clear'].includes(textOf(peek(data, 'source')) ?? '')) endAllLoops(session, 'abandoned')
 }
 
 /** Handles `SessionEnd`: the process exits. The session may be resumed, so it is not finalized: its turn numbers continue. */
@@ -407,42 +318,37 @@ function handleStop(loop: CodexLoop, at: number, data: unknown): void {
   endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-function handleInterrupt(loop: CodexLoop, at: number): void {
-  endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
-}
-
-function handleTurnEnd(loop: CodexLoop, data: unknown): void {
-  const at = numberOf(peek(data, 'at'))
+function handleTurnEnd(loop: CodexLoop, at: number, data: unknown): void {
   const recorded = peek(data, 'outcome')
   const outcome = recorded === 'failed' || recorded === 'interrupted' ? recorded : 'completed'
   // An end before the turn's start comes from a file that is being read again.
-  if (at === undefined || at < loop.startAt) return
+  if (at < loop.startAt) return
   endLoop(loop, at, { outcome, reason: textOf(peek(data, 'reason')), text: peek(data, 'text') })
 }
 
 function endLoop(loop: CodexLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const { session } = loop
+  const { session, pendingRequest, model } = loop
   if (session.main === loop) session.main = undefined
   loop.emitPrompt()
-  settleRequest(loop, at)
+  loop.pendingRequest = undefined
+  // The answer to a pending request was cut off, or is written too late.
+  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
   settleCalls(loop, at)
   loop.emitLoopEnd(at, end)
 }
 
-/**
- * Hooks before which the rollout is read; they are processed after the findings. If none is read, for example in a replay of
- * hooks alone, they are processed with the next event.
- */
+/** Hooks before which the rollout is read. */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostCompact', 'SubagentStop', 'Stop', 'Interrupt'],
   ...['SessionEnd', 'SubagentStart'],
 ])
 
-type HookHandler = (session: CodexSession, at: number, data: unknown) => void
+type LoopHandler = (loop: CodexLoop, at: number, data: unknown) => void
+type SessionHandler = (session: CodexSession, at: number, data: unknown) => void
 
-function ofLoop(handle: (loop: CodexLoop, at: number, data: unknown) => void): HookHandler {
+function ofLoop(handle: LoopHandler): SessionHandler {
   return (session, at, data) => {
     const key = loopKeyOf(data)
     if (key === undefined) return
@@ -452,12 +358,18 @@ function ofLoop(handle: (loop: CodexLoop, at: number, data: unknown) => void): H
   }
 }
 
-const HOOKS: Readonly<Record<string, HookHandler>> = {
-  SessionStart: (session, _at, data) => handleSessionStart(session, data),
+const HOOKS: Readonly<Record<string, SessionHandler>> = {
+  SessionStart: handleSessionStart,
   UserPromptSubmit: ofLoop(handlePrompt),
-  PreToolUse: ofLoop(handleToolStart),
+  PreToolUse: ofLoop((loop, at, data) => {
+    const call = hookedCall(loop, at, data)
+    if (call !== undefined) startCall(call, at)
+  }),
   PermissionRequest: ofLoop(handlePermissionRequest),
-  PostToolUse: ofLoop(handleToolEnd),
+  PostToolUse: ofLoop((loop, at, data) => {
+    const call = hookedCall(loop, at, data)
+    if (call !== undefined) endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
+  }),
   SubagentStart: ofLoop(() => undefined),
   SubagentStop: ofLoop(handleStop),
   PreCompact: ofLoop((loop, at) => {
@@ -467,59 +379,18 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
     loop.compaction = undefined
   }),
   Stop: ofLoop(handleStop),
-  Interrupt: ofLoop(handleInterrupt),
+  Interrupt: ofLoop((loop, at) => endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })),
   SessionEnd: handleSessionEnd,
 }
 
-/**
- * Translates Codex's hooks and rollouts. Hooks contain neither requests nor the status of tools. Hooks of `READS_FIRST` are
- * buffered until the rollout has been read.
- */
-export class CodexMachine extends EventMachine {
-  readonly #sessions = new SessionStates(id => new CodexSession(this.records, id))
-  protected readonly events: EventHandlers = eventHandlers({
-    ...handlersByName(Object.keys(HOOKS), () => moment => this.#handleHook(moment)),
-    'rollout:call': this.#findingHandler(handleCall),
-    'rollout:answer': this.#findingHandler(handleAnswer),
-    'rollout:failure': this.#findingHandler(handleFailure),
-    'rollout:item': this.#findingHandler(handleItem),
-    'rollout:output': this.#findingHandler(handleOutput),
-    'rollout:over': this.#findingHandler(handleTurnEnd),
-    'rollout:read': ({ data }) => {
-      const session = this.#sessionOf(data)
-      session?.noteWorkspace(data)
-      if (session !== undefined) releaseHook(session, peek(data, 'goes_on') === true)
-    },
-  })
-
-  protected endSessions(): void {
-    for (const session of this.#sessions.values()) releaseHook(session)
-  }
-
-  #sessionOf(data: unknown): CodexSession | undefined {
-    const id = idOf(peek(data, 'session_id'))
-    return id === undefined ? undefined : this.#sessions.get(id)
-  }
-
-  #handleHook(moment: TimedEvent): void {
-    const session = this.#sessionOf(moment.data)
-    if (session === undefined) return
-    session.noteWorkspace(moment.data)
-    releaseHook(session)
-    if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
-    else HOOKS[moment.event]?.(session, moment.at, moment.data)
-  }
-
-  /** Skips findings of turns without a received or buffered hook: they are history. */
-  #findingHandler(read: (loop: CodexLoop, data: unknown) => void): (moment: TimedEvent) => void {
-    return ({ data }) => {
-      const session = this.#sessionOf(data)
-      const key = loopKeyOf(data)
-      if (session === undefined || key === undefined) return
-      const known = session.findLoop(key)
-      const loop = known ?? loopOfBufferedHook(session, key.turnId)
-      if (loop !== undefined) read(loop, data)
-    }
+/** Skips findings of turns without a received or buffered hook: they are history. */
+function ofFinding(handle: LoopHandler): SessionHandler {
+  return (session, _at, data) => {
+    const key = loopKeyOf(data)
+    const at = numberOf(peek(data, 'at') ?? peek(data, 'ended_at'))
+    if (key === undefined || at === undefined) return
+    const loop = session.loops.get(loopKey(key)) ?? loopOfBufferedHook(session, key.turnId)
+    if (loop !== undefined) handle(loop, at, data)
   }
 }
 
@@ -530,7 +401,19 @@ function loopOfBufferedHook(session: CodexSession, turnId: string): CodexLoop | 
   return loopFor(session, bufferedHook.at, key, bufferedHook.data)
 }
 
-function releaseHook(session: CodexSession, goesOn = false): void {
-  const hook = session.takeBufferedHook(goesOn)
-  if (hook !== undefined) HOOKS[hook.event]?.(session, hook.at, hook.data)
+const FINDINGS: Readonly<Record<string, SessionHandler>> = {
+  'rollout:call': ofFinding(handleCall),
+  'rollout:answer': ofFinding(handleAnswer),
+  'rollout:failure': ofFinding(handleFailure),
+  'rollout:item': ofFinding(handleItem),
+  'rollout:output': ofFinding(handleOutput),
+  'rollout:over': ofFinding(handleTurnEnd),
+}
+
+/** Translates Codex's hooks and rollouts. Hooks contain neither requests nor the status of tools. */
+export class CodexMachine extends FileMachine<CodexSession> {
+  constructor() {
+    const table = { hooks: HOOKS, findings: FINDINGS, readsFirst: READS_FIRST, readEnd: 'rollout:read' }
+    super((records, id) => new CodexSession(records, id, 'codex'), table)
+  }
 }

@@ -1,132 +1,92 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type AgentFolders, AppendedLineReader, agentFolders, openAgentFile } from '../base/agent-file.ts'
+import { type AgentFolders, AppendedLineReader, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import type { FindingOwner, FindingsEnd } from '../base/findings.ts'
+import {
+  FileAdapter,
+  type Findings,
+  NO_FINDINGS,
+  ownEnvironment,
+  pollUntil,
+  type ReadTrigger,
+} from '../base/file-adapter.ts'
+import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
 /** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
 const PATIENCE_MILLIS = 500
-const LOOK_MILLIS = 20
-const FILES_LIMIT = 200
 const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
 
-interface ReadTrigger {
-  readonly event: string
-  readonly at: number
-  readonly data: unknown
-  readonly turnId: string | undefined
-  readonly agentId: string | undefined
-}
+export class CodexAdapter extends FileAdapter {
+  protected readonly prefix = 'rollout:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
+  readonly #rollouts = new LimitedMap<string, Rollout>(200)
 
-export class CodexAdapter implements ReceiverAdapter {
-  readonly #environment: AdapterEnvironment
-  readonly #rollouts = new LimitedMap<string, RolloutFile>(FILES_LIMIT)
-
-  constructor(environment: AdapterEnvironment) {
-    this.#environment = environment
-  }
-
-  events({ body, at }: HookDelivery): readonly HostEvent[] {
-    const event = textOf(peek(body, 'hook_event_name'))
-    return event === undefined || event.startsWith('rollout:') ? [] : [{ event, at, data: body }]
-  }
-
-  async enrich({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
-    const session_id = idOf(peek(data, 'session_id'))
-    if (!READS_FIRST.has(event) || session_id === undefined) return []
-    const trigger = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
-    if (event === 'SubagentStart') return [...(await this.#readParents(session_id, trigger)), readEnd({ session_id })]
+  protected async read(trigger: ReadTrigger): Promise<Findings> {
+    const { event, at, data, owner } = trigger
+    if (event === 'SubagentStart') return { found: await this.#readParents(trigger) }
     // The end of a child names both files.
-    const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
-    if (path === undefined || !ROLLOUT.test(path)) return [readEnd({ session_id })]
-    const owner = { session_id, agent_id: trigger.agentId }
-    const rollout = this.#rollouts.recall(path, () => new RolloutFile(path, owner))
-    await this.#read([rollout], trigger)
-    const goesOn = hasContinued(rollout.lines, trigger)
-    const found = rollout.lines.drainFindings(at, found => ENDS.has(event) && !goesOn && isEndOf(found, trigger))
-    const { repository, branch } = rollout.lines
-    return [...found, readEnd({ session_id, goes_on: goesOn || undefined, repository, branch })]
+    const path = textOf(peek(data, 'agent_transcript_path')) ?? trigger.path
+    if (path === undefined || !ROLLOUT.test(path)) return NO_FINDINGS
+    const rollout = this.#rollouts.recall(path, () => new Rollout(path, owner))
+    await this.#readUntilEnough([rollout], trigger)
+    const goesOn = hasContinued(rollout, trigger)
+    const found = rollout.drainFindings(at, found => ENDS.has(event) && !goesOn && isEndOf(found, trigger))
+    return { found, goes_on: goesOn || undefined, repository: rollout.repository, branch: rollout.branch }
   }
 
   /** Reads the parents' rollouts: only they record which call started the child. */
-  async #readParents(session_id: string, trigger: ReadTrigger): Promise<readonly HostEvent[]> {
+  async #readParents(trigger: ReadTrigger): Promise<readonly HostEvent[]> {
+    const { session_id } = trigger.owner
     const parents = [...this.#rollouts.values()].filter(({ owner }) => owner.session_id === session_id)
-    await this.#read(parents, trigger)
-    return parents.flatMap(({ lines }) => lines.drainFindings(trigger.at, found => isStartOf(found, trigger)))
+    await this.#readUntilEnough(parents, trigger)
+    return parents.flatMap(rollout => rollout.drainFindings(trigger.at, found => isStartOf(found, trigger)))
   }
 
-  async #read(rollouts: readonly RolloutFile[], trigger: ReadTrigger): Promise<void> {
-    for (let waited = 0; ; waited += LOOK_MILLIS) {
-      const readable = rollouts.map(rollout => rollout.read(this.#environment.place).catch(() => false))
-      const isThere = (await Promise.all(readable)).includes(true)
-      if (!isThere || rollouts.some(({ lines }) => isEnough(lines, trigger)) || waited >= PATIENCE_MILLIS) return
-      await this.#environment.wait(LOOK_MILLIS)
+  async #readUntilEnough(rollouts: readonly Rollout[], trigger: ReadTrigger): Promise<void> {
+    const { place } = this.environment
+    const look = async (): Promise<boolean> => {
+      const areThere = await Promise.all(rollouts.map(rollout => rollout.read(place).catch(() => false)))
+      return !areThere.includes(true) || rollouts.some(rollout => isEnough(rollout, trigger))
     }
+    await pollUntil(look, () => PATIENCE_MILLIS, this.environment)
   }
 }
 
-function readEnd(data: FindingsEnd): HostEvent {
-  return { event: 'rollout:read', data }
+function isEnough(rollout: Rollout, trigger: ReadTrigger): boolean {
+  const { event, data, owner } = trigger
+  if (event === 'SubagentStart') return owner.agent_id === undefined || rollout.startedAgents.has(owner.agent_id)
+  if (event === 'PreToolUse') return rollout.calls.has(`${turnOf(data)} ${idOf(peek(data, 'tool_use_id'))}`)
+  return !ENDS.has(event) || rollout.hasEnded(turnOf(data)) || hasContinued(rollout, trigger)
 }
 
-function isEnough(lines: RolloutLines, trigger: ReadTrigger): boolean {
-  const { event, data, turnId, agentId } = trigger
-  if (event === 'SubagentStart') return agentId === undefined || lines.hasStartedAgent(agentId)
-  if (event === 'PreToolUse') return lines.knowsCall(turnId, idOf(peek(data, 'tool_use_id')) ?? '')
-  return !ENDS.has(event) || lines.hasEnded(turnId) || hasContinued(lines, trigger)
+function turnOf(data: unknown): string | undefined {
+  return idOf(peek(data, 'turn_id'))
 }
 
-function isEndOf({ turn, begunAt, event }: PendingFinding, { turnId, at }: ReadTrigger): boolean {
+function isEndOf({ turn, begunAt, event }: PendingFinding, { data, at }: ReadTrigger): boolean {
+  const turnId = turnOf(data)
   return event.event === 'rollout:over' && (turnId === undefined ? begunAt <= at : turn === turnId)
 }
 
-function isStartOf({ event }: PendingFinding, { agentId }: ReadTrigger): boolean {
+function isStartOf({ event }: PendingFinding, { owner }: ReadTrigger): boolean {
   const agents = elementsOf(peek(event.data, 'agents'), Infinity)
-  return event.event === 'rollout:item' && agents.some(agent => peek(agent, 'id') === agentId)
+  return event.event === 'rollout:item' && agents.some(agent => peek(agent, 'id') === owner.agent_id)
 }
 
-function hasContinued(lines: RolloutLines, { event, at, data, turnId }: ReadTrigger): boolean {
+function hasContinued(rollout: Rollout, { event, at, data }: ReadTrigger): boolean {
+  if (event !== 'Stop' && event !== 'SubagentStop') return false
   const answer = textOf(peek(data, 'last_assistant_message'))
-  return (
-    (event === 'Stop' || event === 'SubagentStop') && answer !== undefined && lines.hasContinued(turnId, answer, at)
-  )
+  return answer !== undefined && rollout.hasContinued(turnOf(data), answer, at)
 }
 
-class RolloutFile {
-  readonly #path: string
-  readonly #reader = new AppendedLineReader()
-  readonly owner: FindingOwner
-  readonly lines: RolloutLines
+export const codex: ReceiverAdapter = new CodexAdapter(ownEnvironment(['CODEX_HOME'], '.codex'))
 
-  constructor(path: string, owner: FindingOwner) {
-    this.#path = path
-    this.owner = owner
-    this.lines = new RolloutLines(owner)
-  }
-
-  read(place: AgentFolders): Promise<boolean> {
-    return this.#reader.readFrom(
-      openAgentFile(this.#path, place, 'sessions'),
-      line => this.lines.readLine(line),
-      () => this.lines.resetTurn(),
-    )
-  }
-}
-
-export const codex: ReceiverAdapter = new CodexAdapter({
-  place: agentFolders(['CODEX_HOME'], '.codex'),
-  wait: sleep,
-})
-
-const AGENTS_LIMIT = 100
-const MAX_KEPT = 1000
 const NANOS_PER_MILLI = 1_000_000
 const NON_REQUEST_ERRORS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
 const CALL_TYPES: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
@@ -145,6 +105,8 @@ interface RolloutTurn {
   hasEnded: boolean
 }
 
+type LineHandlers = ReadonlyMap<string, (payload: unknown, at: number) => void>
+
 interface PendingFinding {
   readonly at: number
   readonly turn: string
@@ -159,8 +121,10 @@ function lastTurns(found: readonly PendingFinding[]): readonly PendingFinding[] 
 }
 
 /** Turns the lines of a rollout into events. Skips lines of unknown types, and lines outside a turn whose beginning was read. */
-export class RolloutLines {
-  readonly #owner: FindingOwner
+export class Rollout {
+  readonly #path: string
+  readonly #reader = new AppendedLineReader()
+  readonly owner: FindingOwner
   #pending: PendingFinding[] = []
   #hasDrained = false
   #turn: RolloutTurn | undefined
@@ -168,17 +132,22 @@ export class RolloutLines {
   repository: string | undefined
   branch: string | undefined
   #now = 0
-  readonly #calls = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #continuedAt = new LimitedMap<string, number>(MAX_KEPT)
+  /** Calls as `<turn> <call>`. */
+  readonly calls: LimitedMap<string, true> = new LimitedMap(1000)
+  readonly startedAgents: LimitedMap<string, true> = new LimitedMap(1000)
+  readonly #continuedAt = new LimitedMap<string, number>(1000)
 
-  constructor(owner: FindingOwner) {
-    this.#owner = owner
+  constructor(path: string, owner: FindingOwner) {
+    this.#path = path
+    this.owner = owner
   }
 
-  resetTurn(): void {
-    this.#pending = []
-    this.#turn = undefined
+  read(place: AgentFolders): Promise<boolean> {
+    const restart = (): void => {
+      this.#pending = []
+      this.#turn = undefined
+    }
+    return this.#reader.readFrom(openAgentFile(this.#path, place, 'sessions'), line => this.readLine(line), restart)
   }
 
   /**
@@ -197,14 +166,6 @@ export class RolloutLines {
     return drained.map(({ event }) => event)
   }
 
-  knowsCall(turnId: string | undefined, id: string): boolean {
-    return this.#calls.has(`${turnId} ${id}`)
-  }
-
-  hasStartedAgent(agentId: string): boolean {
-    return this.#startedAgents.has(agentId)
-  }
-
   hasEnded(turnId: string | undefined): boolean {
     const turn = this.#turn
     return turn?.hasEnded !== false || (turnId !== undefined && turnId !== turn.id)
@@ -219,46 +180,29 @@ export class RolloutLines {
     const at = timestampOf(line)
     if (at === undefined) return
     this.#now = at
-    const payload = peek(line, 'payload')
-    switch (peek(line, 'type')) {
-      case 'session_meta':
-        this.#provider = peek(payload, 'model_provider')
-        this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
-        this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
-        break
-      case 'turn_context':
-        if (this.#turn !== undefined) this.#turn.model = peek(payload, 'model')
-        break
-      case 'event_msg':
-        this.#readEvent(at, payload)
-        break
-      case 'response_item':
-        this.#readItem(at, payload)
-        break
-      case 'compacted':
-        this.#noteModelInput(at)
-        break
-      case 'token_usage_record':
-        this.#endAnswer(at, payload)
-        break
-    }
+    this.#lines.get(textOf(peek(line, 'type')) ?? '')?.(peek(line, 'payload'), at)
   }
 
-  #readEvent(at: number, payload: unknown): void {
-    switch (peek(payload, 'type')) {
-      case 'task_started':
-        this.#startTurn(at, idOf(peek(payload, 'turn_id')))
-        break
-      case 'item_completed':
-        this.#addItemStatus(at, payload)
-        break
-      case 'task_complete':
-        this.#completeTask(at, payload)
-        break
-      case 'turn_aborted':
-        this.#endTurn({ at, outcome: 'interrupted', reason: textOf(peek(payload, 'reason')) })
-        break
-    }
+  readonly #events: LineHandlers = new Map([
+    ['task_started', (payload, at) => this.#startTurn(at, idOf(peek(payload, 'turn_id')))],
+    ['item_completed', (payload, at) => this.#addItemStatus(at, payload)],
+    ['task_complete', (payload, at) => this.#completeTask(at, payload)],
+    ['turn_aborted', (payload, at) => this.#endTurn({ at, outcome: 'interrupted', reason: peek(payload, 'reason') })],
+  ])
+
+  readonly #lines: LineHandlers = new Map([
+    ['session_meta', payload => this.#noteSession(payload)],
+    ['turn_context', payload => Object.assign(this.#turn ?? {}, { model: peek(payload, 'model') })],
+    ['event_msg', (payload, at) => this.#events.get(textOf(peek(payload, 'type')) ?? '')?.(payload, at)],
+    ['response_item', (payload, at) => this.#readItem(at, payload)],
+    ['compacted', (_, at) => this.#noteModelInput(at)],
+    ['token_usage_record', (payload, at) => this.#endAnswer(at, payload)],
+  ])
+
+  #noteSession(payload: unknown): void {
+    this.#provider = peek(payload, 'model_provider')
+    this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
+    this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
   }
 
   #startTurn(at: number, id: string | undefined): void {
@@ -270,17 +214,17 @@ export class RolloutLines {
   #addFinding(name: string, facts: object): void {
     const turn = this.#turn
     if (turn === undefined) return
-    const event = { event: `rollout:${name}`, data: { ...this.#owner, turn_id: turn.id, ...facts } }
+    const event = { event: `rollout:${name}`, data: { ...this.owner, turn_id: turn.id, ...facts } }
     this.#pending.push({ at: this.#now, turn: turn.id, begunAt: turn.begunAt, event })
   }
 
   #readItem(at: number, payload: unknown): void {
     const type = textOf(peek(payload, 'type')) ?? ''
     if (type.endsWith('_output')) {
+      const [call_id, output] = [idOf(peek(payload, 'call_id')), peek(payload, 'output')]
       this.#noteModelInput(at)
-      this.#addOutput(at, payload)
-    } else if (type !== 'message') this.#addAnswerPart(at, type, payload)
-    else if (peek(payload, 'role') === 'assistant') this.#addAnswerPart(at, type, payload)
+      if (call_id !== undefined) this.#addFinding('output', { call_id, at, output: plainText(output) ?? output })
+    } else if (type !== 'message' || peek(payload, 'role') === 'assistant') this.#addAnswerPart(at, type, payload)
     else this.#noteModelInput(at)
   }
 
@@ -310,7 +254,7 @@ export class RolloutLines {
     const name = `${textOf(peek(payload, 'namespace')) ?? ''}${textOf(peek(payload, 'name')) ?? ''}`
     const args = peek(payload, 'arguments') ?? peek(payload, 'input')
     turn.calls.push({ id: call_id, name, arguments: args })
-    this.#calls.set(`${turn.id} ${call_id}`, true)
+    this.calls.set(`${turn.id} ${call_id}`, true)
     this.#addFinding('call', { ...this.#requestFields(turn), call_id, name, arguments: args, at })
   }
 
@@ -329,12 +273,6 @@ export class RolloutLines {
     Object.assign(turn, { texts: [], calls: [], partAt: undefined, lastText: text, isAwaiting: false })
   }
 
-  #addOutput(at: number, payload: unknown): void {
-    const call_id = idOf(peek(payload, 'call_id'))
-    const output = peek(payload, 'output')
-    if (call_id !== undefined) this.#addFinding('output', { call_id, at, output: plainText(output) ?? output })
-  }
-
   /** Handles a tool's status. Messages are items as well and have none. */
   #addItemStatus(at: number, payload: unknown): void {
     const item = peek(payload, 'item')
@@ -347,10 +285,9 @@ export class RolloutLines {
     const end = numberOf(peek(payload, 'completed_at_ms'))
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
     // Other tools list agents that were started by an earlier call.
-    const isStart = peek(item, 'tool') === 'spawn_agent'
-    const started = isStart ? elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT) : undefined
+    const started = peek(item, 'tool') === 'spawn_agent' ? elementsOf(peek(item, 'receiver_agents')) : undefined
     const agents = started?.map(agent => ({ id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }))
-    for (const { id } of agents ?? []) this.#startedAgents.set(idOf(id) ?? '', true)
+    for (const { id } of agents ?? []) this.startedAgents.set(idOf(id) ?? '', true)
     this.#addFinding('item', { call_id, at, status, exit_code: peek(item, 'exit_code'), ran_at, agents })
   }
 
@@ -362,13 +299,10 @@ export class RolloutLines {
     }
     const { type, status } = kindOf(peek(error, 'codex_error_info'))
     const turn = this.#turn
-    if (turn?.isAwaiting === true && !NON_REQUEST_ERRORS.has(type))
-      this.#addFinding('failure', {
-        ...this.#requestFields(turn),
-        at,
-        error: { type, message: textOf(peek(error, 'message')) },
-        status,
-      })
+    if (turn?.isAwaiting === true && !NON_REQUEST_ERRORS.has(type)) {
+      const facts = { error: { type, message: textOf(peek(error, 'message')) }, status }
+      this.#addFinding('failure', { ...this.#requestFields(turn), at, ...facts })
+    }
     this.#endTurn({ at, outcome: 'failed', reason: type })
   }
 

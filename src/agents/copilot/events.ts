@@ -14,12 +14,11 @@
  * - `span:…`: telemetry. Ignored for a session whose file has been read: it has the same requests.
  */
 
-import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, firstText, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
 import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers, handlersByName, plausibleTime, timestampOf } from '../base/event-machine.ts'
-import type { FindingOwner } from '../base/findings.ts'
 import { calledIn, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, wrapJson } from '../base/messages.ts'
@@ -96,11 +95,7 @@ class RecordedSession extends AgentSession {
   }
 
   findCall(id: string): Tool<CopilotLoop> | undefined {
-    for (const loop of this.loops.values()) {
-      const call = loop.calls.get(id)
-      if (call !== undefined) return call
-    }
-    return undefined
+    return [...this.loops.values()].map(loop => loop.calls.get(id)).find(call => call !== undefined)
   }
 }
 
@@ -126,12 +121,12 @@ function handleUsageRecord(loop: CopilotLoop, at: number, data: unknown): void {
   const startAt = Math.min(at, Math.max(loop.startAt, at - (numberOf(peek(usage, 'duration')) ?? 0)))
   const task = taskOf(usage)
   const model = textOf(peek(usage, 'model'))
-  if (task === undefined) loop.model = model ?? loop.model
-  const request =
-    task === undefined
-      ? loop.requests.nextRequest(startAt)
-      : new ModelRequest(loop, startAt, { id: `${loop.turnId}:${task}:${startAt}`, task })
-  if (task === undefined) loop.requests.failures = 0
+  const numbers = task === undefined ? loop.requests.nextNumbers() : { id: `${loop.turnId}:${task}:${startAt}`, task }
+  const request = new ModelRequest(loop, startAt, numbers)
+  if (task === undefined) {
+    loop.model = model ?? loop.model
+    loop.requests.failures = 0
+  }
   loop.hasGivenUp = false
   const wait = numberOf(peek(usage, 'timeToFirstTokenMs'))
   request.firstChunkAt = wait === undefined ? undefined : startAt + wait
@@ -155,7 +150,7 @@ function providerOf(usage: unknown): string | undefined {
 function handleMessage(loop: CopilotLoop, at: number, data: unknown): void {
   const { openAnswer } = loop
   const text = textOf(peek(data, 'content'))
-  if (text !== undefined && text !== '') loop.answer = text
+  loop.answer = text ?? loop.answer
   const calls = elementsOf(peek(data, 'toolRequests'), TOOL_REQUESTS_LIMIT)
   const isOfOpen =
     openAnswer !== undefined && idOf(peek(data, 'apiCallId')) === idOf(peek(openAnswer.usage, 'apiCallId'))
@@ -253,31 +248,23 @@ function handleCompactionEnd(loop: CopilotLoop, at: number, data: unknown): void
 type LineHandler = (session: RecordedSession, at: number, data: unknown) => void
 type LoopLineHandler = (loop: CopilotLoop, at: number, data: unknown) => void
 
-const FAILED_REQUEST_END: LoopEnd = { outcome: 'failed', reason: 'error' }
-
 function inLoop(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
     const loop = session.findLoop(agentIn(data))
-    if (loop !== undefined) handleLoopLine(loop, at, data, read)
+    if (loop === undefined) return
+    loop.lastAt = Math.max(loop.lastAt, at)
+    read(loop, at, data)
   }
 }
 
 /** Wraps a handler for lines of an open turn, or of one that begins without a prompt to answer a notification. */
 function inLoopOrNew(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
-    const agentId = agentIn(data)
     const { notice } = session
-    let loop = session.findLoop(agentId)
-    if (loop === undefined && agentId === undefined && notice !== undefined) {
-      loop = openLoop(session, undefined, notice.at, 'notice', notice.text)
-    }
-    if (loop !== undefined) handleLoopLine(loop, at, data, read)
+    if (notice !== undefined && agentIn(data) === undefined && session.findLoop(undefined) === undefined)
+      openLoop(session, undefined, notice.at, 'notice', notice.text)
+    inLoop(read)(session, at, data)
   }
-}
-
-function handleLoopLine(loop: CopilotLoop, at: number, data: unknown, read: LoopLineHandler): void {
-  loop.lastAt = Math.max(loop.lastAt, at)
-  read(loop, at, data)
 }
 
 function agentIn(data: unknown): string | undefined {
@@ -358,10 +345,8 @@ function openLoop(
   session.loops.set(agentId ?? '', loop)
   session.notice = undefined
   const task = agentId === undefined ? undefined : session.tasks.get(agentId)
-  if (task !== undefined) {
-    const { parent_session_id, child_role } = task.ids
-    loop.emit('on_session_start', at, { agent_name: child_role, platform: session.platform, parent_session_id })
-  } else loop.announceSession()
+  if (task === undefined) loop.announceSession()
+  else loop.announceChild(textOf(task.ids.child_role), task.ids.parent_session_id)
   loop.emitPrompt()
   return loop
 }
@@ -377,8 +362,7 @@ function handleToolStart(loop: CopilotLoop, at: number, data: unknown): void {
 }
 
 function handleToolEnd(loop: CopilotLoop, at: number, data: unknown): void {
-  const id = idOf(peek(data, 'toolCallId'))
-  const call = id === undefined ? undefined : loop.calls.get(id)
+  const call = loop.calls.get(idOf(peek(data, 'toolCallId')) ?? '')
   if (call === undefined) return
   const error = peek(data, 'error')
   const exitCode = numberOf(peek(peek(data, 'shellExecution'), 'exitCode')) ?? 0
@@ -401,14 +385,9 @@ function handleApprovalRequest(loop: CopilotLoop, at: number, data: unknown): vo
   const request = peek(data, 'permissionRequest')
   const call = loop.calls.get(idOf(peek(request, 'toolCallId')) ?? '')
   if (call === undefined || call.approval !== undefined) return
-  const command = ['fullCommandText', 'path', 'url']
-    .map(name => textOf(peek(request, name)))
-    .find(text => text !== undefined)
-  call.requestApproval(at, {
-    command,
-    description: peek(request, 'intention'),
-    surface: textOf(peek(request, 'kind')),
-  })
+  const command = firstText(request, ['fullCommandText', 'path', 'url'])
+  const surface = textOf(peek(request, 'kind'))
+  call.requestApproval(at, { command, description: peek(request, 'intention'), surface })
 }
 
 function handleApprovalResponse(loop: CopilotLoop, at: number, data: unknown): void {
@@ -439,23 +418,17 @@ function handleChildEnd(session: RecordedSession, at: number, data: unknown, out
   endTask(session, agentIn(data), at, outcome, loop?.answer)
 }
 
-function endTask(
-  session: RecordedSession,
-  agentId: string | undefined,
-  at: number,
-  status: string,
-  summary?: string,
-): void {
-  const task = session.tasks.get(agentId ?? '')
-  session.tasks.delete(agentId ?? '')
+function endTask({ tasks }: RecordedSession, agentId = '', at: number, status: string, summary?: string): void {
+  const task = tasks.get(agentId)
+  tasks.delete(agentId)
   task?.emitEnd(at, { status, summary })
 }
 
 function endAllLoops(session: RecordedSession, reason: string, at?: number): void {
-  const loops = [...session.loops.values()].sort(
-    (one, other) => Number(other.agentId !== undefined) - Number(one.agentId !== undefined),
-  )
-  for (const loop of loops) endLoop(loop, at ?? loop.lastAt, { outcome: 'interrupted', reason })
+  // Child agents end before the turn itself.
+  const loops = [...session.loops.values()]
+  const children = loops.filter(({ agentId }) => agentId !== undefined)
+  for (const loop of [...children, ...loops]) endLoop(loop, at ?? loop.lastAt, { outcome: 'interrupted', reason })
   for (const [agentId, task] of [...session.tasks]) endTask(session, agentId, at ?? task.startAt, 'interrupted')
   session.notice = undefined
 }
@@ -463,7 +436,7 @@ function endAllLoops(session: RecordedSession, reason: string, at?: number): voi
 function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const { outcome, reason } = loop.hasGivenUp ? FAILED_REQUEST_END : end
+  const { outcome, reason }: LoopEnd = loop.hasGivenUp ? { outcome: 'failed', reason: 'error' } : end
   const { session, agentId } = loop
   session.loops.delete(agentId ?? '')
   settleRequest(loop)
@@ -475,11 +448,6 @@ function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   }
   loop.emitLoopEnd(at, { outcome, reason, text: loop.answer })
   if (agentId !== undefined && outcome === 'interrupted') endTask(session, agentId, at, outcome)
-}
-
-export interface FileLine extends FindingOwner {
-  /** Unique. Lines are read again when the receiver restarts. */
-  readonly line_id: string | undefined
 }
 
 /** The types of lines that are read, and the fields of each. Other fields may be large and are not needed. */
@@ -542,15 +510,9 @@ export const CONVERSATION: Attribute = 'gen_ai.conversation.id'
 const ERROR = 2
 const PARTS_LIMIT = 100
 
-interface RequestSpan {
-  readonly id: string | undefined
-  readonly startAt: number
-  readonly endAt: number
-  readonly hasFailed: boolean
-  get(attribute: Attribute): unknown
-}
+type RequestSpan = NonNullable<ReturnType<typeof requestOfSpan>>
 
-function requestOfSpan(span: unknown): RequestSpan | undefined {
+function requestOfSpan(span: unknown) {
   const attributes = peek(span, 'attributes')
   const get = (name: Attribute): unknown => peek(attributes, name)
   const startAt = numberOf(peek(span, 'startAt'))
@@ -595,9 +557,8 @@ function emitSpanRequest(turn: HookedTurn, span: RequestSpan): void {
 }
 
 function answerTextIn(messages: unknown): string | undefined {
-  const parts = elementsOf(jsonIn(textOf(messages) ?? ''), PARTS_LIMIT).flatMap(message =>
-    elementsOf(peek(message, 'parts'), PARTS_LIMIT),
-  )
+  const all = elementsOf(jsonIn(textOf(messages) ?? ''), PARTS_LIMIT)
+  const parts = all.flatMap(message => elementsOf(peek(message, 'parts'), PARTS_LIMIT))
   return joinTexts(parts.map(part => (peek(part, 'type') === 'text' ? textOf(peek(part, 'content')) : undefined)))
 }
 
@@ -672,12 +633,6 @@ function emitEarlyRequests(session: CopilotSession): void {
   for (const span of session.earlyRequests.splice(0)) handleRequestSpan(session, span)
 }
 
-function handleBufferedHook(session: CopilotSession, { event, at, data }: TimedEvent): void {
-  HOOKS[event]?.(session, at, data)
-  // After the end of a turn, they stay buffered for the next one.
-  if (event !== 'Stop') emitEarlyRequests(session)
-}
-
 /**
  * Translates the hooks of GitHub Copilot CLI. A session whose file is read is translated from the file, which has requests, ids,
  * exit codes and child agents. Without a file (VS Code, an older Copilot) hooks have prompts, tools and failures, and telemetry
@@ -728,9 +683,15 @@ export class CopilotMachine extends EventMachine {
   #releaseHook(session: CopilotSession): void {
     const bufferedHook = session.takeBufferedHook()
     if (bufferedHook === undefined) return
-    const recorded = this.#recorded.find(this.#recordedSessionId(bufferedHook.data))
-    if (recorded === undefined) handleBufferedHook(session, bufferedHook)
-    else RECORDED_HOOK_HANDLERS[bufferedHook.event]?.(recorded, bufferedHook.at, bufferedHook.data)
+    const { event, at, data } = bufferedHook
+    const recorded = this.#recorded.find(this.#recordedSessionId(data))
+    if (recorded !== undefined) {
+      RECORDED_HOOK_HANDLERS[event]?.(recorded, at, data)
+      return
+    }
+    HOOKS[event]?.(session, at, data)
+    // After the end of a turn, they stay buffered for the next one.
+    if (event !== 'Stop') emitEarlyRequests(session)
   }
 
   #recordedSessionId(data: unknown): string {
@@ -751,6 +712,7 @@ export class CopilotMachine extends EventMachine {
     // A hook before such a line belongs to the turn before it.
     else if (BOUNDARIES.has(event) && hooked?.bufferedHook !== undefined && hooked.bufferedHook.at <= at)
       this.#releaseHook(hooked)
+    // Lines are read again when the receiver restarts.
     const lineId = idOf(peek(data, 'line_id'))
     if (lineId === undefined || session.isNew(lineId)) LINE_HANDLERS[event.slice(FILE.length)]?.(session, at, data)
   }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { elementsOf, idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
-import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import { plausibleTime, type TimedEvent, timestampOf } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
-import { FILE_LINES, type FileLine } from './events.ts'
+import { FILE_LINES } from './events.ts'
 
 const SESSIONS_FOLDER = 'session-state'
 const FILE_NAME = 'events.jsonl'
@@ -39,10 +39,7 @@ interface PendingLine {
   readonly isBoundary: boolean
 }
 
-interface ReadTrigger {
-  readonly event: string
-  readonly at: number
-}
+type ReadTrigger = Pick<TimedEvent, 'event' | 'at'>
 
 const PROMPT_HOOK = 'UserPromptSubmit'
 const SHUTDOWN = 'file:session.shutdown'
@@ -171,10 +168,7 @@ export class SessionFiles {
     if (agentId === undefined) return id
     const parent = idOf(peek(data, 'parent_agent_id'))
     const named = FILE_PATH.exec(textOf(peek(data, 'transcript_path')) ?? '')?.[1]
-    const session =
-      named ??
-      this.#sessionOfChild.get(agentId) ??
-      (parent === undefined ? undefined : (this.#sessionOfChild.get(parent) ?? parent))
+    const session = named ?? this.#sessionOfChild.get(agentId) ?? (parent && this.#sessionOfChild.get(parent)) ?? parent
     if (session !== undefined) this.#sessionOfChild.set(agentId, session)
     return session
   }
@@ -185,15 +179,14 @@ function eventOf(line: unknown, at: number, session_id: string): HostEvent | und
   const fields = Object.hasOwn(FILE_LINES, type) ? FILE_LINES[type] : undefined
   if (fields === undefined) return undefined
   const data = peek(line, 'data')
-  const about: FileLine = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
+  const about = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
   const found = Object.entries(pickFields(data, fields)).map(([name, field]) => [name, reducedField(name, field)])
   return { event: `file:${type}`, at, data: { ...about, ...Object.fromEntries(found) } }
 }
 
 function reducedField(name: string, field: unknown): unknown {
-  if (name === 'toolRequests') {
+  if (name === 'toolRequests')
     return elementsOf(field, CALLS_LIMIT).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
-  }
   const parts = NESTED_FIELDS[name]
   return parts === undefined || typeof field !== 'object' || field === null ? field : pickFields(field, parts)
 }

@@ -1,82 +1,58 @@
 import { dirname, join } from 'node:path'
 import { elementsOf, idOf, isArray, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import type { AgentFolders } from '../base/agent-file.ts'
-import { AppendedLineReader, agentFolders, ID_IN_PATH, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
-import { plausibleTime, timestampOf } from '../base/event-machine.ts'
+import { AppendedLineReader, ID_IN_PATH, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
+import { timestampOf } from '../base/event-machine.ts'
+import { FileAdapter, type Findings, NO_FINDINGS, ownEnvironment, type ReadTrigger } from '../base/file-adapter.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts, plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
-const FILES_LIMIT = 200
 const NAMES_LIMIT = 5000
-const DONE_LIMIT = 10_000
 const PROJECTS_FOLDER = 'tmp'
 const FILE_EXTENSION = '.jsonl'
 
-export class GeminiAdapter implements ReceiverAdapter {
-  readonly #place: AgentFolders
-  readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
-  readonly #finishedFiles = new LimitedMap<string, true>(DONE_LIMIT)
+export class GeminiAdapter extends FileAdapter {
+  protected readonly prefix = 'session:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
+  readonly #readers = new LimitedMap<string, AppendedLineReader>(200)
+  readonly #finishedFiles = new LimitedMap<string, true>(10_000)
 
-  constructor(place: AgentFolders) {
-    this.#place = place
-  }
-
-  events({ body, at }: HookDelivery): readonly HostEvent[] {
-    const event = textOf(peek(body, 'hook_event_name'))
-    if (event === undefined || event.startsWith('session:')) return []
-    // Prefers the hook's own timestamp: the time of receipt is that of the forwarding process's end.
-    return [{ event, at: plausibleTime(timestampOf(body), at), data: body }]
-  }
-
-  async enrich({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
-    const session_id = idOf(peek(data, 'session_id'))
-    if (!READS_FIRST.has(event) || session_id === undefined) return []
-    const path = textOf(peek(data, 'transcript_path'))
-    const found = path === undefined ? [] : await this.#read(path, session_id).catch(() => [])
-    return [...found, { event: 'session:read', data: { session_id } }]
-  }
-
-  async #read(path: string, session_id: string): Promise<HostEvent[]> {
-    if (!path.endsWith(FILE_EXTENSION)) return []
+  protected async read({ path, owner: { session_id } }: ReadTrigger): Promise<Findings> {
+    if (path?.endsWith(FILE_EXTENSION) !== true) return NO_FINDINGS
     const found = await this.#readNewLines(path, { session_id })
     if (ID_IN_PATH.test(session_id)) {
       const folder = join(dirname(path), session_id)
-      for (const name of await listAgentFolder(folder, this.#place, PROJECTS_FOLDER, NAMES_LIMIT)) {
-        found.push(...(await this.#readChild(folder, name, session_id)))
+      for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER, NAMES_LIMIT)) {
+        const [file, agent_id] = [join(folder, name), name.slice(0, -FILE_EXTENSION.length)]
+        const isChild = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(file)
+        if (isChild) found.push(...(await this.#readNewLines(file, { session_id, agent_id })))
       }
     }
-    return found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
-  }
-
-  async #readChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
-    const path = join(folder, name)
-    const agent_id = name.slice(0, -FILE_EXTENSION.length)
-    const isOne = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(path)
-    return isOne ? this.#readNewLines(path, { session_id, agent_id }) : []
+    return { found: found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0)) }
   }
 
   async #readNewLines(path: string, owner: FindingOwner): Promise<HostEvent[]> {
     const found: HostEvent[] = []
     const reader = this.#readers.recall(path, () => new AppendedLineReader())
-    await reader.readFrom(openAgentFile(path, this.#place, PROJECTS_FOLDER), line => {
-      if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
+    await reader.readFrom(openAgentFile(path, this.environment.place, PROJECTS_FOLDER), line => {
+      if (owner.agent_id !== undefined && line.startsWith(CHILD_RESULT)) this.#finishedFiles.set(path, true)
       found.push(...eventsOfLine(line, owner))
     })
     return found
   }
 }
 
-export const gemini: ReceiverAdapter = new GeminiAdapter(agentFolders(['GEMINI_CLI_HOME'], '.gemini', '.gemini'))
+export const gemini: ReceiverAdapter = new GeminiAdapter(ownEnvironment(['GEMINI_CLI_HOME'], '.gemini', '.gemini'))
 
-const PARTS_LIMIT = 1000
 const CANCELLED = 'Request cancelled.'
 /** Prefix of lines that rewrite the conversation or its display; they report no event. */
 const REWRITTEN = '{"$'
+/** Prefix of the last line of a child agent's file. */
+const CHILD_RESULT = '{"$set":{"summary"'
 
 function eventsOfLine(text: string, owner: FindingOwner): readonly HostEvent[] {
   if (text.startsWith(REWRITTEN)) return []
@@ -98,14 +74,9 @@ function eventsOfLine(text: string, owner: FindingOwner): readonly HostEvent[] {
   }
 }
 
-/** Returns true for the last line of a child agent's file, which contains its result. */
-function isLastLine(text: string): boolean {
-  return text.startsWith('{"$set":{"summary"')
-}
-
 function promptOf(line: unknown): string | undefined {
   const content = peek(line, 'content')
-  const isResult = elementsOf(content, PARTS_LIMIT).some(part => peek(part, 'functionResponse') !== undefined)
+  const isResult = elementsOf(content).some(part => peek(part, 'functionResponse') !== undefined)
   return isResult ? undefined : plainText(content)
 }
 
@@ -115,7 +86,7 @@ function answerOf(line: unknown, about: FindingOwner & { readonly id: string }, 
   if (model === undefined) return []
   const data = { ...about, model, ...pickFields(line, ['content', 'tokens']) }
   const answer = { event: 'session:answer', at, data }
-  const calls = elementsOf(peek(line, 'toolCalls'), PARTS_LIMIT).flatMap(call => callOf(call))
+  const calls = elementsOf(peek(line, 'toolCalls')).flatMap(call => callOf(call))
   if (calls.length === 0) return [answer]
   return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: { ...about, answered_at: at, calls } }]
 }
@@ -131,6 +102,6 @@ function callOf(call: unknown) {
 
 function errorOf(result: unknown): string | undefined {
   if (!isArray(result)) return undefined
-  const answers = elementsOf(result, PARTS_LIMIT).map(part => peek(peek(part, 'functionResponse'), 'response'))
+  const answers = elementsOf(result).map(part => peek(peek(part, 'functionResponse'), 'response'))
   return joinTexts(answers.map(answer => textOf(peek(answer, 'error')) ?? textOf(peek(answer, 'output'))))
 }

@@ -1,21 +1,19 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
 import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, namesIn } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
-import { HostTurn, type HostTurnEnd, type Records } from '../base/records.ts'
-import { type ModelRequest, RequestCounter } from '../base/requests.ts'
-import { Approval, type ControlHookName, DelegatedTask, Tool, ToolHooks } from '../base/tool.ts'
+import type { Records } from '../base/records.ts'
+import type { ModelRequest } from '../base/requests.ts'
+import { Approval, controlHookOf, DelegatedTask, Tool, ToolHooks } from '../base/tool.ts'
+import { HostTurn, type HostTurnEnd } from '../base/turn.ts'
 import { addUsage, type UsageCounts } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
-import type { LoosePayload } from '../host-event.ts'
 import type { AnswerToolCall, ModelAnswer } from './messages.ts'
 import {
   answerMessage,
   answerOf,
-  countOf,
   historyOf,
-  ItemConversation,
   isModelKnown,
   isModelSpan,
   promptOf,
@@ -28,6 +26,8 @@ const OPEN_SPANS_LIMIT = 20_000
 const ENDED_SPANS_LIMIT = 2500
 const OPEN_TURNS_LIMIT = 1000
 const PENDING_LIMIT = 200
+/** After this time without an event, a turn is over: its end was lost. */
+const STALE_MILLIS = 600_000
 
 interface OpenModelRequest {
   readonly request: ModelRequest
@@ -51,14 +51,14 @@ class PendingApproval extends Approval<AgentTurn> {
     super(turn, call.id, call.name, 0)
     this.call = call
   }
+
+  emitQuestion(at: number, correlation?: Correlation): void {
+    if (!this.isAsked) this.askedAt = at
+    this.emitRequest({ command: this.call.args, surface: 'interruption' }, correlation)
+  }
 }
 
 type Choice = 'once' | 'always' | 'deny'
-
-interface CallDecision {
-  readonly call: AnswerToolCall
-  readonly choice: Choice
-}
 
 interface TurnParent {
   readonly turn: AgentTurn
@@ -67,7 +67,6 @@ interface TurnParent {
 
 class AgentTurn extends HostTurn {
   readonly trace: Trace
-  readonly startAt: number
   readonly parent: TurnParent | undefined
   /** The span that ends the turn; undefined if its start was missed. */
   owner: AgentSpanNode | undefined
@@ -78,10 +77,8 @@ class AgentTurn extends HostTurn {
   answer: unknown
   isOpen = false
   isLoopOpen = false
-  isOver = false
   isInterrupted = false
-  guardrail: string | undefined
-  readonly requests: RequestCounter = new RequestCounter(this)
+  hasTrippedGuardrail = false
   requestedCalls: readonly AnswerToolCall[] = []
   readonly openRequests: Set<OpenModelRequest> = new Set()
   readonly openTools: Set<ToolRun> = new Set()
@@ -91,37 +88,24 @@ class AgentTurn extends HostTurn {
   handoffAt: number | undefined
   task: DelegatedTask | undefined
   delegate: { readonly id: string; readonly task: DelegatedTask } | undefined
-  lastAt: number
 
-  constructor(
-    records: Records,
-    ids: { sessionId: string; turnId: string },
-    trace: Trace,
-    at: number,
-    parent?: TurnParent,
-  ) {
-    super(records, ids.sessionId, ids.turnId)
+  constructor(records: Records, sessionId: string, turnId: string, at: number, trace: Trace, parent?: TurnParent) {
+    super(records, sessionId, turnId, at)
     this.trace = trace
-    this.startAt = at
     this.parent = parent
-    this.lastAt = at
   }
 }
 
-class AgentSpanNode {
+interface AgentSpanNode {
   readonly id: string
   /** `unknown`: known only as a parent; its start was not received. */
-  kind = 'unknown'
-  turn: AgentTurn | undefined
-  request: OpenModelRequest | undefined
-  tool: ToolRun | undefined
-  isTool = false
+  kind: string
+  turn?: AgentTurn | undefined
+  request?: OpenModelRequest
+  tool?: ToolRun | undefined
+  isTool?: boolean
   /** Tokens of agents inside the tools of this loop. */
-  nestedTokens: UsageCounts | undefined
-
-  constructor(id: string) {
-    this.id = id
-  }
+  nestedTokens?: UsageCounts | undefined
 }
 
 /** A trace of the host. A resumed run continues in it without a new start. `stray`: a turn whose start was missed. */
@@ -134,7 +118,7 @@ class Trace {
   lastTurn: AgentTurn | undefined
   turns = 0
   readonly pendingApprovals: Map<string, PendingApproval> = new LimitedMap(PENDING_LIMIT)
-  decisions: readonly CallDecision[] = []
+  decisions: readonly { readonly call: AnswerToolCall; readonly choice: Choice }[] = []
   resumedRun: { readonly prompt: unknown; readonly model: string | undefined } | undefined
 
   constructor(id: string) {
@@ -142,45 +126,24 @@ class Trace {
   }
 }
 
-class Memory {
-  readonly records: Records
-  readonly traces: SessionStates<Trace> = new SessionStates(id => new Trace(id))
-  readonly nodes: Map<string, AgentSpanNode> = new LimitedMap(OPEN_SPANS_LIMIT)
-  /** Keyed by session. Two turns of one session are never open at once. */
-  readonly openTurns: Map<string | undefined, AgentTurn> = new LimitedMap(OPEN_TURNS_LIMIT)
-  /** A runner is traced that does not report the trace. */
-  isSomeRunnerTraced = false
-  /** Two generations: finding the oldest entry of a map with many deletions is slow. */
-  #ended = new Map<string, AgentTurn | undefined>()
-  #endedBefore = new Map<string, AgentTurn | undefined>()
+/** The turns of ended spans. In two generations: finding the oldest entry of a map with many deletions is slow. */
+class EndedSpans {
+  #turns = new Map<string, AgentTurn | undefined>()
+  #turnsBefore = new Map<string, AgentTurn | undefined>()
 
-  constructor(records: Records) {
-    this.records = records
+  has(spanId: string): boolean {
+    return this.#turns.has(spanId) || this.#turnsBefore.has(spanId)
   }
 
-  /** True if this span has ended, so that a repeated or late start adds nothing. */
-  hasEnded(spanId: string): boolean {
-    return this.#ended.has(spanId) || this.#endedBefore.has(spanId)
+  turnOf(spanId: string | undefined): AgentTurn | undefined {
+    return spanId === undefined ? undefined : (this.#turns.get(spanId) ?? this.#turnsBefore.get(spanId))
   }
 
-  endedTurn(spanId: string): AgentTurn | undefined {
-    return this.#ended.get(spanId) ?? this.#endedBefore.get(spanId)
-  }
-
-  node(spanId: string): AgentSpanNode {
-    const known = this.nodes.get(spanId)
-    if (known !== undefined) return known
-    const node = new AgentSpanNode(spanId)
-    this.nodes.set(spanId, node)
-    return node
-  }
-
-  markEnded(spanId: string, turn: AgentTurn | undefined): void {
-    this.nodes.delete(spanId)
-    this.#ended.set(spanId, turn)
-    if (this.#ended.size < ENDED_SPANS_LIMIT) return
-    this.#endedBefore = this.#ended
-    this.#ended = new Map()
+  add(spanId: string, turn: AgentTurn | undefined): void {
+    this.#turns.set(spanId, turn)
+    if (this.#turns.size < ENDED_SPANS_LIMIT) return
+    this.#turnsBefore = this.#turns
+    this.#turns = new Map()
   }
 }
 
@@ -197,38 +160,12 @@ function addPendingApproval(turn: AgentTurn, call: AnswerToolCall): PendingAppro
   return added
 }
 
-function emitApprovalRequest(waiting: PendingApproval, at: number, correlation?: Correlation): void {
-  if (!waiting.isAsked) waiting.askedAt = at
-  waiting.emitRequest({ command: waiting.call.args, surface: 'interruption' }, correlation)
-}
-
-/** The decision came before this process knew of the request: both are emitted now. */
-function emitDecision(turn: AgentTurn, { call, choice }: CallDecision, at: number): void {
-  const waiting = addPendingApproval(turn, call)
-  emitApprovalRequest(waiting, at, 'inferred')
-  waiting.emitResponse(at, choice)
-}
-
-function settleApproval(trace: Trace, callId: string, at: number, choice: Choice): void {
-  const waiting = trace.pendingApprovals.get(callId)
-  if (waiting === undefined) return
-  trace.pendingApprovals.delete(callId)
-  if (waiting.isAsked) waiting.emitResponse(at, choice, 'inferred')
-}
-
-/** The call is made again when the run continues, without an approval of its own. */
-function expectRepeatedCall(turn: AgentTurn, call: AnswerToolCall): void {
-  const waiting = addPendingApproval(turn, call)
-  waiting.isAsked = true
-  waiting.isAnswered = true
-}
-
 /** Longer arguments are not parsed: no target or command is that long. Characters. */
 const PARSE_LIMIT = 8 * 1024
 
 /** Begins a turn, once the agent's name is known: the host reports it next. */
 function openTurn(turn: AgentTurn): void {
-  if (turn.isOpen || turn.isOver) return
+  if (turn.isOpen || turn.hasEnded) return
   turn.isOpen = true
   const { parent, agentName } = turn
   if (parent !== undefined) {
@@ -246,7 +183,7 @@ function openTurn(turn: AgentTurn): void {
 
 /** Begins the loop of requests and tools, once the prompt is known. */
 function openLoop(turn: AgentTurn): void {
-  if (turn.isLoopOpen || turn.isOver) return
+  if (turn.isLoopOpen || turn.hasEnded) return
   turn.isLoopOpen = true
   openTurn(turn)
   const { trace, startAt } = turn
@@ -259,9 +196,14 @@ function openLoop(turn: AgentTurn): void {
   const { prompt: user_message, history: conversation_history, model } = turn
   turn.emit('pre_llm_call', startAt, { user_message, conversation_history, model })
   if (turn.parent !== undefined || trace.decisions.length === 0) return
-  const { decisions: decided } = trace
+  const { decisions } = trace
   trace.decisions = []
-  for (const decision of decided) emitDecision(turn, decision, startAt)
+  // These decisions came before this process knew of the requests: both are emitted now.
+  for (const { call, choice } of decisions) {
+    const waiting = addPendingApproval(turn, call)
+    waiting.emitQuestion(startAt, 'inferred')
+    waiting.emitResponse(startAt, choice)
+  }
 }
 
 function emitToolStart(tool: ToolRun): void {
@@ -291,154 +233,170 @@ const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
 
 /** Extra lines of captures, and events that add nothing to others. */
-const QUIET = [
-  ...['agent.agent_start', 'agent.agent_end', 'agent.agent_handoff', 'agent.agent_tool_start', 'agent.agent_tool_end'],
-  ...['runner.agent_handoff', 'runner.agent_tool_end', 'proc_start', 'proc_shutdown', 'proc_flush', 'stream'],
-  ...['RESULT', 'THROWN'],
-]
+const QUIET = namesIn(`
+  agent.agent_start agent.agent_end agent.agent_handoff agent.agent_tool_start agent.agent_tool_end runner.agent_handoff
+  runner.agent_tool_end proc_start proc_shutdown proc_flush stream RESULT THROWN`)
 
 /** Places the SDK's spans in turns, in whatever order they arrive, and reads the events of traced runners. */
 export class OpenAiAgentsMachine extends EventMachine {
-  readonly #memory = new Memory(this.records)
+  readonly #traces = new SessionStates(id => new Trace(id))
+  readonly #nodes = new LimitedMap<string, AgentSpanNode>(OPEN_SPANS_LIMIT)
+  readonly #endedSpans = new EndedSpans()
+  /** Keyed by session. Two turns of one session are never open at once. */
+  readonly #openTurns = new LimitedMap<string | undefined, AgentTurn>(OPEN_TURNS_LIMIT)
+  /** A runner is traced that does not report the trace. */
+  #isSomeRunnerTraced = false
   protected readonly events: EventHandlers = eventHandlers(
     {
-      trace_start: ({ data }) => this.#startTrace(data),
-      trace_end: moment => this.#endTrace(moment),
+      // A run resumed inside a tool starts its trace again.
+      trace_start: ({ data }) => {
+        const id = idOf(peek(data, 'id'))
+        if (id !== undefined) this.#traces.get(id).groupId ??= idOf(peek(data, 'group_id'))
+      },
+      // Ends the runs whose own end was not received, except those with a running tool: the trace may be that of a run inside it.
+      trace_end: ({ data, at }) => {
+        const id = idOf(peek(data, 'id'))
+        const trace = id === undefined ? undefined : this.#traces.find(id)
+        if (trace === undefined) return
+        for (const turn of [...this.#openTurns.values()]) {
+          const isOfTrace = turn.trace === trace && turn.parent === undefined && turn.openTools.size === 0
+          if (isOfTrace) this.#endTurn(turn, Math.max(at, turn.lastAt))
+        }
+      },
       span_start: withSpan(span => this.#startSpan(span)),
       span_end: withSpan(span => this.#endSpan(span)),
-      pre_control_hook: moment => receiveControlHook(this.#memory, 'pre_control_hook', moment),
-      post_control_hook: moment => receiveControlHook(this.#memory, 'post_control_hook', moment),
-      'runner.agent_start': moment => this.#handleAgentStart(moment),
-      'runner.agent_end': moment => this.#handleAgentEnd(moment),
-      'runner.agent_tool_start': moment => this.#handleToolStart(moment),
-      'runner.interrupted': moment => this.#handleInterruption(moment),
-      'runner.resumed': moment => this.#handleResumption(moment),
+      pre_control_hook: moment => this.#receiveControlHook(moment),
+      post_control_hook: moment => this.#receiveControlHook(moment),
+      'runner.agent_start': event => {
+        this.#markAsTraced(event)
+        const turn = this.#turnOf(event)
+        if (turn === undefined) return
+        const input = peek(event.data, 'turnInput')
+        turn.prompt ??= promptOf(input)
+        turn.history ??= historyOf(input)
+        turn.model ??= textOf(peek(event.data, 'model'))
+        if (turn.prompt !== undefined) openLoop(turn)
+      },
+      'runner.agent_end': event => {
+        const turn = this.#turnOf(event)
+        const output = textOf(peek(event.data, 'output'))
+        if (turn !== undefined && output !== undefined) turn.answer = output
+      },
+      'runner.agent_tool_start': ({ data }) => {
+        const toolCall = peek(peek(data, 'details'), 'toolCall')
+        const spanId = idOf(peek(data, 'span_id'))
+        const node = this.#nodes.get(spanId ?? '')
+        const named = node?.isTool ? node.tool : undefined
+        const tool = spanId === undefined ? this.#unstartedTool(peek(toolCall, 'name')) : named
+        if (tool?.state !== 'asked') return
+        tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
+        tool.text ??= textOf(peek(toolCall, 'arguments'))
+        emitToolStart(tool)
+      },
+      'runner.interrupted': event => {
+        const trace = this.#traceOf(event)
+        if (trace === undefined) return
+        for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
+          const call = callOf(said)
+          const turn = trace.lastTurn
+          if (call === undefined || turn === undefined) continue
+          if (!turn.hasEnded) {
+            // Received before the end of the run: the calls left over at the end need approval.
+            trace.isRunnerTraced = false
+            return
+          }
+          const waiting = trace.pendingApprovals.get(call.id) ?? addPendingApproval(turn, call)
+          waiting.emitQuestion(event.at)
+        }
+      },
+      'runner.resumed': event => {
+        const trace = this.#traceOf(event)
+        if (trace === undefined) return
+        trace.isRunnerTraced = true
+        trace.groupId ??= idOf(peek(event.data, 'group_id'))
+        trace.resumedRun = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
+        for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
+          const call = callOf(said)
+          const choice = peek(said, 'choice')
+          if (call === undefined || !CHOICES.has(choice)) continue
+          const waiting = trace.pendingApprovals.get(call.id)
+          if (waiting?.isAsked) waiting.emitResponse(event.at, choice)
+          else trace.decisions = [...trace.decisions, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
+        }
+      },
     },
     QUIET,
   )
 
   protected endSessions(at: number): void {
     // Nested agents end first: the newest is the deepest.
-    const open = [...this.#memory.openTurns.values()].reverse()
-    for (const turn of open) endTurn(this.#memory, turn, { at: Math.max(at, turn.startAt), isCutOff: true })
+    const open = [...this.#openTurns.values()].reverse()
+    for (const turn of open) this.#endTurn(turn, Math.max(at, turn.startAt), undefined, true)
     // Turns with work that began after their end and has not ended.
-    const late = [...this.#memory.nodes.values()].filter(({ request, isTool }) => request !== undefined || isTool)
-    for (const turn of new Set(late.flatMap(node => node.turn ?? []))) endLate(turn, at)
-  }
-
-  /** A run resumed inside a tool starts its trace again. */
-  #startTrace(data: unknown): void {
-    const id = idOf(peek(data, 'id'))
-    if (id !== undefined) this.#memory.traces.get(id).groupId ??= idOf(peek(data, 'group_id'))
-  }
-
-  /**
-   * Ends the runs whose own end was not received, except those with a running tool: the trace may be that of a run
-   * inside it.
-   */
-  #endTrace({ data, at }: TimedEvent): void {
-    const id = idOf(peek(data, 'id'))
-    const trace = id === undefined ? undefined : this.#memory.traces.find(id)
-    if (trace === undefined) return
-    for (const turn of [...this.#memory.openTurns.values()]) {
-      const isOfTrace = turn.trace === trace && turn.parent === undefined && turn.openTools.size === 0
-      if (isOfTrace) endTurn(this.#memory, turn, { at: Math.max(at, turn.lastAt) })
+    const late = [...this.#nodes.values()].filter(({ request, isTool }) => request !== undefined || isTool)
+    for (const turn of new Set(late.flatMap(node => node.turn ?? []))) {
+      if (turn.openRequests.size + turn.openTools.size === 0) continue
+      emitOpenStarts(turn)
+      turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
     }
   }
 
-  #handleAgentStart(event: TimedEvent): void {
-    this.#markAsTraced(event)
-    const turn = this.#turnOf(event)
-    if (turn === undefined) return
-    const input = peek(event.data, 'turnInput')
-    turn.prompt ??= promptOf(input)
-    turn.history ??= historyOf(input)
-    turn.model ??= textOf(peek(event.data, 'model'))
-    if (turn.prompt !== undefined) openLoop(turn)
+  #unstartedTool(name: unknown): ToolRun | undefined {
+    const tools = [...this.#openTurns.values()].flatMap(({ openTools }) => [...openTools])
+    return tools.find(tool => tool.state === 'asked' && tool.name === name)
   }
 
-  #handleAgentEnd(event: TimedEvent): void {
-    const turn = this.#turnOf(event)
-    const output = textOf(peek(event.data, 'output'))
-    if (turn !== undefined && output !== undefined) turn.answer = output
-  }
-
-  #handleToolStart({ data }: TimedEvent): void {
-    receiveToolCall(this.#memory, idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
-  }
-
-  #handleInterruption(event: TimedEvent): void {
-    const trace = this.#traceOf(event)
-    if (trace === undefined) return
-    for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
-      const call = callOf(said)
-      const turn = trace.lastTurn
-      if (call === undefined || turn === undefined) continue
-      if (!turn.isOver) {
-        // Received before the end of the run: the calls left over at the end need approval.
-        trace.isRunnerTraced = false
-        return
-      }
-      const waiting = trace.pendingApprovals.get(call.id) ?? addPendingApproval(turn, call)
-      emitApprovalRequest(waiting, event.at)
+  #receiveControlHook(moment: TimedEvent): void {
+    const { hook, at, payload } = controlHookOf(moment)
+    const turn = this.#nodes.get(idOf(payload.turn_id) ?? '')?.turn
+    if (turn === undefined || turn.hasEnded) {
+      this.records.addRecord(hook, at, payload)
+      return
     }
-  }
-
-  #handleResumption(event: TimedEvent): void {
-    const trace = this.#traceOf(event)
-    if (trace === undefined) return
-    trace.isRunnerTraced = true
-    trace.groupId ??= idOf(peek(event.data, 'group_id'))
-    trace.resumedRun = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
-    for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
-      const call = callOf(said)
-      const choice = peek(said, 'choice')
-      if (call === undefined || !CHOICES.has(choice)) continue
-      const waiting = trace.pendingApprovals.get(call.id)
-      if (waiting?.isAsked) waiting.emitResponse(event.at, choice)
-      else trace.decisions = [...trace.decisions, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
-    }
+    const running = [...turn.openTools].find(({ id, state }) => state !== 'asked' && id === payload.tool_call_id)
+    turn.toolHooks.receive({ hook, at, payload: { api_request_id: turn.requests.lastId, ...payload } }, running)
   }
 
   #markAsTraced(event: TimedEvent): void {
     const trace = this.#traceOf(event)
-    if (trace === undefined) this.#memory.isSomeRunnerTraced = true
+    if (trace === undefined) this.#isSomeRunnerTraced = true
     else trace.isRunnerTraced = true
   }
 
   #traceOf({ data }: TimedEvent): Trace | undefined {
     const id = idOf(peek(data, 'trace_id'))
-    return id === undefined ? undefined : this.#memory.traces.get(id)
+    return id === undefined ? undefined : this.#traces.get(id)
   }
 
   #turnOf({ data }: TimedEvent): AgentTurn | undefined {
     const span = idOf(peek(data, 'span_id'))
-    if (span !== undefined) return this.#memory.nodes.get(span)?.turn
-    const [only, ...others] = this.#memory.openTurns.values()
+    if (span !== undefined) return this.#nodes.get(span)?.turn
+    const [only, ...others] = this.#openTurns.values()
     return others.length === 0 ? only : undefined
   }
 
   #startSpan(span: RawSpan): void {
-    const known = this.#memory.nodes.get(span.id)
-    const isRepeat = known === undefined ? this.#memory.hasEnded(span.id) : known.kind !== 'unknown'
+    const known = this.#nodes.get(span.id)
+    const isRepeat = known === undefined ? this.#endedSpans.has(span.id) : known.kind !== 'unknown'
     if (!isRepeat) this.#placeSpan(span)
   }
 
   #endSpan(span: RawSpan): void {
-    const known = this.#memory.nodes.get(span.id)
-    if (known === undefined && this.#memory.hasEnded(span.id)) return
+    const known = this.#nodes.get(span.id)
+    if (known === undefined && this.#endedSpans.has(span.id)) return
     // The start was missed; the end repeats its fields.
     const node = known === undefined || known.kind === 'unknown' ? this.#placeSpan(span) : known
     this.#endNode(node, span)
-    this.#memory.markEnded(span.id, node.turn)
+    this.#nodes.delete(span.id)
+    this.#endedSpans.add(span.id, node.turn)
   }
 
   #placeSpan(span: RawSpan): AgentSpanNode {
     const trace = this.#traceOfSpan(span)
-    const node = this.#memory.node(span.id)
+    const node = this.#nodeOf(span.id)
     const parent = this.#parentOf(span)
     node.kind = span.type
-    node.turn ??= parent?.turn ?? (span.parentId === undefined ? undefined : this.#memory.endedTurn(span.parentId))
+    node.turn ??= parent?.turn ?? this.#endedSpans.turnOf(span.parentId)
     node.tool = parent?.tool
     this.#beginNode(node, span, trace, parent)
     if (node.turn !== undefined) node.turn.lastAt = span.startAt
@@ -447,16 +405,22 @@ export class OpenAiAgentsMachine extends EventMachine {
 
   /** Only runs refresh a trace: the least recently active one is dropped first. */
   #traceOfSpan({ traceId, type }: RawSpan): Trace {
-    const known = type === 'task' || type === 'agent' ? undefined : this.#memory.traces.find(traceId)
-    return known ?? this.#memory.traces.get(traceId)
+    const known = type === 'task' || type === 'agent' ? undefined : this.#traces.find(traceId)
+    return known ?? this.#traces.get(traceId)
   }
 
   /** A parent without a received start is remembered, in case it is still to come. */
   #parentOf({ parentId }: RawSpan): AgentSpanNode | undefined {
     if (parentId === undefined) return undefined
-    const known = this.#memory.nodes.get(parentId)
-    if (known !== undefined || this.#memory.hasEnded(parentId)) return known
-    return this.#memory.node(parentId)
+    const known = this.#nodes.get(parentId)
+    if (known !== undefined || this.#endedSpans.has(parentId)) return known
+    return this.#nodeOf(parentId)
+  }
+
+  #nodeOf(spanId: string): AgentSpanNode {
+    const node = this.#nodes.get(spanId) ?? { id: spanId, kind: 'unknown' }
+    this.#nodes.set(spanId, node)
+    return node
   }
 
   #beginNode(node: AgentSpanNode, span: RawSpan, trace: Trace, parent: AgentSpanNode | undefined): void {
@@ -465,7 +429,7 @@ export class OpenAiAgentsMachine extends EventMachine {
     else if (isModelSpan(span.type)) startRequest(this.#turnOfSpan(node, span, trace, parent), node, span)
     else if (span.type === 'function') {
       const turn = this.#turnOfSpan(node, span, trace, parent)
-      startTool(turn, node, span, trace.isRunnerTraced || this.#memory.isSomeRunnerTraced)
+      startTool(turn, node, span, trace.isRunnerTraced || this.#isSomeRunnerTraced)
     } else if (span.type === 'handoff' && node.turn !== undefined) {
       node.turn.handoffAt = span.startAt
       // The handoff answers these calls; no tool runs for them.
@@ -475,16 +439,16 @@ export class OpenAiAgentsMachine extends EventMachine {
 
   #beginTask(node: AgentSpanNode, span: RawSpan, trace: Trace): void {
     const { stray } = trace
-    if (node.turn !== undefined && !node.turn.isOver && node.turn !== stray) this.#beginChild(node, span, trace)
+    if (node.turn !== undefined && !node.turn.hasEnded && node.turn !== stray) this.#beginChild(node, span, trace)
     else if (stray !== undefined && stray.owner === undefined) {
       stray.owner = node
       node.turn = stray
-    } else node.turn = beginTurn(this.#memory, trace, node, span.startAt)
+    } else node.turn = this.#beginTurn(trace, node, span.startAt)
   }
 
   #beginChild(node: AgentSpanNode, span: RawSpan, trace: Trace): void {
     const parent = node.turn === undefined ? undefined : { turn: node.turn, tool: node.tool }
-    node.turn = beginTurn(this.#memory, trace, node, span.startAt, parent)
+    node.turn = this.#beginTurn(trace, node, span.startAt, parent)
     node.tool = undefined
   }
 
@@ -492,7 +456,9 @@ export class OpenAiAgentsMachine extends EventMachine {
     const name = textOf(peek(span.data, 'name'))
     const isOfTask = parent === undefined || parent.kind === 'task' || parent.kind === 'unknown'
     if (node.turn !== undefined && !isOfTask) this.#beginChild(node, span, trace)
-    node.turn ??= turnHandingOver(trace) ?? trace.stray ?? beginTurn(this.#memory, trace, node, span.startAt)
+    const { lastTurn } = trace
+    const handingOver = lastTurn?.hasEnded === false && lastTurn.handoffAt !== undefined ? lastTurn : undefined
+    node.turn ??= handingOver ?? trace.stray ?? this.#beginTurn(trace, node, span.startAt)
     const { turn } = node
     if (turn.agentName === undefined) {
       turn.agentName = name
@@ -503,10 +469,10 @@ export class OpenAiAgentsMachine extends EventMachine {
   /** The span's turn. A new one if the host continues below the agent of an ended turn. */
   #turnOfSpan(node: AgentSpanNode, span: RawSpan, trace: Trace, parent: AgentSpanNode | undefined): AgentTurn {
     const known = node.turn
-    const goesOn = known?.isOver === true && parent !== undefined && known.owner === parent
+    const goesOn = known?.hasEnded === true && parent !== undefined && known.owner === parent
     if (known !== undefined && !goesOn) return known
-    if (known === undefined) trace.stray ??= beginTurn(this.#memory, trace, undefined, span.startAt)
-    const turn = goesOn ? beginTurn(this.#memory, trace, parent, span.startAt) : (trace.stray as AgentTurn)
+    if (known === undefined) trace.stray ??= this.#beginTurn(trace, undefined, span.startAt)
+    const turn = goesOn ? this.#beginTurn(trace, parent, span.startAt) : (trace.stray as AgentTurn)
     if (goesOn) turn.agentName = known.agentName
     node.turn = turn
     if (parent !== undefined) parent.turn = turn
@@ -516,14 +482,13 @@ export class OpenAiAgentsMachine extends EventMachine {
   #endNode(node: AgentSpanNode, span: RawSpan): void {
     const { turn, request, tool } = node
     if (turn === undefined) return
-    if (node.kind === 'task') endTurn(this.#memory, turn, { at: span.endAt, error: span.error })
+    if (node.kind === 'task') this.#endTurn(turn, span.endAt, span.error)
     else if (node.kind === 'agent') this.#endAgent(node, turn, span)
     else if (request !== undefined) endRequest(request, span, this.#parentOf(span))
     else if (tool !== undefined && node.isTool) this.#endTool(tool, span)
     else if (node.kind === 'turn')
       emitUncountedAnswer(turn, withoutUsage(tokensOf(peek(span.data, 'usage')), node.nestedTokens))
-    else if (node.kind === 'guardrail' && peek(span.data, 'triggered') === true)
-      turn.guardrail = textOf(peek(span.data, 'name')) ?? 'guardrail'
+    else if (node.kind === 'guardrail' && peek(span.data, 'triggered') === true) turn.hasTrippedGuardrail = true
   }
 
   /** Without task spans, a turn ends with its agent, unless it has handed over to another. */
@@ -531,25 +496,74 @@ export class OpenAiAgentsMachine extends EventMachine {
     const isDelegate = turn.delegate?.id === node.id
     if (isDelegate) endDelegation(turn, span.endAt, span.error)
     const isRun = turn.owner?.kind === 'agent' && (turn.owner === node || isDelegate)
-    if (isRun && (turn.handoffAt === undefined || span.error !== undefined))
-      endTurn(this.#memory, turn, { at: span.endAt, error: span.error })
+    if (isRun && (turn.handoffAt === undefined || span.error !== undefined)) this.#endTurn(turn, span.endAt, span.error)
   }
 
   #endTool(tool: ToolRun, span: RawSpan): void {
     const { turn } = tool
-    settleApproval(turn.trace, tool.id, turn.startAt, isRejected(span.error) ? 'deny' : 'once')
+    const { pendingApprovals } = turn.trace
+    const waiting = pendingApprovals.get(tool.id)
+    pendingApprovals.delete(tool.id)
+    if (waiting?.isAsked) waiting.emitResponse(turn.startAt, isRejected(span.error) ? 'deny' : 'once', 'inferred')
     endTool(tool, span)
     turn.tokens = addUsage(turn.tokens, tool.tokens)
     const loop = this.#parentOf(span)
     if (loop !== undefined) loop.nestedTokens = addUsage(loop.nestedTokens, tool.tokens)
-    if (tool.isInterrupted) expectRepeatedCall(turn, { id: tool.id, name: textOf(tool.name) ?? '', args: tool.text })
+    if (!tool.isInterrupted) return
+    // The call is made again when the run continues, without an approval of its own.
+    const repeated = addPendingApproval(turn, { id: tool.id, name: textOf(tool.name) ?? '', args: tool.text })
+    repeated.isAsked = true
+    repeated.isAnswered = true
+  }
+
+  #beginTurn(trace: Trace, owner: AgentSpanNode | undefined, startAt: number, parent?: TurnParent): AgentTurn {
+    trace.turns += 1
+    const said = owner?.id ?? trace.id
+    const turnId = owner?.turn?.owner === owner || owner === undefined ? `${said}:${trace.turns}` : said
+    const sessionId = parent === undefined ? this.#sessionOf(trace, turnId, startAt) : turnId
+    const turn = new AgentTurn(this.records, sessionId, turnId, startAt, trace, parent)
+    turn.owner = owner
+    if (parent === undefined) trace.lastTurn = turn
+    this.#openTurns.set(sessionId, turn)
+    return turn
+  }
+
+  /** Concurrent runs in one conversation do not interrupt each other: all but the first get a session of their own. */
+  #sessionOf(trace: Trace, turnId: string, at: number): string {
+    const session = trace.groupId ?? trace.id
+    const running = this.#openTurns.get(session)
+    return running === undefined || at - running.lastAt > STALE_MILLIS ? session : `${session}:${turnId}`
+  }
+
+  #endTurn(turn: AgentTurn, at: number, error?: unknown, isCutOff = false): void {
+    if (turn.hasEnded) return
+    emitUncountedAnswer(turn, undefined)
+    emitOpenStarts(turn)
+    flushToolHooks(turn)
+    openTurn(turn)
+    endDelegation(turn, at, error)
+    const failure = failureOf(error)
+    const isWaiting = failure === undefined && !isCutOff && (turn.requestedCalls.length > 0 || turn.isInterrupted)
+    const end = isCutOff ? CUT_OFF : isWaiting ? NEEDS_APPROVAL : endOf(turn, failure)
+    if (turn.isLoopOpen) turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
+    turn.emitEnd(at, { ...end, model: turn.model })
+    turn.hasEnded = true
+    endTask(turn, at, end)
+    for (const call of isWaiting ? turn.requestedCalls : []) {
+      const waiting = addPendingApproval(turn, call)
+      // A traced runner reports which calls need approval. Without one, all calls left over do.
+      if (!turn.trace.isRunnerTraced) waiting.emitQuestion(at, 'inferred')
+    }
+    if (this.#openTurns.get(turn.sessionId) === turn) this.#openTurns.delete(turn.sessionId)
+    forgetContent(turn, isWaiting)
   }
 }
 
 function withSpan(take: (span: RawSpan) => void): EventHandler {
   return moment => {
-    const span = readSpan(moment)
-    if (span !== undefined) take(span)
+    const id = idOf(peek(moment.data, 'id'))
+    const traceId = idOf(peek(moment.data, 'trace_id'))
+    if (id !== undefined && traceId !== undefined) take(new RawSpan(id, traceId, moment))
   }
 }
 
@@ -559,72 +573,9 @@ function callOf(said: unknown): AnswerToolCall | undefined {
   return id === undefined || name === undefined ? undefined : { id, name, args: textOf(peek(said, 'arguments')) }
 }
 
-function turnHandingOver({ lastTurn }: Trace): AgentTurn | undefined {
-  return lastTurn !== undefined && !lastTurn.isOver && lastTurn.handoffAt !== undefined ? lastTurn : undefined
-}
-
-/** After this time without an event, a turn is over: its end was lost. */
-const STALE_MILLIS = 600_000
-const APPROVAL = 'approval'
-
-interface AgentTurnEnd {
-  readonly at: number
-  readonly error?: unknown
-  readonly isCutOff?: boolean
-}
-
-function beginTurn(
-  memory: Memory,
-  trace: Trace,
-  owner: AgentSpanNode | undefined,
-  startAt: number,
-  parent?: TurnParent,
-): AgentTurn {
-  trace.turns += 1
-  const said = owner?.id ?? trace.id
-  const turnId = owner?.turn?.owner === owner || owner === undefined ? `${said}:${trace.turns}` : said
-  const sessionId = parent === undefined ? sessionOf(memory, trace, turnId, startAt) : turnId
-  const turn = new AgentTurn(memory.records, { sessionId, turnId }, trace, startAt, parent)
-  turn.owner = owner
-  if (parent === undefined) trace.lastTurn = turn
-  memory.openTurns.set(sessionId, turn)
-  return turn
-}
-
-/** Concurrent runs in one conversation do not interrupt each other: all but the first get a session of their own. */
-function sessionOf({ openTurns }: Memory, trace: Trace, turnId: string, at: number): string {
-  const session = trace.groupId ?? trace.id
-  const running = openTurns.get(session)
-  return running === undefined || at - running.lastAt > STALE_MILLIS ? session : `${session}:${turnId}`
-}
-
-function endTurn(memory: Memory, turn: AgentTurn, over: AgentTurnEnd): void {
-  if (turn.isOver) return
-  const { at, error, isCutOff } = over
-  emitUncountedAnswer(turn, undefined)
-  emitOpenRequests(turn)
-  emitOpenTools(turn)
-  flushToolHooks(turn)
-  openTurn(turn)
-  endDelegation(turn, at, error)
-  const hasFailed = failureOf(error) !== undefined
-  const isWaiting = !hasFailed && isCutOff !== true && (turn.requestedCalls.length > 0 || turn.isInterrupted)
-  const end = endOf(turn, over, isWaiting)
-  if (turn.isLoopOpen) turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
-  turn.emitEnd(at, end)
-  turn.isOver = true
-  endTask(turn, at, end)
-  if (isWaiting) addPendingApprovals(turn, at)
-  if (memory.openTurns.get(turn.sessionId) === turn) memory.openTurns.delete(turn.sessionId)
-  forgetContent(turn, isWaiting)
-}
-
-function endLate(turn: AgentTurn, at: number): void {
-  if (turn.openRequests.size + turn.openTools.size === 0) return
-  emitOpenRequests(turn)
-  emitOpenTools(turn)
-  turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
-}
+const GUARDRAIL = 'GuardrailTripwireTriggered'
+const CUT_OFF: HostTurnEnd = { outcome: 'interrupted', reason: 'cut_off' }
+const NEEDS_APPROVAL: HostTurnEnd = { outcome: 'interrupted', reason: 'approval' }
 
 function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
   const { delegate } = turn
@@ -634,7 +585,7 @@ function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
 
 /** Another agent continues the turn: a delegation until that agent ends. */
 function handOver(turn: AgentTurn, id: string, name: string | undefined, at: number): void {
-  if (turn.isOver) return
+  if (turn.hasEnded) return
   openLoop(turn)
   endDelegation(turn, at, undefined)
   const ids = { child_subagent_id: id, child_role: name }
@@ -643,22 +594,14 @@ function handOver(turn: AgentTurn, id: string, name: string | undefined, at: num
   turn.delegate.task.emitStart(undefined)
 }
 
-function endTask(turn: AgentTurn, at: number, { outcome, reason }: HostTurnEnd): void {
+function endTask(turn: AgentTurn, at: number, end: HostTurnEnd): void {
   const { parent } = turn
   if (parent?.tool !== undefined) {
     parent.tool.tokens = addUsage(parent.tool.tokens, turn.tokens)
-    parent.tool.isInterrupted ||= reason === APPROVAL
-    parent.turn.isInterrupted ||= reason === APPROVAL
+    parent.tool.isInterrupted ||= end === NEEDS_APPROVAL
+    parent.turn.isInterrupted ||= end === NEEDS_APPROVAL
   }
-  turn.task?.emitEnd(at, { status: outcome, summary: turn.answer })
-}
-
-/** A traced runner reports which calls need approval. Without one, all calls left over do. */
-function addPendingApprovals(turn: AgentTurn, at: number): void {
-  for (const call of turn.requestedCalls) {
-    const waiting = addPendingApproval(turn, call)
-    if (!turn.trace.isRunnerTraced) emitApprovalRequest(waiting, at, 'inferred')
-  }
+  turn.task?.emitEnd(at, { status: end.outcome, summary: turn.answer })
 }
 
 /** The core keeps what late records need; content must not stay in memory with the turn. */
@@ -670,15 +613,15 @@ function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
   if (!isWaiting) turn.prompt = undefined
 }
 
-function endOf(turn: AgentTurn, { error, isCutOff }: AgentTurnEnd, isWaiting: boolean): HostTurnEnd {
-  const { model } = turn
-  if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off', model }
-  if (isWaiting) return { outcome: 'interrupted', reason: APPROVAL, model }
-  const failure = failureOf(error)
-  if (failure === undefined) return { outcome: 'completed', reason: undefined, model }
-  if (turn.guardrail !== undefined) return { outcome: 'interrupted', reason: 'guardrail', model }
-  const { isStopped, reason } = exitOf(failure, turn.requests.failures > 0)
-  return { outcome: isStopped ? 'interrupted' : 'failed', reason, model }
+function endOf(turn: AgentTurn, failure: SpanFailure | undefined): HostTurnEnd {
+  if (failure === undefined) return { outcome: 'completed' }
+  const { type = '' } = failure
+  if (turn.hasTrippedGuardrail || type.endsWith(GUARDRAIL)) return { outcome: 'interrupted', reason: 'guardrail' }
+  if (type === 'AbortError' || type === 'APIUserAbortError') return { outcome: 'interrupted', reason: 'aborted' }
+  if (type === 'MaxTurnsExceededError') return { outcome: 'failed', reason: 'max_turns' }
+  if (turn.requests.failures > 0) return { outcome: 'failed', reason: 'model_error' }
+  if (type === 'ToolCallError') return { outcome: 'failed', reason: 'tool_error' }
+  return { outcome: 'failed', reason: type === '' || type === 'Error' ? 'error' : type }
 }
 
 const REJECTED = 'was manually rejected by user.'
@@ -707,34 +650,6 @@ function startTool(turn: AgentTurn, node: AgentSpanNode, span: RawSpan, mayWait:
   if (call !== undefined || !mayWait) emitToolStart(tool)
 }
 
-function receiveToolCall(memory: Memory, spanId: string | undefined, toolCall: unknown): void {
-  const node = spanId === undefined ? undefined : memory.nodes.get(spanId)
-  const named = node?.isTool ? node.tool : undefined
-  const tool = spanId === undefined ? unstartedTool(memory, textOf(peek(toolCall, 'name'))) : named
-  if (tool?.state !== 'asked') return
-  tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
-  tool.text ??= textOf(peek(toolCall, 'arguments'))
-  emitToolStart(tool)
-}
-
-function receiveControlHook({ nodes, records }: Memory, hook: ControlHookName, { at, data }: TimedEvent): void {
-  const payload = data as LoosePayload<'post_control_hook'>
-  const turn = nodes.get(idOf(peek(payload, 'turn_id')) ?? '')?.turn
-  if (turn === undefined || turn.isOver) {
-    records.addRecord(hook, at, payload)
-    return
-  }
-  const running = [...turn.openTools].find(({ id, state }) => state !== 'asked' && id === payload.tool_call_id)
-  turn.toolHooks.receive(hook, at, { api_request_id: turn.requests.lastId, ...payload }, running)
-}
-
-function unstartedTool({ openTurns }: Memory, name: string | undefined): ToolRun | undefined {
-  for (const { openTools } of openTurns.values()) {
-    for (const tool of openTools) if (tool.state === 'asked' && tool.name === name) return tool
-  }
-  return undefined
-}
-
 function endTool(tool: ToolRun, span: RawSpan): void {
   emitToolStart(tool)
   tool.turn.openTools.delete(tool)
@@ -746,11 +661,6 @@ function endTool(tool: ToolRun, span: RawSpan): void {
     error_type: failure?.type,
     error_message: failure?.message,
   })
-}
-
-function emitOpenTools(turn: AgentTurn): void {
-  for (const tool of turn.openTools) emitToolStart(tool)
-  turn.openTools.clear()
 }
 
 function isRejected(error: unknown): boolean {
@@ -766,7 +676,7 @@ function claimCall(turn: AgentTurn, name: string, input: string | undefined): Cl
   if (own !== undefined) turn.requestedCalls = turn.requestedCalls.filter(call => call !== own)
   const { pendingApprovals: waiting, decisions: decided } = turn.trace
   if (own !== undefined || waiting.size + decided.length === 0) return own
-  const left = [...waiting.values()].filter(({ turn, isAnswered }) => turn.isOver || isAnswered)
+  const left = [...waiting.values()].filter(({ turn, isAnswered }) => turn.hasEnded || isAnswered)
   const claimed = left.map(({ call, turn }) => ({ ...call, from: turn }))
   return bestMatch<ClaimedCall>([...claimed, ...decided.map(({ call }) => call)], name, input)
 }
@@ -820,7 +730,7 @@ function endRequest(asked: OpenModelRequest, span: RawSpan, loop: AgentSpanNode 
   turn.requestedCalls = answer.calls
   turn.answer = answer.calls.length > 0 ? undefined : answer.text
   turn.tokens = addUsage(turn.tokens, answer.tokens)
-  if (answer.tokens === undefined && loop?.kind === 'turn' && !turn.isOver) {
+  if (answer.tokens === undefined && loop?.kind === 'turn' && !turn.hasEnded) {
     turn.uncounted = { request, at: span.endAt, answer }
   } else emitAnswer(request, span.endAt, answer, answer.tokens)
 }
@@ -837,34 +747,21 @@ function emitUncountedAnswer(turn: AgentTurn, tokens: UsageCounts | undefined): 
   emitAnswer(held.request, held.at, held.answer, tokens)
 }
 
-function emitOpenRequests(turn: AgentTurn): void {
-  for (const asked of turn.openRequests) emitRequestStart(asked, asked.data)
-  turn.openRequests.clear()
+function emitOpenStarts({ openRequests, openTools }: AgentTurn): void {
+  for (const asked of openRequests) emitRequestStart(asked, asked.data)
+  for (const tool of openTools) emitToolStart(tool)
+  openRequests.clear()
+  openTools.clear()
 }
 
 function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unknown): void {
   if (request.isStartEmitted) return
-  const asked = requestOf(type, data)
-  turn.model = asked.model ?? turn.model
-  turn.prompt ??= promptOf(asked.input)
-  turn.history ??= historyOf(asked.input)
+  const { input, model = turn.model, facts } = requestOf(type, data)
+  turn.model = model
+  turn.prompt ??= promptOf(input)
+  turn.history ??= historyOf(input)
   openLoop(turn)
-  request.emitStart({
-    model: turn.model,
-    provider: asked.provider,
-    base_url: asked.baseUrl,
-    api_mode: asked.apiMode,
-    message_count: countOf(asked.input),
-    tool_count: asked.toolCount,
-    temperature: peek(asked.parameters, 'temperature') ?? undefined,
-    top_p: peek(asked.parameters, 'top_p') ?? undefined,
-    frequency_penalty: peek(asked.parameters, 'frequency_penalty') ?? undefined,
-    presence_penalty: peek(asked.parameters, 'presence_penalty') ?? undefined,
-    max_tokens: asked.maxTokens,
-    reasoning_effort: asked.reasoningEffort,
-    system_prompt: asked.instructions,
-    request: asked.input === undefined ? undefined : new ItemConversation(asked.input),
-  })
+  request.emitStart(Object.assign(facts, { model }))
 }
 
 function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: UsageCounts | undefined): void {
@@ -879,70 +776,51 @@ function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usag
   })
 }
 
-/** Spans of the SDK's run loop are `task` and `turn` on the live object, and `custom` in its JSON. */
-function ownTypeOf(data: unknown): { type: string; data: unknown } {
-  const type = textOf(peek(data, 'type')) ?? 'unknown'
-  const inner = type === 'custom' ? peek(data, 'data') : undefined
-  const own = textOf(peek(inner, 'sdk_span_type'))
-  return own === undefined ? { type, data } : { type: own, data: inner }
-}
-
-function epochMillis(iso: unknown): number | undefined {
-  const millis = typeof iso === 'string' ? Date.parse(iso) : Number.NaN
-  return Number.isNaN(millis) ? undefined : millis
-}
-
-/** Parses times lazily and once: it costs as much as everything else, and an end needs only one of them. */
+/**
+ * One event of a span. `type`: `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, …
+ * The host fills `data`, its own object, until the span ends. Times are parsed on demand and once: that costs as much as everything else.
+ */
 class RawSpan {
   readonly id: string
   readonly traceId: string
-  /**
-   * `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, … The host fills `data`,
-   * its own object, until the span ends.
-   */
+  readonly parentId: string | undefined
   readonly type: string
   readonly data: unknown
+  readonly error: unknown
   readonly #event: TimedEvent
   #startAt: number | undefined
 
   constructor(id: string, traceId: string, event: TimedEvent) {
-    const { type, data } = ownTypeOf(peek(event.data, 'span_data'))
+    const data = peek(event.data, 'span_data')
+    const type = textOf(peek(data, 'type')) ?? 'unknown'
+    // Spans of the SDK's run loop are `task` and `turn` on the live object, and `custom` in its JSON.
+    const inner = type === 'custom' ? peek(data, 'data') : undefined
+    const innerType = textOf(peek(inner, 'sdk_span_type'))
     this.id = id
     this.traceId = traceId
-    this.type = type
-    this.data = data
+    this.parentId = idOf(peek(event.data, 'parent_id'))
+    this.type = innerType ?? type
+    this.data = innerType === undefined ? data : inner
+    this.error = peek(event.data, 'error') ?? undefined
     this.#event = event
   }
 
-  get parentId(): string | undefined {
-    return idOf(peek(this.#event.data, 'parent_id'))
-  }
-
   get startAt(): number {
-    this.#startAt ??= epochMillis(peek(this.#event.data, 'started_at')) ?? this.#event.at
+    this.#startAt ??= this.#timeOf('started_at')
     return this.#startAt
   }
 
   get endAt(): number {
-    return epochMillis(peek(this.#event.data, 'ended_at')) ?? this.#event.at
+    return this.#timeOf('ended_at')
   }
 
-  get error(): unknown {
-    return peek(this.#event.data, 'error') ?? undefined
+  #timeOf(field: string): number {
+    const at = Date.parse(textOf(peek(this.#event.data, field)) ?? '')
+    return Number.isNaN(at) ? this.#event.at : at
   }
 }
 
-function readSpan(event: TimedEvent): RawSpan | undefined {
-  const id = idOf(peek(event.data, 'id'))
-  const traceId = idOf(peek(event.data, 'trace_id'))
-  return id === undefined || traceId === undefined ? undefined : new RawSpan(id, traceId, event)
-}
-
-interface SpanFailure {
-  readonly type: string | undefined
-  readonly message: string
-  readonly statusCode: number | undefined
-}
+type SpanFailure = NonNullable<ReturnType<typeof failureOf>>
 
 const CLASS_NAME_LIMIT = 80
 
@@ -983,23 +861,11 @@ function classOfStatus(status: number | undefined): string | undefined {
 }
 
 /** The message is often a generic heading, with the exception in the span's data. */
-function failureOf(error: unknown): SpanFailure | undefined {
+function failureOf(error: unknown) {
   if (error === undefined || error === null) return undefined
   const heading = textOf(peek(error, 'message')) ?? textOf(error) ?? 'failed'
   const { type, message } = split(textOf(peek(peek(error, 'data'), 'error')) ?? heading)
   const statusCode = leadingStatus(message)
   const known = CLASS_OF_MESSAGE.get(message) ?? classOfStatus(statusCode)
   return { type: type === undefined || type === 'Error' ? (known ?? type) : type, message, statusCode }
-}
-
-const GUARDRAIL = 'GuardrailTripwireTriggered'
-
-function exitOf(failure: SpanFailure, modelFailed: boolean): { isStopped: boolean; reason: string } {
-  const { type = '' } = failure
-  if (type.endsWith(GUARDRAIL)) return { isStopped: true, reason: 'guardrail' }
-  if (type === 'AbortError' || type === 'APIUserAbortError') return { isStopped: true, reason: 'aborted' }
-  if (type === 'MaxTurnsExceededError') return { isStopped: false, reason: 'max_turns' }
-  if (modelFailed) return { isStopped: false, reason: 'model_error' }
-  if (type === 'ToolCallError') return { isStopped: false, reason: 'tool_error' }
-  return { isStopped: false, reason: type === '' || type === 'Error' ? 'error' : type }
 }

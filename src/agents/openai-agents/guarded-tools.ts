@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { peek, textOf } from '../../contract/foreign.ts'
+import { isObject, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
-import { isSameCall, namedArguments, signalIn } from '../base/guard-values.ts'
+import { isSameCall, namedArguments, settle, signalIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { currentError, currentRun, markAsFailed } from './live-sdk.ts'
+import { currentError, currentRun, type Method, markAsFailed } from './live-sdk.ts'
 import { type AgentToolCall, argumentsOf, LOCAL_TOOL_FORMATS, type LocalToolFormat } from './tool-calls.ts'
 
 const CALLS_LIMIT = 1000
 const NOT_AGREED = 'A hook would run something else than a person has agreed to: call it again.'
-
-type Method = (this: unknown, ...args: unknown[]) => unknown
 
 export interface HostTool {
   readonly name: string
@@ -51,22 +49,17 @@ export class GuardedTools {
 
   /** Adds the hooks once, to the tool object itself: the SDK compares tools by identity. */
   guardTool(tool: unknown): void {
-    if (typeof tool !== 'object' || tool === null || this.#done.has(tool)) return
+    if (!isObject(tool) || this.#done.has(tool)) return
     this.#done.add(tool)
-    if (isFunctionTool(tool)) {
-      this.#guardFunction(tool)
-      return
-    }
     const form = LOCAL_TOOL_FORMATS.find(each => each.tool === peek(tool, 'type'))
     const holder = form === undefined ? undefined : peek(tool, form.holderField)
-    if (form !== undefined && typeof holder === 'object' && holder !== null)
-      this.#guardLocal(tool as LocalTool, form, holder)
+    if (isFunctionTool(tool)) this.#guardFunction(tool)
+    else if (form !== undefined && isObject(holder)) this.#guardLocal(tool as LocalTool, form, holder)
     else if (runsHere(tool)) this.#reportUnguarded(tool)
   }
 
   #guardFunction(tool: HostTool): void {
-    const { invoke, needsApproval } = tool
-    const { name } = tool
+    const { invoke, needsApproval, name } = tool
     tool.invoke = (context, input, details) => {
       const id = textOf(peek(peek(details, 'toolCall'), 'callId'))
       const run = (text: unknown): unknown => invoke.call(tool, context, text, details)
@@ -112,10 +105,8 @@ export class GuardedTools {
   }
 
   /** Runs the hooks. The outcome is valid until the tool has run with these arguments. */
-  async checkCall(
-    { id, name, args, format: form }: AgentToolCall,
-    signal?: AbortSignal,
-  ): Promise<Outcome<'beforeTool'>> {
+  async checkCall(call: AgentToolCall, signal?: AbortSignal): Promise<Outcome<'beforeTool'>> {
+    const { id, name, args, format: form } = call
     const tool = toolCallOf({ name, arguments: args, id })
     const ids = { ...currentRun().ids, toolCallId: id }
     const outcome = blockImpossible(form, name, await this.#hooks.run('beforeTool', ids, { tool }, signal))
@@ -216,24 +207,13 @@ function blockImpossible(
   return { ...outcome, decision: 'block', by, reason, isRewritten: false }
 }
 
-interface SettledRun {
-  readonly result?: unknown
-  readonly error?: unknown
-  /** Also true if the SDK caught the exception and gives the model a text instead. */
-  readonly isError: boolean
-  readonly isThrown: boolean
-}
-
-async function settleRun(run: () => unknown): Promise<SettledRun> {
+/** `isError` is also true if the SDK caught the exception and gives the model a text instead. */
+async function settleRun(run: () => unknown) {
   const before = currentError()
-  try {
-    const result = await run()
-    const failure = currentError()
-    const hasFailed = failure !== undefined && failure !== null && failure !== before
-    return { result, isError: hasFailed, isThrown: false }
-  } catch (error) {
-    return { error, isError: true, isThrown: true }
-  }
+  const { result, error, isError: isThrown } = await settle((async () => run())())
+  const failure = currentError()
+  const hasFailed = failure !== undefined && failure !== null && failure !== before
+  return { result, error, isThrown, isError: isThrown || hasFailed }
 }
 
 function isFunctionTool(tool: unknown): tool is HostTool {

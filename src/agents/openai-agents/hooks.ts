@@ -3,15 +3,16 @@
  * (`agents-core`: run, agent, tool, guardrail, runner), which is not a dependency.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { elementsOf, idOf, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
-import { type Capabilities, type ControlHooks, type HookIds, HostHooks, toolCallOf } from '../../guards/index.ts'
+import { elementsOf, idOf, ignoreErrors, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { toStandardError } from '../../guards/hook.ts'
+import type { Capabilities, ControlHooks, HookIds, Outcome } from '../../guards/index.ts'
+import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
-import { listOf, settle } from '../base/guard-values.ts'
+import { listOf } from '../base/guard-values.ts'
+import { type AnswerFormat, type GuardedRequest, guardedAnswer, requestToSend } from '../base/guarded-answer.ts'
 import { modelUsage } from '../base/usage.ts'
 import { GuardedTools, withMethods } from './guarded-tools.ts'
-import { currentRun } from './live-sdk.ts'
+import { currentRun, type Method } from './live-sdk.ts'
 import { tokensOf } from './messages.ts'
 import type { ConversationItem, RequestContent } from './model-content.ts'
 import {
@@ -52,12 +53,7 @@ export interface OpenAiAgentsHooks {
   guardAgent<Agent extends object>(agent: Agent): Agent
 }
 
-type Method = (this: unknown, ...args: unknown[]) => unknown
 type Plain = Record<string, unknown>
-
-interface RunScope {
-  readonly turns: Map<string, HookIds>
-}
 
 /**
  * Attaches hooks to the OpenAI Agents SDK.
@@ -89,7 +85,8 @@ class Guard {
   readonly #done = new WeakSet<object>()
   readonly #starting = new WeakSet<object>()
   readonly #names = new Set<string>()
-  readonly #scope = new AsyncLocalStorage<RunScope>()
+  /** The turns of each run of a runner. */
+  readonly #turns = new AsyncLocalStorage<Map<string, HookIds>>()
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
     this.hooks = hooks
@@ -160,15 +157,15 @@ class Guard {
 
   #noteTurn(): HookIds {
     const { ids } = currentRun()
-    this.#scope.getStore()?.turns.set(idOf(ids.turnId) ?? '', ids)
+    this.#turns.getStore()?.set(idOf(ids.turnId) ?? '', ids)
     return ids
   }
 
   #runInScope(run: () => unknown): unknown {
-    const scope: RunScope = { turns: new Map() }
-    const running = this.#scope.run(scope, run)
+    const turns = new Map<string, HookIds>()
+    const running = this.#turns.run(turns, run)
     const ended = (): void => {
-      for (const ids of scope.turns.values()) this.hooks.endTurn(ids)
+      for (const ids of turns.values()) this.hooks.endTurn(ids)
     }
     if (!(running instanceof Promise)) return running
     running.then(result => {
@@ -187,15 +184,7 @@ class Guard {
 }
 
 /** Converts to the result of an SDK guardrail; the reason is in the error that ends the run. */
-function guardrailResult({
-  decision,
-  by,
-  reason,
-}: {
-  decision: string
-  by: string | undefined
-  reason: string | undefined
-}): object {
+function guardrailResult({ decision, by, reason }: Outcome<'beforeTurn'> | Outcome<'afterTurn'>): object {
   const isBlocked = decision === 'block'
   return { tripwireTriggered: isBlocked, outputInfo: isBlocked ? { hook: by, reason } : {} }
 }
@@ -222,16 +211,10 @@ interface HostModel {
   getStreamedResponse(request: Request): AsyncIterable<StreamEvent>
 }
 
-interface ModelGuard {
-  readonly hooks: HostHooks
-  readonly tools: GuardedTools
-  covers(agentName: string | undefined): boolean
-}
-
 const NO_USAGE = Object.freeze({ requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 })
 const MADE_ID = 'hookspan'
 
-function guardedModel(guard: ModelGuard, model: object): object {
+function guardedModel(guard: Guard, model: object): object {
   const own = model as HostModel
   return withMethods(model, {
     getResponse: (request: Request) => requestAnswer(guard, request, sent => own.getResponse(sent)),
@@ -239,7 +222,7 @@ function guardedModel(guard: ModelGuard, model: object): object {
   })
 }
 
-function guardedProvider(guard: ModelGuard, provider: object): object {
+function guardedProvider(guard: Guard, provider: object): object {
   const made = new WeakMap<object, object>()
   const getModel = async (name: unknown): Promise<object> => {
     const model = await (provider as { getModel(name: unknown): Promise<object> | object }).getModel(name)
@@ -251,101 +234,79 @@ function guardedProvider(guard: ModelGuard, provider: object): object {
 }
 
 async function requestAnswer(
-  guard: ModelGuard,
+  guard: Guard,
   request: Request,
-  ask: (request: Request) => Promise<Response>,
+  send: (request: Request) => Promise<Response>,
 ): Promise<Response> {
-  const { hooks } = guard
-  const { ids, agentName } = currentRun()
-  if (!guard.covers(agentName)) return ask(request)
-  const signal = request.signal
+  if (!guard.covers(currentRun().agentName)) return send(request)
+  const response = await guardedAnswer(guardedRequest(guard, request), formatFor(request), request, send)
+  return withCheckedCalls(guard, request, response)
+}
+
+function guardedRequest({ hooks }: Guard, request: Request): GuardedRequest {
   const model = textOf(peek(request, 'model'))
-  for (let attempt = 0, asked = request; ; attempt++) {
-    const sent = await requestToSend(guard, asked)
-    if (typeof sent === 'string') return answerFromText(sent)
-    const { result: response, error } = await settle(ask(sent))
-    const output = response?.output ?? []
-    if (!hooks.handles('afterModel') || signal?.aborted) {
-      if (response === undefined) throw error
-      return { ...response, output: await checkCalls(guard, request, output) }
-    }
-    const calls = output.flatMap(item => {
-      const called = callIn(item, request)
-      return called === undefined ? [] : [toolCallOf({ ...called, arguments: called.args })]
-    })
-    const text = textOfOutput(output)
-    const usage = modelUsage(tokensOf(peek(response, 'usage')))
-    const failure = response === undefined ? errorOf(error) : undefined
-    const event = { model, text, toolCalls: calls, attempt, usage, error: failure }
-    const outcome = await hooks.run('afterModel', ids, event, signal)
-    if (outcome.decision === 'retry') {
-      asked = withFeedback(asked, text, outcome.reason)
-      if (outcome.delayMillis) await sleep(outcome.delayMillis, undefined, { signal })
-      continue
-    }
-    if (response === undefined) throw error
-    if (outcome.decision === 'block') return { ...response, output: outputWith(output, outcome.reason ?? '', true) }
-    const said = outcome.isRewritten ? outputWith(output, outcome.value, false) : output
-    return { ...response, output: await checkCalls(guard, request, said) }
+  // The end of a turn is checked by a guardrail.
+  return { hooks, ids: currentRun().ids, model, signal: request.signal, checksTurn: false }
+}
+
+function formatFor(request: Request): AnswerFormat<Request, Response> {
+  return {
+    messagesOf,
+    withMessages: withTexts,
+    withFeedback,
+    errorOf,
+    contentOf: response => {
+      const output = listOf<ConversationItem>(response.output)
+      const calls = output.flatMap(item => callIn(item, request) ?? [])
+      const toolCalls = calls.map(({ id, name, args }) => toolCallOf({ id, name, arguments: args }))
+      return { text: textOfOutput(output), toolCalls, usage: modelUsage(tokensOf(peek(response, 'usage'))) }
+    },
+    withText: (response, text, dropsCalls) => {
+      return { ...response, output: outputWith(listOf(response.output), text, dropsCalls) }
+    },
+    fromText: answerFromText,
   }
 }
 
-async function requestToSend({ hooks }: ModelGuard, request: Request): Promise<Request | string> {
-  if (!hooks.handles('beforeModel')) return request
-  const messages = messagesOf(request)
-  const { ids } = currentRun()
-  const event = { model: textOf(peek(request, 'model')), messages }
-  const outcome = await hooks.run('beforeModel', ids, event, request.signal)
-  if (outcome.decision === 'block') return outcome.reason ?? ''
-  const isChanged = outcome.isRewritten || outcome.injected.length > 0
-  return isChanged ? withTexts(request, outcome.value, outcome.injected) : request
-}
-
 /** Checks and rewrites the calls of an answer, before the approval and the tool see them. */
-async function checkCalls(
-  { hooks, tools }: ModelGuard,
-  request: Request,
-  output: readonly ConversationItem[],
-): Promise<readonly ConversationItem[]> {
-  if (!hooks.handles('beforeTool')) return output
+async function withCheckedCalls({ hooks, tools }: Guard, request: Request, response: Response): Promise<Response> {
+  if (!hooks.handles('beforeTool')) return response
   const handoffs = new Set(listOf(request.handoffs).map(each => peek(each, 'toolName')))
-  const made: ConversationItem[] = []
-  for (const item of output) {
+  const output: ConversationItem[] = []
+  for (const item of listOf<ConversationItem>(response.output)) {
     const called = callIn(item, request)
     if (called === undefined || (called.format === undefined && handoffs.has(called.name))) {
-      made.push(item)
+      output.push(item)
       continue
     }
     const outcome = await tools.checkCall(called, request.signal)
     const isChanged = outcome.isRewritten && outcome.decision !== 'block'
-    made.push(isChanged ? itemWith(item, called.format, outcome.value) : item)
+    output.push(isChanged ? itemWith(item, called.format, outcome.value) : item)
   }
-  return made
+  return { ...response, output }
 }
 
 /** Forwards events immediately, except the last one, which counts. Buffers all if hooks check the answer. */
-async function* streamEvents(guard: ModelGuard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
-  const judges = guard.hooks.handles('afterModel') && guard.covers(currentRun().agentName)
-  if (judges) {
+async function* streamEvents(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+  const isCovered = guard.covers(currentRun().agentName)
+  if (isCovered && guard.hooks.handles('afterModel')) {
     yield* bufferEvents(guard, model, request)
     return
   }
-  const isCovered = guard.covers(currentRun().agentName)
-  const sent = isCovered ? await requestToSend(guard, request) : request
+  const guarded = guardedRequest(guard, request)
+  const sent = isCovered ? await requestToSend(guarded, formatFor(request), request) : request
   if (typeof sent === 'string') {
     yield* eventsOf(doneEvent(answerFromText(sent)), sent)
     return
   }
-  for await (const event of model.getStreamedResponse(sent))
-    yield isCovered && event['type'] === 'response_done' ? await doneWithCalls(guard, request, event) : event
+  for await (const event of model.getStreamedResponse(sent)) {
+    const isDone = isCovered && event['type'] === 'response_done'
+    const checked = isDone ? await withCheckedCalls(guard, request, event['response'] as Response) : undefined
+    yield checked === undefined ? event : { ...event, response: checked }
+  }
 }
 
-async function doneWithCalls(guard: ModelGuard, request: Request, event: StreamEvent): Promise<StreamEvent> {
-  const response = event['response'] as Response
-  return { ...event, response: { ...response, output: await checkCalls(guard, request, listOf(response.output)) } }
-}
-
-async function* bufferEvents(guard: ModelGuard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+async function* bufferEvents(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
   let events: StreamEvent[] = []
   let last: Response | undefined
   const response = await requestAnswer(guard, request, async sent => {
@@ -378,11 +339,8 @@ function doneEvent(response: Response): StreamEvent {
 }
 
 function answerFromText(text: string): Response {
-  const made = {
-    usage: { ...NO_USAGE, inputTokensDetails: [], outputTokensDetails: [] },
-    output: [assistantItem(text)],
-  }
-  return made
+  const usage = { ...NO_USAGE, inputTokensDetails: [], outputTokensDetails: [] }
+  return { usage, output: [assistantItem(text)] } as Response
 }
 
 function callIn(item: ConversationItem, { tools }: Request): AgentToolCall | undefined {

@@ -1,5 +1,7 @@
-import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { countOf, LazyConversation } from '../base/messages.ts'
 import { combineUsage, type UsageCounts, usageOf } from '../base/usage.ts'
+import type { LoosePayload } from '../host-event.ts'
 
 /** Searched from the end: the last user message is near it. */
 const SEARCH_LIMIT = 50
@@ -7,13 +9,8 @@ const MESSAGES_LIMIT = 100
 
 export function promptOf(input: unknown): unknown {
   if (typeof input === 'string') return input
-  if (!isArray(input)) return undefined
-  const length = numberOf(peek(input, 'length')) ?? 0
-  for (let index = length - 1; index >= Math.max(0, length - SEARCH_LIMIT); index--) {
-    const item = peek(input, String(index))
-    if (peek(item, 'role') === 'user') return textOrParts(peek(item, 'content'))
-  }
-  return undefined
+  const asked = elementsOf(input, SEARCH_LIMIT, 'last').findLast(item => peek(item, 'role') === 'user')
+  return textOrParts(peek(asked, 'content'))
 }
 
 /** Parts that are all text are joined; other parts are returned unchanged. */
@@ -29,23 +26,12 @@ export function historyOf(input: unknown): readonly unknown[] | undefined {
   return isArray(input) ? input : undefined
 }
 
-/**
- * A request as messages. The SDK's tool calls and results are separate items; they are converted only when attributes
- * are built.
- */
-export class ItemConversation {
-  readonly #input: unknown
-
-  constructor(input: unknown) {
-    this.#input = input
-  }
-
-  get messages(): readonly unknown[] {
-    if (typeof this.#input === 'string') return [{ role: 'user', content: this.#input }]
-    return elementsOf(this.#input, MESSAGES_LIMIT, 'last').map(asMessage)
-  }
+function messagesOf(input: unknown): readonly unknown[] {
+  if (typeof input === 'string') return [{ role: 'user', content: input }]
+  return elementsOf(input, MESSAGES_LIMIT, 'last').map(asMessage)
 }
 
+/** The SDK's tool calls and results are separate items. */
 function asMessage(item: unknown): unknown {
   const type = textOf(peek(item, 'type'))
   if (type === 'function_call') {
@@ -69,18 +55,11 @@ export interface AnswerToolCall {
   readonly args: string | undefined
 }
 
-/** A model span's request. Flat, because spreading is slow and every request builds one. */
+/** A model span's request. `model`: undefined if the span does not name it yet. */
 export interface ModelSpanRequest {
   readonly model: string | undefined
   readonly input: unknown
-  readonly provider: string
-  readonly apiMode: string | undefined
-  readonly baseUrl: unknown
-  readonly toolCount: number | undefined
-  readonly parameters: unknown
-  readonly maxTokens: unknown
-  readonly reasoningEffort: unknown
-  readonly instructions: unknown
+  readonly facts: LoosePayload<'pre_api_request'>
 }
 
 export interface ModelAnswer {
@@ -115,19 +94,15 @@ export function answerOf(type: string, data: unknown): ModelAnswer {
 /** The Responses API echoes the parameters of a request in its answer. */
 function responsesRequest(data: unknown): ModelSpanRequest {
   const response = peek(data, '_response')
-  return {
-    model: textOf(peek(response, 'model')),
-    input: peek(data, '_input') ?? undefined,
+  return spanRequest(textOf(peek(response, 'model')), peek(data, '_input') ?? undefined, response, {
     provider: OPENAI,
-    apiMode: 'responses',
-    baseUrl: undefined,
+    api_mode: 'responses',
     // Compatible servers may echo none.
-    toolCount: countOf(peek(response, 'tools')) || undefined,
-    parameters: response,
-    maxTokens: peek(response, 'max_output_tokens') ?? undefined,
-    reasoningEffort: peek(peek(response, 'reasoning'), 'effort') ?? undefined,
-    instructions: peek(response, 'instructions') ?? undefined,
-  }
+    tool_count: countOf(peek(response, 'tools')) || undefined,
+    max_tokens: peek(response, 'max_output_tokens') ?? undefined,
+    reasoning_effort: peek(peek(response, 'reasoning'), 'effort') ?? undefined,
+    system_prompt: peek(response, 'instructions') ?? undefined,
+  })
 }
 
 function chatRequest(data: unknown): ModelSpanRequest {
@@ -135,18 +110,31 @@ function chatRequest(data: unknown): ModelSpanRequest {
   const said = textOf(peek(config, 'provider'))
   const named = textOf(peek(data, 'model'))
   const prefix = said === undefined ? '' : `${said}:`
-  return {
-    model: prefix !== '' && named?.startsWith(prefix) ? named.slice(prefix.length) : named,
-    input: peek(data, 'input') ?? undefined,
+  const model = prefix !== '' && named?.startsWith(prefix) ? named.slice(prefix.length) : named
+  return spanRequest(model, peek(data, 'input') ?? undefined, config, {
     provider: said?.split('.', 1)[0] ?? OPENAI,
-    apiMode: said === undefined ? 'chat_completions' : undefined,
-    baseUrl: peek(config, 'base_url') ?? undefined,
-    toolCount: undefined,
-    parameters: config,
-    maxTokens: undefined,
-    reasoningEffort: peek(config, 'reasoning_effort') ?? undefined,
-    instructions: undefined,
-  }
+    api_mode: said === undefined ? 'chat_completions' : undefined,
+    base_url: peek(config, 'base_url') ?? undefined,
+    reasoning_effort: peek(config, 'reasoning_effort') ?? undefined,
+  })
+}
+
+function spanRequest(
+  model: string | undefined,
+  input: unknown,
+  parameters: unknown,
+  others: LoosePayload<'pre_api_request'>,
+): ModelSpanRequest {
+  const request = input === undefined ? undefined : new LazyConversation(() => messagesOf(input))
+  const facts = Object.assign(others, {
+    temperature: peek(parameters, 'temperature') ?? undefined,
+    top_p: peek(parameters, 'top_p') ?? undefined,
+    frequency_penalty: peek(parameters, 'frequency_penalty') ?? undefined,
+    presence_penalty: peek(parameters, 'presence_penalty') ?? undefined,
+    message_count: typeof input === 'string' ? 1 : countOf(input),
+    request,
+  })
+  return { model, input, facts }
 }
 
 function responsesAnswer(data: unknown): ModelAnswer {
@@ -202,26 +190,14 @@ function addCall(calls: AnswerToolCall[], call: unknown, idKey: string): void {
   if (id !== undefined && name !== undefined) calls.push({ id, name, args: textOf(peek(described, 'arguments')) })
 }
 
-export function countOf(list: unknown): number | undefined {
-  if (typeof list === 'string') return 1
-  return isArray(list) ? numberOf(peek(list, 'length')) : undefined
-}
-
-function first(usage: unknown, ...names: readonly string[]): number | undefined {
-  for (const name of names) {
-    const tokens = numberOf(peek(usage, name))
-    if (tokens !== undefined && tokens >= 0) return tokens
-  }
-  return undefined
+function first(usage: unknown, ...names: readonly string[]): unknown {
+  return names.map(name => peek(usage, name)).find(value => value !== undefined && value !== null)
 }
 
 /** The SDK's usage has a list of details, one for each request; the API's has an object. */
 function details(usage: unknown, ...names: readonly string[]): unknown {
-  for (const name of names) {
-    const said = peek(usage, name)
-    if (said !== undefined && said !== null) return elementsOf(said, 1)[0] ?? said
-  }
-  return undefined
+  const said = first(usage, ...names)
+  return elementsOf(said, 1)[0] ?? said
 }
 
 export function tokensOf(usage: unknown): UsageCounts | undefined {

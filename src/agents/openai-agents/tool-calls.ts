@@ -1,4 +1,4 @@
-import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, isArray, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import type { ToolArguments } from '../../guards/index.ts'
 import { namedArguments, textFor } from '../base/guard-values.ts'
@@ -139,5 +139,5 @@ function outputOf(stdout: string, stderr: string, exitCode: number): object {
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
+  return isObject(value) ? { ...value } : {}
 }

@@ -1,8 +1,8 @@
-import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, plausibleTime } from '../base/event-machine.ts'
+import { booleanOf, elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { EventHandlers } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName, namesIn, plausibleTime } from '../base/event-machine.ts'
 import { SessionStates } from '../base/limited-map.ts'
-import { looksLikeJson, plainText } from '../base/messages.ts'
+import { countOf, looksLikeJson, plainText } from '../base/messages.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { Approval } from '../base/tool.ts'
@@ -18,7 +18,6 @@ import {
   OpenClawSession,
   Run,
   RunTool,
-  remember,
   Sessions,
   startDelegation,
 } from './state.ts'
@@ -43,7 +42,7 @@ class RunBook {
   findRun(facts: Facts): Run | undefined {
     const { runId } = facts
     const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.find(runId)?.run
-    if (run === undefined || run.isOver) return undefined
+    if (run === undefined || run.hasEnded) return undefined
     run.lastAt = Math.max(run.lastAt, facts.at)
     return run
   }
@@ -56,7 +55,7 @@ class RunBook {
     if (entry.run !== undefined) return undefined
     const session = this.sessions.of(facts) ?? new OpenClawSession()
     if (session.run !== undefined) this.finishRun(session.run, session.run.lastAt)
-    const run = new Run(this.records, facts.runId, session, facts, entry.begunAt !== undefined)
+    const run = new Run(this.records, facts.runId, session, facts)
     entry.run = run
     session.run = run
     openRun(run, Math.min(entry.begunAt ?? facts.at, facts.at), facts, prompt)
@@ -68,9 +67,7 @@ class RunBook {
    * call.
    */
   announceRun(facts: Facts): void {
-    const known = this.findRun(facts)
-    if (known !== undefined) known.hasLifecycle = true
-    else if (facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
+    if (this.findRun(facts) === undefined && facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
   }
 
   isAnnounced({ runId }: Facts): boolean {
@@ -79,10 +76,10 @@ class RunBook {
   }
 
   finishRun(run: Run, at: number, reason?: string): void {
-    if (run.isOver) return
-    run.isOver = true
+    if (run.hasEnded) return
+    run.hasEnded = true
     const { session } = run
-    emitEndedCalls(run, {})
+    emitEndedCalls(run)
     settleTools(run)
     if (session.compaction?.run === run) endCompaction(session, at, 'unfinished')
     if (run.ending.interrupted === true || reason !== undefined) cancelTools(run, at)
@@ -122,8 +119,7 @@ function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown
 function readInput(run: Run, data: unknown): void {
   run.seesConversation = true
   run.system = peek(data, 'systemPrompt')
-  const tools = peek(data, 'tools')
-  run.toolCount = isArray(tools) ? numberOf(peek(tools, 'length')) : undefined
+  run.toolCount = countOf(peek(data, 'tools'))
   run.messages = elementsOf(peek(data, 'historyMessages'), MESSAGES_LIMIT, 'last').map(messageOf)
   const prompt = peek(data, 'prompt')
   if (prompt !== undefined) run.messages.push({ role: 'user', content: prompt })
@@ -155,7 +151,7 @@ function readLifecycle(run: Run, { at, data }: Facts): number | undefined {
 function closeRun(run: Run, at: number, reason: string | undefined): void {
   const { ending, lastCall, model } = run
   const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.hasFailed === true))
-  const isAnswered = ending.finalized === true || ending.failed === false || isLastWord(run)
+  const isAnswered = ending.failed === false || isLastWord(run)
   const interrupted = ending.interrupted === true || (!failed && !isAnswered)
   run.emitAnswer(at, failed ? undefined : run.answer, model)
   const outcome = failed ? 'failed' : interrupted ? 'interrupted' : 'completed'
@@ -170,6 +166,19 @@ function isLastWord({ lastCall, tools }: Run): boolean {
 
 type Read = (book: RunBook, facts: Facts) => void
 
+/** Reads events about what `find` returns. If it returns nothing, the event adds nothing. */
+function about<Subject>(find: (book: RunBook, facts: Facts) => Subject | undefined) {
+  return (read: (subject: Subject, facts: Facts, book: RunBook) => void): Read =>
+    (book, facts) => {
+      const subject = find(book, facts)
+      if (subject !== undefined) read(subject, facts, book)
+    }
+}
+
+const inOpenRun = about((book, facts) => book.findRun(facts))
+const inRun = about((book, facts) => book.openedRun(facts))
+const inSession = about((book, facts) => book.sessions.of(facts))
+
 /** The hooks that yield records. Other hooks exist for plugins that change what happens. */
 const READINGS: Readonly<Record<string, Read>> = {
   before_model_resolve: (book, facts) => book.openedRun(facts, peek(facts.data, 'prompt')),
@@ -183,14 +192,12 @@ const READINGS: Readonly<Record<string, Read>> = {
   }),
   model_call_ended: inRun(endCall),
   before_message_write: inOpenRun(handleMessage),
-  // Registered only on hosts without agent events: see `index.ts`.
-  before_tool_call: ofTool((tool, { data }) => startTool(tool, peek(data, 'params'))),
-  after_tool_call: ofTool(handleToolEnd),
-  before_agent_finalize: inOpenRun(({ ending }) => {
-    ending.finalized = true
+  after_tool_call: handleToolEnd,
+  // For each attempt. Only `success: false` is used: the hook reports success even if the run's call failed.
+  agent_end: inOpenRun(({ ending }, { data }) => {
+    if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
   }),
-  agent_end: inOpenRun(handleAgentEnd),
-  llm_output: handleOutput,
+  llm_output: inOpenRun(handleOutput),
   before_compaction: inSession((session, facts, { records }) => startCompaction(records, session, facts)),
   after_compaction: inSession((session, { at }) => endCompaction(session, at)),
   subagent_spawned: (book, facts) => {
@@ -207,27 +214,19 @@ const READINGS: Readonly<Record<string, Read>> = {
   gateway_stop: book => book.finishAll('gateway_stop'),
 }
 
-const QUIET = [
-  // Added by this package's own captures.
-  'REGISTER',
-  ...['agent_turn_prepare', 'before_prompt_build', 'before_agent_run', 'before_agent_reply'],
-  ...['heartbeat_prompt_contribution', 'before_reset', 'inbound_claim', 'channel_pairing_requested'],
-  ...['message_received', 'message_sending', 'reply_payload_sending', 'message_sent', 'before_dispatch'],
-  ...['reply_dispatch', 'resolve_exec_env', 'tool_result_persist', 'subagent_delivery_target', 'subagent_progress'],
-  ...['gateway_start', 'cron_reconciled', 'cron_changed', 'before_install', 'skill_proposal_evaluate'],
-  ...['skill_proposal_changed', 'skill_changed'],
-]
+/** `REGISTER`: added by this package's own captures. */
+const QUIET = namesIn(`
+  REGISTER agent_turn_prepare before_prompt_build before_agent_run before_agent_reply before_tool_call
+  before_agent_finalize heartbeat_prompt_contribution before_reset inbound_claim channel_pairing_requested
+  message_received message_sending reply_payload_sending message_sent before_dispatch reply_dispatch resolve_exec_env
+  tool_result_persist subagent_delivery_target subagent_progress gateway_start cron_reconciled cron_changed
+  before_install skill_proposal_evaluate skill_proposal_changed skill_changed`)
 
 export class OpenClawMachine extends EventMachine {
   readonly #book = new RunBook(this.records)
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(
-        Object.entries(READINGS).map(([hook, read]) => [
-          hook,
-          (moment: TimedEvent) => read(this.#book, factsOf(moment)),
-        ]),
-      ),
+      ...handlersByName(Object.keys(READINGS), hook => moment => READINGS[hook]?.(this.#book, factsOf(moment))),
       [AGENT_EVENT]: moment => STREAMS.get(peek(moment.data, 'stream'))?.(this.#book, factsOf(moment)),
     },
     QUIET,
@@ -240,29 +239,6 @@ export class OpenClawMachine extends EventMachine {
       endCompaction(session, at, 'unfinished')
       endDelegation(session, at)
     }
-  }
-}
-
-type InRun = (run: Run, facts: Facts, book: RunBook) => void
-
-function inOpenRun(read: InRun): Read {
-  return (book, facts) => {
-    const run = book.findRun(facts)
-    if (run !== undefined) read(run, facts, book)
-  }
-}
-
-function inRun(read: InRun): Read {
-  return (book, facts) => {
-    const run = book.openedRun(facts)
-    if (run !== undefined) read(run, facts, book)
-  }
-}
-
-function inSession(read: (session: OpenClawSession, facts: Facts, book: RunBook) => void): Read {
-  return (book, facts) => {
-    const session = book.sessions.of(facts)
-    if (session !== undefined) read(session, facts, book)
   }
 }
 
@@ -280,41 +256,25 @@ function handleMessage(run: Run, { at, data }: Facts): void {
   addToolFacts(tool, { endAt: at, result: message, isError: booleanOf(peek(message, 'isError')) })
 }
 
-function ofTool(read: (tool: RunTool, facts: Facts) => void): Read {
-  return (book, facts) => {
-    const { at, data, context } = facts
-    const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
-    const run = id === undefined ? undefined : book.openedRun(facts)
-    if (run !== undefined && id !== undefined) read(toolOf(run, id, peek(data, 'toolName'), at), facts)
-  }
-}
-
-function handleToolEnd(tool: RunTool, { at, data }: Facts): void {
+function handleToolEnd(book: RunBook, facts: Facts): void {
+  const { at, data, context } = facts
+  const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
+  const run = id === undefined ? undefined : book.openedRun(facts)
+  if (run === undefined || id === undefined) return
+  const tool = toolOf(run, id, peek(data, 'toolName'), at)
+  const [result, error, durationMillis] = [peek(data, 'result'), peek(data, 'error'), peek(data, 'durationMs')]
   tool.args ??= peek(data, 'params')
-  addToolFacts(tool, {
-    result: peek(data, 'result'),
-    error: peek(data, 'error'),
-    durationMillis: peek(data, 'durationMs'),
-  })
+  addToolFacts(tool, { result, error, durationMillis })
   endTool(tool, at)
 }
 
-/**
- * Handles `agent_end`, which fires for each attempt. Only `success: false` is used: the hook reports success even if the run's
- * call failed.
- */
-function handleAgentEnd({ ending }: Run, { data }: Facts): void {
-  if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
-}
-
-/** Handles the last hook of an attempt. It also ends the run if no other event reports the end. */
-function handleOutput(book: RunBook, facts: Facts): void {
-  const run = book.findRun(facts)
-  if (run === undefined) return
-  const [text] = elementsOf(peek(facts.data, 'assistantTexts'), 1, 'last')
+/** Handles the last hook of an attempt. */
+function handleOutput(run: Run, { data }: Facts): void {
+  const [text] = elementsOf(peek(data, 'assistantTexts'), 1, 'last')
   if (run.seesConversation) run.answer ??= textOf(text)
-  readRunUsage(run, peek(facts.data, 'usage'))
-  if (!run.hasLifecycle && run.ending.finalized === true) book.finishRun(run, facts.at)
+  // Its usage is the sum of the run's calls, so it is used only if no call has its own.
+  if (run.endedCalls.some(({ hasFailed }) => hasFailed)) return
+  emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(peek(data, 'usage')) })
 }
 
 function sessionOfKey(book: RunBook, key: unknown): OpenClawSession | undefined {
@@ -340,19 +300,13 @@ const STREAMS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ['lifecycle', lifecycle],
   ['tool', tool],
   ['item', item],
-  ['run_status', status],
-  [
-    'approval',
-    (book, facts) => {
-      const run = book.findRun(facts)
-      if (run !== undefined) readApproval(run, facts)
-    },
-  ],
+  ['run_status', inOpenRun(status)],
+  ['approval', inOpenRun(readApproval)],
 ])
 
 /**
- * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. They are
- * preferred over hooks: a failure in `before_tool_call` would block the tool.
+ * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. The hook
+ * `before_tool_call` is not registered instead: a failure in it would block the tool.
  */
 export function handlesStream(stream: unknown): boolean {
   return STREAMS.has(stream)
@@ -366,15 +320,12 @@ function lifecycle(book: RunBook, facts: Facts): void {
   }
   const run = book.isAnnounced(facts) ? book.openedRun(facts) : book.findRun(facts)
   if (run === undefined) return
-  run.hasLifecycle = true
   const endedAt = readLifecycle(run, facts)
   if (endedAt !== undefined) book.finishRun(run, endedAt)
 }
 
-function status(book: RunBook, facts: Facts): void {
-  const { data } = facts
-  const run = book.findRun(facts)
-  if (run === undefined || peek(data, 'phase') !== 'retrying') return
+function status(run: Run, { data }: Facts): void {
+  if (peek(data, 'phase') !== 'retrying') return
   emitEndedCalls(run, { retried: true, maxRetries: peek(data, 'maxRetries'), reason: peek(data, 'reason') })
 }
 
@@ -387,11 +338,11 @@ function tool(book: RunBook, facts: Facts): void {
     const run = book.openedRun(facts)
     if (run === undefined) return
     const known = toolOf(run, id, peek(data, 'name'), at)
-    emitEndedCalls(run, {})
+    emitEndedCalls(run)
     startTool(known, peek(data, 'args'), idOf(peek(data, 'parentToolCallId')))
   } else if (phase === 'result') {
     const isError = booleanOf(peek(data, 'isError'))
-    addEndFacts(book, facts, id, { endAt: at, result: peek(data, 'result'), isError })
+    addToolFacts(book.findRun(facts)?.tools.get(id), { endAt: at, result: peek(data, 'result'), isError })
   }
 }
 
@@ -406,13 +357,9 @@ function item(book: RunBook, facts: Facts): void {
     if (run !== undefined) toolOf(run, id, peek(data, 'name'), plausibleTime(peek(data, 'startedAt'), at))
   } else if (phase === 'end') {
     const endAt = plausibleTime(peek(data, 'endedAt'), at)
-    addEndFacts(book, facts, id, { endAt, status: peek(data, 'status'), error: peek(data, 'error') })
+    const news = { endAt, status: peek(data, 'status'), error: peek(data, 'error') }
+    addToolFacts(book.findRun(facts)?.tools.get(id), news)
   }
-}
-
-function addEndFacts(book: RunBook, facts: Facts, id: string, news: Parameters<typeof addToolFacts>[1]): void {
-  const known: RunTool | undefined = book.findRun(facts)?.tools.get(id)
-  if (known !== undefined) addToolFacts(known, news)
 }
 
 type ToolFacts = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
@@ -421,8 +368,8 @@ function toolOf(run: Run, id: string, name: unknown, startAt: number): RunTool {
   const known = run.tools.get(id)
   if (known !== undefined) return known
   const tool = new RunTool(run, id, name, startAt)
-  remember(run.tools, id, tool)
-  if (run.tools.has(id)) run.openTools.add(tool)
+  run.tools.set(id, tool)
+  run.openTools.add(tool)
   return tool
 }
 
@@ -437,14 +384,15 @@ function startTool(tool: RunTool, args: unknown, parentId?: string): void {
   if (tool.state !== 'asked') return
   const { requestingCalls: askedBy } = tool.turn
   const parent = parentId === undefined ? undefined : askedBy.get(parentId)
-  if (parent !== undefined) remember(askedBy, tool.id, parent)
+  if (parent !== undefined) askedBy.set(tool.id, parent)
   tool.args = args
   tool.requestId = requestOf(tool)
   tool.emitStart()
 }
 
 /** Adds facts about the end. The first value of each wins: later events repeat it. */
-function addToolFacts(tool: RunTool, news: ToolFacts): void {
+function addToolFacts(tool: RunTool | undefined, news: ToolFacts): void {
+  if (tool === undefined) return
   tool.endAt ??= news.endAt
   tool.result ??= news.result
   tool.error ??= textOf(news.error)
@@ -528,7 +476,7 @@ function newCall(run: Run, { at, data }: Facts): OpenClawCall {
   run.model = textOf(peek(data, 'model')) ?? run.model
   run.provider = textOf(peek(data, 'provider')) ?? run.provider
   const call = new OpenClawCall(run, at, run.requests.nextNumbers({ keepsId: false }))
-  remember(run.calls, callId(data), call)
+  run.calls.set(callId(data), call)
   run.lastCall = call
   return call
 }
@@ -537,13 +485,9 @@ function callId(data: unknown): string {
   return idOf(peek(data, 'callId')) ?? ''
 }
 
-function sentAt({ isStartEmitted: isTold, startAt }: OpenClawCall): number | undefined {
-  return isTold ? startAt : undefined
-}
-
 function startCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
-  if (known !== undefined && (sentAt(known) === facts.at || (known.endAt ?? 0) > facts.at)) return
+  if (known !== undefined && (known.sentAt === facts.at || (known.endAt ?? 0) > facts.at)) return
   emitEndedCalls(run, { retried: true })
   // Discards an end that was reported for an earlier attempt.
   run.ending = {}
@@ -570,7 +514,7 @@ function endCall(run: Run, facts: Facts): void {
   run.requests.failures = call.hasFailed ? run.requests.failures + 1 : 0
   run.endedCalls.push(call)
   // Hooks can overlap: the message may have arrived first.
-  if (call.message !== undefined && !call.hasFailed) emitEndedCalls(run, {})
+  if (call.message !== undefined && !call.hasFailed) emitEndedCalls(run)
 }
 
 /** Handles an assistant message: the answer of the last ended call, or of the open one. */
@@ -583,9 +527,9 @@ function joinMessage(run: Run, message: unknown): void {
   run.addMessage(reply)
   const { tool_calls: asked = [] } = reply
   call.asksForTools = asked.length > 0
-  for (const { id } of asked) if (id !== undefined) remember(run.requestingCalls, id, call)
+  for (const { id } of asked) if (id !== undefined) run.requestingCalls.set(id, call)
   if (run.seesConversation && !call.asksForTools) run.answer = textOf(reply.content) ?? run.answer
-  if (call.endAt !== undefined && !call.hasFailed) emitEndedCalls(run, {})
+  if (call.endAt !== undefined && !call.hasFailed) emitEndedCalls(run)
 }
 
 function openCall({ lastCall }: Run): OpenClawCall | undefined {
@@ -599,7 +543,7 @@ interface LaterFacts {
   readonly runUsage?: UsageCounts | undefined
 }
 
-function emitEndedCalls(run: Run, aftermath: LaterFacts): void {
+function emitEndedCalls(run: Run, aftermath: LaterFacts = {}): void {
   const calls = run.endedCalls
   run.endedCalls = []
   for (const call of calls) {
@@ -610,12 +554,6 @@ function emitEndedCalls(run: Run, aftermath: LaterFacts): void {
     call.message = undefined
     call.reply = undefined
   }
-}
-
-/** Handles `llm_output`. Its usage is the sum of the run's calls, so it is used only if no call has its own. */
-function readRunUsage(run: Run, usage: unknown): void {
-  if (run.endedCalls.some(({ hasFailed }) => hasFailed)) return
-  emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(usage) })
 }
 
 /** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */
@@ -653,8 +591,8 @@ function emitAnswer(run: Run, call: OpenClawCall, { runUsage }: LaterFacts): voi
 /** Returns true if the message's timestamp lies within the call. Otherwise the two are joined by order alone. */
 function isOfCall(message: unknown, call: OpenClawCall): boolean {
   const at = numberOf(peek(message, 'timestamp'))
-  const [from, to] = [sentAt(call), call.endAt]
-  return at !== undefined && from !== undefined && to !== undefined && at >= from && at <= to
+  const { sentAt, endAt } = call
+  return at !== undefined && sentAt !== undefined && endAt !== undefined && at >= sentAt && at <= endAt
 }
 
 function emitFailure(run: Run, call: OpenClawCall, { retried, maxRetries, reason }: LaterFacts): void {

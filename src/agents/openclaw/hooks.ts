@@ -4,7 +4,7 @@
  * Read from the documentation and the declarations of `openclaw@2026.9.6` (docs/plugins/hooks). The host is not imported.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
 import type {
@@ -18,9 +18,9 @@ import type {
 } from '../../guards/index.ts'
 import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { runningPlugin } from '../attach.ts'
-import { injectedTexts, listOf, namedArguments, signalIn, textFor } from '../base/guard-values.ts'
+import { injectedBy, listOf, namedArguments, signalIn, textFor } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { LIFELESS_MODES, mayReadConversation, type OpenClawApi } from './types.ts'
+import { LIFELESS_MODES, mayReadConversation, type OpenClawApi, onAgentEvents } from './types.ts'
 
 const HOST = 'openclaw'
 /** Below the host's timeout of 15 s, after which it decides by itself. */
@@ -108,12 +108,11 @@ class Handlers {
     if (hooks.handles('beforeTool') || hooks.handles('afterTool'))
       api.on('before_tool_call', (event, context) => this.#beforeTool(event, context))
     if (hooks.handles('afterTool')) api.on('tool_result_persist', (event, context) => this.#afterTool(event, context))
-    const unsubscribe = api.runtime?.events?.onAgentEvent?.(event => {
+    onAgentEvents(api, event => {
       const phase = peek(peek(event, 'data'), 'phase')
       if (peek(event, 'stream') === 'lifecycle' && (phase === 'end' || phase === 'error'))
         hooks.endTurn(idsOf(event, {}))
     })
-    if (typeof unsubscribe === 'function') api.lifecycle?.onDispose?.(() => void unsubscribe())
   }
 
   #listenToConversation(api: OpenClawControlApi): void {
@@ -134,14 +133,10 @@ class Handlers {
   async #injectTexts(event: unknown, context: unknown): Promise<object | undefined> {
     const { injected, decision } = await this.#beforeTurn(event, context)
     if (decision === 'block' || injected.length === 0) return undefined
-    const [system, user] = [
-      injectedTexts('system', injected).join('\n\n'),
-      injectedTexts('user', injected).join('\n\n'),
-    ]
-    return {
-      ...(system === '' ? {} : { appendSystemContext: system }),
-      ...(user === '' ? {} : { appendContext: user }),
-    }
+    return pickFields(
+      { appendSystemContext: injectedBy('system', injected), appendContext: injectedBy('user', injected) },
+      ['appendSystemContext', 'appendContext'],
+    )
   }
 
   async #blockTurn(event: unknown, context: unknown): Promise<object | undefined> {
@@ -171,20 +166,18 @@ class Handlers {
   }
 
   async #beforeTool(event: unknown, context: unknown): Promise<object | undefined> {
-    const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
-    const ids = { ...idsOf(event, context), toolCallId: id }
-    const name = textOf(peek(event, 'toolName')) ?? ''
-    const tool = toolCallOf({ name, arguments: namedArguments(peek(event, 'params')), id })
-    const runs = (args: ToolArguments): void => {
+    const { ids, tool } = callOf(event, context, namedArguments(peek(event, 'params')))
+    const { id, name } = tool
+    const noteCall = (args: ToolArguments): void => {
       // Kept only if a hook handles results; otherwise the entry would never be removed.
       if (id !== undefined && this.#hooks.handles('afterTool'))
         this.#calls.set(keyOf(id, context), { ids, tool: toolCallOf({ name, arguments: args, id }) })
     }
-    runs(tool.arguments)
+    noteCall(tool.arguments)
     if (!this.#hooks.handles('beforeTool')) return undefined
     const outcome = await this.#hooks.run('beforeTool', ids, { tool }, signalIn(context, 'abortSignal'))
     const { decision, by, reason } = outcome
-    if (outcome.isRewritten) runs(outcome.value)
+    if (outcome.isRewritten) noteCall(outcome.value)
     if (decision === 'block') return { block: true, blockReason: reason }
     const params = outcome.isRewritten ? { params: plainCopy(outcome.value) } : undefined
     if (decision !== 'ask') return params
@@ -198,32 +191,21 @@ class Handlers {
   /** Must return synchronously: the host ignores a promise. */
   #afterTool(event: unknown, context: unknown): object | undefined {
     const message = peek(event, 'message')
-    const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId')) ?? ''
-    const key = keyOf(id, context)
-    const known = this.#calls.get(key)
+    const unknown = callOf(event, context, {})
+    const key = keyOf(unknown.tool.id ?? '', context)
+    const { ids, tool } = this.#calls.get(key) ?? unknown
     this.#calls.delete(key)
-    const name = textOf(peek(event, 'toolName')) ?? textOf(peek(context, 'toolName')) ?? ''
-    const { ids, tool } = known ?? {
-      ids: { ...idsOf(event, context), toolCallId: id },
-      tool: toolCallOf({ name, arguments: {}, id }),
-    }
     const isError = peek(message, 'isError') === true
     const outcome = this.#hooks.run('afterTool', ids, { tool, result: textIn(message), isError, attempt: 0 })
     if (outcome instanceof Promise) {
       this.#report(`hookspan: ${HOST}: a hook has not answered at once in afterTool: the result goes on as it is`)
       return undefined
     }
-    if (!outcome.isRewritten) return undefined
-    const { value } = outcome
-    return { message: withText(message, textFor(value)) }
+    return outcome.isRewritten ? { message: withText(message, textFor(outcome.value)) } : undefined
   }
 
   #run({ turnId }: HookIds): Run {
-    const known = turnId === undefined ? undefined : this.#runs.get(turnId)
-    if (known !== undefined) return known
-    const run: Run = { revisions: 0 }
-    if (turnId !== undefined) this.#runs.set(turnId, run)
-    return run
+    return turnId === undefined ? { revisions: 0 } : this.#runs.recall(turnId, () => ({ revisions: 0 }))
   }
 }
 
@@ -237,12 +219,19 @@ function idsOf(event: unknown, context: unknown): HookIds {
   return { sessionId: id('sessionId') ?? id('sessionKey'), turnId: id('runId') }
 }
 
+function callOf(event: unknown, context: unknown, args: ToolArguments): Call {
+  const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
+  const name = textOf(peek(event, 'toolName')) ?? textOf(peek(context, 'toolName')) ?? ''
+  return { ids: { ...idsOf(event, context), toolCallId: id }, tool: toolCallOf({ name, arguments: args, id }) }
+}
+
 function textIn(message: unknown): string {
   const content = peek(message, 'content')
-  if (typeof content === 'string') return content
-  return listOf(content)
-    .flatMap(part => textOf(peek(part, 'text')) ?? [])
-    .join('\n')
+  return typeof content === 'string'
+    ? content
+    : listOf(content)
+        .flatMap(part => textOf(peek(part, 'text')) ?? [])
+        .join('\n')
 }
 
 function withText(message: unknown, text: string): object {

@@ -1,32 +1,22 @@
-import { elementsOf, isArray, peek, pickFields } from '../../contract/foreign.ts'
+import { elementsOf, isArray, isObject, peek, pickFields } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
+import { namesIn } from '../base/event-machine.ts'
 import type { HostEvent } from '../host-event.ts'
 import { handlesStream, OpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './state.ts'
-import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
-import { LIFELESS_MODES, mayReadConversation } from './types.ts'
+import type { OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
+import { LIFELESS_MODES, mayReadConversation, onAgentEvents } from './types.ts'
 
 export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
 
 /** Hooks available to every plugin. They contain no conversation, except for messages about to be persisted. */
-const HOOKS = [
-  'model_call_started',
-  'model_call_ended',
-  'before_message_write',
-  'after_tool_call',
-  'before_compaction',
-  'after_compaction',
-  'subagent_spawned',
-  'subagent_ended',
-  'session_start',
-]
+const HOOKS = namesIn(`
+  model_call_started model_call_ended before_message_write after_tool_call before_compaction after_compaction
+  subagent_spawned subagent_ended session_start`)
 /** Hooks that require `allowConversationAccess`, and those that may be the last: the host waits briefly for their handlers. */
 const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
 const LAST_HOOKS = ['session_end', 'gateway_stop']
-/** Hooks replaced by agent events if available: a failure in the first blocks the tool. */
-const HOOKS_WITHOUT_AGENT_EVENTS = ['before_tool_call']
-const CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS = ['before_agent_finalize']
 
 const TOOLS_LIMIT = 1000
 const INPUT_FIELDS = ['runId', 'sessionId', 'provider', 'model', 'systemPrompt', 'prompt', 'historyMessages']
@@ -40,63 +30,34 @@ interface Shared {
   attachment?: Attachment
 }
 
-/** One load of the plugin. Nothing starts before the first event: most loads only inspect the plugin. */
-class Registration {
-  readonly #api: OpenClawApi
-  readonly #shared = sharedInProcess<Shared>(SHARED, () => ({ taken: new WeakMap() }))
-
-  constructor(api: OpenClawApi) {
-    this.#api = api
+/** Listens for one load of the plugin. Nothing starts before the first event: most loads only inspect the plugin. */
+function listen(api: OpenClawApi): void {
+  const shared = sharedInProcess<Shared>(SHARED, () => ({ taken: new WeakMap() }))
+  const handleEvent = (event: HostEvent, identity: unknown): void => {
+    if (isObject(identity)) {
+      if (shared.taken.get(identity) === event.event) return
+      shared.taken.set(identity, event.event)
+    }
+    shared.attachment ??= attachHost('openclaw', () => new OpenClawMachine(), optionsOf(api.pluginConfig))
+    shared.attachment.handleEvent(event)
   }
-
-  listen(): void {
-    const hasAgentEvents = this.#subscribe()
-    for (const hook of this.#hooks(hasAgentEvents)) this.#api.on(hook, this.#handler(hook))
-    for (const hook of LAST_HOOKS) this.#api.on(hook, this.#handler(hook, true))
-  }
-
-  #hooks(hasAgentEvents: boolean): string[] {
-    const seesConversation = mayReadConversation(this.#api, this.#api.id ?? PLUGIN_ID)
-    return [
-      ...HOOKS,
-      ...(seesConversation ? CONVERSATION_HOOKS : []),
-      ...(hasAgentEvents ? [] : HOOKS_WITHOUT_AGENT_EVENTS),
-      ...(hasAgentEvents || !seesConversation ? [] : CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS),
-    ]
-  }
-
-  #subscribe(): boolean {
-    const events = this.#api.runtime?.events
-    const unsubscribe = events?.onAgentEvent?.(event => this.#agentEvent(event))
-    if (typeof unsubscribe === 'function') this.#api.lifecycle?.onDispose?.(() => void unsubscribe())
-    return events?.onAgentEvent !== undefined
-  }
-
-  #handler(hook: string, isLast = false): OpenClawHandler {
+  const handlerOf = (hook: string, isLast = false): OpenClawHandler => {
     return (event, context) => {
       const data = hook === 'llm_input' ? withToolNames(event) : event
-      this.#take({ event: hook, at: Date.now(), data, context }, event)
-      return isLast ? this.#shared.attachment?.catchErrors(() => this.#shared.attachment?.plugin.flush()) : undefined
+      handleEvent({ event: hook, at: Date.now(), data, context }, event)
+      return isLast ? shared.attachment?.catchErrors(() => shared.attachment?.plugin.flush()) : undefined
     }
   }
-
-  #agentEvent(event: OpenClawAgentEvent): void {
-    const stream = peek(event, 'stream')
-    if (!handlesStream(stream)) return
+  onAgentEvents(api, event => {
     // Partial results of tools, one for each line of a command's output.
-    if (peek(peek(event, 'data'), 'phase') === 'update') return
+    const isUpdate = peek(peek(event, 'data'), 'phase') === 'update'
+    if (isUpdate || !handlesStream(peek(event, 'stream'))) return
     const data = pickFields(event, ['stream', 'runId', 'data', 'sessionKey', 'sessionId', 'agentId'])
-    this.#take({ event: AGENT_EVENT, at: Date.now(), data }, event)
-  }
-
-  #take(event: HostEvent, identity: unknown): void {
-    if (typeof identity === 'object' && identity !== null) {
-      if (this.#shared.taken.get(identity) === event.event) return
-      this.#shared.taken.set(identity, event.event)
-    }
-    this.#shared.attachment ??= attachHost('openclaw', () => new OpenClawMachine(), optionsOf(this.#api.pluginConfig))
-    this.#shared.attachment.handleEvent(event)
-  }
+    handleEvent({ event: AGENT_EVENT, at: Date.now(), data }, event)
+  })
+  const seesConversation = mayReadConversation(api, api.id ?? PLUGIN_ID)
+  for (const hook of seesConversation ? [...HOOKS, ...CONVERSATION_HOOKS] : HOOKS) api.on(hook, handlerOf(hook))
+  for (const hook of LAST_HOOKS) api.on(hook, handlerOf(hook, true))
 }
 
 /** Reduces tools to their names: their instructions are most of the event. */
@@ -107,7 +68,7 @@ function withToolNames(event: unknown): unknown {
 }
 
 function optionsOf(config: unknown): PluginOptions {
-  return typeof config === 'object' && config !== null && !isArray(config) ? config : {}
+  return isObject(config) && !isArray(config) ? config : {}
 }
 
 const PLUGIN_ID = 'hookspan'
@@ -125,7 +86,7 @@ const plugin: OpenClawPlugin = {
   name: 'hookspan',
   description: 'OpenTelemetry traces and metrics of every run: model calls, tools, sub-agents',
   register(api) {
-    if (!LIFELESS_MODES.has(api.registrationMode)) new Registration(api).listen()
+    if (!LIFELESS_MODES.has(api.registrationMode)) listen(api)
   },
 }
 

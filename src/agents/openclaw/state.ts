@@ -1,10 +1,11 @@
-import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plausibleTime, type TimedEvent } from '../base/event-machine.ts'
-import { SessionStates } from '../base/limited-map.ts'
-import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
-import { HostTurn, type Records } from '../base/records.ts'
-import { ModelRequest, RequestCounter } from '../base/requests.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { countOf, plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
+import type { Records } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
 import { type Approval, DelegatedTask, Tool } from '../base/tool.ts'
+import { HostTurn } from '../base/turn.ts'
 
 interface OpenClawMessage {
   readonly role: unknown
@@ -22,14 +23,10 @@ export function messageOf(message: unknown): OpenClawMessage {
   const role = peek(message, 'role')
   return {
     role: role === 'toolResult' ? 'tool' : role,
-    content: plainText(content) ?? (calls.length > 0 || isEmpty(content) ? undefined : content),
+    content: plainText(content) ?? (calls.length > 0 || countOf(content) === 0 ? undefined : content),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
   }
-}
-
-function isEmpty(content: unknown): boolean {
-  return isArray(content) && elementsOf(content, 1).length === 0
 }
 
 /** The ids of an event. Hooks have them in the event or the context, agent events in both. */
@@ -80,7 +77,6 @@ export class OpenClawSession {
 /** One run of the agent: a user turn. All attempts of the run share OpenClaw's run id. */
 export class Run extends HostTurn {
   readonly session: OpenClawSession
-  lastAt: number
   model: unknown
   provider: unknown
   /** True if the host permits access to the conversation. Otherwise no message text is recorded, from any hook. */
@@ -88,34 +84,22 @@ export class Run extends HostTurn {
   messages: OpenClawMessage[] = []
   system: unknown
   toolCount: number | undefined
-  readonly requests: RequestCounter = new RequestCounter(this)
   /** Newest calls by the host's call id, which a retry reuses. Ended ones are emitted later, because more facts may follow. */
-  readonly calls: Map<string, OpenClawCall> = new Map()
+  readonly calls: Map<string, OpenClawCall> = new LimitedMap(IDS_LIMIT)
   endedCalls: OpenClawCall[] = []
   lastCall: OpenClawCall | undefined
   hasUsage = false
-  readonly tools: Map<string, RunTool> = new Map()
+  readonly tools: Map<string, RunTool> = new LimitedMap(IDS_LIMIT)
   readonly openTools: Set<RunTool> = new Set()
-  readonly requestingCalls: Map<string, OpenClawCall> = new Map()
+  readonly requestingCalls: Map<string, OpenClawCall> = new LimitedMap(IDS_LIMIT)
   readonly approvals: Map<string, Approval> = new Map()
   answer: string | undefined
   ending: RunEnding = {}
-  /** True if the host emits lifecycle events, which report a run's end reliably. */
-  hasLifecycle: boolean
-  isOver = false
 
-  constructor(
-    records: Records,
-    id: string,
-    session: OpenClawSession,
-    { at, data, context }: Facts,
-    hasLifecycle: boolean,
-  ) {
+  constructor(records: Records, id: string, session: OpenClawSession, { at, data, context }: Facts) {
     // Fixed here: the session id can change during the run.
-    super(records, session.name, id)
+    super(records, session.name, id, at)
     this.session = session
-    this.hasLifecycle = hasLifecycle
-    this.lastAt = at
     this.model = textOf(peek(data, 'model')) ?? textOf(peek(context, 'modelId'))
     this.provider = textOf(peek(data, 'provider')) ?? textOf(peek(context, 'modelProviderId'))
   }
@@ -137,7 +121,6 @@ export class Run extends HostTurn {
 
 /** Reported facts about the end, before it is certain that the run has ended. */
 interface RunEnding {
-  finalized?: boolean
   agentFailed?: boolean
   failed?: boolean
   interrupted?: boolean
@@ -152,6 +135,10 @@ export class OpenClawCall extends ModelRequest {
   reply: OpenClawMessage | undefined
   hasFailed = false
   asksForTools = false
+
+  get sentAt(): number | undefined {
+    return this.isStartEmitted ? this.startAt : undefined
+  }
 }
 
 export class RunTool extends Tool<Run> {
@@ -164,36 +151,25 @@ export class RunTool extends Tool<Run> {
   durationMillis: unknown
 }
 
-export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  if (map.size < IDS_LIMIT || map.has(key)) map.set(key, value)
-}
+const SESSIONS_LIMIT = 1000
 
 /** Sessions by key and by id: some events have both, `before_message_write` only the key. */
 export class Sessions {
-  readonly #sessions = new SessionStates(() => new OpenClawSession())
-  readonly #ofKey = new SessionStates(name => ({ name }))
-  readonly #ofId = new SessionStates(name => ({ name }))
+  readonly #byKey = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
+  readonly #byId = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
 
   of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): OpenClawSession | undefined {
-    const name = this.#nameOf(sessionKey, sessionId)
-    if (name === undefined) return undefined
-    const session = this.#sessions.get(name)
+    if (sessionKey === undefined && sessionId === undefined) return undefined
+    const session = this.#byKey.get(sessionKey ?? '') ?? this.#byId.get(sessionId ?? '') ?? new OpenClawSession()
     session.key ??= sessionKey
     session.id = sessionId ?? session.id
+    if (sessionKey !== undefined) this.#byKey.recall(sessionKey, () => session)
+    if (sessionId !== undefined) this.#byId.recall(sessionId, () => session)
     return session
   }
 
-  #nameOf(key: string | undefined, id: string | undefined): string | undefined {
-    const known = (key && this.#ofKey.find(key)?.name) ?? (id && this.#ofId.find(id)?.name)
-    const name = known ?? key ?? id
-    if (name === undefined) return undefined
-    if (key !== undefined && this.#ofKey.find(key) === undefined) this.#ofKey.get(key).name = name
-    if (id !== undefined && this.#ofId.find(id) === undefined) this.#ofId.get(id).name = name
-    return name
-  }
-
   values(): OpenClawSession[] {
-    return this.#sessions.values()
+    return [...new Set([...this.#byKey.values(), ...this.#byId.values()])]
   }
 }
 
@@ -209,7 +185,9 @@ const OVERLAP_MILLIS = 10_000
  */
 export function startDelegation(parent: OpenClawSession, child: OpenClawSession, { at, data }: Facts): void {
   if (child.delegation?.hasEnded === false) return
-  const run = parent.run ?? recentRun(parent, at)
+  const { lastRun } = parent
+  const isRecent = lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS
+  const run = parent.run ?? (isRecent ? lastRun : undefined)
   if (run === undefined) {
     // The user spawned it by hand: it belongs to no turn of the parent.
     child.parentName = parent.name
@@ -224,10 +202,6 @@ export function startDelegation(parent: OpenClawSession, child: OpenClawSession,
     tool_call_id: tool?.id,
   })
   child.delegation.emitStart(peek(tool?.args, 'task') ?? label, tool === undefined ? undefined : 'inferred')
-}
-
-function recentRun({ lastRun }: OpenClawSession, at: number): Run | undefined {
-  return lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS ? lastRun : undefined
 }
 
 /** Guesses the spawning call, which the event does not name: the only open one, or the one with the same label. */

@@ -58,5 +58,14 @@ export function mayReadConversation({ config }: Pick<OpenClawApi, 'config'>, id:
   return peek(peek(entry, 'hooks'), 'allowConversationAccess') === true
 }
 
+/** Adds a listener to the agent events, until the host disposes of the plugin. */
+export function onAgentEvents(
+  { runtime, lifecycle }: Pick<OpenClawApi, 'runtime' | 'lifecycle'>,
+  listener: (event: OpenClawAgentEvent) => void,
+): void {
+  const unsubscribe = runtime?.events?.onAgentEvent?.(listener)
+  if (typeof unsubscribe === 'function') lifecycle?.onDispose?.(() => void unsubscribe())
+}
+
 /** Load modes in which nothing runs and every use of the API throws. */
 export const LIFELESS_MODES: ReadonlySet<unknown> = new Set(['setup-only', 'cli-metadata'])

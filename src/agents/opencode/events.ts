@@ -1,19 +1,15 @@
 import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
 import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, plausibleTime } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, namesIn, plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, type ToolCallPart, wrapJson } from '../base/messages.ts'
-import { HostTurn, type RecordScope, type Records, type TurnResult } from '../base/records.ts'
-import { Approval, DelegatedTask, type DelegatedTaskEnd, Tool } from '../base/tool.ts'
+import type { RecordScope, Records } from '../base/records.ts'
+import { Approval, DelegatedTask, Tool } from '../base/tool.ts'
+import { HostTurn, type HostTurnEnd } from '../base/turn.ts'
 import { agentOf, failureOf, type OpencodeFailure, StepRequests, Title } from './requests.ts'
 
 const PATTERNS_LIMIT = 16
-const CHOICES: ReadonlyMap<unknown, string> = new Map([
-  ['once', 'once'],
-  ['always', 'always'],
-  ['reject', 'deny'],
-])
 
 /**
  * A permission that the user was asked for. Older versions have `permission.updated` instead of `permission.asked`, with
@@ -44,38 +40,10 @@ class Permission extends Approval {
   }
 }
 
-class Permissions {
-  readonly #turn: RecordScope
-  readonly #byId = new Map<string, Permission>()
-
-  constructor(turn: RecordScope) {
-    this.#turn = turn
-  }
-
-  addPermission(at: number, data: unknown, toolId: string | undefined): Permission | undefined {
-    const id = idOf(peek(data, 'id'))
-    if (id === undefined || this.#byId.has(id)) return undefined
-    const permission = new Permission(this.#turn, at, data, toolId)
-    this.#byId.set(id, permission)
-    return permission
-  }
-
-  pendingPermission(data: unknown): Permission | undefined {
-    const permission = this.#byId.get(idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID')) ?? '')
-    return permission?.isAnswered ? undefined : permission
-  }
-
-  cancelPermissions(at: number, toolId?: string): void {
-    for (const permission of this.#byId.values()) {
-      const isMeant = toolId === undefined || permission.toolId === toolId
-      if (isMeant && !permission.isAnswered) permission.emitReply(at, 'cancelled')
-    }
-  }
-}
-
+/** `once`, `always`, `reject`. */
 function choiceOf(data: unknown): string {
   const reply = peek(data, 'reply') ?? peek(data, 'response')
-  return CHOICES.get(reply) ?? textOf(reply) ?? 'unknown'
+  return reply === 'reject' ? 'deny' : (textOf(reply) ?? 'unknown')
 }
 
 const CALLS_LIMIT = 5000
@@ -111,13 +79,8 @@ class OpencodeToolCall extends Tool {
 
 /** The tool calls of a turn, read from the states of their parts: a failed call appears nowhere else. */
 class ToolCalls {
-  readonly #turn: RecordScope
-  readonly #calls = new Map<string, OpencodeToolCall>()
-  readonly #byCallId = new Map<string, OpencodeToolCall>()
-
-  constructor(turn: RecordScope) {
-    this.#turn = turn
-  }
+  readonly #calls = new LimitedMap<string, OpencodeToolCall>(CALLS_LIMIT)
+  readonly #byCallId = new LimitedMap<string, OpencodeToolCall>(2 * CALLS_LIMIT)
 
   find(callId: string | undefined): OpencodeToolCall | undefined {
     return callId === undefined ? undefined : this.#byCallId.get(callId)
@@ -127,48 +90,37 @@ class ToolCalls {
     return this.#calls.get(keyOf(part) ?? '')
   }
 
-  add(part: unknown, at: number, requestId: string | undefined): OpencodeToolCall | undefined {
+  add(turn: OpencodeTurn, part: unknown, at: number): OpencodeToolCall | undefined {
     const key = keyOf(part)
     if (key === undefined) return undefined
     const toldId = idOf(peek(part, 'callID')) ?? key
     // Some models reuse call ids in every step.
     const id = this.#byCallId.has(toldId) ? `${toldId}:${this.#calls.size}` : toldId
-    const call = new OpencodeToolCall(this.#turn, id, textOf(peek(part, 'tool')), at)
+    const call = new OpencodeToolCall(turn, id, textOf(peek(part, 'tool')), at)
     call.messageId = idOf(peek(part, 'messageID'))
-    call.requestId = requestId
+    call.requestId = turn.requests.idFor(call.messageId)
     this.#calls.set(key, call)
     // Permission events use the model's id; already emitted permissions use the unique id.
     this.#byCallId.set(toldId, call)
     this.#byCallId.set(id, call)
-    if (this.#calls.size > CALLS_LIMIT) this.#forgetOldest()
     return call
   }
 
   withoutChild(): OpencodeToolCall[] {
-    return [...this.#calls.values()].filter(
-      ({ state, name, childId }) => state !== 'ended' && name === 'task' && childId === undefined,
-    )
+    const tasks = [...this.#calls.values()].filter(({ name, childId }) => name === 'task' && childId === undefined)
+    return tasks.filter(({ state }) => state !== 'ended')
   }
 
   haveBegun(messageId: string | undefined): boolean {
-    for (const call of this.#calls.values()) if (call.messageId === messageId && call.state !== 'asked') return true
-    return false
+    return this.#callsOf(messageId).some(({ state }) => state !== 'asked')
   }
 
   calledIn(messageId: string | undefined): ToolCallPart[] {
-    const calls: ToolCallPart[] = []
-    for (const call of this.#calls.values()) {
-      if (call.messageId === messageId) calls.push({ id: call.id, name: call.name, arguments: call.args })
-    }
-    return calls
+    return this.#callsOf(messageId).map(({ id, name, args }) => ({ id, name, arguments: args }))
   }
 
-  #forgetOldest(): void {
-    for (const [key, { state }] of this.#calls) {
-      if (state !== 'ended') continue
-      this.#calls.delete(key)
-      return
-    }
+  #callsOf(messageId: string | undefined): OpencodeToolCall[] {
+    return [...this.#calls.values()].filter(call => call.messageId === messageId)
   }
 }
 
@@ -199,23 +151,17 @@ const BLANK_LINE = '\n\n'
 /** Finish reason of a step that requests tools: the turn continues after it. */
 const WANTS_TOOLS = 'tool-calls'
 
-interface TurnOutcome {
-  readonly status: TurnResult
-  readonly reason: string | undefined
-  readonly summary: string | undefined
-}
-
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
 class OpencodeTurn extends HostTurn {
-  readonly requests: StepRequests = new StepRequests(this)
-  readonly calls: ToolCalls = new ToolCalls(this)
-  readonly permissions: Permissions = new Permissions(this)
+  override readonly requests: StepRequests = new StepRequests(this)
+  readonly calls: ToolCalls = new ToolCalls()
+  readonly #permissions = new Map<string, Permission>()
   readonly #messages = new Set<string>()
   /** The message of the last step. `isWriting` is true while it is incomplete. */
   #current: string | undefined
   isWriting = false
   readonly #texts = new Map<string, string>()
-  #answer: string | undefined
+  answer: string | undefined
   #finish: string | undefined
   #failure: OpencodeFailure | undefined
   #isRefused = false
@@ -281,7 +227,7 @@ class OpencodeTurn extends HostTurn {
     // A call of an earlier turn may still be updated, for example when its result is pruned.
     const isOurs = messageId === undefined || this.#messages.has(messageId)
     const isMissed = this.#messages.size === 0 && (status === 'pending' || status === 'running')
-    return isOurs || isMissed ? this.calls.add(part, at, this.requests.idFor(messageId)) : undefined
+    return isOurs || isMissed ? this.calls.add(this, part, at) : undefined
   }
 
   announceRetry(at: number, status: unknown): void {
@@ -301,9 +247,28 @@ class OpencodeTurn extends HostTurn {
     else this.requests.failRequest(at, failure, false)
   }
 
+  addPermission(at: number, data: unknown): void {
+    const id = idOf(peek(data, 'id'))
+    if (id === undefined || this.#permissions.has(id)) return
+    const callId = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
+    const call = this.calls.find(callId)
+    const permission = new Permission(this, at, data, call?.id ?? callId)
+    this.#permissions.set(id, permission)
+    if (call?.state === 'asked') call.bufferedPermissions.push(permission)
+    else permission.emitQuestion()
+  }
+
+  cancelPermissions(at: number, toolId?: string): void {
+    for (const permission of this.#permissions.values()) {
+      const isMeant = toolId === undefined || permission.toolId === toolId
+      if (isMeant && !permission.isAnswered) permission.emitReply(at, 'cancelled')
+    }
+  }
+
   receiveReply(at: number, data: unknown): void {
-    const permission = this.permissions.pendingPermission(data)
-    if (permission === undefined) return
+    const id = idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID'))
+    const permission = this.#permissions.get(id ?? '')
+    if (permission === undefined || permission.isAnswered) return
     const choice = choiceOf(data)
     const call = this.calls.find(permission.toolId)
     if (choice === 'deny') {
@@ -330,29 +295,20 @@ class OpencodeTurn extends HostTurn {
   #endStep(at: number, messageId: string, reason: unknown, step: unknown): void {
     const text = joinTexts([...this.#texts.values()], BLANK_LINE)
     if (this.requests.isMain) {
-      this.#answer = text
+      this.answer = text
       this.#finish = textOf(reason)
     }
     this.requests.endRequest(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
   }
 
-  outcome(isTakenOver: boolean): TurnOutcome {
+  endOf(isTakenOver: boolean): HostTurnEnd {
     const failure = this.#failure
-    const summary = this.#answer
-    if (failure !== undefined) {
-      return { status: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type, summary }
-    }
-    if (this.requests.hasFailed) return { status: 'failed', reason: undefined, summary }
+    if (failure !== undefined) return { outcome: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type }
+    if (this.requests.hasFailed) return { outcome: 'failed' }
     // After a denial the model does not continue, unless the configuration allows it.
-    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'refused', summary }
-    if (isTakenOver && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'next_prompt', summary }
-    return { status: 'completed', reason: this.#finish, summary }
-  }
-
-  emitTurnEnd(at: number, { status, reason, summary }: TurnOutcome): void {
-    this.permissions.cancelPermissions(at)
-    this.emitAnswer(at, status === 'completed' ? summary : undefined)
-    this.emitEnd(at, { outcome: status, reason })
+    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { outcome: 'interrupted', reason: 'refused' }
+    if (isTakenOver && this.#finish === WANTS_TOOLS) return { outcome: 'interrupted', reason: 'next_prompt' }
+    return { outcome: 'completed', reason: this.#finish }
   }
 }
 
@@ -369,12 +325,9 @@ interface Prompt {
 
 /** Returns the user's text. Parts added by opencode, such as files it has read, are marked synthetic and excluded. */
 function promptText(parts: unknown): string | undefined {
-  return joinTexts(
-    elementsOf(parts, PARTS_LIMIT)
-      .filter(part => peek(part, 'type') === 'text' && peek(part, 'synthetic') !== true)
-      .map(part => textOf(peek(part, 'text'))),
-    BLANK_LINE,
-  )
+  const isTyped = (part: unknown): boolean => peek(part, 'type') === 'text' && peek(part, 'synthetic') !== true
+  const texts = elementsOf(parts, PARTS_LIMIT).map(part => (isTyped(part) ? textOf(peek(part, 'text')) : undefined))
+  return joinTexts(texts, BLANK_LINE)
 }
 
 /** User messages without a turn. A turn takes all messages sent before it. */
@@ -383,23 +336,19 @@ class Prompts {
 
   /** @param message from `chat.message`, or from `message.updated`, which repeats it */
   add(id: string, at: number, message: unknown, text: string | undefined): void {
-    const known = this.#pending.find(prompt => prompt.id === id)
-    if (known !== undefined) {
-      known.text ??= text
-      return
-    }
-    this.#pending.push({ id, at, agent: peek(message, 'agent'), model: peek(message, 'model'), text })
+    const known = this.find(id)
+    if (known !== undefined) known.text ??= text
+    else this.#pending.push({ id, at, agent: peek(message, 'agent'), model: peek(message, 'model'), text })
     if (this.#pending.length > PENDING_LIMIT) this.#pending.shift()
   }
 
   addText(part: unknown): void {
-    const id = idOf(peek(part, 'messageID'))
-    const prompt = this.#pending.find(waiting => waiting.id === id)
+    const prompt = this.find(idOf(peek(part, 'messageID')))
     if (prompt !== undefined) prompt.text ??= promptText([part])
   }
 
-  has(id: string): boolean {
-    return this.#pending.some(prompt => prompt.id === id)
+  find(id: string | undefined): Prompt | undefined {
+    return this.#pending.find(prompt => prompt.id === id)
   }
 
   get last(): Prompt | undefined {
@@ -458,32 +407,26 @@ class OpencodeSession {
   openTurn(messageId: string, now: number, at: number | undefined, said: unknown): OpencodeTurn {
     const prompts = this.prompts.removeUpTo(messageId)
     const own = prompts.at(-1)
-    const turn = new OpencodeTurn(this.#records, this.id, messageId)
+    const startedAt = at ?? own?.at ?? now
+    const turn = new OpencodeTurn(this.#records, this.id, messageId, startedAt)
     this.turn = turn
     this.hadTurn = true
     this.assign(messageId, messageId)
     for (const { id } of prompts) this.assign(id, messageId)
-    const startedAt = at ?? own?.at ?? now
     const used = own?.model ?? said
     const [model, provider, parent_session_id] = [peek(used, 'modelID'), peek(used, 'providerID'), this.parentId]
     // opencode's own agent: `build`, `plan`, or one defined by the user. The agent of the trace is opencode.
     const profile = textOf(own?.agent) ?? textOf(this.agent)
     const cwd = this.directory
     turn.emit('on_session_start', startedAt, { model, provider, profile, parent_session_id, cwd })
-    const user_message = joinTexts(
-      prompts.map(({ text }) => text),
-      BLANK_LINE,
-    )
+    const texts = prompts.map(({ text }) => text)
+    const user_message = joinTexts(texts, BLANK_LINE)
     turn.emit('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
     return turn
   }
 }
 
-/**
- * Starts a delegation to a child session for this turn.
- *
- * @param call the tool call that requested it; undefined if unknown
- */
+/** @param call the tool call that requested the child session; undefined if unknown */
 function delegate(
   child: OpencodeSession,
   parent: OpencodeTurn,
@@ -502,50 +445,10 @@ function delegate(
   child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
 }
 
-function endDelegation(child: OpencodeSession, at: number, { status, summary }: DelegatedTaskEnd): void {
+function endDelegation(child: OpencodeSession, at: number, status: string, summary?: string): void {
   const { delegation } = child
   child.delegation = undefined
   delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
-}
-
-function joinChild(
-  sessions: SessionStates<OpencodeSession>,
-  turn: OpencodeTurn,
-  call: OpencodeToolCall,
-  at: number,
-  state: unknown,
-): void {
-  const childId = idOf(peek(peek(state, 'metadata'), 'sessionId'))
-  if (childId === undefined || childId === turn.sessionId || call.childId !== undefined) return
-  call.childId = childId
-  const child = sessions.get(childId)
-  child.parentId ??= turn.sessionId
-  delegate(child, turn, call, at)
-}
-
-/** Starts a delegation to a child that begins to work before any tool has named it. */
-function inferDelegation(sessions: SessionStates<OpencodeSession>, child: OpencodeSession, at: number): void {
-  const { parentId, delegation, hadTurn } = child
-  const parent = parentId === undefined || hadTurn ? undefined : sessions.find(parentId)?.turn
-  if (parent === undefined || delegation !== undefined) return
-  const [call, ...others] = parent.calls.withoutChild()
-  delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
-}
-
-/**
- * Ends the delegation of a tool that is done if its child never began. A child that is working, or about to, continues in the
- * background.
- */
-function endUnstartedChild(
-  sessions: SessionStates<OpencodeSession>,
-  call: OpencodeToolCall,
-  at: number,
-  state: unknown,
-): void {
-  const child = call.childId === undefined ? undefined : sessions.find(call.childId)
-  const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
-  if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
-  endDelegation(child, at, { status: peek(state, 'status') === 'completed' ? 'completed' : 'failed' })
 }
 
 /** Agents that opencode itself runs in a user's session. */
@@ -553,61 +456,94 @@ const TITLE = 'title'
 const SUMMARY = 'summary'
 
 /** Bus events that are not about a turn, or that repeat other events. */
-const QUIET_ON_BUS = [
-  ...['catalog.updated', 'command.executed', 'file.edited', 'file.watcher.updated', 'global.disposed'],
-  ...['installation.update-available', 'installation.updated', 'integration.connection.updated'],
-  ...['integration.updated', 'lsp.client.diagnostics', 'lsp.updated', 'mcp.browser.open.failed', 'mcp.tools.changed'],
-  ...['message.part.removed', 'message.removed', 'models-dev.refreshed', 'permission.v2.asked'],
-  ...['permission.v2.replied', 'plugin.added', 'project.directories.updated', 'project.updated', 'pty.created'],
-  ...['pty.deleted', 'pty.exited', 'pty.updated', 'question.replied', 'question.v2.asked', 'question.v2.rejected'],
-  ...['question.v2.replied', 'reference.updated', 'server.connected', 'server.instance.disposed'],
-  ...['session.compacted', 'session.diff', 'todo.updated', 'tui.command.execute', 'tui.prompt.append'],
-  ...['tui.session.select', 'tui.toast.show', 'vcs.branch.updated', 'workspace.failed', 'workspace.ready'],
-  ...['workspace.status', 'worktree.failed', 'worktree.ready'],
-]
+const QUIET_ON_BUS = `
+  catalog.updated command.executed file.edited file.watcher.updated global.disposed installation.update-available
+  installation.updated integration.connection.updated integration.updated lsp.client.diagnostics lsp.updated
+  mcp.browser.open.failed mcp.tools.changed message.part.removed message.removed models-dev.refreshed
+  permission.v2.asked permission.v2.replied plugin.added project.directories.updated project.updated pty.created
+  pty.deleted pty.exited pty.updated question.replied question.v2.asked question.v2.rejected question.v2.replied
+  reference.updated server.connected server.instance.disposed session.compacted session.diff todo.updated
+  tui.command.execute tui.prompt.append tui.session.select tui.toast.show vcs.branch.updated workspace.failed
+  workspace.ready workspace.status worktree.failed worktree.ready`
 
 /** Hooks whose observing counterparts on the bus are read instead. */
-const QUIET_HOOKS = [
-  ...['PLUGIN_INIT', 'chat.headers', 'command.execute.before', 'config', 'experimental.chat.messages.transform'],
-  ...['experimental.chat.system.transform', 'experimental.compaction.autocontinue'],
-  ...['experimental.provider.small_model', 'experimental.session.compacting', 'experimental.text.complete'],
-  ...['permission.ask', 'shell.env', 'tool.definition', 'tool.execute.after', 'tool.execute.before'],
-]
+const QUIET_HOOKS = `
+  PLUGIN_INIT chat.headers command.execute.before config experimental.chat.messages.transform
+  experimental.chat.system.transform experimental.compaction.autocontinue experimental.provider.small_model
+  experimental.session.compacting experimental.text.complete permission.ask shell.env tool.definition
+  tool.execute.after tool.execute.before`
 
-const QUIET = [...QUIET_ON_BUS.map(type => `event.${type}`), ...QUIET_HOOKS]
-/** Prefix of an alternative event format, typed in the SDK and not emitted yet. */
-const NEXT = 'event.session.next.'
+const QUIET = [...namesIn(QUIET_ON_BUS).map(type => `event.${type}`), ...namesIn(QUIET_HOOKS)]
 
 export class OpencodeMachine extends EventMachine {
   readonly #sessions = new SessionStates<OpencodeSession>(id => new OpencodeSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers(
     {
-      'chat.message': this.#withSession((session, moment) => this.#handlePrompt(session, moment)),
-      'chat.params': this.#withSession((session, moment) => this.#handleRequest(session, moment)),
+      'chat.message': this.#withSession((session, { at, data, output }) => {
+        const message = peek(output, 'message')
+        const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
+        if (id === undefined || session.turnOf(id) !== undefined) return
+        session.prompts.add(id, at, message, promptText(peek(output, 'parts')))
+        const idleAt = session.turn?.idleAt
+        if (idleAt !== undefined) this.#endTurn(session, idleAt)
+      }),
+      'chat.params': this.#withSession((session, moment) => {
+        const { at, data } = moment
+        const agent = agentOf(data)
+        const messageId = idOf(peek(peek(data, 'message'), 'id'))
+        if (agent === TITLE) session.title.startRequest(moment, session.id, session.turnOf(messageId))
+        if (agent === TITLE || agent === SUMMARY) return
+        const model = { modelID: peek(peek(data, 'model'), 'id'), providerID: peek(peek(data, 'model'), 'providerID') }
+        this.#turnFor(session, messageId, at, model)?.startRequest(moment)
+      }),
       'event.session.created': this.#withSession(readSessionInfo),
       'event.session.updated': this.#withSession(readSessionInfo),
       'event.session.deleted': this.#withSession((session, { at }) => this.#closeSession(at, session, 'deleted')),
-      'event.session.status': this.#withSession((session, moment) => this.#status(session, moment)),
+      'event.session.status': this.#withSession((session, { at, data }) => {
+        const status = peek(data, 'status')
+        const type = peek(status, 'type')
+        if (type === 'idle') this.#idle(session, at)
+        else if (type === 'retry') session.turn?.announceRetry(at, status)
+        else if (type === 'busy') {
+          const { last } = session.prompts
+          if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
+          if (session.turn !== undefined) session.turn.isOnBus = true
+        }
+      }),
       'event.session.idle': this.#withSession((session, { at }) => this.#idle(session, at)),
       'event.session.error': this.#withSession(({ turn }, { at, data }) => turn?.receiveError(at, peek(data, 'error'))),
-      'event.message.updated': this.#withSession((session, moment) => this.#message(session, moment)),
-      'event.message.part.updated': this.#withSession((session, moment) => this.#part(session, moment)),
+      'event.message.updated': this.#withSession((session, { at, data }) => {
+        const info = peek(data, 'info')
+        const role = peek(info, 'role')
+        if (role === 'user') userMessage(session, at, info)
+        else if (role === 'assistant') this.#assistantMessage(session, at, info)
+      }),
+      'event.message.part.updated': this.#withSession((session, { at, data }) => {
+        const part = peek(data, 'part')
+        const type = peek(part, 'type')
+        if (type === 'text') session.prompts.addText(part)
+        if (session.turn === undefined) return
+        if (type === 'tool') this.#toolPart(session.turn, at, part)
+        else session.turn.readPart(at, part)
+      }),
       'event.message.part.delta': this.#withSession(({ turn }, { at, data }) =>
         turn?.requests.receiveOutput(at, idOf(peek(data, 'messageID'))),
       ),
-      'event.permission.asked': this.#withSession(askPermission),
-      'event.permission.updated': this.#withSession(askPermission),
+      'event.permission.asked': this.#withSession(({ turn }, { at, data }) => turn?.addPermission(at, data)),
+      'event.permission.updated': this.#withSession(({ turn }, { at, data }) => turn?.addPermission(at, data)),
       'event.permission.replied': this.#withSession(({ turn }, { at, data }) => turn?.receiveReply(at, data)),
       'event.question.asked': this.#withSession(({ turn }, { data }) => turn?.addQuestion(data)),
       'event.question.rejected': this.#withSession(({ turn }, { data }) => turn?.dismissQuestion(data)),
-      dispose: moment => this.#handleDispose(moment),
+      dispose: ({ at, data }) => {
+        const directory = textOf(peek(data, 'directory'))
+        for (const session of this.#sessions.values()) {
+          const isMeant = (session.directory ?? directory) === (directory ?? session.directory)
+          if (isMeant) this.#closeSession(at, session, 'dispose')
+        }
+      },
     },
     QUIET,
   )
-
-  override isQuiet(event: string): boolean {
-    return super.isQuiet(event) || (typeof event === 'string' && event.startsWith(NEXT))
-  }
 
   #withSession(read: (session: OpencodeSession, moment: TimedEvent) => void): EventHandler {
     return moment => {
@@ -621,25 +557,6 @@ export class OpencodeMachine extends EventMachine {
       if (session.turn?.idleAt !== undefined) this.#endTurn(session, session.turn.idleAt)
       session.title.abandonRequest(at)
     }
-  }
-
-  #handlePrompt(session: OpencodeSession, { at, data, output }: TimedEvent): void {
-    const message = peek(output, 'message')
-    const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
-    if (id === undefined || session.turnOf(id) !== undefined) return
-    session.prompts.add(id, at, message, promptText(peek(output, 'parts')))
-    const idleAt = session.turn?.idleAt
-    if (idleAt !== undefined) this.#endTurn(session, idleAt)
-  }
-
-  #handleRequest(session: OpencodeSession, moment: TimedEvent): void {
-    const { at, data } = moment
-    const agent = agentOf(data)
-    const messageId = idOf(peek(peek(data, 'message'), 'id'))
-    if (agent === TITLE) session.title.startRequest(moment, session.id, session.turnOf(messageId))
-    if (agent === TITLE || agent === SUMMARY) return
-    const model = { modelID: peek(peek(data, 'model'), 'id'), providerID: peek(peek(data, 'model'), 'providerID') }
-    this.#turnFor(session, messageId, at, model)?.startRequest(moment)
   }
 
   /**
@@ -656,7 +573,7 @@ export class OpencodeMachine extends EventMachine {
     if (messageId === undefined) return turn
     const known = session.turnOf(messageId)
     if (known !== undefined) return known === turn?.turnId ? turn : undefined
-    if (turn?.turnId !== undefined && !session.prompts.has(messageId)) {
+    if (turn?.turnId !== undefined && session.prompts.find(messageId) === undefined) {
       session.assign(messageId, turn.turnId)
       return turn
     }
@@ -667,15 +584,8 @@ export class OpencodeMachine extends EventMachine {
 
   #openTurn(session: OpencodeSession, messageId: string, now: number, at?: number, model?: unknown): OpencodeTurn {
     session.title.abandonRequest(now)
-    inferDelegation(this.#sessions, session, now)
+    this.#inferDelegation(session, now)
     return session.openTurn(messageId, now, at, model)
-  }
-
-  #message(session: OpencodeSession, { at, data }: TimedEvent): void {
-    const info = peek(data, 'info')
-    const role = peek(info, 'role')
-    if (role === 'user') userMessage(session, at, info)
-    else if (role === 'assistant') this.#assistantMessage(session, at, info)
   }
 
   #assistantMessage(session: OpencodeSession, at: number, info: unknown): void {
@@ -688,15 +598,6 @@ export class OpencodeMachine extends EventMachine {
     if (turn?.idleAt !== undefined && !turn.isWriting) this.#endTurn(session, at)
   }
 
-  #part(session: OpencodeSession, { at, data }: TimedEvent): void {
-    const part = peek(data, 'part')
-    const type = peek(part, 'type')
-    if (type === 'text') session.prompts.addText(part)
-    if (session.turn === undefined) return
-    if (type === 'tool') this.#toolPart(session.turn, at, part)
-    else session.turn.readPart(at, part)
-  }
-
   #toolPart(turn: OpencodeTurn, at: number, part: unknown): void {
     const state = peek(part, 'state')
     const status = peek(state, 'status')
@@ -705,26 +606,41 @@ export class OpencodeMachine extends EventMachine {
     if (call.state === 'asked') turn.requests.receiveOutput(at, call.messageId)
     if (status !== 'running' && status !== 'completed' && status !== 'error') return
     call.startTool(at, state)
-    if (status === 'running') joinChild(this.#sessions, turn, call, at, state)
+    if (status === 'running') this.#joinChild(turn, call, at, state)
     else {
-      turn.permissions.cancelPermissions(at, call.id)
-      endUnstartedChild(this.#sessions, call, at, state)
+      turn.cancelPermissions(at, call.id)
+      this.#endUnstartedChild(call, at, status)
       call.endTool(at, state, turn.isStopped)
     }
   }
 
-  #status(session: OpencodeSession, { at, data }: TimedEvent): void {
-    const status = peek(data, 'status')
-    const type = peek(status, 'type')
-    if (type === 'idle') this.#idle(session, at)
-    else if (type === 'retry') session.turn?.announceRetry(at, status)
-    else if (type === 'busy') this.#busy(session, at)
+  #joinChild(turn: OpencodeTurn, call: OpencodeToolCall, at: number, state: unknown): void {
+    const childId = idOf(peek(peek(state, 'metadata'), 'sessionId'))
+    if (childId === undefined || childId === turn.sessionId || call.childId !== undefined) return
+    call.childId = childId
+    const child = this.#sessions.get(childId)
+    child.parentId ??= turn.sessionId
+    delegate(child, turn, call, at)
   }
 
-  #busy(session: OpencodeSession, at: number): void {
-    const { last } = session.prompts
-    if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
-    if (session.turn !== undefined) session.turn.isOnBus = true
+  /** Starts a delegation to a child that begins to work before any tool has named it. */
+  #inferDelegation(child: OpencodeSession, at: number): void {
+    const { parentId, delegation, hadTurn } = child
+    const parent = parentId === undefined || hadTurn ? undefined : this.#sessions.find(parentId)?.turn
+    if (parent === undefined || delegation !== undefined) return
+    const [call, ...others] = parent.calls.withoutChild()
+    delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
+  }
+
+  /**
+   * Ends the delegation of a tool that is done if its child never began. A child that is working, or about to, continues in the
+   * background.
+   */
+  #endUnstartedChild(call: OpencodeToolCall, at: number, status: 'completed' | 'error'): void {
+    const child = this.#sessions.find(call.childId ?? '')
+    const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
+    if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
+    endDelegation(child, at, status === 'completed' ? 'completed' : 'failed')
   }
 
   #idle(session: OpencodeSession, at: number): void {
@@ -739,27 +655,21 @@ export class OpencodeMachine extends EventMachine {
     const { turn } = session
     if (turn === undefined) return
     session.turn = undefined
-    const outcome = turn.outcome(isTakenOver)
-    turn.emitTurnEnd(at, outcome)
-    endDelegation(session, at, outcome)
-  }
-
-  #handleDispose({ at, data }: TimedEvent): void {
-    const directory = textOf(peek(data, 'directory'))
-    for (const session of this.#sessions.values()) {
-      const isMeant = (session.directory ?? directory) === (directory ?? session.directory)
-      if (isMeant) this.#closeSession(at, session, 'dispose')
-    }
+    const end = turn.endOf(isTakenOver)
+    turn.cancelPermissions(at)
+    turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined)
+    turn.emitEnd(at, end)
+    endDelegation(session, at, end.outcome, turn.answer)
   }
 
   #closeSession(at: number, session: OpencodeSession, reason: string): void {
     this.#sessions.delete(session.id)
     const { turn } = session
-    if (turn?.idleAt === undefined) turn?.permissions.cancelPermissions(at)
+    if (turn?.idleAt === undefined) turn?.cancelPermissions(at)
     else this.#endTurn(session, turn.idleAt)
     session.title.abandonRequest(at)
     if (session.hadTurn) this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
-    endDelegation(session, at, { status: 'interrupted' })
+    endDelegation(session, at, 'interrupted')
   }
 }
 
@@ -771,18 +681,9 @@ function readSessionInfo(session: OpencodeSession, { at, data }: TimedEvent): vo
 
 function userMessage(session: OpencodeSession, at: number, info: unknown): void {
   const id = idOf(peek(info, 'id'))
-  if (id === undefined || session.turnOf(id) !== undefined || session.prompts.has(id)) return
+  if (id === undefined || session.turnOf(id) !== undefined || session.prompts.find(id) !== undefined) return
   if (session.turn?.turnId === undefined) session.prompts.add(id, at, info, undefined)
   else session.assign(id, session.turn.turnId)
-}
-
-function askPermission({ turn }: OpencodeSession, { at, data }: TimedEvent): void {
-  const told = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
-  const call = turn?.calls.find(told)
-  const permission = turn?.permissions.addPermission(at, data, call?.id ?? told)
-  if (permission === undefined) return
-  if (call?.state === 'asked') call.bufferedPermissions.push(permission)
-  else permission.emitQuestion()
 }
 
 function sessionOf(data: unknown): string | undefined {

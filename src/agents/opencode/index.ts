@@ -36,21 +36,18 @@ export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
 /** Builds the hooks of one instance: opencode runs an instance of each plugin for each directory. */
 function hooksOf(attachment: Attachment, directory: string): Hooks {
   const take = (event: string, data: unknown, output?: unknown): Promise<void> => {
-    const scope = idOf(peek(data, 'sessionID')) ?? directory
-    attachment.handleEvent(
-      output === undefined ? { event, at: Date.now(), data } : { event, at: Date.now(), data, output },
-      scope,
-    )
+    attachment.handleEvent({ event, at: Date.now(), data, output }, idOf(peek(data, 'sessionID')) ?? directory)
     return Promise.resolve()
   }
   const give = (target: unknown, name: string, ids: SpanIds): Promise<void> => {
     attachment.catchErrors(() => offer(target, name, attachment, ids))
     return Promise.resolve()
   }
-  const toldOnBus = (event: unknown): Promise<void> =>
-    take(`event.${textOf(peek(event, 'type')) ?? ''}`, peek(event, 'properties'))
   return {
-    event: input => toldOnBus(peek(input, 'event')),
+    event: input => {
+      const event = peek(input, 'event')
+      return take(`event.${textOf(peek(event, 'type')) ?? ''}`, peek(event, 'properties'))
+    },
     'chat.message': (input, output) => take('chat.message', input, output),
     'chat.params': (input, output) => take('chat.params', input, output),
     'chat.headers': (input, output) =>

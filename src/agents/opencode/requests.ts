@@ -10,8 +10,6 @@ export interface StepAnswer {
   readonly toolCalls: readonly ToolCallPart[]
 }
 
-const TASKS: ReadonlyMap<string, string> = new Map([['compaction', 'compression']])
-
 /** The model requests of a turn. opencode has no request ids: each `chat.params` is a request, or a retry. */
 export class StepRequests extends RequestCounter {
   #open: ModelRequest | undefined
@@ -36,7 +34,8 @@ export class StepRequests extends RequestCounter {
   startRequest({ at, data, output }: TimedEvent, messageId: string | undefined): boolean {
     if (this.#open !== undefined) return false
     const isRetry = this.hasFailed && this.#lastMessageId === messageId
-    const request = this.nextRequest(at, { isRetry, task: TASKS.get(agentOf(data) ?? '') })
+    const task = agentOf(data) === 'compaction' ? 'compression' : undefined
+    const request = this.nextRequest(at, { isRetry, task })
     this.#open = request
     this.#messageId = messageId
     this.#lastMessageId = messageId
@@ -127,13 +126,6 @@ function requestFacts(data: unknown, output: unknown): Readonly<Record<string, u
   }
 }
 
-interface TitleRequest {
-  readonly startedAt: number
-  readonly sessionId: string
-  readonly turnId: string
-  readonly facts: Readonly<Record<string, unknown>>
-}
-
 /**
  * The auxiliary request for a session's title. opencode does not report its end, only the new title. The request is therefore
  * emitted when the title arrives, possibly after the turn. If no title arrives, the request failed or was abandoned.
@@ -142,7 +134,7 @@ export class Title {
   readonly #records: Records
   readonly #isTurn: (messageId: string) => boolean
   #last: string | undefined
-  #request: TitleRequest | undefined
+  #emitRequest: (() => ModelRequest) | undefined
 
   /** @param isTurn returns true if the message has become a turn; otherwise the request is emitted without a turn */
   constructor(records: Records, isTurn: (messageId: string) => boolean) {
@@ -152,8 +144,15 @@ export class Title {
 
   startRequest({ at, data, output }: TimedEvent, sessionId: string, turnId: string | undefined): void {
     const turn = turnId ?? idOf(peek(peek(data, 'message'), 'id'))
-    if (turn === undefined || this.#request !== undefined) return
-    this.#request = { startedAt: at, sessionId, turnId: turn, facts: requestFacts(data, output) }
+    if (turn === undefined || this.#emitRequest !== undefined) return
+    const facts = requestFacts(data, output)
+    this.#emitRequest = () => {
+      const scope = new RecordScope(this.#records, sessionId, this.#isTurn(turn) ? turn : undefined)
+      const request = new ModelRequest(scope, at, { id: `${turn}:title`, task: 'title' })
+      request.emitStart(facts)
+      this.#emitRequest = undefined
+      return request
+    }
   }
 
   /** Handles `session.created` and `session.updated`, which are emitted for many reasons. */
@@ -161,22 +160,12 @@ export class Title {
     const title = textOf(peek(info, 'title'))
     const isNew = this.#last !== undefined && title !== undefined && title !== this.#last
     this.#last = title ?? this.#last
-    if (isNew) this.#emitRequest()?.emitAnswer(at, {})
+    if (isNew) this.#emitRequest?.().emitAnswer(at, {})
   }
 
   abandonRequest(at: number): void {
     const error = { type: 'no_title', message: 'no title came of it; opencode does not tell why' }
-    this.#emitRequest()?.emitFailure(at, { error })
-  }
-
-  #emitRequest(): ModelRequest | undefined {
-    if (this.#request === undefined) return undefined
-    const { sessionId, turnId, facts, startedAt } = this.#request
-    this.#request = undefined
-    const scope = new RecordScope(this.#records, sessionId, this.#isTurn(turnId) ? turnId : undefined)
-    const request = new ModelRequest(scope, startedAt, { id: `${turnId}:title`, task: 'title' })
-    request.emitStart(facts)
-    return request
+    this.#emitRequest?.().emitFailure(at, { error })
   }
 }
 

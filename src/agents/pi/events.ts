@@ -1,10 +1,11 @@
-import { booleanOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
+import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { type EventHandlers, EventMachine, eventHandlers, namesIn, type TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
-import { plainText, toolCallsOf, wrapJson } from '../base/messages.ts'
-import { HostTurn, RecordScope, type Records, type TurnResult } from '../base/records.ts'
+import { countOf, plainText, toolCallsOf, wrapJson } from '../base/messages.ts'
+import { RecordScope, type Records, type TurnResult } from '../base/records.ts'
 import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Approval, DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
+import { HostTurn } from '../base/turn.ts'
 import { failureOf, isAborted, modelOf, piUsage, platformOf } from './messages.ts'
 
 /** The model requests of one turn. Pi has no usable request number: its own index restarts with every retry. */
@@ -13,15 +14,8 @@ class PiRequests extends RequestCounter {
   /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
   #sentAt: number | undefined
   #headAt: number | undefined
-  #headersAt: number | undefined
-
-  prepareHeaders(at: number): void {
-    this.#headersAt = at
-  }
-
-  forgetHeaders(): void {
-    this.#headersAt = undefined
-  }
+  /** When the headers of the next request were prepared. */
+  headersAt: number | undefined
 
   sendRequest(moment: TimedEvent): void {
     const { at } = moment
@@ -43,7 +37,7 @@ class PiRequests extends RequestCounter {
 
   endRequest(moment: TimedEvent, message: unknown): void {
     const open = this.#open
-    this.#headersAt = undefined
+    this.headersAt = undefined
     if (open === undefined) return
     this.#open = undefined
     const end = answerEnd(moment, message)
@@ -54,8 +48,8 @@ class PiRequests extends RequestCounter {
   }
 
   #startRequest({ at, context, data }: TimedEvent, sentAt: number | undefined): void {
-    const request = this.nextRequest(this.#headersAt ?? at, { isRetry: this.failures > 0 && this.#open === undefined })
-    this.#headersAt = undefined
+    const request = this.nextRequest(this.headersAt ?? at, { isRetry: this.failures > 0 && this.#open === undefined })
+    this.headersAt = undefined
     this.#headAt = undefined
     this.#sentAt = sentAt
     this.#open = request
@@ -114,10 +108,6 @@ function answerEnd({ context }: TimedEvent, message: unknown): TurnResult {
   return reason === 'error' ? 'failed' : 'completed'
 }
 
-function countOf(list: unknown): unknown {
-  return isArray(list) ? peek(list, 'length') : undefined
-}
-
 /**
  * A compaction of the conversation, by a separate model request. Pi reports its beginning and result, and neither the input nor
  * the model.
@@ -162,21 +152,16 @@ class PiCompaction {
  * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
  */
 class PiTurn extends HostTurn {
-  readonly openedAt: number
-  readonly requests: PiRequests = new PiRequests(this)
-  readonly tools: PiTools = new PiTools(this)
-  #ranUntil: number | undefined
+  override readonly requests: PiRequests = new PiRequests(this)
+  readonly tools: PiTools = new PiTools()
+  /** When the last run of the agent ended; undefined while one runs. */
+  ranUntil: number | undefined
+  isAborted = false
   #isTold = false
-  #isAborted = false
   #last: TurnResult | undefined
   #stopReason: unknown
   #answer: string | undefined
   #answeredAt: number | undefined
-
-  constructor(records: Records, sessionId: string, turnId: string, openedAt: number) {
-    super(records, sessionId, turnId)
-    this.openedAt = openedAt
-  }
 
   /** True if the last answer did not fail, so that no retry follows. */
   get isAnswered(): boolean {
@@ -189,25 +174,12 @@ class PiTurn extends HostTurn {
     this.#isTold = true
     const { model, provider } = modelOf(context)
     const payload = { user_message: plainText(message), model, provider, platform: platformOf(context) }
-    this.emit('pre_llm_call', this.openedAt, payload)
-  }
-
-  startRun(): void {
-    this.#ranUntil = undefined
-    this.requests.forgetHeaders()
-  }
-
-  endRun(at: number): void {
-    this.#ranUntil = at
-  }
-
-  abort(): void {
-    this.#isAborted = true
+    this.emit('pre_llm_call', this.startAt, payload)
   }
 
   receiveAnswer(moment: TimedEvent, message: unknown): void {
     this.#last = answerEnd(moment, message)
-    this.#isAborted = this.#last === 'interrupted'
+    this.isAborted = this.#last === 'interrupted'
     this.#stopReason = peek(message, 'stopReason')
     this.#answeredAt = moment.at
     this.#answer = this.#last === 'completed' ? plainText(peek(message, 'content')) : undefined
@@ -219,15 +191,15 @@ class PiTurn extends HostTurn {
    * last run or a final answer.
    */
   closeTurn(moment: TimedEvent, isHostsWord: boolean): void {
-    const overAt = this.#ranUntil ?? (this.#stopReason === 'stop' ? this.#answeredAt : undefined)
+    const overAt = this.ranUntil ?? (this.#stopReason === 'stop' ? this.#answeredAt : undefined)
     const at = isHostsWord ? moment.at : (overAt ?? moment.at)
-    const isInterrupted = this.#isAborted || (!isHostsWord && overAt === undefined)
+    const isInterrupted = this.isAborted || (!isHostsWord && overAt === undefined)
     const outcome = isInterrupted ? 'interrupted' : (this.#last ?? 'completed')
     const { model } = modelOf(moment.context)
     this.emitPrompt(moment)
     this.tools.close(at)
-    this.emitAnswer(Math.min(at, this.#ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
-    const reason = this.#isAborted ? 'aborted' : this.#stopReason
+    this.emitAnswer(Math.min(at, this.ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
+    const reason = this.isAborted ? 'aborted' : this.#stopReason
     this.emitEnd(at, { outcome, reason, model, platform: platformOf(moment.context) })
   }
 }
@@ -242,15 +214,12 @@ class PiSession {
   isAnnounced = false
   readonly #records: Records
   #isStartEmitted = false
-  #lastTurnAt = 0
+  /** 0 before the first turn. */
+  lastTurnAt = 0
 
   constructor(records: Records, id: string) {
     this.#records = records
     this.id = id
-  }
-
-  get hadTurns(): boolean {
-    return this.#lastTurnAt !== 0
   }
 
   get scope(): RecordScope {
@@ -263,8 +232,8 @@ class PiSession {
 
   /** Begins a turn. Its id contains the time, not a counter: a conversation resumed in another process must not reuse ids. */
   openTurn({ at, context }: TimedEvent): PiTurn {
-    const openedAt = Math.max(Math.trunc(at), this.#lastTurnAt + 1)
-    this.#lastTurnAt = openedAt
+    const openedAt = Math.max(Math.trunc(at), this.lastTurnAt + 1)
+    this.lastTurnAt = openedAt
     const turn = new PiTurn(this.#records, this.id, `${this.id}:${openedAt}`, at)
     this.turn = turn
     if (!this.#isStartEmitted && this.isAnnounced) {
@@ -297,31 +266,17 @@ const LEFT_LIMIT = 100
 
 /** Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. */
 class SessionChain {
-  readonly #records: Records
-  readonly #left = new LimitedMap<string, string>(LEFT_LIMIT)
-
-  constructor(records: Records) {
-    this.#records = records
-  }
-
-  addLeftSession(id: string, reason: string): void {
-    this.#left.refresh(id, reason)
-  }
+  /** Sessions that were left, with the reason. */
+  readonly left: LimitedMap<string, string> = new LimitedMap(LEFT_LIMIT)
 
   /**
+   * Returns the session that this one continues.
+   *
    * @param reason why the old session was left
-   * @param previousFile the old session's file, whose name contains its id; undefined if sessions are not saved
+   * @param file the old session's file, whose name contains its id; undefined if sessions are not saved
    */
-  joinSession(id: string, at: number, reason: string | undefined, previousFile: string | undefined): void {
-    const old = this.#predecessor(id, reason, previousFile)
-    if (old === undefined) return
-    this.#left.delete(old)
-    const payload = { session_id: id, old_session_id: old, new_session_id: id, reason }
-    this.#records.addRecord('on_session_reset', at, payload, previousFile === undefined ? 'inferred' : undefined)
-  }
-
-  #predecessor(id: string, reason: string | undefined, file: string | undefined): string | undefined {
-    const fitting = [...this.#left].filter(([left, why]) => left !== id && why === reason).map(([left]) => left)
+  predecessorOf(id: string, reason: string | undefined, file: string | undefined): string | undefined {
+    const fitting = [...this.left].filter(([left, why]) => left !== id && why === reason).map(([left]) => left)
     if (file !== undefined) return fitting.find(left => file.includes(left))
     return fitting.length === 1 ? fitting[0] : undefined
   }
@@ -349,21 +304,17 @@ class PiApproval extends Approval {
 
   endPrompt(at: number): void {
     this.#repliedAt ??= at
-    if (this.#choice !== undefined) this.#emitChoice(this.#repliedAt)
+    if (this.#choice !== undefined) this.closeApproval(at)
   }
 
   /** Records the answer inferred from the tool. The prompt's end is a separate event, which may come later. */
   setChoice(choice: string): void {
     this.#choice ??= choice
-    if (this.#repliedAt !== undefined) this.#emitChoice(this.#repliedAt)
+    if (this.#repliedAt !== undefined) this.closeApproval(this.#repliedAt)
   }
 
   closeApproval(at: number): void {
-    this.#emitChoice(this.#repliedAt ?? at)
-  }
-
-  #emitChoice(at: number): void {
-    this.emitResponse(at, this.#choice, 'inferred')
+    this.emitResponse(this.#repliedAt ?? at, this.#choice, 'inferred')
   }
 }
 
@@ -378,22 +329,17 @@ class PiTool extends Tool {
 }
 
 class PiTools {
-  readonly #turn: RecordScope
   readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
   /** The tool prepared last, which a question is most likely about. */
   #latest: PiTool | undefined
   #question: PiApproval | undefined
 
-  constructor(turn: RecordScope) {
-    this.#turn = turn
-  }
-
-  start({ at, data }: TimedEvent, requestId: string | undefined): void {
+  start(turn: HostTurn, { at, data }: TimedEvent): void {
     const id = idOf(peek(data, 'toolCallId'))
     if (id === undefined || this.#open.has(id)) return
-    const tool = new PiTool(this.#turn, id, peek(data, 'toolName'), at)
+    const tool = new PiTool(turn, id, peek(data, 'toolName'), at)
     tool.args = peek(data, 'args')
-    tool.requestId = requestId
+    tool.requestId = turn.requests.lastId
     this.#open.set(id, tool)
     tool.emitStart()
   }
@@ -423,7 +369,9 @@ class PiTools {
     const { status, isSure } = toolStatus(tool, moment, outcome)
     tool.approval?.setChoice(inferredChoice(status))
     emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
-    const { result, text } = toolResult(outcome)
+    const content = peek(outcome, 'content')
+    const text = plainText(content)
+    const result = text === undefined ? (content === undefined ? outcome : { content }) : wrapJson(text, { content })
     const error_message = status === 'error' ? text : undefined
     const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
     tool.emitEnd(at, facts, isSure ? undefined : 'inferred')
@@ -519,57 +467,93 @@ function isUnfit(text: string | undefined, name: unknown): boolean {
   return UNFIT.some(words => head.startsWith(words)) || text === `Tool ${textOf(name) ?? ''} not found`
 }
 
-function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
-  const content = peek(outcome, 'content')
-  const text = plainText(content)
-  if (text === undefined) return { result: content === undefined ? outcome : { content }, text }
-  return { result: wrapJson(text, { content }), text }
-}
-
 type Reading = (pi: PiMachine, session: PiSession, moment: TimedEvent) => void
 
 /** Handlers of Pi's events. Read from `@earendil-works/pi-coding-agent` 0.87.1; 0.58 to 1.5 lack some events. */
 export const READINGS: Readonly<Record<string, Reading>> = {
-  session_start: (pi, session, moment) => pi.sessionStarted(session, moment),
-  session_switch: (pi, session, moment) => pi.sessionSwitched(session, moment),
-  session_fork: (pi, session, moment) => pi.sessionSwitched(session, moment),
-  session_shutdown: (pi, session, moment) => pi.sessionEnded(session, moment),
-  before_agent_start: (pi, session, moment) => pi.prompted(session, moment),
-  agent_start: (pi, session, moment) => pi.runStarted(session, moment),
-  agent_end: (pi, session, moment) => pi.runEnded(session, moment),
-  agent_settled: (pi, session, moment) => pi.settled(session, moment),
+  session_start: (pi, session, moment) => pi.startSession(session, moment),
+  session_switch: (pi, session, moment) => pi.switchSession(session, moment),
+  session_fork: (pi, session, moment) => pi.switchSession(session, moment),
+  // A reload continues the conversation; any other reason ends it.
+  session_shutdown: (pi, session, moment) => {
+    const reason = textOf(peek(moment.data, 'reason'))
+    if (reason === 'reload') session.endAll(moment)
+    else pi.leaveSession(session, moment, reason)
+  },
+  before_agent_start: (_, session, moment) => {
+    session.isWarming = false
+    if (session.turn?.startAt === moment.at) return
+    session.closeTurn(moment, false)
+    session.openTurn(moment).emitPrompt(moment, peek(moment.data, 'prompt') ?? '')
+  },
+  // For a prompt, for a message of an extension (without a prompt), or again after a failure.
+  agent_start: (_, session, moment) => {
+    session.isWarming = false
+    const turn = session.turn ?? session.openTurn(moment)
+    turn.ranUntil = undefined
+    turn.requests.headersAt = undefined
+  },
+  // Once per run. Without `agent_settled`, a run that did not fail counts as the last one.
+  agent_end: (pi, session, moment) => {
+    if (session.turn !== undefined) session.turn.ranUntil = moment.at
+    if (!pi.settles && session.turn?.isAnswered === true) session.closeTurn(moment, true)
+  },
+  agent_settled: (pi, session, moment) => {
+    pi.settles = true
+    if (session.turn !== undefined && isAborted(moment.data)) session.turn.isAborted = true
+    session.closeTurn(moment, true)
+  },
   turn_start: (_, session) => session.setWarming(false),
   cache_warming_decision: (_, session) => session.setWarming(true),
-  before_provider_headers: (pi, session, moment) => pi.headersMade(session, moment),
+  before_provider_headers: (pi, { compaction, isWarming, turn }, moment) => {
+    // Pi introduced this event together with `agent_settled`.
+    pi.settles = true
+    if (compaction !== undefined) compaction.emitRequestStart(moment)
+    else if (!isWarming && turn !== undefined) turn.requests.headersAt = moment.at
+  },
   before_provider_request: (_, session, moment) => {
     if (!session.isWarming) turnOf(session, moment).requests.sendRequest(moment)
   },
-  message_start: (pi, session, moment) => pi.messageStarted(session, moment),
+  message_start: (_, { turn }, moment) => {
+    const message = peek(moment.data, 'message')
+    const role = peek(message, 'role')
+    if (role === 'assistant') turn?.requests.beginAnswer(moment)
+    else if (role === 'user' || role === 'custom') turn?.emitPrompt(moment, peek(message, 'content'))
+  },
   message_update: (_, { turn }, { at, data }) => {
     if (peek(peek(data, 'message'), 'role') === 'assistant') turn?.requests.receiveContent(at)
   },
-  message_end: (pi, session, moment) => pi.messageEnded(session, moment),
+  message_end: (_, { turn }, moment) => {
+    const message = peek(moment.data, 'message')
+    const role = peek(message, 'role')
+    if (role === 'assistant') turn?.receiveAnswer(moment, message)
+    // Repeats the tool's result; used if the tool's own end was not received.
+    else if (role === 'toolResult') turn?.tools.end({ ...moment, data: message }, message)
+  },
   tool_execution_start: (_, session, moment) => {
     const turn = turnOf(session, moment)
-    turn.tools.start(moment, turn.requests.lastId)
+    turn.tools.start(turn, moment)
   },
   tool_call: (_, { turn }, moment) => turn?.tools.markCalled(moment),
   tool_result: (_, { turn }, moment) => turn?.tools.markReturned(moment),
   tool_execution_end: (_, { turn }, moment) => turn?.tools.end(moment, peek(moment.data, 'result')),
   ui_prompt_start: (_, { turn }, moment) => turn?.tools.startQuestion(moment),
   ui_prompt_end: (_, { turn }, moment) => turn?.tools.endQuestion(moment),
-  session_before_compact: (pi, session, moment) => pi.startCompaction(session, moment),
+  session_before_compact: (_, session, moment) => {
+    session.compaction?.failCompaction(moment)
+    if (session.turn !== undefined) session.turn.requests.headersAt = undefined
+    session.compaction = new PiCompaction(session.scope, moment.at)
+  },
   session_compact: (_, session, moment) => session.removeCompaction()?.endCompaction(moment),
   session_compact_failed: (_, session, moment) => session.removeCompaction()?.failCompaction(moment),
 }
 
 /** Known events of Pi 0.58 to 1.5 that add nothing to others, so that they are not counted as ignored. */
-const QUIET = [
-  ...['project_trust', 'resources_discover', 'session_directory', 'session_info_changed', 'session_before_switch'],
-  ...['session_before_fork', 'session_before_tree', 'session_tree', 'input', 'turn_end', 'context'],
-  ...['context_with_system', 'after_provider_response', 'provider_stream_event', 'tool_execution_update'],
-  ...['agent_before_settle', 'model_select', 'thinking_level_select', 'user_bash', 'mcp_servers_change'],
-]
+const QUIET = namesIn(`
+  project_trust resources_discover session_directory session_info_changed session_before_switch session_before_fork
+  session_before_tree session_tree input turn_end context context_with_system after_provider_response
+  provider_stream_event tool_execution_update agent_before_settle model_select thinking_level_select user_bash
+  mcp_servers_change`)
 
 export class PiMachine extends EventMachine {
   protected readonly events: EventHandlers = eventHandlers(
@@ -577,15 +561,15 @@ export class PiMachine extends EventMachine {
     QUIET,
   )
   readonly #sessions = new SessionStates(id => new PiSession(this.records, id))
-  readonly #chain = new SessionChain(this.records)
+  readonly #chain = new SessionChain()
   /** True if this Pi emits `agent_settled` (since 0.80.4). Before, the end of a run ends the turn. */
-  #settles = false
+  settles = false
 
   #read(read: Reading, moment: TimedEvent): void {
     const id = idOf(peek(moment.context, 'sessionId'))
     if (id === undefined) return
     const session = this.#sessions.get(id)
-    if (isAborted(moment.context)) session.turn?.abort()
+    if (session.turn !== undefined && isAborted(moment.context)) session.turn.isAborted = true
     read(this, session, moment)
   }
 
@@ -593,87 +577,31 @@ export class PiMachine extends EventMachine {
     for (const session of this.#sessions.values()) session.endAll({ event: 'end', at })
   }
 
-  sessionStarted(session: PiSession, { at, data }: TimedEvent): void {
+  startSession(session: PiSession, { at, data }: TimedEvent): void {
     session.isAnnounced = true
     const [reason, file] = [textOf(peek(data, 'reason')), textOf(peek(data, 'previousSessionFile'))]
-    this.#chain.joinSession(session.id, at, reason, file)
+    const { id } = session
+    const old = this.#chain.predecessorOf(id, reason, file)
+    if (old === undefined) return
+    this.#chain.left.delete(old)
+    const payload = { session_id: id, old_session_id: old, new_session_id: id, reason }
+    this.records.addRecord('on_session_reset', at, payload, file === undefined ? 'inferred' : undefined)
   }
 
   /** Handles a switch, with which older versions of Pi end one session and start another. A fork has no reason. */
-  sessionSwitched(session: PiSession, moment: TimedEvent): void {
+  switchSession(session: PiSession, moment: TimedEvent): void {
     const previousSessionFile = textOf(peek(moment.data, 'previousSessionFile')) ?? ''
     const reason = textOf(peek(moment.data, 'reason')) ?? 'fork'
     const old = this.#sessions.values().find(({ id }) => id !== session.id && previousSessionFile.includes(id))
-    if (old !== undefined) this.#leaveSession(old, moment, reason)
-    this.sessionStarted(session, { ...moment, data: { reason, previousSessionFile } })
+    if (old !== undefined) this.leaveSession(old, moment, reason)
+    this.startSession(session, { ...moment, data: { reason, previousSessionFile } })
   }
 
-  /** A reload continues the conversation; any other reason ends it. */
-  sessionEnded(session: PiSession, moment: TimedEvent): void {
-    const reason = textOf(peek(moment.data, 'reason'))
-    if (reason === 'reload') session.endAll(moment)
-    else this.#leaveSession(session, moment, reason)
-  }
-
-  prompted(session: PiSession, moment: TimedEvent): void {
-    session.isWarming = false
-    if (session.turn?.openedAt === moment.at) return
-    session.closeTurn(moment, false)
-    session.openTurn(moment).emitPrompt(moment, peek(moment.data, 'prompt') ?? '')
-  }
-
-  /** Handles `agent_start`: for a prompt, for a message of an extension (without a prompt), or again after a failure. */
-  runStarted(session: PiSession, moment: TimedEvent): void {
-    session.isWarming = false
-    const turn = session.turn ?? session.openTurn(moment)
-    turn.startRun()
-  }
-
-  /** Handles `agent_end`, once per run. Without `agent_settled`, a run that did not fail counts as the last one. */
-  runEnded(session: PiSession, moment: TimedEvent): void {
-    session.turn?.endRun(moment.at)
-    if (!this.#settles && session.turn?.isAnswered === true) session.closeTurn(moment, true)
-  }
-
-  settled(session: PiSession, moment: TimedEvent): void {
-    this.#settles = true
-    if (booleanOf(peek(moment.data, 'aborted')) === true) session.turn?.abort()
-    session.closeTurn(moment, true)
-  }
-
-  headersMade(session: PiSession, moment: TimedEvent): void {
-    // Pi introduced this event together with `agent_settled`.
-    this.#settles = true
-    if (session.compaction !== undefined) session.compaction.emitRequestStart(moment)
-    else if (!session.isWarming) session.turn?.requests.prepareHeaders(moment.at)
-  }
-
-  messageStarted({ turn }: PiSession, moment: TimedEvent): void {
-    const message = peek(moment.data, 'message')
-    const role = peek(message, 'role')
-    if (role === 'assistant') turn?.requests.beginAnswer(moment)
-    else if (role === 'user' || role === 'custom') turn?.emitPrompt(moment, peek(message, 'content'))
-  }
-
-  messageEnded({ turn }: PiSession, moment: TimedEvent): void {
-    const message = peek(moment.data, 'message')
-    const role = peek(message, 'role')
-    if (role === 'assistant') turn?.receiveAnswer(moment, message)
-    // Repeats the tool's result; used if the tool's own end was not received.
-    else if (role === 'toolResult') turn?.tools.end({ ...moment, data: message }, message)
-  }
-
-  startCompaction(session: PiSession, moment: TimedEvent): void {
-    session.compaction?.failCompaction(moment)
-    session.turn?.requests.forgetHeaders()
-    session.compaction = new PiCompaction(session.scope, moment.at)
-  }
-
-  #leaveSession(session: PiSession, moment: TimedEvent, reason: string | undefined): void {
+  leaveSession(session: PiSession, moment: TimedEvent, reason: string | undefined): void {
     session.endAll(moment)
     this.#sessions.delete(session.id)
-    if (!session.hadTurns) return
-    if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#chain.addLeftSession(session.id, reason)
+    if (session.lastTurnAt === 0) return
+    if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#chain.left.refresh(session.id, reason)
     else this.records.addRecord('on_session_finalize', moment.at, { session_id: session.id, reason })
   }
 }

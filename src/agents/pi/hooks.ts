@@ -22,7 +22,7 @@ import type {
 } from '../../guards/index.ts'
 import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { injectedTexts, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
+import { injectedBy, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { modelUsage } from '../base/usage.ts'
 import { failureOf, piUsage } from './messages.ts'
@@ -123,12 +123,11 @@ class PiHooks {
     if (!isQueued) this.#endTurn(ids, session)
     const outcome = await this.#hooks.run('beforeTurn', ids, { prompt }, context.signal)
     if (outcome.decision === 'block') {
-      if (!isQueued) emitBlockedTurn(ids)
-      return blockPrompt(
-        `${outcome.reason}${outcome.detail === undefined ? '' : ` (${outcome.detail})`}`,
-        data,
-        context,
-      )
+      // A turn that was blocked before it began: no other event reports it.
+      const over = { session_id: ids.sessionId, completed: false, interrupted: true, turn_exit_reason: 'blocked' }
+      if (!isQueued) runningPlugin(HOST)?.emitUntyped('on_session_end', over)
+      const detail = outcome.detail === undefined ? '' : ` (${outcome.detail})`
+      return blockPrompt(`${outcome.reason}${detail}`, data, context)
     }
     const { value, injected } = outcome
     if (!isQueued) session.injected = injected
@@ -139,15 +138,12 @@ class PiHooks {
   #injectTexts({ data, session }: HookInput): Answer {
     const { injected } = session
     session.injected = []
-    const [system, user] = [
-      injectedTexts('system', injected).join('\n\n'),
-      injectedTexts('user', injected).join('\n\n'),
-    ]
+    const [system, user] = [injectedBy('system', injected), injectedBy('user', injected)]
     // The result replaces the whole system prompt.
     const systemPrompt = `${peek(data, 'systemPrompt') ?? ''}\n\n${system}`
     return {
-      ...(system === '' ? {} : { systemPrompt }),
-      ...(user === '' ? {} : { message: { customType: SPEAKER, content: user, display: true } }),
+      ...(system === undefined ? {} : { systemPrompt }),
+      ...(user === undefined ? {} : { message: { customType: SPEAKER, content: user, display: true } }),
     }
   }
 
@@ -240,12 +236,6 @@ function blockPrompt(reason: string, _: unknown, { hasUI, ui }: PiContext): Answ
   return { action: 'handled' }
 }
 
-/** Records a turn that was blocked before it began, which no other event reports. */
-function emitBlockedTurn({ sessionId }: HookIds): void {
-  const over = { session_id: sessionId, completed: false, interrupted: true, turn_exit_reason: 'blocked' }
-  runningPlugin(HOST)?.emitUntyped('on_session_end', over)
-}
-
 function silencedAnswer(reason: string, data: unknown): Answer {
   return { message: { ...(peek(data, 'message') as object), content: textParts(reason), stopReason: 'stop' } }
 }
@@ -318,9 +308,7 @@ function answerEvent(message: unknown, model: string | undefined): AfterModel | 
   return {
     model: textOf(peek(message, 'model')) ?? model,
     text: wholeText(content),
-    toolCalls: listOf(content)
-      .filter(part => peek(part, 'type') === 'toolCall')
-      .map(requestedCall),
+    toolCalls: listOf(content).flatMap(part => (peek(part, 'type') === 'toolCall' ? [requestedCall(part)] : [])),
     ...(reason === 'error' ? { error } : {}),
     usage: modelUsage(piUsage(usage), numberOf(peek(peek(usage, 'cost'), 'total'))),
     attempt: 0,

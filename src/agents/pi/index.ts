@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { writeTo } from '../../delivery/terminal.ts'
-import type { PluginOptions, SpanIds } from '../../index.ts'
+import type { Plugin, PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import { PiMachine, READINGS } from './events.ts'
 import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
@@ -8,13 +8,6 @@ import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 export type { PiContext, PiExtension, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
-const PROPAGATING_EVENTS: ReadonlySet<string> = new Set([
-  'before_provider_headers',
-  'tool_execution_start',
-  'tool_execution_end',
-  'agent_end',
-  'session_shutdown',
-])
 const TRACEPARENT = 'traceparent'
 
 /**
@@ -42,7 +35,7 @@ class PiListener {
 
   constructor(attachment: Attachment) {
     this.#attachment = attachment
-    this.#environment = new ToolEnvironment(ids => attachment.plugin.traceparent(ids))
+    this.#environment = new ToolEnvironment(attachment.plugin)
   }
 
   /**
@@ -61,23 +54,15 @@ class PiListener {
     const sessionId = context.sessionManager?.getSessionId?.()
     const seen = { event: name, at: Date.now(), data, context: plainContext(sessionId, context) }
     this.#attachment.handleEvent(seen, sessionId)
-    if (!PROPAGATING_EVENTS.has(name)) return undefined
     const session = idOf(sessionId)
-    return session === undefined ? undefined : this.#propagateContext(name, data, session)
-  }
-
-  #propagateContext(name: string, data: unknown, session: string): Promise<void> | undefined {
-    if (name === 'session_shutdown') return this.#leaveSession(data, session)
+    if (session === undefined) return undefined
+    const tool = idOf(peek(data, 'toolCallId'))
     if (name === 'before_provider_headers') this.#addHeader(peek(data, 'headers'), session)
-    else if (name === 'agent_end') this.#environment.clearSession(session)
-    else this.#setTool(name, idOf(peek(data, 'toolCallId')), session)
-    return undefined
-  }
-
-  #setTool(name: string, tool: string | undefined, session: string): void {
-    if (tool === undefined) return
-    if (name === 'tool_execution_start') this.#environment.addTool(session, tool)
-    else this.#environment.removeTool(session, tool)
+    else if (name === 'agent_end' || name === 'session_shutdown') this.#environment.clearSession(session)
+    else if (name === 'tool_execution_start' && tool !== undefined) this.#environment.addTool(session, tool)
+    else if (name === 'tool_execution_end' && tool !== undefined) this.#environment.removeTool(session, tool)
+    const isLast = name === 'session_shutdown' && LAST_REASONS.has(peek(data, 'reason'))
+    return isLast ? this.#attachment.plugin.flush() : undefined
   }
 
   /** Reports by `notify`: Pi draws on the terminal, and other output would corrupt the screen. */
@@ -91,11 +76,6 @@ class PiListener {
         writeTo(process.stderr, `${line}\n`)
       }
     })
-  }
-
-  #leaveSession(data: unknown, session: string): Promise<void> | undefined {
-    this.#environment.clearSession(session)
-    return LAST_REASONS.has(peek(data, 'reason')) ? this.#attachment.plugin.flush() : undefined
   }
 
   #addHeader(headers: unknown, session: string): void {
@@ -139,11 +119,11 @@ interface Shared {
  * per tool, so the variable is set for the whole process while tools run, and restored afterwards.
  */
 class ToolEnvironment {
-  readonly #traceparent: (ids: SpanIds) => string | undefined
+  readonly #plugin: Plugin
   readonly #open = new Map<string, Set<string>>()
 
-  constructor(traceparent: (ids: SpanIds) => string | undefined) {
-    this.#traceparent = traceparent
+  constructor(plugin: Plugin) {
+    this.#plugin = plugin
   }
 
   addTool(session: string, tool: string): void {
@@ -167,13 +147,9 @@ class ToolEnvironment {
   #current(): string | undefined {
     const [only, another] = this.#open
     if (only === undefined || another !== undefined) return undefined
-    const [session, tools] = only
-    const [tool, further] = tools
-    return this.#traceparent(
-      tool === undefined || further !== undefined
-        ? { session_id: session }
-        : { session_id: session, tool_call_id: tool },
-    )
+    const [session_id, [tool_call_id, further]] = only
+    const isOne = tool_call_id !== undefined && further === undefined
+    return this.#plugin.traceparent(isOne ? { session_id, tool_call_id } : { session_id })
   }
 }
 

@@ -60,10 +60,6 @@ function prefixed(prefix: string, value: string | undefined): string | undefined
   return value === undefined ? undefined : `${prefix} ${value}`
 }
 
-function none(): Readonly<Record<string, undefined>> {
-  return {}
-}
-
 /** The host of a DSN such as `https://<token>@api.uptrace.dev?grpc=4317`. */
 function originOfDsn(options: Options): string | undefined {
   const dsn = options['dsn']
@@ -82,7 +78,7 @@ const OTLP = {
   metrics: false,
   logs: false,
   options: {},
-  headers: none,
+  headers: () => ({}),
 } as const
 
 /** Grafana's address of a trace: the pane is escaped JSON with the trace id in the middle. */
@@ -118,9 +114,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Arize Phoenix',
     endpoint: () => 'http://127.0.0.1:6006',
     onlyProtocol: true,
-    options: {
-      api_key: { ...SECRET, about: 'Required if authentication is on', variables: ['PHOENIX_API_KEY'] },
-    },
+    options: { api_key: { ...SECRET, about: 'Required if authentication is on', variables: ['PHOENIX_API_KEY'] } },
     headers: o => ({ authorization: prefixed('Bearer', o['api_key']) }),
     traceView: '{base}/redirects/traces/{trace_id}',
     readBack: { url: '{base}/v1/projects/{project}/spans?trace_id={trace_id}', found: 'body', authenticated: true },
@@ -159,10 +153,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     metrics: true,
     logs: true,
     temporality: 'delta',
-    options: {
-      region: { about: 'Cloud only: us, eu or in' },
-      ingestion_key: { ...SECRET, about: 'Cloud only' },
-    },
+    options: { region: { about: 'Cloud only: us, eu or in' }, ingestion_key: { ...SECRET, about: 'Cloud only' } },
     headers: o => ({ 'signoz-ingestion-key': o['ingestion_key'] }),
   },
   uptrace: {

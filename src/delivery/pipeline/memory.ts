@@ -1,10 +1,10 @@
-import { DeterministicIds, ReservableIds } from './deterministic-ids.ts'
-import type { LogEvent } from './log-emitter.ts'
+import type { LogEvent } from './log-sink.ts'
 import type { Pipeline } from './pipeline.ts'
 import { createMeterProvider, createResource, createSdkTracerProvider } from './providers.ts'
 import { metricsSdk, traceSdk, transformer } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
-import { UserExtensions } from './user-extensions.ts'
+import { SpanIdGenerator } from './span-id-generator.ts'
+import type { UserExtensions } from './user-extensions.ts'
 
 /** The current state of one series of an instrument. */
 export interface MetricSample {
@@ -34,7 +34,7 @@ function sampleOf(name: string, attributes: object, value: Value): MetricSample 
 
 export function createMemoryPipeline(
   settings: PipelineSettings,
-  added: UserExtensions = new UserExtensions({}, settings.flushWaitMillis),
+  added: UserExtensions = { spanProcessors: [], metricReaders: [] },
 ): MemoryPipeline {
   const sdk = traceSdk()
   const exporter = new sdk.InMemorySpanExporter()
@@ -47,25 +47,26 @@ export function createMemoryPipeline(
     }
   })()
   const resource = createResource(settings, {})
-  const seeded = settings.deterministicIds ? new DeterministicIds() : undefined
-  const reservable = seeded === undefined ? new ReservableIds() : undefined
+  const idGenerator = new SpanIdGenerator()
   const spanProcessors = [new sdk.SimpleSpanProcessor(exporter), ...added.spanProcessors]
   const meters = createMeterProvider(resource, [reader, ...added.metricReaders])
   const logEvents: LogEvent[] = []
   const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
   return {
-    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator: seeded ?? reservable }),
+    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator }),
     meterProvider: meters.meterProvider,
     onMeterProvider: use => use(meters.meterProvider),
     log: event => void logEvents.push(event),
     logEvents,
-    seedIds: seeded && ((traceIdentity, spanIdentity) => seeded.seed(traceIdentity, spanIdentity)),
-    reserveIds: reservable && ((traceId, spanId) => reservable.reserve(traceId, spanId)),
+    seedIds: settings.deterministicIds ? idGenerator.seed : undefined,
+    reserveIds: settings.deterministicIds ? undefined : idGenerator.reserve,
     flush: async () => {
-      await Promise.all([added.flush(), meters.forceFlush()])
+      await Promise.all([...added.spanProcessors.map(processor => processor.forceFlush()), meters.forceFlush()])
     },
     startFlush: () => undefined,
-    shutdown: () => added.shutdown(),
+    shutdown: async () => {
+      await Promise.all(added.spanProcessors.map(processor => processor.shutdown()))
+    },
     startLogFlush: () => undefined,
     renewNote: () => undefined,
     flushLogSync: () => undefined,

@@ -9,20 +9,21 @@ import type {
   ResourceMetrics,
 } from '@opentelemetry/sdk-metrics'
 import type { Temporality } from '../backends/backend-config.ts'
+import { UNSERIALISABLE } from '../trace-log/index.ts'
+import type { Transport } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { hrTimeNow } from './histograms.ts'
-import type { OtlpMetricSink } from './otlp-sinks.ts'
-import { metricsSdk } from './sdk.ts'
+import { exportResult } from './otlp-sinks.ts'
+import { metricsSdk, transformer } from './sdk.ts'
 
 /** Collections that may wait for a slow backend. With delta temporality each holds points that no other one repeats. */
 const MAX_WAITING = 8
 const DONE = { code: 0 } as const
 
-type ExportCallback = Parameters<PushMetricExporter['export']>[1]
-
 /** `export` completes immediately, because the reader's own timeout would keep the process alive. */
 export class MetricQueue implements PushMetricExporter {
-  readonly #sink: OtlpMetricSink
+  readonly #transport: Transport
+  readonly #isJson: boolean
   readonly #report: DeliveryReport
   readonly #temporality: Temporality
   readonly #waiting: Uint8Array[] = []
@@ -31,15 +32,16 @@ export class MetricQueue implements PushMetricExporter {
   #sending: Promise<void> | undefined
   #sentAt = 0
 
-  constructor(sink: OtlpMetricSink, temporality: Temporality, report: DeliveryReport) {
-    this.#sink = sink
+  constructor(transport: Transport, isJson: boolean, temporality: Temporality, report: DeliveryReport) {
+    this.#transport = transport
+    this.#isJson = isJson
     this.#temporality = temporality
     this.#report = report
   }
 
-  export(metrics: ResourceMetrics, done: ExportCallback): void {
-    const payload = this.#sink.serialize(this.#starts.apply(metrics))
-    if (!(payload instanceof Uint8Array)) this.#report.failed('metrics', payload, 0)
+  export(metrics: ResourceMetrics, done: Parameters<PushMetricExporter['export']>[1]): void {
+    const payload = this.#serialize(this.#starts.apply(metrics))
+    if (payload === undefined) this.#report.failed('metrics', UNSERIALISABLE, 0)
     else this.#enqueue(payload)
     done(DONE)
   }
@@ -50,7 +52,7 @@ export class MetricQueue implements PushMetricExporter {
 
   async shutdown(): Promise<void> {
     await this.forceFlush()
-    await this.#sink.close()
+    await this.#transport.close()
   }
 
   waitedMillis(): number {
@@ -63,8 +65,29 @@ export class MetricQueue implements PushMetricExporter {
     return this.forceFlush()
   }
 
+  /** Follows the OTLP exporter specification: instruments whose value can fall are always cumulative. */
   selectAggregationTemporality(instrument: InstrumentType): AggregationTemporality {
-    return temporalityOf(this.#temporality, instrument)
+    const { AggregationTemporality: Choice, InstrumentType: Kind } = metricsSdk()
+    switch (instrument) {
+      case Kind.COUNTER:
+      case Kind.HISTOGRAM:
+        return this.#temporality === 'cumulative' ? Choice.CUMULATIVE : Choice.DELTA
+      case Kind.OBSERVABLE_COUNTER:
+      case Kind.GAUGE:
+      case Kind.OBSERVABLE_GAUGE:
+        return this.#temporality === 'delta' ? Choice.DELTA : Choice.CUMULATIVE
+      default:
+        return Choice.CUMULATIVE
+    }
+  }
+
+  #serialize(metrics: ResourceMetrics): Uint8Array | undefined {
+    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
+    try {
+      return (this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer).serializeRequest(metrics)
+    } catch {
+      return undefined
+    }
   }
 
   #enqueue(payload: Uint8Array): void {
@@ -78,27 +101,12 @@ export class MetricQueue implements PushMetricExporter {
   async #sendAll(): Promise<void> {
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       this.#sentAt = performance.now()
-      const failure = await this.#sink.send(next, this.#inFlight.signal)
+      const delivery = await this.#transport.deliver([next], this.#inFlight.signal)
+      const { failure } = exportResult(delivery, Number.POSITIVE_INFINITY, this.#isJson)
       if (failure) this.#report.failed('metrics', failure, 0)
       else this.#report.delivered('metrics')
     }
     this.#sending = undefined
-  }
-}
-
-/** Follows the OTLP exporter specification: instruments whose value can fall are always cumulative. */
-function temporalityOf(temporality: Temporality, instrument: InstrumentType): AggregationTemporality {
-  const { AggregationTemporality: Choice, InstrumentType: Kind } = metricsSdk()
-  switch (instrument) {
-    case Kind.COUNTER:
-    case Kind.HISTOGRAM:
-      return temporality === 'cumulative' ? Choice.CUMULATIVE : Choice.DELTA
-    case Kind.OBSERVABLE_COUNTER:
-    case Kind.GAUGE:
-    case Kind.OBSERVABLE_GAUGE:
-      return temporality === 'delta' ? Choice.DELTA : Choice.CUMULATIVE
-    default:
-      return Choice.CUMULATIVE
   }
 }
 

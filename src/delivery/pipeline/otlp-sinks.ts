@@ -1,9 +1,6 @@
-import type { IExportMetricsServiceResponse, ISerializer } from '@opentelemetry/otlp-transformer'
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
-import type { DeliveryFailure, ExportResult, SpanSink, Transport, TransportResult } from './delivery.ts'
-import { logsProtobuf } from './log-protobuf.ts'
+import type { ExportResult, SpanSink, Transport, TransportResult } from './delivery.ts'
 import { transformer } from './sdk.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
@@ -24,11 +21,7 @@ export class OtlpSpanSink implements SpanSink {
   async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<ExportResult> {
     try {
       const payload = this.#isJson ? jsonRequest(lines) : await protobufRequest(lines)
-      return exportResult(await this.#transport.deliver(payload, signal), sizeOf(lines), answer => {
-        const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
-        const serializer = this.#isJson ? JsonTraceSerializer : ProtobufTraceSerializer
-        return serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans
-      })
+      return exportResult(await this.#transport.deliver(payload, signal), sizeOf(lines), this.#isJson)
     } catch {
       return { lost: sizeOf(lines), failure: UNSERIALISABLE }
     }
@@ -53,102 +46,32 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
   return pieces
 }
 
-export class OtlpMetricSink {
-  readonly #transport: Transport
-  readonly #isJson: boolean
-
-  constructor(protocol: OtlpProtocol, transport: Transport) {
-    this.#isJson = protocol === 'http/json'
-    this.#transport = transport
-  }
-
-  serialize(metrics: ResourceMetrics): Uint8Array | DeliveryFailure {
-    try {
-      return this.#serializer().serializeRequest(metrics) ?? UNSERIALISABLE
-    } catch {
-      return UNSERIALISABLE
-    }
-  }
-
-  async send(payload: Uint8Array, signal: AbortSignal): Promise<DeliveryFailure | undefined> {
-    const delivery = await this.#transport.deliver([payload], signal)
-    const read = (answer: Uint8Array): number | undefined =>
-      this.#serializer().deserializeResponse(answer).partialSuccess?.rejectedDataPoints
-    return exportResult(delivery, Number.POSITIVE_INFINITY, read).failure
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close()
-  }
-
-  #serializer(): ISerializer<ResourceMetrics, IExportMetricsServiceResponse> {
-    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
-    return this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
-  }
-}
-
-/** Log records are JSON, whatever the protocol of the spans. Only gRPC has no JSON. */
-export class OtlpLogSink {
-  readonly #transport: Transport
-  readonly #isGrpc: boolean
-  readonly #head: () => string
-
-  constructor(protocol: OtlpProtocol, transport: Transport, head: () => string) {
-    this.#isGrpc = protocol === 'grpc'
-    this.#transport = transport
-    this.#head = head
-  }
-
-  async send(records: readonly string[], signal: AbortSignal): Promise<ExportResult> {
-    const payload = this.#serialize(`${this.#head()}${records.join(',')}]}]}]}`)
-    if (payload === undefined) return { lost: records.length, failure: UNSERIALISABLE }
-    const read = (answer: Uint8Array): number | undefined => {
-      const { JsonLogsSerializer, ProtobufLogsSerializer } = transformer()
-      const serializer = this.#isGrpc ? ProtobufLogsSerializer : JsonLogsSerializer
-      return serializer.deserializeResponse(answer).partialSuccess?.rejectedLogRecords
-    }
-    return exportResult(await this.#transport.deliver([payload], signal), records.length, read)
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close()
-  }
-
-  #serialize(json: string): Uint8Array | undefined {
-    if (!this.#isGrpc) return Buffer.from(json)
-    try {
-      return logsProtobuf(json)
-    } catch {
-      return undefined
-    }
-  }
-}
-
 /** `{}`, which says that nothing was rejected. */
 const EMPTY_ANSWER_BYTES = 2
 
 /** A server may accept the request and still reject a part of it. */
-function exportResult(
-  delivery: TransportResult,
-  sent: number,
-  readRejected: (answer: Uint8Array) => number | undefined,
-): ExportResult {
-  if (!delivery.ok) {
-    const { ok: _not, ...why } = delivery
-    return { lost: sent, ...why }
-  }
+export function exportResult(delivery: TransportResult, sent: number, isJson: boolean): ExportResult {
+  if (!delivery.ok) return { lost: sent, failure: delivery.failure, retryAfterMillis: delivery.retryAfterMillis }
   const { answer } = delivery
   const isEmpty = answer === undefined || answer.byteLength <= EMPTY_ANSWER_BYTES
-  const lost = isEmpty ? 0 : Math.min(rejectedIn(answer, readRejected), sent)
+  const lost = isEmpty ? 0 : Math.min(rejectedIn(answer, isJson), sent)
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
-/** Many servers respond with an empty or non-OTLP body: nothing was rejected. OTLP/JSON encodes 64-bit numbers as strings. */
-function rejectedIn(answer: Uint8Array, readRejected: (answer: Uint8Array) => number | undefined): number {
+/**
+ * Many servers respond with an empty or non-OTLP body: nothing was rejected. The responses to all signals are the same in
+ * protobuf, and in JSON except for the name of the count. OTLP/JSON encodes 64-bit numbers as strings.
+ */
+function rejectedIn(answer: Uint8Array, isJson: boolean): number {
   try {
-    const count = Number(readRejected(answer) ?? 0)
+    const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
+    const { partialSuccess } = (isJson ? JsonTraceSerializer : ProtobufTraceSerializer).deserializeResponse(answer)
+    const counts: { readonly [Count in (typeof REJECTED)[number]]?: unknown } = partialSuccess ?? {}
+    const count = Number(REJECTED.map(name => counts[name]).find(Boolean) ?? 0)
     return Number.isFinite(count) ? count : 0
   } catch {
     return 0
   }
 }
+
+const REJECTED = ['rejectedSpans', 'rejectedDataPoints', 'rejectedLogRecords'] as const

@@ -1,26 +1,25 @@
-import type { Batch, BatchConsumer, Cursor, LogSegment, RecoveryQueue, SpanLine } from '../trace-log/index.ts'
-import { isInLog, sizeOf } from '../trace-log/index.ts'
-import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
+import type { BackendQueue, Batch, LogSegment, SpanLine } from '../trace-log/index.ts'
+import { Cursor, isInLog, sizeOf } from '../trace-log/index.ts'
+import { BackOff, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
 import { type DeliveryReport, lossReason } from './delivery-report.ts'
 import { type Origin, SendRequest, TOO_LARGE } from './send-request.ts'
-import type { BatchSettings } from './settings.ts'
+import type { BatchSettings, Reporter } from './settings.ts'
 
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
+const BROKEN: DeliveryFailure = { kind: 'internal', reason: 'the exporter broke' }
+/** They disappeared from the log without being removed by this process. */
+const MISSING = 'they are not in the trace log any more'
 /** Time for an aborted sink to report its result. */
 const LAST_WORD_MILLIS = 50
-
-export interface Cursors {
-  readonly own: Cursor
-  readonly adopted: Cursor
-}
 
 export interface SpanQueueOptions {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
-  readonly cursors?: Cursors
+  /** Receives the problems of reading the trace log. If absent, spans are only in memory. */
+  readonly log?: Reporter
   readonly onLoss?: (spans: number, reason: string) => void
   readonly backOff?: BackOff
   /** Allowance for bursts without a log, in bytes of estimated JSON. It applies regardless of the number of spans. */
@@ -61,21 +60,17 @@ interface QueuedBatch extends Batch {
   readonly bytes: number
 }
 
-/** Resolves when the given number of spans has been delivered or dropped. */
-interface Waiter {
-  readonly until: number
-  readonly resolve: () => void
-}
-
 /**
  * The queue of spans for one backend: bounded, with one export in flight. It blocks neither the code that ends a span nor
  * other backends. Spans in the log that cannot be delivered now are read from there later, in order: the queue is behind.
  * Other undeliverable spans are counted as dropped. Spans of other processes come last.
  */
-export class SpanQueue implements BatchConsumer, RecoveryQueue {
+export class SpanQueue implements BackendQueue {
   readonly #parts: SpanQueueOptions
   readonly #backend: string
   readonly #backOff: BackOff
+  readonly #own: Cursor | undefined
+  readonly #adopted: Cursor | undefined
   isBehind = false
   #live: QueuedBatch[] = []
   /** Spans and bytes of `#live`. */
@@ -86,7 +81,8 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   #inFlightAt = 0
   /** Flush target: everything up to this count is sent, even if it does not fill a request. */
   #flushTarget = 0
-  #waiters: Waiter[] = []
+  /** Resolved when the given number of spans has been delivered or dropped. */
+  #waiters: { readonly until: number; readonly resolve: () => void }[] = []
   #timer: NodeJS.Timeout | undefined
   #isSending = false
   #isClosed = false
@@ -106,14 +102,20 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.#parts = parts
     this.#backend = parts.report.name
     this.#backOff = parts.backOff ?? new BackOff()
+    const { log, sink } = parts
+    const prepare = (line: SpanLine): void => sink.prepare?.(line)
+    const open = (origin: Origin): Cursor | undefined =>
+      log && new Cursor(this.#backend, log, spans => this.#countDropped(spans, MISSING, origin), prepare)
+    this.#own = open('own')
+    this.#adopted = open('adopted')
   }
 
   enqueueBatch(batch: Batch): void {
-    const { cursors, batch: limits, burstBytes, report } = this.#parts
+    const { batch: limits, burstBytes, report } = this.#parts
     const { lines } = batch
     const spans = sizeOf(lines)
     this.#accepted += spans
-    const isKept = cursors !== undefined && batch.position !== undefined
+    const isKept = this.#own !== undefined && batch.position !== undefined
     const position = isKept && isInLog(batch) ? batch.position : undefined
     const isBurst = burstBytes !== undefined && this.#bytes <= burstBytes
     const isFull = this.#size + spans > limits.maxQueueSize && !isBurst
@@ -133,7 +135,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   enqueueSegment(segment: LogSegment): void {
-    this.#parts.cursors?.adopted.addSegment(segment)
+    this.#adopted?.addSegment(segment)
     this.#scheduleSend()
   }
 
@@ -147,17 +149,12 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     return pending => this.#countDropped(pending - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
   }
 
-  /** Counts spans that disappeared from the log without being removed by this process. */
-  countMissing(spans: number, isAdopted: boolean): void {
-    this.#countDropped(spans, 'they are not in the trace log any more', isAdopted ? 'adopted' : 'own')
-  }
-
   countLost(spans: number, reason: string): void {
     this.#countDropped(spans, reason, 'adopted')
   }
 
   async drainRecovered(): Promise<void> {
-    while (this.#hasRecovered && !this.#backOff.isActive && !this.#isStopping) {
+    while (this.#adopted?.isCaughtUp === false && !this.#backOff.isActive && !this.#isStopping) {
       const waiter = this.#settled(Number.POSITIVE_INFINITY)
       void this.#sendDue()
       await waiter
@@ -201,24 +198,28 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** Gives up: spans stay in the log or count as dropped, and pending flushes resolve. Resolves within moments. */
   async abandon(): Promise<void> {
-    const { cursors } = this.#parts
-    this.#isClosed = true
-    this.#isStopping = true
-    this.#isAbandoned = true
-    clearTimeout(this.#timer)
-    const waiting = this.#dropMemory()
+    const waiting = this.#endSending()
     this.#inFlight?.abort()
     if (this.#isSending) await this.#settled(Number.POSITIVE_INFINITY)
     this.#dropTooLate(waiting, this.#releaseCurrent())
-    await Promise.all([cursors?.own.close(), cursors?.adopted.close()])
+    await Promise.all([this.#own?.close(), this.#adopted?.close()])
   }
 
   /** For a process that ends immediately. Drops and counts spans that are only in memory. */
   abandonNow(): void {
+    this.#dropTooLate(this.#endSending(), this.#releaseCurrent())
+  }
+
+  /** Returns the number of spans that were only in memory. */
+  #endSending(): number {
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
-    this.#dropTooLate(this.#dropMemory(), this.#releaseCurrent())
+    clearTimeout(this.#timer)
+    this.#countSpooled(this.#dropLogged())
+    const size = this.#size
+    this.#replaceLive([])
+    return size
   }
 
   counts(): SpanCounts {
@@ -238,7 +239,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   }
 
   #isSentFromMemory(segment: LogSegment, spans: number, isFull: boolean): boolean {
-    this.#parts.cursors?.own.addSegment(segment)
+    this.#own?.addSegment(segment)
     if (segment.unreadableFor.has(this.#backend)) {
       this.#countSpooled(spans)
       return false
@@ -254,10 +255,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.#countSpooled(this.#dropLogged() + more)
   }
 
-  get #hasRecovered(): boolean {
-    return this.#parts.cursors?.adopted.isCaughtUp === false
-  }
-
   /** True if something must be sent without waiting for a full batch. */
   get #isDue(): boolean {
     const isWanted = this.#size > 0 && this.#delivered + this.#dropped < this.#flushTarget
@@ -266,7 +263,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   #scheduleSend(): void {
     if (this.#timer || this.#isSending || this.#isAbandoned) return
-    if (!this.#current && this.#size === 0 && !this.isBehind && !this.#hasRecovered) return
+    if (!this.#current && this.#size === 0 && !this.isBehind && this.#adopted?.isCaughtUp !== false) return
     // Timers truncate fractions, and would fire too early.
     const { isActive } = this.#backOff
     const millis = isActive ? Math.ceil(this.#backOff.remainingMillis()) : this.#parts.batch.scheduleDelayMillis
@@ -323,18 +320,17 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** Opens the next request if something is due. Spans of other processes must not delay the end of this one. */
   async #openRequest(): Promise<void> {
-    const { cursors, batch } = this.#parts
-    const most = batch.maxExportBatchSize
+    const most = this.#parts.batch.maxExportBatchSize
     while (this.#current === undefined) {
-      const hasAdopted = this.#hasRecovered && !this.#isStopping
-      if (this.isBehind && cursors) {
-        const read = await cursors.own.readBatch(most)
+      const hasAdopted = this.#adopted?.isCaughtUp === false && !this.#isStopping
+      if (this.isBehind && this.#own) {
+        const read = await this.#own.readBatch(most)
         if (read) this.#current = new SendRequest('own', [read], most)
-        else if (cursors.own.isCaughtUp) this.isBehind = false
+        else if (this.#own.isCaughtUp) this.isBehind = false
       } else if (this.#isDue || (hasAdopted && this.#size > 0)) {
         this.#current = new SendRequest('live', this.#shiftBatches(most), most)
       } else {
-        const read = hasAdopted ? await cursors?.adopted.readBatch(most) : undefined
+        const read = hasAdopted ? await this.#adopted?.readBatch(most) : undefined
         if (read) this.#current = new SendRequest('adopted', [read], most)
         else if (!this.#isDue) return
       }
@@ -363,9 +359,10 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     const inFlight = new AbortController()
     this.#inFlight = inFlight
     this.#inFlightAt = performance.now()
-    const exported = sink.export(lines, inFlight.signal).catch(() => broken(lines))
+    const lost = (failure: DeliveryFailure): ExportResult => ({ lost: sizeOf(lines), failure })
+    const exported = sink.export(lines, inFlight.signal).catch(() => lost(BROKEN))
     const lastWord = new Promise<ExportResult>(resolve => {
-      const giveUp = (): void => resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis } })
+      const giveUp = (): void => resolve(lost({ kind: 'timeout', afterMillis }))
       inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
     })
     const guard = setTimeout(() => inFlight.abort(), afterMillis).unref()
@@ -399,8 +396,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       this.#removeGroup(current)
       return
     }
-    const verdict = classifyFailure(failure, current.tries)
-    const isRefused = verdict.kind === 'refused'
+    const { isRefused, reason } = classifyFailure(failure, current.tries)
     // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
     if (this.#isAbandoned) {
       // An aborted request is no evidence about the backend. `lostAtShutdown` reports the number of lost spans.
@@ -416,7 +412,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     current.tries++
     current.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
-    this.#backOff.failed(backOffReason(verdict, failure), retryAfterMillis)
+    this.#backOff.failed(reason, retryAfterMillis)
     this.#fallBehind()
   }
 
@@ -437,13 +433,12 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
 
   /** Removes the first group, and acknowledges the batches after the last one. */
   #removeGroup(current: SendRequest): void {
-    const { cursors } = this.#parts
     current.groups.shift()
     current.tries = 0
     if (current.groups.length > 0) return
     for (const { position, lines } of current.batches) {
       if (position === undefined) continue
-      for (const line of lines) if (line.isDamaged) cursors?.own.reportDamaged(position.segment)
+      for (const line of lines) if (line.isDamaged) this.#own?.reportDamaged(position.segment)
       position.segment.acknowledge(this.#backend, position.end, sizeOf(lines))
     }
   }
@@ -465,14 +460,6 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   #dropTooLate(waiting: number, current = 0): void {
     this.#countDropped(waiting, TOO_LATE)
     if (waiting + current > 0) this.#parts.report.lostAtShutdown(waiting + current)
-  }
-
-  /** Returns the number of spans that were only in memory. */
-  #dropMemory(): number {
-    this.#countSpooled(this.#dropLogged())
-    const size = this.#size
-    this.#replaceLive([])
-    return size
   }
 
   #dropLogged(): number {
@@ -512,8 +499,4 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
       else this.#waiters.push(waiter)
     }
   }
-}
-
-function broken(lines: readonly SpanLine[]): ExportResult {
-  return { lost: sizeOf(lines), failure: { kind: 'internal', reason: 'the exporter broke' } }
 }

@@ -1,19 +1,15 @@
 import { type ReadSpans, SegmentReader } from './segment-file.ts'
 import type { LogSegment, StoredBatch } from './segments.ts'
+import type { Reporter } from './settings.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
 const MAX_FAILURES = 3
 
-export interface ReadErrorListener {
-  damaged(segment: LogSegment): void
-  /** The segment exists but cannot be read. An adopted one is released to other processes. */
-  unreadable(segment: LogSegment, error: unknown): void
-  missing(segment: LogSegment, spans: number): void
-}
-
+/** Reads the spans pending for one backend from the segments of the log. */
 export class Cursor {
   readonly #backend: string
-  readonly #listener: ReadErrorListener
+  readonly #report: Reporter
+  readonly #onLoss: (spans: number) => void
   readonly #prepare: (line: SpanLine) => void
   readonly #segments: LogSegment[] = []
   readonly #failures = new Map<LogSegment, number>()
@@ -22,9 +18,10 @@ export class Cursor {
   #ahead: { readonly segment: LogSegment; readonly from: number; readonly spans: Promise<ReadSpans> } | undefined
 
   /** @param prepare encodes a line that was read ahead */
-  constructor(backend: string, listener: ReadErrorListener, prepare: (line: SpanLine) => void = () => undefined) {
+  constructor(backend: string, report: Reporter, onLoss: (spans: number) => void, prepare: (line: SpanLine) => void) {
     this.#backend = backend
-    this.#listener = listener
+    this.#report = report
+    this.#onLoss = onLoss
     this.#prepare = prepare
   }
 
@@ -58,7 +55,7 @@ export class Cursor {
   }
 
   reportDamaged(segment: LogSegment): void {
-    if (!segment.isDamageReported) this.#listener.damaged(segment)
+    if (!segment.isDamageReported) this.#report.warn(`trace log: damaged lines of ${segment.path} are skipped`)
     segment.isDamageReported = true
   }
 
@@ -123,7 +120,11 @@ export class Cursor {
     if (segment.isRecovered) this.#segments.push(...this.#segments.splice(this.#segments.indexOf(segment), 1))
     if (failures < MAX_FAILURES) throw error
     this.#failures.delete(segment)
-    this.#listener.unreadable(segment, error)
+    const { code = 'unknown' } = error
+    this.#report.warn(
+      `trace log: ${segment.path}, which holds spans for backend ${this.#backend}, cannot be read (${code})`,
+    )
+    // A recovered segment is released to other processes.
     if (segment.isRecovered) segment.releaseWhenIdle()
     else segment.unreadableFor.add(this.#backend)
   }
@@ -136,13 +137,13 @@ export class Cursor {
     const spans = segment.pendingSpans(this.#backend)
     if (spans <= 0 || !segment.isReadableFor(this.#backend)) return
     segment.acknowledge(this.#backend, segment.bytes, spans)
-    this.#listener.missing(segment, spans)
+    const ofBackend = `those pending for backend ${this.#backend} are lost`
+    this.#report.warn(`trace log: spans disappeared from ${segment.path}; ${ofBackend}`)
+    this.#onLoss(spans)
   }
 
   #first(): LogSegment | undefined {
-    return this.#segments.find(
-      segment => segment.pendingBytes(this.#backend) > 0 && segment.isReadableFor(this.#backend),
-    )
+    return this.#segments.find(each => each.pendingBytes(this.#backend) > 0 && each.isReadableFor(this.#backend))
   }
 
   #readerOf(segment: LogSegment): SegmentReader {

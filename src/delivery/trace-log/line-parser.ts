@@ -2,7 +2,7 @@ import type { Attributes, AttributeValue, HrTime, Link, SpanContext } from '@ope
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { load } from '../load-package.ts'
 import { PlainResource } from './plain-resource.ts'
-import { cachedKeys, createKey, ListedSpan } from './recorded-span.ts'
+import { cachedKeys, createKey, durationOf, ListedSpan } from './recorded-span.ts'
 import { MAX_DEPTH } from './span-json.ts'
 
 function api(): typeof import('@opentelemetry/api') {
@@ -37,9 +37,7 @@ export type StoredLine =
   | { readonly kind: 'spans'; readonly spans: readonly ReadableSpan[] }
   | { readonly kind: 'open'; readonly spans: readonly ReadableSpan[] }
   | ({ readonly kind: 'header' } & SegmentHeader)
-  | { readonly kind: 'other' }
-  /** `problem` never quotes the line. */
-  | { readonly kind: 'damaged'; readonly problem: string }
+  | { readonly kind: 'other' | 'damaged' }
 
 export function headerJson(
   { incomplete, finalStatus, spanKind }: SegmentMarks,
@@ -57,7 +55,8 @@ export function headerJson(
 
 /** Equal resources and scopes of different lines are one object, because the serializers group spans by identity. */
 export class LineParser {
-  readonly #origins = new OriginCache()
+  readonly #resources = new ParsedCache<Resource>()
+  readonly #scopes = new ParsedCache<Scope>()
 
   /**
    * Parses one line, without its end. Never throws: one bad span makes the whole line damaged. A line of zeros was overwritten,
@@ -66,34 +65,31 @@ export class LineParser {
   read(text: string): StoredLine {
     try {
       const line = withoutHole(text)
-      if (line === '' && text !== '') return { kind: 'damaged', problem: 'it is empty' }
-      return this.#read(line)
-    } catch (error) {
-      return { kind: 'damaged', problem: error instanceof DamagedLine ? error.message : 'it cannot be read' }
+      return line === '' && text !== '' ? { kind: 'damaged' } : this.#read(line)
+    } catch {
+      return { kind: 'damaged' }
     }
   }
 
   #read(text: string): StoredLine {
     if (text.charCodeAt(0) !== BRACE && text.trim() === '') return { kind: 'other' }
-    const line = readFields(parsed(text), 'it')
+    const line = readFields(JSON.parse(text))
     if (line['resourceSpans'] !== undefined) return { kind: 'spans', spans: this.#spans(line, true) }
     if (line[OPEN_NOTE] !== undefined) {
-      return { kind: 'open', spans: this.#spans(readFields(line[OPEN_NOTE], 'the note of open spans'), false) }
+      return { kind: 'open', spans: this.#spans(readFields(line[OPEN_NOTE]), false) }
     }
     return line[HEADER] === undefined ? { kind: 'other' } : readHeader(line[HEADER])
   }
 
   #spans(request: OtlpFields, ended: boolean): ReadableSpan[] {
     const spans: ReadableSpan[] = []
-    for (const value of readList(request['resourceSpans'], 'resourceSpans')) {
-      const group = readFields(value, 'resourceSpans')
-      const resource = this.#origins.resourceOf(group)
-      for (const inner of readList(group['scopeSpans'], 'scopeSpans')) {
-        const scoped = readFields(inner, 'scopeSpans')
-        const instrumentationScope = this.#origins.scopeOf(scoped)
-        for (const span of readList(scoped['spans'], 'spans')) {
-          spans.push(new StoredSpan(span, resource, instrumentationScope, ended))
-        }
+    for (const value of readList(request['resourceSpans'])) {
+      const group = readFields(value)
+      const resource = this.#resources.of([group['resource'], group['schemaUrl']], () => readResource(group))
+      for (const inner of readList(group['scopeSpans'])) {
+        const scoped = readFields(inner)
+        const scope = this.#scopes.of([scoped['scope'], scoped['schemaUrl']], () => readScope(scoped))
+        for (const span of readList(scoped['spans'])) spans.push(new StoredSpan(span, resource, scope, ended))
       }
     }
     return spans
@@ -101,28 +97,11 @@ export class LineParser {
 }
 
 export function endedSpan(open: ReadableSpan, endAtMillis: number, attributes: Attributes): ReadableSpan {
-  const { startTime, parentSpanContext } = open
-  const context = open.spanContext()
+  const { startTime } = open
   const endTime = laterOf(startTime, endAtMillis)
-  return {
-    name: open.name,
-    kind: open.kind,
-    spanContext: () => context,
-    ...(parentSpanContext === undefined ? {} : { parentSpanContext }),
-    startTime,
-    endTime,
-    duration: durationOf(startTime, endTime),
-    ended: true,
-    status: { code: 0 },
-    attributes: { ...open.attributes, ...attributes },
-    events: open.events,
-    links: open.links,
-    resource: open.resource,
-    instrumentationScope: open.instrumentationScope,
-    droppedAttributesCount: open.droppedAttributesCount,
-    droppedEventsCount: open.droppedEventsCount,
-    droppedLinksCount: open.droppedLinksCount,
-  }
+  const ending = { endTime, duration: lengthOf(startTime, endTime), ended: true, status: { code: 0 } }
+  // The attributes of a stored span are a getter, which is not copied with its fields.
+  return { ...open, ...ending, attributes: { ...open.attributes, ...attributes } }
 }
 
 /** A clock that was set back must not make a span end before it starts. */
@@ -140,33 +119,18 @@ function withoutHole(text: string): string {
   return start === 0 ? text : text.slice(start)
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new DamagedLine('it is not valid JSON')
-  }
-}
-
 function readHeader(value: unknown): StoredLine {
-  const header = readFields(value, 'the header')
-  readCount(header['version'], 'the version', VERSION)
-  const continuedMillis = readCount(header['continuedMillis'], 'a time', 0, Number.MAX_SAFE_INTEGER)
-  const heldBy = readOptionalText(header['heldBy'], 'who judges') ?? ''
-  return { kind: 'header', marks: readMarks(header), backends: readDestinations(header), continuedMillis, heldBy }
-}
-
-function readDestinations(header: OtlpFields): Destinations {
-  const backends = Object.entries(readFields(header['backends'] ?? {}, 'the backends'))
-  return new Map(backends.map(([name, place]) => [name, readOptionalText(place, 'a backend') ?? '']))
-}
-
-function readMarks(header: OtlpFields): SegmentMarks {
-  const marks = readFields(header['marks'] ?? {}, 'the marks')
+  const header = readFields(value)
+  readCount(header['version'], VERSION)
+  const marks = readFields(header['marks'] ?? {})
+  const markOf = (name: keyof SegmentMarks): string => readOptionalText(marks[name]) ?? ''
+  const backends = Object.entries(readFields(header['backends'] ?? {}))
   return {
-    incomplete: readOptionalText(marks['incomplete'], 'a mark') ?? '',
-    finalStatus: readOptionalText(marks['finalStatus'], 'a mark') ?? '',
-    spanKind: readOptionalText(marks['spanKind'], 'a mark') ?? '',
+    kind: 'header',
+    marks: { incomplete: markOf('incomplete'), finalStatus: markOf('finalStatus'), spanKind: markOf('spanKind') },
+    backends: new Map(backends.map(([name, place]) => [name, readOptionalText(place) ?? ''])),
+    continuedMillis: readCount(header['continuedMillis'], 0, Number.MAX_SAFE_INTEGER),
+    heldBy: readOptionalText(header['heldBy']) ?? '',
   }
 }
 
@@ -177,14 +141,13 @@ const IS_REMOTE = 0x200
 const SAMPLED = 1
 const MAX_KIND = 5
 const MAX_STATUS = 2
-const NANOS_PER_SECOND = 1_000_000_000
 
 type TimedEvent = ReadableSpan['events'][number]
 
 /** More attributes are read into an object: a list is searched for each of them. */
 const MAX_LISTED = 256
 
-/** A span of the log, for the serializers. Like all readers below, its constructor throws `DamagedLine`. */
+/** A span of the log, for the serializers. Like all readers below, its constructor throws if the line is damaged. */
 class StoredSpan extends ListedSpan implements ReadableSpan {
   readonly name: string
   readonly kind: ReadableSpan['kind']
@@ -205,32 +168,33 @@ class StoredSpan extends ListedSpan implements ReadableSpan {
 
   constructor(value: unknown, resource: Resource, scope: Scope, ended: boolean) {
     super()
-    const fields = readFields(value, 'a span')
-    const flags = readCount(fields['flags'], 'the flags of a span', SAMPLED)
-    this.name = readText(fields['name'], 'the name of a span')
-    this.kind = readKind(fields['kind'])
+    const fields = readFields(value)
+    const flags = readCount(fields['flags'], SAMPLED)
+    this.name = readText(fields['name'])
+    // The protocol has an additional value 0 (unspecified), which is read as INTERNAL.
+    this.kind = Math.max(0, readCount(fields['kind'], 0, MAX_KIND) - 1)
     const context = readContext(fields, flags & TRACE_FLAGS)
     this.spanContext = () => context
     const parent = readParent(fields, context, flags)
     if (parent !== undefined) this.parentSpanContext = parent
-    this.startTime = readTime(fields['startTimeUnixNano'], 'the start of a span')
-    this.endTime = readTime(fields['endTimeUnixNano'], 'the end of a span')
-    this.duration = ended ? durationOf(this.startTime, this.endTime) : [0, 0]
+    this.startTime = readTime(fields['startTimeUnixNano'])
+    this.endTime = readTime(fields['endTimeUnixNano'])
+    this.duration = ended ? lengthOf(this.startTime, this.endTime) : [0, 0]
     this.ended = ended
     this.status = readStatus(fields['status'])
     this.#readAttributes(fields['attributes'])
-    this.events = readList(fields['events'], 'events').map(readEvent)
-    this.links = readList(fields['links'], 'links').map(readLink)
-    this.droppedAttributesCount = readCount(fields['droppedAttributesCount'], 'a count')
-    this.droppedEventsCount = readCount(fields['droppedEventsCount'], 'a count')
-    this.droppedLinksCount = readCount(fields['droppedLinksCount'], 'a count')
+    this.events = readList(fields['events']).map(readEvent)
+    this.links = readList(fields['links']).map(readLink)
+    this.droppedAttributesCount = readCount(fields['droppedAttributesCount'])
+    this.droppedEventsCount = readCount(fields['droppedEventsCount'])
+    this.droppedLinksCount = readCount(fields['droppedLinksCount'])
     this.resource = resource
     this.instrumentationScope = scope
   }
 
   /** The last value of a name counts. */
   #readAttributes(value: unknown): void {
-    const list = readList(value, 'attributes')
+    const list = readList(value)
     if (list.length > MAX_LISTED) {
       for (const [name, own] of Object.entries(readAttributes(list))) {
         this.keys.push(cachedKeys.get(name) ?? createKey(name))
@@ -239,25 +203,24 @@ class StoredSpan extends ListedSpan implements ReadableSpan {
       return
     }
     for (const element of list) {
-      const pair = readFields(element, 'an attribute')
-      const name = readText(pair['key'], 'the key of an attribute')
+      const pair = readFields(element)
+      const name = readText(pair['key'])
       this.putAttribute(name, readValue(pair['value'], 0) as AttributeValue)
     }
   }
 }
 
 /** Never negative, because readers treat it as a length. */
-function durationOf(start: HrTime, end: HrTime): HrTime {
-  const nanos = end[1] - start[1]
-  const duration: HrTime = nanos < 0 ? [end[0] - start[0] - 1, nanos + NANOS_PER_SECOND] : [end[0] - start[0], nanos]
+function lengthOf(start: HrTime, end: HrTime): HrTime {
+  const duration = durationOf(start, end)
   return duration[0] < 0 ? [0, 0] : duration
 }
 
 function readContext(fields: OtlpFields, traceFlags: number): SpanContext {
-  const traceState = readOptionalText(fields['traceState'], 'a trace state')
+  const traceState = readOptionalText(fields['traceState'])
   return {
-    traceId: readId(fields['traceId'], TRACE_ID_DIGITS, 'a trace id'),
-    spanId: readId(fields['spanId'], SPAN_ID_DIGITS, 'a span id'),
+    traceId: readId(fields['traceId'], TRACE_ID_DIGITS),
+    spanId: readId(fields['spanId'], SPAN_ID_DIGITS),
     traceFlags,
     ...(traceState === undefined ? {} : { traceState: api().createTraceState(traceState) }),
   }
@@ -265,41 +228,36 @@ function readContext(fields: OtlpFields, traceFlags: number): SpanContext {
 
 /** Stores only the id and the remote flag of the parent context. */
 function readParent(fields: OtlpFields, { traceId, traceFlags }: SpanContext, flags: number): SpanContext | undefined {
-  if (!readOptionalText(fields['parentSpanId'], 'the id of a parent')) return undefined
-  const spanId = readId(fields['parentSpanId'], SPAN_ID_DIGITS, 'the id of a parent')
+  if (!readOptionalText(fields['parentSpanId'])) return undefined
+  const spanId = readId(fields['parentSpanId'], SPAN_ID_DIGITS)
   return { traceId, spanId, traceFlags, isRemote: (flags & IS_REMOTE) !== 0 }
-}
-
-/** The protocol has an additional value 0 (unspecified), which is read as INTERNAL. */
-function readKind(value: unknown): ReadableSpan['kind'] {
-  return Math.max(0, readCount(value, 'the kind of a span', 0, MAX_KIND) - 1)
 }
 
 function readStatus(value: unknown): ReadableSpan['status'] {
   if (value === undefined || value === null) return { code: 0 }
-  const fields = readFields(value, 'a status')
-  const message = readOptionalText(fields['message'], 'the message of a status')
-  const code = readCount(fields['code'], 'the code of a status', 0, MAX_STATUS)
+  const fields = readFields(value)
+  const message = readOptionalText(fields['message'])
+  const code = readCount(fields['code'], 0, MAX_STATUS)
   return { code, ...(message === undefined ? {} : { message }) }
 }
 
 function readEvent(value: unknown): TimedEvent {
-  const fields = readFields(value, 'an event')
+  const fields = readFields(value)
   return {
-    name: readText(fields['name'], 'the name of an event'),
-    time: readTime(fields['timeUnixNano'], 'the time of an event'),
+    name: readText(fields['name']),
+    time: readTime(fields['timeUnixNano']),
     attributes: readAttributes(fields['attributes']),
-    droppedAttributesCount: readCount(fields['droppedAttributesCount'], 'a count'),
+    droppedAttributesCount: readCount(fields['droppedAttributesCount']),
   }
 }
 
 function readLink(value: unknown): Link {
-  const fields = readFields(value, 'a link')
-  const flags = readCount(fields['flags'], 'the flags of a link')
+  const fields = readFields(value)
+  const flags = readCount(fields['flags'])
   return {
     context: { ...readContext(fields, flags & TRACE_FLAGS), isRemote: (flags & IS_REMOTE) !== 0 },
     attributes: readAttributes(fields['attributes']),
-    droppedAttributesCount: readCount(fields['droppedAttributesCount'], 'a count'),
+    droppedAttributesCount: readCount(fields['droppedAttributesCount']),
   }
 }
 
@@ -308,19 +266,6 @@ const MAX_KEPT_CHARS = 1 << 16
 
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
-
-class OriginCache {
-  readonly #resources = new ParsedCache<Resource>()
-  readonly #scopes = new ParsedCache<Scope>()
-
-  resourceOf(group: OtlpFields): Resource {
-    return this.#resources.of([group['resource'], group['schemaUrl']], () => readResource(group))
-  }
-
-  scopeOf(group: OtlpFields): Scope {
-    return this.#scopes.of([group['scope'], group['schemaUrl']], () => readScope(group))
-  }
-}
 
 class ParsedCache<Value> {
   readonly #values = new Map<string, Value>()
@@ -337,21 +282,14 @@ class ParsedCache<Value> {
 }
 
 function readResource(group: OtlpFields): Resource {
-  const resource = readFields(group['resource'] ?? {}, 'a resource')
-  const schemaUrl = readOptionalText(group['schemaUrl'], 'a schema URL')
-  const attributes = readAttributes(resource['attributes'])
-  return new PlainResource(attributes, schemaUrl)
+  const resource = readFields(group['resource'] ?? {})
+  return new PlainResource(readAttributes(resource['attributes']), readOptionalText(group['schemaUrl']))
 }
 
 function readScope(group: OtlpFields): Scope {
-  const scope = readFields(group['scope'] ?? {}, 'a scope')
-  const version = readOptionalText(scope['version'], 'the version of a scope')
-  const schemaUrl = readOptionalText(group['schemaUrl'], 'a schema URL')
-  return {
-    name: readOptionalText(scope['name'], 'the name of a scope') ?? '',
-    ...(version === undefined ? {} : { version }),
-    ...(schemaUrl === undefined ? {} : { schemaUrl }),
-  }
+  const scope = readFields(group['scope'] ?? {})
+  const [name = '', version, schemaUrl] = [scope['name'], scope['version'], group['schemaUrl']].map(readOptionalText)
+  return { name, version, schemaUrl } as Scope
 }
 
 const MAX_UINT32 = 2 ** 32 - 1
@@ -362,52 +300,43 @@ const HEX = /^[0-9a-f]+$/i
 
 export type OtlpFields = Readonly<Record<string, unknown>>
 
-/** A line of an unexpected form. The message never quotes the line, which may contain anything. */
-class DamagedLine extends Error {
-  override readonly name = 'DamagedLine'
+const DAMAGED: Error = new Error('damaged line')
+
+function readFields(value: unknown): OtlpFields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw DAMAGED
+  return value as OtlpFields
 }
 
-function isRecord(value: unknown): value is OtlpFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function readList(value: unknown): readonly unknown[] {
+  if (!isSet(value)) return []
+  if (!Array.isArray(value)) throw DAMAGED
+  return value
 }
 
-function readFields(value: unknown, what: string): OtlpFields {
-  if (isRecord(value)) return value
-  throw new DamagedLine(`${what} is not an object`)
+function readText(value: unknown): string {
+  if (typeof value !== 'string') throw DAMAGED
+  return value
 }
 
-function readList(value: unknown, what: string): readonly unknown[] {
-  if (value === undefined || value === null) return []
-  if (Array.isArray(value)) return value
-  throw new DamagedLine(`${what} is not a list`)
+function readOptionalText(value: unknown): string | undefined {
+  return isSet(value) ? readText(value) : undefined
 }
 
-function readText(value: unknown, what: string): string {
-  if (typeof value === 'string') return value
-  throw new DamagedLine(`${what} is not a text`)
+function readCount(value: unknown, absent = 0, max: number = MAX_UINT32): number {
+  const count = isSet(value) ? value : absent
+  if (!Number.isInteger(count) || (count as number) < 0 || (count as number) > max) throw DAMAGED
+  return count as number
 }
 
-function readOptionalText(value: unknown, what: string): string | undefined {
-  return value === undefined || value === null ? undefined : readText(value, what)
+function readId(value: unknown, digits: number): string {
+  const id = readText(value)
+  if (id.length !== digits || !HEX.test(id)) throw DAMAGED
+  return id
 }
 
-function readCount(value: unknown, what: string, absent = 0, max: number = MAX_UINT32): number {
-  if (value === undefined || value === null) return absent
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number
-  throw new DamagedLine(`${what} is not a number in its range`)
-}
-
-function readId(value: unknown, digits: number, what: string): string {
-  const id = readText(value, what)
-  if (id.length === digits && HEX.test(id)) return id
-  throw new DamagedLine(`${what} is not ${digits} hexadecimal digits`)
-}
-
-function readTime(value: unknown, what: string): HrTime {
-  const text = readText(value, what)
-  if (!DIGITS.test(text) || (text.length === MAX_FIXED64.length && text > MAX_FIXED64)) {
-    throw new DamagedLine(`${what} is not a time`)
-  }
+function readTime(value: unknown): HrTime {
+  const text = readText(value)
+  if (!DIGITS.test(text) || (text.length === MAX_FIXED64.length && text > MAX_FIXED64)) throw DAMAGED
   return [Number(text.slice(0, -NANO_DIGITS)), Number(text.slice(-NANO_DIGITS))]
 }
 
@@ -418,16 +347,16 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-export function readAttributes(list: unknown): Attributes {
+function readAttributes(list: unknown): Attributes {
   // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
 }
 
 function readPairs(list: unknown, depth: number): Record<string, unknown> {
   const attributes: Record<string, unknown> = {}
-  for (const element of readList(list, 'attributes')) {
-    const pair = readFields(element, 'an attribute')
-    const key = readText(pair['key'], 'the key of an attribute')
+  for (const element of readList(list)) {
+    const pair = readFields(element)
+    const key = readText(pair['key'])
     const value = readValue(pair['value'], depth)
     if (key !== '__proto__') attributes[key] = value
     // An assignment would set the prototype, or have no effect.
@@ -438,40 +367,36 @@ function readPairs(list: unknown, depth: number): Record<string, unknown> {
 
 /** Reads an OTLP `AnyValue`; an empty one is null. One field after the other: an absent field takes longest to find. */
 function readValue(value: unknown, depth: number): unknown {
-  if (depth > MAX_DEPTH) throw new DamagedLine('a value is too deep')
-  const fields = readFields(value, 'the value of an attribute')
-  if (isSet(fields['stringValue'])) return readText(fields['stringValue'], 'a text')
+  if (depth > MAX_DEPTH) throw DAMAGED
+  const fields = readFields(value)
+  if (isSet(fields['stringValue'])) return readText(fields['stringValue'])
   if (isSet(fields['intValue'])) return readInteger(fields['intValue'])
   if (isSet(fields['boolValue'])) return readBoolean(fields['boolValue'])
   if (isSet(fields['doubleValue'])) return readDouble(fields['doubleValue'])
-  if (isSet(fields['arrayValue'])) return readArray(readFields(fields['arrayValue'], 'a list'), depth + 1)
-  if (isSet(fields['kvlistValue'])) return readPairs(readFields(fields['kvlistValue'], 'a list')['values'], depth + 1)
-  return isSet(fields['bytesValue']) ? Buffer.from(readText(fields['bytesValue'], 'a value of bytes'), 'base64') : null
+  const { arrayValue, kvlistValue } = fields
+  if (isSet(arrayValue)) return readList(readFields(arrayValue)['values']).map(value => readValue(value, depth + 1))
+  if (isSet(kvlistValue)) return readPairs(readFields(kvlistValue)['values'], depth + 1)
+  return isSet(fields['bytesValue']) ? Buffer.from(readText(fields['bytesValue']), 'base64') : null
 }
 
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-function readArray(list: Readonly<Record<string, unknown>>, depth: number): unknown[] {
-  return readList(list['values'], 'a list').map(element => readValue(element, depth))
-}
-
 function readBoolean(value: unknown): boolean {
-  if (typeof value === 'boolean') return value
-  throw new DamagedLine('a value is neither true nor false')
+  if (typeof value !== 'boolean') throw DAMAGED
+  return value
 }
 
 /** The protobuf mapping writes 64-bit integers as strings. OpenTelemetry for JavaScript writes numbers. */
 function readInteger(value: unknown): number {
-  if (Number.isInteger(value)) return value as number
-  if (typeof value === 'string' && INTEGER.test(value)) return Number(value)
-  throw new DamagedLine('a value is not a whole number')
+  if (!Number.isInteger(value) && !(typeof value === 'string' && INTEGER.test(value))) throw DAMAGED
+  return Number(value)
 }
 
 function readDouble(value: unknown): number {
   if (Number.isFinite(value)) return value as number
   const word = typeof value === 'string' && Object.hasOwn(NUMBER_WORDS, value) ? NUMBER_WORDS[value] : undefined
-  if (word !== undefined) return word
-  throw new DamagedLine('a value is not a number')
+  if (word === undefined) throw DAMAGED
+  return word
 }

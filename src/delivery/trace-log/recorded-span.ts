@@ -200,7 +200,8 @@ export class RecordedSpan extends ListedSpan implements Span, ReadableSpan {
 
   /** A small number is a time of `performance.now()`, as in the SDK. */
   timeOf(time: TimeInput | undefined): HrTime {
-    if (typeof time === 'number') return hrTimeOf(time <= performance.now() ? time + clockOffset() : time)
+    if (typeof time === 'number')
+      return hrTimeOf(time <= performance.now() ? time + (Date.now() - performance.now()) : time)
     if (time instanceof Date) return hrTimeOf(time.getTime())
     if (isHrTime(time)) return time
     if (this.hasGivenStart) return hrTimeOf(Date.now())
@@ -240,10 +241,6 @@ function isTimeInput(time: unknown): time is TimeInput {
   return typeof time === 'number' || time instanceof Date || isHrTime(time)
 }
 
-function clockOffset(): number {
-  return Date.now() - performance.now()
-}
-
 function hrTimeOf(millis: number): HrTime {
   return [Math.trunc(millis / 1000), Math.round((millis % 1000) * NANOS_PER_MILLI)]
 }
@@ -254,7 +251,7 @@ function sumOf([seconds, nanos]: HrTime, [moreSeconds, moreNanos]: HrTime): HrTi
   return [seconds + moreSeconds + carry, sum - carry * NANOS_PER_SECOND]
 }
 
-function durationOf(start: HrTime, end: HrTime): HrTime {
+export function durationOf(start: HrTime, end: HrTime): HrTime {
   const [seconds, nanos] = [end[0] - start[0], end[1] - start[1]]
   return nanos < 0 ? [seconds - 1, nanos + NANOS_PER_SECOND] : [seconds, nanos]
 }

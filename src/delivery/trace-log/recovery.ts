@@ -3,45 +3,41 @@ import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import type { Checkpoint, CheckpointEntry } from './checkpoint.ts'
-import { listCheckpoints, readCheckpoint, takeOverCheckpoint } from './checkpoint.ts'
+import { type Checkpoint, readCheckpoint, takeOverCheckpoint } from './checkpoint.ts'
+import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
 import { type Destinations, endedSpan, type SegmentMarks } from './line-parser.ts'
-import { isAlive } from './owner.ts'
 import { isOurs, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
 import { linesIn, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
-import type { LogSegment, SegmentManager } from './segments.ts'
-import type { ContinuationSettings, Reporter } from './settings.ts'
+import type { LogOptions, LogSegment, SegmentManager } from './segments.ts'
 import { SpanLine, spanKey } from './span-line.ts'
 
-export interface RecoveryQueue {
-  enqueueSegment(segment: LogSegment): void
-  /** Called before a segment is removed. The result receives the pending spans, of which those in memory are still sent. */
-  beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void
-  countLost(spans: number, reason: string): void
-}
-
-export interface RecoveryOptions {
-  readonly stateDirectory: string
-  readonly segments: SegmentManager
-  readonly queues: ReadonlyMap<string, RecoveryQueue>
-  readonly destinations: Destinations
-  readonly report: Reporter
-  readonly continued: ContinuationSettings | undefined
-  /** Sends the spans that a killed process had buffered. Absent if there is no log of kept traces. */
-  readonly sendUndecided?: ((path: string, heldBy: string) => Promise<void>) | undefined
-  readonly onCrashed: (crashed: readonly RecoveredTrace[]) => void
-}
+/** Sends the spans that a killed process had buffered. */
+export type SendUndecided = (path: string, heldBy: string) => Promise<void>
 
 export class Recovery {
-  readonly #parts: RecoveryOptions
+  readonly #parts: LogOptions
+  readonly #stateDirectory: string
+  readonly #segments: SegmentManager
+  readonly #onCrashed: (crashed: readonly RecoveredTrace[]) => void
+  /** Absent if there is no log of kept traces. */
+  readonly #sendHeld: SendUndecided | undefined
   #running: Promise<void> | undefined
   #isStopped = false
   #isRefused = false
 
-  constructor(parts: RecoveryOptions) {
+  constructor(
+    parts: LogOptions,
+    segments: SegmentManager,
+    onCrashed: (crashed: readonly RecoveredTrace[]) => void,
+    sendHeld: SendUndecided | undefined,
+  ) {
     this.#parts = parts
+    this.#stateDirectory = parts.settings.directory
+    this.#segments = segments
+    this.#onCrashed = onCrashed
+    this.#sendHeld = sendHeld
   }
 
   /** Resolves when everything possible is taken over, before it is delivered. Never rejects. */
@@ -63,9 +59,9 @@ export class Recovery {
 
   async #recoverAll(): Promise<void> {
     if (!this.#isPrivate()) return
-    for (const entry of await listCheckpoints(this.#parts.stateDirectory)) {
+    for (const entry of await listCheckpoints(this.#stateDirectory)) {
       if (this.#isStopped) return
-      if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
+      if (isOwned(entry)) continue
       try {
         await this.#recoverSegment(entry)
       } catch (error) {
@@ -77,14 +73,14 @@ export class Recovery {
 
   /** Files that another user may have placed there are not sent. */
   #isPrivate(): boolean {
-    const { stateDirectory, report } = this.#parts
+    const { report } = this.#parts
     try {
-      for (const place of logDirectories(stateDirectory))
+      for (const place of logDirectories(this.#stateDirectory))
         if (existsSync(place)) makePrivate(place, line => report.warn(line))
       return true
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
-      const line = `trace log: the contents of ${path ?? stateDirectory} are not sent, because other users can write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
+      const line = `trace log: the contents of ${path ?? this.#stateDirectory} are not sent, because other users can write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
       if (!this.#isRefused) report.warn(line)
       this.#isRefused = true
       return false
@@ -92,13 +88,13 @@ export class Recovery {
   }
 
   async #recoverSegment(entry: CheckpointEntry): Promise<void> {
-    const { stateDirectory, queues } = this.#parts
+    const { queues } = this.#parts
     const state = await readCheckpoint(entry)
     if (state === undefined) return
-    const pending = Object.keys(state.delivered)
+    const pending = [...state.delivered.keys()]
     const isMine = pending.length === 0 || pending.some(backend => queues.has(backend))
     if (!state.open && !isMine) return
-    const checkpoint = takeOverCheckpoint(stateDirectory, entry)
+    const checkpoint = takeOverCheckpoint(this.#stateDirectory, entry)
     if (checkpoint === undefined) return
     try {
       await this.#takeOver(checkpoint, entry)
@@ -109,7 +105,6 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const { segments, queues } = this.#parts
     const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
       checkpoint.remove()
@@ -127,15 +122,15 @@ export class Recovery {
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = segments.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    const segment = this.#segments.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
     await this.#recordMoved(segment)
-    for (const backend of checkpoint.backends) queues.get(backend)?.enqueueSegment(segment)
+    for (const backend of checkpoint.backends) this.#parts.queues.get(backend)?.enqueueSegment(segment)
     segment.releaseIfDone()
   }
 
   /** Records that data for an old address of a backend was sent to its current one. */
   async #recordMoved({ checkpoint, path, bytes }: LogSegment): Promise<void> {
-    const { stateDirectory, destinations } = this.#parts
+    const { destinations } = this.#parts
     const pending = checkpoint.backends.filter(backend => destinations.has(backend))
     if (pending.length === 0) return
     const { backends: meant } = await readHeader(path)
@@ -143,7 +138,7 @@ export class Recovery {
       const destination = destinations.get(backend)
       return destination === undefined || destination === meant.get(backend) ? [] : [destination]
     })
-    const record = moved.length === 0 ? undefined : new SentRecord(stateDirectory, checkpoint.segment)
+    const record = moved.length === 0 ? undefined : new SentRecord(this.#stateDirectory, checkpoint.segment)
     for (const destination of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
   }
 
@@ -152,16 +147,15 @@ export class Recovery {
    * (`paths`). A process that has itself continued them knows that they do not.
    */
   async #mayBeContinued(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
-    if (continuedMillis === 0 || this.#parts.continued !== undefined) return false
+    if (continuedMillis === 0 || this.#parts.settings.continued !== undefined) return false
     const writtenAt = await Promise.all(paths.map(async path => (await statOf(path))?.mtimeMs ?? 0))
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
   async #sendUndecided(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
-    const { sendUndecided: sendHeld, destinations } = this.#parts
     if (backends.size === 0) return true
-    if (sendHeld === undefined || !isSame(backends, destinations)) return false
-    await sendHeld(path, heldBy)
+    if (this.#sendHeld === undefined || !isSame(backends, this.#parts.destinations)) return false
+    await this.#sendHeld(path, heldBy)
     return true
   }
 
@@ -171,14 +165,9 @@ export class Recovery {
       const { continuedMillis, heldBy, backends } = await readHeader(segmentPath)
       const laterPaths = await laterSegments(segmentPath, continuedMillis > 0)
       const mayBeContinued = await this.#mayBeContinued([segmentPath, ...laterPaths], heartbeatAt, continuedMillis)
-      const crashed = await endCrashedSpans(segmentPath, {
-        heartbeatAt,
-        laterPaths,
-        mayBeContinued,
-        isContinuedHere: this.#parts.continued?.isContinuedHere ?? (() => false),
-      })
+      const crashed = await this.#endCrashedSpans(segmentPath, heartbeatAt, laterPaths, mayBeContinued)
       if (crashed === undefined) return
-      if (crashed.length > 0) this.#parts.onCrashed(crashed)
+      if (crashed.length > 0) this.#onCrashed(crashed)
       const isJudged = heldBy === '' || (!mayBeContinued && (await this.#sendUndecided(segmentPath, heldBy, backends)))
       if (isJudged) checkpoint.close()
     } catch (error) {
@@ -186,6 +175,32 @@ export class Recovery {
       const { code = String(error) } = error as NodeJS.ErrnoException
       this.#parts.report.debug(`trace log: what was open in ${checkpoint.segment} cannot be ended now (${code})`)
     }
+  }
+
+  /**
+   * Ends the open spans of a killed process in the segment itself. They keep their true start, and end at the last time at
+   * which the process was known to be alive.
+   *
+   * @param laterPaths newer segments of the process, or of one that continued it. Spans mentioned there are not handled here
+   * @returns the affected traces; undefined if some spans stay open
+   * @throws the error of the file system
+   */
+  async #endCrashedSpans(
+    path: string,
+    heartbeatAt: number,
+    laterPaths: readonly string[],
+    mayBeContinued: boolean,
+  ): Promise<readonly RecoveredTrace[] | undefined> {
+    const { continued } = this.#parts.settings
+    const { open, marks, lastAt: recordedAt } = await openSpansIn(path, laterPaths)
+    for (const key of open.keys()) if (continued?.isContinuedHere(key)) open.delete(key)
+    if (open.size === 0) return []
+    if (mayBeContinued) return undefined
+    const lastAt = lastKnownAt(recordedAt, (await stat(path)).mtimeMs, heartbeatAt)
+    const spans = [...open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
+    const end = (span: ReadableSpan): ReadableSpan => endedSpan(span, lastAt, marksOf(span, marks))
+    await append(path, spans.map(end))
+    return tracesOf(spans)
   }
 }
 
@@ -221,7 +236,6 @@ async function laterSegments(path: string, isContinued: boolean): Promise<string
 
 const SPANS_PER_LINE = 128
 const LINE_END: Buffer = Buffer.from('\n')
-const NANO_DIGITS = 9
 const LIVE_WITHIN_MILLIS = 60_000
 const ROOT_KIND = 'session'
 export const CRASHED = 'crashed'
@@ -232,36 +246,6 @@ export interface RecoveredTrace {
   readonly traceId: string
   readonly spanId: string
   readonly spans: number
-}
-
-export interface CrashFacts {
-  readonly heartbeatAt: number
-  /** Newer segments of the same process, or of one that continued it. Spans mentioned there are not handled here. */
-  readonly laterPaths: readonly string[]
-  readonly mayBeContinued: boolean
-  readonly isContinuedHere: (key: string) => boolean
-}
-
-/**
- * Ends the open spans of a killed process in the segment itself. They keep their true start, and end at the last time at
- * which the process was known to be alive.
- *
- * @returns the affected traces; undefined if some spans stay open
- * @throws the error of the file system
- */
-async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
-  const { heartbeatAt, laterPaths, mayBeContinued, isContinuedHere } = death
-  const scan = await openSpansIn(path, laterPaths)
-  for (const key of scan.open.keys()) if (isContinuedHere(key)) scan.open.delete(key)
-  if (scan.open.size === 0) return []
-  if (mayBeContinued) return undefined
-  const lastAt = lastKnownAt(scan.lastAt, (await stat(path)).mtimeMs, heartbeatAt)
-  const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
-  await append(
-    path,
-    spans.map(span => endedSpan(span, Math.max(millis(span.startTime), lastAt), marksOf(span, scan.marks))),
-  )
-  return tracesOf(spans)
 }
 
 function tracesOf(spans: readonly ReadableSpan[]): RecoveredTrace[] {
@@ -282,19 +266,16 @@ function lastKnownAt(recordedAt: number, writtenAt: number, heartbeatAt: number)
   return isLive ? Math.max(writtenAt, heartbeatAt) : recordedAt
 }
 
-interface OpenSpanScan {
-  readonly open: Map<string, ReadableSpan>
-  readonly marks: SegmentMarks
-  readonly lastAt: number
-}
-
-async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<OpenSpanScan> {
+async function openSpansIn(
+  path: string,
+  laterPaths: readonly string[],
+): Promise<{ readonly open: Map<string, ReadableSpan>; readonly marks: SegmentMarks; readonly lastAt: number }> {
   const open = new Map<string, ReadableSpan>()
   let [marks, lastAt] = [NO_MARKS, 0]
   for await (const line of linesIn(path)) {
     if (line instanceof SpanLine) {
       for (const { key, start, end } of line.stamps()) {
-        lastAt = Math.max(lastAt, millisOf(start), millisOf(end))
+        lastAt = Math.max(lastAt, start, end)
         open.delete(key)
       }
     } else if (line.kind === 'open') {
@@ -325,7 +306,7 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
   const file = SegmentFile.open(path)
   try {
     // If the process died in the middle of a line, the remainder must not merge with the next line.
-    if (file.bytes > 0 && !file.endsWithLineEnd()) await file.append(Buffer.from('\n'))
+    if (!file.endsWithLine()) await file.append(Buffer.from('\n'))
     for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
       const { json } = new SpanLine(spans.slice(at, at + SPANS_PER_LINE))
       await file.append(Buffer.concat([json, LINE_END]))
@@ -333,10 +314,6 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
   } finally {
     file.close()
   }
-}
-
-function millisOf(nanos: string): number {
-  return millis([Number(nanos.slice(0, -NANO_DIGITS)), Number(nanos.slice(-NANO_DIGITS))])
 }
 
 function millis([seconds, nanos]: HrTime): number {

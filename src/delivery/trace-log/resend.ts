@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
-import type { Destinations } from './line-parser.ts'
-import { isAlive } from './owner.ts'
+import { Checkpoint, takeOverCheckpoint } from './checkpoint.ts'
+import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
-import { listSegments, readHeader, SegmentReader } from './segment-file.ts'
-import { LogSegment, type SegmentManager } from './segments.ts'
+import { linesIn, listSegments, readHeader } from './segment-file.ts'
+import { type LogOptions, LogSegment, type SegmentManager } from './segments.ts'
+import { SpanLine } from './span-line.ts'
 
 export interface ResendRequest {
   /** If absent, the trace log is sent, once per backend. Named files are sent on every request. */
@@ -34,18 +34,6 @@ export interface ResendOutcome {
   readonly tally: SentTally
 }
 
-export interface ResendQueue {
-  enqueueSegment(segment: LogSegment): void
-  drainRecovered(): Promise<void>
-}
-
-export interface ResendOptions {
-  readonly stateDirectory: string
-  readonly segments: SegmentManager
-  readonly queues: ReadonlyMap<string, ResendQueue>
-  readonly destinations: Destinations
-}
-
 interface TraceFile {
   readonly path: string
   readonly segment: string | undefined
@@ -64,18 +52,26 @@ const NOTHING: SentTally = { traceIds: new Set(), spans: 0, from: Infinity, to: 
 
 /** Sends traces that were never pending for a backend: from before it was configured, or from files of other machines. */
 export class Resend {
-  readonly #parts: ResendOptions
+  readonly #parts: LogOptions
+  readonly #stateDirectory: string
+  readonly #segments: SegmentManager
   readonly #request: ResendRequest
   readonly #stuck = new Set<string>()
   readonly #outcomes: ResendOutcome[] = []
   readonly #tasks: Task[] = []
+  readonly #backends: readonly string[]
   #progress = { done: 0, total: 0 }
+  /** Bytes of the files before the current one. */
+  #sentBefore = 0
   #files: readonly TraceFile[] = []
   #checkpoints: ReadonlyMap<string, CheckpointEntry> = new Map()
   #begunAt: Promise<TraceStart> | undefined
 
-  constructor(parts: ResendOptions, request: ResendRequest) {
+  constructor(parts: LogOptions, segments: SegmentManager, request: ResendRequest) {
     this.#parts = parts
+    this.#stateDirectory = parts.settings.directory
+    this.#backends = [...parts.queues.keys()]
+    this.#segments = segments
     this.#request = request
   }
 
@@ -95,29 +91,27 @@ export class Resend {
 
   async run(): Promise<void> {
     const { files, signal } = this.#request
-    this.#files = files ? await namedFiles(files) : await segmentFiles(this.#parts.stateDirectory)
+    this.#files = files ? await namedFiles(files) : await segmentFiles(this.#stateDirectory)
     // Read after the files: a segment's checkpoint is created before the segment.
-    this.#checkpoints = new Map(
-      (await listCheckpoints(this.#parts.stateDirectory)).map(entry => [entry.segment, entry]),
-    )
+    this.#checkpoints = new Map((await listCheckpoints(this.#stateDirectory)).map(entry => [entry.segment, entry]))
     const total = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
-    let done = 0
     for (const file of this.#files) {
-      if (signal.aborted) this.#addOutcome(file, this.#backends(), 'left')
-      else await this.#sendFile(file, offset => (this.#progress = { done: done + offset, total }))
-      done += file.bytes
-      this.#progress = { done, total }
+      this.#progress = { done: this.#sentBefore, total }
+      if (signal.aborted) this.#addOutcome(file, this.#backends, 'left')
+      else await this.#sendFile(file)
+      this.#sentBefore += file.bytes
     }
+    this.#progress = { done: total, total }
   }
 
-  async #sendFile(file: TraceFile, onSent: (offset: number) => void): Promise<void> {
+  async #sendFile(file: TraceFile): Promise<void> {
     const segment = await this.#lockSegment(file)
-    if (segment === undefined) return this.#addOutcome(file, this.#backends(), 'running')
-    const record = file.segment === undefined ? undefined : new SentRecord(this.#parts.stateDirectory, file.segment)
+    if (segment === undefined) return this.#addOutcome(file, this.#backends, 'running')
+    const record = file.segment === undefined ? undefined : new SentRecord(this.#stateDirectory, file.segment)
     const candidates = await this.#candidates(file, segment)
     for (let isFirst = true, open = candidates; open.length > 0; isFirst = false) {
       // An earlier pass may be unfinished, and more may be requested now. The earlier pass is sent first.
-      const tasks = await this.#tasksOf(segment, open, record, onSent)
+      const tasks = await this.#tasksOf(segment, open, record)
       const busy = tasks.map(({ backend }) => backend)
       if (isFirst) this.#addOutcome(file, without(open, busy), 'had')
       await Promise.all(tasks.map(task => this.#deliver(task)))
@@ -128,41 +122,34 @@ export class Resend {
   }
 
   async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
-    const { stateDirectory, segments } = this.#parts
     if (name === undefined) {
-      return new LogSegment(
-        Checkpoint.ofFile(path),
-        { bytes, isAdopted: true, backends: this.#backends() },
-        () => undefined,
-      )
+      const state = { bytes, isAdopted: true, backends: this.#backends }
+      return new LogSegment(Checkpoint.ofFile(path), state, () => undefined)
     }
-    const owned = [...segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
+    const owned = [...this.#segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
     if (owned !== undefined) return owned.isWritten ? undefined : owned
     const entry = this.#checkpoints.get(name)
-    if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
+    if (entry && isOwned(entry)) return undefined
     const checkpoint =
-      entry === undefined ? Checkpoint.lock(stateDirectory, name) : takeOverCheckpoint(stateDirectory, entry)
+      entry === undefined
+        ? Checkpoint.lock(this.#stateDirectory, name)
+        : takeOverCheckpoint(this.#stateDirectory, entry)
     // It may have grown: the open spans of a dead process were ended.
-    return checkpoint && segments.addRecovered(checkpoint, (await stat(path)).size)
+    return checkpoint && this.#segments.addRecovered(checkpoint, (await stat(path)).size)
   }
 
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: LogSegment): Promise<readonly string[]> {
-    if (file.segment === undefined) return this.#backends()
+    if (file.segment === undefined) return this.#backends
     const { backends: meant, heldBy } = await readHeader(path)
     const isPending = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
-    const pending = this.#backends().filter(isPending)
-    const had = without(this.#backends(), pending).filter(backend => meant.get(backend) === this.#destination(backend))
+    const pending = this.#backends.filter(isPending)
+    const had = without(this.#backends, pending).filter(backend => meant.get(backend) === this.#destination(backend))
     this.#addOutcome(file, pending, 'owed')
     this.#addOutcome(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
-    return without(this.#backends(), [...pending, ...had])
+    return without(this.#backends, [...pending, ...had])
   }
 
-  async #tasksOf(
-    segment: LogSegment,
-    backends: readonly string[],
-    record: SentRecord | undefined,
-    onSent: (offset: number) => void,
-  ): Promise<readonly Task[]> {
+  async #tasksOf(segment: LogSegment, backends: readonly string[], record?: SentRecord): Promise<readonly Task[]> {
     const tasks: Task[] = []
     for (const backend of backends) {
       const destination = this.#destination(backend)
@@ -170,18 +157,11 @@ export class Resend {
       if (pass === undefined) continue
       const note = (state: SentState): void => {
         record?.set(destination, state)
-        onSent(state.offset)
+        this.#progress = { ...this.#progress, done: this.#sentBefore + state.offset }
       }
-      tasks.push({
-        backend,
-        segment,
-        progress: new ResendProgress({
-          pass,
-          traceId: this.#request.traceId,
-          begunAt: await this.#traceStartsFor(pass),
-          onSent: note,
-        }),
-      })
+      const { traceId } = this.#request
+      const begunAt = await this.#traceStartsFor(pass)
+      tasks.push({ backend, segment, progress: new ResendProgress({ pass, traceId, begunAt, onSent: note }) })
     }
     return tasks
   }
@@ -207,10 +187,6 @@ export class Resend {
     for (const backend of backends) this.#outcomes.push({ path, backend, state, tally: NOTHING })
   }
 
-  #backends(): readonly string[] {
-    return [...this.#parts.queues.keys()]
-  }
-
   #destination(backend: string): string {
     return this.#parts.destinations.get(backend) ?? ''
   }
@@ -234,15 +210,13 @@ function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
 async function traceStarts(files: readonly TraceFile[], signal: AbortSignal): Promise<TraceStart> {
   const begun = new Map<string, number>()
   for (const { path, bytes } of files) {
-    const reader = new SegmentReader(path)
-    for await (const { line } of reader.lines(0, bytes)) {
+    for await (const line of linesIn(path, 0, bytes)) {
       if (signal.aborted) break
-      for (const span of line.kind === 'spans' ? line.spans : []) {
+      for (const span of line instanceof SpanLine ? line.spans : []) {
         const { traceId } = span.spanContext()
         begun.set(traceId, Math.min(begun.get(traceId) ?? Infinity, millisOf(span.startTime)))
       }
     }
-    await reader.close()
   }
   return traceId => begun.get(traceId) ?? 0
 }

@@ -1,8 +1,8 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, write, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, write, writeSync } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LineParser, type SegmentHeader, type StoredLine } from './line-parser.ts'
-import { expectOwnFile, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-file.ts'
+import { endsWithLine, expectOwnFile, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-file.ts'
 import type { LogFailure } from './settings.ts'
 import { SpanLine } from './span-line.ts'
 
@@ -58,10 +58,8 @@ export class SegmentFile {
     return !this.#isSpoilt && (isPresent || (this.#links() ?? 0) > 0)
   }
 
-  endsWithLineEnd(): boolean {
-    const last = Buffer.alloc(1)
-    readSync(this.#descriptor, last, 0, 1, this.bytes - 1)
-    return last[0] === LINE_END
+  endsWithLine(): boolean {
+    return endsWithLine(this.#descriptor, this.bytes)
   }
 
   /** Appends in another thread. One call at a time. Rejects with the error of the file system. Then nothing was appended. */
@@ -112,6 +110,12 @@ export class SegmentFile {
       this.#cutOff()
       throw error
     }
+  }
+
+  /** @throws the error of the file system */
+  clear(): void {
+    ftruncateSync(this.#descriptor, 0)
+    this.bytes = 0
   }
 
   close(): void {
@@ -206,11 +210,6 @@ const MAX_HEADER_BYTES = 262_144
 /** Longer lines were not written by hookspan. */
 const MAX_LINE_BYTES = 67_108_864
 
-export interface ReadLine {
-  readonly line: StoredLine
-  readonly end: number
-}
-
 export interface ReadSpans {
   /** Valid until the next call but one: the next lines can be read while these are sent. */
   readonly lines: readonly SpanLine[]
@@ -235,13 +234,8 @@ export class SegmentReader {
     this.#path = path
   }
 
-  async *lines(from: number, until: number): AsyncGenerator<ReadLine, void> {
-    for await (const pieces of this.#pieces(from, until)) {
-      for (const piece of pieces) yield { line: this.#read(piece), end: piece.end }
-    }
-  }
-
-  async *spanLines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
+  /** Lines of spans that look complete are not parsed. */
+  async *lines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
     for await (const pieces of this.#pieces(from, until)) {
       for (const piece of pieces) yield this.#find(piece)
     }
@@ -273,14 +267,11 @@ export class SegmentReader {
     await handle?.close().catch(() => undefined)
   }
 
-  #read({ bytes, isWhole }: Piece): StoredLine {
-    return isWhole ? this.#parser.read(bytes.toString()) : { kind: 'damaged', problem: 'a line without an end' }
-  }
-
-  #find(piece: Piece): SpanLine | StoredLine {
-    const found = piece.isWhole ? SpanLine.fromFile(piece.bytes, this.#parser) : undefined
+  #find({ bytes, isWhole }: Piece): SpanLine | StoredLine {
+    if (!isWhole) return { kind: 'damaged' }
+    const found = SpanLine.fromFile(bytes, this.#parser)
     if (found !== undefined) return found
-    const line = this.#read(piece)
+    const line = this.#parser.read(bytes.toString())
     return line.kind === 'spans' ? new SpanLine(line.spans) : line
   }
 
@@ -327,13 +318,11 @@ const NO_HEADER: SegmentHeader = {
 }
 
 export async function readHeader(path: string): Promise<SegmentHeader> {
-  const reader = new SegmentReader(path)
   try {
-    for await (const { line } of reader.lines(0, MAX_HEADER_BYTES)) return line.kind === 'header' ? line : NO_HEADER
+    for await (const line of linesIn(path, 0, MAX_HEADER_BYTES))
+      return 'kind' in line && line.kind === 'header' ? line : NO_HEADER
   } catch {
     // It cannot be read now. The code that needs its spans reports the error.
-  } finally {
-    await reader.close()
   }
   return NO_HEADER
 }
@@ -347,11 +336,11 @@ async function readWhole(handle: FileHandle, buffer: Buffer, at: number): Promis
   }
 }
 
-/** All lines of a segment. Lines of spans that look complete are not parsed. */
-export async function* linesIn(path: string): AsyncGenerator<SpanLine | StoredLine, void> {
+/** The lines of a segment, without an offset all of them. */
+export async function* linesIn(path: string, from = 0, until?: number): AsyncGenerator<SpanLine | StoredLine, void> {
   const reader = new SegmentReader(path)
   try {
-    yield* reader.spanLines(0, (await stat(path)).size)
+    yield* reader.lines(from, until ?? (await stat(path)).size)
   } finally {
     await reader.close()
   }

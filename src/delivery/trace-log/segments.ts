@@ -1,7 +1,9 @@
 import { Checkpoint } from './checkpoint.ts'
+import type { Destinations, SegmentMarks } from './line-parser.ts'
+import type { LossLog } from './losses.ts'
 import { logDirectories, makePrivateDirectory } from './private-file.ts'
 import { fileFailure, newSegmentName, SegmentFile } from './segment-file.ts'
-import type { LocalLogSettings, LogFailure } from './settings.ts'
+import type { BatchSettings, LocalLogSettings, LogFailure, LogReporter, Reporter } from './settings.ts'
 import type { SpanLine } from './span-line.ts'
 
 const HOUR_MILLIS = 3_600_000
@@ -30,16 +32,27 @@ export interface CurrentSegment {
   fullAt: number
 }
 
-export interface SegmentManagerOptions {
+/** The settings of a trace log and its collaborators. */
+export interface LogOptions {
   readonly settings: LocalLogSettings
-  readonly backends: readonly string[]
-  readonly onCreated: () => void
-  readonly onRemoved: (segment: LogSegment) => void
-  readonly warn?: (line: string) => void
+  readonly batch: BatchSettings
+  readonly marks: SegmentMarks
+  /** All queues, and by name those whose spans are kept in the log. */
+  readonly consumers: readonly BatchConsumer[]
+  readonly queues: ReadonlyMap<string, BackendQueue>
+  readonly destinations: Destinations
+  readonly deliveries: LogReporter
+  readonly report: Reporter
+  readonly losses: LossLog
 }
 
+type SegmentOptions = Pick<LogOptions, 'settings' | 'queues' | 'report'>
+
 export class SegmentManager {
-  readonly #options: SegmentManagerOptions
+  readonly #options: SegmentOptions
+  readonly #backends: readonly string[]
+  readonly #onCreated: () => void
+  readonly #onRemoved: (segment: LogSegment) => void
   readonly #owned = new Set<LogSegment>()
   /** Not written any more, but not closed: their open spans are not noted in the current segment yet. */
   #retiring: { readonly segment: LogSegment; readonly file: SegmentFile }[] = []
@@ -49,8 +62,11 @@ export class SegmentManager {
   #isReleased = false
   #heartbeat: NodeJS.Timeout | undefined
 
-  constructor(options: SegmentManagerOptions) {
+  constructor(options: SegmentOptions, onCreated: () => void, onRemoved: (segment: LogSegment) => void) {
     this.#options = options
+    this.#backends = [...options.queues.keys()]
+    this.#onCreated = onCreated
+    this.#onRemoved = onRemoved
   }
 
   get paths(): readonly string[] {
@@ -77,10 +93,11 @@ export class SegmentManager {
       if (before !== undefined) this.#retire(before)
       this.#current = next
       onNew()
-      this.#options.onCreated()
+      this.#onCreated()
       return next
     } catch (error) {
-      return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
+      const { path = this.#options.settings.directory } = error as NodeJS.ErrnoException
+      return { ok: false, failure: fileFailure(path, error) }
     }
   }
 
@@ -135,12 +152,12 @@ export class SegmentManager {
   }
 
   #createSegment(): CurrentSegment {
-    const { settings, backends, warn } = this.#options
-    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, warn)
+    const { settings, report } = this.#options
+    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, line => report.warn(line))
     for (let tries = 1; ; tries++) {
       let checkpoint: Checkpoint | undefined
       try {
-        const pending = settings.heldBy === undefined ? backends : []
+        const pending = settings.heldBy === undefined ? this.#backends : []
         checkpoint = Checkpoint.create(settings.directory, newSegmentName(), pending)
         const file = SegmentFile.create(checkpoint.segmentPath)
         const segment = this.#addSegment(checkpoint, 0, false)
@@ -165,16 +182,15 @@ export class SegmentManager {
   #retire({ segment, file }: CurrentSegment): void {
     if (file.isDeleted()) {
       file.close()
-      this.#options.onRemoved(segment)
+      this.#onRemoved(segment)
       this.removeSegment(segment)
     } else this.#retiring.push({ segment, file })
   }
 
   #addSegment(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): LogSegment {
-    const { backends } = this.#options
     const segment = new LogSegment(
       checkpoint,
-      { bytes, isAdopted, backends },
+      { bytes, isAdopted, backends: this.#backends },
       settled => this.#owned.delete(settled),
       () => this.#lookUp(segment),
     )
@@ -216,11 +232,6 @@ function closeSegment(segment: LogSegment, file: SegmentFile): void {
   segment.isWritten = false
   segment.checkpoint.close()
   segment.releaseIfDone()
-}
-
-function pathOf(error: unknown, otherwise: string): string {
-  const { path } = (error ?? {}) as { path?: unknown }
-  return typeof path === 'string' ? path : otherwise
 }
 
 /** A file of the trace log owned by this process: the current one, earlier ones, and those taken over from dead processes. */
@@ -346,4 +357,14 @@ export interface BatchConsumer {
   /** True if some of its spans are in the log and not in memory. */
   readonly isBehind?: boolean
   enqueueBatch(batch: Batch): void
+}
+
+/** The queue of a backend whose spans are kept in the log until they are delivered. */
+export interface BackendQueue extends BatchConsumer {
+  /** Called before a segment is removed. The result receives the pending spans, of which those in memory are still sent. */
+  beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void
+  countLost(spans: number, reason: string): void
+  /** Delivers a segment of another process. */
+  enqueueSegment(segment: LogSegment): void
+  drainRecovered(): Promise<void>
 }

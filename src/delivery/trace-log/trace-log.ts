@@ -1,10 +1,10 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { JsonBytes } from './json-bytes.ts'
-import { type Destinations, headerJson, type SegmentMarks } from './line-parser.ts'
+import { headerJson } from './line-parser.ts'
 import { attempt, fileFailure } from './segment-file.ts'
-import type { BatchConsumer, CurrentSegment, Position, SegmentManager } from './segments.ts'
+import type { BatchConsumer, CurrentSegment, LogOptions, Position, SegmentManager } from './segments.ts'
 import { LOOK_UP_MILLIS } from './segments.ts'
-import type { BatchSettings, LocalLogSettings, LogFailure, LogReporter } from './settings.ts'
+import type { LogFailure } from './settings.ts'
 import { UNSERIALISABLE } from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
 import { SpanLine } from './span-line.ts'
@@ -14,16 +14,8 @@ const SAMPLED = 1
 const LINE_BYTES = 262_144
 /** If a write takes longer and there is no room left in memory, the log does not wait for the disk. */
 const STALLED_MILLIS = 2000
-
-export interface TraceLogOptions {
-  readonly settings: LocalLogSettings
-  readonly batch: BatchSettings
-  readonly marks: SegmentMarks
-  readonly destinations: Destinations
-  readonly segments: SegmentManager
-  readonly consumers: readonly BatchConsumer[]
-  readonly report: LogReporter
-}
+/** Marks this process as alive while spans are open. Recovery uses the last heartbeat as the end of a killed tool. */
+const HEARTBEAT_MILLIS = 2000
 
 interface LogWrite {
   readonly spans: readonly ReadableSpan[]
@@ -43,16 +35,15 @@ export interface TraceLogCounts {
 
 /** Records open and ended spans, and passes ended spans to the backends with their position in the log. */
 export class TraceLog implements SpanProcessor {
-  readonly #parts: TraceLogOptions
+  readonly #parts: LogOptions
+  readonly #segments: SegmentManager
+  readonly #consumers: readonly BatchConsumer[]
   /** Open spans that are not noted in the segment. A span that ends before its start was written is never noted. */
   readonly #unnoted = new Set<ReadableSpan>()
   readonly #noted = new Set<ReadableSpan>()
   /** Notes could not be written. They are not retried at once: a full disk stays full for a while. */
   #hasMissedNotes = false
-  readonly #heartbeat = new Heartbeat(
-    () => this.#parts.segments.touchCurrent(),
-    () => this.#noted.size > 0,
-  )
+  #heartbeat: NodeJS.Timeout | undefined
   readonly #out = new JsonBytes()
   readonly #pending: ReadableSpan[] = []
   #write: LogWrite | undefined
@@ -64,8 +55,11 @@ export class TraceLog implements SpanProcessor {
   #stored = 0
   #dropped = 0
 
-  constructor(parts: TraceLogOptions) {
+  constructor(parts: LogOptions, segments: SegmentManager) {
     this.#parts = parts
+    this.#segments = segments
+    // Traces that are buffered for sampling are passed on by the log of kept traces.
+    this.#consumers = parts.settings.heldBy === undefined ? parts.consumers : []
   }
 
   onStart(span: unknown): void {
@@ -124,8 +118,8 @@ export class TraceLog implements SpanProcessor {
   }
 
   #endWriting(): void {
-    this.#heartbeat.stop()
-    this.#parts.segments.endWriting(this.#unnoted.size === 0 && this.#noted.size === 0)
+    clearInterval(this.#heartbeat)
+    this.#segments.endWriting(this.#unnoted.size === 0 && this.#noted.size === 0)
   }
 
   get isClosed(): boolean {
@@ -228,12 +222,12 @@ export class TraceLog implements SpanProcessor {
 
   /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
   #prepareWrite(): LogWrite | undefined {
-    const { segments, batch, consumers } = this.#parts
-    const most = batch.maxExportBatchSize
+    const most = this.#parts.batch.maxExportBatchSize
+    const consumers = this.#consumers
     // Lines in a deleted file would be lost if no consumer has them in memory.
     const isOnlyCopy = consumers.length === 0 ? this.#isAwaited : consumers.some(({ isBehind }) => isBehind === true)
     const maxAgeMillis = this.#isClosed || isOnlyCopy ? 0 : LOOK_UP_MILLIS
-    const current = segments.current(() => this.#repeatNotes(), maxAgeMillis)
+    const current = this.#segments.current(() => this.#repeatNotes(), maxAgeMillis)
     if (!current.ok) {
       this.#shiftUnnoted(Number.POSITIVE_INFINITY)
       this.#hasMissedNotes = true
@@ -243,7 +237,10 @@ export class TraceLog implements SpanProcessor {
     const { file } = current
     const out = this.#out
     out.start()
-    if (file.bytes === 0) out.json(`${this.#header()}\n`)
+    if (file.bytes === 0) {
+      const { marks, destinations, settings } = this.#parts
+      out.json(`${headerJson(marks, destinations, settings.continued?.withinMillis, settings.heldBy)}\n`)
+    }
     if (this.#unnoted.size > 0) {
       writeNote(out, this.#shiftUnnoted(most))
       out.ascii('\n')
@@ -257,11 +254,6 @@ export class TraceLog implements SpanProcessor {
     const json = spans.length > 0 && consumers.length > 0 ? out.from(from) : undefined
     if (spans.length > 0) out.ascii('\n')
     return { spans, json, bytes: out.written, current, isSettled: false, isStalled: false }
-  }
-
-  #header(): string {
-    const { marks, destinations, settings } = this.#parts
-    return headerJson(marks, destinations, settings.continued?.withinMillis, settings.heldBy)
   }
 
   #shiftUnnoted(most: number): ReadableSpan[] {
@@ -292,9 +284,9 @@ export class TraceLog implements SpanProcessor {
       this.#failed(spans, failure)
       return
     }
-    this.#parts.report.delivered('traces')
-    if (!current.isNoted && this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#parts.segments.markNoted()
-    if (this.#noted.size > 0) this.#heartbeat.start()
+    this.#parts.deliveries.delivered('traces')
+    if (!current.isNoted && this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#segments.markNoted()
+    if (this.#noted.size > 0) this.#heartbeat ??= setInterval(this.#beat, HEARTBEAT_MILLIS).unref()
     // Bytes without spans are not pending for any backend.
     if (spans.length === 0) return
     segment.bytes = file.bytes
@@ -303,43 +295,23 @@ export class TraceLog implements SpanProcessor {
     this.#enqueueBatch(spans, json, { segment, end: file.bytes })
   }
 
+  readonly #beat = (): void => {
+    if (this.#noted.size > 0) this.#segments.touchCurrent()
+    else {
+      clearInterval(this.#heartbeat)
+      this.#heartbeat = undefined
+    }
+  }
+
   #failed(spans: readonly ReadableSpan[], failure: LogFailure): void {
     this.#dropped += spans.length
-    this.#parts.report.failed('traces', failure, spans.length)
+    this.#parts.deliveries.failed('traces', failure, spans.length)
     if (spans.length > 0) this.#enqueueBatch(spans)
   }
 
   #enqueueBatch(spans: readonly ReadableSpan[], json?: Buffer, position?: Position): void {
-    if (this.#parts.consumers.length === 0) return
+    if (this.#consumers.length === 0) return
     const batch = { lines: [new SpanLine(spans, json)], position }
-    for (const consumer of this.#parts.consumers) consumer.enqueueBatch(batch)
-  }
-}
-
-const INTERVAL_MILLIS = 2000
-
-/** Marks this process as alive while spans are open. Recovery uses the last heartbeat as the end of a killed tool. */
-export class Heartbeat {
-  readonly #beat: () => void
-  readonly #isNeeded: () => boolean
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(beat: () => void, isNeeded: () => boolean) {
-    this.#beat = beat
-    this.#isNeeded = isNeeded
-  }
-
-  start(): void {
-    if (this.#timer === undefined && this.#isNeeded()) this.#timer = setInterval(this.#tick, INTERVAL_MILLIS).unref()
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-    this.#timer = undefined
-  }
-
-  readonly #tick = (): void => {
-    if (this.#isNeeded()) this.#beat()
-    else this.stop()
+    for (const consumer of this.#consumers) consumer.enqueueBatch(batch)
   }
 }

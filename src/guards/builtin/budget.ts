@@ -2,7 +2,8 @@ import { RecentValues, TurnState } from '../context.ts'
 import { defineHook, type Hook, type HookContext, PRIORITY } from '../hook.ts'
 import type { AfterModel, ModelUsage } from '../phases.ts'
 import { type Block, block } from '../verdict.ts'
-import { AMOUNT, type BuiltinOptions, COUNT, checkKeys, checkOptions, FUNCTION, OBJECT } from './options.ts'
+import type { BuiltinOptions } from './options.ts'
+import { AMOUNT, COUNT, checkKeys, checkOptions, FUNCTION, OBJECT, propertiesOf } from './options.ts'
 
 /** The limits of a turn or a session. A missing field means no limit. */
 export interface Limits {
@@ -52,7 +53,7 @@ export function budget(options: BudgetOptions): Hook<'block'> {
   const make = (): Usage => ({ since: now(), tokens: 0, cost: 0, toolCalls: 0 })
   const turns = new TurnState(make)
   const sessions = new RecentValues<string, Usage>()
-  const counted = new TurnState(() => new Set<string>())
+  const knownCalls = new TurnState(() => new Set<string>())
 
   function spentOf(ctx: HookContext): readonly (readonly [string, Usage, Limits])[] {
     return [
@@ -68,16 +69,24 @@ export function budget(options: BudgetOptions): Hook<'block'> {
     return undefined
   }
   const limits = [turn, session]
-  const uncounted = new UnreportedUsage(limits)
-  const countsUsage = limits.some(each => each?.tokens !== undefined || each?.cost !== undefined)
+  const counted = (['tokens', 'cost'] as const).filter(what => limits.some(each => each?.[what] !== undefined))
+  const warned = new Set<string>()
+  /** Warns once if the agent reports no tokens or cost: such a limit would never be reached. */
+  function warnIfUnreported({ inputTokens, outputTokens, costUsd }: ModelUsage, { host, logger }: HookContext): void {
+    const reported = { tokens: inputTokens ?? outputTokens, cost: costUsd }
+    for (const what of counted) {
+      if (reported[what] !== undefined || warned.has(what)) continue
+      warned.add(what)
+      logger.warn(`budget: ${host} does not report the ${what} of a request: it does not count towards the limit`)
+    }
+  }
+  const countsUsage = counted.length > 0
   const stopsRequests = countsUsage || limits.some(each => each?.minutes !== undefined)
   return defineHook({
-    name: options.name ?? 'budget',
-    priority: options.priority ?? PRIORITY.business,
-    onFailure: options.onFailure ?? 'block',
+    ...propertiesOf(options, 'budget', PRIORITY.business, 'block'),
     observeOnly: ['afterModel'],
     beforeTool({ tool }, ctx) {
-      const calls = counted.of(ctx)
+      const calls = knownCalls.of(ctx)
       if (tool.id !== undefined && calls.has(tool.id)) return undefined
       const spent = spentOf(ctx)
       const used = over(ctx)
@@ -92,7 +101,7 @@ export function budget(options: BudgetOptions): Hook<'block'> {
     ...(session !== undefined && { beforeTurn: (_: unknown, ctx: HookContext) => over(ctx) }),
     ...(countsUsage && {
       afterModel({ usage, error }: Pick<AfterModel, 'usage' | 'error'>, ctx: HookContext): undefined {
-        if (error === undefined) uncounted.warnIfUnreported(usage, ctx)
+        if (error === undefined) warnIfUnreported(usage ?? {}, ctx)
         for (const [, spent] of spentOf(ctx)) {
           spent.tokens += (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
           spent.cost += usage?.costUsd ?? 0
@@ -100,27 +109,6 @@ export function budget(options: BudgetOptions): Hook<'block'> {
       },
     }),
   })
-}
-
-/** Warns once if the agent reports no tokens or cost: such a limit would never be reached. */
-class UnreportedUsage {
-  readonly #limited: readonly ('tokens' | 'cost')[]
-  readonly #warned = new Set<string>()
-
-  constructor(limits: readonly (Limits | undefined)[]) {
-    const all = ['tokens', 'cost'] as const
-    this.#limited = all.filter(what => limits.some(each => each?.[what] !== undefined))
-  }
-
-  warnIfUnreported(usage: ModelUsage | undefined, { host, logger }: HookContext): void {
-    const { inputTokens, outputTokens, costUsd } = usage ?? {}
-    const reported = { tokens: inputTokens ?? outputTokens, cost: costUsd }
-    for (const what of this.#limited) {
-      if (reported[what] !== undefined || this.#warned.has(what)) continue
-      this.#warned.add(what)
-      logger.warn(`budget: ${host} does not report the ${what} of a request: it does not count towards the limit`)
-    }
-  }
 }
 
 function usedUp(spent: Usage, limits: Limits, now: number): string | undefined {

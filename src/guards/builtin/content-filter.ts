@@ -1,11 +1,11 @@
 import { checkPattern } from '../../content/redact-patterns.ts'
 import { createRedactor, isSecretKey } from '../../content/redaction.ts'
 import { MASK } from '../../content/secret-span.ts'
-import { isPlain } from '../frozen-copy.ts'
+import { copied, isPlain } from '../frozen-copy.ts'
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { type Block, block, type Rewrite, rewrite } from '../verdict.ts'
 import { cardNumbersIn } from './card-numbers.ts'
-import { type BuiltinOptions, checkOptions, listOf, oneOf } from './options.ts'
+import { type BuiltinOptions, checkOptions, listOf, oneOf, propertiesOf } from './options.ts'
 import { type CompiledPattern, compilePattern, type PatternConfig } from './pattern.ts'
 
 /** The action on a match: mask the match, or withhold the whole text. */
@@ -28,7 +28,6 @@ export interface ContentFilterOptions extends BuiltinOptions {
 
 const PHASES: readonly FilteredPhase[] = ['afterModel', 'afterTool', 'afterTurn']
 const ACTIONS = ['redact', 'block', 'pass'] as const
-const DEPTH_LIMIT = 100
 
 type Filter = (text: string, isUnderSecretKey: boolean) => string | undefined
 
@@ -60,9 +59,7 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
     return now === value ? undefined : rewrite(now as Value)
   }
   return defineHook({
-    name: options.name ?? 'content-filter',
-    priority: options.priority ?? PRIORITY.security,
-    onFailure: options.onFailure ?? 'block',
+    ...propertiesOf(options, 'content-filter', PRIORITY.security, 'block'),
     decisions: ['block', 'rewrite'],
     ...(phases.has('afterModel') && { afterModel: ({ text }: { readonly text: string }) => judge(text) }),
     ...(phases.has('afterTool') && { afterTool: ({ result }: { readonly result: unknown }) => judge(result) }),
@@ -70,13 +67,8 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
   })
 }
 
-interface NamedFilter {
-  readonly what: string
-  readonly filter: Filter
-}
-
-function filtersOf({ secrets = 'redact', cards = 'redact', patterns = {} }: ContentFilterOptions): NamedFilter[] {
-  const filters: NamedFilter[] = []
+function filtersOf({ secrets = 'redact', cards = 'redact', patterns = {} }: ContentFilterOptions) {
+  const filters: { readonly what: string; readonly filter: Filter }[] = []
   const blocking = (patterns.block ?? []).map(config => compiled(config, 'block'))
   if (blocking.length > 0)
     filters.push({
@@ -84,22 +76,20 @@ function filtersOf({ secrets = 'redact', cards = 'redact', patterns = {} }: Cont
       filter: text => (blocking.some(({ matches }) => matches(text)) ? undefined : text),
     })
   const redact = createRedactor({ enabled: true, patterns: [] })
-  if (secrets !== 'pass')
-    filters.push({
-      what: 'a secret',
-      filter: (text, isUnderSecretKey) => {
-        const masked = isUnderSecretKey && text !== '' ? MASK : redact(text)
-        return masked === text || secrets === 'redact' ? masked : undefined
-      },
-    })
-  if (cards !== 'pass')
-    filters.push({
-      what: 'the number of a payment card',
-      filter: text => {
-        const masked = withoutCards(text)
-        return masked === text || cards === 'redact' ? masked : undefined
-      },
-    })
+  const addMasking = (
+    what: string,
+    action: FilterAction,
+    mask: (text: string, isUnderSecretKey: boolean) => string,
+  ) => {
+    if (action === 'pass') return
+    const filter: Filter = (text, isUnderSecretKey) => {
+      const masked = mask(text, isUnderSecretKey)
+      return masked === text || action === 'redact' ? masked : undefined
+    }
+    filters.push({ what, filter })
+  }
+  addMasking('a secret', secrets, (text, isUnderSecretKey) => (isUnderSecretKey && text !== '' ? MASK : redact(text)))
+  addMasking('the number of a payment card', cards, withoutCards)
   const redacting = (patterns.redact ?? []).map(redactionOf)
   if (redacting.length > 0)
     filters.push({ what: '', filter: text => redacting.reduce((now, redaction) => redaction(now), text) })
@@ -135,38 +125,18 @@ function redactionOf(config: PatternConfig): (text: string) => string {
 const WITHHELD = Symbol('kept back')
 
 function applyFilter(value: unknown, filter: Filter): unknown {
-  const copies = new Map<object, unknown>()
   let isChanged = false
-  let isKeptBack = false
-  function textOf(text: string, isUnderSecretKey: boolean): string {
-    const filtered = filter(text, isUnderSecretKey)
-    isKeptBack ||= filtered === undefined
-    isChanged ||= filtered !== text
-    return filtered ?? ''
-  }
-  function copied(each: unknown, isUnderSecretKey: boolean, depth: number): unknown {
-    if (typeof each === 'string') return textOf(each, isUnderSecretKey)
-    if (typeof each === 'number' || typeof each === 'bigint') {
-      const text = textOf(`${each}`, false)
-      return text === `${each}` ? each : text
-    }
-    if ((!Array.isArray(each) && !isPlain(each)) || depth > DEPTH_LIMIT) return each
-    const known = copies.get(each)
-    if (known !== undefined) return known
-    if (Array.isArray(each)) {
-      const list: unknown[] = []
-      copies.set(each, list)
-      for (const one of each) list.push(copied(one, isUnderSecretKey, depth + 1))
-      return list
-    }
-    const entries = new Map<string, unknown>()
-    const copy: Record<string, unknown> = {}
-    copies.set(each, copy)
-    for (const [key, one] of Object.entries(each)) entries.set(key, copied(one, isSecretKey(key), depth + 1))
-    return Object.assign(copy, Object.fromEntries(entries))
-  }
-  const copy = copied(value, false, 0)
-  return isKeptBack ? WITHHELD : isChanged ? copy : value
+  let isWithheld = false
+  const copy = copied(value, (each, key) => {
+    const isNumber = typeof each === 'number' || typeof each === 'bigint'
+    if (typeof each !== 'string' && !isNumber) return each
+    const filtered = filter(`${each}`, !isNumber && isSecretKey(key))
+    isWithheld ||= filtered === undefined
+    if (filtered === `${each}`) return each
+    isChanged = true
+    return filtered
+  })
+  return isWithheld ? WITHHELD : isChanged ? copy : value
 }
 
 function arePatterns(value: unknown): boolean {

@@ -1,12 +1,10 @@
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { commandsIn, type ToolCall } from '../tool-call.ts'
 import { type Ask, ask, type Block, block } from '../verdict.ts'
-import type { PatternRule, SqlRules, ToolRules } from './argument-rules.ts'
-import { cardCheck, patternCheck, sqlCheck, toolNameCheck } from './argument-rules.ts'
-import { type CommandRules, commandCheck } from './command-rules.ts'
-import { invalidRule, NON_EMPTY, type RuleViolation } from './finding.ts'
 import { type Allowed, type BuiltinOptions, checkOptions, OBJECT, oneOf } from './options.ts'
 import { type PathRules, pathCheck } from './path-rules.ts'
+import type { CommandRules, PatternRule, RuleViolation, SqlRules, ToolRules } from './rules.ts'
+import { cardCheck, commandCheck, invalidRule, NON_EMPTY, patternCheck, sqlCheck, toolNameCheck } from './rules.ts'
 import { readCommands, type ShellReading } from './shell-commands.ts'
 
 /** Options of `guardrails`. Defaults: name `guardrails`, priority 0 (at most 99), `onFailure: 'block'`. */
@@ -39,8 +37,6 @@ const ALLOWED: Readonly<Record<Exclude<keyof GuardrailsOptions, keyof BuiltinOpt
 const WINDOWS_SHELL = /^(?:powershell|pwsh|cmd)$/i
 const LAST_PRIORITY = 99
 
-type RuleCheck = (tool: ToolCall, reading: ShellReading | undefined) => RuleViolation[]
-
 /**
  * Checks tool arguments before the tool runs. Commands are parsed by a shell grammar, paths are resolved through links. This is
  * a speed bump: the effects of scripts, Makefiles and interpreters are invisible. Use a sandbox as the boundary.
@@ -52,9 +48,16 @@ export function guardrails(options: GuardrailsOptions): Hook<'block' | 'ask'> {
   const { name = 'guardrails', priority = PRIORITY.security, onUnknown = 'ask', onFailure = 'block' } = options
   if (!(priority >= 0 && priority <= LAST_PRIORITY))
     throw invalidRule(`priority is no number from 0 to ${LAST_PRIORITY}`)
-  const judges = ruleChecks(options)
+  const { tools, paths, commands, sql, cards, patterns } = options
+  const judges = [
+    tools && toolNameCheck(tools),
+    commands && commandCheck(commands),
+    paths && pathCheck(paths),
+    sql && sqlCheck(sql),
+    cards && cardCheck(cards),
+    patterns && patternCheck(patterns),
+  ].filter(judge => judge !== undefined)
   if (judges.length === 0) throw invalidRule('there is no rule: tools, paths, commands, sql, cards, patterns')
-  const { commands, paths } = options
   const readsShell = commands !== undefined || (paths !== undefined && paths.for?.includes('shell') !== false)
   return defineHook({
     name,
@@ -67,20 +70,6 @@ export function guardrails(options: GuardrailsOptions): Hook<'block' | 'ask'> {
       return verdictOf(reading?.isUnknown ? [...findings, unreadableCommand(reading)] : findings, onUnknown)
     },
   })
-}
-
-function ruleChecks({ tools, paths, commands, sql, cards, patterns }: GuardrailsOptions): RuleCheck[] {
-  const judges: RuleCheck[] = []
-  if (tools !== undefined) judges.push(toolNameCheck(tools))
-  if (commands !== undefined) {
-    const judge = commandCheck(commands)
-    judges.push((_, reading) => (reading === undefined ? [] : judge(reading)))
-  }
-  if (paths !== undefined) judges.push(pathCheck(paths))
-  if (sql !== undefined) judges.push(sqlCheck(sql))
-  if (cards !== undefined) judges.push(cardCheck(cards))
-  if (patterns !== undefined) judges.push(patternCheck(patterns))
-  return judges
 }
 
 function readShell(tool: ToolCall): ShellReading {

@@ -1,21 +1,10 @@
-import { redactWithin } from '../../content/clip.ts'
-import { oneLine } from '../../content/one-line.ts'
-import { createRedactor } from '../../content/redaction.ts'
+import { ignoreErrors } from '../../contract/foreign.ts'
 import { TurnState } from '../context.ts'
 import { isPlain } from '../frozen-copy.ts'
-import { type AnyHook, type Hook, type HookContext, PRIORITY, toStandardError } from '../hook.ts'
-import type {
-  AfterModel,
-  AfterTool,
-  AfterTurn,
-  BeforeModel,
-  BeforeTool,
-  BeforeTurn,
-  EventOf,
-  Phase,
-} from '../phases.ts'
-import { PHASE_NAMES, PHASES } from '../phases.ts'
-import { type BuiltinOptions, checkOptions, FUNCTION, SWITCH } from './options.ts'
+import { type AnyHook, type Hook, type HookContext, maskedLine, PRIORITY, toStandardError } from '../hook.ts'
+import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../phases.ts'
+import type { ToolCall } from '../tool-call.ts'
+import { type BuiltinOptions, checkOptions, FUNCTION, propertiesOf, SWITCH } from './options.ts'
 
 /** Options of `logging`. */
 export interface LoggingOptions extends BuiltinOptions {
@@ -61,22 +50,30 @@ export function structuredLogging(options: StructuredLoggingOptions = {}): Hook<
   })
 }
 
+type LogFields = Readonly<Record<string, unknown>>
+
 function loggingHook(
   name: string,
   options: LoggingOptions,
   log: (phase: Phase, fields: LogFields, ctx: HookContext) => void,
 ): Hook<never> {
-  const events = new EventFormatter(options.content === true)
-  const phases = PHASE_NAMES.map(phase => [
-    phase,
-    (event: EventOf<Phase>, ctx: HookContext): void => log(phase, events.fieldsOf(phase, event, ctx), ctx),
-  ])
+  const startTimes = new TurnState(() => new Map<string, number>())
+  const functionOf = <P extends Phase>(phase: P) => {
+    return (event: EventOf<P>, ctx: HookContext): void => {
+      const { fields, content, timer } = LOGGED[phase](event)
+      const times = startTimes.of(ctx)
+      const startedAt = times.get(timer)
+      if (PHASES[phase].isAfter) times.delete(timer)
+      else times.set(timer, performance.now())
+      const isTimed = PHASES[phase].isAfter && startedAt !== undefined
+      const duration = isTimed ? { duration_ms: Math.round(performance.now() - startedAt) } : {}
+      log(phase, { ...fields, ...duration, ...(options.content === true && shownContent(content)) }, ctx)
+    }
+  }
   const hook: AnyHook = {
-    name: options.name ?? name,
-    priority: options.priority ?? PRIORITY.observability,
-    onFailure: options.onFailure ?? 'pass',
+    ...propertiesOf(options, name, PRIORITY.observability, 'pass'),
     decisions: [],
-    ...Object.fromEntries(phases),
+    ...Object.fromEntries(PHASE_NAMES.map(phase => [phase, functionOf(phase)])),
   }
   return hook as Hook<never>
 }
@@ -85,112 +82,69 @@ function shown(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/-]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-export type LogFields = Readonly<Record<string, unknown>>
-
-const CONTENT_LIMIT = 2000
-const masked = createRedactor({ enabled: true, patterns: [] })
-
-class EventFormatter {
-  readonly #content: boolean
-  readonly #startTimes = new TurnState(() => new Map<string, number>())
-
-  constructor(content: boolean) {
-    this.#content = content
-  }
-
-  fieldsOf<P extends Phase>(phase: P, event: EventOf<P>, ctx: HookContext): LogFields {
-    switch (phase) {
-      case 'beforeTurn': {
-        const { prompt } = event as BeforeTurn
-        this.#startTimer(ctx, 'turn')
-        return { prompt_chars: prompt.length, ...this.#text('prompt', prompt) }
-      }
-      case 'afterTurn': {
-        const { answer, attempt } = event as AfterTurn
-        return { answer_chars: answer.length, attempt, ...this.#duration(ctx, 'turn'), ...this.#text('answer', answer) }
-      }
-      case 'beforeModel': {
-        const { model, messages } = event as BeforeModel
-        const chars = messages.reduce((sum, { text }) => sum + text.length, 0)
-        this.#startTimer(ctx, 'model')
-        return { model, messages: messages.length, message_chars: chars, ...this.#text('messages', messages) }
-      }
-      case 'afterModel': {
-        const { model, text, toolCalls, error, attempt, usage } = event as AfterModel
-        return {
-          model,
-          text_chars: text.length,
-          tool_calls: toolCalls.map(({ name }) => name),
-          error_type: error?.type,
-          error_status: error?.status,
-          input_tokens: usage?.inputTokens,
-          output_tokens: usage?.outputTokens,
-          cost_usd: usage?.costUsd,
-          attempt,
-          ...this.#duration(ctx, 'model'),
-          ...this.#text('text', text),
-          ...this.#text('error_message', error?.message),
-        }
-      }
-      case 'beforeTool': {
-        const { tool } = event as BeforeTool
-        this.#startTimer(ctx, `tool ${tool.id ?? tool.name}`)
-        return {
-          tool: tool.name,
-          kind: tool.kind,
-          tool_call_id: tool.id,
-          arguments_chars: sizeOf(tool.arguments),
-          ...this.#text('arguments', tool.arguments),
-        }
-      }
-      default: {
-        const { tool, result, isError, attempt } = event as AfterTool
-        return {
-          tool: tool.name,
-          kind: tool.kind,
-          tool_call_id: tool.id,
-          is_error: isError,
-          result_chars: sizeOf(result),
-          attempt,
-          ...this.#duration(ctx, `tool ${tool.id ?? tool.name}`),
-          ...this.#text('result', result),
-        }
-      }
-    }
-  }
-
-  #startTimer(ctx: HookContext, what: string): void {
-    this.#startTimes.of(ctx).set(what, performance.now())
-  }
-
-  #duration(ctx: HookContext, what: string): LogFields {
-    const began = this.#startTimes.of(ctx).get(what)
-    this.#startTimes.of(ctx).delete(what)
-    return began === undefined ? {} : { duration_ms: Math.round(performance.now() - began) }
-  }
-
-  #text(key: string, value: unknown): LogFields {
-    if (!this.#content || value === undefined) return {}
-    return {
-      [key]: redactWithin({ text: oneLine(asText(value)), isCut: false }, CONTENT_LIMIT, masked).text.slice(
-        0,
-        CONTENT_LIMIT,
-      ),
-    }
-  }
+interface LoggedEvent {
+  readonly fields: LogFields
+  readonly content: LogFields
+  /** The operation whose duration is logged at its end. */
+  readonly timer: string
 }
 
-function sizeOf(value: unknown): number {
-  return asText(value).length
+const LOGGED: { readonly [P in Phase]: (event: EventOf<P>) => LoggedEvent } = {
+  beforeTurn: ({ prompt }) => ({ fields: { prompt_chars: prompt.length }, content: { prompt }, timer: 'turn' }),
+  afterTurn: ({ answer, attempt }) => ({
+    fields: { answer_chars: answer.length, attempt },
+    content: { answer },
+    timer: 'turn',
+  }),
+  beforeModel: ({ model, messages }) => {
+    const message_chars = messages.reduce((sum, { text }) => sum + text.length, 0)
+    return { fields: { model, messages: messages.length, message_chars }, content: { messages }, timer: 'model' }
+  },
+  afterModel: ({ model, text, toolCalls, error, attempt, usage }) => ({
+    fields: {
+      model,
+      text_chars: text.length,
+      tool_calls: toolCalls.map(({ name }) => name),
+      error_type: error?.type,
+      error_status: error?.status,
+      input_tokens: usage?.inputTokens,
+      output_tokens: usage?.outputTokens,
+      cost_usd: usage?.costUsd,
+      attempt,
+    },
+    content: { text, error_message: error?.message },
+    timer: 'model',
+  }),
+  beforeTool: ({ tool }) => ({
+    fields: { ...toolFields(tool), arguments_chars: asText(tool.arguments).length },
+    content: { arguments: tool.arguments },
+    timer: timerOf(tool),
+  }),
+  afterTool: ({ tool, result, isError, attempt }) => ({
+    fields: { ...toolFields(tool), is_error: isError, result_chars: asText(result).length, attempt },
+    content: { result },
+    timer: timerOf(tool),
+  }),
+}
+
+function toolFields({ name, kind, id }: ToolCall): LogFields {
+  return { tool: name, kind, tool_call_id: id }
+}
+
+function timerOf({ id, name }: ToolCall): string {
+  return `tool ${id ?? name}`
+}
+
+const CONTENT_LIMIT = 2000
+
+function shownContent(content: LogFields): LogFields {
+  const given = Object.entries(content).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([key, value]) => [key, maskedLine(asText(value), CONTENT_LIMIT)]))
 }
 
 /** Cyclic or non-plain data has no text. Logging must not fail because of it. */
 function asText(value: unknown): string {
   if (typeof value === 'string') return value
   if (!isPlain(value) && !Array.isArray(value)) return String(value)
-  try {
-    return JSON.stringify(value)
-  } catch {
-    return ''
-  }
+  return ignoreErrors(() => JSON.stringify(value)) ?? ''
 }

@@ -1,7 +1,7 @@
 import { TurnState } from '../context.ts'
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { block } from '../verdict.ts'
-import { type BuiltinOptions, COUNT, checkOptions } from './options.ts'
+import { type BuiltinOptions, COUNT, checkOptions, propertiesOf } from './options.ts'
 
 /** Options of `loopGuard`. */
 export interface LoopGuardOptions extends BuiltinOptions {
@@ -9,11 +9,6 @@ export interface LoopGuardOptions extends BuiltinOptions {
   readonly repeats?: number | undefined
   /** The number of most recent calls of the turn to compare, including the current one. Default 20. */
   readonly within?: number | undefined
-}
-
-interface CountedCall {
-  readonly key: string
-  readonly id: string | undefined
 }
 
 /**
@@ -26,11 +21,9 @@ export function loopGuard(options: LoopGuardOptions = {}): Hook<'block'> {
   checkOptions('loopGuard', options, { repeats: COUNT, within: COUNT })
   const { repeats = 3, within = 20 } = options
   if (within <= repeats) throw new TypeError('loopGuard: within is more than repeats')
-  const turns = new TurnState((): CountedCall[] => [])
+  const turns = new TurnState((): { readonly key: string; readonly id: string | undefined }[] => [])
   return defineHook({
-    name: options.name ?? 'loop-guard',
-    priority: options.priority ?? PRIORITY.business,
-    onFailure: options.onFailure ?? 'pass',
+    ...propertiesOf(options, 'loop-guard', PRIORITY.business, 'pass'),
     beforeTool({ tool }, ctx) {
       const calls = turns.of(ctx)
       const key = `${tool.name} ${canonicalJson(tool.arguments)}`

@@ -1,7 +1,7 @@
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import type { AfterModel } from '../phases.ts'
 import { retry } from '../verdict.ts'
-import { AMOUNT, type BuiltinOptions, COUNT, checkOptions, MILLIS } from './options.ts'
+import { AMOUNT, type BuiltinOptions, COUNT, checkOptions, MILLIS, propertiesOf } from './options.ts'
 
 /** Options of `modelRetry`. */
 export interface ModelRetryOptions extends BuiltinOptions {
@@ -15,10 +15,6 @@ export interface ModelRetryOptions extends BuiltinOptions {
   readonly maxDelayMillis?: number | undefined
 }
 
-const TOO_EARLY = 408
-const TOO_MANY = 429
-const FIRST_OF_SERVER = 500
-const LAST_OF_SERVER = 599
 const TRANSIENT =
   /overloaded|rate.?limit|too.?many.?requests|throttl|unavailable|internal.?server|server.?error|bad.?gateway|gateway.?timeout|api.?connection|connection.?error|ECONN(?:RESET|REFUSED|ABORTED)|ETIMEDOUT|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EAI_AGAIN|EPIPE|UND_ERR|socket hang up|fetch failed|network.?error|timed? ?out|timeout/i
 /** Permanent errors, whatever the status: they need money or another key, or the user has stopped the request. */
@@ -34,9 +30,7 @@ export function modelRetry(options: ModelRetryOptions = {}): Hook<'retry'> {
   checkOptions('modelRetry', options, { retries: COUNT, delayMillis: MILLIS, factor: AMOUNT, maxDelayMillis: MILLIS })
   const { retries = 3, delayMillis = 500, factor = 2, maxDelayMillis = 30_000 } = options
   return defineHook({
-    name: options.name ?? 'model-retry',
-    priority: options.priority ?? PRIORITY.business,
-    onFailure: options.onFailure ?? 'pass',
+    ...propertiesOf(options, 'model-retry', PRIORITY.business, 'pass'),
     decisions: ['retry'],
     afterModel(event) {
       if (event.attempt >= retries || !isRetryable(event)) return undefined
@@ -50,6 +44,6 @@ function isRetryable({ error, text, toolCalls }: AfterModel): boolean {
   const { status, type = '', message = '' } = error
   if (PERMANENT.test(type)) return false
   if (status === undefined) return TRANSIENT.test(type) || (!PERMANENT.test(message) && TRANSIENT.test(message))
-  const isBusy = status === TOO_EARLY || (status === TOO_MANY && !PERMANENT.test(message))
-  return isBusy || (status >= FIRST_OF_SERVER && status <= LAST_OF_SERVER)
+  const isBusy = status === 408 || (status === 429 && !PERMANENT.test(message))
+  return isBusy || (status >= 500 && status <= 599)
 }

@@ -54,6 +54,20 @@ export function checkOptions(maker: string, given: object, allowed: Readonly<Rec
   checkKeys(maker, given, { ...allowed, ...COMMON_OPTIONS })
 }
 
+/** The common properties of a hook: from its options, or else their defaults. */
+export function propertiesOf(
+  options: BuiltinOptions,
+  name: string,
+  priority: number,
+  onFailure: 'pass' | 'block',
+): { readonly name: string; readonly priority: number; readonly onFailure: 'pass' | 'block' } {
+  return {
+    name: options.name ?? name,
+    priority: options.priority ?? priority,
+    onFailure: options.onFailure ?? onFailure,
+  }
+}
+
 export function checkKeys(where: string, given: unknown, allowed: Readonly<Record<string, Allowed>>): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new TypeError(`${where}: options are an object`)

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { isAbsolute, normalize, resolve } from 'node:path'
 import { oneLine } from '../../content/one-line.ts'
-import { foldersIn, type ToolCall, type ToolKind } from '../tool-call.ts'
-import { invalidRule, NON_EMPTY, type RuleViolation } from './finding.ts'
+import { foldersIn, type ToolKind } from '../tool-call.ts'
 import { type Allowed, checkKeys, listOf } from './options.ts'
 import { canonicalPath, isInside } from './places.ts'
+import { invalidRule, NON_EMPTY, type RuleCheck, type RuleViolation } from './rules.ts'
 import type { ShellCommand, ShellReading } from './shell-commands.ts'
 
 const FOR = ['read', 'edit', 'write', 'shell'] as const
@@ -34,16 +33,19 @@ interface Folders {
 
 type PathStatus = 'fine' | 'wrong' | 'unknown'
 
-export function pathCheck(rules: PathRules): (tool: ToolCall, reading: ShellReading | undefined) => RuleViolation[] {
+export function pathCheck(rules: PathRules): RuleCheck {
   checkKeys('guardrails: paths', rules, { inside: NON_EMPTY, outside: NON_EMPTY, for: listOf(FOR), cwd: ABSOLUTE })
   if (rules.inside === undefined && rules.outside === undefined) throw invalidRule('paths has no rule: inside, outside')
   const base = rules.cwd ?? process.cwd()
   resolveFolders(rules, base)
-  const isJudged = appliesTo(rules.for ?? FOR)
   return (tool, reading) => {
-    if (!isJudged(tool.kind)) return []
+    if (!appliesTo(rules.for ?? FOR, tool.kind)) return []
     const folders = resolveFolders(rules, base)
-    const { from, moves } = foldersOfCall(tool, rules.cwd)
+    // The folders named in the arguments of a shell, the most likely one last. The tool may ignore an argument that it does not
+    // know, so it may work in any of them, or in the agent's folder.
+    const moves = tool.kind === 'shell' ? [...foldersIn(tool.arguments)].reverse() : []
+    const own = moves.length > 0 ? tool.agentCwd : tool.cwd
+    const from = [own, rules.cwd].find(each => each !== undefined && isAbsolute(each))
     const cwds = [from, ...moves.flatMap(folder => resolvePaths(folder, from))]
     const named = [...tool.paths, ...(/^file:/i.test(tool.url ?? '') ? [tool.url as string] : [])]
     const judgePath = (path: string, begins: Cwds): RuleViolation[] =>
@@ -58,30 +60,15 @@ export function pathCheck(rules: PathRules): (tool: ToolCall, reading: ShellRead
 
 type Cwds = readonly (string | undefined)[]
 
-/**
- * The agent's folder and the folders named in the arguments of a shell, the most likely one last. The tool may ignore an
- * argument that it does not know, so it may work in any of them.
- */
-function foldersOfCall(
-  tool: ToolCall,
-  cwd: string | undefined,
-): { from: string | undefined; moves: readonly string[] } {
-  const moves = tool.kind === 'shell' ? [...foldersIn(tool.arguments)].reverse() : []
-  const own = moves.length > 0 ? tool.agentCwd : tool.cwd
-  return { from: [own, cwd].find(each => each !== undefined && isAbsolute(each)), moves }
-}
-
-function appliesTo(kinds: readonly ToolKind[]): (kind: ToolKind) => boolean {
-  return kind => {
-    if (kind === 'shell' || kind === 'read' || kind === 'edit' || kind === 'write') return kinds.includes(kind)
-    return kind === 'search' ? kinds.includes('read') : kinds.some(each => each !== 'shell')
-  }
+function appliesTo(kinds: readonly ToolKind[], kind: ToolKind): boolean {
+  if (kind === 'shell' || kind === 'read' || kind === 'edit' || kind === 'write') return kinds.includes(kind)
+  return kind === 'search' ? kinds.includes('read') : kinds.some(each => each !== 'shell')
 }
 
 /** Resolved for each call: a link on the way may have changed. */
 function resolveFolders(rules: PathRules, base: string): Folders {
   const canonical = (folder: unknown): string => {
-    const path = typeof folder === 'string' ? canonicalPath(folder, base, { home: homedir() }) : undefined
+    const path = typeof folder === 'string' ? canonicalPath(folder, base) : undefined
     if (path === undefined) throw invalidRule(`paths has a folder that cannot be found by its text: ${String(folder)}`)
     return path
   }
@@ -112,14 +99,11 @@ function pathStatus(path: string, cwds: Cwds, folders: Folders, reaches: boolean
 }
 
 function resolvePaths(path: string, cwd: string | undefined): Cwds {
-  return readings(path, cwd).map(each => canonicalPath(each, cwd, { home: homedir() }))
-}
-
-/** Both readings of `..`: the system follows a link before it goes up, while many tools remove `x/..` textually first. */
-function readings(path: string, cwd: string | undefined): string[] {
-  if (!path.includes('..') || /^file:/i.test(path)) return [path]
+  const hasParents = path.includes('..') && !/^file:/i.test(path)
   const isPlain = cwd !== undefined && !/^[~$]/.test(path)
-  return [path, isPlain ? resolve(cwd, path) : normalize(path)]
+  // Both readings of `..`: the system follows a link before it goes up, while many tools remove `x/..` textually first.
+  const readings = hasParents ? [path, isPlain ? resolve(cwd, path) : normalize(path)] : [path]
+  return readings.map(each => canonicalPath(each, cwd))
 }
 
 function isWrong(path: string, { inside, outside }: Folders): boolean {

@@ -36,12 +36,10 @@ function regular(source: string): CompiledPattern {
 }
 
 /** `?` -> `one`, `*` -> `some` (both within a segment), `**` -> `all`, `**` and a slash -> `folders` (zero or more). */
-type Token =
-  | { readonly kind: 'character'; readonly text: string }
-  | { readonly kind: 'one' }
-  | { readonly kind: 'some' }
-  | { readonly kind: 'all' }
-  | { readonly kind: 'folders' }
+interface Token {
+  readonly kind: 'character' | 'one' | 'some' | 'all' | 'folders'
+  readonly text?: string
+}
 
 const LONGEST = 500
 
@@ -149,11 +147,7 @@ function withoutRuns(node: RegexNode, before: CharacterSet | undefined, isLast: 
   }
 }
 
-function sequence(
-  items: readonly RegexNode[],
-  start: CharacterSet | undefined,
-  isLast: boolean,
-): RegexNode | undefined {
+function sequence(items: readonly RegexNode[], start: CharacterSet | undefined, isLast: boolean) {
   const kept: RegexNode[] = []
   let before = start
   for (const [at, item] of items.entries()) {
@@ -163,14 +157,10 @@ function sequence(
     const last = lastOf(item)
     before = isNullable(item) ? (before === undefined ? undefined : before | last) : last
   }
-  return { type: 'sequence', items: kept }
+  return { type: 'sequence' as const, items: kept }
 }
 
-function repeat(
-  node: RegexNode & { type: 'repeat' },
-  before: CharacterSet | undefined,
-  isLast: boolean,
-): RegexNode | undefined {
+function repeat(node: RegexNode & { type: 'repeat' }, before: CharacterSet | undefined, isLast: boolean) {
   const isRun = node.max === Infinity
   const isApart = before !== undefined && (before & charactersOf(node.body)) === 0n
   if (isRun && !isLast && !isApart) return undefined

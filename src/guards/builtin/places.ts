@@ -1,6 +1,8 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ignoreErrors } from '../../contract/foreign.ts'
 
 export interface PathFileSystem {
   readonly readlink: (path: string) => string | undefined
@@ -9,7 +11,7 @@ export interface PathFileSystem {
 }
 
 export interface CanonicalPathOptions {
-  readonly home: string | undefined
+  readonly home?: string | undefined
   readonly files?: PathFileSystem | undefined
   readonly platform?: NodeJS.Platform | undefined
 }
@@ -31,7 +33,7 @@ const MAX_LINKS = 40
 export function canonicalPath(
   path: string,
   cwd: string | undefined,
-  options: CanonicalPathOptions,
+  options: CanonicalPathOptions = { home: homedir() },
 ): string | undefined {
   const platform = options.platform ?? process.platform
   const rules = platform === 'win32' ? win32 : posix
@@ -39,15 +41,11 @@ export function canonicalPath(
   return full === undefined ? undefined : resolved(full, rules, options.files ?? REAL_FILE_SYSTEM)?.normalize('NFC')
 }
 
-function absolute(
-  path: string,
-  cwd: string | undefined,
-  home: string | undefined,
-  platform: NodeJS.Platform,
-): string | undefined {
+function absolute(path: string, cwd: string | undefined, home: string | undefined, platform: NodeJS.Platform) {
   const rules = platform === 'win32' ? win32 : posix
   const isPath = path !== '' && path.length <= LONGEST && (FILE_URL.test(path) || !SCHEME.test(path))
-  const named = isPath && FILE_URL.test(path) ? fromFileUrl(path, platform) : path
+  const fromUrl = (): string => fileURLToPath(path, { windows: platform === 'win32' })
+  const named = isPath && FILE_URL.test(path) ? ignoreErrors(fromUrl) : path
   if (!isPath || named === undefined || named.includes('\0')) return undefined
   const mark = HOME.exec(named)?.[0]
   if (mark === undefined && FOREIGN.test(named)) return undefined
@@ -60,30 +58,13 @@ function absolute(
     : undefined
 }
 
-function fromFileUrl(url: string, platform: NodeJS.Platform): string | undefined {
-  try {
-    return fileURLToPath(url, { windows: platform === 'win32' })
-  } catch {
-    return undefined
-  }
-}
-
 const REAL_FILE_SYSTEM: PathFileSystem = {
-  readlink(path) {
-    try {
+  readlink: path =>
+    ignoreErrors(() => {
       const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
       return isLink ? readlinkSync(path) : undefined
-    } catch {
-      return undefined
-    }
-  },
-  realpath(path) {
-    try {
-      return realpathSync.native(path)
-    } catch {
-      return undefined
-    }
-  },
+    }),
+  realpath: path => ignoreErrors(() => realpathSync.native(path)),
 }
 
 type Rules = typeof posix

@@ -106,7 +106,7 @@ class CommandReader {
         this.#readCommand(node, level)
         return true
       case 'Redirected':
-        this.#addCommand({ name: '', args: [], globs: [], redirects: filesOf(node.redirects) })
+        this.#addCommand('', [], filesOf(node.redirects))
         return true
       case 'Assignment': {
         const values = node.value.type === 'Word' ? [node.value] : node.value.elements
@@ -116,20 +116,16 @@ class CommandReader {
       case 'For':
       case 'Select':
         this.#variable(node.name.value, unknownWord(), level)
-        if (node.wordlist?.some(word => holdsCodeInSubscript(readWord(word)))) {
-          this.doubt('code is made while it runs')
-        }
+        this.#checkSubscripts(node.wordlist?.map(readWord))
         return true
       case 'TestUnary':
-        if (holdsCodeInSubscript(readWord(node.operand))) this.doubt('code is made while it runs')
+        this.#checkSubscripts([readWord(node.operand)])
         return true
       case 'TestBinary':
-        if ([node.left, node.right].some(word => holdsCodeInSubscript(readWord(word)))) {
-          this.doubt('code is made while it runs')
-        }
+        this.#checkSubscripts([node.left, node.right].map(readWord))
         return true
       case 'ArithmeticWord':
-        if (holdsCodeInSubscript(knownWord(node.value))) this.doubt('code is made while it runs')
+        this.#checkSubscripts([knownWord(node.value)])
         return true
       case 'Word':
         if (isWindowsWord(node.text)) this.doubt('it is a command of Windows')
@@ -137,14 +133,11 @@ class CommandReader {
       case 'SimpleExpansion':
         if (node.text === '$IFS') this.doubt('code is made while it runs')
         return true
-      case 'ParameterExpansion':
-        if (
-          node.parameter === 'IFS' ||
-          (node.operation?.type === 'Transform' && node.operation.operand.value === 'P')
-        ) {
-          this.doubt('code is made while it runs')
-        }
+      case 'ParameterExpansion': {
+        const isPrompt = node.operation?.type === 'Transform' && node.operation.operand.value === 'P'
+        if (isPrompt || node.parameter === 'IFS') this.doubt('code is made while it runs')
         return this.#consume(node.end - node.pos)
+      }
       case 'CommandExpansion':
       case 'ProcessSubstitution':
       case 'ArithmeticExpansion':
@@ -155,13 +148,19 @@ class CommandReader {
     }
   }
 
-  #addCommand(command: ShellCommand): void {
-    if (command.name !== '' || command.redirects.length > 0) this.commands.push(command)
+  #checkSubscripts(words: readonly ShellWord[] = []): void {
+    if (words.some(holdsCodeInSubscript)) this.doubt('code is made while it runs')
+  }
+
+  #addCommand(name: string, words: readonly ShellWord[], redirects: readonly ShellRedirect[]): void {
+    if (name === '' && redirects.length === 0) return
+    const [args, globs] = [words.map(word => word.value), words.flatMap(word => word.glob ?? [])]
+    this.commands.push({ name, args, globs, redirects })
   }
 
   #readCommand(node: Command, level: number): void {
     const redirects = filesOf(node.redirects)
-    if (node.name === undefined) this.#addCommand({ name: '', args: [], globs: [], redirects })
+    if (node.name === undefined) this.#addCommand('', [], redirects)
     else this.#addRuns([readWord(node.name), ...node.args.map(readWord)], redirects, level, 0)
   }
 
@@ -171,34 +170,28 @@ class CommandReader {
     else for (const each of inner) this.#addRuns(each, [], level, wrappers + 1)
   }
 
-  #addRun(
-    words: readonly ShellWord[],
-    redirects: readonly ShellRedirect[],
-    level: number,
-  ): readonly (readonly ShellWord[])[] {
+  #addRun(words: readonly ShellWord[], redirects: readonly ShellRedirect[], level: number) {
     const [first, ...args] = words
     if (first === undefined) return []
     // zsh replaces `=name`, and runners replace `{}`.
     if (first.value === undefined || /^[={]/.test(first.value)) {
       this.doubt('the name of a command comes from an expansion')
-      this.#addCommand({ name: '', args: [], globs: [], redirects })
+      this.#addCommand('', [], redirects)
       return []
     }
     const name = first.value.slice(first.value.lastIndexOf('/') + 1)
     const key = name.toLowerCase()
-    this.#addCommand({
-      name,
-      args: args.map(word => word.value),
-      globs: args.flatMap(word => word.glob ?? []),
-      redirects,
-    })
+    this.#addCommand(name, args, redirects)
     // Programs are rarely named like this: probably an unknown option of a wrapper was mistaken for the command.
     if (/^-./.test(name)) this.doubt('an option in front of a command is not known')
-    if (isWindowsCommand(name) || args.some(word => hasWindowsSwitch(name, word.start))) {
+    if (isWindowsCommand(name) || args.some(word => hasWindowsSwitch(name, word.start)))
       this.doubt('it is a command of Windows')
+    // Without `-v`, printf sets nothing: `printf 'HOME=%s'`.
+    if (key !== 'printf' || args[0]?.start.startsWith('-v')) {
+      // Subscripts are evaluated, even in a quoted name: `unset 'a[$(rm x)]'`.
+      if (EVALUATING.has(key)) this.#checkSubscripts(args)
+      if (changesReading(key, args)) this.doubt('a variable is set that changes what is run')
     }
-    if (evaluates(key, args)) this.doubt('code is made while it runs')
-    if (changesReading(key, args)) this.doubt('a variable is set that changes what is run')
     for (const variable of variablesOf(key, args)) this.#assigned(variable, level)
     const runs = runsOf(key, args)
     this.doubt(runs.doubt)
@@ -218,10 +211,9 @@ class CommandReader {
   }
 
   #variable(name: string, value: ShellWord, level: number): void {
-    const { code, doubt } = variableRuns(name, value)
-    this.doubt(doubt)
-    if (code !== undefined && code.start !== '') this.#readCode(code, level)
-    else if (code !== undefined && code.value === undefined) this.doubt('code is made while it runs')
+    if (!COMMAND_VARIABLES.has(name)) this.doubt(variableDoubt(name, value))
+    else if (value.start !== '') this.#readCode(value, level)
+    else if (value.value === undefined) this.doubt('code is made while it runs')
   }
 }
 
@@ -252,19 +244,11 @@ const CHANGES_READING =
 const CODE_VARIABLES = /^(?:PERL5OPT|RUBYOPT|NODE_OPTIONS|PYTHONWARNINGS|PYTHONBREAKPOINT|BASH_ENV|ENV)$/
 const CODE_LIKE = /-[eM]|data:|--(?:eval|import|require|loader)|[$`(]/
 
-export interface VariableRuns {
-  readonly code?: ShellWord
-  readonly doubt?: ShellDoubt
-}
-
 /** `word` is the value. Code in a quoted value runs if an arithmetic expression reads the variable. */
-function variableRuns(name: string, word: ShellWord): VariableRuns {
-  if (COMMAND_VARIABLES.has(name)) return { code: word }
-  if (CHANGES_READING.test(name)) return { doubt: 'a variable is set that changes what is run' }
-  if (CODE_VARIABLES.test(name) && (word.value === undefined || CODE_LIKE.test(word.value))) {
-    return { doubt: 'a variable is set that changes what is run' }
-  }
-  return holdsCodeInSubscript(word) ? { doubt: 'code is made while it runs' } : {}
+function variableDoubt(name: string, word: ShellWord): ShellDoubt | undefined {
+  const mayRunCode = CODE_VARIABLES.test(name) && (word.value === undefined || CODE_LIKE.test(word.value))
+  if (mayRunCode || CHANGES_READING.test(name)) return 'a variable is set that changes what is run'
+  return holdsCodeInSubscript(word) ? 'code is made while it runs' : undefined
 }
 
 const EVALUATING = new Set([
@@ -275,19 +259,8 @@ const EVALUATING = new Set([
 const SETTING = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'unset', 'local', 'declare', 'typeset'])
 
 function changesReading(name: string, args: readonly ShellWord[]): boolean {
-  // Without `-v`, printf sets nothing: `printf 'HOME=%s'`.
-  if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
+  const nameIn = ({ start }: ShellWord): string => /^(?:-v)?([^[=+]*)/.exec(start)?.[1] ?? ''
   return SETTING.has(name) && args.some(word => CHANGES_READING.test(nameIn(word)))
-}
-
-function nameIn(word: ShellWord): string {
-  return /^(?:-v)?([^[=+]*)/.exec(word.start)?.[1] ?? ''
-}
-
-/** Subscripts are evaluated, even in a quoted name: `unset 'a[$(rm x)]'`. */
-function evaluates(name: string, args: readonly ShellWord[]): boolean {
-  if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
-  return EVALUATING.has(name) && args.some(holdsCodeInSubscript)
 }
 
 function holdsCodeInSubscript(word: ShellWord): boolean {

@@ -17,11 +17,6 @@ export interface ReadOptions {
   readonly isSure: boolean
 }
 
-interface Arity {
-  readonly name: string
-  readonly takes: 'nothing' | 'value' | 'attached'
-}
-
 export function readOptions(words: readonly ShellWord[], spec: OptionSpec): ReadOptions {
   const options = new Map<string, ShellWord[]>()
   const note = (name: string, values: readonly ShellWord[]): void => {
@@ -63,22 +58,13 @@ interface ParsedOption {
 function longOption(text: string, spec: OptionSpec): ParsedOption | undefined {
   const equals = text.indexOf('=')
   const name = text.slice(2, equals === -1 ? undefined : equals)
-  const arity = longArity(name, spec)
-  if (arity === undefined) return undefined
-  if (equals !== -1) {
-    return { found: [[arity.name, knownWord(text.slice(equals + 1))]] }
-  }
-  return arity.takes === 'value' ? { found: [], open: arity.name } : { found: [[arity.name]] }
-}
-
-function longArity(name: string, spec: OptionSpec): Arity | undefined {
   const all = (spec.long ?? '').split(' ').filter(each => each !== '')
-  const arities = all.map((each): Arity => {
-    const [full = '', value] = each.split('=')
-    return { name: full, takes: value === undefined ? 'nothing' : value === '?' ? 'attached' : 'value' }
-  })
-  const begun = arities.filter(each => each.name.startsWith(name))
-  return arities.find(each => each.name === name) ?? (begun.length === 1 ? begun[0] : undefined)
+  const begun = all.map(each => each.split('=')).filter(([full = '']) => full.startsWith(name))
+  const meant = begun.find(([full]) => full === name) ?? (begun.length === 1 ? begun[0] : undefined)
+  if (meant === undefined) return undefined
+  const [full = '', value] = meant
+  if (equals !== -1) return { found: [[full, knownWord(text.slice(equals + 1))]] }
+  return value === '' ? { found: [], open: full } : { found: [[full]] }
 }
 
 function shortOptions(text: string, spec: OptionSpec): ParsedOption | undefined {
@@ -112,11 +98,6 @@ export interface CodeOptions {
   readonly isOldStyle?: true
 }
 
-interface CodeOption {
-  readonly name: string
-  readonly isAttached: boolean
-}
-
 interface GivenOption {
   readonly name: string
   readonly value: ShellWord | undefined
@@ -137,7 +118,7 @@ export function codeIn(given: readonly ShellWord[], options: CodeOptions): Shell
   })
 }
 
-function optionsIn(names = ''): CodeOption[] {
+function optionsIn(names = ''): { readonly name: string; readonly isAttached: boolean }[] {
   const all = names.split(' ').filter(name => name !== '')
   return all.map(name => ({ name: name.replace(/\?$/, ''), isAttached: name.endsWith('?') }))
 }

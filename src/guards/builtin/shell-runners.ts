@@ -1,13 +1,13 @@
-import { type CodeOptions, codeIn, mayBeOption, readOptions } from './shell-options.ts'
+import { type CodeOptions, codeIn, mayBeOption, type OptionSpec, readOptions } from './shell-options.ts'
 import type { ShellRuns, ShellWord } from './shell-words.ts'
-import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, unknownWord } from './shell-words.ts'
-import { byPackageManager, wrapped } from './shell-wrappers.ts'
+import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, rowOf, unknownWord } from './shell-words.ts'
+import { byPackageManager, WRAPPERS, wrapped } from './shell-wrappers.ts'
 
 type Runner = (args: readonly ShellWord[]) => ShellRuns
 
 const RUNNERS: Readonly<Record<string, Runner>> = {
-  '.': () => doubtful('a file of commands is sourced'),
-  source: () => doubtful('a file of commands is sourced'),
+  '.': sourced,
+  source: sourced,
   alias: args => (args.length === 0 ? RUNS_NOTHING : doubtful('names of commands are given another meaning')),
   hash: withOption(/^-[a-z]*p/, 'names of commands are given another meaning'),
   enable: withOption(/^-[a-z]*f/, 'names of commands are given another meaning'),
@@ -15,9 +15,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   compgen: withOption(/^-[CF]/, 'code is handed to an interpreter'),
   mapfile: withOption(/^-[a-z]*C/, 'code is handed to an interpreter'),
   readarray: withOption(/^-[a-z]*C/, 'code is handed to an interpreter'),
-  fc: () => doubtful('a shell or an interpreter reads what to run'),
-  at: () => doubtful('a shell or an interpreter reads what to run'),
-  batch: () => doubtful('a shell or an interpreter reads what to run'),
+  fc: readsCommands,
+  at: readsCommands,
+  batch: readsCommands,
   eval: args => ({ code: [asText(args[0]?.value === '--' ? args.slice(1) : args)] }),
   trap,
   git: byGit,
@@ -70,22 +70,19 @@ const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
 }
 
 export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
-  const runner = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined
-  const runs = runner?.(args) ?? byPackageManager(name, args) ?? RUNS_NOTHING
+  const runs = rowOf(RUNNERS, name)?.(args) ?? byPackageManager(name, args) ?? RUNS_NOTHING
   if (runs !== RUNS_NOTHING) return runs
-  const plain = name.replace(/-?[\d.]+$/, '')
-  const code = codeOf(CODE_OPTIONS, name, args)
-  if (code !== undefined) return { code }
-  return wrapped(name, args) ?? interpreted(plain, args) ?? RUNS_NOTHING
+  const options = rowOf(CODE_OPTIONS, name)
+  if (options !== undefined) return { code: codeIn(args, options) }
+  return wrapped(name, args) ?? interpreted(name.replace(/-?[\d.]+$/, ''), args) ?? RUNS_NOTHING
 }
 
-function codeOf(
-  table: Readonly<Record<string, CodeOptions>>,
-  name: string,
-  args: readonly ShellWord[],
-): ShellWord[] | undefined {
-  const options = Object.hasOwn(table, name) ? table[name] : undefined
-  return options && codeIn(args, options)
+function sourced(): ShellRuns {
+  return doubtful('a file of commands is sourced')
+}
+
+function readsCommands(): ShellRuns {
+  return doubtful('a shell or an interpreter reads what to run')
 }
 
 function withOption(option: RegExp, doubt: NonNullable<ShellRuns['doubt']>): Runner {
@@ -110,32 +107,14 @@ function elsewhere(args: readonly ShellWord[]): ShellRuns {
 const SSH_OPTIONS = { short: '46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:' }
 
 function bySsh(args: readonly ShellWord[]): ShellRuns {
-  const remote = readOptions(args, SSH_OPTIONS).operands.slice(1) ?? []
+  const remote = readOptions(args, SSH_OPTIONS).operands.slice(1)
   return { ...elsewhere(args), ...(remote.length > 0 ? { code: [asText(remote)] } : {}) }
-}
-
-function valuesOf(args: readonly ShellWord[], option: RegExp): ShellWord[] {
-  const values: ShellWord[] = []
-  args.forEach((word, at) => {
-    const [name = '', attached] = halves(word.start)
-    const next = args[at + 1]
-    if (!option.test(name)) return
-    else if (attached !== undefined) values.push(word.value === undefined ? word : knownWord(attached))
-    else if (next !== undefined) values.push(next)
-  })
-  return values
-}
-
-function halves(text: string): string[] {
-  const equals = text.startsWith('--') ? text.indexOf('=') : -1
-  return equals === -1 ? [text] : [text.slice(0, equals), text.slice(equals + 1)]
 }
 
 function trap(args: readonly ShellWord[]): ShellRuns {
   const [first, ...signals] = args[0]?.value === '--' ? args.slice(1) : args
-  if (first === undefined || signals.length === 0 || first.value === '-' || /^-[lp]/.test(first.start)) {
+  if (first === undefined || signals.length === 0 || first.value === '-' || /^-[lp]/.test(first.start))
     return RUNS_NOTHING
-  }
   return { code: [first] }
 }
 
@@ -176,18 +155,13 @@ function withCommand(option: RegExp): Runner {
 
 function xargs(args: readonly ShellWord[]): ShellRuns {
   const runs = wrapped('xargs', args) ?? RUNS_NOTHING
-  const marks = ['-I', '-i', '--replace', '-J'].flatMap(option => valuesOf(splitShort(args), new RegExp(`^${option}$`)))
-  const mark = marks[0]?.value ?? '{}'
+  const { options } = readOptions(args, WRAPPERS['xargs'])
+  const [mark] = ['I', 'i', 'replace', 'J'].flatMap(name => options.get(name) ?? [])
   const commands = (runs.commands ?? []).filter(words => words.length > 0)
-  return { ...runs, commands: commands.map(words => [...words.map(word => filled(word, mark)), unknownWord()]) }
-}
-
-/** `-I%` -> `-I %`. */
-function splitShort(args: readonly ShellWord[]): ShellWord[] {
-  return args.flatMap(word => {
-    const found = /^(-[IiJ])(.+)$/s.exec(word.value ?? '')
-    return found === null ? [word] : [knownWord(found[1] ?? ''), knownWord(found[2] ?? '')]
-  })
+  return {
+    ...runs,
+    commands: commands.map(words => [...words.map(word => filled(word, mark?.value ?? '{}')), unknownWord()]),
+  }
 }
 
 function parallel(args: readonly ShellWord[]): ShellRuns {
@@ -196,17 +170,17 @@ function parallel(args: readonly ShellWord[]): ShellRuns {
     short: 'kj:P:I:n:N:L:S:C:d:a:0qmXuvt',
     long: 'keep-order jobs= max-procs= halt= bar progress eta joblog= dry-run tag line-buffer ungroup will-cite no-notice null colsep= delimiter= arg-file= quote timeout= retries= results= max-args= resume verbose',
   })
-  if (read.operands.length === 0) return doubtful('a shell or an interpreter reads what to run')
+  if (read.operands.length === 0) return readsCommands()
   const doubt = read.options.has('S') ? 'it runs somewhere else' : optionDoubt(read)
   return { code: [asText([...read.operands, knownWord('"$@"')])], doubt }
 }
 
 function byUser(args: readonly ShellWord[]): ShellRuns {
-  const code = valuesOf(args, /^(?:-[a-zA-Z]*c|--command|--session-command)$/)
+  const code = codeIn(args, { short: 'c', valued: 'gGsuw', long: 'command session-command' })
   if (code.length > 0) return { code }
   const at = args.findIndex(word => /^(?:-u|--user)$/.test(word.value ?? ''))
   const rest = args.slice(at + 2)
-  if (at === -1 || rest.length === 0) return doubtful('a shell or an interpreter reads what to run')
+  if (at === -1 || rest.length === 0) return readsCommands()
   return { commands: [rest[0]?.value === '--' ? rest.slice(1) : rest] }
 }
 
@@ -224,19 +198,14 @@ const HARMLESS = /^(?:|cat|true|false|less|0|1)$/
 function byGit(args: readonly ShellWord[]): ShellRuns {
   const read = readOptions(args, GIT_OPTIONS)
   const { options, operands } = read
-  if (
-    options.has('config-env') ||
-    (options.get('exec-path') ?? []).length > 0 ||
-    (options.get('c') ?? []).some(setsCommand)
-  ) {
-    return doubtful('a setting of git names a command')
-  }
+  const isChanged = options.has('config-env') || (options.get('exec-path') ?? []).length > 0
+  if (isChanged || (options.get('c') ?? []).some(setsCommand)) return doubtful('a setting of git names a command')
   const [subcommand, ...rest] = operands
   if (subcommand === undefined) return RUNS_NOTHING
   if (subcommand.value === undefined) return doubtful('the name of a command comes from an expansion')
   return {
     doubt: optionDoubt(read),
-    code: codeOf(GIT_CODE_OPTIONS, subcommand.value, rest) ?? [],
+    code: codeIn(rest, rowOf(GIT_CODE_OPTIONS, subcommand.value) ?? {}),
     ...byGitSubcommand(subcommand.value, rest),
   }
 }
@@ -355,11 +324,10 @@ const SAME_AS: Readonly<Record<string, string>> = {
 function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   if (SHELLS.has(name)) return byShell(args)
   if (FOREIGN_SHELLS.has(name)) return doubtful('code is handed to an interpreter')
-  if (/^[gmn]?awk$/.test(name)) return byAwk(args)
-  if (/^g?sed$/.test(name)) return bySed(args)
-  const key = SAME_AS[name] ?? name
-  const interpreter = Object.hasOwn(INTERPRETERS, key) ? INTERPRETERS[key] : undefined
-  return interpreter === undefined ? undefined : byInterpreter(interpreter, args)
+  if (/^[gmn]?awk$/.test(name)) return byProgram(AWK, args)
+  if (/^g?sed$/.test(name)) return byProgram(SED, args)
+  const interpreter = rowOf(INTERPRETERS, rowOf(SAME_AS, name) ?? name)
+  return interpreter && byInterpreter(interpreter, args)
 }
 
 function byShell(args: readonly ShellWord[]): ShellRuns {
@@ -367,12 +335,9 @@ function byShell(args: readonly ShellWord[]): ShellRuns {
   const read = readOptions(dashed, SHELL_OPTIONS)
   const [first] = read.operands
   if (read.options.has('version') || read.options.has('help')) return RUNS_NOTHING
-  if (read.options.has('c') && first !== undefined) {
+  if (read.options.has('c') && first !== undefined)
     return { code: [first], doubt: first.value === undefined ? 'code is made while it runs' : optionDoubt(read) }
-  }
-  if (first?.value === undefined || read.options.has('s') || STANDARD_INPUT.test(first.value)) {
-    return doubtful('a shell or an interpreter reads what to run')
-  }
+  if (first?.value === undefined || read.options.has('s') || STANDARD_INPUT.test(first.value)) return readsCommands()
   return { doubt: optionDoubt(read) }
 }
 
@@ -390,44 +355,39 @@ function byInterpreter(interpreter: Interpreter, args: readonly ShellWord[]): Sh
       if (interpreter.inline.test(args[at]?.start ?? '')) return doubtful('code is handed to an interpreter')
     }
   }
-  return interpreter.isQuiet ? RUNS_NOTHING : doubtful('a shell or an interpreter reads what to run')
+  return interpreter.isQuiet ? RUNS_NOTHING : readsCommands()
 }
 
-const AWK_RUNS = /\bsystem\b|\|&|\|\s*(?:["(]|getline|\w+\s*(?:[;}\n]|$))|@load/
-const AWK_OPTIONS = {
+/** An interpreter of a small language. Without options of `programs` or `files`, the first operand is the program. */
+interface ProgramReader extends OptionSpec {
+  readonly programs: readonly string[]
+  readonly files: readonly string[]
+  readonly runs: RegExp
+}
+
+const AWK: ProgramReader = {
   short: 'F:v:f:e:i:E:l:bcCghMnNOPrsStVd::o::p::D::L::',
   long: 'field-separator= assign= file= source= include= exec= load= posix re-interval sandbox version help csv',
+  programs: ['e', 'source'],
+  files: ['f', 'file', 'E', 'exec'],
+  runs: /\bsystem\b|\|&|\|\s*(?:["(]|getline|\w+\s*(?:[;}\n]|$))|@load/,
 }
 
-function byAwk(args: readonly ShellWord[]): ShellRuns {
-  const read = readOptions(args, AWK_OPTIONS)
-  const { options, operands } = read
-  const given = ['e', 'source'].flatMap(each => options.get(each) ?? [])
-  const isFile = ['f', 'file', 'E', 'exec'].some(each => options.has(each))
-  const programs = isFile ? given : given.length > 0 ? given : operands.slice(0, 1)
-  return withProgram(programs, AWK_RUNS) ?? { doubt: optionDoubt(read) }
-}
-
-/** `e` as a command, with or without an address in front, or as a flag of `s`. */
-const SED_RUNS = /(?:^|[\s;{}\d$,/!])e(?:[\s;}]|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*(?:[\s;}]|$|w)/
-const SED_OPTIONS = {
+const SED: ProgramReader = {
   short: 'nrEszubl:i::e:f:',
   long: 'quiet silent debug expression= file= follow-symlinks in-place=? line-length= posix regexp-extended separate sandbox unbuffered null-data version help',
+  programs: ['e', 'expression'],
+  files: ['f', 'file'],
+  // `e` as a command, with or without an address in front, or as a flag of `s`.
+  runs: /(?:^|[\s;{}\d$,/!])e(?:[\s;}]|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*(?:[\s;}]|$|w)/,
 }
 
-function bySed(args: readonly ShellWord[]): ShellRuns {
-  const read = readOptions(args, SED_OPTIONS)
-  const { options, operands } = read
-  const given = ['e', 'expression'].flatMap(each => options.get(each) ?? [])
-  const isFile = options.has('f') || options.has('file')
-  return (
-    withProgram(isFile || given.length > 0 ? given : operands.slice(0, 1), SED_RUNS) ?? { doubt: optionDoubt(read) }
-  )
-}
-
-function withProgram(programs: readonly ShellWord[], runs: RegExp): ShellRuns | undefined {
-  if (programs.some(each => each.value !== undefined && runs.test(each.value))) {
+function byProgram(reader: ProgramReader, args: readonly ShellWord[]): ShellRuns {
+  const read = readOptions(args, reader)
+  const given = reader.programs.flatMap(name => read.options.get(name) ?? [])
+  const isGiven = given.length > 0 || reader.files.some(name => read.options.has(name))
+  const programs = (isGiven ? given : read.operands.slice(0, 1)).map(({ value }) => value)
+  if (programs.some(text => text !== undefined && reader.runs.test(text)))
     return doubtful('code is handed to an interpreter')
-  }
-  return programs.some(each => each.value === undefined) ? doubtful('code is made while it runs') : undefined
+  return { doubt: programs.includes(undefined) ? 'code is made while it runs' : optionDoubt(read) }
 }

@@ -120,3 +120,8 @@ export function asText(words: readonly ShellWord[]): ShellWord {
   const values = words.map(word => word.value)
   return values.includes(undefined) ? unknownWord(words[0]?.start) : knownWord(values.join(' '))
 }
+
+/** The row of a table, by a name that comes from the agent. */
+export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: string): Row | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}

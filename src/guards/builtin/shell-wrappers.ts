@@ -1,6 +1,6 @@
 import { type CodeOptions, codeIn, mayBeOption, type OptionSpec, readOptions } from './shell-options.ts'
 import type { ShellRuns, ShellWord } from './shell-words.ts'
-import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING } from './shell-words.ts'
+import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, rowOf } from './shell-words.ts'
 
 /**
  * `skip`: the number of operands in front of the command. Names of options: with `idle` ones it runs nothing, the value of
@@ -19,7 +19,7 @@ interface Wrapper extends OptionSpec {
 
 const SUDO = 'askpass background bell close-from= chdir= preserve-env=? edit group= set-home help host= login '
 
-const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+export const WRAPPERS: Readonly<Record<string, Wrapper>> & { readonly xargs: Wrapper } = {
   '-': { short: '' },
   builtin: { short: '' },
   bunx: { short: '', long: 'bun silent verbose package=' },
@@ -112,19 +112,15 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 const SAME_AS: Readonly<Record<string, string>> = { gtimeout: 'timeout', genv: 'env', gnice: 'nice', gxargs: 'xargs' }
 
 function wrapperOf(name: string): Wrapper | undefined {
-  const key = SAME_AS[name] ?? name
-  return Object.hasOwn(WRAPPERS, key) ? WRAPPERS[key] : undefined
-}
-
-export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
-  const wrapper = wrapperOf(name)
-  return wrapper === undefined ? undefined : unwrapped(wrapper, args)
+  return rowOf<Wrapper>(WRAPPERS, rowOf(SAME_AS, name) ?? name)
 }
 
 /** `env` and `sudo` accept any name, even one that no shell could set. */
 const ASSIGNMENT = /^[^=]+=/
 
-function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
+export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
+  const wrapper = wrapperOf(name)
+  if (wrapper === undefined) return undefined
   const read = readOptions(args, wrapper)
   const has = (names = ''): boolean => names.split(' ').some(each => read.options.has(each))
   if (has(wrapper.idle)) return RUNS_NOTHING
@@ -133,9 +129,8 @@ function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
   const doubt = has(wrapper.folder) ? 'the working directory is changed by an option' : optionDoubt({ isSure })
   const code = (wrapper.code ?? '').split(' ').flatMap(each => read.options.get(each) ?? [])
   const operands = read.operands.slice(skipped.length)
-  if (operands.length === 0 && code.length === 0) {
+  if (operands.length === 0 && code.length === 0)
     return wrapper.isShell || has(wrapper.shell) ? doubtful('a shell or an interpreter reads what to run') : { doubt }
-  }
   if (wrapper === WRAPPERS['env'] && code.length > 0) return splitByEnv(code, operands, doubt)
   if (has(wrapper.shell) || (wrapper.isText && !has('x exec'))) return { code: [...code, asText(operands)], doubt }
   return { code, commands: [operands.slice(wrapper.assigns ? assignmentsOf(operands).length : 0)], doubt }
@@ -153,10 +148,8 @@ function splitByEnv(code: readonly ShellWord[], operands: readonly ShellWord[], 
   const text = asText([...code, ...operands.map(quoted)])
   const isOtherwise = code.some(({ start }) => start.includes('\\') || OTHERWISE.test(start.replace(QUOTED, '')))
   const prefix = PLAIN_NAME.test(text.start) ? '' : 'env '
-  const read = {
-    value: text.value === undefined ? undefined : `${prefix}${text.value}`,
-    start: `${prefix}${text.start}`,
-  }
+  const value = text.value === undefined ? undefined : `${prefix}${text.value}`
+  const read = { value, start: `${prefix}${text.start}` }
   return { code: [read], doubt: isOtherwise ? 'code is made while it runs' : doubt }
 }
 
@@ -177,86 +170,74 @@ export function variablesOf(name: string, args: readonly ShellWord[]): readonly 
   return assignmentsOf(readOptions(args, wrapper).operands)
 }
 
-interface LeadingOptions {
+interface Manager {
+  readonly runs: RegExp
+  /** The options in front of the subcommand: those with a value, and the others. */
   readonly valued: RegExp
   readonly flags: RegExp
-}
-
-interface Manager extends LeadingOptions {
-  readonly runs: RegExp
   /** The words in front of the subcommand, with the number of their operands: `yarn workspace NAME exec`. */
   readonly skips?: Readonly<Record<string, number>>
   readonly call?: CodeOptions
 }
 
-const COLOR = '(?:no-)?color|no-ansi|ansi|quiet|silent|verbose|version|help'
-
-const NPM: LeadingOptions = {
-  valued:
-    /^(?:-[CLcmw]|--(?:prefix|workspace|registry|loglevel|userconfig|globalconfig|cache|tag|otp|scope|omit|include|location|node-options|script-shell|call|package|before|access|depth|fetch-retries|fetch-timeout|maxsockets|proxy|https-proxy))$/,
-  flags: new RegExp(
-    `^(?:-[aBDEOPSdfghlnpqsvy]+|-ws|--(?:${COLOR}|no-[\\w-]+|global|force|json|long|parseable|yes|workspaces|include-workspace-root|if-present|ignore-scripts|offline|prefer-offline|prefer-online|legacy-peer-deps|strict-peer-deps|foreground-scripts|dry-run|production|save|save-dev|save-exact|fund|audit|progress|package-lock|package-lock-only|engine-strict))$`,
-  ),
+/** Flags of all managers, and those of one. */
+function flags(short: string, long: string): RegExp {
+  return new RegExp(`^(?:${short}|--(?:(?:no-)?color|no-ansi|ansi|quiet|silent|verbose|version|help|${long}))$`)
 }
-
-const PNPM: LeadingOptions = {
-  valued:
-    /^(?:-[CF]|--(?:dir|filter|filter-prod|workspace-concurrency|reporter|registry|loglevel|store-dir|virtual-store-dir|modules-dir|lockfile-dir|changed-files-ignore-pattern|test-pattern|resume-from|network-concurrency))$/,
-  flags: new RegExp(
-    `^(?:-[rswDPghv]+|--(?:${COLOR}|no-[\\w-]+|recursive|workspace-root|include-workspace-root|stream|aggregate-output|parallel|sequential|if-present|bail|sort|reverse|prod|dev|offline|prefer-offline|use-stderr|fail-if-no-match|ignore-scripts|ignore-workspace|frozen-lockfile|global|yes|json))$`,
-  ),
-}
-
-const YARN: LeadingOptions = {
-  valued: /^--(?:cwd|mutex|cache-folder|modules-folder|registry|network-timeout|use-yarnrc|prefix|global-folder)$/,
-  flags: new RegExp(
-    `^(?:-[sv]|--(?:${COLOR}|no-[\\w-]+|offline|prefer-offline|json|frozen-lockfile|pure-lockfile|non-interactive|prod|production|force|flat|ignore-scripts|ignore-engines|ignore-optional))$`,
-  ),
-}
-
-const UV: LeadingOptions = {
-  valued: /^--(?:directory|project|config-file|cache-dir|color|python-preference|allow-insecure-host)$/,
-  flags: new RegExp(`^(?:-[qvnhV]+|--(?:${COLOR}|no-[\\w-]+|offline|native-tls|system-certs|managed-python|preview))$`),
-}
-
-const BUN: LeadingOptions = {
-  valued: /^(?:-[cr]|--(?:cwd|config|env-file|preload))$/,
-  flags: new RegExp(`^(?:-b|--(?:${COLOR}|bun|hot|watch|smol))$`),
-}
-
-const POETRY: LeadingOptions = {
-  valued: /^(?:-[CP]|--(?:directory|project))$/,
-  flags: new RegExp(`^(?:-[qnvVh]+|--(?:${COLOR}|no-interaction|no-plugins|no-cache))$`),
-}
-
-const HATCH: LeadingOptions = {
-  valued: /^(?:-[ep]|--(?:env|project|data-dir|cache-dir|config))$/,
-  flags: new RegExp(`^(?:-[vq]+|--(?:${COLOR}|interactive|no-interactive))$`),
-}
-
-const PIPENV: LeadingOptions = {
-  valued: /^--(?:pypi-mirror|python)$/,
-  flags: new RegExp(`^(?:-[qvh]|--(?:${COLOR}|bare|clear|site-packages))$`),
-}
-
-const BUNDLE: LeadingOptions = {
-  valued: /^(?:-r|--retry)$/,
-  flags: new RegExp(`^(?:-V|--(?:${COLOR}))$`),
-}
-
-const PIPX: LeadingOptions = { valued: /^$/, flags: new RegExp(`^(?:-[qv]+|--(?:${COLOR}|global))$`) }
 
 const MANAGERS: Readonly<Record<string, Manager>> = {
-  npm: { ...NPM, runs: /^(?:exec|exe|x)$/, call: { short: 'c', long: 'call' } },
-  pnpm: { ...PNPM, runs: /^(?:exec|dlx)$/ },
-  yarn: { ...YARN, runs: /^(?:exec|dlx)$/, skips: { workspace: 1 } },
-  bun: { ...BUN, runs: /^x$/ },
-  uv: { ...UV, runs: /^run$/, skips: { tool: 0 } },
-  poetry: { ...POETRY, runs: /^run$/ },
-  pipenv: { ...PIPENV, runs: /^run$/ },
-  hatch: { ...HATCH, runs: /^run$/ },
-  bundle: { ...BUNDLE, runs: /^exec$/ },
-  pipx: { ...PIPX, runs: /^run$/ },
+  npm: {
+    runs: /^(?:exec|exe|x)$/,
+    call: { short: 'c', long: 'call' },
+    valued:
+      /^(?:-[CLcmw]|--(?:prefix|workspace|registry|loglevel|userconfig|globalconfig|cache|tag|otp|scope|omit|include|location|node-options|script-shell|call|package|before|access|depth|fetch-retries|fetch-timeout|maxsockets|proxy|https-proxy))$/,
+    flags: flags(
+      '-[aBDEOPSdfghlnpqsvy]+|-ws',
+      'no-[\\w-]+|global|force|json|long|parseable|yes|workspaces|include-workspace-root|if-present|ignore-scripts|offline|prefer-offline|prefer-online|legacy-peer-deps|strict-peer-deps|foreground-scripts|dry-run|production|save|save-dev|save-exact|fund|audit|progress|package-lock|package-lock-only|engine-strict',
+    ),
+  },
+  pnpm: {
+    runs: /^(?:exec|dlx)$/,
+    valued:
+      /^(?:-[CF]|--(?:dir|filter|filter-prod|workspace-concurrency|reporter|registry|loglevel|store-dir|virtual-store-dir|modules-dir|lockfile-dir|changed-files-ignore-pattern|test-pattern|resume-from|network-concurrency))$/,
+    flags: flags(
+      '-[rswDPghv]+',
+      'no-[\\w-]+|recursive|workspace-root|include-workspace-root|stream|aggregate-output|parallel|sequential|if-present|bail|sort|reverse|prod|dev|offline|prefer-offline|use-stderr|fail-if-no-match|ignore-scripts|ignore-workspace|frozen-lockfile|global|yes|json',
+    ),
+  },
+  yarn: {
+    runs: /^(?:exec|dlx)$/,
+    skips: { workspace: 1 },
+    valued: /^--(?:cwd|mutex|cache-folder|modules-folder|registry|network-timeout|use-yarnrc|prefix|global-folder)$/,
+    flags: flags(
+      '-[sv]',
+      'no-[\\w-]+|offline|prefer-offline|json|frozen-lockfile|pure-lockfile|non-interactive|prod|production|force|flat|ignore-scripts|ignore-engines|ignore-optional',
+    ),
+  },
+  bun: {
+    runs: /^x$/,
+    valued: /^(?:-[cr]|--(?:cwd|config|env-file|preload))$/,
+    flags: flags('-b', 'bun|hot|watch|smol'),
+  },
+  uv: {
+    runs: /^run$/,
+    skips: { tool: 0 },
+    valued: /^--(?:directory|project|config-file|cache-dir|color|python-preference|allow-insecure-host)$/,
+    flags: flags('-[qvnhV]+', 'no-[\\w-]+|offline|native-tls|system-certs|managed-python|preview'),
+  },
+  poetry: {
+    runs: /^run$/,
+    valued: /^(?:-[CP]|--(?:directory|project))$/,
+    flags: flags('-[qnvVh]+', 'no-interaction|no-plugins|no-cache'),
+  },
+  pipenv: { runs: /^run$/, valued: /^--(?:pypi-mirror|python)$/, flags: flags('-[qvh]', 'bare|clear|site-packages') },
+  hatch: {
+    runs: /^run$/,
+    valued: /^(?:-[ep]|--(?:env|project|data-dir|cache-dir|config))$/,
+    flags: flags('-[vq]+', 'interactive|no-interactive'),
+  },
+  bundle: { runs: /^exec$/, valued: /^(?:-r|--retry)$/, flags: flags('-V', 'version') },
+  pipx: { runs: /^run$/, valued: /^$/, flags: flags('-[qv]+', 'global') },
 }
 
 const OPTIONS_AFTER_SUBCOMMAND = {
@@ -265,8 +246,8 @@ const OPTIONS_AFTER_SUBCOMMAND = {
 }
 
 export function byPackageManager(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
-  const manager = Object.hasOwn(MANAGERS, name) ? MANAGERS[name] : undefined
-  return manager === undefined ? undefined : runBy(manager, args)
+  const manager = rowOf(MANAGERS, name)
+  return manager && runBy(manager, args)
 }
 
 function runBy(manager: Manager, args: readonly ShellWord[]): ShellRuns {
@@ -291,7 +272,7 @@ function runBy(manager: Manager, args: readonly ShellWord[]): ShellRuns {
 /** npm treats these as the value of a preceding flag. */
 const VALUE_OF_FLAG = /^(?:true|false|null|always)$/
 
-function subcommandIn(args: readonly ShellWord[], { valued, flags }: LeadingOptions): { at: number; isSure: boolean } {
+function subcommandIn(args: readonly ShellWord[], { valued, flags }: Manager): { at: number; isSure: boolean } {
   let isSure = true
   let at = 0
   for (; at < args.length; at++) {

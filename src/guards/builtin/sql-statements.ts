@@ -35,17 +35,12 @@ export function isSqlVerb(word: string): boolean {
 }
 
 export function statementsOf(sql: string): SqlStatement[] {
-  const statements: SqlStatement[] = []
-  let reader = new StatementReader()
+  const readers = [new StatementReader()]
   for (const token of new SqlTokens(sql)) {
-    if (token.kind !== 'mark' || token.text !== ';') {
-      reader.addToken(token)
-      continue
-    }
-    for (const each of reader.statements()) statements.push(each)
-    reader = new StatementReader()
+    if (token.kind === 'mark' && token.text === ';') readers.push(new StatementReader())
+    else readers.at(-1)?.addToken(token)
   }
-  return [...statements, ...reader.statements()]
+  return readers.flatMap(reader => reader.statements())
 }
 
 class StatementReader {
@@ -57,12 +52,11 @@ class StatementReader {
   readonly #inner: string[] = []
   #before = ''
 
-  addToken(token: SqlToken): void {
+  addToken({ kind, text = '' }: SqlToken): void {
     this.#isEmpty = false
-    const text = token.kind === 'word' || token.kind === 'mark' ? token.text : ''
-    if (token.kind === 'unsure') this.#isUnknown = true
-    else if (token.kind === 'mark') this.#mark(text)
-    else if (token.kind === 'word') this.#word(text)
+    if (kind === 'unsure') this.#isUnknown = true
+    else if (kind === 'mark') this.#mark(text)
+    else if (kind === 'word') this.#word(text)
     else if (this.#verb === '' && !this.#isWith) this.#isUnknown = true
     this.#before = text
   }
@@ -106,11 +100,10 @@ class StatementReader {
  * Words and marks of an SQL text, without quoted and commented parts. If databases disagree on these parts, the token is
  * `unsure`, because one of them may run text that another treats as a comment.
  */
-export type SqlToken =
-  | { readonly kind: 'word'; readonly text: string }
-  | { readonly kind: 'mark'; readonly text: string }
-  | { readonly kind: 'quoted' }
-  | { readonly kind: 'unsure' }
+interface SqlToken {
+  readonly kind: 'word' | 'mark' | 'quoted' | 'unsure'
+  readonly text?: string
+}
 
 const SPACE = /\s+/y
 const WORD = /[\p{L}\p{N}_@#$]+/uy

@@ -2,7 +2,7 @@ import { textOf } from '../../contract/foreign.ts'
 import { defineHook, type Hook, type HookContext, PRIORITY } from '../hook.ts'
 import { TOOL_KINDS, type ToolCall, type ToolKind } from '../tool-call.ts'
 import { block } from '../verdict.ts'
-import { type BuiltinOptions, checkOptions, FUNCTION, listOf, MILLIS } from './options.ts'
+import { type BuiltinOptions, checkOptions, FUNCTION, listOf, MILLIS, propertiesOf } from './options.ts'
 
 /** The verdict of a judge on a call. */
 export interface Judgement {
@@ -39,9 +39,7 @@ export function steering(options: SteeringOptions): Hook<'block'> {
   if (options.judge === undefined) throw new TypeError('steering: judge is a function')
   const kinds = options.for === undefined ? undefined : new Set(options.for)
   return defineHook({
-    name: options.name ?? 'steering',
-    priority: options.priority ?? PRIORITY.business,
-    onFailure: options.onFailure ?? 'block',
+    ...propertiesOf(options, 'steering', PRIORITY.business, 'block'),
     timeLimitMillis: options.timeLimitMillis,
     async beforeTool({ tool }, ctx) {
       if (kinds !== undefined && !kinds.has(tool.kind)) return undefined

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { TOOL_KINDS, type ToolKind } from '../tool-call.ts'
 import { block } from '../verdict.ts'
-import { type BuiltinOptions, checkOptions, FUNCTION, listOf, TEXT, TEXTS } from './options.ts'
-import { type CanonicalPathOptions, canonicalPath, isInside } from './places.ts'
+import { type BuiltinOptions, checkOptions, FUNCTION, listOf, propertiesOf, TEXT, TEXTS } from './options.ts'
+import { canonicalPath, isInside } from './places.ts'
 
 /** Options of `workflowGuard`. */
 export interface WorkflowGuardOptions extends BuiltinOptions {
@@ -48,29 +47,25 @@ export function workflowGuard(options: WorkflowGuardOptions): Hook<'block'> {
   const { exists = existsSync } = options
   const kinds = new Set(blockedKinds)
   const names = new Set(blockedTools.map(name => name.toLowerCase()))
-  const places: CanonicalPathOptions = { home: homedir() }
-  const placeOf = (path: string, cwd: string): string | undefined => canonicalPath(path, cwd, places)
 
   /** Resolved for each call: a link may have been created since the hook was. */
   function isAllowed(paths: readonly string[], cwd: string, root: string): boolean {
-    const allowed = [planPath, ...allowedPaths].flatMap(path => placeOf(path, root) ?? [])
+    const allowed = [planPath, ...allowedPaths].flatMap(path => canonicalPath(path, root) ?? [])
     const isInOne = (path: string): boolean => {
-      const place = placeOf(path, cwd)
+      const place = canonicalPath(path, cwd)
       return place !== undefined && allowed.some(folder => isInside(place, folder))
     }
     return paths.length > 0 && paths.every(isInOne)
   }
   return defineHook({
-    name: options.name ?? 'workflow-guard',
-    priority: options.priority ?? PRIORITY.business,
-    onFailure: options.onFailure ?? 'block',
+    ...propertiesOf(options, 'workflow-guard', PRIORITY.business, 'block'),
     async beforeTool({ tool }) {
       if (!kinds.has(tool.kind) && !names.has(tool.name.toLowerCase())) return undefined
       // For a shell, `cwd` and paths come from the model and do not reveal where the command writes.
       const { agentCwd: cwd = options.root ?? process.cwd() } = tool
       const { root = cwd } = options
       const paths = tool.kind === 'shell' ? [] : tool.paths
-      const plan = placeOf(planPath, root)
+      const plan = canonicalPath(planPath, root)
       if (isAllowed(paths, cwd, root) || (plan !== undefined && (await exists(plan)))) return undefined
       return block(`There is no plan yet. Write one to ${planPath} first, then make this change.`, {
         detail: paths.length === 0 ? 'the call does not say which file it writes' : 'no plan',

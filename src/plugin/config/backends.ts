@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { BackendConfig, BackendType, StringMap } from '../../delivery/backends/backend-config.ts'
+import type { BackendConfig, BackendType } from '../../delivery/backends/backend-config.ts'
 import { parseHttpUrl } from '../../delivery/backends/http-url.ts'
 import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../delivery/backends/rows.ts'
 import { suggestion } from './nearest.ts'
@@ -52,21 +52,11 @@ export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
   if (text === undefined) return refuse(value, EXPECTED)
   const url = parseHttpUrl(text)
   if (!url) return { reason: `expected ${EXPECTED}, got ${shownEndpoint(text)}` }
-  const authorization = basicAuthorization(url)
+  if (url.username === '' && url.password === '') return { value: { url: text } }
+  const credentials = Buffer.from(`${decodePercent(url.username)}:${decodePercent(url.password)}`)
   url.username = ''
   url.password = ''
-  return {
-    value: {
-      url: authorization === undefined ? text : url.href,
-      ...(authorization === undefined ? {} : { authorization }),
-    },
-  }
-}
-
-function basicAuthorization(url: URL): string | undefined {
-  if (url.username === '' && url.password === '') return undefined
-  const credentials = `${decodePercent(url.username)}:${decodePercent(url.password)}`
-  return `Basic ${Buffer.from(credentials).toString('base64')}`
+  return { value: { url: url.href, authorization: `Basic ${credentials.toString('base64')}` } }
 }
 
 function decodePercent(text: string): string {
@@ -147,13 +137,15 @@ function readBackend(element: Plain, site: Site): BackendConfig | undefined {
   if (endpoint === 'unusable' || options === 'unusable') return undefined
   const preferences = readPreferences(fields)
   if (endpoint && fields['endpoint']) warnAboutPort(endpoint, preferences.protocol, type, fields['endpoint'].site)
+  const credentials = options.address?.authorization ?? endpoint?.authorization
+  const authorization = credentials === undefined ? {} : { authorization: credentials }
   const given = fields['headers']
   const headers = given && accept(readHeaders(given.value, given.site), given.site, 'leaving them out')
   return {
     type,
     name: readName(fields['name'], type),
     ...(endpoint ? { endpoint: endpoint.url } : {}),
-    headers: { ...headerOf(endpoint), ...headerOf(options.address), ...headers },
+    headers: { ...authorization, ...headers },
     ...preferences,
     options: options.values,
   }
@@ -195,12 +187,7 @@ function readAddress(field: Field | undefined): BackendEndpoint | 'unusable' | u
   return accept(readEndpoint(field.value), field.site, LEFT_OUT) ?? 'unusable'
 }
 
-function warnAboutPort(
-  { url }: BackendEndpoint,
-  protocol: BackendConfig['protocol'],
-  type: BackendType,
-  site: Site,
-): void {
+function warnAboutPort({ url }: BackendEndpoint, protocol: BackendConfig['protocol'], type: BackendType, site: Site) {
   const { port } = new URL(url)
   const remedy = BACKENDS[type].grpcEndpoint
     ? 'set protocol: grpc, or use the port of OTLP over HTTP, usually 4318'
@@ -210,12 +197,7 @@ function warnAboutPort(
     report(site, 'port 4318 is usually OTLP over HTTP; gRPC is usually on port 4317', undefined, 'warning')
 }
 
-interface Options {
-  readonly values: StringMap
-  readonly address: BackendEndpoint | undefined
-}
-
-function readOptions(fields: Fields): Options | 'unusable' {
+function readOptions(fields: Fields) {
   const values = emptyMap<string>()
   const address = readAddress(fields['base_url'])
   if (address === 'unusable') return 'unusable'
@@ -227,10 +209,6 @@ function readOptions(fields: Fields): Options | 'unusable' {
   }
   if (address) values['base_url'] = address.url
   return { values, address }
-}
-
-function headerOf(endpoint: BackendEndpoint | undefined): StringMap {
-  return endpoint?.authorization === undefined ? {} : { authorization: endpoint.authorization }
 }
 
 // A name becomes a label of metrics and part of file names.
@@ -278,9 +256,8 @@ function collectFields(backend: PlainMap, site: Site): Fields {
 }
 
 function readVariable(value: Plain, site: Site): Field {
-  if (typeof value !== 'string' || !VARIABLE_NAME.test(value.trim())) {
+  if (typeof value !== 'string' || !VARIABLE_NAME.test(value.trim()))
     return { value: new Unusable('text', 'expected the name of an environment variable'), site }
-  }
   const name = value.trim()
   const which = SURELY_A_NAME.test(name) ? `the variable ${name}` : 'the variable that it names'
   return { value: variable(site.env, name) ?? new Unusable('text', `${which} is not set`), site }
@@ -295,9 +272,7 @@ function putVariable(fields: Record<string, Field>, name: string, read: Field): 
   }
 }
 
-type FieldReader = (value: Plain, site: Site) => ReadResult
-
-const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
+const PREFERENCES: { readonly [Name in keyof BackendConfig]?: (value: Plain, site: Site) => ReadResult } = {
   headers_command: readCommand,
   exact_endpoint: readBool,
   protocol: value => readWord(value, ['http/protobuf', 'http/json', 'grpc']),

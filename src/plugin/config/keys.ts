@@ -21,11 +21,7 @@ const KEYS = {
     default: 268_435_456,
     about: 'Maximum size of the local trace log; the oldest part is removed first',
   },
-  local_log_max_age_hours: {
-    type: 'number',
-    default: 168,
-    about: 'Maximum age of a part of the local trace log',
-  },
+  local_log_max_age_hours: { type: 'number', default: 168, about: 'Maximum age of a part of the local trace log' },
   log_flush_ms: {
     type: 'millis',
     default: 100,

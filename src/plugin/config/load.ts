@@ -1,4 +1,4 @@
-import { readFileSync, type Stats, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import { BACKEND_FIELDS, isShownField } from './backends.ts'
 import { configFiles, type Environment, expandHome, variable } from './paths.ts'
@@ -72,14 +72,6 @@ function mayBeThere(path: string): boolean {
   }
 }
 
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path)
-  } catch {
-    return undefined
-  }
-}
-
 function readFile(path: string): ParsedText | TextFault {
   try {
     const stats = statSync(path)
@@ -102,7 +94,7 @@ function lineOf(lines: ReadonlyMap<string, number>, path: string): number {
 }
 
 function warnAboutMode(path: string, values: PlainMap, problems: Problems): void {
-  const mode = statOf(path)?.mode ?? 0
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
   if (process.platform === 'win32') return
   if ((mode & 0o002) !== 0) problems.add('warning', path, 'anybody can write to it', undefined, 'chmod 600 it')
   const backends = [values['backends'] as Plain | Plain[]].flat()
@@ -113,13 +105,14 @@ function warnAboutMode(path: string, values: PlainMap, problems: Problems): void
 }
 
 function isSecretField([name, value]: readonly [string, Plain]): boolean {
-  if (typeof value === 'string' && /^https?:\/\/[^/]*@/i.test(value)) return isLiteral(value)
+  if (typeof value === 'string' && /^https?:\/\/[^/]*@/i.test(value)) return isLiteralText(value)
   if (name === 'headers') return isPlainMap(value) ? Object.values(value).some(isLiteralText) : isLiteralText(value)
   return !Object.hasOwn(BACKEND_FIELDS, name) && !name.endsWith('_env') && !isShownField(name) && isLiteralText(value)
 }
 
+/** True if the file contains the secret itself, not a reference to a variable. */
 function isLiteralText(value: Plain): boolean {
-  return typeof value === 'string' && isLiteral(value)
+  return typeof value === 'string' && value.trim() !== '' && !/(^|[^$])\$\{/.test(value)
 }
 
 // `$${` stands for a literal `${`.
@@ -133,11 +126,6 @@ function expandVariables(value: Plain, env: Environment): Plain {
   const expanded = emptyMap<Plain>()
   for (const [name, entry] of Object.entries(value)) expanded[name] = expandVariables(entry, env)
   return expanded
-}
-
-/** True if the file contains the secret itself, not a reference to a variable. */
-function isLiteral(text: string): boolean {
-  return text.trim() !== '' && !/(^|[^$])\$\{/.test(text)
 }
 
 function expandText(text: string, env: Environment): string | Unusable {

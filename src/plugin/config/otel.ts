@@ -12,8 +12,6 @@ export interface OtelOffer {
   readonly place: string
 }
 
-type OtelReader = (env: Environment, below: unknown, site: Site) => OtelOffer | undefined
-
 /** Reads a key from OpenTelemetry's own variables. Undefined if they do not set it. For `backends`, see `otelBackends`. */
 export function otelOffer(key: KeyName, below: unknown, site: Site): OtelOffer | undefined {
   const special = SPECIAL[key]
@@ -36,7 +34,9 @@ function lengthLimit(key: KeyName, env: Environment, below: unknown): OtelOffer 
   return typeof below === 'number' && below > reading.value ? { reading, place: LENGTH_LIMIT } : undefined
 }
 
-const SPECIAL: { readonly [Key in KeyName]?: OtelReader } = {
+const SPECIAL: {
+  readonly [Key in KeyName]?: (env: Environment, below: unknown, site: Site) => OtelOffer | undefined
+} = {
   backends: () => undefined,
   enabled: env => wordOffer(env, 'OTEL_SDK_DISABLED', { true: false, false: undefined }),
   content_capture: env =>
@@ -59,9 +59,7 @@ function wordOffer(env: Environment, name: string, meanings: Readonly<Record<str
   const text = variable(env, name)
   if (text === undefined) return undefined
   const word = text.toLowerCase()
-  if (!Object.hasOwn(meanings, word)) {
-    return { reading: refuse(text, alternatives(Object.keys(meanings))), place: name }
-  }
+  if (!Object.hasOwn(meanings, word)) return { reading: refuse(text, alternatives(Object.keys(meanings))), place: name }
   return meanings[word] === undefined ? undefined : { reading: { value: meanings[word] }, place: name }
 }
 
@@ -131,7 +129,10 @@ export function otelBackends(
   site: Site,
 ): { readonly backends: readonly BackendConfig[]; readonly place: string } | undefined {
   warnAboutExporters(site)
-  const drafts = [...otlpDrafts(site.env), ...consoleDrafts(site.env)]
+  const drafts = otlpDrafts(site.env)
+  const [type, exporterPlace] = ['console', 'OTEL_TRACES_EXPORTER']
+  if (exporterNames(site.env, 'TRACES')?.includes(type))
+    drafts.push({ fields: { type }, places: { type: exporterPlace } })
   const [first] = drafts
   if (!first) return undefined
   const place = (path: string): string => {
@@ -163,28 +164,23 @@ function otlpDrafts(env: Environment): Draft[] {
   return [...drafts, logs]
 }
 
-const SUFFIXES: Readonly<Record<string, string>> = {
-  endpoint: 'ENDPOINT',
-  protocol: 'PROTOCOL',
-  compression: 'COMPRESSION',
-  timeout_ms: 'TIMEOUT',
-  certificate: 'CERTIFICATE',
-  client_certificate: 'CLIENT_CERTIFICATE',
-  client_key: 'CLIENT_KEY',
-}
+const FIELDS = 'endpoint protocol compression timeout_ms certificate client_certificate client_key'.split(' ')
 
 function otlpDraft(env: Environment, signal: SignalName): Draft | undefined {
   const exporters = exporterNames(env, signal)
   if (exporters && !exporters.includes('otlp')) return undefined
   const draft: Draft = { fields: emptyMap<Plain>(), places: emptyMap<string>() }
-  for (const [field, suffix] of Object.entries(SUFFIXES)) {
-    const found = [`OTEL_EXPORTER_OTLP_${signal}_${suffix}`, `OTEL_EXPORTER_OTLP_${suffix}`].find(name =>
-      variable(env, name),
-    )
+  for (const field of FIELDS) {
+    const suffix = field.replace('_ms', '').toUpperCase()
+    const both = [`OTEL_EXPORTER_OTLP_${signal}_${suffix}`, `OTEL_EXPORTER_OTLP_${suffix}`]
+    const found = both.find(name => variable(env, name))
     if (found) put(draft, field, variable(env, found), found)
   }
   putExactness(draft, signal)
-  putHeaders(draft, env, signal)
+  // The headers of the signal come last, so that they win over the general ones, name by name.
+  const all = ['OTEL_EXPORTER_OTLP_HEADERS', `OTEL_EXPORTER_OTLP_${signal}_HEADERS`]
+  const names = all.filter(name => variable(env, name))
+  if (names.length > 0) put(draft, 'headers', names.map(name => variable(env, name)).join(), names.join(', '))
   put(draft, 'temporality', variable(env, TEMPORALITY), TEMPORALITY)
   if (draft.fields['endpoint'] === undefined && !exporters) return undefined
   put(draft, 'type', 'otlp', draft.places['endpoint'] ?? `OTEL_${signal}_EXPORTER`)
@@ -206,14 +202,6 @@ function putExactness(draft: Draft, signal: SignalName): void {
 
 const TEMPORALITY = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'
 
-// The headers of the signal come last, so that they win over the general ones, name by name.
-function putHeaders(draft: Draft, env: Environment, signal: SignalName): void {
-  const all = ['OTEL_EXPORTER_OTLP_HEADERS', `OTEL_EXPORTER_OTLP_${signal}_HEADERS`]
-  const names = all.filter(name => variable(env, name))
-  const text = names.map(name => variable(env, name)).join()
-  if (names.length > 0) put(draft, 'headers', text, names.join(', '))
-}
-
 function put(draft: Draft, field: string, value: Plain, place: string): void {
   if (value === undefined) return
   draft.fields[field] = value
@@ -227,13 +215,6 @@ function transportOf({ fields }: Draft): string {
     : endpoint.replace(/\/+$/, '').replace(/\/v1\/(traces|metrics|logs)$/, '')
   const { endpoint: _url, traces: _t, metrics: _m, logs: _l, name: _n, ...rest } = fields
   return JSON.stringify([address, Object.entries(rest).sort()])
-}
-
-function consoleDrafts(env: Environment): Draft[] {
-  if (!exporterNames(env, 'TRACES')?.includes('console')) return []
-  const draft: Draft = { fields: emptyMap<Plain>(), places: emptyMap<string>() }
-  put(draft, 'type', 'console', 'OTEL_TRACES_EXPORTER')
-  return [draft]
 }
 
 const KNOWN_EXPORTERS = { TRACES: ['otlp', 'console', 'none'], METRICS: ['otlp', 'prometheus', 'none'] } as const

@@ -89,3 +89,7 @@ export const SPOOL_LIMITS: { readonly files: number; readonly bytes: number } = 
 
 /** A file of the spool. Each line is a number of events that were dropped for lack of room. */
 export const DROPPED = 'dropped'
+
+/** The reason of a fail-closed decision, of the receiver, and of its client if none answers. */
+export const FAIL_CLOSED_REASON =
+  'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'

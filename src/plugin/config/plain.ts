@@ -63,14 +63,12 @@ function copyMap(source: object, depth: number, budget: CopyBudget): Plain {
   const keys = Object.keys(source)
   if (keys.length > MAX_NODES) return new Unusable('a mapping that is too large')
   const copy = emptyMap<Plain>()
-  for (const key of keys) copy[key] = copyProperty(source, key, depth, budget)
-  return copy
-}
-
-function copyProperty(source: object, key: string, depth: number, budget: CopyBudget): Plain {
-  try {
-    return plainCopy((source as Record<string, unknown>)[key], depth + 1, budget)
-  } catch {
-    return new Unusable('a property that cannot be read')
+  for (const key of keys) {
+    try {
+      copy[key] = plainCopy((source as Record<string, unknown>)[key], depth + 1, budget)
+    } catch {
+      copy[key] = new Unusable('a property that cannot be read')
+    }
   }
+  return copy
 }

@@ -72,9 +72,8 @@ function readPrice(model: string, value: Plain, site: Site): ReadResult<OwnPrice
     cache_write_1h: rate('cache_write_1h'),
   }
   const service_tiers = readTiers(value['service_tiers'], within(site, 'service_tiers'))
-  if (input !== undefined && output !== undefined) {
+  if (input !== undefined && output !== undefined)
     return { value: { model, rates: { input, output, ...rates }, service_tiers } }
-  }
   const isPartly = [input, output, ...Object.values(rates)].some(each => each !== undefined)
   if (isPartly) return { reason: 'a price needs both input and output' }
   return { value: { model, rates: undefined, service_tiers } }

@@ -32,10 +32,29 @@ export function resolveConfig(input?: ConfigInput): Resolution {
 }
 
 function collectSources(given: GivenInput, file: ConfigFile | undefined, problems: Problems): readonly Source[] {
-  const options = codeOptions(given.code, problems)
-  const [ofFile, ofEnvironment, ofCode] = [file && fileSource(file), environmentSource(given.env), codeSource(options)]
+  const { code, env } = given
+  const options = isPlainMap(code) ? code : emptyMap<Plain>()
+  if (code !== options && code !== undefined)
+    problems.add('error', 'options', refuse(code, 'a mapping of keys').reason, 'options in code')
+  const variablePlace = (path: string): string => PREFIX + path.replace(/[.[].*$/s, '').toUpperCase()
+  const misspelt = unknownVariables(env).map(withoutPrefix)
+  const ofFile =
+    file &&
+    sourceOf(
+      'file',
+      Object.keys(file.values),
+      key => file.values[key],
+      path => file.place(path),
+    )
+  const ofEnvironment = sourceOf('environment', misspelt, key => variable(env, variableOf(key)), variablePlace)
+  const ofCode = sourceOf(
+    'code',
+    Object.keys(options),
+    key => options[key],
+    () => 'options in code',
+  )
   if (file && ofFile) warnAboutUnknownKeys(file.values, ofFile, problems)
-  warnAboutVariables(given.env, ofEnvironment, problems)
+  warnAboutVariables(env, ofEnvironment, problems)
   warnAboutUnknownKeys(options, ofCode, problems)
   return [...(ofFile ? [ofFile] : []), ofEnvironment, ofCode]
 }
@@ -73,9 +92,8 @@ class Resolver {
     for (const key of KEY_NAMES) this.#resolveKey(key)
     // Reported last, because only now the fallback values are known.
     this.#tellBroken()
-    for (const { key, reason, place, level } of this.#rejected) {
+    for (const { key, reason, place, level } of this.#rejected)
       this.#problems.add(level, key, reason, place, `using ${shown(KEY_ROWS[key], this.#get(key))}`)
-    }
     this.#fitBatch()
     const config: Record<string, unknown> = {}
     for (const key of KEY_NAMES) config[key] = Object.freeze(this.#get(key).value)
@@ -200,18 +218,17 @@ interface Source {
   readonly from: ConfigSource['from']
   value(key: KeyName): Plain
   place(path: string): string
-  readonly slips?: ReadonlySet<string>
+  /** Names that are no keys, and were probably meant for one. */
+  readonly slips: ReadonlySet<string>
 }
 
 function readInput(input: unknown): GivenInput {
-  const part = (name: string): unknown => readProperty(input, name)
-  const home = part('home')
-  const hostName = part('hostName')
+  const [home, hostName] = [readProperty(input, 'home'), readProperty(input, 'hostName')]
   return {
-    code: plainCopy(part('code')),
-    env: copyEnvironment(part('env') ?? process.env),
+    code: plainCopy(readProperty(input, 'code')),
+    env: copyEnvironment(readProperty(input, 'env') ?? process.env),
     home: typeof home === 'string' ? home : homeDirectory(),
-    hostName: typeof hostName === 'string' && hostName.trim() !== '' ? hostName.trim() : undefined,
+    hostName: typeof hostName === 'string' ? hostName.trim() || undefined : undefined,
   }
 }
 
@@ -236,39 +253,22 @@ function copyEnvironment(env: unknown): Environment {
   return copy
 }
 
-function fileSource(file: ConfigFile): Source {
-  const source: Source = { from: 'file', value: key => file.values[key], place: path => file.place(path) }
-  return withSlips(source, Object.keys(file.values))
-}
-
-function environmentSource(env: Environment): Source {
-  const place = (path: string): string => PREFIX + path.replace(/[.[].*$/s, '').toUpperCase()
-  const source: Source = { from: 'environment', value: key => variable(env, variableOf(key)), place }
-  return withSlips(source, unknownVariables(env).map(withoutPrefix))
-}
-
-function codeSource(code: PlainMap): Source {
-  const source: Source = { from: 'code', value: key => code[key], place: () => 'options in code' }
-  return withSlips(source, Object.keys(code))
-}
-
 /** A misspelt privacy key must not leave privacy open: the key counts as set to an unusable value. */
-function withSlips(source: Source, names: readonly string[]): Source {
+function sourceOf(from: Source['from'], names: readonly string[], value: Source['value'], place: Source['place']) {
   const slips = new Map<string, string>()
   for (const name of names) {
     const key = isKeyName(name) ? undefined : meantKey(name)
-    const isOpen = key !== undefined && KEY_ROWS[key].closed !== undefined && isBlank(source.value(key))
+    const isOpen = key !== undefined && KEY_ROWS[key].closed !== undefined && isBlank(value(key))
     if (isOpen && !slips.has(key)) slips.set(key, name)
   }
-  if (slips.size === 0) return source
   const reason = (name: string): string => `perhaps meant by ${showName(name)}, which is no key`
   return {
-    ...source,
-    value(key) {
+    from,
+    value(key: KeyName) {
       const slip = slips.get(key)
-      return slip === undefined ? source.value(key) : new Unusable('', reason(slip))
+      return slip === undefined ? value(key) : new Unusable('', reason(slip))
     },
-    place: path => source.place(slips.get(path) ?? path),
+    place: (path: string) => place(slips.get(path) ?? path),
     slips: new Set(slips.values()),
   }
 }
@@ -280,15 +280,9 @@ function meantKey(name: string): KeyName | undefined {
   return near ?? (words.includes('content') && words.includes('capture') ? 'content_capture' : undefined)
 }
 
-function codeOptions(code: Plain, problems: Problems): PlainMap {
-  if (isPlainMap(code)) return code
-  if (code !== undefined) problems.add('error', 'options', refuse(code, 'a mapping of keys').reason, 'options in code')
-  return emptyMap<Plain>()
-}
-
 function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
-    if (isKeyName(name) || source.slips?.has(name)) continue
+    if (isKeyName(name) || source.slips.has(name)) continue
     const outcome = (): string => {
       const meant = nearestKey(name)
       return meant === undefined ? 'ignoring it' : `did you mean ${meant}?`
@@ -301,7 +295,7 @@ function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Proble
 function warnAboutVariables(env: Environment, source: Source, problems: Problems): void {
   for (const name of unknownVariables(env)) {
     const meant = nearestKey(withoutPrefix(name))
-    if (!meant || source.slips?.has(withoutPrefix(name))) continue
+    if (!meant || source.slips.has(withoutPrefix(name))) continue
     const outcome = `did you mean ${PREFIX}${meant.toUpperCase()}?`
     problems.add('warning', name, 'there is no such variable', 'environment', outcome)
   }

@@ -28,9 +28,8 @@ export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): 
     const origin = resolution.sources.get(key)
     const source = showSource(origin)
     const { backends } = resolution.config
-    if (key !== 'backends' || backends.length === 0) {
+    if (key !== 'backends' || backends.length === 0)
       return [{ key, value: showValue(key, resolution.config[key]), source }]
-    }
     return backends.map((backend, index) => ({
       key: `backends[${index}]`,
       value: showBackend(backend),

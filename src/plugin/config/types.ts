@@ -42,9 +42,7 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
 
 type Absent<Row> = Row extends { default: unknown } ? never : undefined
 
-export type ResolvedConfig = {
-  readonly [Key in KeyName]: ValueOf<KeyTable[Key]> | Absent<KeyTable[Key]>
-}
+export type ResolvedConfig = { readonly [Key in KeyName]: ValueOf<KeyTable[Key]> | Absent<KeyTable[Key]> }
 
 /**
  * A backend as users write it. Besides these fields, it may have the type's own (listed in `docs/configuration.md`). `<x>_env`

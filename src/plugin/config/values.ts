@@ -7,27 +7,17 @@ import { accept, alternatives, type ReadResult, refuse, report, type Site, withi
 // setTimeout and setInterval treat any longer time as one millisecond.
 const MAX_TIMER_MILLIS = 2_147_483_647
 
-const WORDS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['yes', true],
-  ['on', true],
-  ['1', true],
-  ['false', false],
-  ['no', false],
-  ['off', false],
-  ['0', false],
-])
+const TRUE_WORDS = ['true', 'yes', 'on', '1']
+const FALSE_WORDS = ['false', 'no', 'off', '0']
 
 /** Accepts text, too: environment variables and every scalar of a file arrive as text. */
 export function readBool(value: Plain): ReadResult<boolean> {
-  const word = isScalar(value) ? WORDS.get(String(value).trim().toLowerCase()) : undefined
-  return word === undefined ? refuse(value, 'true or false') : { value: word }
+  const word = isScalar(value) ? String(value).trim().toLowerCase() : ''
+  const isTrue = TRUE_WORDS.includes(word)
+  return isTrue || FALSE_WORDS.includes(word) ? { value: isTrue } : refuse(value, 'true or false')
 }
 
-export interface NumberRange {
-  readonly min?: number
-  readonly max?: number
-}
+type NumberRange = Pick<KeyRow, 'min' | 'max'>
 
 export function readNumber(value: Plain, { min, max }: NumberRange, isWhole = false): ReadResult<number> {
   const figure = toFigure(value)
@@ -69,7 +59,7 @@ export function readText(value: Plain, pattern?: KeyRow['pattern']): ReadResult<
 export function readWord(value: Plain, words: readonly string[]): ReadResult<string> {
   const word = typeof value === 'string' ? value.trim().toLowerCase() : undefined
   if (word !== undefined && words.includes(word)) return { value: word }
-  const isOff = words.includes('off') && isScalar(value) && WORDS.get(String(word ?? value)) === false
+  const isOff = words.includes('off') && isScalar(value) && FALSE_WORDS.includes(String(word ?? value))
   return isOff ? { value: 'off' } : refuse(value, alternatives(words))
 }
 
@@ -77,11 +67,7 @@ export function isScalar(value: Plain): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-export interface ListRules {
-  readonly values?: readonly string[]
-  readonly separator?: string
-  readonly private?: boolean
-}
+type ListRules = Pick<KeyRow, 'values' | 'separator' | 'private'>
 
 export function readList(value: Plain, rules: ListRules, site: Site): ReadResult<readonly string[]> {
   const elements = typeof value === 'string' ? splitText(value, rules.separator ?? ',') : value
@@ -121,9 +107,8 @@ export function readMap(value: Plain, site: Site): ReadResult<StringMap> {
 
 export function readPairs(text: string, site: Site): StringMap {
   const { pairs, faults } = parsePairs(text)
-  for (const index of faults) {
+  for (const index of faults)
     report(site, `entry ${index + 1} is not name=value, percent-encoded`, 'leaving it out', 'warning')
-  }
   return pairs
 }
 

@@ -3,7 +3,7 @@
 import type { Attributes, Context, Span, SpanContext, Tracer } from '@opentelemetry/api'
 import { context, createTraceState, isSpanContextValid, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { createRedactor } from '../../content/redaction.ts'
-import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, ignoreErrors, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { GEN_AI, GENERAL, MCP, OPERATION } from '../../contract/semconv/index.ts'
 import { formatTraceparent, parseTraceparent } from '../../tracker/traceparent.ts'
 
@@ -13,10 +13,8 @@ export interface TraceServerOptions {
   readonly tracer?: Tracer | undefined
 }
 
-type OnMessage = (message: unknown, extra?: unknown) => void
-
 interface McpConnection {
-  onmessage?: OnMessage
+  onmessage?: (message: unknown, extra?: unknown) => void
   onclose?: () => void
   readonly sessionId?: unknown
   start(): Promise<void>
@@ -40,11 +38,8 @@ export function traceMcpServer<Server extends McpServer>(server: Server, options
   TRACED.add(below)
   const { connect } = below
   below.connect = function (transport: McpConnection) {
-    try {
-      watch(transport, () => options.tracer ?? trace.getTracer('hookspan/mcp'))
-    } catch {
-      // `connect` will report what is wrong with the transport.
-    }
+    // `connect` will report what is wrong with the transport.
+    ignoreErrors(() => watch(transport, () => options.tracer ?? trace.getTracer('hookspan/mcp')))
     return connect.call(this, transport)
   }
   return server
@@ -60,7 +55,13 @@ function watch(transport: McpConnection, tracer: () => Tracer): void {
   // The server has set its `onmessage` by the time of `start`.
   transport.start = function () {
     const { onmessage, onclose } = this
-    if (onmessage !== undefined) this.onmessage = listening(onmessage, calls)
+    if (onmessage !== undefined) {
+      this.onmessage = function (message, extra) {
+        const within = calls.began(message, extra)
+        if (within === undefined) onmessage.call(this, message, extra)
+        else context.with(within, () => onmessage.call(this, message, extra))
+      }
+    }
     this.onclose = function () {
       calls.endAll()
       onclose?.call(this)
@@ -72,14 +73,6 @@ function watch(transport: McpConnection, tracer: () => Tracer): void {
 /** Checks the private streams of the SDK's stdio transport: a bundler may change the class name. */
 function isStdio(transport: McpConnection): boolean {
   return peek(transport, '_stdin') !== undefined && peek(transport, '_stdout') !== undefined
-}
-
-function listening(onmessage: OnMessage, calls: ServerCalls): OnMessage {
-  return function (this: unknown, message, extra) {
-    const within = calls.began(message, extra)
-    if (within === undefined) onmessage.call(this, message, extra)
-    else context.with(within, () => onmessage.call(this, message, extra))
-  }
 }
 
 const METHOD = 'tools/call'
@@ -109,31 +102,26 @@ class ServerCalls {
   }
 
   began(message: unknown, extra: unknown): Context | undefined {
-    try {
+    return ignoreErrors(() => {
       const method = peek(message, 'method')
       if (method === CANCELLED) this.#end(peek(peek(message, 'params'), 'requestId'))
       const id = peek(message, 'id')
       return method === METHOD && isId(id) ? this.#begin(id, message, extra) : undefined
-    } catch {
-      return undefined
-    }
+    })
   }
 
   answered(message: unknown): void {
-    try {
-      const all = isArray(message) ? elementsOf(message, OPEN_LIMIT) : [message]
-      for (const each of all) {
+    ignoreErrors(() => {
+      for (const each of isArray(message) ? elementsOf(message, OPEN_LIMIT) : [message]) {
         if (peek(each, 'method') !== undefined) continue
         this.#version = peek(peek(each, 'result'), 'protocolVersion') ?? this.#version
         this.#end(peek(each, 'id'), failureIn(each))
       }
-    } catch {
-      // The answer must be sent even so.
-    }
+    })
   }
 
   endAll(): void {
-    for (const id of [...this.#open.keys()]) this.#tryEnd(id, { [GENERAL.errorType]: CLOSED })
+    for (const id of [...this.#open.keys()]) ignoreErrors(() => this.#end(id, { [GENERAL.errorType]: CLOSED }))
   }
 
   #begin(id: string | number, message: unknown, extra: unknown): Context {
@@ -157,18 +145,12 @@ class ServerCalls {
   }
 
   #connectionOf(extra: unknown): Attributes {
-    const { transport = this.#isStdio ? 'pipe' : undefined, version = this.#version } = httpFacts(extra)
+    const headers = headersOf(extra)
+    const transport = headers === undefined ? (this.#isStdio ? 'pipe' : undefined) : 'tcp'
+    const version = (headers && textOf(headerOf(headers, 'mcp-protocol-version'))) ?? this.#version
     return {
       ...(transport === undefined ? {} : { [MCP.networkTransport]: transport }),
       ...(typeof version === 'string' && PROTOCOL_VERSION.test(version) ? { [MCP.protocolVersion]: version } : {}),
-    }
-  }
-
-  #tryEnd(id: unknown, failure?: Attributes): void {
-    try {
-      this.#end(id, failure)
-    } catch {
-      // A span processor that throws must not affect the server.
     }
   }
 
@@ -208,11 +190,6 @@ function failureIn(answer: unknown): Attributes | undefined {
 
 const TRACESTATE_CHARACTERS = 512
 
-interface McpCaller {
-  readonly context: Context
-  readonly linked: SpanContext | undefined
-}
-
 /**
  * Finds the parent of a request: the span in its `_meta`. HTTP headers belong to one hop, which may be a proxy. They are the
  * parent without a `_meta`, and a link otherwise. If the HTTP server is traced, its span replaces the headers.
@@ -220,7 +197,7 @@ interface McpCaller {
  * @param message the request
  * @param extra the transport's data about the request
  */
-function callerOf(message: unknown, extra: unknown): McpCaller {
+function callerOf(message: unknown, extra: unknown) {
   const base = context.active()
   const named = carriedBy(key => peek(peek(peek(message, 'params'), '_meta'), key))
   const hop = hopOf(extra, base)
@@ -233,11 +210,6 @@ function callerOf(message: unknown, extra: unknown): McpCaller {
 
 function headersOf(extra: unknown): unknown {
   return peek(peek(extra, 'requestInfo'), 'headers') ?? peek(peek(extra, 'request'), 'headers')
-}
-
-function httpFacts(extra: unknown): { readonly transport?: 'tcp'; readonly version?: string | undefined } {
-  const headers = headersOf(extra)
-  return headers === undefined ? {} : { transport: 'tcp', version: textOf(headerOf(headers, 'mcp-protocol-version')) }
 }
 
 /** Undefined over stdio, where the active span is that of the server's start. */
@@ -299,18 +271,11 @@ export function carryContext<Transport extends McpTransport>(
   const { traceparent: ask } = options
   const find = ask === undefined ? active : () => told(ask())
   transport.send = function (message, sendOptions) {
-    return send.call(this, carrying(message, find), sendOptions)
+    const carrying = (): unknown =>
+      isArray(message) ? message.map(each => withContext(each, find)) : withContext(message, find)
+    return send.call(this, ignoreErrors(carrying) ?? message, sendOptions)
   }
   return transport
-}
-
-/** The message, or a copy of it with the context. The original is sent if this fails. */
-function carrying(message: unknown, find: () => TraceContextFields | undefined): unknown {
-  try {
-    return isArray(message) ? message.map(each => withContext(each, find)) : withContext(message, find)
-  } catch {
-    return message
-  }
 }
 
 function withContext(message: unknown, find: () => TraceContextFields | undefined): unknown {

@@ -1,17 +1,11 @@
 import type { BlockList } from 'node:net'
-import type { MatchLogic, ModelInfo, ModelPrice, PriceCalculation } from '@pydantic/genai-prices'
+import type { MatchLogic, ModelInfo, ModelPrice, PriceCalculation, TieredPrices } from '@pydantic/genai-prices'
 import { load } from '../../delivery/load-package.ts'
 import type { Cost, PricedRequest, Pricing, TokenUsage } from '../../tracker/spans/span-definition.ts'
 import type { OwnPrice, OwnRates, PricesConfig } from '../config/prices.ts'
 
 /** US dollars per million tokens. The last step with `above` below the request's input tokens applies to the whole request. */
-type TokenRate = number | { readonly base: number; readonly steps: readonly RateStep[] }
-
-interface RateStep {
-  /** Input tokens, including cached ones. */
-  readonly above: number
-  readonly rate: number
-}
+type TokenRate = number | TieredPrices
 
 /** The token prices of a model. Kinds without a rate use the rate of input or output. */
 interface UnitPrices {
@@ -27,13 +21,6 @@ interface UnitPrices {
 
 const MILLION = 1e6
 
-function rateAt(rate: TokenRate, input: number): number {
-  if (typeof rate === 'number') return rate
-  let found = rate.base
-  for (const step of rate.steps) if (input > step.above) found = step.rate
-  return found
-}
-
 /**
  * The cost in US dollars. Undefined if the counts are inconsistent, for example more cached than input tokens. A step applies
  * to the whole request, as with all providers that have steps.
@@ -44,7 +31,11 @@ export function dollarsFor(usage: TokenUsage, prices: UnitPrices): number | unde
   const shortWrites = cacheWriteTokens - cacheWriteLongTokens
   const said = outputTokens - reasoningTokens
   if (fresh < 0 || shortWrites < 0 || said < 0) return undefined
-  const at = (tokens: number, rate: TokenRate): number => (tokens === 0 ? 0 : tokens * rateAt(rate, promptTokens))
+  const at = (tokens: number, rate: TokenRate): number => {
+    if (tokens === 0) return 0
+    if (typeof rate === 'number') return tokens * rate
+    return tokens * (rate.tiers.findLast(({ start }) => promptTokens > start)?.price ?? rate.base)
+  }
   const { input, output, cacheWrite = input } = prices
   const sum =
     at(fresh, input) +
@@ -71,23 +62,22 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['gcp.gen_ai', 'google'],
 ])
 
-interface ListedPrices {
-  readonly prices: UnitPrices
-  readonly model: string
-}
-
 /**
  * The listed prices of a provider's model at a time in epoch milliseconds. Undefined unless the list has exactly this model.
  * The list matches prefixes of names, but a fine-tuned or newer model has another price.
  */
-export function listedPrices(provider: string, model: string, at: number): ListedPrices | undefined {
-  const found = asked(PROVIDERS.get(provider) ?? provider, model, at)
+export function listedPrices(
+  provider: string,
+  model: string,
+  at: number,
+): { readonly prices: UnitPrices; readonly model: string } | undefined {
+  const found = calculated(PROVIDERS.get(provider) ?? provider, model, at)
   if (found === undefined || !isSameModel(model, found.model)) return undefined
   const prices = unitPrices(found.model_price)
   return prices && { prices, model: found.model.id }
 }
 
-function asked(providerId: string, model: string, at: number): PriceCalculation | undefined {
+function calculated(providerId: string, model: string, at: number): PriceCalculation | undefined {
   try {
     return loadPriceList().calcPrice({ input_tokens: 1 }, model, { providerId, timestamp: new Date(at) }) ?? undefined
   } catch {
@@ -98,21 +88,15 @@ function asked(providerId: string, model: string, at: number): PriceCalculation 
 
 /** Returns undefined without a price for input: models billed by images, minutes or searches are not supported. */
 function unitPrices(listed: ModelPrice): UnitPrices | undefined {
-  const rate = (name: string): TokenRate | undefined => {
-    const price = listed[name]
-    if (price === undefined || typeof price === 'number') return price
-    return { base: price.base, steps: price.tiers.map(tier => ({ above: tier.start, rate: tier.price })) }
-  }
-  const input = rate('input_mtok')
+  const { input_mtok: input, output_mtok: output = 0, requests_kcount: requests } = listed
   if (input === undefined) return undefined
-  const requests = listed['requests_kcount']
   return {
     input,
-    output: rate('output_mtok') ?? 0,
-    cacheRead: rate('cache_read_mtok'),
-    cacheWrite: rate('cache_write_mtok'),
-    cacheWriteLong: rate('cache_write_1h_mtok'),
-    reasoning: rate('output_reasoning_mtok'),
+    output,
+    cacheRead: listed['cache_read_mtok'],
+    cacheWrite: listed['cache_write_mtok'],
+    cacheWriteLong: listed['cache_write_1h_mtok'],
+    reasoning: listed['output_reasoning_mtok'],
     request: typeof requests === 'number' ? requests / 1000 : undefined,
   }
 }
@@ -147,11 +131,6 @@ interface Bill extends Omit<Cost, 'dollars'> {
   readonly multiplier: number
 }
 
-interface Resolved {
-  readonly slot: number
-  readonly bill: Bill | undefined
-}
-
 /** Some providers are cheaper at night, from a quarter or half past the hour. */
 const SLOT_MILLIS = 900_000
 const MODELS_LIMIT = 256
@@ -162,7 +141,7 @@ const USUAL_TIERS: ReadonlySet<string> = new Set(['', 'default', 'standard', 'st
 
 /** Computes costs from the user's own prices and the list. Prices are cached, because a lookup takes 0.1 ms. */
 export function createPricing(config: PricesConfig, warn: (line: string) => void): Pricing {
-  const found = new Map<string, Resolved>()
+  const found = new Map<string, { readonly slot: number; readonly bill: Bill | undefined }>()
   const said = new Set<string>()
 
   const say = (line: string): void => {
@@ -240,28 +219,17 @@ function matches(parts: readonly string[], text: string): boolean {
   return text.length - last.length >= from && text.endsWith(last)
 }
 
-/** Loaded on first use: `node:net` takes milliseconds. */
-function net(): typeof import('node:net') {
-  return load('node:net')
-}
-
 let privateNetworks: BlockList | undefined
 
-function createPrivateNetworks(): BlockList {
-  const networks = new (net().BlockList)()
-  for (const [network, bits] of [
-    ['127.0.0.0', 8],
-    ['10.0.0.0', 8],
-    ['172.16.0.0', 12],
-    ['192.168.0.0', 16],
-    ['169.254.0.0', 16],
-    ['100.64.0.0', 10],
-  ] as const) {
-    networks.addSubnet(network, bits, 'ipv4')
+const PRIVATE_NETWORKS =
+  '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 100.64.0.0/10 ::1/128 fc00::/7 fe80::/10'
+
+function createPrivateNetworks({ BlockList }: typeof import('node:net')): BlockList {
+  const networks = new BlockList()
+  for (const network of PRIVATE_NETWORKS.split(' ')) {
+    const [address = '', bits] = network.split('/')
+    networks.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4')
   }
-  networks.addAddress('::1', 'ipv6')
-  networks.addSubnet('fc00::', 7, 'ipv6')
-  networks.addSubnet('fe80::', 10, 'ipv6')
   return networks
 }
 
@@ -271,8 +239,10 @@ const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 function isPrivateAddress(baseUrl: string): boolean {
   if (!URL.canParse(baseUrl)) return false
   const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '').toLowerCase()
-  const family = net().isIP(host)
+  // Loaded on first use: `node:net` takes milliseconds.
+  const net = load<typeof import('node:net')>('node:net')
+  const family = net.isIP(host)
   if (family === 0) return LOCAL_NAME.test(host)
-  privateNetworks ??= createPrivateNetworks()
+  privateNetworks ??= createPrivateNetworks(net)
   return privateNetworks.check(host, family === 6 ? 'ipv6' : 'ipv4')
 }

@@ -67,12 +67,7 @@ export function answerOf(answer: unknown): ApiEnd {
   }
 }
 
-interface Message {
-  readonly content: string | undefined
-  readonly calls: readonly object[]
-}
-
-function messageOf(answer: unknown): Message {
+function messageOf(answer: unknown) {
   const text = textOf(answer)
   if (text !== undefined) return { content: text, calls: [] }
   const carrier = first(answer, ['choices.0.message', 'candidates.0.content', 'message']) ?? answer

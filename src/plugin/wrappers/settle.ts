@@ -1,4 +1,5 @@
 import { types } from 'node:util'
+import { ignoreErrors } from '../../contract/foreign.ts'
 
 type Stream = AsyncIterable<unknown>
 
@@ -50,13 +51,12 @@ async function passedOn(promise: Promise<unknown>, outcome: SettleListener): Pro
  * be called.
  */
 function watch(promise: Promise<unknown>, outcome: SettleListener): void {
-  try {
+  // Fails if the promise is frozen, or its `then` getter throws.
+  ignoreErrors(() => {
     const { then } = promise
     if (then === Promise.prototype.then) void promise.then(value => take(value, outcome), outcome.failed)
     else watchThen(promise, then, outcome)
-  } catch {
-    // The promise is frozen, or its `then` getter throws.
-  }
+  })
 }
 
 function watchThen(promise: Promise<unknown>, then: Promise<unknown>['then'], outcome: SettleListener): void {
@@ -104,11 +104,7 @@ function isObject(value: unknown): value is object {
 }
 
 function isStream(value: unknown): value is Stream {
-  try {
-    return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
-  } catch {
-    return false
-  }
+  return ignoreErrors(() => typeof value === 'object' && value !== null && Symbol.asyncIterator in value) === true
 }
 
 /**

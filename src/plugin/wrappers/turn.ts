@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { idOf, ownValue, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, ownValue, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import type {
   ApiEnd,
   ApiError,
@@ -186,12 +186,7 @@ function merged<Said, Ids extends object>(said: Said, ids: Ids): Said & Ids {
 }
 
 function picked<Said, Key extends keyof Said & string>(said: Said, keys: readonly Key[]): Pick<Said, Key> {
-  const found: Record<string, unknown> = {}
-  for (const key of keys) {
-    const value = peek(said, key)
-    if (value !== undefined) found[key] = value
-  }
-  return found as Pick<Said, Key>
+  return pickFields(said, keys) as Pick<Said, Key>
 }
 
 function once<Said>(tell: (said: Said) => void): (said: Said) => void {
@@ -203,33 +198,17 @@ function once<Said>(tell: (said: Said) => void): (said: Said) => void {
   }
 }
 
-interface ThrownError {
-  readonly type: string | undefined
-  readonly message: string | undefined
-  readonly isAborted: boolean
-  readonly isTimeout: boolean
-}
-
-function failureOf(error: unknown): ThrownError {
+function failureOf(error: unknown) {
   const name = textOf(peek(error, 'name'))
+  const named = name === 'Error' ? undefined : name
+  const ofClass = textOf(ownValue(peek(error, 'constructor'), 'name'))
   return {
-    type: typeOf(error, name),
+    // The most specific name of an error: many error classes do not set `name`.
+    type: textOf(peek(error, 'type')) ?? named ?? textOf(peek(error, 'code')) ?? (name && (ofClass ?? name)),
     message: textOf(peek(error, 'message')) ?? textOf(error),
     isAborted: name === 'AbortError' || peek(error, 'code') === 'ABORT_ERR',
     isTimeout: name === 'TimeoutError',
   }
-}
-
-/** The most specific name of an error: many error classes do not set `name`. */
-function typeOf(error: unknown, name: string | undefined): string | undefined {
-  const named = name === 'Error' ? undefined : name
-  const ofClass = textOf(ownValue(peek(error, 'constructor'), 'name'))
-  return textOf(peek(error, 'type')) ?? named ?? textOf(peek(error, 'code')) ?? (name && (ofClass ?? name))
-}
-
-function statusCodeOf(error: unknown): number | undefined {
-  const said = peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(peek(error, 'response'), 'status')
-  return typeof said === 'number' ? said : undefined
 }
 
 type TurnEnding = TurnAnswer & SessionEnd
@@ -243,7 +222,7 @@ function runTurn<Result>(
   emit: Emit,
   options: TurnOptions,
   run: (turn: TurnHandle) => Result,
-  over?: (said: TurnEnding) => void,
+  over?: (said: TurnEnding) => unknown,
 ): Result {
   const ids = { session_id: idIn(options, 'session_id', randomUUID), turn_id: idIn(options, 'turn_id', randomUUID) }
   const { user_message, conversation_history, ...session } = merged(options, ids)
@@ -251,13 +230,21 @@ function runTurn<Result>(
   const asked = ['model', 'platform', 'sender_id', 'user_message', 'conversation_history'] as const
   emit('pre_llm_call', { ...picked(options, asked), ...ids })
   const end = once((said: TurnEnding) => {
-    tellEnd(emit, ids, said)
+    // A completed turn had an answer, even if it is unknown.
+    const answer = picked(said, ['assistant_response', 'model'])
+    const isCompleted = said.completed === true && said.failed !== true && said.interrupted !== true
+    if (isCompleted || answer.assistant_response !== undefined) emit('post_llm_call', { ...answer, ...ids })
+    const { assistant_response, ...ending } = merged(said, ids)
+    emit('on_session_end', ending)
     over?.(said)
   })
   const work = workOf({ emit, ids, requests: new Map(), made: 0 })
   return settle(() => run({ ids, end: fields => end(withOutcome(merged(fields, {}))), ...work }), {
     ended: value => end({ completed: true, ...(textOf(value) !== undefined && { assistant_response: value }) }),
-    failed: error => end(endedBy(error)),
+    failed(error) {
+      const { type, isAborted } = failureOf(error)
+      end({ ...(isAborted ? { interrupted: true } : { failed: true }), ...(type && { turn_exit_reason: type }) })
+    },
   })
 }
 
@@ -266,34 +253,76 @@ function withOutcome(said: TurnEnding): TurnEnding {
   return (completed ?? failed ?? interrupted) === undefined ? { ...said, completed: true } : said
 }
 
-function endedBy(error: unknown): TurnEnding {
-  const { type, isAborted } = failureOf(error)
-  return { ...(isAborted ? { interrupted: true } : { failed: true }), ...(type && { turn_exit_reason: type }) }
-}
-
-function tellEnd(emit: Emit, ids: TurnIds, said: TurnEnding): void {
-  // A completed turn had an answer, even if it is unknown.
-  const answer = picked(said, ['assistant_response', 'model'])
-  const isCompleted = said.completed === true && said.failed !== true && said.interrupted !== true
-  if (isCompleted || answer.assistant_response !== undefined) emit('post_llm_call', { ...answer, ...ids })
-  const { assistant_response, ...ending } = merged(said, ids)
-  emit('on_session_end', ending)
-}
-
 function workOf(course: Course, inside?: ToolIds): TurnOperations {
+  const { emit, requests } = course
+  const ids = inside ?? course.ids
   let asking = inside?.api_request_id
   return {
     request(options, run) {
-      const ids = requestIds(course, options)
-      asking = ids.api_request_id
-      return runRequest(course, options, ids, run)
+      const id = idIn(options, 'api_request_id', () => `${course.ids.turn_id}:r${requests.size + 1}`)
+      const ordinal = requests.get(id) ?? requests.size + 1
+      requests.set(id, ordinal)
+      asking = id
+      const own: RequestIds = { ...course.ids, api_request_id: id, api_call_count: ordinal }
+      emit('pre_api_request', merged(options, own))
+      const about = { ...picked(options, ['model', 'provider', 'retry_count']), ...own }
+      const end = once((said: ApiEnd & ApiError) => {
+        const hook = peek(said, 'error') === undefined ? 'post_api_request' : 'api_request_error'
+        emit(hook, merged(said, about))
+      })
+      let streamed: ApiEnd | undefined
+      return settle(() => run({ ids: own, end: fields => end(fields ?? {}) }), {
+        came: chunk => {
+          streamed = addFacts(streamed ?? { first_chunk_at: Date.now() / 1000 }, chunk)
+        },
+        ended: answer => end(streamed ?? answerOf(answer)),
+        failed(error) {
+          const { type, message } = failureOf(error)
+          const status = peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(peek(error, 'response'), 'status')
+          end({ error: { type, message }, ...(typeof status === 'number' && { status_code: status }) })
+        },
+      })
     },
     tool(call, args, run) {
       const options = typeof call === 'string' ? { tool_name: call } : call
-      return runTool(course, { options, args, ids: toolIds(course, options, asking) }, run)
+      const own = toolIds(course, options, asking)
+      // Without a request in its own scope, the tool must not become a child of a parallel request.
+      const about = merged(options, own.api_request_id === undefined ? { ...own, api_call_count: 0 } : own)
+      emit('pre_tool_call', { ...about, args })
+      const end = once((said: ToolEnd) => void emit('post_tool_call', merged(said, about)))
+      const tool: ToolHandle = { ids: own, end: fields => end(fields ?? {}), ...workOf(course, own) }
+      return settle(() => run(args, tool), {
+        ended: result => end({ status: 'ok', result }),
+        failed: error => end(toolFailedBy(error)),
+      })
     },
-    approval: (options, run) => runApproval(course, options, inside, run),
-    subagent: (options, run) => runSubagent(course, options, inside, run),
+    approval(options, run) {
+      // Unique, because two questions may be open at once.
+      const pair = { ...ids, request_id: madeId(course) }
+      emit('pre_approval_request', merged(options, pair))
+      const about = { ...picked(options, ['pattern_key', 'surface']), ...pair }
+      const end = once((said: ApprovalResponse) => void emit('post_approval_response', merged(said, about)))
+      return settle(() => run({ ids, end: fields => end(fields ?? {}) }), {
+        ended: answer => end(choiceOf(answer)),
+        failed: error => end({ choice: wordOf(error) }),
+      })
+    },
+    subagent(options, run) {
+      const { child_role, child_goal, child_session_id, child_subagent_id, ...turn } = merged(options, {})
+      const child = idIn(options, 'child_session_id', randomUUID)
+      const about = {
+        ...picked(options, ['child_role', 'child_subagent_id']),
+        child_session_id: child,
+        parent_session_id: ids.session_id,
+        parent_turn_id: ids.turn_id,
+        ...(inside && { tool_call_id: inside.tool_call_id }),
+      }
+      emit('subagent_start', { ...about, child_goal })
+      const own = { session_id: child, parent_session_id: ids.session_id }
+      const asked = { ...(child_role !== undefined && { agent_name: child_role }), user_message: child_goal }
+      const over = (said: TurnEnding): unknown => emit('subagent_stop', { ...about, ...childEnd(said) })
+      return runTurn(emit, { ...asked, ...turn, ...own }, run, over)
+    },
   }
 }
 
@@ -303,49 +332,10 @@ function toolIds(course: Course, options: ToolCallOptions, asking: string | unde
   return { ...course.ids, tool_call_id: call, ...(request !== '' && { api_request_id: request }) }
 }
 
-function runTool<Args, Result>(
-  course: Course,
-  { options, args, ids }: { readonly options: ToolCallOptions; readonly args: Args; readonly ids: ToolIds },
-  run: (args: Args, tool: ToolHandle) => Result,
-): Result {
-  // Without a request in its own scope, the tool must not become a child of a parallel request.
-  const about = merged(options, ids.api_request_id === undefined ? { ...ids, api_call_count: 0 } : ids)
-  course.emit('pre_tool_call', { ...about, args })
-  const end = once((said: ToolEnd) => void course.emit('post_tool_call', merged(said, about)))
-  const tool: ToolHandle = { ids, end: fields => end(fields ?? {}), ...workOf(course, ids) }
-  return settle(() => run(args, tool), {
-    ended: result => end({ status: 'ok', result }),
-    failed: error => end(toolFailedBy(error)),
-  })
-}
-
 function toolFailedBy(error: unknown): ToolEnd {
   const { type, message, isAborted, isTimeout } = failureOf(error)
   if (isAborted || isTimeout) return { status: isAborted ? 'cancelled' : 'timeout' }
   return { status: 'error', error_type: type ?? null, error_message: message ?? null }
-}
-
-function runSubagent<Result>(
-  { emit, ids }: Course,
-  options: SubagentOptions,
-  inside: ToolIds | undefined,
-  run: (child: TurnHandle) => Result,
-): Result {
-  const { child_role, child_goal, child_session_id, child_subagent_id, ...turn } = merged(options, {})
-  const child = idIn(options, 'child_session_id', randomUUID)
-  const about = {
-    ...picked(options, ['child_role', 'child_subagent_id']),
-    child_session_id: child,
-    parent_session_id: ids.session_id,
-    parent_turn_id: ids.turn_id,
-    ...(inside && { tool_call_id: inside.tool_call_id }),
-  }
-  emit('subagent_start', { ...about, child_goal })
-  const own = { session_id: child, parent_session_id: ids.session_id }
-  const asked = { ...(child_role !== undefined && { agent_name: child_role }), user_message: child_goal }
-  return runTurn(emit, { ...asked, ...turn, ...own }, run, said =>
-    emit('subagent_stop', { ...about, ...childEnd(said) }),
-  )
 }
 
 function childEnd(said: TurnEnding): SubagentStop {
@@ -353,79 +343,13 @@ function childEnd(said: TurnEnding): SubagentStop {
   return { child_status: status, child_summary: peek(said, 'assistant_response') }
 }
 
-function requestIds({ ids, requests }: Course, options: RequestOptions): RequestIds {
-  const id = idIn(options, 'api_request_id', () => `${ids.turn_id}:r${requests.size + 1}`)
-  const ordinal = requests.get(id) ?? requests.size + 1
-  requests.set(id, ordinal)
-  return { ...ids, api_request_id: id, api_call_count: ordinal }
-}
-
-function runRequest<Result>(
-  { emit }: Course,
-  options: RequestOptions,
-  ids: RequestIds,
-  run: (request: RequestHandle) => Result,
-): Result {
-  emit('pre_api_request', merged(options, ids))
-  const about = { ...picked(options, ['model', 'provider', 'retry_count']), ...ids }
-  const end = once((said: ApiEnd & ApiError) => {
-    const hook = peek(said, 'error') === undefined ? 'post_api_request' : 'api_request_error'
-    emit(hook, merged(said, about))
-  })
-  let streamed: ApiEnd | undefined
-  return settle(() => run({ ids, end: fields => end(fields ?? {}) }), {
-    came: chunk => {
-      streamed = addFacts(streamed ?? { first_chunk_at: Date.now() / 1000 }, chunk)
-    },
-    ended: answer => end(streamed ?? answerOf(answer)),
-    failed: error => end(failedBy(error)),
-  })
-}
-
-function failedBy(error: unknown): ApiError {
-  const { type, message } = failureOf(error)
-  const status = statusCodeOf(error)
-  return { error: { type, message }, ...(status === undefined ? {} : { status_code: status }) }
-}
-
-const GRANTED = 'once'
-const DENIED = 'deny'
-
-const SAME_WORD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
-  [true, GRANTED],
-  ['allow', GRANTED],
-  ['allowed', GRANTED],
-  ['approve', GRANTED],
-  ['approved', GRANTED],
-  ['yes', GRANTED],
-  [false, DENIED],
-  ['denied', DENIED],
-  ['reject', DENIED],
-  ['rejected', DENIED],
-  ['no', DENIED],
-])
-
-function runApproval<Result>(
-  course: Course,
-  options: ApprovalOptions,
-  inside: ToolIds | undefined,
-  run: (approval: ApprovalHandle) => Result,
-): Result {
-  const ids = inside ?? course.ids
-  // Unique, because two questions may be open at once.
-  const pair = { ...ids, request_id: madeId(course) }
-  course.emit('pre_approval_request', merged(options, pair))
-  const about = { ...picked(options, ['pattern_key', 'surface']), ...pair }
-  const end = once((said: ApprovalResponse) => void course.emit('post_approval_response', merged(said, about)))
-  return settle(() => run({ ids, end: fields => end(fields ?? {}) }), {
-    ended: answer => end(choiceOf(answer)),
-    failed: error => end({ choice: wordOf(error) }),
-  })
-}
+const GRANTING_WORDS: ReadonlySet<unknown> = new Set([true, 'allow', 'allowed', 'approve', 'approved', 'yes'])
+const DENYING_WORDS: ReadonlySet<unknown> = new Set([false, 'denied', 'reject', 'rejected', 'no'])
 
 function choiceOf(answer: unknown): ApprovalResponse {
   const said = ownValue(answer, 'choice') ?? answer
-  const choice = SAME_WORD.get(typeof said === 'string' ? said.trim().toLowerCase() : said) ?? textOf(said)
+  const word = typeof said === 'string' ? said.trim().toLowerCase() : said
+  const choice = GRANTING_WORDS.has(word) ? 'once' : DENYING_WORDS.has(word) ? 'deny' : textOf(said)
   return choice === undefined ? {} : { choice }
 }
 

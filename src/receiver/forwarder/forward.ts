@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { homeDirectory, type ReceiverPlace, receiverPlace, stateHome } from '../../plugin/config/paths.ts'
+import { appendToOwnFile, makePrivateDirectory, PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
+import type { ReceiverPlace } from '../../plugin/config/paths.ts'
+import { DROPPED, homeDirectory, receiverPlace, SPOOL_LIMITS, stateHome } from '../../plugin/config/paths.ts'
 import type { ForwardedEvent, ForwardOptions, HookOutput } from './post.ts'
 import { NO_OUTPUT, parseForwardOptions, sendEvent } from './post.ts'
 import { runningAddress, startReceiver, waitUntilUp } from './running-receiver.ts'
-import { countDropped, spoolEvent } from './spool.ts'
 
 const RECEIVER_MILLIS = 100
 const DECIDING_MILLIS = 1000
@@ -54,7 +55,12 @@ async function forward(
   if (body === undefined) countDropped(place)
   if (body === undefined || body.length === 0) return undefined
   const event = eventOf(host, body, forwardOptions.id)
-  const output = await postEvent(event, place, program, forwardOptions, millis)
+  const send = async (): Promise<HookOutput | undefined> => {
+    const manifest = readFileSync(join(program, '../../../package.json'), 'utf8')
+    const { version } = JSON.parse(manifest) as { version: string }
+    return await sendEvent(event, runningAddress(place), version, forwardOptions, millis)
+  }
+  const output = await send().catch(() => undefined)
   if (output !== undefined) return forwardOptions.failurePolicy === undefined ? NO_OUTPUT : output
   spoolEvent(event, place)
   await startReceiver(place, program)
@@ -78,22 +84,6 @@ function hex(): string {
   return Math.floor(Math.random() * 2 ** 32)
     .toString(16)
     .padStart(8, '0')
-}
-
-async function postEvent(
-  event: ForwardedEvent,
-  place: ReceiverPlace,
-  program: string,
-  forwardOptions: ForwardOptions,
-  millis: number,
-): Promise<HookOutput | undefined> {
-  try {
-    const manifest = readFileSync(join(program, '../../../package.json'), 'utf8')
-    const { version } = JSON.parse(manifest) as { version: string }
-    return await sendEvent(event, runningAddress(place), version, forwardOptions, millis)
-  } catch {
-    return undefined
-  }
 }
 
 const MAX_BYTES = 64 * 1024 * 1024
@@ -120,4 +110,62 @@ export function readInput(input: Readable, quietMillis: number = QUIET_MILLIS): 
     })
     input.on('end', finish).on('error', finish)
   })
+}
+
+/**
+ * Spools an event for the next receiver. If the spool is full, counts it as dropped.
+ *
+ * @throws the error of the file system
+ */
+function spoolEvent(event: ForwardedEvent, place: ReceiverPlace): void {
+  const folder = folderOf(place)
+  const text = textOf(event)
+  if (hasRoom(folder, text.length)) writeSpoolFile(text, event, folder)
+  else countDropped(place)
+}
+
+function writeSpoolFile(text: Buffer, event: ForwardedEvent, folder: string): void {
+  const path = join(folder, `${String(event.at).padStart(13, '0')}-${process.pid}-${event.id.slice(-8)}.json`)
+  const unfinished = `${path}.tmp`
+  try {
+    writeFileSync(unfinished, text, { mode: PRIVATE_FILE, flag: 'wx' })
+    renameSync(unfinished, path)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+}
+
+function countDropped(place: ReceiverPlace): void {
+  appendToOwnFile(join(folderOf(place), DROPPED), '1\n')
+}
+
+function folderOf({ directory, spool: folder }: ReceiverPlace): string {
+  makePrivateDirectory(directory)
+  makePrivateDirectory(folder)
+  return folder
+}
+
+/** Invalid JSON is stored as a string: some agents write numbers that JSON does not have. */
+function textOf({ path, at, id, body, traceparent }: ForwardedEvent): Buffer {
+  const text = body.toString()
+  const start = JSON.stringify({ path, at, id, traceparent }).slice(0, -1)
+  return Buffer.from(`${start},"body":${isJson(text) ? text : JSON.stringify(text)}}\n`)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function hasRoom(folder: string, bytes: number): boolean {
+  const names = readdirSync(folder)
+  if (names.length >= SPOOL_LIMITS.files) return false
+  let total = bytes
+  for (const name of names) total += lstatSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
+  return total <= SPOOL_LIMITS.bytes
 }

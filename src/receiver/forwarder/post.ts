@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
+import { FAIL_CLOSED_REASON } from '../../plugin/config/paths.ts'
 import type { RunningAddress } from './running-receiver.ts'
 
 /**
@@ -25,40 +26,28 @@ export function sendEvent(
     const timer = setTimeout(finish, millis, undefined)
     socket.on('error', () => finish(undefined)).on('close', () => finish(undefined))
     const isEnough = decides === undefined ? (text: string) => text.includes('\r\n') : isComplete
-    onAnswer(socket, isEnough, text => finish(parseAnswer(text)))
-    const own = decides === undefined ? [] : [`x-hookspan-decide: ${decides}`]
-    socket.write(Buffer.concat([Buffer.from(headOf(event, token, version, own)), event.body]))
+    let text = ''
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+      if (isEnough(text)) finish(parseAnswer(text))
+    })
+    const { path, at, id, body, traceparent } = event
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      'host: localhost',
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      'connection: close',
+      `x-hookspan-token: ${token}`,
+      `x-hookspan-at: ${at}`,
+      `x-hookspan-delivery: ${id}`,
+      `x-hookspan-client: ${version}`,
+      ...(decides === undefined ? [] : [`x-hookspan-decide: ${decides}`]),
+      ...(traceparent === undefined ? [] : [`traceparent: ${traceparent}`]),
+      '\r\n',
+    ]
+    socket.write(Buffer.concat([Buffer.from(head.join('\r\n')), body]))
   })
-}
-
-function onAnswer(socket: Socket, isEnough: (text: string) => boolean, take: (text: string) => void): void {
-  let text = ''
-  socket.on('data', (bytes: Buffer) => {
-    text += bytes.toString('latin1')
-    if (isEnough(text)) take(text)
-  })
-}
-
-function headOf(
-  { path, at, id, body, traceparent }: ForwardedEvent,
-  token: string,
-  version: string,
-  own: readonly string[],
-): string {
-  return [
-    `POST ${path} HTTP/1.1`,
-    'host: localhost',
-    'content-type: application/json',
-    `content-length: ${body.length}`,
-    'connection: close',
-    `x-hookspan-token: ${token}`,
-    `x-hookspan-at: ${at}`,
-    `x-hookspan-delivery: ${id}`,
-    `x-hookspan-client: ${version}`,
-    ...own,
-    ...(traceparent === undefined ? [] : [`traceparent: ${traceparent}`]),
-    '\r\n',
-  ].join('\r\n')
 }
 
 export interface HookOutput {
@@ -78,9 +67,7 @@ export interface ForwardOptions {
   readonly id: string | undefined
 }
 
-const EMPTY = Buffer.alloc(0)
-export const NO_OUTPUT: HookOutput = { code: 0, out: EMPTY, error: '' }
-const REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+export const NO_OUTPUT: HookOutput = { code: 0, out: Buffer.alloc(0), error: '' }
 /** The last eight digits become part of the spool file's name. */
 const ID = /^[0-9a-f-]{1,40}[0-9a-f]{8}$/
 const OK = /^HTTP\/1\.[01] 2\d\d /
@@ -96,19 +83,19 @@ const OK = /^HTTP\/1\.[01] 2\d\d /
 export function parseForwardOptions(options: readonly string[]): ForwardOptions {
   const at = options.indexOf('--closed')
   const isClosed = at >= 0
+  const answer = options[at + 1] ?? ''
+  // An unknown value closes, too.
+  const closed = answer.startsWith('{')
+    ? { ...NO_OUTPUT, out: Buffer.from(answer) }
+    : { ...NO_OUTPUT, code: 2, error: FAIL_CLOSED_REASON }
   const decides = isClosed ? 'closed' : options.includes('--decide') ? 'open' : undefined
   const id = options[options.indexOf('--id') + 1] ?? ''
   return {
     failurePolicy: decides,
-    fallback: isClosed ? closedOutput(options[at + 1] ?? '') : NO_OUTPUT,
+    fallback: isClosed ? closed : NO_OUTPUT,
     waits: options.includes('--up'),
     id: options.includes('--id') && ID.test(id) ? id : undefined,
   }
-}
-
-/** An unknown value closes, too. */
-function closedOutput(how: string): HookOutput {
-  return how.startsWith('{') ? { ...NO_OUTPUT, out: Buffer.from(how) } : { code: 2, out: EMPTY, error: REASON }
 }
 
 /**

@@ -98,17 +98,17 @@ function listening(server: Server, where: ListenAddress): Promise<void> {
   })
 }
 
-async function closeListener(
-  server: Server,
-  where: ListenAddress,
-  port: number | undefined,
-  patienceMillis: number,
-): Promise<void> {
+async function closeListener(server: Server, where: ListenAddress, port: number | undefined, patienceMillis: number) {
   if ('path' in where) {
     // No new client finds the socket. Earlier ones are ahead in the queue.
     const left = where.path.replace(/\.[^./]*$/, '') + LEAVING
-    const isAway = succeeds(() => renameSync(where.path, left))
-    await acceptQueued({ path: isAway ? left : where.path }, patienceMillis)
+    let path = left
+    try {
+      renameSync(where.path, left)
+    } catch {
+      path = where.path
+    }
+    await acceptQueued({ path }, patienceMillis)
     rmSync(left, { force: true })
   } else await acceptQueued({ host: ADDRESS, port: port ?? 0 }, patienceMillis)
   const timer = setTimeout(() => server.closeAllConnections(), patienceMillis)
@@ -127,15 +127,6 @@ function acceptQueued(to: NetConnectOpts, patienceMillis: number): Promise<void>
       resolve()
     })
   })
-}
-
-function succeeds(act: () => void): boolean {
-  try {
-    act()
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Compares in constant time, so that the duration does not reveal the position of a difference. */

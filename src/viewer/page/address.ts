@@ -23,10 +23,7 @@ export type SessionFilter = { readonly [Name in (typeof FILTERS)[number]]?: stri
 
 export const USAGE_GROUPS = ['model', 'agent', 'project'] as const
 
-export interface UsageLook {
-  readonly since: string
-  readonly by: (typeof USAGE_GROUPS)[number]
-}
+export type UsageLook = Readonly<{ since: string; by: (typeof USAGE_GROUPS)[number] }>
 
 export const TURN_TABS = ['transcript', 'timeline', 'usage'] as const
 export type TurnTab = (typeof TURN_TABS)[number]
@@ -71,6 +68,10 @@ export type PageAddress =
   | { readonly view: 'usage'; readonly look: UsageLook }
   | { readonly view: 'compare'; readonly a: string; readonly b: string }
   | { readonly view: 'nowhere' }
+
+export function turnAddress(traceId: string, span?: string): PageAddress {
+  return { view: 'turn', traceId, look: span === undefined ? {} : { span } }
+}
 
 /** More ids would make the address too long to share. */
 const MAX_LISTED = 40

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from '../server/api.ts'
+import { turnAddress } from './address.ts'
 import { Button, type Column, LoadState, Notice, Outcome, Table } from './elements.tsx'
 import { dotted, shortId, timeText } from './formats.ts'
 import { useLoaded } from './loading.ts'
@@ -32,69 +33,57 @@ export function CompareView({ a, b }: { readonly a: string; readonly b: string }
   )
 }
 
-interface SummaryFigure {
-  readonly label: string
-  readonly figureOf: (side: ComparedTotals) => number | undefined
-  readonly text: (figure: number) => string
-}
-
-const FIGURES: readonly SummaryFigure[] = [
-  { label: 'Turns', figureOf: ({ turns }) => turns, text: humanCount },
-  { label: 'Duration, without waiting for approval', figureOf: ({ millis }) => millis, text: humanDuration },
-  { label: 'Waiting for approval', figureOf: ({ personMillis }) => personMillis, text: humanDuration },
-  { label: 'Requests', figureOf: ({ requests }) => requests, text: humanCount },
-  { label: 'Retries', figureOf: ({ retries }) => retries, text: humanCount },
-  { label: 'Tools', figureOf: ({ tools }) => tools, text: humanCount },
-  { label: 'Sub-agents', figureOf: ({ subagents }) => subagents, text: humanCount },
-  { label: 'Tokens in', figureOf: ({ input }) => input, text: humanCount },
-  { label: 'Tokens out', figureOf: ({ output }) => output, text: humanCount },
-  { label: 'Cost', figureOf: ({ cost }) => cost, text: humanCost },
-  { label: 'Errors', figureOf: ({ errors }) => errors, text: humanCount },
-]
+const FIGURES = [
+  ['Turns', 'turns', humanCount],
+  ['Duration, without waiting for approval', 'millis', humanDuration],
+  ['Waiting for approval', 'personMillis', humanDuration],
+  ['Requests', 'requests', humanCount],
+  ['Retries', 'retries', humanCount],
+  ['Tools', 'tools', humanCount],
+  ['Sub-agents', 'subagents', humanCount],
+  ['Tokens in', 'inputTokens', humanCount],
+  ['Tokens out', 'outputTokens', humanCount],
+  ['Cost', 'cost', humanCost],
+  ['Errors', 'errors', humanCount],
+] as const
 
 function Summary({ a, b }: Compared) {
   const sides = [a, b]
-  const isPartial = ({ label }: SummaryFigure, side: ComparedTotals): boolean =>
-    label === 'Cost' && side.requestsOfUnknownCost > 0
-  const columns = sides.map((side): Column<SummaryFigure> => {
-    const {
-      title,
-      agent,
-      models,
-      startAt,
-      traceIds: [traceId = ''],
-    } = side
+  const isPartial = (name: string, side: ComparedTotals): boolean => name === 'cost' && side.requestsOfUnknownCost > 0
+  const columns = sides.map((side): Column<(typeof FIGURES)[number]> => {
+    const { title, agent, models, startAt, traceIds } = side
+    const [traceId = ''] = traceIds
     const head = (
       <>
-        <Link class="two-lines" to={{ view: 'turn', traceId, look: {} }}>
+        <Link class="two-lines" to={turnAddress(traceId)}>
           {title || `Turn ${shortId(traceId)}`}
         </Link>
         <span class="small dim">{dotted(agent, ...models, timeText(startAt))}</span>
       </>
     )
-    const cell = (row: SummaryFigure) => {
-      const figure = row.figureOf(side)
-      return figure !== undefined && `${isPartial(row, side) ? 'at least ' : ''}${row.text(figure)}`
-    }
-    return [head, cell]
+    return [
+      head,
+      ([, name, text]) =>
+        side[name] !== undefined && `${isPartial(name, side) ? 'at least ' : ''}${text(side[name] ?? 0)}`,
+    ]
   })
   return (
     <Table
       class="compare"
-      rows={FIGURES.filter(({ figureOf }) => sides.some(figureOf))}
+      rows={FIGURES.filter(([, name]) => a[name] || b[name])}
       columns={[
-        [<span class="unseen">Figure</span>, ({ label }) => label],
+        [<span class="unseen">Figure</span>, ([label]) => label],
         ...columns,
         [
           'Difference',
-          row => !sides.some(side => isPartial(row, side)) && difference(sides.map(row.figureOf), row.text),
+          ([, name, text]) => !sides.some(side => isPartial(name, side)) && difference(a[name], b[name], text),
         ],
       ]}
     />
   )
 }
 
-function difference([a, b]: readonly (number | undefined)[], text: (figure: number) => string): string {
+function difference(a: number | undefined, b: number | undefined, text: (figure: number) => string): string {
   if (a === undefined || b === undefined) return ''
   if (a === b) return 'no change'
   const sign = b > a ? '+' : '−'
@@ -128,11 +117,12 @@ function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: b
 
 function Side({ part }: { readonly part: ComparedPart | undefined }) {
   if (part === undefined) return <p class="dim">–</p>
-  const { kind, name, hint, model, outcome, attempts, millis, input, output, traceId, spanId } = part
-  const tokens = input + output > 0 ? `, ${humanCount(input)} → ${humanCount(output)} tokens` : ''
+  const { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId } = part
+  const tokens =
+    inputTokens + outputTokens > 0 ? `, ${humanCount(inputTokens)} → ${humanCount(outputTokens)} tokens` : ''
   return (
     <p>
-      <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>{`${kind} ${name}`.trim()}</Link>
+      <Link to={turnAddress(traceId, spanId)}>{`${kind} ${name}`.trim()}</Link>
       {model !== '' && <span class="dim"> {model}</span>}
       {attempts > 1 && <span class="chip tone-warn">{attempts} attempts</span>} <Outcome outcome={outcome} />
       <span class="small dim">{` ${humanDuration(millis)}${tokens}`}</span>
@@ -141,10 +131,7 @@ function Side({ part }: { readonly part: ComparedPart | undefined }) {
   )
 }
 
-interface ComparisonItem {
-  readonly id: string
-  readonly title: string
-}
+type ComparisonItem = Readonly<{ id: string; title: string }>
 
 const picked = signal<ComparisonItem | undefined>(undefined)
 

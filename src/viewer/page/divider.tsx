@@ -1,14 +1,9 @@
 import type { Signal } from '@preact/signals'
 
-interface DividerProps {
-  readonly label: string
-  /** Percent of the parent's width before the divider. */
-  readonly place: Signal<number>
-}
-
 const [MIN, MAX, STEP] = [15, 80, 2]
 
-export function Divider({ label, place }: DividerProps) {
+/** @param props.place percent of the parent's width before the divider */
+export function Divider({ label, place }: { readonly label: string; readonly place: Signal<number> }) {
   const put = (percent: number): void => {
     place.value = Math.min(MAX, Math.max(MIN, percent))
   }

@@ -37,11 +37,7 @@ export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined
   return outcome && <span class={`outcome tone-${outcome.tone}`}>{brief(outcome.text)}</span>
 }
 
-interface FigureProps {
-  readonly label: string
-  readonly children: ComponentChildren
-  readonly tone?: string
-}
+type FigureProps = Readonly<{ label: string; children: ComponentChildren; tone?: string }>
 
 export function Figure({ label, children, tone = '' }: FigureProps) {
   return (
@@ -52,15 +48,12 @@ export function Figure({ label, children, tone = '' }: FigureProps) {
   )
 }
 
-interface DescriptionProps {
-  readonly entries: readonly (readonly [label: ComponentChildren, content: ComponentChildren])[]
-  readonly class?: string
-}
+type Entry = readonly [label: ComponentChildren, content: ComponentChildren]
 
-export function DescriptionList({ entries, class: name }: DescriptionProps) {
+export function DescriptionList(props: { readonly entries: readonly Entry[]; readonly class?: string }) {
   return (
-    <dl class={name}>
-      {entries.map(([label, content], index) => (
+    <dl class={props.class}>
+      {props.entries.map(([label, content], index) => (
         <div key={index}>
           <dt class="dim">{label}</dt>
           <dd>{content}</dd>
@@ -108,8 +101,7 @@ export function LoadState({ problem, isPage }: { readonly problem: string | unde
   return (
     <Notice tone={problem === undefined ? '' : 'failed'}>
       {problem ?? 'Loading …'}
-      {problem !== undefined && isPage && ' '}
-      {problem !== undefined && isPage && <Link to={ALL_SESSIONS}>All sessions</Link>}
+      {problem !== undefined && isPage && [' ', <Link to={ALL_SESSIONS}>All sessions</Link>]}
     </Notice>
   )
 }
@@ -118,11 +110,7 @@ export function Button(attributes: JSX.IntrinsicElements['button']) {
   return <button type="button" class="quiet" {...attributes} />
 }
 
-interface SwitchProps {
-  readonly isOn: boolean
-  readonly onSwitch: (isOn: boolean) => void
-  readonly children: ComponentChildren
-}
+type SwitchProps = Readonly<{ isOn: boolean; onSwitch: (isOn: boolean) => void; children: ComponentChildren }>
 
 export function Switch({ isOn, onSwitch, children }: SwitchProps) {
   return (
@@ -151,20 +139,15 @@ export function Fold({ summary, children }: Readonly<Record<'summary' | 'childre
   )
 }
 
-/** The head of a column, its cell in a row, and how both look. */
-export type Column<Row> = readonly [ComponentChildren, (row: Row) => ComponentChildren, CellLook<Row>?]
+type TextOf<Row> = (row: Row) => string
 
-interface CellLook<Row> {
-  /** The others hold numbers, except for the first, which names the row. */
-  readonly isText?: true
-  readonly tone?: (row: Row) => string
-  readonly title?: (row: Row) => string
-}
+/** The head of a column, its cell in a row, and how both look. A column without `isText` holds numbers; the first names the row. */
+export type Column<Row> = readonly [
+  ...[head: ComponentChildren, cell: (row: Row) => ComponentChildren],
+  look?: { readonly isText?: true; readonly tone?: TextOf<Row>; readonly title?: TextOf<Row> },
+]
 
-export interface ColumnSort {
-  readonly to: PageAddress
-  readonly direction: 'ascending' | 'descending' | undefined
-}
+export type ColumnSort = Readonly<{ to: PageAddress; direction: 'ascending' | 'descending' | undefined }>
 
 interface TableProps<Row> {
   readonly rows: readonly Row[]
@@ -186,14 +169,10 @@ export function Table<Row>({ rows, columns, keyOf, class: name = '', sorts = {},
             {columns.map(([head, , look], index) => {
               const { to, direction } = sorts[String(head)] ?? {}
               const arrow = direction && (direction === 'ascending' ? ' ↑' : ' ↓')
-              const text = to ? (
-                <Link class="sort" to={to} children={[head, <span aria-hidden="true">{arrow}</span>]} />
-              ) : (
-                head
-              )
+              const sorted = [head, <span aria-hidden="true">{arrow}</span>]
               return (
                 <th key={index} scope="col" class={index === 0 || look?.isText ? '' : 'number'} aria-sort={direction}>
-                  {text}
+                  {to ? <Link class="sort" to={to} children={sorted} /> : head}
                 </th>
               )
             })}
@@ -226,11 +205,7 @@ function cellOf<Row>(row: Row, [head, cell, look]: Column<Row>, place: number) {
   )
 }
 
-interface CopyProps {
-  readonly text: string
-  readonly label: string
-  readonly idle?: string
-}
+type CopyProps = Readonly<{ text: string; label: string; idle?: string }>
 
 const COPIED_MILLIS = 1_500
 
@@ -265,7 +240,7 @@ const SHAPES: Readonly<Record<DisplayKind, string>> = {
   other: 'M3 3h10v10H3Z',
 }
 
-const NAMES: Readonly<Record<DisplayKind, string>> = {
+export const KIND_NAMES: Readonly<Record<DisplayKind, string>> = {
   session: 'turn',
   llm: 'loop',
   api: 'model request',
@@ -276,10 +251,6 @@ const NAMES: Readonly<Record<DisplayKind, string>> = {
   skill: 'skill',
   auxiliary: 'side call',
   other: 'span',
-}
-
-export function kindName(kind: DisplayKind): string {
-  return NAMES[kind]
 }
 
 export function KindIcon({ kind }: { readonly kind: DisplayKind }) {

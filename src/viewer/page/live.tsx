@@ -2,7 +2,7 @@ import { visibleText } from '../../reading/display-text.ts'
 import { humanCost, humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
 import type { OpenTraceRow, SessionPage } from '../server/api.ts'
-import { changedLook } from './address.ts'
+import { changedLook, turnAddress } from './address.ts'
 import { CopyButton, KindIcon, LoadState, Notice, Since } from './elements.tsx'
 import { percent, shortId } from './formats.ts'
 import { useLoaded } from './loading.ts'
@@ -78,10 +78,8 @@ const NONE_WHEN_LOST = 'No turn was running when the connection was lost.'
 function hasText({ agent, model, title, sessionTitle, sessionId, doing }: OpenTraceRow, text: string): boolean {
   const steps = doing.flatMap(({ name, hint, command = '' }) => [name, hint, command])
   const shown = [agent, model, title, sessionTitle, sessionId, ...steps].join('\n').toLowerCase()
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every(word => shown.includes(word))
+  const words = text.toLowerCase().split(/\s+/)
+  return words.every(word => shown.includes(word))
 }
 
 /** A turn with a hundred parallel tools must not push the others out of sight. */
@@ -106,7 +104,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
         </span>
       </p>
       <h3 class="two-lines">
-        <Link to={{ view: 'turn', traceId, look: {} }}>{title || `Turn ${shortId(traceId)}`}</Link>
+        <Link to={turnAddress(traceId)}>{title || `Turn ${shortId(traceId)}`}</Link>
       </h3>
       {doing.map(
         ({ spanId, startAt, command }) =>
@@ -114,7 +112,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
             <div key={spanId} class="approval">
               <pre>{visibleText(command)}</pre>
               <p class="small">
-                <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>
+                <Link to={turnAddress(traceId, spanId)}>
                   {command.length < MAX_COMMAND_CHARS ? 'Waiting for you' : 'Cut here. See the whole command'} ·{' '}
                   <Since at={startAt} />
                 </Link>
@@ -126,7 +124,7 @@ function OpenCard({ trace, state }: { readonly trace: OpenTraceRow; readonly sta
         {steps.slice(0, MAX_STEPS).map(({ spanId, kind, name, hint, startAt }) => (
           <li key={spanId} class="line">
             <KindIcon kind={kind} />
-            <Link class="step one-line" to={{ view: 'turn', traceId, look: { span: spanId } }}>
+            <Link class="step one-line" to={turnAddress(traceId, spanId)}>
               <span class="name">{name}</span> <span class="dim">{hint}</span>
             </Link>
             <span class="duration dim">

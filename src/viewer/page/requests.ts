@@ -38,12 +38,8 @@ export async function* fetchLiveLines(signal: AbortSignal): AsyncGenerator<LiveL
 }
 
 async function sendRequest(path: string, signal: AbortSignal | undefined): Promise<Response> {
-  const init = {
-    headers: { authorization: `Bearer ${knownToken()}` },
-    cache: 'no-store',
-    signal: signal ?? null,
-  } as const
-  const response = await fetch(path, init).catch((error: unknown) => {
+  const headers = { authorization: `Bearer ${knownToken()}` }
+  const response = await fetch(path, { headers, cache: 'no-store', signal: signal ?? null }).catch((error: unknown) => {
     if (signal?.aborted) throw error
     throw new ViewerRequestError(0, 'The viewer does not respond: it has exited, or its machine is asleep.')
   })

@@ -1,6 +1,6 @@
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { SessionDetail, TurnRow } from '../server/api.ts'
-import { ALL_SESSIONS } from './address.ts'
+import { ALL_SESSIONS, turnAddress } from './address.ts'
 import { CompareButton } from './compare.tsx'
 import { Button, CopyButton, Figure, LoadState, Notice, OpenBadge, Outcome, UsageFigures } from './elements.tsx'
 import { brief, dotted, percent, shortCount, shortId, timeText } from './formats.ts'
@@ -73,7 +73,7 @@ function TurnHead({ turn, before }: { readonly turn: TurnRow; readonly before: T
   const cached = cacheHitRate !== undefined && turn.cachedTokens > 0 ? `, ${percent(cacheHitRate)} cached` : ''
   return (
     <p class="talk-head flow small">
-      <Link to={{ view: 'turn', traceId, look: {} }}>{turnName(turn)}</Link>
+      <Link to={turnAddress(traceId)}>{turnName(turn)}</Link>
       <span class="dim">{timeText(startAt)}</span>
       {turn.model !== '' && turn.model !== before?.model && <span>{brief(turn.model)}</span>}
       {turn.runningCount > 0 ? (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { countOf, humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { FacetName, Facets, SessionPage, SessionRow } from '../server/api.ts'
-import { ALL_SESSIONS, changedLook, type PageAddress, type SessionFilter } from './address.ts'
+import { ALL_SESSIONS, changedLook, type PageAddress, type SessionFilter, turnAddress } from './address.ts'
 import { Ago, type Column, type ColumnSort, errorTone, LoadState, Notice, SessionLink, Table } from './elements.tsx'
 import { ageMillis, dotted, localMidnight, shortCount, timeText, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
@@ -9,9 +9,7 @@ import { go, Link } from './navigation.tsx'
 import { now } from './state.ts'
 import { useTextMarks } from './text-marks.ts'
 
-interface FilterProps {
-  readonly filter: SessionFilter
-}
+type FilterProps = Readonly<{ filter: SessionFilter }>
 
 const PAGE_ROWS = 50
 
@@ -38,9 +36,7 @@ export function SessionsView({ filter }: FilterProps) {
           {value !== undefined && !isEmpty && <SessionTable rows={value.rows} filter={filter} />}
           {value?.next !== undefined && (
             <p>
-              <button type="button" onClick={() => setLimit(limit * 2)}>
-                More
-              </button>
+              <button type="button" onClick={() => setLimit(limit * 2)} children="More" />
             </p>
           )}
         </div>
@@ -66,15 +62,12 @@ function queryOf({ since, day, ...filter }: SessionFilter): string {
 function FilterBar({ filter }: FilterProps) {
   const set = (changes: SessionFilter): void => go(sessionsOf(changedLook(filter, changes)), 'replace')
   const { text, since = '', day, hour } = filter
-  const chosen = [
-    ['day', day],
-    ['hour', hour && `${WEEKDAYS[Math.floor(Number(hour) / 24)]} ${Number(hour) % 24}:00`],
-  ] as const
+  const shownHour = hour && `${WEEKDAYS[Math.floor(Number(hour) / 24)]} ${Number(hour) % 24}:00`
   return (
     <search class="filters flow">
       <TextFilter text={text} onText={value => set({ text: value })} />
       <Choice label="Time range" value={since} onChoice={value => set({ since: value })} choices={AGES} />
-      {chosen.map(
+      {Object.entries({ day, hour: shownHour }).map(
         ([name, shown]) =>
           shown && (
             <button key={name} type="button" aria-label={`Remove filter: ${shown}`} onClick={() => set({ [name]: '' })}>
@@ -91,10 +84,7 @@ function FilterBar({ filter }: FilterProps) {
   )
 }
 
-interface TextFilterProps {
-  readonly text: string | undefined
-  readonly onText: (text: string) => void
-}
+type TextFilterProps = Readonly<{ text: string | undefined; onText: (text: string) => void }>
 
 export function TextFilter({ text = '', onText }: TextFilterProps) {
   return (
@@ -212,7 +202,7 @@ function SessionCell({ id, title, latestTitle = '', state, isWaitingForPerson, m
       {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}
       {latestTitle !== '' && match === undefined && <div class="small dim one-line">Latest: {latestTitle}</div>}
       {match !== undefined && (
-        <Link class="match small dim" to={{ view: 'turn', traceId: match.traceId, look: { span: match.spanId } }}>
+        <Link class="match small dim" to={turnAddress(match.traceId, match.spanId)}>
           {match.excerpt || 'here'}
         </Link>
       )}

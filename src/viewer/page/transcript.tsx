@@ -1,17 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { countOf, humanCost, humanCount } from '../../reading/human-figures.ts'
-import type { LongValue, Transcript, TranscriptStep } from '../server/api.ts'
-import { Fold, KindIcon, kindName, Lasted, LoadState, Notice, Outcome } from './elements.tsx'
+import type { LongValue, Transcript, TranscriptStep, TranscriptText } from '../server/api.ts'
+import { turnAddress } from './address.ts'
+import { Button, Fold, KIND_NAMES, KindIcon, Lasted, LoadState, Notice, Outcome } from './elements.tsx'
 import { capitalized, parallelText, shortCount } from './formats.ts'
 import { tracePath, useLoaded } from './loading.ts'
 import { Markdown } from './markdown.tsx'
 import { Link } from './navigation.tsx'
 import { visibleValue } from './values.tsx'
 
-interface TurnProps {
-  readonly traceId: string
-}
+type TurnProps = Readonly<{ traceId: string }>
 
 export function TurnTranscript({ traceId }: TurnProps) {
   const { value, problem } = useLoaded<Transcript>(`${tracePath(traceId)}/transcript`, [traceId])
@@ -45,14 +44,16 @@ function Talk({ transcript, traceId }: TurnProps & { readonly transcript: Transc
       ))}
     </ol>
   )
+  const said = (name: string, text: TranscriptText | undefined) =>
+    text && (
+      <div class={`said is-${name.toLowerCase()}`}>
+        <span class="unseen">{name}:</span>
+        <LongMarkdown value={text} traceId={traceId} spanId={text.id} />
+      </div>
+    )
   return (
     <div class="talk">
-      {question !== undefined && (
-        <div class="said is-question">
-          <span class="unseen">Question:</span>
-          <LongMarkdown value={question} traceId={traceId} spanId={question.id} />
-        </div>
-      )}
+      {said('Question', question)}
       {blocks.length <= 1
         ? blocks.map(list)
         : blocks.map((from, index) => (
@@ -66,20 +67,12 @@ function Talk({ transcript, traceId }: TurnProps & { readonly transcript: Transc
               {() => list(from)}
             </LazyBlock>
           ))}
-      {answer !== undefined && (
-        <div class="said is-answer">
-          <span class="unseen">Answer:</span>
-          <LongMarkdown value={answer} traceId={traceId} spanId={answer.id} />
-        </div>
-      )}
+      {said('Answer', answer)}
     </div>
   )
 }
 
-interface LongProps extends TurnProps {
-  readonly value: LongValue
-  readonly spanId: string
-}
+type LongProps = TurnProps & Readonly<{ value: LongValue; spanId: string }>
 
 function LongMarkdown({ value: { value, length }, traceId, spanId }: LongProps) {
   const text = String(value)
@@ -87,7 +80,7 @@ function LongMarkdown({ value: { value, length }, traceId, spanId }: LongProps) 
     <>
       <Markdown text={text} />
       {length !== undefined && (
-        <Link class="small" to={{ view: 'turn', traceId, look: { span: spanId } }}>
+        <Link class="small" to={turnAddress(traceId, spanId)}>
           {humanCount(length - text.length)} more characters
         </Link>
       )}
@@ -95,13 +88,8 @@ function LongMarkdown({ value: { value, length }, traceId, spanId }: LongProps) 
   )
 }
 
-interface StepProps extends TurnProps {
-  readonly step: TranscriptStep
-  /** The answer of the turn. The request that gave it does not repeat it. */
-  readonly answer: unknown
-}
-
-function Step({ step, traceId, answer }: StepProps) {
+/** @param props.answer the answer of the turn; the request that gave it does not repeat it */
+function Step({ step, traceId, answer }: TurnProps & Readonly<{ step: TranscriptStep; answer: unknown }>) {
   const { id, kind, isError, reasoning, failure, agent, childTraces, attempt, parallel, isParallel } = step
   const text = step.text?.value === answer ? undefined : step.text
   const [choice, choose] = useState<boolean>()
@@ -116,21 +104,20 @@ function Step({ step, traceId, answer }: StepProps) {
     <li class={`talk-step ${isError ? 'is-failed' : ''} ${isAgent ? 'is-agent' : ''} ${isParallel ? 'in-group' : ''}`}>
       <span class="talk-line line">
         {hasBody ? (
-          <button
-            type="button"
+          <Button
             class="unfold"
             aria-expanded={isOpen}
             aria-label={`Details of ${name}`}
             onClick={() => choose(!isOpen)}
           >
             {isOpen ? '▾' : '▸'}
-          </button>
+          </Button>
         ) : (
           <span class="unfold" />
         )}
         <KindIcon kind={kind} />
-        <span class="unseen">{kindName(kind)}</span>
-        <Link class={`one-line tone-${isError ? 'error' : 'plain'}`} to={{ view: 'turn', traceId, look: { span: id } }}>
+        <span class="unseen">{KIND_NAMES[kind]}</span>
+        <Link class={`one-line tone-${isError ? 'error' : 'plain'}`} to={turnAddress(traceId, id)}>
           {name}
         </Link>
         {attempt !== undefined && <span class="chip tone-warn">{attempt}</span>}
@@ -243,9 +230,9 @@ export function Feed({ isLive, children }: { readonly isLive: boolean; readonly 
         {children}
       </div>
       {!isAtEnd && (
-        <button type="button" class="jump" onClick={jump}>
+        <Button class="jump" onClick={jump}>
           Jump to now ↓
-        </button>
+        </Button>
       )}
     </>
   )
@@ -254,17 +241,14 @@ export function Feed({ isLive, children }: { readonly isLive: boolean; readonly 
 /** Distance from the visible part within which a block is rendered, so that scrolling shows no gap. */
 const NEAR = '1200px 0px'
 
-interface LazyProps {
-  readonly label: string
-  readonly class?: string
-  readonly position: number
-  readonly count: number
-  /** Expected height in pixels, until the block has been rendered once. */
-  readonly height: number
-  readonly children: () => ComponentChildren
-}
+type LazyProps = Readonly<{ label: string; class?: string; children: () => ComponentChildren }> &
+  Readonly<Record<'position' | 'count' | 'height', number>>
 
-/** An article of a feed that is rendered only near the visible part, and keeps its height otherwise. */
+/**
+ * An article of a feed that is rendered only near the visible part, and keeps its height otherwise.
+ *
+ * @param props.height expected pixels, until the block has been rendered once
+ */
 export function LazyBlock({ label, class: name = '', position, count, height, children }: LazyProps) {
   const box = useRef<HTMLElement>(null)
   const known = useRef(height)

@@ -5,9 +5,9 @@ import { countOf, humanCost, humanCount, humanDuration } from '../../reading/hum
 import { rangeOf, type TimeRange } from '../../reading/time-ranges.ts'
 import type { TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
-import { KindIcon, kindName, Lasted, Outcome } from './elements.tsx'
+import { KIND_NAMES, KindIcon, Lasted, Outcome } from './elements.tsx'
 import { parallelText, percent, shortCount } from './formats.ts'
-import { pathColour, sectionPart } from './path-parts.ts'
+import { pathColour } from './path-parts.ts'
 import { now } from './state.ts'
 import { ticksOf } from './ticks.ts'
 import type { ShownTime } from './time-range.ts'
@@ -187,11 +187,7 @@ function Breaks({ time: { scale } }: Pick<TreeProps, 'time'>) {
   )
 }
 
-interface RowProps extends TreeProps {
-  readonly each: VisibleRow
-  readonly place: number
-  readonly marks: RowMarks
-}
+type RowProps = TreeProps & Readonly<{ each: VisibleRow; place: number; marks: RowMarks }>
 
 /** Deeper rows share one indent, so that names keep room. */
 const MAX_INDENT = 24
@@ -257,7 +253,7 @@ function NameCell({ each, group, move }: Pick<RowProps, 'each' | 'move'> & { rea
         {isToggle ? (isOpen ? '▾' : '▸') : ''}
       </span>
       <KindIcon kind={row.kind} />
-      <span class="unseen">{kindName(row.kind)} </span>
+      <span class="unseen">{KIND_NAMES[row.kind]} </span>
       {fold !== undefined && <strong>×{fold.rows.length}</strong>}
       <span class="name one-line">{row.name}</span>
       {row.attempt !== undefined && <span class="chip tone-warn">{row.attempt}</span>}
@@ -331,7 +327,7 @@ function Bars({ each: { row, fold, index }, view, time: { scale }, marks }: RowP
         return <i key={from} class={classes.filter(Boolean).join(' ')} style={style} />
       })}
       {marks.pathOf.get(index)?.map(section => {
-        const style = { ...barOf(section), ...pathColour(sectionPart(section, view.rows)) }
+        const style = { ...barOf(section), ...pathColour(section.part) }
         return <i key={section.startAt} class="bar path path-part" style={style} />
       })}
     </div>

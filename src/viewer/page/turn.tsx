@@ -1,23 +1,22 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { pathSums } from '../../reading/critical-path.ts'
+import { groupBy } from '../../reading/group-by.ts'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { SpanRow, TraceView } from '../server/api.ts'
-import { changedLook, lookOfTab, TURN_TABS, type TurnLook } from './address.ts'
+import { changedLook, lookOfTab, TURN_TABS, type TurnLook, turnAddress } from './address.ts'
 import { CompareButton } from './compare.tsx'
 import { type Column, CopyButton, Figure, LoadState, Notice, Since, Table, UsageFigures } from './elements.tsx'
 import { brief, capitalized, dotted, shortId, timeText } from './formats.ts'
 import { tracePath, useLoaded, usePageTitle } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { type PathFilter, pathColour, pathSums } from './path-parts.ts'
+import { type PathFilter, pathColour } from './path-parts.ts'
 import { turnName } from './session.tsx'
 import { ShareButton } from './share.tsx'
 import { Feed, TurnTranscript } from './transcript.tsx'
 import { Waterfall } from './turn-tree.tsx'
 
-interface HeaderProps {
-  readonly view: TraceView
-  readonly look: TurnLook
-}
+type HeaderProps = Readonly<{ view: TraceView; look: TurnLook }>
 
 export function TurnView({ traceId, look }: { readonly traceId: string; readonly look: TurnLook }) {
   const { value, problem } = useLoaded<TraceView>(tracePath(traceId), [traceId])
@@ -79,8 +78,8 @@ function Header({ view, look }: HeaderProps) {
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
         <CompareButton id={traceId} title={title} />
         <span class="steps-between">
-          {previous !== undefined && <Link to={{ view: 'turn', traceId: previous, look: {} }}>← Previous</Link>}
-          {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>Next →</Link>}
+          {previous !== undefined && <Link to={turnAddress(previous)}>← Previous</Link>}
+          {next !== undefined && <Link to={turnAddress(next)}>Next →</Link>}
         </span>
       </p>
       <h1 class="two-lines">{title}</h1>
@@ -114,7 +113,7 @@ function OpenFigures({ turn: { traceId, state, startAt, lastAt, isOwnerAlive }, 
         {first === undefined ? (
           <Since at={lastAt} />
         ) : (
-          <Link to={{ view: 'turn', traceId, look: { span: first.id } }}>
+          <Link to={turnAddress(traceId, first.id)}>
             <Since at={first.startAt} />
           </Link>
         )}
@@ -152,7 +151,7 @@ function Announcer({ view }: Pick<HeaderProps, 'view'>) {
 
 /** The critical path as one bar. Each of its buttons names a part, explains its colour and filters the rows. */
 function PathBar({ view, look }: HeaderProps) {
-  const sums = pathSums(view)
+  const sums = pathSums(view.path)
   if (sums.length === 0) return null
   const button = (filter: PathFilter, children: ComponentChildren) => {
     const isOn = look.path === filter
@@ -212,22 +211,18 @@ function TurnUsage({ view: { rows } }: { readonly view: TraceView }) {
   )
 }
 
-type UsageSum = ReturnType<typeof emptySum>
+type UsageSum = ReturnType<typeof sumsByName>[number]
 
-function emptySum(name: string) {
-  return { name, count: 0, errors: 0, input: 0, cached: 0, output: 0, cost: 0, millis: 0 }
-}
-
-function sumsByName(rows: readonly SpanRow[]): UsageSum[] {
-  const sums = new Map<string, UsageSum>()
-  for (const row of rows) {
-    const name = row.name.replace(/^(api|auxiliary|tool)\./, '')
-    const sum = sums.get(name) ?? emptySum(name)
-    sum.count++
-    sum.errors += row.isError ? 1 : 0
-    for (const each of ['input', 'cached', 'output', 'cost'] as const) sum[each] += row[each] ?? 0
-    sum.millis += Math.max(0, row.endAt - row.startAt)
-    sums.set(name, sum)
-  }
-  return [...sums.values()].sort((a, b) => b.millis - a.millis)
+function sumsByName(rows: readonly SpanRow[]) {
+  const named = groupBy(rows, ({ name }) => name.replace(/^(api|auxiliary|tool)\./, ''))
+  const sums = Array.from(named, ([name, own]) => {
+    const sum = { name, count: own.length, errors: 0, input: 0, cached: 0, output: 0, cost: 0, millis: 0 }
+    for (const row of own) {
+      sum.errors += row.isError ? 1 : 0
+      for (const each of ['input', 'cached', 'output', 'cost'] as const) sum[each] += row[each] ?? 0
+      sum.millis += Math.max(0, row.endAt - row.startAt)
+    }
+    return sum
+  })
+  return sums.sort((a, b) => b.millis - a.millis)
 }

@@ -1,12 +1,11 @@
+import { groupBy } from '../../reading/group-by.ts'
 import { PARALLEL_KINDS, parallelGroups, rangeOf, splitAtGaps, type TimeRange } from '../../reading/time-ranges.ts'
 import type { Fold, ParallelTimes, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import { type PathFilter, pathSections } from './path-parts.ts'
 import { endOf } from './time-scale.ts'
 import { subtreeEnds } from './tree-model.ts'
 
-export interface ParallelRows extends ParallelTimes {
-  readonly rows: readonly number[]
-}
+export type ParallelRows = ParallelTimes & Readonly<{ rows: readonly number[] }>
 
 /**
  * Groups of siblings whose times overlap.
@@ -14,23 +13,13 @@ export interface ParallelRows extends ParallelTimes {
  * @param now the provisional end of open spans
  */
 export function parallelRows(rows: readonly SpanRow[], now: number): ParallelRows[] {
-  const byParent = new Map<number, (TimeRange & { readonly index: number })[]>()
-  for (const [index, row] of rows.entries()) {
-    const range = { index, startAt: row.startAt, endAt: endOf(row, now) }
-    if (PARALLEL_KINDS.has(row.kind) && row.parent >= 0) append(byParent, row.parent, range)
-  }
-  const groups = [...byParent.values()].flatMap(parallelGroups)
-  return groups.map(({ members, ...times }) => ({
-    rows: members.map(({ index }) => index),
-    count: members.length,
-    ...times,
-  }))
-}
-
-function append<Value>(lists: Map<number, Value[]>, key: number, value: Value): void {
-  const list = lists.get(key)
-  if (list === undefined) lists.set(key, [value])
-  else list.push(value)
+  const ranges = rows.map((row, index) => ({ ...row, index, endAt: endOf(row, now) }))
+  const parallel = ranges.filter(({ kind, parent }) => PARALLEL_KINDS.has(kind) && parent >= 0)
+  const siblings = groupBy(parallel, ({ parent }) => parent)
+  const groups = [...siblings.values()].flatMap(parallelGroups)
+  return groups.map(({ members, ...times }) => {
+    return { rows: members.map(({ index }) => index), count: members.length, ...times }
+  })
 }
 
 /** Limits the bars of a fold: gaps between calls that are shorter than this share are drawn over. */
@@ -42,9 +31,7 @@ export function foldRanges(fold: Fold, rows: readonly SpanRow[]): TimeRange[] {
   return splitAtGaps(calls, (endAt - startAt) / MAX_FOLD_BARS).map(rangeOf)
 }
 
-export interface RetryWait extends TimeRange {
-  readonly row: number
-}
+export type RetryWait = TimeRange & Readonly<{ row: number }>
 
 /** Attempts are siblings: a failed request, followed by one marked as a further attempt. */
 export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
@@ -68,11 +55,7 @@ export interface RowMarks {
   readonly pathOf: ReadonlyMap<number, readonly PathSectionRow[]>
 }
 
-export interface GroupMark {
-  readonly group: ParallelRows
-  readonly isFirst: boolean
-  readonly depth: number
-}
+export type GroupMark = Readonly<{ group: ParallelRows; isFirst: boolean; depth: number }>
 
 export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMarks {
   const { rows } = view
@@ -86,7 +69,6 @@ export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMa
     for (let row = first; row < (ends[last] ?? last + 1); row++)
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
-  const pathOf = new Map<number, PathSectionRow[]>()
-  for (const section of pathSections(view, filter)) append(pathOf, section.row, section)
+  const pathOf = groupBy(pathSections(view, filter), ({ row }) => row)
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }

@@ -1,5 +1,6 @@
 import type { DiffLine } from '../../reading/argument-lines.ts'
 import type { ComparedSide, Difference } from '../../reading/compare-traces.ts'
+import type { PathSection } from '../../reading/critical-path.ts'
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { TurnStep } from '../../reading/turn-steps.ts'
 import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers.ts'
@@ -26,13 +27,6 @@ export type {
   UsageSums,
 } from '../trace-index/answers.ts'
 
-export interface Status {
-  readonly version: string
-  /** The server's clock, to which ages refer. */
-  readonly now: number
-  readonly source: SourceStatus
-}
-
 /**
  * `/api/live`: one of these per line. The first is complete; later ones contain changes. A line with only `now` is a heartbeat.
  */
@@ -46,54 +40,41 @@ export interface LiveLine {
 
 export type SpanState = 'ended' | 'open' | 'owner-dead'
 
-/** One span of a trace, as a row of the waterfall. Absent means zero, none or false. */
-export interface SpanRow {
+/** The fields that a row of the waterfall and a step of a transcript have in common. Absent means zero, none or false. */
+export interface SpanFields {
   readonly id: string
-  /** Index of the parent row; -1 for a root. Parents come before their children. */
-  readonly parent: number
-  readonly depth: number
   readonly kind: DisplayKind
   readonly name: string
   readonly attempt?: string
-  readonly hint?: string
   readonly startAt: number
   /** For an open span, the latest known time. */
   readonly endAt: number
   readonly state: SpanState
   readonly outcome?: TextSegment
-  readonly marks?: readonly TextSegment[]
   readonly isError?: true
-  readonly isPersonWait?: true
   readonly input?: number
   readonly output?: number
   /** The part of `input` that a cache served. */
   readonly cached?: number
   readonly cost?: number
-  readonly sum?: RowSum
   readonly childTraces?: readonly string[]
 }
 
-export interface RowSum {
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly cost: number
-  readonly errorCount: number
+export interface SpanRow extends SpanFields {
+  /** Index of the parent row; -1 for a root. Parents come before their children. */
+  readonly parent: number
+  readonly depth: number
+  readonly hint?: string
+  readonly marks?: readonly TextSegment[]
+  readonly isPersonWait?: true
+  readonly sum?: RowSum
 }
 
-export interface PathSectionRow {
-  readonly row: number
-  readonly startAt: number
-  readonly endAt: number
-  /** `person`: a wait for the user; `gap`: nothing is traced there. */
-  readonly part: 'work' | 'person' | 'gap'
-}
+export type RowSum = Readonly<Record<'input' | 'output' | 'cached' | 'cost' | 'errorCount', number>>
 
-export interface Fold {
-  readonly rows: readonly number[]
-  readonly totalMillis: number
-  readonly longestMillis: number
-}
+export type PathSectionRow = PathSection & Readonly<{ row: number }>
+
+export type Fold = Readonly<{ rows: readonly number[]; totalMillis: number; longestMillis: number }>
 
 export interface TraceView {
   readonly turn: TurnRow
@@ -109,16 +90,11 @@ export interface TraceView {
   readonly next?: string
 }
 
-export interface TranscriptText extends LongValue {
-  readonly id: string
-}
+export type TranscriptText = LongValue & Readonly<{ id: string }>
 
 /** One line of a transcript. Absent means zero, none or false. */
-export interface TranscriptStep
-  extends Pick<SpanRow, 'id' | 'kind' | 'name' | 'attempt' | 'startAt' | 'endAt' | 'state' | 'outcome' | 'isError'>,
-    Pick<SpanRow, 'input' | 'output' | 'cost' | 'childTraces'> {
+export interface TranscriptStep extends SpanFields {
   readonly hint: string
-  readonly cached?: number
   readonly text?: LongValue
   readonly reasoning?: LongValue
   /** The message of a failure and the last lines of its output. */
@@ -148,20 +124,11 @@ export interface Transcript {
 }
 
 /** `/api/traces/:traceId/find?text=`: spans that contain the text, in tree order. */
-export interface FoundSpans {
-  readonly spanIds: readonly string[]
-}
+export type FoundSpans = Readonly<{ spanIds: readonly string[] }>
 
-export interface LongValue {
-  readonly value: unknown
-  readonly length?: number
-}
+export type LongValue = Readonly<{ value: unknown; length?: number }>
 
-export interface SpanEvent {
-  readonly name: string
-  readonly at: number
-  readonly attributes: Readonly<Record<string, LongValue>>
-}
+export type SpanEvent = Readonly<{ name: string; at: number; attributes: Readonly<Record<string, LongValue>> }>
 
 export interface SpanLink {
   readonly traceId: string
@@ -170,15 +137,12 @@ export interface SpanLink {
   readonly isHere: boolean
 }
 
-export interface PanelFact {
-  readonly label: string
-  readonly text: string
-}
+type Labelled<Name extends string> = Readonly<Record<'label' | Name, string>>
 
 export interface SpanStory {
   /** Attributes with long values, in the order in which they are read. */
-  readonly contents: readonly { readonly label: string; readonly attribute: string }[]
-  readonly groups: readonly { readonly title: string; readonly facts: readonly PanelFact[] }[]
+  readonly contents: readonly Labelled<'attribute'>[]
+  readonly groups: readonly { readonly title: string; readonly facts: readonly Labelled<'text'>[] }[]
   readonly notices: readonly string[]
 }
 
@@ -215,24 +179,13 @@ export interface PromptView {
 }
 
 /** `/api/traces/:traceId/spans/:spanId/prompt`: the prompt compared with that of the previous request. */
-export interface PromptDiff {
-  readonly lines: readonly DiffLine[]
-  readonly cutCount?: number
-}
+export type PromptDiff = Readonly<{ lines: readonly DiffLine[]; cutCount?: number }>
 
-export interface ValuePart {
-  readonly text: string
-  readonly from: number
-  readonly length: number
-}
+export type ValuePart = Readonly<{ text: string; from: number; length: number }>
 
-type StepField = 'kind' | 'name' | 'hint' | 'model' | 'attempts' | 'millis' | 'personMillis' | 'traceId' | 'spanId'
-
-export interface ComparedPart extends Pick<TurnStep, StepField> {
-  readonly outcome?: TextSegment
-  readonly input: number
-  readonly output: number
-}
+type StepFigure = 'attempts' | 'millis' | 'inputTokens' | 'outputTokens'
+type StepField = 'kind' | 'name' | 'hint' | 'model' | 'outcome' | 'traceId' | 'spanId' | StepFigure
+export type ComparedPart = Pick<TurnStep, StepField>
 
 export interface ComparedRow {
   readonly depth: number
@@ -243,13 +196,10 @@ export interface ComparedRow {
   readonly cutCount?: number
 }
 
-export interface ComparedTotals extends Omit<ComparedSide, 'summary' | 'inputTokens' | 'outputTokens' | 'cost'> {
+export interface ComparedTotals extends Omit<ComparedSide, 'summary'> {
   readonly title: string
   readonly agent: string
   readonly startAt: number
-  readonly input: number
-  readonly output: number
-  readonly cost?: number
 }
 
 /** `/api/compare?a=&b=`: two turns by trace id, or two sessions by session id. */
@@ -262,11 +212,6 @@ export interface Compared {
 }
 
 /** `/api/export?of=`: a turn by trace id, or a session by session id. `/api/export/html?of=` is the page to share. */
-export interface Shared {
-  readonly lines: readonly string[]
-  readonly commands: readonly string[]
-}
+export type Shared = Readonly<{ lines: readonly string[]; commands: readonly string[] }>
 
-export interface Problem {
-  readonly problem: string
-}
+export type Problem = Readonly<{ problem: string }>

@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../reading/attribute-value.ts'
 import { type ComparedSide, type ComparedStep, compareTraces } from '../../reading/compare-traces.ts'
 import type { TraceTree } from '../../reading/trace-forest.ts'
 import type { TurnStep } from '../../reading/turn-steps.ts'
@@ -10,38 +11,25 @@ const MAX_LINES = 300
 const MAX_LINE_CHARS = 2_000
 
 export function compareView(a: readonly TraceTree[], b: readonly TraceTree[]): Compared {
-  const compared = compareTraces(a, b)
-  const { firstDifference, steps } = compared
+  const { firstDifference, steps, ...sides } = compareTraces(a, b)
   return {
-    a: totals(compared.a, steps.find(step => step.a !== undefined)?.a),
-    b: totals(compared.b, steps.find(step => step.b !== undefined)?.b),
+    a: totals(sides.a, steps.find(step => step.a !== undefined)?.a),
+    b: totals(sides.b, steps.find(step => step.b !== undefined)?.b),
     rows: steps.slice(0, MAX_ROWS).map(row),
     ...(steps.length > MAX_ROWS && { cutCount: steps.length - MAX_ROWS }),
     ...(firstDifference !== undefined && { firstDifference }),
   }
 }
 
-function totals(
-  { summary, inputTokens, outputTokens, cost, ...side }: ComparedSide,
-  first: TurnStep | undefined,
-): ComparedTotals {
-  return {
-    ...side,
-    title: first?.hint ?? '',
-    agent: summary?.agent ?? '',
-    startAt: summary?.startAt ?? 0,
-    input: inputTokens,
-    output: outputTokens,
-    ...(cost !== undefined && { cost }),
-  }
+function totals({ summary, ...side }: ComparedSide, first: TurnStep | undefined): ComparedTotals {
+  return { ...side, title: first?.hint ?? '', agent: summary?.agent ?? '', startAt: summary?.startAt ?? 0 }
 }
 
 function row({ depth, a, b, differences, argumentDiff }: ComparedStep): ComparedRow {
   const lines = argumentDiff.slice(0, MAX_LINES)
   return {
     depth,
-    ...(a !== undefined && { a: part(a) }),
-    ...(b !== undefined && { b: part(b) }),
+    ...dropUndefined({ a: a && part(a), b: b && part(b) }),
     differences,
     lines: lines.map(({ sign, text }) => ({ sign, text: text.slice(0, MAX_LINE_CHARS) })),
     ...(argumentDiff.length > lines.length && { cutCount: argumentDiff.length - lines.length }),
@@ -49,19 +37,6 @@ function row({ depth, a, b, differences, argumentDiff }: ComparedStep): Compared
 }
 
 function part(step: TurnStep): ComparedPart {
-  const { kind, name, hint, model, outcome, attempts, millis, personMillis, traceId, spanId } = step
-  return {
-    kind,
-    name,
-    hint,
-    model,
-    ...(outcome !== undefined && { outcome }),
-    attempts,
-    millis,
-    personMillis,
-    input: step.inputTokens,
-    output: step.outputTokens,
-    traceId,
-    spanId,
-  }
+  const { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId } = step
+  return { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId }
 }

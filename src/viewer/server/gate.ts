@@ -6,11 +6,6 @@ export interface ViewerRequest extends Pick<IncomingMessage, 'method' | 'url' | 
   readonly port: number
 }
 
-export interface RequestTarget {
-  readonly path: string
-  readonly query: URLSearchParams
-}
-
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   readonly status: number
@@ -33,14 +28,15 @@ const DEFAULT_PORT = 80
  *
  * @throws RequestError
  */
-export function admit({ method, url = '', headers, rawHeaders, port }: ViewerRequest, token: string): RequestTarget {
+export function admit(
+  { method, url = '', headers, rawHeaders, port }: ViewerRequest,
+  token: string,
+): Readonly<{ path: string; query: URLSearchParams }> {
   const host = onlyHost(rawHeaders)
   const names = ['127.0.0.1', 'localhost', '[::1]'].map(name => (port === DEFAULT_PORT ? name : `${name}:${port}`))
   if (host === undefined || !names.includes(host)) {
-    throw new RequestError(
-      403,
-      `this viewer answers as ${names[0]} or ${names[1]} alone; forward it under the same port`,
-    )
+    const [address, name] = names
+    throw new RequestError(403, `this viewer answers as ${address} or ${name} alone; forward it under the same port`)
   }
   const { origin, 'sec-fetch-site': site, authorization } = headers
   if (origin !== undefined && origin !== `http://${host}`)

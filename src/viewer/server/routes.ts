@@ -1,16 +1,18 @@
+import { dropUndefined } from '../../reading/attribute-value.ts'
 import { exportHtml } from '../../reading/export-html.ts'
 import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
 import { namespaceOfTree } from '../../reading/span-attributes.ts'
 import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
 import { SESSION_SORTS } from '../trace-index/answers.ts'
-import type { FoundSpans, Shared, SpanState, Status, UsageGroup } from './api.ts'
+import type { FoundSpans, Shared, SpanState, UsageGroup } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
 import type { SessionQuery, TraceSource } from './source.ts'
-import { findNode, promptDiff, spanDetail, textOf, valuePart } from './span-detail.ts'
+import { promptDiff, spanDetail, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 import { transcriptOf } from './transcript.ts'
+import { textOf } from './value-cutter.ts'
 
 export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>
@@ -42,17 +44,14 @@ export class Download {
   }
 }
 
+const PAGES = ['/', '/sessions', '/sessions/:id', '/turns/:traceId', '/usage', '/compare']
+
 export const ROUTES: readonly Route[] = [
-  { path: '/', answer: 'page' },
-  { path: '/sessions', answer: 'page' },
-  { path: '/sessions/:id', answer: 'page' },
-  { path: '/turns/:traceId', answer: 'page' },
-  { path: '/usage', answer: 'page' },
-  { path: '/compare', answer: 'page' },
+  ...PAGES.map((path): Route => ({ path, answer: 'page' })),
   { path: '/api/live', answer: 'live' },
   {
     path: '/api/status',
-    answer: async ({ source, version, now }): Promise<Status> => ({ version, now: now(), source: source.status() }),
+    answer: async ({ source, version, now }) => ({ version, now: now(), source: source.status() }),
   },
   { path: '/api/sessions', answer: ({ source, query }) => source.sessions(sessionQuery(query)) },
   { path: '/api/sessions/:id', answer: session },
@@ -70,33 +69,14 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/export/html', answer: sharedHtml },
 ]
 
+const PATTERNS = ROUTES.map(({ path }) => new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`))
+
 export function routeOf(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
-  const parts = path.split('/')
-  for (const route of ROUTES) {
-    const params = paramsOf(route.path.split('/'), parts)
-    if (params !== undefined) return { route, params }
-  }
-  return undefined
-}
-
-function paramsOf(wanted: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
-  if (wanted.length !== parts.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [index, name] of wanted.entries()) {
-    const part = parts[index] ?? ''
-    if (!name.startsWith(':')) {
-      if (name !== part) return undefined
-    } else {
-      if (part === '') return undefined
-      params[name.slice(1)] = decoded(part)
-    }
-  }
-  return params
-}
-
-function decoded(part: string): string {
+  const route = ROUTES.find((_, index) => PATTERNS[index]?.test(path))
+  if (route === undefined) return undefined
+  const params = Object.entries(PATTERNS[ROUTES.indexOf(route)]?.exec(path)?.groups ?? {})
   try {
-    return decodeURIComponent(part)
+    return { route, params: Object.fromEntries(params.map(([name, part]) => [name, decodeURIComponent(part)])) }
   } catch {
     throw new RequestError(400, 'the path is not encoded as a URL is')
   }
@@ -111,9 +91,9 @@ async function session({ source, params }: RouteRequest): Promise<object> {
 async function trace(request: RouteRequest): Promise<object> {
   const { source, now, params } = request
   const tree = await treeIn(request)
-  const { turn, previous, next } = await turnOf(tree, source)
-  const view = traceView(tree, { turn, now: now(), children: await source.children(params['traceId'] ?? '') })
-  return { ...view, ...(previous !== undefined && { previous }), ...(next !== undefined && { next }) }
+  const { turn, ...neighbours } = await turnOf(tree, source)
+  const children = await source.children(params['traceId'] ?? '')
+  return { ...traceView(tree, turn, now(), children), ...neighbours }
 }
 
 async function transcript(request: RouteRequest): Promise<object> {
@@ -184,25 +164,24 @@ async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
 }
 
 async function prompt(request: RouteRequest): Promise<object> {
-  const tree = await treeIn(request)
-  return promptDiff(nodeIn(tree, request), tree)
+  const { node, tree } = await nodeIn(request)
+  return promptDiff(node, tree)
 }
 
-function nodeIn(tree: TraceTree, { params }: RouteRequest): TraceNode {
-  const node = findNode(tree, params['spanId'] ?? '')
-  if (node === undefined) throw new RequestError(404, 'there is no such span in this turn')
-  return node
+async function nodeIn(request: RouteRequest): Promise<{ readonly node: TraceNode; readonly tree: TraceTree }> {
+  const tree = await treeIn(request)
+  for (const { node } of walkTree(tree)) if (node.span.spanId === request.params['spanId']) return { node, tree }
+  throw new RequestError(404, 'there is no such span in this turn')
 }
 
 async function span(request: RouteRequest): Promise<object> {
   const { source, query } = request
-  const tree = await treeIn(request)
-  const node = nodeIn(tree, request)
+  const { node, tree } = await nodeIn(request)
   const attribute = query.get('attribute')
   if (attribute === null) {
     const here = new Set<string>()
     for (const { traceId } of node.span.links) if ((await source.trace(traceId)).length > 0) here.add(traceId)
-    return spanDetail(node, tree, openStateOf(tree, source), id => here.has(id))
+    return spanDetail(node, tree, openStateOf(tree, source), here)
   }
   const part = valuePart(node.span, attribute, count(query, 'from') ?? 0)
   if (part === undefined) throw new RequestError(404, 'the span has no such attribute')
@@ -237,15 +216,14 @@ const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
-  const weekHour = count(query, 'hour')
-  const [, minus, column] = /^(-?)(.*)$/.exec(query.get('sort') ?? '') ?? []
-  const sort = SESSION_SORTS.find(name => name === column)
+  const order = query.get('sort') ?? ''
+  const sort = SESSION_SORTS.find(name => name === order.replace(/^-/, ''))
   return {
     ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
     ...within(query),
     ...zoneIn(query),
-    ...(weekHour !== undefined && { weekHour }),
-    ...(sort !== undefined && { sort, isAscending: minus === '-' }),
+    ...dropUndefined({ weekHour: count(query, 'hour') }),
+    ...(sort !== undefined && { sort, isAscending: order.startsWith('-') }),
     ...(query.has('facets') && { hasFacets: true }),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
@@ -271,9 +249,7 @@ function zoneIn(query: URLSearchParams): { timeZone?: string } {
 }
 
 function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } {
-  const sinceAt = count(query, 'since')
-  const untilAt = count(query, 'until')
-  return { ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) }
+  return dropUndefined({ sinceAt: count(query, 'since'), untilAt: count(query, 'until') })
 }
 
 const MAX_TEXT = 500

@@ -19,11 +19,7 @@ export interface ServerOptions {
   now(): number
 }
 
-export interface ViewLimits extends ListenerLimits {
-  readonly questions: number
-  readonly streams: number
-  readonly answerMillis: number
-}
+export type ViewLimits = ListenerLimits & Readonly<{ questions: number; streams: number; answerMillis: number }>
 
 const LIMITS: ViewLimits = {
   connections: 128,
@@ -63,25 +59,20 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** The HTTP server of the viewer. It is read-only: no request can change anything. */
-export interface ViewServer {
-  readonly port: number
-  close(): Promise<void>
-}
+export type ViewServer = Readonly<{ port: number; close: () => Promise<void> }>
 
+/** Starts the HTTP server of the viewer. It is read-only: no request can change anything. */
 export async function startServer(options: ServerOptions): Promise<ViewServer> {
   const limits = { ...LIMITS, ...options.limits }
   const answering = new RequestHandler(options, limits)
   const counts = { countRefusal: () => undefined }
   const door = await openListener({ port: options.port }, port => answering.listener(port), limits, counts)
-  return {
-    port: door.port ?? 0,
-    close: async () => {
-      answering.endStreams()
-      await door.close()
-      await door.ended
-    },
+  const close = async (): Promise<void> => {
+    answering.endStreams()
+    await door.close()
+    await door.ended
   }
+  return { port: door.port ?? 0, close }
 }
 
 class RequestHandler {
@@ -117,18 +108,14 @@ class RequestHandler {
     const found = routeOf(path)
     if (found === undefined) throw new RequestError(404, 'there is nothing here')
     const { answer } = found.route
-    if (answer === 'page') return this.#page(response)
+    const index = this.#options.page.get(INDEX)
+    if (answer === 'page') return end(response, index?.type ?? 'text/html', index?.bytes ?? '')
     const { version, now } = this.#options
     const source = await this.#options.source
     if (answer === 'live') return this.#live(request, response, source)
     const data = await this.#answerInTime(answer, { params: found.params, query, source, version, now })
     if (data instanceof Download) return sendFile(response, data)
     end(response, 'application/json; charset=utf-8', JSON.stringify(data))
-  }
-
-  #page(response: ServerResponse): void {
-    const index = this.#options.page.get(INDEX)
-    end(response, index?.type ?? 'text/html', index?.bytes ?? '')
   }
 
   async #live(request: IncomingMessage, response: ServerResponse, source: TraceSource): Promise<void> {
@@ -175,10 +162,7 @@ async function sendFile(response: ServerResponse, { name, pieces }: Download): P
 
 /** Responds in one line. Internal errors are included: the reader has the token, or the error is not about data. */
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
-  if (response.headersSent) {
-    response.destroy()
-    return
-  }
+  if (response.headersSent) return void response.destroy()
   const isRefused = error instanceof RequestError
   response.statusCode = isRefused ? error.status : 500
   const problem = isRefused ? error.message : `this could not be read: ${(error as Error).message}`
@@ -243,13 +227,8 @@ function drained(response: ServerResponse): Promise<void> {
   })
 }
 
-interface PageFile {
-  readonly type: string
-  readonly bytes: Buffer
-}
-
 /** Files by request path. A request path never becomes a file name. */
-export type PageFiles = ReadonlyMap<string, PageFile>
+export type PageFiles = ReadonlyMap<string, Readonly<{ type: string; bytes: Buffer }>>
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -266,7 +245,7 @@ const INDEX = '/index.html'
  * @throws Error in one line when it is not there
  */
 export function readPageFiles(folder: string): PageFiles {
-  const files = new Map<string, PageFile>()
+  const files = new Map<string, { type: string; bytes: Buffer }>()
   for (const name of readdirSync(folder)) {
     const type = TYPES[extname(name)]
     if (type !== undefined) files.set(`/${name}`, { type, bytes: readFileSync(join(folder, name)) })

@@ -1,13 +1,14 @@
 import { argumentLines, type DiffLine, diffLines } from '../../reading/argument-lines.ts'
-import { type Attributes, type AttributeValue, isRecord, parseJson } from '../../reading/attribute-value.ts'
+import { type Attributes, isRecord, parseJson } from '../../reading/attribute-value.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { failureTail } from '../../reading/failure-tail.ts'
 import { namespaceOfTree, SpanAttributes, walkSpans } from '../../reading/span-attributes.ts'
 import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
-import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
+import type { TraceNode, TraceTree } from '../../reading/trace-forest.ts'
 import type { LongValue, PromptDiff, PromptView, SpanDetail, SpanState, ValuePart } from './api.ts'
 import { spanStory } from './span-story.ts'
+import { textOf, ValueCutter } from './value-cutter.ts'
 
 /**
  * Characters of a value sent at once; the rest is sent on request. Beyond `SPAN_CHARS` per span, each further value is cut to a
@@ -20,27 +21,17 @@ const PART_CHARS = 256_000
 const MAX_EVENTS = 1_000
 const MAX_LINKS = 200
 
-export function findNode(tree: TraceTree, spanId: string): TraceNode | undefined {
-  for (const { node } of walkTree(tree)) if (node.span.spanId === spanId) return node
-  return undefined
-}
-
-export function spanDetail(
-  node: TraceNode,
-  tree: TraceTree,
-  openState: SpanState,
-  isHere: (traceId: string) => boolean,
-): SpanDetail {
+/** @param here the linked traces that are in this log */
+export function spanDetail(node: TraceNode, tree: TraceTree, state: SpanState, here: ReadonlySet<string>): SpanDetail {
   const { span } = node
   const namespace = namespaceOfTree(tree)
   const { kind, name, outcome, isError } = factsOf(node, namespace)
-  const cutter = new Cutter()
+  const cutter = new ValueCutter({ whole: VALUE_CHARS, short: SHORT_CHARS, total: SPAN_CHARS })
   const isOpen = span.running === true
-  const prompt = promptOf(node, tree)
   const result = new SpanAttributes(span, namespace).rawText('gen_ai.tool.call.result', 'output.value')
   const failure = isError ? failureTail(span.statusMessage ?? '', result) : ''
-  const promptView = prompt && cutter.prompt(prompt)
-  const attributes = cutter.all(span.attributes)
+  const prompt = promptOf(node, tree, cutter)
+  const attributes = cutAll(span.attributes, cutter)
   return {
     id: span.spanId,
     traceId: span.traceId,
@@ -50,26 +41,21 @@ export function spanDetail(
     name,
     startAt: span.startAt,
     endAt: span.endAt,
-    state: isOpen ? openState : 'ended',
+    state: isOpen ? state : 'ended',
     status: span.status,
     ...(failure !== '' && { failure }),
-    ...(promptView !== undefined && { prompt: promptView }),
+    ...(prompt !== undefined && { prompt }),
     ...(outcome !== undefined && !isOpen && { outcome }),
     namespace,
     attributes,
-    ...spanStory({ attributes, namespace, statusMessage: span.statusMessage?.slice(0, VALUE_CHARS) }),
-    events: span.events.slice(0, MAX_EVENTS).map(event => ({
-      name: displayText(event.name),
-      at: event.at,
-      attributes: cutter.all(event.attributes),
-    })),
-    links: span.links.slice(0, MAX_LINKS).map(({ traceId, spanId, attributes }) => ({
-      traceId,
-      spanId,
-      attributes: cutter.all(attributes),
-      isHere: isHere(traceId),
-    })),
-    resource: cutter.all(span.resource),
+    ...spanStory(attributes, namespace, span.statusMessage?.slice(0, VALUE_CHARS)),
+    events: span.events.slice(0, MAX_EVENTS).map(({ name, at, attributes }) => {
+      return { name: displayText(name), at, attributes: cutAll(attributes, cutter) }
+    }),
+    links: span.links.slice(0, MAX_LINKS).map(({ traceId, spanId, attributes }) => {
+      return { traceId, spanId, attributes: cutAll(attributes, cutter), isHere: here.has(traceId) }
+    }),
+    resource: cutAll(span.resource, cutter),
     scope: displayText([span.scope.name, span.scope.version ?? ''].join(' ')),
   }
 }
@@ -80,47 +66,23 @@ export function valuePart({ attributes }: StoredSpan, name: string, from: number
   return { text: text.slice(from, from + PART_CHARS), from, length: text.length }
 }
 
-export function textOf(value: AttributeValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+function cutAll(attributes: Attributes, cutter: ValueCutter): Record<string, LongValue> {
+  // `__proto__` is an ordinary key only in an object without a prototype.
+  const cut = Object.create(null) as Record<string, LongValue>
+  for (const [name, value] of Object.entries(attributes)) cut[name] = cutter.cut(value)
+  return cut
 }
 
-class Cutter {
-  #left = SPAN_CHARS
-
-  all(attributes: Attributes): Record<string, LongValue> {
-    // `__proto__` is an ordinary key only in an object without a prototype.
-    const cut = Object.create(null) as Record<string, LongValue>
-    for (const [name, value] of Object.entries(attributes)) cut[name] = this.#one(value)
-    return cut
-  }
-
-  prompt({ fresh, ...counts }: RequestPrompt): PromptView {
-    return { ...counts, freshCount: fresh.length, fresh: this.#one(JSON.stringify(fresh)) }
-  }
-
-  #one(value: AttributeValue): LongValue {
-    const text = textOf(value)
-    const most = this.#left > 0 ? VALUE_CHARS : SHORT_CHARS
-    this.#left -= Math.min(text.length, most)
-    return text.length <= most ? { value } : { value: text.slice(0, most), length: text.length }
-  }
-}
-
-interface RequestPrompt {
-  readonly previousId?: string
-  readonly sameCount: number
-  readonly fresh: readonly unknown[]
-}
-
-function promptOf(node: TraceNode, tree: TraceTree): RequestPrompt | undefined {
+function promptOf(node: TraceNode, tree: TraceTree, cutter: ValueCutter): PromptView | undefined {
   const { request, previous } = requestsOf(node, tree)
   const messages = request === undefined ? [] : messagesOf(request)
   if (messages.length === 0) return undefined
   const before = previous === undefined ? [] : messagesOf(previous).map(message => JSON.stringify(message))
   const changedAt = messages.findIndex((message, index) => JSON.stringify(message) !== before[index])
   const sameCount = changedAt === -1 ? messages.length : changedAt
-  const previousId = previous?.span.spanId
-  return { ...(previousId !== undefined && { previousId }), sameCount, fresh: messages.slice(sameCount) }
+  const fresh = messages.slice(sameCount)
+  const counts = { sameCount, freshCount: fresh.length, fresh: cutter.cut(JSON.stringify(fresh)) }
+  return previous === undefined ? counts : { previousId: previous.span.spanId, ...counts }
 }
 
 const MAX_DIFF_LINES = 1_000
@@ -157,13 +119,8 @@ function messagesOf(request: SpanAttributes): readonly unknown[] {
   return messages.filter(message => isRecord(message) && !(hasInstructions && message['role'] === 'system'))
 }
 
-interface Requests {
-  readonly request: SpanAttributes | undefined
-  readonly previous: SpanAttributes | undefined
-}
-
 /** A request, and the one before it in the same turn of the same agent. */
-function requestsOf(node: TraceNode, tree: TraceTree): Requests {
+function requestsOf(node: TraceNode, tree: TraceTree) {
   const agents = new Map<TraceNode, TraceNode | undefined>()
   const last = new Map<TraceNode | undefined, SpanAttributes>()
   for (const { node: each, parent, attributes } of walkSpans(tree)) {

@@ -1,5 +1,5 @@
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { LongValue, PanelFact, SpanStory } from './api.ts'
+import type { LongValue, SpanStory } from './api.ts'
 
 /** Names by label, separated by blanks: the first that the span has is used. A leading dot stands for the namespace. */
 type Names = Readonly<Record<string, string>>
@@ -108,14 +108,12 @@ const SAME: Readonly<Record<string, string>> = { Input: 'Arguments', Output: 'Re
 
 const MASK = '[REDACTED]'
 
-interface DescribedSpan {
-  /** Cut, as they are sent. */
-  readonly attributes: Readonly<Record<string, LongValue>>
-  readonly namespace: string
-  readonly statusMessage: string | undefined
-}
-
-export function spanStory({ attributes, namespace, statusMessage }: DescribedSpan): SpanStory {
+/** @param attributes cut, as they are sent */
+export function spanStory(
+  attributes: Readonly<Record<string, LongValue>>,
+  namespace: string,
+  statusMessage: string | undefined,
+): SpanStory {
   const named = (names: string): readonly [name: string, value: LongValue] | undefined =>
     names
       .split(' ')
@@ -128,7 +126,7 @@ export function spanStory({ attributes, namespace, statusMessage }: DescribedSpa
   })
   const labels = new Set(contents.map(({ label }) => label))
   const groups = Object.entries(GROUPS).map(([title, rows]) => {
-    const facts = Object.entries(rows).flatMap(([label, names]): PanelFact[] => {
+    const facts = Object.entries(rows).flatMap(([label, names]) => {
       const [name, found] = named(names) ?? []
       const value = found?.value ?? ''
       return name === undefined || value === '' ? [] : [{ label, text: textOf(name, value) }]

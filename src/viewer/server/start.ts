@@ -12,25 +12,12 @@ import { type Environment, stateHome } from '../../plugin/config/paths.ts'
 import { type PageFiles, startServer, type ViewServer } from './server.ts'
 import type { TraceSource } from './source.ts'
 
-interface ViewAddress {
-  readonly pid: number
-  readonly port: number
-  readonly token: string
-}
+type ViewAddress = Readonly<{ pid: number; port: number; token: string }>
 
 export function viewDirectory(env: Environment, home: string): string {
   const state = stateHome(env, home)
   if (state === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a directory of yours')
   return join(state, 'view')
-}
-
-/** @throws Error in one line when other users could write there */
-function makeViewDirectory(directory: string, say: (line: string) => void): void {
-  try {
-    makePrivateDirectory(directory, say)
-  } catch (error) {
-    throw new Error(`${directory} cannot be used: ${fileErrorReason(error)}`, { cause: error })
-  }
 }
 
 function addressFile(directory: string): string {
@@ -54,10 +41,6 @@ function readAddress(directory: string): ViewAddress | undefined {
   } catch {
     return undefined
   }
-}
-
-function writeAddress(directory: string, address: ViewAddress): void {
-  writePrivate(addressFile(directory), `${JSON.stringify(address)}\n`)
 }
 
 /** Removes the address at an orderly shutdown, unless it belongs to a later viewer. */
@@ -92,9 +75,7 @@ export interface RunningView {
   close(): Promise<void>
 }
 
-export interface OtherView {
-  readonly already: ViewAddress
-}
+export type OtherView = Readonly<{ already: ViewAddress }>
 
 const TOKEN_BYTES = 24
 /** Interval of renewing the lock, for processes in other containers or machines that cannot check this pid. */
@@ -106,7 +87,12 @@ const START_MILLIS = 5_000
 export async function startView(options: ViewerOptions): Promise<RunningView | OtherView> {
   const { directory, now, say } = options
   if (directory === undefined) return serve(options, undefined)
-  makeViewDirectory(directory, say)
+  try {
+    makePrivateDirectory(directory, say)
+  } catch (error) {
+    // Other users could write there.
+    throw new Error(`${directory} cannot be used: ${fileErrorReason(error)}`, { cause: error })
+  }
   const taken = acquireLock(directory, now)
   if ('release' in taken) return serve(options, taken)
   for (let waited = 0; waited < START_MILLIS; waited += AGAIN_MILLIS) {
@@ -124,7 +110,8 @@ async function serve(options: ViewerOptions, lock: Lock | undefined): Promise<Ru
   const listening = listen(options, opening, token)
   // The browser loads the page while the index is opened.
   const shown = listening.then(({ port }) => {
-    if (directory !== undefined) writeAddress(directory, { pid: process.pid, port, token })
+    const address = { pid: process.pid, port, token }
+    if (directory !== undefined) writePrivate(addressFile(directory), `${JSON.stringify(address)}\n`)
     showUrl?.(urlOf({ port, token }))
   })
   const [server, source] = await Promise.all([listening, opening, shown]).catch(async error => {

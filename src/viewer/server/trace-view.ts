@@ -1,31 +1,24 @@
+import { dropUndefined } from '../../reading/attribute-value.ts'
 import { criticalPath } from '../../reading/critical-path.ts'
 import { foldRepeats, isFolded } from '../../reading/fold-repeats.ts'
+import { groupBy } from '../../reading/group-by.ts'
 import { namespaceOfTree } from '../../reading/span-attributes.ts'
-import { isApprovalWait } from '../../reading/span-facts.ts'
+import { isApprovalWait, type SpanFacts } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
-import { type SubtreeSum, subtreeSums } from '../../reading/subtree-sums.ts'
+import { subtreeSums } from '../../reading/subtree-sums.ts'
 import { asOf, buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { type TreeRow, treeRows } from '../../reading/tree-rows.ts'
 import type { ChildTraces, TurnRow } from '../trace-index/answers.ts'
-import type { Fold, PathSectionRow, RowSum, SpanRow, TraceView } from './api.ts'
-
-export interface Around {
-  readonly turn: TurnRow
-  readonly now: number
-  readonly children: readonly ChildTraces[]
-}
+import type { Fold, PathSectionRow, RowSum, SpanFields, SpanRow, SpanState, TraceView } from './api.ts'
 
 export function treeOf(spans: readonly StoredSpan[]): TraceTree {
   const byId = new Map<string, StoredSpan>()
   for (const span of spans) putSpan(byId, span)
-  return buildTree(spans[0]?.traceId ?? '', byId, spans.some(isRunning))
+  const isRunning = spans.some(({ running }) => running === true)
+  return buildTree(spans[0]?.traceId ?? '', byId, isRunning)
 }
 
-function isRunning({ running }: StoredSpan): boolean {
-  return running === true
-}
-
-export function traceView(tree: TraceTree, { turn, now, children }: Around): TraceView {
+export function traceView(tree: TraceTree, turn: TurnRow, now: number, children: readonly ChildTraces[]): TraceView {
   const scene = sceneOf(tree, turn, children)
   const cutCount = turn.spanCount - scene.rows.length
   return {
@@ -41,58 +34,45 @@ export function traceView(tree: TraceTree, { turn, now, children }: Around): Tra
   }
 }
 
-interface Scene {
-  readonly rows: readonly TreeRow[]
-  readonly indexes: ReadonlyMap<string, number>
-  readonly namespace: string
-  readonly sums: ReadonlyMap<TraceNode, SubtreeSum>
-  readonly openState: SpanRow['state']
-  readonly children: ReadonlyMap<string, readonly string[]>
-}
+type Scene = ReturnType<typeof sceneOf>
 
-function sceneOf(tree: TraceTree, turn: TurnRow, children: readonly ChildTraces[]): Scene {
+function sceneOf(tree: TraceTree, turn: TurnRow, children: readonly ChildTraces[]) {
   const rows = treeRows(tree)
-  const begun = new Map<string, readonly string[]>()
-  for (const { spanId, traceIds } of children) begun.set(spanId, [...(begun.get(spanId) ?? []), ...traceIds])
+  const begun = groupBy(children, ({ spanId }) => spanId)
   return {
     rows,
     indexes: new Map(rows.map(({ step }, index) => [step.node.span.spanId, index])),
     namespace: namespaceOfTree(tree),
     sums: subtreeSums(tree),
     // Counts as open until the next check of the owner process.
-    openState: turn.state === 'owner-dead' ? 'owner-dead' : 'open',
-    children: begun,
+    openState: turn.state === 'owner-dead' ? turn.state : ('open' as const),
+    children: new Map([...begun].map(([spanId, each]) => [spanId, each.flatMap(({ traceIds }) => traceIds)])),
   }
 }
 
 function spanRow({ step, facts }: TreeRow, scene: Scene): SpanRow {
   const { node, parent, depth } = step
-  const { span } = node
-  const { kind, name, attempt, hint, tokens, cachedTokens, cost, outcome, marks, isError } = facts
-  const isOpen = isRunning(span)
-  const sum = sumOf(node, scene)
-  const childTraces = scene.children.get(span.spanId)
+  const { hint, marks, cachedTokens: cached } = facts
   return {
-    id: span.spanId,
+    ...spanFields(node, facts, scene.openState),
+    ...dropUndefined({ cached, sum: sumOf(node, scene), childTraces: scene.children.get(node.span.spanId) }),
     parent: parent === undefined ? -1 : (scene.indexes.get(parent.node.span.spanId) ?? -1),
     depth,
-    kind,
-    name,
-    ...(attempt !== '' && { attempt }),
     ...(hint !== '' && { hint }),
-    startAt: span.startAt,
-    endAt: span.endAt,
-    state: isOpen ? scene.openState : 'ended',
-    ...(outcome !== undefined && !isOpen && { outcome }),
     ...(marks.length > 0 && { marks }),
-    ...(isError && { isError }),
-    ...(kind === 'approval' && isApprovalWait(span, scene.namespace) && { isPersonWait: true as const }),
-    ...(tokens?.input !== undefined && { input: tokens.input }),
-    ...(tokens?.output !== undefined && { output: tokens.output }),
-    ...(cachedTokens !== undefined && { cached: cachedTokens }),
-    ...(cost !== undefined && { cost }),
-    ...(sum !== undefined && { sum }),
-    ...(childTraces !== undefined && { childTraces }),
+    ...(isApprovalWait(node.span, scene.namespace) && { isPersonWait: true as const }),
+  }
+}
+
+export function spanFields({ span }: TraceNode, facts: SpanFacts, openState: SpanState): SpanFields {
+  const { kind, name, attempt, tokens, cost, outcome, isError } = facts
+  const isOpen = span.running === true
+  return {
+    ...{ id: span.spanId, kind, name, startAt: span.startAt, endAt: span.endAt },
+    state: isOpen ? openState : ('ended' as const),
+    ...dropUndefined({ input: tokens?.input, output: tokens?.output, cost, outcome: isOpen ? undefined : outcome }),
+    ...(attempt !== '' && { attempt }),
+    ...(isError && { isError: true as const }),
   }
 }
 
@@ -104,9 +84,9 @@ function sumOf(node: TraceNode, { sums }: Scene): RowSum | undefined {
 }
 
 function pathOf(tree: TraceTree, now: number, { indexes }: Scene): PathSectionRow[] {
-  return criticalPath(asOf(tree, now)).sections.flatMap(({ span, fromAt, toAt, part }) => {
+  return criticalPath(asOf(tree, now)).flatMap(({ span, ...section }) => {
     const row = indexes.get(span.spanId)
-    return row === undefined ? [] : [{ row, startAt: fromAt, endAt: toAt, part }]
+    return row === undefined ? [] : [{ row, ...section }]
   })
 }
 

@@ -1,11 +1,15 @@
+import { dropUndefined } from '../../reading/attribute-value.ts'
 import { failureTail } from '../../reading/failure-tail.ts'
 import { type SpanAttributes, walkSpans } from '../../reading/span-attributes.ts'
 import { cachedTokensOf, factsOf, isApprovalWait } from '../../reading/span-facts.ts'
 import { PARALLEL_KINDS, parallelGroups } from '../../reading/time-ranges.ts'
 import type { TraceNode, TraceTree } from '../../reading/trace-forest.ts'
 import { answerOf } from '../../reading/trajectory.ts'
+import type { Mutable } from '../../reading/turn-steps.ts'
 import type { ChildTraces } from '../trace-index/answers.ts'
-import type { LongValue, SpanState, Transcript, TranscriptStep } from './api.ts'
+import type { SpanState, Transcript, TranscriptStep } from './api.ts'
+import { spanFields } from './trace-view.ts'
+import { ValueCutter } from './value-cutter.ts'
 
 /**
  * Characters of a text sent at once; the span panel has the rest. Beyond `TRANSCRIPT_CHARS` in total, each further text is cut to
@@ -18,11 +22,7 @@ const MAX_STEPS = 5_000
 /** Agents below this depth share the card of the deepest one: nested JSON must not overflow the stack. */
 const MAX_AGENT_DEPTH = 16
 
-type Mutable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }
-
-interface GrowingTranscript extends Mutable<Omit<Transcript, 'steps'>> {
-  readonly steps: TranscriptStep[]
-}
+type GrowingTranscript = Mutable<Omit<Transcript, 'steps'>> & Readonly<{ steps: TranscriptStep[] }>
 
 interface Position {
   readonly transcript: GrowingTranscript
@@ -43,7 +43,7 @@ export function transcriptOf(tree: TraceTree, { namespace, openState, now, child
   const root: GrowingTranscript = { steps: [], hasContent: false }
   const top: Position = { transcript: root, depth: 0, awaitsSession: true }
   const positions = new Map<TraceNode, Position>()
-  const cut = new TextCutter()
+  const cutter = new ValueCutter({ whole: TEXT_CHARS, short: SHORT_CHARS, total: TRANSCRIPT_CHARS })
   const siblings = new Map<TraceNode | undefined, Mutable<TranscriptStep>[]>()
   let stepCount = 0
   for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
@@ -68,7 +68,7 @@ export function transcriptOf(tree: TraceTree, { namespace, openState, now, child
       if (PARALLEL_KINDS.has(kind)) siblings.set(parent, [...(siblings.get(parent) ?? []), step])
     }
     const transcript = agent ?? above.transcript
-    if (isLoop || agent !== undefined) addQuestionAndAnswer(transcript, attributes, cut)
+    if (isLoop || agent !== undefined) addQuestionAndAnswer(transcript, attributes, cutter)
     return { transcript, depth: above.depth + (agent ? 1 : 0), awaitsSession: kind === 'subagent' }
   }
 
@@ -79,33 +79,21 @@ export function transcriptOf(tree: TraceTree, { namespace, openState, now, child
 
   function stepOf(node: TraceNode, attributes: SpanAttributes): TranscriptStep {
     const { span, kind } = attributes
-    const { name, attempt, hint, tokens, cost, outcome, isError } = factsOf(node, namespace)
-    const isOpen = span.running === true
-    const cached = cachedTokensOf(attributes)
-    const { text, reasoning } = kind === 'api' ? answerOf({ span: attributes, failed: isError, calls: [] }) : NO_ANSWER
+    const facts = factsOf(node, namespace)
+    const { text, reasoning } = kind === 'api' ? answerOf(attributes) : NO_ANSWER
     const said = text || (kind === 'api' ? plainText(attributes.rawText('output.value')) : '')
     const result = attributes.rawText('gen_ai.tool.call.result', 'output.value')
-    const failure = isError ? failureTail(span.statusMessage ?? '', result) : ''
+    const failure = facts.isError ? failureTail(span.statusMessage ?? '', result) : ''
     const traces = children.filter(({ spanId }) => spanId === span.spanId).flatMap(({ traceIds }) => traceIds)
     return {
-      id: span.spanId,
-      kind,
-      name: kind === 'tool' ? attributes.text('gen_ai.tool.name', 'tool.name') || name : name,
-      hint,
-      startAt: span.startAt,
-      endAt: span.endAt,
-      state: isOpen ? openState : 'ended',
-      ...(attempt !== '' && { attempt }),
-      ...(outcome !== undefined && !isOpen && { outcome }),
-      ...(isError && { isError }),
+      ...spanFields(node, facts, openState),
+      ...(kind === 'tool' && { name: attributes.text('gen_ai.tool.name', 'tool.name') || facts.name }),
+      hint: facts.hint,
       ...(kind === 'approval' && { decidedBy: decidedBy(attributes) }),
-      ...(tokens?.input !== undefined && { input: tokens.input }),
-      ...(tokens?.output !== undefined && { output: tokens.output }),
-      ...(cached !== undefined && { cached }),
-      ...(cost !== undefined && { cost }),
-      ...(said !== '' && { text: cut.text(said) }),
-      ...(reasoning !== '' && { reasoning: cut.text(reasoning) }),
-      ...(failure !== '' && { failure: cut.text(failure) }),
+      ...dropUndefined({ cached: cachedTokensOf(attributes) }),
+      ...(said !== '' && { text: cutter.cut(said) }),
+      ...(reasoning !== '' && { reasoning: cutter.cut(reasoning) }),
+      ...(failure !== '' && { failure: cutter.cut(failure) }),
       ...(traces.length > 0 && { childTraces: traces }),
     }
   }
@@ -124,7 +112,7 @@ function plainText(output: string): string {
 }
 
 /** A turn knows its own question and answer best. Its loop repeats them, and its sub-agent span may have a summary only. */
-function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAttributes, cut: TextCutter): void {
+function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAttributes, cutter: ValueCutter): void {
   const { kind, span } = attributes
   const texts = {
     question: attributes.rawText('input.value', '.subagent.goal'),
@@ -132,7 +120,7 @@ function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAtt
   }
   for (const name of ['question', 'answer'] as const) {
     if (texts[name] === '' || (transcript[name] !== undefined && kind !== 'session')) continue
-    transcript[name] = { id: span.spanId, ...cut.text(texts[name]) }
+    transcript[name] = { id: span.spanId, ...cutter.cut(texts[name]) }
   }
 }
 
@@ -141,15 +129,5 @@ function markParallel(steps: readonly Mutable<TranscriptStep>[], now: number): v
   for (const { members, millis, sumMillis } of parallelGroups(ranges)) {
     for (const { step } of members) step.isParallel = true
     if (members[0] !== undefined) members[0].step.parallel = { count: members.length, millis, sumMillis }
-  }
-}
-
-class TextCutter {
-  #left = TRANSCRIPT_CHARS
-
-  text(value: string): LongValue {
-    const most = this.#left > 0 ? TEXT_CHARS : SHORT_CHARS
-    this.#left -= Math.min(value.length, most)
-    return value.length <= most ? { value } : { value: value.slice(0, most), length: value.length }
   }
 }

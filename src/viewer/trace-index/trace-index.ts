@@ -16,10 +16,7 @@ import type { IndexThreadMessage, IndexThreadRequest } from './index-thread.ts'
 import type { IndexQuery, IndexSubject } from './local-index.ts'
 import { type LinePlace, readTrace } from './log-file.ts'
 
-export interface TraceIndexOptions {
-  readonly subject: IndexSubject
-  readonly thread?: URL
-}
+export type TraceIndexOptions = Readonly<{ subject: IndexSubject; thread?: URL }>
 
 /** The path is valid both in the compiled sources and in the published package, where this file has the same depth. */
 const THREAD = new URL('../trace-index/index-thread.js', import.meta.url)
@@ -81,6 +78,10 @@ export class TraceIndex {
     return this.#query('session', id)
   }
 
+  /**
+   * All spans of a trace, running ones included (`running: true`), each once, as they were written. Empty if there is no such
+   * trace. Limited to the first 50 000; `TurnRow.spanCount` has the total.
+   */
   async trace(traceId: string): Promise<readonly StoredSpan[]> {
     const spans = await readTrace(traceId, await this.#query<readonly LinePlace[]>('lines', traceId))
     return spans.map(this.#price)
@@ -98,6 +99,7 @@ export class TraceIndex {
     return this.#open
   }
 
+  /** Changes from now on, at most four per second. Ends with `return()`, or when the index is closed. */
   changes(): AsyncIterableIterator<TraceChange> {
     const changes = new ChangeStream(each => this.#followers.delete(each))
     this.#followers.add(changes)

@@ -1,4 +1,5 @@
 import type { HostEvent } from '../../../src/agents/host-event.ts'
+import { numberOf } from '../../../src/contract/foreign.ts'
 
 export const START = 1_795_292_811_000
 
@@ -30,10 +31,11 @@ export class Scene {
     return this
   }
 
-  /** What was found in the transcript; it has the time of what was told last. */
-  found(kind: string, data: object = {}): this {
+  /** A finding in the transcript; without a time of its own, it has that of the previous event. */
+  found(kind: string, data: Readonly<Record<string, unknown>> = {}): this {
     const base = { session_id: this.#session, prompt_id: this.#prompt }
-    this.events.push({ event: `transcript:${kind}`, data: { ...base, ...data } })
+    const at = numberOf(data['at'] ?? data['ended_at'])
+    this.events.push({ event: `transcript:${kind}`, ...(at !== undefined && { at }), data: { ...base, ...data } })
     return this
   }
 

@@ -26,7 +26,10 @@ export class Scene {
   }
 
   newAdapter(): ReceiverAdapter {
-    return new GeminiAdapter({ folders: [this.folder], uid: process.getuid?.() })
+    return new GeminiAdapter({
+      place: { folders: [this.folder], uid: process.getuid?.() },
+      wait: async () => undefined,
+    })
   }
 
   /** A hook, so many milliseconds after the start, and what was found for it. */

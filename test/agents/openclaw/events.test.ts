@@ -119,15 +119,6 @@ describe('a host with missing data', () => {
     expect(JSON.stringify(recordsOf(seen.events))).toMatch(/Look.*Done/)
   })
 
-  test('gives the same tree without the lifecycle of its runs, as before there were agent events', () => {
-    expect(treeOf(story(new Scene('s1', { without: ['agent'] })).ends())).toBe(treeOf(story(new Scene()).ends()))
-  })
-
-  test('ends the run without both when nothing more arrives', () => {
-    const scene = story(new Scene('s1', { without: ['conversation', 'agent'] }))
-    expect(treeOf(scene)).toBe(treeOf(story(new Scene()).ends()))
-  })
-
   test('has the tokens of the last call as those of the run without messages', () => {
     const scene = new Scene('s1', { without: ['message'] }).prompted('Look').calls(exec).tool(exec).answers().ends()
     const posts = recordsOf(scene.events).filter(({ hook }) => hook === 'post_api_request')

@@ -84,10 +84,6 @@ describe('the plugin', () => {
     expect(hooks).not.toContain('before_agent_run')
   })
 
-  test('records tools by their hook without agent events', () => {
-    expect(new FakeHost().load('full', { runtime: {} }).hooks).toContain('before_tool_call')
-  })
-
   test('registers conversation hooks only with the permission: the host complains otherwise', () => {
     expect(new FakeHost().load('full').hooks).toContain('llm_input')
     expect(new FakeHost().load('full', { config: { plugins: {} } }).hooks).not.toContain('llm_input')

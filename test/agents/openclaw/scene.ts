@@ -19,7 +19,7 @@ export interface SceneOptions {
   readonly at?: number
   /** Session key, where it is not made of the id. */
   readonly key?: string
-  /** What a host does not tell: `conversation` without the permission, `agent` before there were agent events. */
+  /** What a host does not tell: `conversation` without the permission, `agent` without its agent events. */
   readonly without?: readonly ('conversation' | 'agent' | 'message')[]
 }
 

@@ -598,7 +598,7 @@ describe('a session', () => {
 })
 
 describe('an event name', () => {
-  test.each(['event.session.next.step.started', 'event.file.edited', 'tool.execute.before', 'chat.headers'])(
+  test.each(['event.file.edited', 'tool.execute.before', 'chat.headers'])(
     'is known and changes nothing: %s',
     async event => {
       const { plugin } = await replayEvents('opencode', [{ event, at: 1_795_000_000_000, data: { sessionID: 's' } }])

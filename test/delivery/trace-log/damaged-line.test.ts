@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/delivery/pipeline/console-sink.ts'
 import { headerJson, LineParser } from '../../../src/delivery/trace-log/line-parser.ts'
 import { SpanLine } from '../../../src/delivery/trace-log/span-line.ts'
-import fc from '../../support/fast-check.ts'
+import fc, { ANY_CHARACTER } from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { anySpans, lineOf, noteOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 
@@ -101,9 +101,7 @@ describe('a damaged line', () => {
       lineWith(SPAN, {}, { attributes: [{ key: 'a', value: 'DEEP' }] }).replace('"DEEP"', nested(100_000)),
     ],
   ])('is recognised by %s', (_, text) => {
-    const line = new LineParser().read(text)
-    expect(line).toEqual({ kind: 'damaged', problem: expect.stringMatching(/^[a-zA-Z0-9 ]+$/) })
-    expect(JSON.stringify(line)).not.toContain(SECRET)
+    expect(new LineParser().read(text)).toEqual({ kind: 'damaged' })
   })
 })
 
@@ -167,7 +165,7 @@ describe('any line', () => {
       headerJson({ incomplete: '', finalStatus: '', spanKind: '' }, new Map()),
     )
     fc.assert(
-      fc.property(pieces, fc.nat(), fc.nat(), fc.string({ unit: 'binary' }), (line, from, until, text) => {
+      fc.property(pieces, fc.nat(), fc.nat(), fc.string({ unit: ANY_CHARACTER }), (line, from, until, text) => {
         const cut = line.slice(0, from % line.length) + text + line.slice(until % line.length)
         expect(['spans', 'open', 'header', 'other', 'damaged']).toContain(new LineParser().read(cut).kind)
         expect(['other', 'damaged']).toContain(new LineParser().read(text).kind)

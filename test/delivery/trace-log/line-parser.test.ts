@@ -197,7 +197,7 @@ test.each([
 })
 
 describe('a span of a killed process', () => {
-  const open = spanWith({
+  const started = spanWith({
     endTime: [0, 0],
     duration: [0, 0],
     ended: false,
@@ -205,6 +205,7 @@ describe('a span of a killed process', () => {
     status: { code: 1 },
     attributes: { a: 1, b: 2 },
   })
+  const open = spansIn(new LineParser().read(noteOf([started])))[0] as ReadableSpan
 
   test('ends with the attributes added and the status unset, and is the same span otherwise', () => {
     const ended = endedSpan(open, 1_795_256_103_250.5, { b: 'crashed', c: true })

@@ -47,7 +47,10 @@ export async function runGemini(scene: Scene): Promise<Run> {
   const home = scratchHome()
   const url = await model.start()
   const recorder = await HookRecorder.start(
-    new GeminiAdapter({ folders: [join(home, '.gemini')], uid: process.getuid?.() }),
+    new GeminiAdapter({
+      place: { folders: [join(home, '.gemini')], uid: process.getuid?.() },
+      wait: async () => undefined,
+    }),
   )
   try {
     const said = await runAll(scene, { home, url, recorder })

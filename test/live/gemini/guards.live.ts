@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CAPABILITIES } from '../../../src/agents/gemini/guard-protocol.ts'
+import { geminiGuardProtocol } from '../../../src/agents/gemini/guard-protocol.ts'
 import { GeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type Claim, claims, GuardedReceiver } from '../guarded-receiver.ts'
@@ -30,7 +30,10 @@ async function guarded({ hooks, guards = 'open', answer }: Scene): Promise<Run> 
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'x' } })
   writeJson(join(home, '.gemini', 'settings.json'), SETTINGS)
-  const adapter = new GeminiAdapter({ folders: [join(home, '.gemini')], uid: process.getuid?.() })
+  const adapter = new GeminiAdapter({
+    place: { folders: [join(home, '.gemini')], uid: process.getuid?.() },
+    wait: async () => undefined,
+  })
   const receiver = await GuardedReceiver.start({ home, host: 'gemini', adapter, hooks, guards })
   const model = new GeminiModel(request => answer(request, receiver))
   const url = await model.start()
@@ -251,5 +254,5 @@ for (const guards of ['open', 'closed'] as const) {
 }
 
 test('guards: each decision that the table of Gemini CLI claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(CAPABILITIES))
+  expect([...claimed].sort()).toEqual(claims(geminiGuardProtocol.capabilities))
 })

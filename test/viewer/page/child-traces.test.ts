@@ -31,7 +31,7 @@ const PARENT = begins(
       tool after 60-70
     `,
     {
-      path: [{ row: 3, startAt: 60, endAt: 70, part: 'work' }],
+      path: [{ row: 3, startAt: 60, endAt: 70, part: 'tools' }],
       folds: [{ rows: [3], totalMillis: 10, longestMillis: 10 }],
     },
   ),

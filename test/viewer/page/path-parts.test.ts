@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { pathRows, pathSections, pathSums } from '../../../src/viewer/page/path-parts.ts'
+import { pathSums } from '../../../src/reading/critical-path.ts'
+import { pathRows, pathSections } from '../../../src/viewer/page/path-parts.ts'
 import { visibleRows } from '../../../src/viewer/page/tree-model.ts'
 import type { TraceView } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
@@ -16,18 +17,18 @@ const rows = rowsOf(`
 const view = {
   rows,
   path: [
-    { row: 0, startAt: 0, endAt: 2, part: 'gap' },
-    { row: 1, startAt: 2, endAt: 10, part: 'work' },
-    { row: 4, startAt: 10, endAt: 11, part: 'work' },
-    { row: 2, startAt: 11, endAt: 12, part: 'work' },
-    { row: 3, startAt: 12, endAt: 45, part: 'person' },
-    { row: 2, startAt: 45, endAt: 52, part: 'work' },
-    { row: 5, startAt: 52, endAt: 100, part: 'work' },
+    { row: 0, startAt: 0, endAt: 2, part: 'untraced' },
+    { row: 1, startAt: 2, endAt: 10, part: 'model' },
+    { row: 4, startAt: 10, endAt: 11, part: 'guards' },
+    { row: 2, startAt: 11, endAt: 12, part: 'tools' },
+    { row: 3, startAt: 12, endAt: 45, part: 'you' },
+    { row: 2, startAt: 45, endAt: 52, part: 'tools' },
+    { row: 5, startAt: 52, endAt: 100, part: 'model' },
   ],
 } as unknown as TraceView
 
 test('adds up the critical path by part', () => {
-  expect(pathSums(view)).toEqual([
+  expect(pathSums(view.path)).toEqual([
     ['model', 56],
     ['you', 33],
     ['tools', 8],

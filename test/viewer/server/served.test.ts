@@ -84,29 +84,29 @@ describe('a turn', () => {
       return `${from}-${to} ${part} ${rows[row]?.name}`
     })
     expect(sections.join('\n')).toMatchInlineSnapshot(`
-      "0-20 gap agent
-      20-50 gap llm.qwen3-coder-30b
-      50-410 work api.qwen3-coder-30b
-      410-2450 gap llm.qwen3-coder-30b
-      2450-4300 work api.qwen3-coder-30b
-      4300-4330 gap llm.qwen3-coder-30b
-      4330-4360 work tool.terminal
-      4360-9900 person approval.rm_rf
-      9900-10060 work tool.terminal
-      10060-10080 gap llm.qwen3-coder-30b
-      10080-10210 work tool.delegate_task
-      10210-10250 gap subagent.leaf
-      10250-10260 gap agent
-      10260-10280 gap llm.qwen3-coder-30b
-      10280-12600 work api.qwen3-coder-30b
-      12600-12620 gap llm.qwen3-coder-30b
-      12620-12630 gap agent
-      12630-12700 gap subagent.leaf
-      12700-12720 work tool.delegate_task
-      12720-12800 gap llm.qwen3-coder-30b
-      12800-14100 work api.qwen3-coder-30b
-      14100-14130 gap llm.qwen3-coder-30b
-      14130-14150 gap agent"
+      "0-20 untraced agent
+      20-50 untraced llm.qwen3-coder-30b
+      50-410 model api.qwen3-coder-30b
+      410-2450 untraced llm.qwen3-coder-30b
+      2450-4300 model api.qwen3-coder-30b
+      4300-4330 untraced llm.qwen3-coder-30b
+      4330-4360 tools tool.terminal
+      4360-9900 you approval.rm_rf
+      9900-10060 tools tool.terminal
+      10060-10080 untraced llm.qwen3-coder-30b
+      10080-10210 tools tool.delegate_task
+      10210-10250 untraced subagent.leaf
+      10250-10260 untraced agent
+      10260-10280 untraced llm.qwen3-coder-30b
+      10280-12600 model api.qwen3-coder-30b
+      12600-12620 untraced llm.qwen3-coder-30b
+      12620-12630 untraced agent
+      12630-12700 untraced subagent.leaf
+      12700-12720 tools tool.delegate_task
+      12720-12800 untraced llm.qwen3-coder-30b
+      12800-14100 model api.qwen3-coder-30b
+      14100-14130 untraced llm.qwen3-coder-30b
+      14130-14150 untraced agent"
     `)
     expect(rows[3]?.sum).toEqual({ input: 2_920, output: 244, cached: 1_228, cost: 0, errorCount: 0 })
     expect(rows.map(({ cached = 0 }) => cached).filter(cached => cached > 0)).toEqual([1_228, 1_840])

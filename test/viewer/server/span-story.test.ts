@@ -12,7 +12,7 @@ function story(
   { namespace = 'hermes', statusMessage }: Described = {},
 ): string[] {
   const attributes = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]))
-  const { contents, groups, notices } = spanStory({ attributes, namespace, statusMessage })
+  const { contents, groups, notices } = spanStory(attributes, namespace, statusMessage)
   return [
     ...notices,
     ...contents.map(({ label, attribute }) => `${label} (${attribute})`),

@@ -1,8 +1,12 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PluginOptions } from '../../../src/index.ts'
+import { createPluginIn } from '../../../src/plugin/create-plugin.ts'
 import { START_MILLIS } from '../servers/phoenix.ts'
 import { eventually } from '../support/eventually.ts'
+import { DEMO_TURNS, demoTraces, type TraceTokens, totalsOnRoot, totalsSaid } from '../workload/demo-turns.ts'
+import type { Fed } from '../workload/feed.ts'
+import { AGENT_TURNS, feedAgents } from '../workload/several-agents.ts'
 import type { PageSpan, StoredSpan } from './query.ts'
 import { recordTurn, type TurnOptions } from './recorded-turn.ts'
 import { Scene } from './scene.ts'
@@ -13,6 +17,7 @@ const SPANS = 4
 /** As long as a value may be when it is taken whole. */
 const LONG = 'Öl😀x'.repeat(20_000)
 
+/** One for all: a start takes fourteen seconds of a processor. No two projects have a session of the same id. */
 let scene: Scene
 
 beforeAll(async () => {
@@ -121,4 +126,117 @@ test('counts a span once that is sent twice', async () => {
   expect(priced).toMatchObject({ recordCount: SPANS, traceCount: 1, tokenCountTotal: 127 })
   expect(once).toMatchObject({ recordCount: SPANS, tokenCountTotal: 127 })
   expect(priced.costSummary.total.tokens).toBe(127)
+})
+
+/** The list of sessions shows the id of each. */
+describe('the list of sessions', () => {
+  const PROJECT = 'several-agents'
+
+  beforeAll(async () => {
+    const backends = [{ type: 'phoenix', endpoint: scene.phoenix.url }] as const
+    await feedAgents(join(scene.home, PROJECT), { project_name: PROJECT, backends })
+    await scene.settled(PROJECT, 2 * AGENT_TURNS.length)
+  }, START_MILLIS)
+
+  test('has a session for each', async () => {
+    const sessions = await scene.query.sessions(PROJECT)
+    const ids = [...new Set(AGENT_TURNS.map(({ session }) => session))]
+    expect(sessions.map(({ sessionId }) => sessionId).toSorted()).toEqual(ids.toSorted())
+  })
+})
+
+describe('the demo', () => {
+  const PROJECT = 'demo'
+  let fed: Fed
+  let traces: readonly TraceTokens[]
+
+  beforeAll(async () => {
+    fed = await scene.feed(PROJECT, { scenarios: DEMO_TURNS })
+    traces = demoTraces(fed)
+  }, 600_000)
+
+  test('has the tokens of all its requests in each trace of the demo', async () => {
+    const shown = (await scene.query.traces(PROJECT)).map(trace => [trace.trace_id, trace.token_count_total])
+    expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(traces.map(({ traceId, all }) => [traceId, all])))
+  })
+
+  test('has them on the roots of its page, which sum the spans below', async () => {
+    const spans = await scene.query.pageSpans(PROJECT, 'parent_id is None')
+    const shown = spans.map(span => [span.spanId, span.cumulativeTokenCountTotal])
+    expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(traces.map(({ root, all }) => [root.spanId, all])))
+  })
+
+  test('has them all in the project', async () => {
+    const { total } = fed.totals.overall.tokens
+    const project = await eventually(
+      () => scene.query.project(PROJECT),
+      ({ tokenCountTotal }) => tokenCountTotal >= total,
+    )
+    expect(project.tokenCountTotal).toBe(total)
+    expect(traces.reduce((sum, { all }) => sum + all, 0)).toBe(total)
+  })
+
+  test('has the parts on each root', async () => {
+    const spans = new Map((await scene.query.spans(PROJECT)).map(span => [span.context.span_id, span]))
+    for (const trace of traces)
+      expect(totalsSaid(spans.get(trace.root.spanId)?.attributes ?? {})).toEqual(totalsOnRoot(trace))
+  })
+})
+
+const METADATA_PROJECT = 'metadata'
+const TURN_SPANS = 6
+
+/** A turn of a user's, with a child agent. */
+async function recordWithMetadata(): Promise<void> {
+  const options: PluginOptions = {
+    host: 'my-agent',
+    project_name: METADATA_PROJECT,
+    local_log: false,
+    prometheus: false,
+    backends: [{ type: 'phoenix', endpoint: scene.phoenix.url }],
+  }
+  const plugin = createPluginIn(options, { env: {}, home: join(scene.home, METADATA_PROJECT), isReplay: false })
+  const [turn, child] = [
+    { session_id: 's1', turn_id: 't1' },
+    { session_id: 's2', turn_id: 't2' },
+  ]
+  plugin.emit('on_session_start', { ...turn, user_id: 'u-17', tags: ['beta'], attributes: { team: 'search' } })
+  plugin.emit('pre_llm_call', {
+    ...turn,
+    user_message: 'Hi',
+    tags: ['nightly'],
+    metadata: { tenant: 'acme', seats: 3 },
+  })
+  plugin.emit('subagent_start', { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: 's2' })
+  plugin.emit('pre_llm_call', { ...child, user_message: 'Look' })
+  plugin.emit('pre_tool_call', { ...child, tool_name: 'grep', tool_call_id: 'c1' })
+  plugin.emit('post_tool_call', { ...child, tool_name: 'grep', tool_call_id: 'c1' })
+  plugin.emit('on_session_end', { ...child, completed: true })
+  plugin.emit('subagent_stop', { child_session_id: 's2', child_status: 'ok' })
+  plugin.emit('on_session_end', { ...turn, completed: true })
+  await plugin.shutdown()
+}
+
+test("has turn metadata where Phoenix looks for it, also on a child agent's spans", async () => {
+  await recordWithMetadata()
+  await scene.settled(METADATA_PROJECT, TURN_SPANS)
+  const spans = await scene.query.spans(METADATA_PROJECT)
+  expect(spans).toHaveLength(TURN_SPANS)
+  for (const { name, attributes } of spans) {
+    expect(attributes, name).toMatchObject({ 'user.id': 'u-17', 'tag.tags': ['beta', 'nightly'], team: 'search' })
+  }
+  const found = async (filter: string): Promise<number> =>
+    (await scene.query.pageSpans(METADATA_PROJECT, filter)).length
+  expect(await found("metadata['tenant'] == 'acme'")).toBe(TURN_SPANS)
+  expect(await found("metadata['seats'] == 3")).toBe(TURN_SPANS)
+  expect(await found("metadata['tenant'] == 'other'")).toBe(0)
+  expect(await found("'nightly' in attributes['tag']['tags']")).toBe(TURN_SPANS)
+  expect(await found("attributes['user']['id'] == 'u-17'")).toBe(TURN_SPANS)
+  expect(await found("attributes['team'] == 'search'")).toBe(TURN_SPANS)
+  const { id } = await scene.query.project(METADATA_PROJECT)
+  const { node } = await scene.query.graphql<{ node: { sessions: { edges: { node: { userId: string | null } }[] } } }>(
+    'query Users($id: ID!) { node(id: $id) { ... on Project { sessions(first: 5) { edges { node { userId } } } } } }',
+    { id },
+  )
+  expect(node.sessions.edges.map(edge => edge.node.userId)).toEqual(['u-17'])
 })

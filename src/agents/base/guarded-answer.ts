@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AfterModel, HookIds, HostHooks, Injection, ModelMessage, Outcome } from '../../guards/index.ts'
+import { settle } from './guard-values.ts'
+
+/** An answer as guards see it. `error`: the exception of the request, or the error in a streamed answer. */
+export type AnswerContent = Pick<AfterModel, 'text' | 'toolCalls' | 'usage'> & { readonly error?: unknown }
+
+/** The requests and answers of one SDK. */
+export interface AnswerFormat<Request, Result> {
+  messagesOf(request: Request): ModelMessage[]
+  withMessages(request: Request, messages: readonly ModelMessage[], injections: readonly Injection[]): Request
+  withFeedback(request: Request, answer: string, feedback: string | undefined): Request
+  contentOf(result: Result): AnswerContent
+  errorOf(error: unknown): AfterModel['error']
+  /** @param dropsCalls the text is the whole answer, without its tool calls */
+  withText(result: Result, text: string, dropsCalls: boolean): Result
+  fromText(text: string): Result
+}
+
+/** `checksTurn`: an answer without tool calls ends the turn, and `afterTurn` hooks check it. */
+export interface GuardedRequest {
+  readonly hooks: HostHooks
+  readonly ids: HookIds
+  readonly model: string | undefined
+  readonly signal: AbortSignal | undefined
+  readonly checksTurn: boolean
+}
+
+/** Runs the hooks before a request. Returns the request to send, or the text that answers it instead. */
+export async function requestToSend<Request, Result>(
+  { hooks, ids, model, signal }: GuardedRequest,
+  format: AnswerFormat<Request, Result>,
+  request: Request,
+): Promise<Request | string> {
+  if (!hooks.handles('beforeModel')) return request
+  const outcome = await hooks.run('beforeModel', ids, { model, messages: format.messagesOf(request) }, signal)
+  if (outcome.decision === 'block') return outcome.reason ?? ''
+  const isChanged = outcome.isRewritten || outcome.injected.length > 0
+  return isChanged ? format.withMessages(request, outcome.value, outcome.injected) : request
+}
+
+/** Sends a request with hooks around it, again as long as a hook wants another answer. */
+export async function guardedAnswer<Request, Result>(
+  guarded: GuardedRequest,
+  format: AnswerFormat<Request, Result>,
+  request: Request,
+  send: (request: Request) => PromiseLike<Result>,
+): Promise<Result> {
+  const tries: Tries = { afterModel: 0, afterTurn: 0 }
+  for (let asked = request; ; ) {
+    const sent = await requestToSend(guarded, format, asked)
+    if (typeof sent === 'string') return format.fromText(sent)
+    const { result, error, isError } = await settle(send(sent))
+    const said = isError ? { text: '', toolCalls: [], error } : format.contentOf(result as Result)
+    const verdict = await checkAnswer(guarded, format, said, tries)
+    if (verdict.retried !== undefined) {
+      tries[verdict.retried] += 1
+      asked = format.withFeedback(asked, said.text, verdict.reason)
+      if (verdict.delayMillis) await sleep(verdict.delayMillis, undefined, { signal: guarded.signal })
+    } else if (isError) throw error
+    else if (verdict.isBlocked) return format.withText(result as Result, verdict.reason ?? '', true)
+    else if (verdict.text === said.text) return result as Result
+    else return format.withText(result as Result, verdict.text, false)
+  }
+}
+
+type Tries = Record<'afterModel' | 'afterTurn', number>
+
+interface AnswerVerdict {
+  readonly text: string
+  readonly isBlocked?: boolean
+  readonly retried?: keyof Tries | undefined
+  readonly reason?: string | undefined
+  readonly delayMillis?: number | undefined
+}
+
+async function checkAnswer<Request, Result>(
+  { hooks, ids, model, signal, checksTurn }: GuardedRequest,
+  format: AnswerFormat<Request, Result>,
+  { text, toolCalls, usage, error }: AnswerContent,
+  tries: Tries,
+): Promise<AnswerVerdict> {
+  const verdictOf = (phase: keyof Tries, outcome: Outcome<'afterModel'> | Outcome<'afterTurn'>): AnswerVerdict => ({
+    text: outcome.value,
+    isBlocked: outcome.decision === 'block',
+    retried: outcome.decision === 'retry' ? phase : undefined,
+    reason: outcome.reason,
+    delayMillis: outcome.delayMillis,
+  })
+  let verdict: AnswerVerdict = { text }
+  // The application has stopped the agent: no other answer is needed.
+  if (signal?.aborted) return verdict
+  if (hooks.handles('afterModel')) {
+    const failure = error === undefined ? undefined : format.errorOf(error)
+    const event = { model, text, toolCalls, attempt: tries.afterModel, usage, error: failure }
+    verdict = verdictOf('afterModel', await hooks.run('afterModel', ids, event, signal))
+  }
+  const isFinal = checksTurn && toolCalls.length === 0 && error === undefined
+  if (verdict.isBlocked || verdict.retried !== undefined || !isFinal || !hooks.handles('afterTurn')) return verdict
+  const event = { answer: verdict.text, attempt: tries.afterTurn }
+  return verdictOf('afterTurn', await hooks.run('afterTurn', ids, event, signal))
+}
