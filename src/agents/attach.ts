@@ -24,8 +24,8 @@ export function sharedInProcess<Value>(key: symbol, create: () => Value): Value 
   return holder[key] as Value
 }
 
-function runningHosts(): Map<string, RunningHost> {
-  return sharedInProcess(RUNNING, () => new Map())
+function runningHost(host: string): RunningHost | undefined {
+  return (globalThis as { [RUNNING]?: Map<string, RunningHost> })[RUNNING]?.get(host)
 }
 
 /** One attachment to a host. No method throws or waits. */
@@ -111,16 +111,16 @@ class RunningHost {
  * package, share it; their options are ignored.
  */
 export function attachHost(host: string, createMachine: () => HostMachine, options: PluginOptions = {}): Attachment {
-  let found = runningHosts().get(host)
+  let found = runningHost(host)
   if (found === undefined) {
     found = new RunningHost(host, createMachine(), options)
-    runningHosts().set(host, found)
+    sharedInProcess<Map<string, RunningHost>>(RUNNING, () => new Map()).set(host, found)
   }
   return found.attach()
 }
 
 export function runningPlugin(host: string): Plugin | undefined {
-  return runningHosts().get(host)?.plugin
+  return runningHost(host)?.plugin
 }
 
 /**
@@ -128,7 +128,7 @@ export function runningPlugin(host: string): Plugin | undefined {
  * through the events of the agent, whose adapter puts it below the tool.
  */
 export function toolHookTrace(host: string): TracedPlugin | undefined {
-  const running = runningHosts().get(host)
+  const running = runningHost(host)
   if (running === undefined) return undefined
   return {
     emitUntyped: (hook, payload, meta) => {
@@ -144,5 +144,5 @@ export function toolHookTrace(host: string): TracedPlugin | undefined {
  * emitted twice.
  */
 export function forwardEarly(host: string, event: HostEvent): void {
-  runningHosts().get(host)?.handleEarlyEvent(event)
+  runningHost(host)?.handleEarlyEvent(event)
 }

@@ -7,10 +7,7 @@ import type { HostEvent, HostMachine } from './host-event.ts'
 const TAP = Symbol.for('hookspan.tap')
 const MAX_REPORTED_ERRORS = 100
 
-interface Shared {
-  [TAP]?: (host: string, event: HostEvent) => void
-}
-
+const SHARED = globalThis as { [TAP]?: (host: string, event: HostEvent) => void }
 const NOTHING: readonly HookRecord[] = []
 
 /** Feeds a host's events to its machine and the resulting records to the plugin. No method throws. */
@@ -29,13 +26,13 @@ export class HostForwarder {
   }
 
   isIgnored(event: string): boolean {
-    return (globalThis as Shared)[TAP] === undefined && this.#machine.isQuiet?.(event) === true
+    return SHARED[TAP] === undefined && this.#machine.isQuiet?.(event) === true
   }
 
   /** Returns the emitted records: an empty list if the event yields none or cannot be read. */
   forwardEvent(event: HostEvent): readonly HookRecord[] {
     try {
-      ;(globalThis as Shared)[TAP]?.(this.#host, event)
+      SHARED[TAP]?.(this.#host, event)
       const records = this.#machine.accept(event)
       // The core counts an unknown name as ignored.
       if (records === undefined) this.#plugin.emitUntyped(`${this.#host}:${event.event}`)

@@ -145,11 +145,13 @@ export async function confirm(
   }
   io.stderr.write(`\n${question} [y/N] `)
   let answer: string | undefined
-  // Leaving the loop closes the reader. An open one would keep the process alive.
-  for await (const line of createInterface({ input: io.stdin })) {
+  const lines = createInterface({ input: io.stdin })
+  for await (const line of lines) {
     answer = line
     break
   }
+  // An open reader would keep the process alive.
+  lines.close()
   if (answer === undefined) io.stderr.write('\n')
   const isYes = /^\s*y(es)?\s*$/i.test(answer ?? '')
   if (!isYes) io.stderr.write(`${no.text}\n`)

@@ -215,8 +215,11 @@ class ForeseenTurn {
 
   #reservedRoot(): ReservedIds {
     const opening = this.#opening as ForeseeableRecord
-    const { generateTraceId, generateSpanId } = randomIds
-    opening.reserved ??= { traceId: generateTraceId(), rootSpanId: generateSpanId(), spanId: undefined }
+    opening.reserved ??= {
+      traceId: randomIds.generateTraceId(),
+      rootSpanId: randomIds.generateSpanId(),
+      spanId: undefined,
+    }
     return opening.reserved
   }
 }

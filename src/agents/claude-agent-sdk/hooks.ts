@@ -6,10 +6,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek } from '../../contract/foreign.ts'
-import type { Capabilities, ControlHooks, HookIds, Phase } from '../../guards/index.ts'
+import type { Capabilities, ControlHooks, HookIds, HostHooksOptions, Phase } from '../../guards/index.ts'
 import { HostHooks } from '../../guards/index.ts'
 import type { EventOf } from '../../guards/phases.ts'
-import { type AttachOptions, forwardEarly, runningPlugin } from '../attach.ts'
+import { forwardEarly, runningPlugin } from '../attach.ts'
 import { hasKnownShape, listOf, resultInShape, signalIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { failClosedReply, idsIn, replyTo, requestIn } from '../claude-code/guard-protocol.ts'
@@ -34,7 +34,8 @@ export const ABLE: Capabilities = {
   afterTurn: ['retry'],
 }
 
-export type { AttachOptions as ClaudeSdkAttachOptions } from '../attach.ts'
+/** The time limit of the hooks, and the receiver of log lines for the user. */
+export type ClaudeSdkAttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /**
  * Returns options of `query()` with guards added after the existing hooks. If hookspan traces the query, the trace records their
@@ -46,7 +47,7 @@ export type { AttachOptions as ClaudeSdkAttachOptions } from '../attach.ts'
 export function attachHooks<Options extends object>(
   options: Options,
   hooks: ControlHooks,
-  { limitMillis = LIMIT_MILLIS, report }: AttachOptions = {},
+  { limitMillis = LIMIT_MILLIS, report }: ClaudeSdkAttachOptions = {},
 ): Options {
   const plugin = () => runningPlugin(HOST)
   const hostHooks = new HostHooks({ host: HOST, hooks, capabilities: ABLE, limitMillis, plugin, report })

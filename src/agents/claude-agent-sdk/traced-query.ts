@@ -30,17 +30,13 @@ function tracedHooks(hooks: QueryOptions['hooks'], events: readonly string[], em
   const merged: Record<string, unknown> = {}
   for (const event of events) {
     const own = peek(hooks, event) ?? []
-    if (isArray(own)) merged[event] = [...own, tracingHook(event, emit)]
+    const callback = (input: unknown, toolUseId: string | undefined): Promise<object> => {
+      emit(`hook.${event}`, input, toolUseId)
+      return Promise.resolve({})
+    }
+    if (isArray(own)) merged[event] = [...own, { hooks: [callback] }]
   }
   return changed(hooks ?? {}, merged)
-}
-
-function tracingHook(event: string, emit: EmitEvent): object {
-  const callback = (input: unknown, toolUseId: string | undefined): Promise<object> => {
-    emit(`hook.${event}`, input, toolUseId)
-    return Promise.resolve({})
-  }
-  return { hooks: [callback] }
 }
 
 function tracedCanUseTool(canUseTool: CanUseTool, emit: EmitEvent): CanUseTool {

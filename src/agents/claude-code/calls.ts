@@ -10,10 +10,9 @@ const REFUSED =
   /^(?:Permission to use .{1,300} has been denied|Claude requested permissions to |The user doesn't want to (?:proceed|take))/s
 export const LAUNCHED = 'Async agent launched'
 
-export function handlePreToolUse(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
+export function handlePreToolUse(loop: ClaudeLoop, at: number, data: unknown): void {
   const call = callOfHook(loop, at, data)
   if (call !== undefined) startCall(call, at)
-  return call
 }
 
 function callOfHook(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {

@@ -35,8 +35,6 @@ import { readUsage } from '../base/usage.ts'
 import { callToApprove } from '../claude-code/calls.ts'
 import { jsonIn } from '../event-json.ts'
 
-const PLATFORM = 'codex'
-
 class CodexCall extends Tool<CodexLoop> {
   hasStartedAgent = false
   recordedEnd: { at: number; status: unknown; exitCode: number | undefined; ranAt: number | undefined } | undefined
@@ -136,13 +134,6 @@ function handleFailure(loop: CodexLoop, at: number, data: unknown): void {
     reason: textOf(peek(peek(data, 'error'), 'type')),
     error: peek(data, 'error'),
   })
-}
-
-/** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
-function settleRequest(loop: CodexLoop, at: number): void {
-  const { pendingRequest, model, session } = loop
-  loop.pendingRequest = undefined
-  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
 }
 
 /** Output of a command that continues in the background: its result comes with a later hook. */
@@ -260,9 +251,8 @@ function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
 
 function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data: unknown): void {
   const role = textOf(peek(data, 'agent_type'))
-  const recorded = session.tasks.get(agentId)
+  loop.task = session.tasks.get(agentId) ?? guessedTask(session, agentId, loop, role)
   session.tasks.delete(agentId)
-  loop.task = recorded ?? guessedTask(session, agentId, loop, role)
   const parent_session_id = loop.task.ids.parent_session_id
   loop.emit('on_session_start', loop.startAt, { agent_name: role, platform: session.platform, parent_session_id })
 }
@@ -339,10 +329,12 @@ function handleTurnEnd(loop: CodexLoop, at: number, data: unknown): void {
 function endLoop(loop: CodexLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const { session } = loop
+  const { session, pendingRequest, model } = loop
   if (session.main === loop) session.main = undefined
   loop.emitPrompt()
-  settleRequest(loop, at)
+  loop.pendingRequest = undefined
+  // The answer to a pending request was cut off, or is written too late.
+  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
   settleCalls(loop, at)
   loop.emitLoopEnd(at, end)
 }
@@ -422,6 +414,6 @@ const FINDINGS: Readonly<Record<string, SessionHandler>> = {
 export class CodexMachine extends FileMachine<CodexSession> {
   constructor() {
     const table = { hooks: HOOKS, findings: FINDINGS, readsFirst: READS_FIRST, readEnd: 'rollout:read' }
-    super((records, id) => new CodexSession(records, id, PLATFORM), table)
+    super((records, id) => new CodexSession(records, id, 'codex'), table)
   }
 }

@@ -1,16 +1,8 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Capabilities, Outcome, Phase } from '../../guards/index.ts'
+import type { Outcome, Phase } from '../../guards/index.ts'
 import { addedContext, hookOf, injectedText, reasonOf, textFor } from '../base/guard-values.ts'
 import { requestIn } from '../claude-code/guard-protocol.ts'
 import { BLOCK_EXIT_CODE, type GuardProtocol, type HookReply } from '../guard-protocol.ts'
-
-/** Codex cannot ask the user: `ask` becomes `block`. */
-const CAPABILITIES: Capabilities = {
-  beforeTurn: ['block', 'inject'],
-  beforeTool: ['block', 'rewrite', 'inject'],
-  afterTool: ['block', 'rewrite', 'inject'],
-  afterTurn: ['retry'],
-}
 
 /** Tools for which hooks receive one string, and can return only that. */
 const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
@@ -56,7 +48,13 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
 
 /** Codex has Claude Code's hooks, with ids and results of its own. */
 export const codexGuardProtocol: GuardProtocol = {
-  capabilities: CAPABILITIES,
+  // Codex cannot ask the user: `ask` becomes `block`.
+  capabilities: {
+    beforeTurn: ['block', 'inject'],
+    beforeTool: ['block', 'rewrite', 'inject'],
+    afterTool: ['block', 'rewrite', 'inject'],
+    afterTurn: ['retry'],
+  },
   requestIn: body => {
     // A child agent has its own turns in the trace, with its id as the session id.
     const sessionId = idOf(peek(body, 'agent_id')) ?? idOf(peek(body, 'session_id'))

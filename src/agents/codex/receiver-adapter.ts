@@ -285,8 +285,7 @@ export class Rollout {
     const end = numberOf(peek(payload, 'completed_at_ms'))
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
     // Other tools list agents that were started by an earlier call.
-    const isStart = peek(item, 'tool') === 'spawn_agent'
-    const started = isStart ? elementsOf(peek(item, 'receiver_agents')) : undefined
+    const started = peek(item, 'tool') === 'spawn_agent' ? elementsOf(peek(item, 'receiver_agents')) : undefined
     const agents = started?.map(agent => ({ id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }))
     for (const { id } of agents ?? []) this.startedAgents.set(idOf(id) ?? '', true)
     this.#addFinding('item', { call_id, at, status, exit_code: peek(item, 'exit_code'), ran_at, agents })

@@ -248,8 +248,6 @@ function handleCompactionEnd(loop: CopilotLoop, at: number, data: unknown): void
 type LineHandler = (session: RecordedSession, at: number, data: unknown) => void
 type LoopLineHandler = (loop: CopilotLoop, at: number, data: unknown) => void
 
-const FAILED_REQUEST_END: LoopEnd = { outcome: 'failed', reason: 'error' }
-
 function inLoop(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
     const loop = session.findLoop(agentIn(data))
@@ -438,7 +436,7 @@ function endAllLoops(session: RecordedSession, reason: string, at?: number): voi
 function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const { outcome, reason } = loop.hasGivenUp ? FAILED_REQUEST_END : end
+  const { outcome, reason }: LoopEnd = loop.hasGivenUp ? { outcome: 'failed', reason: 'error' } : end
   const { session, agentId } = loop
   session.loops.delete(agentId ?? '')
   settleRequest(loop)

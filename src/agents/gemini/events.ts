@@ -31,7 +31,6 @@ import { childTask, Tool, toolKey } from '../base/tool.ts'
 import { type UsageCounts, usageOf } from '../base/usage.ts'
 
 const PROVIDER = 'gemini'
-const PLATFORM = 'gemini-cli'
 
 /**
  * While a child agent runs, the loop of a call is not known at first: hooks do not name the agent. Such a call is not emitted until
@@ -326,7 +325,7 @@ function handlePrompt(session: GeminiSession, at: number, data: unknown): void {
   openTurn(session, at, peek(data, 'prompt'))
 }
 
-function openTurn(session: GeminiSession, at: number, text: unknown): GeminiLoop {
+function openTurn(session: GeminiSession, at: number, text?: unknown): GeminiLoop {
   const loop = new GeminiLoop(session, { turnId: `${session.id}:${at}` }, at, text)
   session.main = loop
   session.isFinalized = false
@@ -354,10 +353,9 @@ function handleRequestError(loop: GeminiLoop, at: number, data: unknown): void {
 }
 
 function handleCancellation(loop: GeminiLoop, at: number, data: unknown): void {
-  const { session } = loop
   const id = idOf(peek(data, 'id'))
-  if (id === undefined || loop !== session.main || !session.isNew(id)) return
-  endLoop(loop, at, { outcome: 'interrupted', reason: 'cancelled' })
+  if (id !== undefined && loop === loop.session.main && loop.session.isNew(id))
+    endLoop(loop, at, { outcome: 'interrupted', reason: 'cancelled' })
 }
 
 /**
@@ -402,7 +400,7 @@ type SessionHandler = (session: GeminiSession, at: number, data: unknown) => voi
 const HOOKS: Readonly<Record<string, SessionHandler>> = {
   SessionStart: handleSessionStart,
   BeforeAgent: handlePrompt,
-  BeforeTool: (session, at, data) => handleToolStart(session.main ?? openTurn(session, at, undefined), at, data),
+  BeforeTool: (session, at, data) => handleToolStart(session.main ?? openTurn(session, at), at, data),
   AfterTool: handleToolEnd,
   Notification: handleNotification,
   AfterAgent: handleAgentEnd,
@@ -438,7 +436,7 @@ export class GeminiMachine extends FileMachine<GeminiSession> {
       readEnd: 'session:read',
       quiet: QUIET_HOOKS,
     }
-    super((records, id) => new GeminiSession(records, id, PLATFORM, PROVIDER), table)
+    super((records, id) => new GeminiSession(records, id, 'gemini-cli', PROVIDER), table)
   }
 
   protected override endSessions(): void {

@@ -7,18 +7,6 @@ import { toolKey } from '../base/tool.ts'
 import { BLOCK_EXIT_CODE, type GuardProtocol, type GuardRequest, type HookReply } from '../guard-protocol.ts'
 import { callIdOf } from './events.ts'
 
-/**
- * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait
- * forever, and no hook can detect that.
- */
-export const CAPABILITIES: Capabilities = {
-  beforeTurn: ['block', 'inject'],
-  beforeModel: ['block', 'rewrite', 'inject'],
-  beforeTool: ['block', 'rewrite'],
-  afterTool: ['block', 'inject'],
-  afterTurn: ['retry'],
-}
-
 const MESSAGES_LIMIT = 10_000
 
 /** Returns the text messages of a request. Guards do not receive other parts or the system prompt. */
@@ -75,7 +63,17 @@ interface OpenSession {
 }
 
 export class GeminiGuardProtocol implements GuardProtocol {
-  readonly capabilities: Capabilities = CAPABILITIES
+  /**
+   * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait
+   * forever, and no hook can detect that.
+   */
+  readonly capabilities: Capabilities = {
+    beforeTurn: ['block', 'inject'],
+    beforeModel: ['block', 'rewrite', 'inject'],
+    beforeTool: ['block', 'rewrite'],
+    afterTool: ['block', 'inject'],
+    afterTurn: ['retry'],
+  }
   /** Maps turns and calls to their ids in the trace, which the hooks lack. */
   readonly #sessions = new LimitedMap<string, OpenSession>(1000)
 

@@ -27,17 +27,12 @@ export class GeminiAdapter extends FileAdapter {
     if (ID_IN_PATH.test(session_id)) {
       const folder = join(dirname(path), session_id)
       for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER, NAMES_LIMIT)) {
-        found.push(...(await this.#readChild(folder, name, session_id)))
+        const [file, agent_id] = [join(folder, name), name.slice(0, -FILE_EXTENSION.length)]
+        const isChild = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(file)
+        if (isChild) found.push(...(await this.#readNewLines(file, { session_id, agent_id })))
       }
     }
     return { found: found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0)) }
-  }
-
-  async #readChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
-    const path = join(folder, name)
-    const agent_id = name.slice(0, -FILE_EXTENSION.length)
-    const isOne = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(path)
-    return isOne ? this.#readNewLines(path, { session_id, agent_id }) : []
   }
 
   async #readNewLines(path: string, owner: FindingOwner): Promise<HostEvent[]> {

@@ -5,13 +5,6 @@ import { argumentsOf, injectedText, reasonOf, textFor } from '../base/guard-valu
 import { LimitedMap } from '../base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
-const CAPABILITIES: Capabilities = {
-  beforeTurn: ['inject'],
-  beforeTool: ['block', 'rewrite', 'ask'],
-  afterTool: ['block', 'rewrite'],
-  afterTurn: ['rewrite'],
-}
-
 const MAX_SHOWN_CHARS = 500
 
 /**
@@ -94,7 +87,12 @@ function errorResult(reason: string): string {
 
 /** Tracks the open turn of each session, which Hermes omits for answers. */
 export class HermesGuardProtocol implements GuardProtocol {
-  readonly capabilities: Capabilities = CAPABILITIES
+  readonly capabilities: Capabilities = {
+    beforeTurn: ['inject'],
+    beforeTool: ['block', 'rewrite', 'ask'],
+    afterTool: ['block', 'rewrite'],
+    afterTurn: ['rewrite'],
+  }
   readonly #turns = new LimitedMap<string, string>(1000)
 
   requestIn(body: unknown): GuardRequest | undefined {

@@ -761,7 +761,7 @@ function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unkno
   turn.prompt ??= promptOf(input)
   turn.history ??= historyOf(input)
   openLoop(turn)
-  request.emitStart({ ...facts, model })
+  request.emitStart(Object.assign(facts, { model }))
 }
 
 function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: UsageCounts | undefined): void {
@@ -778,7 +778,7 @@ function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usag
 
 /**
  * One event of a span. `type`: `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, …
- * The host fills `data`, its own object, until the span ends. Times are parsed on demand: that costs as much as everything else.
+ * The host fills `data`, its own object, until the span ends. Times are parsed on demand and once: that costs as much as everything else.
  */
 class RawSpan {
   readonly id: string
@@ -788,6 +788,7 @@ class RawSpan {
   readonly data: unknown
   readonly error: unknown
   readonly #event: TimedEvent
+  #startAt: number | undefined
 
   constructor(id: string, traceId: string, event: TimedEvent) {
     const data = peek(event.data, 'span_data')
@@ -805,7 +806,8 @@ class RawSpan {
   }
 
   get startAt(): number {
-    return this.#timeOf('started_at')
+    this.#startAt ??= this.#timeOf('started_at')
+    return this.#startAt
   }
 
   get endAt(): number {

@@ -1,4 +1,4 @@
-import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import type { HookIds } from '../../guards/index.ts'
 import type { HostEvent } from '../host-event.ts'
 
@@ -172,14 +172,7 @@ export function toolStartEvent(runner: unknown, [, agent, tool, details]: readon
   return runnerEvent('runner.agent_tool_start', {
     agent: peek(agent, 'name'),
     tool: peek(tool, 'name'),
-    details: {
-      toolCall: {
-        id: peek(toolCall, 'id'),
-        callId: peek(toolCall, 'callId'),
-        name: peek(toolCall, 'name'),
-        ...content,
-      },
-    },
+    details: { toolCall: { ...pickFields(toolCall, ['id', 'callId', 'name']), ...content } },
     ...sdkContext().ids,
   })
 }

@@ -1,4 +1,4 @@
-import { elementsOf, isArray, peek, pickFields, textOf } from '../../contract/foreign.ts'
+import { elementsOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { countOf, LazyConversation } from '../base/messages.ts'
 import { combineUsage, type UsageCounts, usageOf } from '../base/usage.ts'
 import type { LoosePayload } from '../host-event.ts'
@@ -72,7 +72,6 @@ export interface ModelAnswer {
 }
 
 const OPENAI = 'openai'
-const SAMPLING = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty']
 const ITEMS_LIMIT = 200
 
 /** A `generation` span is of chat completions, or of a model behind the SDK's adapters. */
@@ -127,12 +126,14 @@ function spanRequest(
   others: LoosePayload<'pre_api_request'>,
 ): ModelSpanRequest {
   const request = input === undefined ? undefined : new LazyConversation(() => messagesOf(input))
-  const facts = {
-    ...others,
-    ...pickFields(parameters, SAMPLING),
+  const facts = Object.assign(others, {
+    temperature: peek(parameters, 'temperature') ?? undefined,
+    top_p: peek(parameters, 'top_p') ?? undefined,
+    frequency_penalty: peek(parameters, 'frequency_penalty') ?? undefined,
+    presence_penalty: peek(parameters, 'presence_penalty') ?? undefined,
     message_count: typeof input === 'string' ? 1 : countOf(input),
     request,
-  }
+  })
   return { model, input, facts }
 }
 

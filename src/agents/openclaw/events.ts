@@ -305,8 +305,8 @@ const STREAMS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
 ])
 
 /**
- * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. They are
- * preferred over hooks: a failure in `before_tool_call` would block the tool.
+ * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. The hook
+ * `before_tool_call` is not registered instead: a failure in it would block the tool.
  */
 export function handlesStream(stream: unknown): boolean {
   return STREAMS.has(stream)

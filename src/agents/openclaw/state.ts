@@ -1,7 +1,7 @@
-import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plausibleTime, type TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
+import { countOf, plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { type Approval, DelegatedTask, Tool } from '../base/tool.ts'
@@ -23,14 +23,10 @@ export function messageOf(message: unknown): OpenClawMessage {
   const role = peek(message, 'role')
   return {
     role: role === 'toolResult' ? 'tool' : role,
-    content: plainText(content) ?? (calls.length > 0 || isEmpty(content) ? undefined : content),
+    content: plainText(content) ?? (calls.length > 0 || countOf(content) === 0 ? undefined : content),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
   }
-}
-
-function isEmpty(content: unknown): boolean {
-  return isArray(content) && elementsOf(content, 1).length === 0
 }
 
 /** The ids of an event. Hooks have them in the event or the context, agent events in both. */

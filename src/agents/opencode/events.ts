@@ -504,7 +504,11 @@ export class OpencodeMachine extends EventMachine {
         const type = peek(status, 'type')
         if (type === 'idle') this.#idle(session, at)
         else if (type === 'retry') session.turn?.announceRetry(at, status)
-        else if (type === 'busy') this.#busy(session, at)
+        else if (type === 'busy') {
+          const { last } = session.prompts
+          if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
+          if (session.turn !== undefined) session.turn.isOnBus = true
+        }
       }),
       'event.session.idle': this.#withSession((session, { at }) => this.#idle(session, at)),
       'event.session.error': this.#withSession(({ turn }, { at, data }) => turn?.receiveError(at, peek(data, 'error'))),
@@ -637,12 +641,6 @@ export class OpencodeMachine extends EventMachine {
     const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
     if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
     endDelegation(child, at, status === 'completed' ? 'completed' : 'failed')
-  }
-
-  #busy(session: OpencodeSession, at: number): void {
-    const { last } = session.prompts
-    if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
-    if (session.turn !== undefined) session.turn.isOnBus = true
   }
 
   #idle(session: OpencodeSession, at: number): void {

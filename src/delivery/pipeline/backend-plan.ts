@@ -44,12 +44,7 @@ export function planBackend(settings: BackendConfig): BackendPlanResult {
   return { ok: true, plan: assemble(settings, row, options, endpoint), warnings: warnings(settings, row) }
 }
 
-function assemble(
-  settings: BackendConfig,
-  row: BackendRow,
-  options: Options,
-  endpoint: string | undefined,
-): BackendPlan {
+function assemble(settings: BackendConfig, row: BackendRow, options: Options, endpoint?: string): BackendPlan {
   const protocol = protocolOf(settings, row)
   const isSent = {
     traces: settings.traces ?? row.traces,

@@ -61,14 +61,13 @@ export class Histograms {
     }))
   }
 
-  /** The first meter is ours, and the only one with histograms. */
+  /** The scope of the first meter is ours, and the only one with histograms. */
   meterProvider(provider: MeterProvider): MeterProvider {
     return {
       getMeter: (name, version = '', options = {}) => {
         const meter = provider.getMeter(name, version, options)
-        if (this.#scope !== undefined) return meter
-        this.#scope = { name, version, schemaUrl: options.schemaUrl } as Scope
-        return this.#meter(meter)
+        this.#scope ??= { name, version, schemaUrl: options.schemaUrl } as Scope
+        return name === this.#scope.name ? this.#meter(meter) : meter
       },
     }
   }
@@ -241,15 +240,7 @@ class HistogramSeries {
       return this.#active.get(overflow) ?? this.#open(overflow, OVERFLOW)
     }
     const counts = new Array<number>(this.#boundaries.length + 1).fill(0)
-    const sum = {
-      labels,
-      startTime: hrTimeNow(),
-      count: 0,
-      sum: 0,
-      min: Number.POSITIVE_INFINITY,
-      max: Number.NEGATIVE_INFINITY,
-      counts,
-    }
+    const sum = { labels, startTime: hrTimeNow(), count: 0, sum: 0, min: Infinity, max: -Infinity, counts }
     this.#active.set(key, sum)
     return sum
   }

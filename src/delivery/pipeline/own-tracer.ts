@@ -55,12 +55,8 @@ class OwnTracer implements Tracer {
     const spanId = this.#ids.generateSpanId()
     const traceId = parent?.traceId ?? this.#ids.generateTraceId()
     const traceFlags = this.#isSampled(parent, traceId) ? SAMPLED : 0
-    const spanContext: SpanContext = {
-      traceId,
-      spanId,
-      traceFlags,
-      ...(parent?.traceState && { traceState: parent.traceState }),
-    }
+    const traceState = parent?.traceState
+    const spanContext: SpanContext = { traceId, spanId, traceFlags, ...(traceState && { traceState }) }
     if (traceFlags === 0) return trace.wrapSpanContext(spanContext)
     const { kind = INTERNAL, links, attributes, startTime } = options
     const span = new RecordedSpan(this.#settings, { name, kind, context: spanContext, parent, startTime })

@@ -127,11 +127,11 @@ class DeliveryPipeline {
       ...extensions.spanProcessors,
     ]
     for (const { traceLog } of this.#stores) continuation?.addSaver(() => traceLog.forceFlush())
-    // Only processors of ours accept the lighter spans.
-    const createTracerProvider =
-      extensions.spanProcessors.length > 0 ? createSdkTracerProvider : createOwnTracerProvider
     const ids = new SpanIdGenerator()
-    this.tracerProvider = createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids })
+    const provided = { settings, resource, spanProcessors, idGenerator: ids }
+    // Only processors of ours accept the lighter spans.
+    const isOwn = extensions.spanProcessors.length === 0
+    this.tracerProvider = isOwn ? createOwnTracerProvider(provided) : createSdkTracerProvider(provided)
     this.seedIds = settings.deterministicIds ? ids.seed : undefined
     this.reserveIds = settings.deterministicIds ? undefined : ids.reserve
     this.log = emitter.hasQueues ? event => emitter.emit(event) : undefined
@@ -262,7 +262,7 @@ class DeliveryPipeline {
     const local = this.#local
     return {
       backends: [...(local ? [local.stats()] : []), ...this.#backends.map(backend => statsOf(backend, this.#stores))],
-      traceFiles: local?.store.paths ?? [],
+      traceFiles: local?.store.segments.paths ?? [],
     }
   }
 
@@ -416,7 +416,7 @@ function openTraceLog(
 
 function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, stores: readonly Store[]): BackendStats {
   const { lastError } = report
-  const spoolBytes = stores.reduce((bytes, store) => bytes + store.pendingBytes(name), 0)
+  const spoolBytes = stores.reduce((bytes, store) => bytes + store.segments.pendingBytes(name), 0)
   const counts = { ...(queue?.counts() ?? NO_SPANS), isKept, spoolBytes, ...(logs && { logs: logs.counts() }) }
   return { name, type, ...counts, ...(lastError && { lastError }) }
 }

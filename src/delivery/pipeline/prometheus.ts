@@ -116,12 +116,8 @@ export class PrometheusEndpoint {
   /** Returns a new response, unless one is being built or slow clients hold the maximum number. */
   #current(): ScrapeResponse {
     const newest = this.#newest
-    if (
-      newest !== undefined &&
-      this.#served.has(newest) &&
-      (!newest.isBuilt || this.#served.size >= MAX_SERVED_ANSWERS)
-    )
-      return newest
+    const isFull = this.#served.size >= MAX_SERVED_ANSWERS
+    if (newest && this.#served.has(newest) && (!newest.isBuilt || isFull)) return newest
     const answer: ScrapeResponse = { pieces: this.#build(), isBuilt: false, clients: 0 }
     const built = (): void => {
       answer.isBuilt = true

@@ -11,16 +11,13 @@ export type SpanListener = Pick<SpanProcessor, 'onStart' | 'onEnd'>
  *
  * @param wasSent returns true if the previous process, which this one continues, has already sent the current spans
  */
-export function directProcessor(
-  consumers: readonly BatchConsumer[],
-  wasSent: () => boolean = () => false,
-): SpanListener {
+export function directProcessor(queues: readonly BatchConsumer[], wasSent: () => boolean = () => false): SpanListener {
   return {
     onStart: () => undefined,
     onEnd(span) {
       if ((span.spanContext().traceFlags & SAMPLED) === 0 || wasSent()) return
       const lines = [new SpanLine([span])]
-      for (const consumer of consumers) consumer.enqueueBatch({ lines })
+      for (const queue of queues) queue.enqueueBatch({ lines })
     },
   }
 }

@@ -124,13 +124,9 @@ export class TailSampler implements SpanListener {
   #withSamplingState(span: ReadableSpan, decision: string): ReadableSpan {
     const context = span.spanContext()
     const state = context.traceState ?? api().createTraceState()
-    const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', this.#thresholdOf(decision)))
-    return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
-  }
-
-  #thresholdOf(decision: string): string {
     const digits = decision === RATE ? this.#settings.threshold?.replace(/0+$/, '') : undefined
-    return digits || NO_THRESHOLD
+    const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', digits || NO_THRESHOLD))
+    return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
   }
 }
 

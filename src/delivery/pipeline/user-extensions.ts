@@ -15,13 +15,10 @@ export interface UserExtensionOptions {
 
 type Methods = Readonly<Record<string, (...of: unknown[]) => unknown>>
 
-interface ExtensionProxy {
-  call(method: string, ...of: unknown[]): unknown
-  callBounded(method: string): Promise<void>
-}
+type ExtensionProxy = ReturnType<typeof proxyOf>
 
 /** Calls a processor or reader of the user. If one of its methods throws or never settles, nothing else is affected. */
-function proxyOf(target: object, name: string, waitMillis: number, warn: (line: string) => void): ExtensionProxy {
+function proxyOf(target: object, name: string, waitMillis: number, warn: (line: string) => void) {
   const warned = new Set<string>()
   const warnOnce = (method: string, what: string): void => {
     if (!warned.has(method)) warn(`${name}: its ${method} ${what}; everything else goes on`)
@@ -38,7 +35,7 @@ function proxyOf(target: object, name: string, waitMillis: number, warn: (line: 
   }
   return {
     call,
-    async callBounded(method) {
+    async callBounded(method: string): Promise<void> {
       let isDone = false
       const done = Promise.resolve(call(method)).then(() => {
         isDone = true
@@ -51,10 +48,7 @@ function proxyOf(target: object, name: string, waitMillis: number, warn: (line: 
 
 function hasMethods(given: unknown, methods: readonly string[]): given is object {
   try {
-    return (
-      given instanceof Object &&
-      methods.every(method => typeof (given as Record<string, unknown>)[method] === 'function')
-    )
+    return given instanceof Object && methods.every(method => typeof (given as Methods)[method] === 'function')
   } catch {
     return false
   }

@@ -171,7 +171,8 @@ class StoredSpan extends ListedSpan implements ReadableSpan {
     const fields = readFields(value)
     const flags = readCount(fields['flags'], SAMPLED)
     this.name = readText(fields['name'])
-    this.kind = readKind(fields['kind'])
+    // The protocol has an additional value 0 (unspecified), which is read as INTERNAL.
+    this.kind = Math.max(0, readCount(fields['kind'], 0, MAX_KIND) - 1)
     const context = readContext(fields, flags & TRACE_FLAGS)
     this.spanContext = () => context
     const parent = readParent(fields, context, flags)
@@ -230,11 +231,6 @@ function readParent(fields: OtlpFields, { traceId, traceFlags }: SpanContext, fl
   if (!readOptionalText(fields['parentSpanId'])) return undefined
   const spanId = readId(fields['parentSpanId'], SPAN_ID_DIGITS)
   return { traceId, spanId, traceFlags, isRemote: (flags & IS_REMOTE) !== 0 }
-}
-
-/** The protocol has an additional value 0 (unspecified), which is read as INTERNAL. */
-function readKind(value: unknown): ReadableSpan['kind'] {
-  return Math.max(0, readCount(value, 0, MAX_KIND) - 1)
 }
 
 function readStatus(value: unknown): ReadableSpan['status'] {

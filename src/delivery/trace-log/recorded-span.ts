@@ -201,7 +201,7 @@ export class RecordedSpan extends ListedSpan implements Span, ReadableSpan {
   /** A small number is a time of `performance.now()`, as in the SDK. */
   timeOf(time: TimeInput | undefined): HrTime {
     if (typeof time === 'number')
-      return hrTimeOf(time <= performance.now() ? time + Date.now() - performance.now() : time)
+      return hrTimeOf(time <= performance.now() ? time + (Date.now() - performance.now()) : time)
     if (time instanceof Date) return hrTimeOf(time.getTime())
     if (isHrTime(time)) return time
     if (this.hasGivenStart) return hrTimeOf(Date.now())

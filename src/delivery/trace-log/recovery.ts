@@ -198,10 +198,8 @@ export class Recovery {
     if (mayBeContinued) return undefined
     const lastAt = lastKnownAt(recordedAt, (await stat(path)).mtimeMs, heartbeatAt)
     const spans = [...open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
-    await append(
-      path,
-      spans.map(span => endedSpan(span, Math.max(millis(span.startTime), lastAt), marksOf(span, marks))),
-    )
+    const end = (span: ReadableSpan): ReadableSpan => endedSpan(span, lastAt, marksOf(span, marks))
+    await append(path, spans.map(end))
     return tracesOf(spans)
   }
 }

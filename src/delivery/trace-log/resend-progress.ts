@@ -25,12 +25,7 @@ export interface ResendProgressOptions {
 export class ResendProgress {
   readonly #parts: ResendProgressOptions
   readonly #traceIds = new Set<string>()
-  tally: SentTally = {
-    traceIds: this.#traceIds,
-    spans: 0,
-    from: Number.POSITIVE_INFINITY,
-    to: Number.NEGATIVE_INFINITY,
-  }
+  tally: SentTally = { traceIds: this.#traceIds, spans: 0, from: Infinity, to: -Infinity }
   offset: number
   #reading: readonly ReadableSpan[] = []
 

@@ -123,11 +123,8 @@ export class Resend {
 
   async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
     if (name === undefined) {
-      return new LogSegment(
-        Checkpoint.ofFile(path),
-        { bytes, isAdopted: true, backends: this.#backends },
-        () => undefined,
-      )
+      const state = { bytes, isAdopted: true, backends: this.#backends }
+      return new LogSegment(Checkpoint.ofFile(path), state, () => undefined)
     }
     const owned = [...this.#segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
     if (owned !== undefined) return owned.isWritten ? undefined : owned
@@ -152,11 +149,7 @@ export class Resend {
     return without(this.#backends, [...pending, ...had])
   }
 
-  async #tasksOf(
-    segment: LogSegment,
-    backends: readonly string[],
-    record: SentRecord | undefined,
-  ): Promise<readonly Task[]> {
+  async #tasksOf(segment: LogSegment, backends: readonly string[], record?: SentRecord): Promise<readonly Task[]> {
     const tasks: Task[] = []
     for (const backend of backends) {
       const destination = this.#destination(backend)

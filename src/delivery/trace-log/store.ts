@@ -26,7 +26,7 @@ export class Store {
   readonly #parts: LogOptions
   /** The log of kept traces, if there is one. */
   readonly #kept: Store | undefined
-  readonly #segments: SegmentManager
+  readonly segments: SegmentManager
   #recovery: Recovery | undefined
   #recoveryTimer: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
@@ -35,32 +35,24 @@ export class Store {
   constructor(parts: LogOptions, kept?: Store) {
     this.#parts = parts
     this.#kept = kept
-    this.#segments = new SegmentManager(
+    this.segments = new SegmentManager(
       parts,
       () => this.prune(),
       segment => this.#onRemoved(segment),
     )
-    this.traceLog = new TraceLog(parts, this.#segments)
-  }
-
-  get paths(): readonly string[] {
-    return this.#segments.paths
-  }
-
-  pendingBytes(backend: string): number {
-    return this.#segments.pendingBytes(backend)
+    this.traceLog = new TraceLog(parts, this.segments)
   }
 
   /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
-    this.#recovery ??= new Recovery(this.#parts, this.#segments, onCrashed, this.#sendUndecided)
+    this.#recovery ??= new Recovery(this.#parts, this.segments, onCrashed, this.#sendUndecided)
     const recovery = this.#recovery
     this.#recoveryTimer ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
     return recovery.run()
   }
 
   resend(request: ResendRequest): Resend {
-    return new Resend(this.#parts, this.#segments, request)
+    return new Resend(this.#parts, this.segments, request)
   }
 
   recovered(): Promise<void> {
@@ -74,7 +66,7 @@ export class Store {
 
   release(): void {
     clearInterval(this.#recoveryTimer)
-    this.#segments.releaseAll()
+    this.segments.releaseAll()
     this.#parts.losses.save()
   }
 
@@ -96,7 +88,7 @@ export class Store {
   async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
     const { traceLog: log } = this
     if (log.isClosed) throw new Error('this process ends')
-    const opened = this.#segments.current(() => undefined)
+    const opened = this.segments.current(() => undefined)
     if (!opened.ok) {
       this.#parts.deliveries.failed('traces', opened.failure, 0)
       throw new Error('what is kept cannot be written')
@@ -120,7 +112,7 @@ export class Store {
     const files = await listSegments(join(directory, 'traces'))
     // Read after the files: a segment's checkpoint is created before the segment.
     const checkpoints = new Map((await listCheckpoints(directory)).map(entry => [entry.segment, entry]))
-    const held = new Map([...this.#segments.owned].map(segment => [segment.checkpoint.segment, segment]))
+    const held = new Map([...this.segments.owned].map(segment => [segment.checkpoint.segment, segment]))
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
     for (const file of files) {
       if (file.changedAt >= tooOldAt && bytes <= maxBytes) continue
@@ -128,11 +120,7 @@ export class Store {
     }
   }
 
-  async #removeFile(
-    file: SegmentListing,
-    segment: LogSegment | undefined,
-    entry: CheckpointEntry | undefined,
-  ): Promise<boolean> {
+  async #removeFile(file: SegmentListing, segment?: LogSegment, entry?: CheckpointEntry): Promise<boolean> {
     const { settings, queues, losses } = this.#parts
     const { directory } = settings
     if (segment?.isWritten) return false
@@ -143,7 +131,7 @@ export class Store {
         if (pending > 0) this.#warnPruned(backend, pending)
         counters.get(backend)?.(pending)
       }
-      this.#segments.removeSegment(segment)
+      this.segments.removeSegment(segment)
     } else if (entry) {
       const checkpoint = isOwned(entry) ? undefined : takeOverCheckpoint(directory, entry)
       if (checkpoint === undefined) return false

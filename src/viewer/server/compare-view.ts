@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../reading/attribute-value.ts'
 import { type ComparedSide, type ComparedStep, compareTraces } from '../../reading/compare-traces.ts'
 import type { TraceTree } from '../../reading/trace-forest.ts'
 import type { TurnStep } from '../../reading/turn-steps.ts'
@@ -28,8 +29,7 @@ function row({ depth, a, b, differences, argumentDiff }: ComparedStep): Compared
   const lines = argumentDiff.slice(0, MAX_LINES)
   return {
     depth,
-    ...(a !== undefined && { a: part(a) }),
-    ...(b !== undefined && { b: part(b) }),
+    ...dropUndefined({ a: a && part(a), b: b && part(b) }),
     differences,
     lines: lines.map(({ sign, text }) => ({ sign, text: text.slice(0, MAX_LINE_CHARS) })),
     ...(argumentDiff.length > lines.length && { cutCount: argumentDiff.length - lines.length }),

@@ -35,7 +35,7 @@ test('renews the note of an open span with its attributes', async () => {
   const scene = openScene({})
   const root = scene.start('root') as Span
   await scene.store.traceLog.forceFlush()
-  const size = (): string => readFileSync(scene.store.paths[0] ?? '', 'utf8')
+  const size = (): string => readFileSync(scene.store.segments.paths[0] ?? '', 'utf8')
   expect(size()).not.toContain('Why does CI fail?')
   root.setAttribute('input.value', 'Why does CI fail?')
   scene.store.traceLog.renewNote(root)
