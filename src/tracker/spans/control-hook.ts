@@ -11,7 +11,6 @@ import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanErro
 export type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
 
 const UNNAMED = 'unknown'
-const FAILED = 'failed'
 const FIELDS_LIMIT = 32
 
 /** Returns a word only if it is in the vocabulary, so that attributes and labels have no other values. */
@@ -60,13 +59,9 @@ export function opensTurn(payload: ControlHookStart): boolean {
   return peek(payload, 'hook_phase') === 'before_turn'
 }
 
-function isFailed({ verdict }: ControlHookEnd): boolean {
-  return verdict === FAILED
-}
-
 /** The error of a run that failed. A block is the purpose of a guard and not an error. */
 function errorOf({ payload }: HookEvent<ControlHookEnd>, options: AttributeOptions): SpanError | undefined {
-  if (!isFailed(payload)) return undefined
+  if (payload.verdict !== 'failed') return undefined
   return {
     type: wordOf(CONTROL_FAILURES, payload.failure, options) ?? literal(OTHER_ERROR),
     message: options.capture.errorText(payload.failure_message),
@@ -123,7 +118,7 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
       [LABEL.phase]: wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options) ?? UNNAMED,
     }
     const verdict = wordOf(CONTROL_VERDICTS, payload.verdict, options) ?? UNNAMED
-    const failure = isFailed(payload) ? wordOf(CONTROL_FAILURES, payload.failure, options) : undefined
+    const failure = payload.verdict === 'failed' ? wordOf(CONTROL_FAILURES, payload.failure, options) : undefined
     const runs: MetricPoint = {
       instrument: 'hookRuns',
       value: positive(payload.count) ?? 1,

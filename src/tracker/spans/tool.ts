@@ -103,10 +103,6 @@ export function argumentAttributes(args: unknown, { capture, facts }: AttributeO
     .set(facts.toolCommand, capture.snippet(firstText(args, COMMAND_KEYS)))
 }
 
-function isMcp(name: string): boolean {
-  return name.startsWith('mcp_')
-}
-
 function statusWord(value: unknown, meanings = SAME_WORD): string | undefined {
   const word = textOf(value)?.trim().toLowerCase()
   return word === undefined || word.length > 40 ? undefined : (meanings.get(word) ?? word)
@@ -230,7 +226,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
         // The convention requires JSON, so arguments that are plain text are not written.
         .set(facts.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
         .set(facts.operationName, literal(OPERATION.executeTool))
-        .set(facts.toolType, literal(isMcp(name) ? 'extension' : 'function'))
+        .set(facts.toolType, literal(name.startsWith('mcp_') ? 'extension' : 'function'))
         .set(facts.toolTarget, toolTarget(event, options))
         .set(facts.toolCommand, toolCommand(event, options))
         .set(facts.skillName, id(skill?.name))
