@@ -80,4 +80,4 @@ export function payloadFields() {
 }
 
 const IDENTITIES = ['Identity', 'DelegationIdentity']
-const MIXED_IN = ['RequestParameters', 'TurnMetadata', 'Workspace']
+const MIXED_IN = ['RequestParameters', 'RequestEnd', 'TurnMetadata', 'Workspace']

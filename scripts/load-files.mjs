@@ -14,7 +14,7 @@ const LATE_FILE = '../plugin/core-and-pipeline.cjs'
 /** As core names it. */
 const SDK_FILE = './opentelemetry.cjs'
 /** `load('yaml')`, `load<Yaml>('yaml')` */
-const LOAD_CALL = /\bload(?:<[^()]*>)?\('([^']+)'\)/g
+const LOAD_CALL = /\bload(?:<[^>]*>)?\('([^']+)'\)/g
 /** `load<PackageFacts>('../../package.json')` */
 const JSON_CALL = /\bload(?:<[^()]*>)?\('..\/..\/((?:build\/)?[\w-]+\.json)'\)/
 /** The modules of `plugin` that load one. */

@@ -7,7 +7,7 @@
  * expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
  */
 
-import { type LogEvent, UserExtensions } from './delivery/pipeline/index.ts'
+import { type LogEvent, userExtensions } from './delivery/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from './delivery/pipeline/memory.ts'
 import { resolveConfig } from './plugin/config/resolve.ts'
 import { splitOptions, TracingPlugin } from './plugin/create-plugin.ts'
@@ -56,7 +56,7 @@ export function createTestPlugin(
   const { config, problems } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   for (const { message } of problems) collect(message)
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
-  const pipeline = createMemoryPipeline(settings, new UserExtensions(extensions, settings.flushWaitMillis, report))
+  const pipeline = createMemoryPipeline(settings, userExtensions(extensions, settings.flushWaitMillis, collect))
   const plugin = new TracingPlugin(report, {
     host: host ?? '',
     config,

@@ -12,36 +12,11 @@ import { HostForwarder } from './host-forwarder.ts'
  * places.
  */
 const RUNNING = Symbol.for('hookspan.hosts')
-const SCOPES_LIMIT = 2000
 
 /** Options of `attachHooks`: the time limit of the hooks, and the receiver of log lines for the user. */
 export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 type LineSink = (line: string) => void
-
-/** Log lines for the user, buffered until it is known where this host displays them. */
-class UserLines {
-  #sink: LineSink | undefined
-  #buffered: string[] = []
-
-  readonly log: LineSink = line => {
-    if (this.#sink === undefined) this.#buffered.push(line)
-    else this.#sink(line)
-  }
-
-  sendTo(sink: LineSink): void {
-    this.#sink = sink
-    for (const line of this.#buffered.splice(0)) sink(line)
-  }
-
-  get isBuffering(): boolean {
-    return this.#sink === undefined
-  }
-
-  release(): void {
-    if (this.#sink === undefined) this.sendTo(line => writeTo(process.stderr, `${line}\n`))
-  }
-}
 
 export function sharedInProcess<Value>(key: symbol, create: () => Value): Value {
   const holder = globalThis as Record<symbol, unknown>
@@ -75,13 +50,19 @@ export interface Attachment {
 class RunningHost {
   readonly plugin: Plugin
   readonly #forwarder: HostForwarder
-  readonly #newest = new LimitedMap<string, number>(SCOPES_LIMIT)
-  readonly #lines = new UserLines()
+  readonly #newest = new LimitedMap<string, number>(2000)
   #attachments = 0
+  /** Where this host displays log lines for the user. They are buffered until this is known. */
+  #showLine: LineSink | undefined
+  readonly #bufferedLines: string[] = []
 
   constructor(host: string, machine: HostMachine, options: PluginOptions) {
-    this.plugin = createPlugin({ host, logger: { error: this.#lines.log, warn: this.#lines.log }, ...options })
-    this.#forwarder = new HostForwarder(host, machine, this.plugin, this.#lines.log)
+    const log: LineSink = line => {
+      if (this.#showLine === undefined) this.#bufferedLines.push(line)
+      else this.#showLine(line)
+    }
+    this.plugin = createPlugin({ host, logger: { error: log, warn: log }, ...options })
+    this.#forwarder = new HostForwarder(host, machine, this.plugin, log)
     let hasEnded = false
     const endRun = (): void => {
       if (!hasEnded) this.#forwarder.endRun(Date.now())
@@ -98,13 +79,11 @@ class RunningHost {
       plugin: this.plugin,
       handleEvent: (event, scope = '') => {
         if (this.#forwarder.isIgnored(event.event) || !this.#isNewestAttachment(number, scope)) return
-        if (this.#lines.isBuffering) this.#guarded('its place for messages', () => this.#lines.release())
+        if (this.#showLine === undefined) this.#showLines(line => writeTo(process.stderr, `${line}\n`))
         this.#forwarder.forwardEvent(event)
       },
-      reportTo: report => {
-        this.#guarded('its place for messages', () => this.#lines.sendTo(report))
-      },
-      catchErrors: run => this.#guarded('a callback', run),
+      reportTo: report => this.#showLines(report),
+      catchErrors: run => this.#forwarder.catchErrors('a callback', run),
     }
   }
 
@@ -119,13 +98,11 @@ class RunningHost {
     return true
   }
 
-  #guarded<Result>(what: string, run: () => Result): Result | undefined {
-    try {
-      return run()
-    } catch (error) {
-      this.#forwarder.reportError(what, error)
-      return undefined
-    }
+  #showLines(show: LineSink): void {
+    this.#showLine = show
+    this.#forwarder.catchErrors('its place for messages', () => {
+      for (const line of this.#bufferedLines.splice(0)) show(line)
+    })
   }
 }
 
@@ -134,11 +111,10 @@ class RunningHost {
  * package, share it; their options are ignored.
  */
 export function attachHost(host: string, createMachine: () => HostMachine, options: PluginOptions = {}): Attachment {
-  const running = sharedInProcess<Map<string, RunningHost>>(RUNNING, () => new Map())
-  let found = running.get(host)
+  let found = runningHost(host)
   if (found === undefined) {
     found = new RunningHost(host, createMachine(), options)
-    running.set(host, found)
+    sharedInProcess<Map<string, RunningHost>>(RUNNING, () => new Map()).set(host, found)
   }
   return found.attach()
 }

@@ -15,16 +15,10 @@ export function parseEventJson(text: string): unknown {
   } catch (error) {
     const repaired = text.replace(STRING_OR_BARE_NUMBER, found => (found.startsWith('"') ? found : 'null'))
     if (repaired === text) throw error
-    return parseRepaired(repaired)
-  }
-}
-
-/** Throws an error without a position, which would refer to the repaired text instead of the original. */
-function parseRepaired(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new SyntaxError('not JSON')
+    const parsed = jsonIn(repaired)
+    // Without a position, which would refer to the repaired text instead of the original.
+    if (parsed === undefined) throw new SyntaxError('not JSON')
+    return parsed
   }
 }
 

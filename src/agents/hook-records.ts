@@ -1,23 +1,21 @@
 import { idOf, numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
-import type { HostEvent, HostMachine } from './host-event.ts'
+import type { HostMachine } from './host-event.ts'
 import type { ReceiverAdapter } from './receiver-adapter.ts'
-
-const UNREADABLE = 'unreadable'
 
 /** Endpoint for agents that emit hook records themselves: the body is one record, or a list of them. */
 export const hookRecords: ReceiverAdapter = {
-  events: ({ body, at }) => (Array.isArray(body) ? body : [body]).map(record => eventOf(record, at)),
-}
-
-function eventOf(record: unknown, at: number): HostEvent {
-  const context = {
-    host: textOf(peek(record, 'host')),
-    delivery_id: idOf(peek(record, 'delivery_id')),
-    correlation: peek(record, 'correlation'),
-  }
-  const said = { at: numberOf(peek(record, 'at')) ?? at, data: peek(record, 'payload'), context }
-  return { event: textOf(peek(record, 'hook')) ?? UNREADABLE, ...said }
+  events: ({ body, at }) =>
+    (Array.isArray(body) ? body : [body]).map((record: unknown) => ({
+      event: textOf(peek(record, 'hook')) ?? 'unreadable',
+      at: numberOf(peek(record, 'at')) ?? at,
+      data: peek(record, 'payload'),
+      context: {
+        host: textOf(peek(record, 'host')),
+        delivery_id: idOf(peek(record, 'delivery_id')),
+        correlation: peek(record, 'correlation'),
+      },
+    })),
 }
 
 /** The machine of all hosts that emit hook records. The core validates their contents. */

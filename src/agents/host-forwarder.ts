@@ -7,12 +7,7 @@ import type { HostEvent, HostMachine } from './host-event.ts'
 const TAP = Symbol.for('hookspan.tap')
 const MAX_REPORTED_ERRORS = 100
 
-type Tap = (host: string, event: HostEvent) => void
-
-interface Shared {
-  [TAP]?: Tap
-}
-
+const SHARED = globalThis as { [TAP]?: (host: string, event: HostEvent) => void }
 const NOTHING: readonly HookRecord[] = []
 
 /** Feeds a host's events to its machine and the resulting records to the plugin. No method throws. */
@@ -31,34 +26,39 @@ export class HostForwarder {
   }
 
   isIgnored(event: string): boolean {
-    return (globalThis as Shared)[TAP] === undefined && this.#machine.isQuiet?.(event) === true
+    return SHARED[TAP] === undefined && this.#machine.isQuiet?.(event) === true
   }
 
   /** Returns the emitted records: an empty list if the event yields none or cannot be read. */
   forwardEvent(event: HostEvent): readonly HookRecord[] {
     try {
-      ;(globalThis as Shared)[TAP]?.(this.#host, event)
+      SHARED[TAP]?.(this.#host, event)
       const records = this.#machine.accept(event)
       // The core counts an unknown name as ignored.
       if (records === undefined) this.#plugin.emitUntyped(`${this.#host}:${event.event}`)
       else this.#emitRecords(records)
       return records ?? NOTHING
     } catch (error) {
-      this.reportError(event.event, error)
+      this.#reportError(event.event, error)
       return NOTHING
     }
   }
 
   endRun(at: number): void {
+    this.catchErrors('the end', () => this.#emitRecords(this.#machine.end(at)))
+  }
+
+  catchErrors<Result>(what: string, run: () => Result): Result | undefined {
     try {
-      this.#emitRecords(this.#machine.end(at))
+      return run()
     } catch (error) {
-      this.reportError('the end', error)
+      this.#reportError(what, error)
+      return undefined
     }
   }
 
   /** Logs an error once for each kind of event. The error's message is left out: it could quote the user's data. */
-  reportError(what: string, error: unknown): void {
+  #reportError(what: string, error: unknown): void {
     this.#plugin.emitUntyped(`${this.#host}:unreadable`)
     if (this.#reported.has(what) || this.#reported.size >= MAX_REPORTED_ERRORS) return
     this.#reported.add(what)

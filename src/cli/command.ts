@@ -45,8 +45,7 @@ export class WrongUse extends Error {
   override readonly name = 'WrongUse'
 }
 
-type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
-type OptionToken = Extract<Token, { kind: 'option' }>
+type OptionToken = Extract<NonNullable<ReturnType<typeof parseArgs>['tokens']>[number], { kind: 'option' }>
 
 /**
  * Parses arguments by a table of options. Uses messages of our own: those of `parseArgs` differ between Node versions and
@@ -62,8 +61,15 @@ export function readOptions<Options extends OptionTable>(
   for (const [name, { value, many, default: fallback }] of Object.entries(table)) {
     values[name] = value === undefined ? false : many === true ? [] : fallback
   }
+  const options = Object.fromEntries(
+    Object.entries(table).map(([name, { short, value }]) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short !== undefined && { short }) },
+    ]),
+  )
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true })
   const operands: string[] = []
-  for (const token of tokensOf(args, table)) {
+  for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value)
     if (token.kind !== 'option') continue
     const row = Object.hasOwn(table, token.name) ? table[token.name] : undefined
@@ -72,16 +78,6 @@ export function readOptions<Options extends OptionTable>(
     values[token.name] = row.many === true ? [...(values[token.name] as string[]), value as string] : value
   }
   return { values: values as CommandArguments<Options>['values'], operands }
-}
-
-function tokensOf(args: readonly string[], table: OptionTable): readonly Token[] {
-  const options = Object.fromEntries(
-    Object.entries(table).map(([name, { short, value }]) => [
-      name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short !== undefined && { short }) },
-    ]),
-  )
-  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens
 }
 
 function valueIn({ rawName, value, inlineValue }: OptionToken, row: CommandOption): string | true {
@@ -98,19 +94,14 @@ function valueIn({ rawName, value, inlineValue }: OptionToken, row: CommandOptio
 function unknownOption({ rawName, index }: OptionToken, args: readonly string[], table: OptionTable): string {
   const written = (args[index] ?? '').replace(/=.*$/s, '')
   const meant = meantBy(written, table)
-  return meant === undefined
-    ? `unknown option ${shellWord(rawName)}`
-    : `unknown option ${shellWord(written)}. Did you mean ${meant}?`
+  if (meant === undefined) return `unknown option ${shellWord(rawName)}`
+  return `unknown option ${shellWord(written)}. Did you mean ${meant}?`
 }
 
 function meantBy(written: string, table: OptionTable): string | undefined {
   if (/^-(v|V|-version)$/.test(written)) return 'hookspan --version'
   const count = /^-(\d+)$/.exec(written)?.[1]
   if (count !== undefined) return Object.values(table).some(({ short }) => short === 'n') ? `-n ${count}` : undefined
-  return nearestOption(written, table)
-}
-
-function nearestOption(written: string, table: OptionTable): string | undefined {
   const name = written.replace(/^-+/, '')
   const alias = Object.entries(table).find(([, { aka }]) => aka?.includes(name))?.[0]
   const meant = alias ?? nearestName(name, [...Object.keys(table), 'help'])
@@ -134,31 +125,30 @@ export function helpText(command: CommandPage): string {
 }
 
 function usageLine({ name, operand }: Pick<CommandPage, 'name' | 'operand'>): string {
-  return `Usage: hookspan ${[name, ...(operand === undefined ? [] : [operand.placeholder]), '[OPTIONS]'].join(' ')}`
+  return `Usage: hookspan ${name} ${operand === undefined ? '' : `${operand.placeholder} `}[OPTIONS]`
 }
 
 function paragraphs(text: string): string {
-  const parts = text.split(/\n{2,}/).map(part => (part.startsWith(' ') ? [part] : wrapped(part, COLUMNS)))
-  return parts.map(lines => lines.join('\n')).join('\n\n')
+  const parts = text.split(/\n{2,}/)
+  return parts.map(part => (part.startsWith(' ') ? part : wrapped(part, COLUMNS).join('\n'))).join('\n\n')
 }
 
 function optionList(page: CommandPage): string {
   const rows = optionRows(page)
   const width = Math.max(...rows.map(row => spelling(row).length))
-  return rows.flatMap(row => optionLines(spelling(row).padEnd(width), row[1])).join('\n')
+  const lines = rows.flatMap(row => {
+    const { help, default: fallback, many } = row[1]
+    const more = many === true ? '; may be given more than once' : ''
+    const text = `${help}${fallback === undefined ? '' : ` (default ${fallback})`}${more}`
+    const [first = '', ...rest] = wrapped(text, COLUMNS - width - 4)
+    return [`  ${spelling(row).padEnd(width)}  ${first}`, ...rest.map(line => ' '.repeat(width + 4) + line)]
+  })
+  return lines.join('\n')
 }
 
 function spelling([name, { short, value }]: readonly [string, CommandOption]): string {
   const both = `${short === undefined ? '    ' : `-${short}, `}--${name}`
   return value === undefined ? both : `${both} ${value}`
-}
-
-function optionLines(left: string, { help, default: fallback, many }: CommandOption): string[] {
-  const text = `${help}${fallback === undefined ? '' : ` (default ${fallback})`}${many === true ? '; may be given more than once' : ''}`
-  const indent = ' '.repeat(left.length + 4)
-  return wrapped(text, COLUMNS - indent.length).map((line, index) =>
-    index === 0 ? `  ${left}  ${line}` : indent + line,
-  )
 }
 
 export function wrapped(text: string, width: number): string[] {
@@ -212,7 +202,6 @@ export interface CommandRow {
 
 /** Ends a command that the user has interrupted. It has already reported that. */
 export class Interrupted extends Error {
-  override readonly name = 'Interrupted'
   readonly exitCode: number
 
   constructor(exitCode: number) {
@@ -239,7 +228,11 @@ export function command<Options extends OptionTable>(
     }
     try {
       const given = readOptions(args, page.options)
-      if (page.operand === undefined) refuseOperands(given.operands, page.options)
+      const [first] = given.operands
+      if (page.operand === undefined && first !== undefined) {
+        const meant = Object.hasOwn(page.options, first) ? `. Did you mean --${first}?` : ''
+        throw new WrongUse(`expected no argument, got ${JSON.stringify(first.slice(0, 60))}${meant}`)
+      }
       return await body(given, io)
     } catch (error) {
       if (error instanceof Interrupted) return error.exitCode
@@ -251,12 +244,6 @@ export function command<Options extends OptionTable>(
     }
   }
   return { ...page, run }
-}
-
-function refuseOperands([first]: readonly string[], options: OptionTable): void {
-  if (first === undefined) return
-  const meant = Object.hasOwn(options, first) ? `. Did you mean --${first}?` : ''
-  throw new WrongUse(`expected no argument, got ${JSON.stringify(first.slice(0, 60))}${meant}`)
 }
 
 export function inOneLine(error: unknown): string {

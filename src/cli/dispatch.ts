@@ -17,7 +17,11 @@ export async function dispatch(
   if (name === undefined) return printHelp(io.stderr, rows, EXIT.wrongUse)
   if (isHelp(name)) return help(rest, io, rows)
   const row = rows.find(each => each.name === name)
-  if (row === undefined) return refuse(name, rest, io, rows)
+  if (row === undefined) {
+    const what = name.startsWith('-') ? 'option' : 'command'
+    io.stderr.write(`hookspan: unknown ${what} ${JSON.stringify(name.slice(0, 60))}. ${adviceFor(name, rest, rows)}\n`)
+    return EXIT.wrongUse
+  }
   try {
     return await (await row.load()).run(rest, io)
   } catch (error) {
@@ -54,29 +58,17 @@ function printHelp(output: Output, rows: readonly CommandRow[], code: number): n
   return code
 }
 
-function refuse(name: string, rest: readonly string[], io: CommandIo, rows: readonly CommandRow[]): number {
-  const [what, advice] = name.startsWith('-')
-    ? ['option', aboutOption(name, rest, rows)]
-    : ['command', aboutCommand(name, rows)]
-  io.stderr.write(`hookspan: unknown ${what} ${JSON.stringify(name.slice(0, 60))}. ${advice}\n`)
-  return EXIT.wrongUse
-}
-
 const OWN_OPTIONS = ['--help', '--version']
 
-function aboutCommand(name: string, rows: readonly CommandRow[]): string {
+function adviceFor(name: string, rest: readonly string[], rows: readonly CommandRow[]): string {
+  const isOption = name.startsWith('-')
   const names = rows.map(row => row.name)
-  const meant = nearestName(name, [...names, 'help', ...OWN_OPTIONS])
-  return meant === undefined ? `Commands: ${names.join(', ')}` : `Did you mean "hookspan ${meant}"?`
-}
-
-function aboutOption(option: string, rest: readonly string[], rows: readonly CommandRow[]): string {
-  const command = rest.find(word => rows.some(row => row.name === word))
+  const command = isOption ? rest.find(word => names.includes(word)) : undefined
   if (command !== undefined) {
     const others = rest.filter(word => word !== command)
-    return `Options come after the command: hookspan ${[command, option, ...others].map(shellWord).join(' ')}`
+    return `Options come after the command: hookspan ${[command, name, ...others].map(shellWord).join(' ')}`
   }
-  const meant = nearestName(option, OWN_OPTIONS)
+  const meant = nearestName(name, isOption ? OWN_OPTIONS : [...names, 'help', ...OWN_OPTIONS])
   if (meant !== undefined) return `Did you mean "hookspan ${meant}"?`
-  return `Options come after a command: ${rows.map(row => row.name).join(', ')}`
+  return `${isOption ? 'Options come after a command' : 'Commands'}: ${names.join(', ')}`
 }

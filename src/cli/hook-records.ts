@@ -3,18 +3,16 @@ import type { Readable } from 'node:stream'
 import { parseEventJson } from '../agents/event-json.ts'
 import type { HostEvent, HostMachine } from '../agents/host-event.ts'
 import { MACHINES } from '../agents/machines.ts'
-import { numberOf, textOf } from '../contract/foreign.ts'
+import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
 import { nearestName } from '../plugin/config/nearest.ts'
-import { dropUndefined } from '../reading/attribute-value.ts'
+import { dropUndefined, isRecord } from '../reading/attribute-value.ts'
 import { LineSplitter, type NumberedLine } from '../reading/line-reader.ts'
 
 export type RecordEntry =
   | { readonly record: ReadRecord }
   /** An invalid line. Line numbers start at 1. */
   | { readonly line: number; readonly problem: string }
-
-const EXPECTED = 'expected an object {"hook": …, "payload": …}'
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
@@ -23,15 +21,11 @@ function kindOf(value: unknown): string {
 
 /** Describes the problem without quoting the line, which may be a prompt or a secret. */
 function problemOf(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${EXPECTED}, got ${kindOf(value)}`
-  const { hook } = value as { hook?: unknown }
+  if (!isRecord(value)) return `expected an object {"hook": …, "payload": …}, got ${kindOf(value)}`
+  const { hook } = value
   if (typeof hook === 'string') return hook.trim() === '' ? 'its "hook" is empty' : undefined
   if (hook !== undefined) return `its "hook" is ${kindOf(hook)}, not a name`
   return 'it has no "hook"'
-}
-
-interface HeadLine {
-  readonly fixture: { readonly host?: unknown }
 }
 
 /**
@@ -63,12 +57,18 @@ export class RecordReader {
     const { line } = numbered
     const parsed = 'problem' in numbered ? numbered : parseRecordJson(numbered.text)
     if ('problem' in parsed) yield { line, problem: parsed.problem }
-    else if (isHead(parsed.value)) {
-      yield* this.#endRun()
-      const { host } = parsed.value.fixture
-      this.#headHost = typeof host === 'string' ? host : undefined
-    } else if (isRawEvent(parsed.value) && !('hook' in parsed.value)) yield* this.#ofEvent(line, parsed.value)
+    else if (isRecord(parsed.value) && !('hook' in parsed.value)) yield* this.#withoutHook(line, parsed.value)
     else yield this.#record(line, parsed.value)
+  }
+
+  *#withoutHook(line: number, value: Record<string, unknown>): Generator<RecordEntry, void> {
+    const { fixture } = value
+    if (typeof fixture === 'object' && fixture !== null) {
+      yield* this.#endRun()
+      const host = peek(fixture, 'host')
+      this.#headHost = typeof host === 'string' ? host : undefined
+    } else if (textOf(value['event']) !== undefined) yield* this.#ofEvent(line, value as unknown as HostEvent)
+    else yield this.#record(line, value)
   }
 
   #record(line: number, value: unknown): RecordEntry {
@@ -96,32 +96,21 @@ function noAdapter(host: string | undefined): string {
   const hosts = hostsWithAdapter().join(', ')
   if (host === undefined) return `a raw event without a host; name it with --host (${hosts})`
   const meant = nearestName(host, hostsWithAdapter())
-  const [told, advice] = [JSON.stringify(host), meant === undefined ? '' : `; did you mean ${meant}?`]
-  return `a raw event of ${told}, whose events are not supported; supported: ${hosts}${advice}`
+  const advice = meant === undefined ? '' : `; did you mean ${meant}?`
+  return `a raw event of ${JSON.stringify(host)}, whose events are not supported; supported: ${hosts}${advice}`
 }
 
-function isHead(value: unknown): value is HeadLine {
-  if (typeof value !== 'object' || value === null || 'hook' in value) return false
-  const { fixture } = value as Partial<HeadLine>
-  return typeof fixture === 'object' && fixture !== null
-}
-
+/** A problem never quotes the line: the engine's own message does, and the line may be private. */
 function parseRecordJson(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
     return { value: parseEventJson(text) }
   } catch (error) {
-    return { problem: whyNoJson(error, text) }
+    const message = error instanceof Error ? error.message : ''
+    const position = Number(/at position (\d+)/.exec(message)?.[1])
+    const isCutOff = message.startsWith('Unexpected end') || position >= text.trimEnd().length
+    if (isCutOff) return { problem: 'not JSON: it ends too early' }
+    return { problem: Number.isNaN(position) ? 'not JSON' : `not JSON from column ${position + 1} on` }
   }
-}
-
-/** Never quotes the line: the engine's own message does, and the line may be private. */
-function whyNoJson(error: unknown, text: string): string {
-  const message = error instanceof Error ? error.message : ''
-  const position = /at position (\d+)/.exec(message)?.[1]
-  if (message.startsWith('Unexpected end') || Number(position) >= text.trimEnd().length) {
-    return 'not JSON: it ends too early'
-  }
-  return position === undefined ? 'not JSON' : `not JSON from column ${Number(position) + 1} on`
 }
 
 export function openInput(name: string, stdin: Readable): Readable {
@@ -154,24 +143,17 @@ export class RawEvents {
   read(event: HostEvent): ReadRecord[] {
     this.#lastAt = numberOf(event.at) ?? this.#lastAt
     const records = this.#machine.accept({ ...event, at: this.#lastAt })
-    return records?.map(record => this.#asRead(record)) ?? [this.#unknown(event)]
+    const unknown = { hook: `${this.host}:${event.event}`, payload: {}, meta: { host: this.host, at: this.#lastAt } }
+    return records?.map(record => this.#asRead(record)) ?? [unknown]
   }
 
   end(): ReadRecord[] {
     return this.#machine.end(this.#lastAt).map(record => this.#asRead(record))
   }
 
-  #unknown({ event }: HostEvent): ReadRecord {
-    return { hook: `${this.host}:${event}`, payload: {}, meta: { host: this.host, at: this.#lastAt } }
-  }
-
   #asRead({ hook, payload, ...meta }: HookRecord): ReadRecord {
     return { hook, payload, meta: { ...(meta as HookMeta), host: this.host } }
   }
-}
-
-function isRawEvent(value: unknown): value is HostEvent {
-  return typeof value === 'object' && value !== null && textOf((value as { event?: unknown }).event) !== undefined
 }
 
 export function hostsWithAdapter(): readonly string[] {

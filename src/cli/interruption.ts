@@ -15,27 +15,18 @@ export const STOPPING = 'stopping … (Ctrl-C again ends it at once)'
 export class Interruption {
   readonly #stop = new AbortController()
   readonly #giveUp = new AbortController()
-  #code: number | undefined
+  readonly stop: AbortSignal = this.#stop.signal
+  readonly giveUp: AbortSignal = this.#giveUp.signal
+  /** Undefined until interrupted. */
+  exitCode: number | undefined
 
   constructor(io: Pick<CommandIo, 'interrupted'>, onStop: () => void = () => undefined) {
     void io.interrupted().then(signal => {
-      this.#code = EXIT_CODES[signal]
+      this.exitCode = EXIT_CODES[signal]
       this.#stop.abort()
       setTimeout(() => this.#giveUp.abort(), GRACE_MILLIS).unref()
       onStop()
     })
-  }
-
-  get stop(): AbortSignal {
-    return this.#stop.signal
-  }
-
-  get giveUp(): AbortSignal {
-    return this.#giveUp.signal
-  }
-
-  get exitCode(): number | undefined {
-    return this.#code
   }
 }
 

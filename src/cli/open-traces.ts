@@ -62,9 +62,7 @@ export class OpenTraces {
   }
 
   #hasEarlier(): boolean {
-    const sinceAt = this.#follower
-      .runningTraces()
-      .reduce((first, { tree }) => Math.min(first, tree.startAt), Number.POSITIVE_INFINITY)
+    const sinceAt = Math.min(...this.#follower.runningTraces().map(({ tree }) => tree.startAt))
     const isEarlier = sinceAt < this.#sinceAt
     this.#sinceAt = sinceAt
     return isEarlier
@@ -73,13 +71,10 @@ export class OpenTraces {
   async #files(): Promise<readonly string[]> {
     const files: string[] = []
     for (const path of await listSegments(join(this.#directory, 'traces'))) {
-      if (this.#owned.has(path) || (await writtenAt(path)) >= this.#sinceAt) files.push(path)
+      // The file may be gone.
+      const { mtimeMs = 0 } = (await stat(path).catch(() => undefined)) ?? {}
+      if (this.#owned.has(path) || mtimeMs >= this.#sinceAt) files.push(path)
     }
     return files
   }
-}
-
-/** Epoch milliseconds; 0 if the file is gone. */
-async function writtenAt(path: string): Promise<number> {
-  return (await stat(path).catch(() => undefined))?.mtimeMs ?? 0
 }

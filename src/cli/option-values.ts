@@ -24,17 +24,15 @@ export function checkBackends(values: readonly string[]): readonly string[] {
 function checkTyped(value: string): void {
   const [, name = '', target] = /^([^=]*)(?:=(.*))?$/s.exec(value) ?? []
   const type = name.trim().toLowerCase()
-  if (!isBackendType(type)) throw new WrongUse(unknownType(name, type))
+  if (!isBackendType(type)) {
+    const meant = nearestName(type, BACKEND_TYPES)
+    const advice = meant === undefined ? `types: ${BACKEND_TYPES.join(', ')}` : `did you mean ${meant}?`
+    throw new WrongUse(`--backend does not know the type ${JSON.stringify(name.slice(0, 40))}; ${advice}`)
+  }
   if (type === 'file' && (target ?? '').trim() === '') throw new WrongUse('--backend file takes a path: file=PATH')
   if (type === 'file' || target === undefined) return
   const reading = readEndpoint(target)
   if ('reason' in reading) throw new WrongUse(`--backend ${type}: ${reading.reason}`)
-}
-
-function unknownType(name: string, type: string): string {
-  const meant = nearestName(type, BACKEND_TYPES)
-  const advice = meant === undefined ? `Types: ${BACKEND_TYPES.join(', ')}` : `Did you mean ${meant}?`
-  return `--backend does not know the type ${JSON.stringify(name.slice(0, 40))}; ${advice[0]?.toLowerCase()}${advice.slice(1)}`
 }
 
 /** Undefined if not given; 0 = any free port. @throws WrongUse */

@@ -15,7 +15,7 @@ export function processIo(): CommandIo {
     env: process.env,
     home: homeDirectory(),
     now: Date.now,
-    interrupted: firstSignal,
+    interrupted: () => new Promise(onFirstSignal),
     hungUp: () => hungUp,
   }
 }
@@ -54,14 +54,12 @@ function openOutput(stream: NodeJS.WriteStream, onClosed: () => void): Output {
   }
 }
 
-function firstSignal(): Promise<StopSignal> {
-  return new Promise(resolve => {
-    const stop = (signal: NodeJS.Signals): void => {
-      process.off('SIGINT', stop)
-      process.off('SIGTERM', stop)
-      resolve(signal as StopSignal)
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-  })
+function onFirstSignal(handle: (signal: StopSignal) => void): void {
+  const stop = (signal: NodeJS.Signals): void => {
+    process.off('SIGINT', stop)
+    process.off('SIGTERM', stop)
+    handle(signal as StopSignal)
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
 }

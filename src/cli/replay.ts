@@ -15,7 +15,6 @@ import type { Plugin, PluginOptions, PluginStats } from '../plugin/plugin.ts'
 import { countOf, humanCount } from '../reading/human-figures.ts'
 import { selectTraces } from '../reading/trace-log.ts'
 import { renderTotals, renderTree } from '../reading/tree-text.ts'
-import type { Diagnostics } from '../tracker/guard.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 import { openInput, type ReadRecord, RecordReader } from './hook-records.ts'
@@ -24,24 +23,9 @@ import { spanPricer } from './prices.ts'
 import { lookOf, Progress } from './terminal.ts'
 import { bytesOf } from './traces.ts'
 
-interface TracePlace {
-  readonly env: CommandIo['env']
-  readonly whyNotKept: string | undefined
-  close(): Promise<void>
-}
-
-async function openTracePlace({ local_log }: ResolvedConfig, io: CommandIo): Promise<TracePlace> {
-  const whyNotKept = local_log ? await troubleWith(stateHome(io.env, io.home)) : 'local_log is off'
-  if (whyNotKept === undefined) return { env: io.env, whyNotKept, close: () => Promise.resolve() }
-  const directory = await mkdtemp(join(tmpdir(), 'hookspan-'))
-  return {
-    env: { ...io.env, XDG_STATE_HOME: directory },
-    whyNotKept,
-    close: () => rm(directory, { recursive: true, force: true }),
-  }
-}
-
-async function troubleWith(home: string | undefined): Promise<string | undefined> {
+async function whyNotStored({ local_log }: ResolvedConfig, io: CommandIo): Promise<string | undefined> {
+  if (!local_log) return 'local_log is off'
+  const home = stateHome(io.env, io.home)
   if (home === undefined) return 'there is no home directory'
   const directory = join(home, 'traces')
   try {
@@ -93,12 +77,20 @@ export class Replayer {
     this.#stop = options.interruption.stop
     // A parent span of this process has nothing to do with the recording.
     const { TRACEPARENT: _parent, ...env } = io.env
+    const say = (line: string): void => io.stderr.write(`hookspan: ${line}\n`)
+    const error = (line: string): void => {
+      this.#hasErrors = true
+      say(line)
+    }
+    // Files receive everything, even if a busy machine takes a while.
+    const { local_log, backends } = options.plugin
+    const isFiles = local_log === false && backends?.every(each => typeof each !== 'string' && each.type === 'file')
     this.#plugin = createPluginIn(replayOptions(options), {
       env,
       home: io.home,
       isReplay: true,
-      ...(writesOnlyFiles(options) ? {} : { giveUp: options.interruption.giveUp }),
-      diagnostics: this.#diagnostics(io),
+      ...(isFiles !== true && { giveUp: options.interruption.giveUp }),
+      diagnostics: { warn: say, error, debug: () => undefined },
     })
     this.#backpressure = new Backpressure(() => this.#plugin.stats().backends, undefined, this.#stop)
   }
@@ -140,20 +132,6 @@ export class Replayer {
     // The timer rejects if aborted.
     await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }
-
-  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Diagnostics {
-    const say = (line: string): void => stderr.write(`hookspan: ${line}\n`)
-    const error = (line: string): void => {
-      this.#hasErrors = true
-      say(line)
-    }
-    return { warn: say, error, debug: () => undefined }
-  }
-}
-
-/** Files receive everything, even if a busy machine takes a while. */
-function writesOnlyFiles({ plugin: { local_log, backends } }: ReplayOptions): boolean {
-  return local_log === false && backends?.every(each => typeof each !== 'string' && each.type === 'file') === true
 }
 
 function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOptions {
@@ -181,17 +159,12 @@ const POLL_MILLIS = 5
 /** If a backend made no progress for this total time, replaying no longer pauses for it. */
 const PATIENCE_MILLIS = 10_000
 
-interface BackendWait {
-  readonly delivered: number
-  readonly millis: number
-}
-
 /** Slows the producer of spans down to the speed of the backends, except those that hang. */
 export class Backpressure {
   readonly #backends: () => readonly BackendStats[]
   readonly #stop: AbortSignal | undefined
   readonly #patienceMillis: number
-  readonly #waited = new Map<string, BackendWait>()
+  readonly #waited = new Map<string, { readonly delivered: number; readonly millis: number }>()
 
   constructor(backends: () => readonly BackendStats[], patienceMillis: number = PATIENCE_MILLIS, stop?: AbortSignal) {
     this.#backends = backends
@@ -290,16 +263,13 @@ export function summaryOf({ records, spans, stats: { hooks, unread } }: ReplayRe
   const rest = (['ignored', 'duplicate', 'error'] as const).filter(outcome => hooks[outcome] > 0)
   const outcomes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`)
   const misspelt = unread.hooks + unread.fields
-  const slips = [
-    ...(misspelt > 0 ? [`${humanCount(misspelt)} with unknown names`] : []),
-    ...(unread.types > 0 ? [`${humanCount(unread.types)} with wrong types`] : []),
-  ]
+  const slips = misspelt > 0 ? [`${humanCount(misspelt)} with unknown names`] : []
+  if (unread.types > 0) slips.push(`${humanCount(unread.types)} with wrong types`)
   const notes = [...outcomes, ...(slips.length > 0 ? [`not read: ${slips.join(', ')}`] : [])].join(', ')
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
 }
 
-function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): string {
-  if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
+function storedWhere(result: ReplayResult): string {
   const { traceFiles, backends } = result.stats
   const log = backends.find(({ type, delivered }) => type === 'local_log' && delivered > 0)
   const others = traceFiles.length > 1 ? ` and ${countOf(traceFiles.length - 1, 'file')} before it` : ''
@@ -337,29 +307,31 @@ export async function replayAndDraw(
   io: CommandIo,
 ): Promise<DrawnRun> {
   const { config } = resolveConfig({ code, env: io.env, home: io.home })
-  const place = await openTracePlace(config, io)
+  const why = await whyNotStored(config, io)
+  const isStored = why === undefined
+  const directory = isStored ? undefined : await mkdtemp(join(tmpdir(), 'hookspan-'))
+  const env = directory === undefined ? io.env : { ...io.env, XDG_STATE_HOME: directory }
   try {
-    const batchSpans = config.span_batch_max_export_batch_size
-    const run = await replayRecords({ ...code, local_log: true }, { batchSpans, env: place.env }, job, io)
+    const run = await replayRecords({ ...code, local_log: true }, { config, env }, job, io)
     const last = run.exitCode === undefined ? job.drawnTraces : 0
     const traceId = await drawTraces(last === 0 ? [] : run.result.stats.traceFiles.filter(existsSync), last, io)
-    const isStored = place.whyNotKept === undefined
     const isDelivered = reportDelivery(run.result, { config, traceId, isKept: isStored }, io)
-    const where = whereTheyAre(run.result, place)
+    const where = isStored ? storedWhere(run.result) : `not stored, because ${why}`
     return { ...run, traceId, isDelivered, isStored, isKeptAsConfigured: isStored || !config.local_log, where }
   } finally {
-    await place.close()
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true })
   }
 }
 
 export async function replayRecords(
   plugin: PluginOptions,
-  { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
+  { config, env }: { readonly config: ResolvedConfig; readonly env: CommandIo['env'] },
   { progress, feed, speed }: ReplayJob,
   io: CommandIo,
 ): Promise<ReplayRun> {
   const interruption = new Interruption(io, () => progress.showStep(STOPPING))
   const outside = { env, home: io.home, stderr: progress.stderr }
+  const batchSpans = config.span_batch_max_export_batch_size
   const replayer = new Replayer({ plugin, batchSpans, speed, interruption }, outside)
   const isClean = await feed(replayer, progress, interruption.stop)
   const begins = interruptedAt(interruption, progress)

@@ -144,22 +144,18 @@ export async function confirm(
     return false
   }
   io.stderr.write(`\n${question} [y/N] `)
-  const answer = await firstLine(io)
+  let answer: string | undefined
+  const lines = createInterface({ input: io.stdin })
+  for await (const line of lines) {
+    answer = line
+    break
+  }
+  // An open reader would keep the process alive.
+  lines.close()
   if (answer === undefined) io.stderr.write('\n')
   const isYes = /^\s*y(es)?\s*$/i.test(answer ?? '')
   if (!isYes) io.stderr.write(`${no.text}\n`)
   return isYes
-}
-
-async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
-  const lines = createInterface({ input: stdin })
-  try {
-    for await (const line of lines) return line
-    return undefined
-  } finally {
-    // An open reader would keep the process alive.
-    lines.close()
-  }
 }
 
 const POLL_MILLIS = 500

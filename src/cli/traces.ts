@@ -1,17 +1,21 @@
-import { open, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { peek } from '../contract/foreign.ts'
 import { stateDirectory } from '../plugin/config/paths.ts'
-import { parseJson } from '../reading/attribute-value.ts'
+import { dropUndefined, parseJson } from '../reading/attribute-value.ts'
 import { displayText } from '../reading/display-text.ts'
 import { countOf, humanBytes, humanCount, humanInstant } from '../reading/human-figures.ts'
 import type { TraceFilter } from '../reading/trace-filter.ts'
 import type { TraceTree } from '../reading/trace-forest.ts'
 import { listSegments, selectTraces, type TraceQuery, type TraceSelection } from '../reading/trace-log.ts'
 import { summarize } from '../reading/trace-summary.ts'
+import type { IndexSubject } from '../viewer/trace-index/local-index.ts'
 import { type CommandArguments, type CommandIo, Interrupted, WrongUse } from './command.ts'
 import { Interruption } from './interruption.ts'
 import { sinceAt } from './option-values.ts'
-import { spanPricer } from './prices.ts'
+import { readPrices, spanPricer } from './prices.ts'
 import { Progress } from './terminal.ts'
 
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
@@ -64,21 +68,22 @@ export interface TracesPlace {
   listFiles(): Promise<readonly string[]>
 }
 
-interface TreeSubject {
-  readonly place: TracesPlace
-  readonly traceId: string | undefined
-}
-
 /**
  * An existing path is FILE; another word that can be a prefix of an id is TRACE_ID.
  *
  * @throws {WrongUse} if there are two of a kind; otherwise an error with the reason why FILE cannot be read
  */
-export async function findSubject(names: readonly string[], io: CommandIo): Promise<TreeSubject> {
+export async function findSubject(
+  names: readonly string[],
+  io: CommandIo,
+): Promise<{ readonly place: TracesPlace; readonly traceId: string | undefined }> {
   const files: TracesPlace[] = []
   const traceIds: string[] = []
   for (const name of names) {
-    const place = await findPlace(name)
+    const place = await placeAt(name)
+    if (place === undefined && !canBeTraceId(name)) throw new Error(`there is no file ${name}${sessionHint(name)}`)
+    const trouble = place?.kind === 'file' ? await noTraceFile(name) : undefined
+    if (trouble?.isCertain) throw new Error(`${name} is not a trace log: ${trouble.problem}`)
     if (place === undefined) traceIds.push(name)
     else files.push(place)
   }
@@ -109,17 +114,6 @@ export async function findFile(names: readonly string[], io: CommandIo): Promise
 
 function sessionHint(name: string): string {
   return /^[\w:-]+$/.test(name) ? `; for a session: hookspan tree --session ${name}` : ''
-}
-
-async function findPlace(name: string): Promise<TracesPlace | undefined> {
-  const place = await placeAt(name)
-  if (place === undefined) {
-    if (canBeTraceId(name)) return undefined
-    throw new Error(`there is no file ${name}${sessionHint(name)}`)
-  }
-  const trouble = place.kind === 'file' ? await noTraceFile(name) : undefined
-  if (trouble?.isCertain === true) throw new Error(`${name} is not a trace log: ${trouble.problem}`)
-  return place
 }
 
 /** A file, or a directory for its `*.jsonl`; undefined if it does not exist. A pipe cannot be read twice, as files are. */
@@ -173,6 +167,12 @@ export async function expectTraceFiles({ path, kind, listFiles }: TracesPlace, u
   }
 }
 
+export function indexSubject({ kind, path }: TracesPlace, { env, home }: CommandIo): IndexSubject {
+  const prices = readPrices({ env, home })
+  if (kind !== 'local log') return dropUndefined({ kind, path, prices })
+  return dropUndefined({ kind: 'log' as const, stateDirectory: stateDirectory(env, home), prices })
+}
+
 interface NoTraceFile {
   readonly problem: string
   /** Certain from the beginning of the file: no line can be a trace. */
@@ -192,66 +192,38 @@ const OTHER_SIGNAL = /^\s*\{\s*"resource(Metrics|Logs)"\s*:/
  * @throws the error of the file system if the file cannot be read
  */
 async function noTraceFile(path: string): Promise<NoTraceFile | undefined> {
-  const head = await readHead(path)
-  if (head.length === 0) return doubtful('it is empty')
+  const head = await buffer(createReadStream(path, { end: HEAD_BYTES - 1 }))
   if (head[0] === 0x1f && head[1] === 0x8b) return certain(`it is compressed with gzip: gunzip -k ${path}`)
   const text = head.toString('utf8')
   if (OURS.test(text)) return undefined
-  if (head.includes(0)) return doubtful('it is a binary file')
-  const signal = OTHER_SIGNAL.exec(text)?.[1]
-  if (signal !== undefined) return doubtful(`it holds OpenTelemetry ${signal.toLowerCase()}, and no traces`)
-  return ofLines(text, path, head.length < HEAD_BYTES)
-}
-
-async function readHead(path: string): Promise<Buffer> {
-  const file = await open(path, 'r')
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
-}
-
-function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
+  const isWhole = head.length < HEAD_BYTES
   const lines = text.split('\n')
   // The last line may be cut off.
   if (!isWhole && lines.length > 1) lines.pop()
-  const filled = lines.filter(line => line.trim() !== '')
-  if (filled.length === 0) return doubtful('there is nothing but blanks in it')
-  const values = filled.map(parseJson).filter(value => value !== undefined)
-  const host = values.map(hostOfHead).find(each => each !== undefined)
-  const known = values.map(value => ofRecord(value, host, path)).find(each => each !== undefined)
-  if (known !== undefined) return known
-  if (isWhole && parseJson(text) !== undefined)
-    return doubtful('it is other JSON, no OTLP: there is no "resourceSpans" in it')
-  if (values.length > 0) return doubtful('its lines are other JSON, no OTLP: there is no "resourceSpans" in them')
-  if (/^\s*[{[]/.test(text))
-    return doubtful('it begins like JSON, but its first line is none; expected one request a line')
-  return doubtful('it is text, no JSON')
+  const values = lines.map(parseJson).filter(value => value !== undefined)
+  // The suggested command needs no option for the host of a recording that has a fixture line.
+  const hasHost = values.some(each => typeof peek(peek(each, 'fixture'), 'host') === 'string')
+  const record = values.find(each => ['hook', 'event'].some(key => typeof peek(each, key) === 'string'))
+  if (typeof peek(record, 'hook') === 'string') return certain(`these are hook records: hookspan replay ${path}`)
+  if (record !== undefined)
+    return certain(`these are raw events of a host: hookspan replay ${hasHost ? '' : '--host HOST '}${path}`)
+  return { problem: otherContent(head, text, isWhole, values.length > 0), isCertain: false }
 }
 
-/** The host in the fixture line of a recording, so that the suggested replay command needs no option for it. */
-function hostOfHead(value: unknown): string | undefined {
-  const host = (value as { fixture?: { host?: unknown } } | null)?.fixture?.host
-  return typeof host === 'string' ? host : undefined
-}
-
-function ofRecord(value: unknown, host: string | undefined, path: string): NoTraceFile | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { hook, event } = value as { hook?: unknown; event?: unknown }
-  if (typeof hook === 'string') return certain(`these are hook records: hookspan replay ${path}`)
-  if (typeof event === 'string')
-    return certain(`these are raw events of a host: hookspan replay ${host === undefined ? '--host HOST ' : ''}${path}`)
-  return undefined
+function otherContent(head: Buffer, text: string, isWhole: boolean, hasJsonLines: boolean): string {
+  const signal = OTHER_SIGNAL.exec(text)?.[1]
+  if (head.length === 0) return 'it is empty'
+  if (head.includes(0)) return 'it is a binary file'
+  if (signal !== undefined) return `it holds OpenTelemetry ${signal.toLowerCase()}, and no traces`
+  if (text.trim() === '') return 'there is nothing but blanks in it'
+  if (isWhole && parseJson(text) !== undefined) return 'it is other JSON, no OTLP: there is no "resourceSpans" in it'
+  if (hasJsonLines) return 'its lines are other JSON, no OTLP: there is no "resourceSpans" in them'
+  if (/^\s*[{[]/.test(text)) return 'it begins like JSON, but its first line is none; expected one request a line'
+  return 'it is text, no JSON'
 }
 
 function certain(problem: string): NoTraceFile {
   return { problem, isCertain: true }
-}
-
-function doubtful(problem: string): NoTraceFile {
-  return { problem, isCertain: false }
 }
 
 export const FILTER_OPTIONS = {
@@ -268,14 +240,9 @@ export const FILTER_OPTIONS = {
 } as const
 
 export function readFilter(values: CommandArguments<typeof FILTER_OPTIONS>['values'], now: number): TraceFilter {
-  const { session, model, tool, errors, since } = values
-  return {
-    ...(session !== undefined && { sessionId: session }),
-    ...(model !== undefined && { model }),
-    ...(tool !== undefined && { tool }),
-    ...(errors && { hasError: true }),
-    ...(since !== undefined && { sinceAt: sinceAt(since, now) }),
-  }
+  const { session: sessionId, model, tool, errors, since } = values
+  const from = since === undefined ? undefined : sinceAt(since, now)
+  return dropUndefined({ sessionId, model, tool, hasError: errors || undefined, sinceAt: from })
 }
 
 export function readLast(last: string | undefined): number | undefined {
@@ -287,9 +254,12 @@ export function readLast(last: string | undefined): number | undefined {
 
 export type FoundTraces = TraceSelection & { readonly paths: readonly string[] }
 
+/** @throws Error if there are no traces, because a file is not a trace log */
 export async function findTraces(place: TracesPlace, query: TraceQuery, io: CommandIo): Promise<FoundTraces> {
   const paths = await place.listFiles()
-  return { ...(await readWatched(paths, onRead => selectTraces(paths, query, onRead, spanPricer(io)), io)), paths }
+  const selection = await readWatched(paths, onRead => selectTraces(paths, query, onRead, spanPricer(io)), io)
+  if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
+  return { ...selection, paths }
 }
 
 const MAX_NAMED = 10
@@ -301,7 +271,6 @@ export async function findTrace(
   io: CommandIo,
 ): Promise<FoundTraces & { readonly tree: TraceTree }> {
   const found = await findTraces(place, { ...filter, last: MAX_NAMED }, io)
-  if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
   const [tree] = found.trees
   if (tree === undefined || found.matchCount > 1) throw new Error(whichTrace(place, filter, found))
   return { ...found, tree }
@@ -313,9 +282,10 @@ export function nothingThere({ path, kind }: TracesPlace): string {
 }
 
 export function nothingMatches(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
-  const { traceCount, matchCount } = selection
+  const { traceCount, matchCount, extent } = selection
   if (matchCount > 0) return `${place.path} holds ${humanCount(traceCount)} traces, but --last is ${query.last}.`
-  return `No trace ${conditions(query)} among the ${humanCount(traceCount)} in ${place.path}${extentText(selection)}.`
+  const period = extent && `, of ${humanInstant(extent.startAt)} to ${humanInstant(extent.endAt)}`
+  return `No trace ${conditions(query)} among the ${humanCount(traceCount)} in ${place.path}${period ?? ''}.`
 }
 
 export function whichTrace(
@@ -329,16 +299,15 @@ export function whichTrace(
   const asked = `whose id starts with ${traceId}${more === '' ? '' : `, ${more},`}`
   if (matchCount > 1) {
     const others = matchCount > trees.length ? ` and ${matchCount - trees.length} more` : ''
-    return `there are ${countOf(matchCount, 'trace')} ${asked}: ${trees.map(nameOf).join(', ')}${others}; give more digits`
+    const names = trees.map(tree => {
+      const { agent, sessionId } = summarize(tree)
+      const whose = [agent, sessionId, humanInstant(tree.startAt)].filter(text => text !== '').join(', ')
+      return `${displayText(tree.traceId)} (${whose})`
+    })
+    return `there are ${countOf(matchCount, 'trace')} ${asked}: ${names.join(', ')}${others}; give more digits`
   }
   const among = traceCount === 0 ? `in ${place.path}` : `among the ${humanCount(traceCount)} in ${place.path}`
   return `there is no trace ${asked} ${among}, and no file of that name${sessionHint(traceId)}`
-}
-
-function nameOf(tree: TraceTree): string {
-  const { agent, sessionId } = summarize(tree)
-  const whose = [agent, sessionId, humanInstant(tree.startAt)].filter(text => text !== '').join(', ')
-  return `${displayText(tree.traceId)} (${whose})`
 }
 
 function conditions({ sessionId, model, tool, hasError, sinceAt }: TraceFilter): string {
@@ -351,8 +320,4 @@ function conditions({ sessionId, model, tool, hasError, sinceAt }: TraceFilter):
   ].filter(part => part !== '')
   const [last = ''] = parts.splice(-1)
   return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`
-}
-
-function extentText({ extent }: TraceSelection): string {
-  return extent === undefined ? '' : `, of ${humanInstant(extent.startAt)} to ${humanInstant(extent.endAt)}`
 }

@@ -1,6 +1,6 @@
 import { peek, textOf } from '../contract/foreign.ts'
 import { bigintText, boundedJson } from './bounded-json.ts'
-import type { Capture, CapturedContent, CapturedEntry, ContentCategory, ContentMode, SafeText } from './capture.ts'
+import type { CapturedContent, CapturedEntry, ContentCategory, ContentMode, SafeText } from './capture.ts'
 import { literal } from './capture.ts'
 import type { Clipped } from './clip.ts'
 import { clip, keepAll, maskedWindowOf, redactWithin, WINDOW_MARGIN, windowOf, withinBytes } from './clip.ts'
@@ -50,7 +50,11 @@ function numberText(value: number | bigint): SafeText {
   return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
 }
 
-class CapturePolicy implements Capture {
+/**
+ * The compiled capture policy. Never throws, whatever the value. Cost is linear in the limit, not in the value. Its functions
+ * do not use `this`, so they can be destructured (`const { id } = capture`).
+ */
+export class Capture {
   readonly mode: ContentMode
   readonly conversationHistory: boolean
   readonly senderId: boolean
@@ -62,7 +66,7 @@ class CapturePolicy implements Capture {
   readonly #whole: TextMemo<CapturedContent | undefined> | undefined
   readonly #encode: ((text: string) => string) | undefined
   /** Without memos: the content of a tool is rarely repeated, and remembering it costs. */
-  readonly #ofTools: CapturePolicy | undefined
+  readonly #ofTools: Capture | undefined
   readonly #leaf: (text: string) => string
   readonly #isSecret: (key: string) => boolean
 
@@ -72,7 +76,7 @@ class CapturePolicy implements Capture {
     if (isMemoized) {
       this.#whole = new TextMemo(text => this.#content(text))
       this.#encode = new TextMemo(text => JSON.stringify(text)).resultOf
-      this.#ofTools = new CapturePolicy({ ...settings, isPure: false })
+      this.#ofTools = new Capture({ ...settings, isPure: false })
     }
     this.#settings = settings
     this.mode = mode
@@ -83,6 +87,11 @@ class CapturePolicy implements Capture {
     this.#isSecret = redact === keepAll ? () => false : isSecretKey
   }
 
+  /**
+   * Captures ids, models, names and reasons: redacted text on one line, at most 200 characters including the ellipsis. Accepts
+   * strings and finite numbers. Undefined for anything else and the empty string. If the mode is `off`, only identifiers are
+   * accepted, because a host may put a sentence in place of a name. Repeated values cost a map look-up.
+   */
   readonly id = (value: unknown): SafeText | undefined => {
     if (typeof value !== 'string') return isNumeric(value) ? numberText(value) : undefined
     const known = this.#ids.get(value)
@@ -95,6 +104,10 @@ class CapturePolicy implements Capture {
     return safe(text)
   }
 
+  /**
+   * Captures the name and value of one entry of a flat map: text as in `id`, a finite number, a boolean. The value of a
+   * secret's name is masked completely. Undefined for anything else.
+   */
   readonly entry = (key: string, value: unknown): CapturedEntry | undefined => {
     const name = this.id(key)
     if (name === undefined) return undefined
@@ -105,6 +118,10 @@ class CapturePolicy implements Capture {
     return { name, value: this.#isSecret(key) ? literal(MASK) : plain }
   }
 
+  /**
+   * Captures content in the form of the mode (preview or full), within the category's limit. Undefined if off, absent or
+   * blank.
+   */
   readonly content = (value: unknown, category: ContentCategory): CapturedContent | undefined => {
     if (this.mode === 'off') return undefined
     if (this.#ofTools && (category === 'tool_input' || category === 'tool_output')) {
@@ -119,6 +136,7 @@ class CapturePolicy implements Capture {
     return captured
   }
 
+  /** Captures a short text on one line: a command, target, goal, summary, description. At most 500 characters. */
   readonly snippet = (value: unknown): SafeText | undefined => {
     if (this.mode === 'off') return undefined
     if (typeof value !== 'string') return this.#captured(value, SNIPPET_CAP)?.text
@@ -126,18 +144,21 @@ class CapturePolicy implements Capture {
     return text === '' ? undefined : safe(text)
   }
 
+  /** Captures the text of an error, at most 500 characters on one line. It is content, so undefined if the mode is `off`. */
   readonly errorText = (value: unknown): SafeText | undefined => {
     const message = peek(value, 'message')
     const said = textOf(message) ?? (message === '' ? textOf(peek(value, 'name')) : undefined)
     return this.snippet(said ?? value)
   }
 
+  /** Captures the conversation history as JSON within its own limit. Undefined unless `conversationHistory` is set. */
   readonly history = (messages: unknown): CapturedContent | undefined => {
     if (!this.conversationHistory) return undefined
     const history = this.#captured(messages, Math.min(HISTORY_MAX_CHARS, this.#settings.contentMaxChars))
     return history?.text === '[]' ? undefined : history
   }
 
+  /** JSON of `value` in at most `maxBytes` bytes of UTF-8, always valid. For our own structures of already captured texts. */
   readonly json = (value: unknown, maxBytes: number = this.#settings.contentMaxChars): SafeText | undefined => {
     const json = withinBytes(maxBytes, chars => boundedJson(value, chars, keepAll, () => false, false, this.#encode))
     return json && safe(json.text)
@@ -211,8 +232,4 @@ class CapturePolicy implements Capture {
     // Copies the key: a slice would keep the large text it comes from in memory.
     this.#ids.set(` ${value}`.slice(1), id)
   }
-}
-
-export function createCapture(settings: CaptureSettings): Capture {
-  return new CapturePolicy(settings)
 }

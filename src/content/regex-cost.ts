@@ -287,14 +287,16 @@ function costOfSequence(items: readonly RegexNode[], follow: CharacterSet): Cost
   let ways = 1
   let steps = 0
   /** The certain characters between here and the last item that can end in several positions. */
-  let between: CharacterSet[] = []
+  const between = new Set<CharacterSet>()
   items.forEach((item, at) => {
     const cost = costOf(item, firstOfRest(items.slice(at + 1), follow))
+    const characters = charactersOf(item)
     // The semicolons of `.*;\d+` each begin another run of digits. Together, these runs are no longer than the text.
-    const isApart = between.some(set => (set & charactersOf(item)) === 0n)
+    const isApart = [...between].some(set => (set & characters) === 0n)
     steps += isApart ? cost.steps + ways : cost.steps * ways
     ways *= cost.ways
-    between = cost.ways > 1 ? [] : [...between, ...beginning(item)]
+    if (cost.ways > 1) between.clear()
+    else for (const set of beginning(item)) between.add(set)
   })
   return { ways, steps }
 }

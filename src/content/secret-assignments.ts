@@ -1,6 +1,6 @@
 import { commandValueAt, takesValueBehindSpace } from './secret-commands.ts'
 import { credentialsSpan, holdsCredentials } from './secret-credentials.ts'
-import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
+import { type NamedValue, type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
 import { beginsBlock, behindProperties, blockSpan, elementSpan } from './secret-markup.ts'
 import { pairedValueAt } from './secret-neighbours.ts'
 import {
@@ -28,11 +28,7 @@ import {
 
 /** `password=…`, `"api_key": …`, `--token …`, `Cookie: …`, `<password>…</password>`: a secret's name, a sign, a value. */
 
-interface Assignment {
-  readonly text: string
-  readonly name: string
-  readonly nameStart: number
-  readonly strength: SecretKeyStrength
+interface Assignment extends NamedValue {
   /** The quote after the name, with its backslashes, or empty. `closing`: with all backslashes, even if no level of escaping. */
   readonly quote: string
   readonly closing: string
@@ -41,7 +37,6 @@ interface Assignment {
   /** `=`, `:`, `(`, `{`, or empty for the space after a flag. */
   readonly sign: string
   readonly gap: string
-  readonly valueAt: number
 }
 
 const MAX_NAME = 64
@@ -92,7 +87,7 @@ function nameAround(text: string, at: number): { start: number; end: number } | 
   return { start: afterEscape(text, start), end }
 }
 
-type Named = Pick<Assignment, 'text' | 'name' | 'nameStart' | 'strength'>
+type Named = Omit<NamedValue, 'valueAt'>
 
 /** True if the dash marks a removed line of a diff. After a backslash the line continues, and the dash belongs to a flag. */
 function isRemovedLine(text: string, at: number): boolean {

@@ -1,4 +1,4 @@
-import type { SecretKeyStrength } from './secret-keys.ts'
+import type { NamedValue } from './secret-keys.ts'
 import { endOfQuoted, endOfSpelled, isSpelled, QUOTE, quoteLevel, SPACE } from './secret-quotes.ts'
 import { endOfMatch, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isPlaceholder, looksGenerated } from './secret-values.ts'
@@ -211,16 +211,8 @@ const DIRECTIVE = /^(?:requirepass|masterauth|AuthLDAPBindPassword|wifi-sec\.psk
 /** `OPTIONS (user 'bob', password '…')` */
 const BEFORE_OPTION = /(?:[(,]\s{0,8}|\b(?:SET|ADD)\s{1,4})$/
 
-interface Named {
-  readonly text: string
-  readonly name: string
-  readonly nameStart: number
-  readonly valueAt: number
-  readonly strength: SecretKeyStrength
-}
-
 /** True for a flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by a key-like text. */
-export function takesValueBehindSpace({ text, name, nameStart, valueAt, strength }: Named): boolean {
+export function takesValueBehindSpace({ text, name, nameStart, valueAt, strength }: NamedValue): boolean {
   const value = text.slice(valueAt, valueAt + 100)
   const before = text.slice(Math.max(0, nameStart - 100), nameStart)
   if (name.startsWith('-')) {

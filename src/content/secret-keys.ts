@@ -47,6 +47,15 @@ function words(name: string): string[] {
  */
 export type SecretKeyStrength = 'strong' | 'weak'
 
+/** A secret's name in a text, and where its value begins. */
+export interface NamedValue {
+  readonly text: string
+  readonly name: string
+  readonly nameStart: number
+  readonly valueAt: number
+  readonly strength: SecretKeyStrength
+}
+
 export function secretKeyStrength(name: string): SecretKeyStrength | undefined {
   if (name.length > MAX_NAME || !HINT.test(name)) return undefined
   let strength = known.get(name)

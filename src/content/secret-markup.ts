@@ -1,4 +1,4 @@
-import type { SecretKeyStrength } from './secret-keys.ts'
+import type { NamedValue } from './secret-keys.ts'
 import { LINE_END, SPACE } from './secret-quotes.ts'
 import { endOfMatch, MASK, type SecretSpan } from './secret-span.ts'
 import { isPlaceholder, looksRandom } from './secret-values.ts'
@@ -102,13 +102,6 @@ export function beginsBlock(text: string, valueAt: number): boolean {
   return '|>'.includes(text.charAt(valueAt) || ' ') && endOfMatch(BLOCK_HEAD, text, valueAt) !== -1
 }
 
-interface Named {
-  readonly text: string
-  readonly nameStart: number
-  readonly valueAt: number
-  readonly strength: SecretKeyStrength
-}
-
 const LINE_BEFORE = new RegExp(String.raw`(?:^|${LINE_END})${MARK}(${INDENTATION}{0,60})[\w\s"'.-]{0,20}$`)
 
 function indentationBefore(text: string, nameStart: number): number {
@@ -116,7 +109,7 @@ function indentationBefore(text: string, nameStart: number): number {
 }
 
 /** The lines of a block scalar, as long as they are indented like the first one. */
-export function blockSpan({ text, nameStart, valueAt, strength }: Named): SecretSpan | undefined {
+export function blockSpan({ text, nameStart, valueAt, strength }: NamedValue): SecretSpan | undefined {
   const least = indentationBefore(text, nameStart) + 1
   let at = endOfMatch(BLOCK_HEAD, text, valueAt)
   const lines: string[] = []

@@ -115,8 +115,8 @@ export function eachField(holder: object, visit: (name: string) => boolean): voi
   }
 }
 
-/** The first `limit` elements, or the last; none if the value is not an array. */
-export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
+/** The first `limit` elements, or the last; none if the value is not an array. The limit guards against hostile input. */
+export function elementsOf(value: unknown, limit = 1000, which: 'first' | 'last' = 'first'): readonly unknown[] {
   if (!isArray(value)) return []
   const length = numberOf(peek(value, 'length')) ?? 0
   const from = which === 'first' ? 0 : Math.max(0, length - limit)

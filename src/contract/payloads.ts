@@ -387,8 +387,9 @@ export interface ApiStart extends Identity, RequestParameters {
   readonly system_prompt?: unknown
 }
 
-export interface ApiEnd extends Identity {
-  /** Attempt that ended; the end of another attempt does not end this one */
+/** The end of an attempt at a model request. */
+export interface RequestEnd {
+  /** Attempt that ended, from 0; the end of another attempt does not end this one */
   readonly retry_count?: number | undefined
   /** For metrics, and if the start was never seen */
   readonly model?: string | undefined
@@ -402,6 +403,9 @@ export interface ApiEnd extends Identity {
   readonly started_at?: number | undefined
   /** Epoch seconds; the span's end, if plausible */
   readonly ended_at?: number | undefined
+}
+
+export interface ApiEnd extends Identity, RequestEnd {
   /** Epoch seconds */
   readonly first_chunk_at?: number | null | undefined
   /** Reason of the answer's end: `stop`, `tool_calls`, `length`, … */
@@ -426,23 +430,9 @@ export interface ApiEnd extends Identity {
   readonly service_tier?: string | undefined
 }
 
-export interface ApiError extends Identity {
-  /** For metrics, and if the start was never seen */
-  readonly model?: string | undefined
-  /** For metrics, and if the start was never seen */
-  readonly provider?: string | undefined
-  /** Used if the start was never seen */
-  readonly base_url?: string | undefined
-  /** Seconds */
-  readonly api_duration?: number | undefined
-  /** Not read */
-  readonly started_at?: number | undefined
-  /** Epoch seconds; the span's end, if plausible */
-  readonly ended_at?: number | undefined
+export interface ApiError extends Identity, RequestEnd {
   /** HTTP status; none means that there was no response */
   readonly status_code?: number | null | undefined
-  /** Attempt that failed, from 0 */
-  readonly retry_count?: number | undefined
   /** Number of retries after which the host gives up */
   readonly max_retries?: number | null | undefined
   /** True if the request may be retried: another attempt follows, if one is left */

@@ -215,8 +215,11 @@ class ForeseenTurn {
 
   #reservedRoot(): ReservedIds {
     const opening = this.#opening as ForeseeableRecord
-    const traceId = opening.reserved?.traceId ?? randomIds.generateTraceId()
-    opening.reserved ??= { traceId, rootSpanId: randomIds.generateSpanId(), spanId: undefined }
+    opening.reserved ??= {
+      traceId: randomIds.generateTraceId(),
+      rootSpanId: randomIds.generateSpanId(),
+      spanId: undefined,
+    }
     return opening.reserved
   }
 }

@@ -1,4 +1,4 @@
-import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
+import { Capture, type CaptureSettings } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
 import { createRedactor } from '../content/redaction.ts'
 import { MASK } from '../content/secret-span.ts'
@@ -7,6 +7,7 @@ import { DELEGATING_TOOLS } from '../contract/index.ts'
 import { nameOf, ownershipOf, resolveFacts } from '../contract/semconv/index.ts'
 import type { PipelineSettings, TailSamplingSettings } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
+import { onceEach } from '../tracker/guard.ts'
 import type { CoreConfig } from '../tracker/options.ts'
 import { thresholdOf } from '../tracker/spans/keep.ts'
 import type { AttributeOptions, KeepRules } from '../tracker/spans/span-definition.ts'
@@ -89,16 +90,17 @@ export function attributeOptionsOf(
     isPure: own === undefined,
     redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
   }
-  const capture = createCapture(settings)
+  const capture = new Capture(settings)
   // Users who reach Langfuse through a collector set its convention themselves.
   const isLangfuse = config.backends.some(({ type }) => type === 'langfuse')
   const conventions = isLangfuse ? ([...config.conventions, 'langfuse'] as const) : config.conventions
   // A user's own setting may contain spaces, whatever the capture mode.
-  const { id } = createCapture({ ...settings, mode: 'preview' })
+  const { id } = new Capture({ ...settings, mode: 'preview' })
   return {
     facts: resolveFacts(config.namespace, conventions),
     isOurs: ownershipOf(config.namespace),
     capture,
+    warnOnce: onceEach(warn),
     workspaceCapture: config.workspace_capture,
     nextMetrics: config.conventions.includes('gen_ai_next'),
     spanNames: config.span_names,

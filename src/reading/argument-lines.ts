@@ -6,10 +6,7 @@ const MAX_JSON_CHARS = 200_000
 const MAX_LINES = 2_000
 const MAX_DEPTH = 50
 
-export interface DiffLine {
-  readonly sign: ' ' | '-' | '+'
-  readonly text: string
-}
+export type DiffLine = Readonly<{ sign: ' ' | '-' | '+'; text: string }>
 
 /**
  * Splits a tool's arguments into lines, one per value, so that equal arguments give equal lines. JSON is written with sorted

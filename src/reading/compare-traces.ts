@@ -15,23 +15,15 @@ export interface ComparedStep {
   readonly argumentDiff: readonly DiffLine[]
 }
 
-export interface ComparedSide {
+type SideCount = 'turns' | 'requests' | 'retries' | 'tools' | 'subagents' | 'errors'
+type SideFigure = SideCount | 'millis' | 'personMillis' | 'inputTokens' | 'outputTokens' | 'requestsOfUnknownCost'
+
+/** `requestsOfUnknownCost`: requests that used tokens and have no known cost. `cost` does not include them. */
+export interface ComparedSide extends Readonly<Record<SideFigure, number>> {
   readonly summary: TraceSummary | undefined
   readonly traceIds: readonly string[]
   readonly models: readonly string[]
-  readonly millis: number
-  readonly personMillis: number
-  readonly inputTokens: number
-  readonly outputTokens: number
   readonly cost: number | undefined
-  /** Requests that used tokens and have no known cost. `cost` does not include them. */
-  readonly requestsOfUnknownCost: number
-  readonly turns: number
-  readonly requests: number
-  readonly retries: number
-  readonly tools: number
-  readonly subagents: number
-  readonly errors: number
 }
 
 export interface Comparison {

@@ -4,12 +4,8 @@ import type { TurnStep } from './turn-steps.ts'
 
 export function comparisonJson(comparison: Comparison): string {
   const { a, b, steps, firstDifference } = comparison
-  return jsonLine({
-    a: sideJson(a),
-    b: sideJson(b),
-    first_difference: firstDifference ?? null,
-    steps: steps.map(stepJson),
-  })
+  const sides = { a: sideJson(a), b: sideJson(b), first_difference: firstDifference ?? null }
+  return jsonLine({ ...sides, steps: steps.map(stepJson) })
 }
 
 function sideJson({ summary, ...side }: ComparedSide): Record<string, unknown> {

@@ -2,14 +2,13 @@ import type { DiffLine } from './argument-lines.ts'
 import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } from './compare-traces.ts'
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
+import { runsOf } from './group-by.ts'
 import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
-import type { TextSegment, Tone } from './segments.ts'
+import type { Line, TextSegment, Tone } from './segments.ts'
 import { alignEnds, blankSegment, clipSegments, joinSegments, paintLine, segment, segmentsWidth } from './segments.ts'
 import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
 import { ARROW, GAP } from './tree-text.ts'
 import type { TurnStep } from './turn-steps.ts'
-
-type Line = readonly TextSegment[]
 
 const MIN_WIDTH = 20
 /** Below these widths, tokens and then durations are left out to keep room for names. */
@@ -172,7 +171,7 @@ const MIN_FOLDED = 5
 
 function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
   const rows: ComparisonRow[] = []
-  for (const run of runsOf(steps)) {
+  for (const run of runsOf(steps, step => (isAlike(step) ? 'alike' : repeatKey(step)))) {
     const [first] = run
     if (first !== undefined && isAlike(first)) rows.push(...alikeRows(run))
     else if (run.length >= MIN_FOLDED) rows.push(rowOf('repeats', run))
@@ -183,19 +182,6 @@ function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
 
 function isAlike(step: ComparedStep): boolean {
   return step.depth > 0 && !isDifferent(step)
-}
-
-function runsOf(steps: readonly ComparedStep[]): ComparedStep[][] {
-  const runs: ComparedStep[][] = []
-  let runKey: string | undefined
-  for (const step of steps) {
-    const key = isAlike(step) ? 'alike' : repeatKey(step)
-    const run = runs.at(-1)
-    if (run === undefined || key === undefined || key !== runKey) runs.push([step])
-    else run.push(step)
-    runKey = key
-  }
-  return runs
 }
 
 function repeatKey({ a, b, depth }: ComparedStep): string | undefined {

@@ -10,9 +10,7 @@ import type { TraceNode, TraceTree } from './trace-forest.ts'
 export const PATH_PARTS = ['model', 'you', 'tools', 'guards', 'untraced'] as const
 export type PathPartName = (typeof PATH_PARTS)[number]
 
-export interface PathSection extends TimeRange {
-  readonly part: PathPartName
-}
+export type PathSection = TimeRange & Readonly<{ part: PathPartName }>
 
 /** The parts that take time, with their milliseconds. */
 export function pathSums(sections: readonly PathSection[]): (readonly [PathPartName, number])[] {
@@ -127,9 +125,7 @@ export interface PathPart {
   isOnPath: boolean
 }
 
-interface PathStep extends TimeRange {
-  readonly part: PathPart
-}
+type PathStep = TimeRange & Readonly<{ part: PathPart }>
 
 /**
  * Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time.

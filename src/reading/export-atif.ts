@@ -50,12 +50,8 @@ class AtifWriter {
 
   /** Attempts without an answer make no step of their own: they are attached to the answer that followed. */
   addTurn(turn: TrajectoryTurn): void {
-    this.addStep({
-      source: 'user',
-      message: turn.input,
-      timestamp: isoInstant(turn.span.span.startAt),
-      extra: extraOf(turn.span),
-    })
+    const timestamp = isoInstant(turn.span.span.startAt)
+    this.addStep({ source: 'user', message: turn.input, timestamp, extra: extraOf(turn.span) })
     let failed: JsonFields[] = []
     const answered = turn.requests.filter(request => !request.failed)
     for (const request of turn.requests) {
@@ -88,18 +84,14 @@ class AtifWriter {
       model_name: model,
       reasoning_content: reasoning || undefined,
       tool_calls: calls.length === 0 ? undefined : calls.map(toolCall),
-      observation: this.#observation(calls, false, []),
+      observation: this.#observation(calls, false),
       metrics: this.#metrics(span),
       extra: { ...extraOf(span), ...(failed.length > 0 && { failed_attempts: failed }) },
     })
   }
 
   /** @param isAlone no request of this step asked for these calls, so that there is no source id */
-  #observation(
-    calls: readonly TrajectoryCall[],
-    isAlone: boolean,
-    others: readonly Trajectory[],
-  ): JsonFields | undefined {
+  #observation(calls: readonly TrajectoryCall[], isAlone: boolean, others: readonly Trajectory[] = []) {
     const results: JsonFields[] = calls.map(call =>
       dropUndefined({
         source_call_id: isAlone ? undefined : call.id,

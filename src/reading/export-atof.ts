@@ -15,6 +15,9 @@ const CATEGORY: { readonly [Kind in DisplayKind]?: string } = {
   hook: 'guardrail',
 }
 
+/** The attributes that name an outcome. */
+const OUTCOMES = ['.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict'] as const
+
 /**
  * Agent Trajectory Observability Format 0.1 of NeMo Relay: one line per start and per end, ordered by time as its readers
  * require. It has no status field: status and trace ids are in `metadata`.
@@ -25,10 +28,7 @@ export function exportAtof(trees: readonly TraceTree[]): readonly string[] {
   return lines.sort((a, b) => a.micros - b.micros).map(({ record }) => jsonLine(record))
 }
 
-interface Line {
-  readonly micros: number
-  readonly record: object
-}
+type Line = Readonly<{ micros: number; record: object }>
 
 function* scopesOf(tree: TraceTree): Generator<Line, void> {
   const ends: Line[] = []
@@ -60,7 +60,7 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
       status: span.status,
       error_type: span.attributes['error.type'],
       error: span.statusMessage,
-      ...outcomeOf(attributes),
+      outcome: attributes.rawText(...OUTCOMES) || undefined,
     }
     if (span.running !== true)
       ends.push({ micros: endMicros, record: { ...common, ...end, metadata: { ...metadata, ...outcome } } })
@@ -100,11 +100,6 @@ function answeredProfile(profile: object | null, attributes: SpanAttributes): ob
 function dataOf(attributes: SpanAttributes, name: string): unknown {
   const text = attributes.rawText(name)
   return text === '' ? null : (parseJson(text) ?? text)
-}
-
-function outcomeOf(attributes: SpanAttributes): object {
-  const outcome = attributes.rawText('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict')
-  return { outcome: outcome || undefined }
 }
 
 function metadataOf(attributes: SpanAttributes): object {

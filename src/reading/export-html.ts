@@ -10,7 +10,7 @@ import { sharedContent, sharedContentLines } from './shared-content.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type SubtreeSum, subtreeSums } from './subtree-sums.ts'
-import type { TimeRange } from './time-ranges.ts'
+import { positionIn, type TimeRange } from './time-ranges.ts'
 import { asOf, type TraceNode, type TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle } from './tree-header.ts'
@@ -107,11 +107,8 @@ function foldsOf(tree: TraceTree, sums: ReadonlyMap<TraceNode, SubtreeSum>): Rea
   return folds
 }
 
-function foldHead(
-  { calls, name, outcome, sum, totalMillis, longestMillis }: FoldedCalls,
-  depth: number,
-  tree: TraceTree,
-) {
+function foldHead(fold: FoldedCalls, depth: number, tree: TraceTree): string {
+  const { calls, name, outcome, sum, totalMillis, longestMillis } = fold
   const title = [segment('tool', name), segment('warn', ` ×${humanCount(calls.length)}`)]
   const figures = `${humanDuration(totalMillis)}, longest ${humanDuration(longestMillis)}`
   return `<details class="span fold"><summary>
@@ -152,34 +149,24 @@ function svg(inner: string): string {
   return `<svg viewBox="0 0 ${BAR_UNITS} 10" preserveAspectRatio="none" aria-hidden="true">${inner}</svg>`
 }
 
-function rect(
-  tone: string,
-  span: TimeRange,
-  { startAt, endAt }: TraceTree,
-  [y, height]: readonly [number, number],
-): string {
-  const length = Math.max(1e-6, endAt - startAt)
-  const place = (at: number): number => Math.min(BAR_UNITS, Math.max(0, ((at - startAt) / length) * BAR_UNITS))
-  const from = Math.min(place(span.startAt), BAR_UNITS - MIN_UNITS)
-  const width = Math.max(MIN_UNITS, place(span.endAt) - from)
+function rect(tone: string, span: TimeRange, tree: TraceTree, [y, height]: readonly [number, number]): string {
+  const from = Math.min(positionIn(tree, span.startAt) * BAR_UNITS, BAR_UNITS - MIN_UNITS)
+  const width = Math.max(MIN_UNITS, positionIn(tree, span.endAt) * BAR_UNITS - from)
   return `<rect class="${tone}" x="${from.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}"/>`
 }
 
 function body(span: StoredSpan): string {
   const status = span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`
-  const events = span.events.map(event => ({
-    title: `${event.name}, ${humanDuration(event.at - span.startAt)} after the start`,
-    attributes: event.attributes,
-  }))
-  const links = span.links.map(link => ({
-    title: `link to span ${link.spanId} of trace ${link.traceId}`,
-    attributes: link.attributes,
-  }))
-  const more = [...events, ...links].map(
-    ({ title, attributes }) => `<p class="dim">${escapeHtml(title)}</p>${list(attributes)}`,
+  const titled = (title: string, attributes: Attributes): string =>
+    `<p class="dim">${escapeHtml(title)}</p>${list(attributes)}`
+  const events = span.events.map(({ name, at, attributes }) =>
+    titled(`${name}, ${humanDuration(at - span.startAt)} after the start`, attributes),
+  )
+  const links = span.links.map(({ spanId, traceId, attributes }) =>
+    titled(`link to span ${spanId} of trace ${traceId}`, attributes),
   )
   const own = { span: span.spanId, ...(span.parentSpanId && { parent: span.parentSpanId }), status }
-  return [list(own), list(span.attributes), ...more].join('')
+  return [list(own), list(span.attributes), ...events, ...links].join('')
 }
 
 function list(attributes: Attributes): string {

@@ -39,11 +39,9 @@ function requestMessages(request: TrajectoryRequest, fallback: string): ChatMess
   const { calls, span } = request
   const { text } = answerOf(request.span)
   if (calls.length === 0) return [{ role: 'assistant', content: text || span.rawText('output.value') || fallback }]
-  const tool_calls = calls.map(({ id, name, arguments: args }) => ({
-    id,
-    type: 'function',
-    function: { name, arguments: args || '{}' },
-  }))
+  const tool_calls = calls.map(({ id, name, arguments: args }) => {
+    return { id, type: 'function', function: { name, arguments: args || '{}' } }
+  })
   const results = calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result }))
   return [{ role: 'assistant', content: text || null, tool_calls }, ...results]
 }

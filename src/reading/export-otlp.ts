@@ -1,5 +1,5 @@
 import { isRecord, parseJson } from './attribute-value.ts'
-import { readFileLines } from './line-reader.ts'
+import { type OnRead, readFileLines } from './line-reader.ts'
 import { lineFilter } from './trace-log.ts'
 
 /**
@@ -10,7 +10,7 @@ import { lineFilter } from './trace-log.ts'
 export async function* exportOtlp(
   paths: readonly string[],
   traceIds: ReadonlySet<string>,
-  onRead?: (bytes: number) => void,
+  onRead?: OnRead,
 ): AsyncGenerator<string, void> {
   const mayHold = lineFilter(traceIds)
   for (const path of paths) {

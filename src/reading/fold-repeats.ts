@@ -1,3 +1,4 @@
+import { runsOf } from './group-by.ts'
 import { SpanAttributes } from './span-attributes.ts'
 import { factsOf } from './span-facts.ts'
 import { addSums, type SubtreeSum } from './subtree-sums.ts'
@@ -31,23 +32,8 @@ export function isFolded(row: TraceNode | FoldedCalls): row is FoldedCalls {
  */
 export function foldRepeats(siblings: readonly TraceNode[], options: FoldOptions): (TraceNode | FoldedCalls)[] {
   if (siblings.length < MIN_FOLDED) return [...siblings]
-  const rows: (TraceNode | FoldedCalls)[] = []
-  let run: TraceNode[] = []
-  let runKey: string | undefined
-  const endRun = (): void => {
-    if (run.length >= MIN_FOLDED) rows.push(folded(run, options))
-    else rows.push(...run)
-    run = []
-  }
-  for (const node of siblings) {
-    const key = keyOf(node, options)
-    if (key === undefined || key !== runKey) endRun()
-    runKey = key
-    if (key === undefined) rows.push(node)
-    else run.push(node)
-  }
-  endRun()
-  return rows
+  const runs = runsOf(siblings, node => keyOf(node, options))
+  return runs.flatMap((run): (TraceNode | FoldedCalls)[] => (run.length < MIN_FOLDED ? run : [folded(run, options)]))
 }
 
 function keyOf(node: TraceNode, { namespace, sums, pointedAt }: FoldOptions): string | undefined {

@@ -8,3 +8,16 @@ export function groupBy<Key, Value>(values: Iterable<Value>, keyOf: (value: Valu
   }
   return groups
 }
+
+/** Splits values into runs of the same key. A value without a key is a run of its own. */
+export function runsOf<Value>(values: readonly Value[], keyOf: (value: Value) => string | undefined): Value[][] {
+  const runs: Value[][] = []
+  let last: string | undefined
+  for (const value of values) {
+    const key = keyOf(value)
+    if (key !== undefined && key === last) runs.at(-1)?.push(value)
+    else runs.push([value])
+    last = key
+  }
+  return runs
+}

@@ -6,6 +6,8 @@ const MAX_LINE_BYTES = 256 * 1024 * 1024
 
 const NEWLINE = 0x0a
 
+export type OnRead = (bytes: number) => void
+
 export type NumberedLine =
   | { readonly line: number; readonly text: string }
   | { readonly line: number; readonly problem: string }
@@ -24,7 +26,7 @@ export class LineSplitter {
     this.#maxBytes = maxLineBytes
   }
 
-  *splitChunk(chunk: Buffer, onTaken?: (bytes: number) => void): Generator<NumberedLine, void> {
+  *splitChunk(chunk: Buffer, onTaken?: OnRead): Generator<NumberedLine, void> {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
       this.#appendPiece(chunk.subarray(from, end))
@@ -68,7 +70,7 @@ export class LogLineReader {
     this.#splitter = new LineSplitter(maxLineBytes)
   }
 
-  async *readLines(onRead?: (bytes: number) => void): AsyncGenerator<NumberedLine, void> {
+  async *readLines(onRead?: OnRead): AsyncGenerator<NumberedLine, void> {
     const { size } = await stat(this.path)
     if (size < this.#offset) this.#restart()
     if (size === this.#offset) return
@@ -98,10 +100,7 @@ export class LogLineReader {
  * @param onRead receives the number of bytes read; an error it throws ends the reading
  * @throws the error of the file system when the file cannot be read
  */
-export async function* readFileLines(
-  path: string,
-  onRead?: (bytes: number) => void,
-): AsyncGenerator<NumberedLine, void> {
+export async function* readFileLines(path: string, onRead?: OnRead): AsyncGenerator<NumberedLine, void> {
   const reader = new LogLineReader(path)
   yield* reader.readLines(onRead)
   const rest = reader.readRest()

@@ -1,25 +1,27 @@
 import { countOf, humanAge, humanCost, humanCount, humanDuration } from './human-figures.ts'
 import { type OpenState, type OpenTurn, openTurns, promptIn } from './open-turns.ts'
-import { alignEnds, clipSegments, joinSegments, paintLine, segment, type TextSegment, type Tone } from './segments.ts'
+import {
+  alignEnds,
+  clipSegments,
+  joinSegments,
+  type Line,
+  paintLine,
+  segment,
+  type TextSegment,
+  type Tone,
+} from './segments.ts'
 import type { TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
 import { rowTitle, tokensText, treeRows } from './tree-rows.ts'
 
-export interface OpenTurnsOptions {
-  readonly width: number
-  readonly color: boolean
-  readonly now: number
-  readonly maxLines: number
-}
+export type OpenTurnsOptions = Readonly<{ width: number; color: boolean; now: number; maxLines: number }>
 
 /** The selected turn of an interactive list, and what is listed below the open turns. */
 export interface TopOptions extends OpenTurnsOptions {
   readonly selectedId?: string | undefined
   readonly ended?: readonly TraceTree[]
 }
-
-type Line = readonly TextSegment[]
 
 /** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_SPANS = 3
@@ -49,17 +51,12 @@ export function renderTop(turns: readonly OpenTurn[], options: TopOptions): stri
     return turnLines(turn, options, status, turn.traceId === selectedId)
   })
   const maxLines = Math.max(1, options.maxLines - 2 - below.length)
-  const lines = fitTurns(drawn.slice(firstShown(turns, drawn, selectedId, maxLines)), maxLines, 'open')
+  const selected = turns.findIndex(({ traceId }) => traceId === selectedId)
+  const lines = fitTurns(drawn.slice(firstShown(selected, drawn, maxLines)), maxLines, 'open')
   return paintLines([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines]), ...below], options)
 }
 
-function firstShown(
-  turns: readonly OpenTurn[],
-  drawn: readonly (readonly Line[])[],
-  selectedId: string | undefined,
-  maxLines: number,
-): number {
-  const selected = turns.findIndex(({ traceId }) => traceId === selectedId)
+function firstShown(selected: number, drawn: readonly (readonly Line[])[], maxLines: number): number {
   let first = Math.max(0, selected)
   let rows = drawn[first]?.length ?? 0
   // One line is left for the count of those that do not fit.
@@ -70,20 +67,18 @@ function firstShown(
 function endedLine(tree: TraceTree, { now, width, selectedId }: TopOptions): Line {
   const summary = summarize(tree)
   const { outcome, durationMillis, cost, errorCount } = summary
-  const figures = joinSegments(
-    [
-      outcome ?? segment('dim', ''),
-      segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
-      segment('plain', humanDuration(durationMillis)),
-      segment('plain', cost.paidCount === 0 ? '' : humanCost(cost.dollars)),
-      segment('dim', `${humanAge(now - tree.endAt)} ago`),
-    ],
-    ' · ',
-  )
+  const figures = [
+    outcome ?? segment('dim', ''),
+    segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
+    segment('plain', humanDuration(durationMillis)),
+    segment('plain', cost.paidCount === 0 ? '' : humanCost(cost.dollars)),
+    segment('dim', `${humanAge(now - tree.endAt)} ago`),
+  ]
   const isSelected = tree.traceId === selectedId
   const title = [segment(outcome?.tone ?? 'dim', isSelected ? SELECTED : '● '), ...headerTitle(summary, tree.traceId)]
   const prompt = promptIn(treeRows(tree))
-  return alignEnds(prompt === '' ? title : [...title, segment('plain', `  ${prompt}`)], figures, width)
+  const left = prompt === '' ? title : [...title, segment('plain', `  ${prompt}`)]
+  return alignEnds(left, joinSegments(figures, ' · '), width)
 }
 
 const SELECTED = '▸ '
@@ -105,20 +100,19 @@ function fitTurns(turns: readonly (readonly Line[])[], maxLines: number, word: s
   return lines
 }
 
-const STATES: {
-  readonly [State in OpenState]: { readonly tone: Tone; readonly text: string; readonly count: string }
-} = {
-  hung: { tone: 'error', text: 'hung', count: 'hung' },
-  waiting: { tone: 'approval', text: 'waiting for approval', count: 'waiting for approval' },
-  running: { tone: 'ok', text: 'running', count: 'running' },
-  'owner-dead': { tone: 'dim', text: 'process exited', count: 'with an exited process' },
+const STATES: { readonly [State in OpenState]: { readonly tone: Tone; readonly text: string } } = {
+  hung: { tone: 'error', text: 'hung' },
+  waiting: { tone: 'approval', text: 'waiting for approval' },
+  running: { tone: 'ok', text: 'running' },
+  'owner-dead': { tone: 'dim', text: 'process exited' },
 }
 
 function countLine(turns: readonly OpenTurn[]): Line {
   if (turns.length === 0) return [segment('dim', 'No open turns.')]
   const counts = (Object.keys(STATES) as OpenState[]).map(state => {
     const count = turns.filter(turn => turn.state === state).length
-    return segment(STATES[state].tone, count === 0 ? '' : `${humanCount(count)} ${STATES[state].count}`)
+    const text = state === 'owner-dead' ? 'with an exited process' : STATES[state].text
+    return segment(STATES[state].tone, count === 0 ? '' : `${humanCount(count)} ${text}`)
   })
   return [segment('strong', `${humanCount(turns.length)} open: `), ...joinSegments(counts, ', ')]
 }
@@ -128,6 +122,17 @@ function stateOf({ state }: OpenTurn): TextSegment {
 }
 
 function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Line, isSelected = false): Line[] {
+  const { state, summary, traceId, sinceAt } = turn
+  const hasStatus = status.length > 0
+  const isUnnamed = summary.sessionId === '' || (hasStatus && width < ID_FROM_WIDTH)
+  const ages = [
+    ...status,
+    segment('plain', `${hasStatus ? 'open' : 'running for'} ${humanAge(now - sinceAt)}`),
+    segment('warn', silenceText(summary.silentMillis, humanAge)),
+    segment('dim', isUnnamed ? '' : shortTraceId(traceId)),
+  ]
+  const mark = segment(hasStatus ? STATES[state].tone : 'warn', isSelected ? SELECTED : '○ ')
+  const title = alignEnds([mark, ...headerTitle(summary, traceId)], joinSegments(ages, ' · '), width)
   const shown = turn.doing.slice(0, MAX_SPANS).map(row => {
     const lasted = humanAge(now - row.step.node.span.startAt)
     return alignEnds([segment('dim', '  └─ '), ...rowTitle(row)], [segment('plain', lasted)], width)
@@ -136,28 +141,5 @@ function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Lin
   const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more in parallel`)]]
   const isBelow = turn.prompt === '' || turn.doing.some(({ facts }) => facts.kind === 'session')
   const prompt = isBelow ? [] : [[segment('plain', `  ${turn.prompt}`)]]
-  return [titleLine(turn, status, { now, width, isSelected }), ...prompt, ...shown, ...rest]
-}
-
-function titleLine(
-  { state, summary, traceId, sinceAt }: OpenTurn,
-  status: Line,
-  { now, width, isSelected }: Pick<OpenTurnsOptions, 'now' | 'width'> & { readonly isSelected: boolean },
-): Line {
-  const isTold = status.length > 0
-  const lasted = `${isTold ? 'open' : 'running for'} ${humanAge(now - sinceAt)}`
-  const ages = joinSegments(
-    [
-      ...status,
-      segment('plain', lasted),
-      segment('warn', silenceText(summary.silentMillis, humanAge)),
-      segment('dim', summary.sessionId === '' || (isTold && width < ID_FROM_WIDTH) ? '' : shortTraceId(traceId)),
-    ],
-    ' · ',
-  )
-  return alignEnds(
-    [segment(isTold ? STATES[state].tone : 'warn', isSelected ? SELECTED : '○ '), ...headerTitle(summary, traceId)],
-    ages,
-    width,
-  )
+  return [title, ...prompt, ...shown, ...rest]
 }

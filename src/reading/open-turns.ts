@@ -1,5 +1,6 @@
 import { namespaceOfTree } from './span-attributes.ts'
 import { isApprovalWait } from './span-facts.ts'
+import { rangeOf } from './time-ranges.ts'
 import { asOf, type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { isoInstant, jsonLine } from './tree-json.ts'
@@ -38,11 +39,7 @@ export function openTurns(
   return turns.sort((a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state) || a.sinceAt - b.sinceAt)
 }
 
-export interface OpenFacts {
-  readonly isOwnerDead: boolean
-  readonly isWaitingForPerson: boolean
-  readonly silentMillis: number
-}
+export type OpenFacts = Readonly<{ isOwnerDead: boolean; isWaitingForPerson: boolean; silentMillis: number }>
 
 /** The state of an open turn, for the terminal and the page. A turn that waits for the user is never hung. */
 export function openState({ isOwnerDead, isWaitingForPerson, silentMillis }: OpenFacts): OpenState {
@@ -56,11 +53,8 @@ export function openState({ isOwnerDead, isWaitingForPerson, silentMillis }: Ope
  * question is enough, whatever runs beside it: the user is the one who has to act.
  */
 export function waitingSince(innermost: Iterable<TraceNode>, namespace: string): number | undefined {
-  let since: number | undefined
-  for (const { span } of innermost) {
-    if (isApprovalWait(span, namespace)) since = Math.min(since ?? span.startAt, span.startAt)
-  }
-  return since
+  const waits = Array.from(innermost, ({ span }) => span).filter(span => isApprovalWait(span, namespace))
+  return waits.length === 0 ? undefined : rangeOf(waits).startAt
 }
 
 function openTurn(stored: TraceTree, now: number, isOwnerDead: boolean): OpenTurn {

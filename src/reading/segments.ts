@@ -1,39 +1,41 @@
 import { withoutEmojiShaping } from './display-text.ts'
 import { clipToWidth, displayWidth } from './display-width.ts'
 
-export type DisplayKind =
-  | 'session'
-  | 'llm'
-  | 'api'
-  | 'tool'
-  | 'subagent'
-  | 'approval'
-  | 'hook'
-  | 'skill'
-  | 'auxiliary'
-  | 'other'
+export type DisplayKind = (typeof OWN_KINDS)[number] | 'other'
+
+/** The kinds that our spans record. */
+export const OWN_KINDS = [
+  'session',
+  'llm',
+  'api',
+  'tool',
+  'subagent',
+  'approval',
+  'hook',
+  'skill',
+  'auxiliary',
+] as const
 
 export type Tone = DisplayKind | 'ok' | 'warn' | 'error' | 'dim' | 'plain' | 'strong'
 
-export interface TextSegment {
-  readonly text: string
-  readonly tone: Tone
-}
+export type TextSegment = Readonly<{ text: string; tone: Tone }>
+
+export type Line = readonly TextSegment[]
 
 export function segment(tone: Tone, text: string): TextSegment {
   return { tone, text }
 }
 
-export function segmentsWidth(segments: readonly TextSegment[]): number {
+export function segmentsWidth(segments: Line): number {
   return segments.reduce((width, { text }) => width + displayWidth(text), 0)
 }
 
-export function joinSegments(segments: readonly TextSegment[], gap = ' '): TextSegment[] {
+export function joinSegments(segments: Line, gap = ' '): TextSegment[] {
   const filled = segments.filter(({ text }) => text !== '')
   return filled.flatMap((each, index) => (index === 0 ? [each] : [segment('dim', gap), each]))
 }
 
-export function clipSegments(segments: readonly TextSegment[], width: number): readonly TextSegment[] {
+export function clipSegments(segments: Line, width: number): Line {
   if (segmentsWidth(segments) <= width) return segments
   const clipped: TextSegment[] = []
   let left = width
@@ -53,11 +55,7 @@ export function blankSegment(width: number): TextSegment {
 
 const MIN_GAP = 2
 
-export function alignEnds(
-  left: readonly TextSegment[],
-  right: readonly TextSegment[],
-  width: number,
-): readonly TextSegment[] {
+export function alignEnds(left: Line, right: Line, width: number): Line {
   const fitting = clipSegments(left, Math.max(0, width - segmentsWidth(right) - MIN_GAP))
   const gap = Math.max(MIN_GAP, width - segmentsWidth([...fitting, ...right]))
   return [...fitting, segment('plain', ' '.repeat(gap)), ...right]
@@ -86,7 +84,7 @@ const CODES: { readonly [Each in Tone]: string } = {
   strong: '1',
 }
 
-export function paintLine(segments: readonly TextSegment[], color: boolean): string {
+export function paintLine(segments: Line, color: boolean): string {
   const filled = [...segments]
   while (filled.at(-1)?.text.trim() === '') filled.pop()
   return filled

@@ -6,11 +6,7 @@ const MASK = '[REDACTED]'
 const CUT_MARK = '.content.truncated'
 const MIN_CONTENT_CHARS = 40
 
-export interface AlteredValue {
-  readonly span: string
-  readonly attribute: string
-  readonly count: number
-}
+export type AlteredValue = Readonly<{ span: string; attribute: string; count: number }>
 
 export interface SharedContent {
   readonly spans: number

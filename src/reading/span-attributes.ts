@@ -1,5 +1,5 @@
 import { displayText } from './display-text.ts'
-import type { DisplayKind } from './segments.ts'
+import { type DisplayKind, OWN_KINDS } from './segments.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
@@ -109,18 +109,6 @@ export function* walkSpans(
   }
 }
 
-const OWN_KINDS: ReadonlySet<string> = new Set<DisplayKind>([
-  'session',
-  'llm',
-  'api',
-  'tool',
-  'subagent',
-  'approval',
-  'hook',
-  'skill',
-  'auxiliary',
-])
-
 const FOREIGN_KINDS: ReadonlyMap<string, DisplayKind> = new Map([
   ['AGENT', 'session'],
   ['CHAIN', 'llm'],
@@ -136,8 +124,9 @@ const FOREIGN_KINDS: ReadonlyMap<string, DisplayKind> = new Map([
 ])
 
 function displayKind(attributes: SpanAttributes): DisplayKind {
-  const own = attributes.text('.span.kind')
-  if (OWN_KINDS.has(own)) return own as DisplayKind
+  const name = attributes.text('.span.kind')
+  const own = OWN_KINDS.find(kind => kind === name)
+  if (own !== undefined) return own
   const operation = FOREIGN_KINDS.get(attributes.text('gen_ai.operation.name'))
   return operation ?? FOREIGN_KINDS.get(attributes.text('openinference.span.kind')) ?? 'other'
 }

@@ -6,10 +6,7 @@ import type { StoredSpan } from './stored-span.ts'
 import { rangeOf, splitAtGaps } from './time-ranges.ts'
 import type { TraceNode } from './trace-forest.ts'
 
-export interface Tokens {
-  readonly input: number | undefined
-  readonly output: number | undefined
-}
+export type Tokens = Readonly<{ input: number | undefined; output: number | undefined }>
 
 export interface SpanFacts {
   readonly kind: DisplayKind
@@ -52,9 +49,8 @@ function attemptOf(attributes: SpanAttributes): string {
   return retries > 0 ? `attempt ${retries + 1}` : ''
 }
 
-const HINT_NAMES: { readonly [Kind in DisplayKind]: readonly string[] } = {
+const HINT_NAMES: { readonly [Kind in DisplayKind]?: readonly string[] } = {
   session: ['input.value'],
-  llm: [],
   api: ['gen_ai.request.model', 'llm.model_name'],
   tool: ['.tool.command', '.tool.target', 'input.value', 'gen_ai.tool.call.arguments'],
   subagent: ['.subagent.goal', 'input.value'],
@@ -62,14 +58,13 @@ const HINT_NAMES: { readonly [Kind in DisplayKind]: readonly string[] } = {
   hook: ['.hook.detail', '.hook.reason', 'error.message'],
   skill: ['.skill.path', '.skill.source'],
   auxiliary: ['gen_ai.request.model', 'llm.model_name'],
-  other: [],
 }
 
 function hintOf(attributes: SpanAttributes): string {
   const { span, kind } = attributes
   const isOfRequest = isRequest(kind)
   if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
-  const hint = attributes.text(...HINT_NAMES[kind])
+  const hint = attributes.text(...(HINT_NAMES[kind] ?? []))
   if (kind === 'hook') return hint || attributes.joinedText('.hook.rewritten_fields')
   return isOfRequest && span.name.includes(hint) ? '' : hint
 }
@@ -93,10 +88,8 @@ export function costOf(attributes: SpanAttributes): number | undefined {
 export function tokensOf(attributes: SpanAttributes): Tokens | undefined {
   const own = attributes.kind === 'session'
   const input = attributes.number(own ? '.turn.tokens.input' : 'gen_ai.usage.input_tokens', 'llm.token_count.prompt')
-  const output = attributes.number(
-    own ? '.turn.tokens.output' : 'gen_ai.usage.output_tokens',
-    'llm.token_count.completion',
-  )
+  const outputName = own ? '.turn.tokens.output' : 'gen_ai.usage.output_tokens'
+  const output = attributes.number(outputName, 'llm.token_count.completion')
   return input === undefined && output === undefined ? undefined : { input, output }
 }
 
@@ -128,7 +121,6 @@ export function isApprovalWait(span: StoredSpan, namespace: string): boolean {
 
 export function approvalWaitMillis(spans: Iterable<StoredSpan>, namespace: string): number {
   const waits = [...spans].filter(span => isApprovalWait(span, namespace)).sort((a, b) => a.startAt - b.startAt)
-  return splitAtGaps(waits, 0)
-    .map(rangeOf)
-    .reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
+  const joined = splitAtGaps(waits, 0).map(rangeOf)
+  return joined.reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
 }

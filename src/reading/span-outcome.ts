@@ -5,17 +5,8 @@ import type { SpanAttributes } from './span-attributes.ts'
 const WORDS: ReadonlyMap<string, Tone> = new Map<string, Tone>([
   ...toned('ok', ['completed', 'ok', 'success', 'done', 'once', 'session', 'always', 'smart_approve']),
   ...toned('error', ['failed', 'failure', 'error', 'errored', 'crashed']),
-  ...toned('warn', [
-    'blocked',
-    'cancelled',
-    'canceled',
-    'timeout',
-    'timed_out',
-    'timed out',
-    'interrupted',
-    'incomplete',
-  ]),
-  ...toned('warn', ['deny', 'denied', 'length', 'max_tokens', 'content_filter', 'refusal', 'reset']),
+  ...toned('warn', ['blocked', 'cancelled', 'canceled', 'timeout', 'timed_out', 'timed out', 'interrupted']),
+  ...toned('warn', ['incomplete', 'deny', 'denied', 'length', 'max_tokens', 'content_filter', 'refusal', 'reset']),
 ])
 
 function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[] {
@@ -26,28 +17,25 @@ export function outcomeOf(attributes: SpanAttributes): TextSegment | undefined {
   if (attributes.span.running === true) return segment('warn', 'running')
   const decided = controlOutcome(attributes)
   if (decided !== undefined) return decided
-  const word = OUTCOMES[attributes.kind](attributes)
+  const word = OUTCOMES[attributes.kind]?.(attributes) ?? ''
   if (attributes.span.status === 'error') return segment('error', errorText(attributes, word))
   return word === '' ? undefined : segment(WORDS.get(word.toLowerCase()) ?? 'dim', word)
 }
 
-const OUTCOMES: { readonly [Kind in DisplayKind]: (attributes: SpanAttributes) => string } = {
+const OUTCOMES: { readonly [Kind in DisplayKind]?: (attributes: SpanAttributes) => string } = {
   session: attributes => attributes.text('.turn.final_status'),
-  llm: () => '',
   api: finishReason,
   tool: attributes => attributes.text('.tool.outcome'),
   subagent: attributes => attributes.text('.subagent.status'),
   approval: attributes =>
     attributes.isTrue('.approval.timed_out') ? 'timed out' : attributes.text('.approval.choice'),
-  hook: () => '',
   skill: attributes => attributes.text('.skill.result_status'),
   auxiliary: finishReason,
-  other: () => '',
 }
 
 function finishReason(attributes: SpanAttributes): string {
   const reason = attributes.text('gen_ai.response.finish_reason', 'llm.finish_reason')
-  return reason === '' ? attributes.firstText('gen_ai.response.finish_reasons') : reason
+  return reason || attributes.firstText('gen_ai.response.finish_reasons')
 }
 
 /** The error type of a tool that reports its failure without a type. */
@@ -65,20 +53,15 @@ function errorText(attributes: SpanAttributes, word: string): string {
   return displayText(attributes.span.statusMessage ?? '') || 'error'
 }
 
-interface VerdictWords {
-  readonly tone: Tone
-  /** The expected action of the host for this verdict. It is not displayed. */
-  readonly action: string
-}
-
-const VERDICTS: ReadonlyMap<string, VerdictWords> = new Map<string, VerdictWords>([
-  ['pass', { tone: 'dim', action: 'ran' }],
-  ['block', { tone: 'warn', action: 'blocked' }],
-  ['rewrite', { tone: 'dim', action: 'rewritten' }],
-  ['inject', { tone: 'dim', action: 'injected' }],
-  ['retry', { tone: 'warn', action: 'retried' }],
-  ['ask', { tone: 'warn', action: 'asked' }],
-  ['failed', { tone: 'error', action: 'ran' }],
+/** The tone of a verdict, and the expected action of the host for it, which is not displayed. */
+const VERDICTS: ReadonlyMap<string, readonly [Tone, string]> = new Map<string, readonly [Tone, string]>([
+  ['pass', ['dim', 'ran']],
+  ['block', ['warn', 'blocked']],
+  ['rewrite', ['dim', 'rewritten']],
+  ['inject', ['dim', 'injected']],
+  ['retry', ['warn', 'retried']],
+  ['ask', ['warn', 'asked']],
+  ['failed', ['error', 'ran']],
 ])
 
 export function controlOutcome(attributes: SpanAttributes): TextSegment | undefined {
@@ -96,11 +79,11 @@ function blockOf(attributes: SpanAttributes): TextSegment | undefined {
 /** `block`, `failed: timed_out`, `ask, blocked`, `rewrite, not applied`. */
 function verdictOf(attributes: SpanAttributes): TextSegment | undefined {
   const verdict = attributes.text('.hook.verdict')
-  const words = VERDICTS.get(verdict)
-  if (words === undefined) return undefined
+  const [tone, expected] = VERDICTS.get(verdict) ?? []
+  if (tone === undefined) return undefined
   const failure = attributes.text('.hook.failure')
   const action = attributes.text('.hook.action')
   const said = verdict === 'failed' && failure !== '' ? `failed: ${failure}` : verdict
-  const isAsMeant = action === '' || action === words.action
-  return segment(words.tone, isAsMeant ? said : `${said}, ${action === 'none' ? 'not applied' : action}`)
+  const isAsMeant = action === '' || action === expected
+  return segment(tone, isAsMeant ? said : `${said}, ${action === 'none' ? 'not applied' : action}`)
 }

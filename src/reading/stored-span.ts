@@ -1,5 +1,5 @@
 import { type Attributes, isRecord, parseJson, readAttributes } from './attribute-value.ts'
-import { type NumberedLine, readFileLines } from './line-reader.ts'
+import { type NumberedLine, type OnRead, readFileLines } from './line-reader.ts'
 
 export type { Attributes } from './attribute-value.ts'
 
@@ -119,7 +119,7 @@ function readSpans(request: Record<string, unknown>): StoredSpan[] {
 export async function* readTraceFile(
   path: string,
   mayMatter: (line: string) => boolean = () => true,
-  onRead?: (bytes: number) => void,
+  onRead?: OnRead,
 ): AsyncGenerator<TraceFileEntry, void> {
   for await (const line of readFileLines(path, onRead))
     if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
@@ -189,12 +189,8 @@ function readEvent(event: Record<string, unknown>, startAt: number): StoredEvent
   return { name: text(event['name']), at, attributes: readAttributes(event['attributes']) }
 }
 
-function readLink(link: Record<string, unknown>): StoredLink {
-  return {
-    traceId: text(link['traceId']),
-    spanId: text(link['spanId']),
-    attributes: readAttributes(link['attributes']),
-  }
+function readLink({ traceId, spanId, attributes }: Record<string, unknown>): StoredLink {
+  return { traceId: text(traceId), spanId: text(spanId), attributes: readAttributes(attributes) }
 }
 
 function text(value: unknown): string {

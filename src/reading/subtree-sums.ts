@@ -1,19 +1,13 @@
 import { type SpanAttributes, walkSpans } from './span-attributes.ts'
 import { cachedTokensOf, costOf, isRequest, tokensOf } from './span-facts.ts'
+import { rangeOf, type TimeRange } from './time-ranges.ts'
 import type { TraceNode, TraceTree } from './trace-forest.ts'
 
-export interface SubtreeSum {
-  readonly spanCount: number
-  readonly errorCount: number
-  readonly runningCount: number
-  /** Tokens of the requests in it, each counted once. A parent that repeats the usage of its children is not counted. */
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cachedTokens: number
-  readonly cost: number
-  readonly startAt: number
-  readonly endAt: number
-}
+type SpanCount = 'spanCount' | 'errorCount' | 'runningCount'
+type UsageCount = 'inputTokens' | 'outputTokens' | 'cachedTokens' | 'cost'
+
+/** Tokens and cost are those of the requests, each counted once. A parent that repeats the usage of its children is not counted. */
+export type SubtreeSum = TimeRange & Readonly<Record<SpanCount | UsageCount, number>>
 
 export function subtreeSums(tree: TraceTree): ReadonlyMap<TraceNode, SubtreeSum> {
   const sums = new Map<TraceNode, SubtreeSum>()
@@ -44,15 +38,8 @@ function ownSum(attributes: SpanAttributes): SubtreeSum {
 }
 
 export function addSums(one: SubtreeSum, other: SubtreeSum): SubtreeSum {
-  return {
-    spanCount: one.spanCount + other.spanCount,
-    errorCount: one.errorCount + other.errorCount,
-    runningCount: one.runningCount + other.runningCount,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cachedTokens: one.cachedTokens + other.cachedTokens,
-    cost: one.cost + other.cost,
-    startAt: Math.min(one.startAt, other.startAt),
-    endAt: Math.max(one.endAt, other.endAt),
-  }
+  const sum = { ...one, ...rangeOf([one, other]) }
+  for (const name of ['spanCount', 'errorCount', 'runningCount'] as const) sum[name] += other[name]
+  for (const name of ['inputTokens', 'outputTokens', 'cachedTokens', 'cost'] as const) sum[name] += other[name]
+  return sum
 }

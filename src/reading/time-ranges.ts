@@ -1,7 +1,4 @@
-export interface TimeRange {
-  readonly startAt: number
-  readonly endAt: number
-}
+export type TimeRange = Readonly<{ startAt: number; endAt: number }>
 
 /** Not `Math.min(...all)`: a trace may have more spans than a call may have arguments. */
 export function rangeOf(ranges: Iterable<TimeRange>): TimeRange {
@@ -11,6 +8,11 @@ export function rangeOf(ranges: Iterable<TimeRange>): TimeRange {
     endAt = Math.max(endAt, each.startAt, each.endAt)
   }
   return { startAt, endAt }
+}
+
+/** The position of a time in a range, from 0 to 1. */
+export function positionIn({ startAt, endAt }: TimeRange, at: number): number {
+  return Math.min(1, Math.max(0, (at - startAt) / Math.max(1e-6, endAt - startAt)))
 }
 
 /** Splits ranges wherever none of them covers more than this gap. They are sorted by their start. */

@@ -2,12 +2,14 @@ import type { Attributes, AttributeValue } from './attribute-value.ts'
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, wrapToWidth } from './display-width.ts'
 import { humanCount, humanDuration, humanInstant } from './human-figures.ts'
-import { clipSegments, joinSegments, paintLine, segment, type TextSegment } from './segments.ts'
+import { clipSegments, joinSegments, type Line, paintLine, segment, type TextSegment } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { asOf, type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { asOf, type TraceNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 import type { TreeTextOptions } from './tree-text.ts'
+
+type Lines = Generator<Line, void>
 
 const MAX_CHARS = 4_000
 const MAX_LINES = 40
@@ -24,8 +26,9 @@ export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {})
   const tree = asOf(stored, now)
   const namespace = namespaceOfTree(tree)
   let resource: string | undefined
-  for (const { node, parent } of walkTree(tree)) {
-    const lines = [...spanLines(node, parent?.node, tree, namespace, width)]
+  for (const step of walkTree(tree)) {
+    const { node } = step
+    const lines = [...spanLines(step, tree, namespace, width)]
     const ofSpan = JSON.stringify([node.span.resource, node.span.scope])
     if (ofSpan !== resource) lines.push(...resourceLines(node.span, width))
     resource = ofSpan
@@ -33,31 +36,22 @@ export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {})
   }
 }
 
-function* spanLines(
-  node: TraceNode,
-  parent: TraceNode | undefined,
-  tree: TraceTree,
-  namespace: string,
-  width: number,
-): Generator<readonly TextSegment[], void> {
+function* spanLines({ node, parent }: TreeStep, tree: TraceTree, namespace: string, width: number): Lines {
   const { span } = node
   const facts = factsOf(node, namespace)
   const name = segment(facts.isError ? 'error' : facts.kind, facts.name)
   const ending = facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks]
   const after = span.startAt > tree.startAt ? `, ${humanDuration(span.startAt - tree.startAt)} after the trace's` : ''
   yield clipSegments([segment('strong', '■ '), ...joinSegments([name, ...ending], '  ')], width)
-  yield* pairLines(
-    [
-      ['span', span.spanId],
-      ['parent', parentText(node, parent)],
-      ['kind', span.kind],
-      ['status', span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`],
-      ['start', instantText(span.startAt) + after],
-      ['duration', `${humanDuration(span.endAt - span.startAt)}${span.running === true ? ' so far' : ''}`],
-    ],
-    INDENT,
-    width,
-  )
+  const pairs: readonly Pair[] = [
+    ['span', span.spanId],
+    ['parent', parentText(node, parent?.node)],
+    ['kind', span.kind],
+    ['status', span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`],
+    ['start', instantText(span.startAt) + after],
+    ['duration', `${humanDuration(span.endAt - span.startAt)}${span.running === true ? ' so far' : ''}`],
+  ]
+  yield* pairLines(pairs, INDENT, width)
   yield* attributeLines('attributes', span.attributes, width)
   for (const event of span.events) {
     const after = `${humanDuration(event.at - span.startAt)} after the span's start`
@@ -82,33 +76,24 @@ function instantText(at: number): string {
   return text === '' ? '?' : `${text.slice(0, -' UTC'.length)}${new Date(at).toISOString().slice(19, 23)} UTC`
 }
 
-function* resourceLines({ resource, scope }: StoredSpan, width: number): Generator<readonly TextSegment[], void> {
+function* resourceLines({ resource, scope }: StoredSpan, width: number): Lines {
   const version = scope.version === undefined ? '' : ` ${scope.version}`
   const by = scope.name === '' ? '' : `, written by ${displayText(`${scope.name}${version}`)}`
   yield* attributeLines(`resource${by}`, resource, width)
 }
 
-function* attributeLines(
-  title: string,
-  attributes: Attributes,
-  width: number,
-): Generator<readonly TextSegment[], void> {
+function* attributeLines(title: string, attributes: Attributes, width: number): Lines {
   const names = Object.keys(attributes).sort()
   for (const line of wrapToWidth(title, Math.max(1, width - INDENT))) {
     yield [segment('plain', ' '.repeat(INDENT)), segment('dim', line)]
   }
-  yield* pairLines(
-    names.map(name => [name, attributes[name] ?? null]),
-    INDENT * 2,
-    width,
-  )
+  const pairs = names.map((name): Pair => [name, attributes[name] ?? null])
+  yield* pairLines(pairs, INDENT * 2, width)
 }
 
-function* pairLines(
-  pairs: readonly (readonly [string, AttributeValue])[],
-  indent: number,
-  width: number,
-): Generator<readonly TextSegment[], void> {
+type Pair = readonly [string, AttributeValue]
+
+function* pairLines(pairs: readonly Pair[], indent: number, width: number): Lines {
   const named = pairs.map(([name, value]) => ({ name: displayText(name) || '(no name)', value }))
   const most = Math.max(8, Math.floor((width - indent) / 2))
   const widest = named.reduce((cells, { name }) => {

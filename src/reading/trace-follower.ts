@@ -1,4 +1,4 @@
-import { LogLineReader } from './line-reader.ts'
+import { LogLineReader, type OnRead } from './line-reader.ts'
 import { readEntry, type SpanPricer, type StoredSpan } from './stored-span.ts'
 import { FilterMatcher } from './trace-filter.ts'
 import { buildTree, putSpan, type TraceTree } from './trace-forest.ts'
@@ -14,10 +14,7 @@ interface GrowingTrace {
   isShown: boolean
 }
 
-export interface RunningTrace {
-  readonly tree: TraceTree
-  readonly notedIn: ReadonlySet<string>
-}
+export type RunningTrace = Readonly<{ tree: TraceTree; notedIn: ReadonlySet<string> }>
 
 /**
  * Follows growing files. `poll` returns the traces whose root span, the one without a parent, has ended since the last poll. A
@@ -42,7 +39,7 @@ export class TraceFollower {
   }
 
   /** Returns traces by start. The first poll reads everything, and returns only the newest `last` ones of the query. */
-  async poll(onRead?: (bytes: number) => void): Promise<TraceTree[]> {
+  async poll(onRead?: OnRead): Promise<TraceTree[]> {
     const most = this.#hasPolled ? Number.POSITIVE_INFINITY : this.#last
     this.#hasPolled = true
     const ready = new Set<string>()
@@ -64,7 +61,7 @@ export class TraceFollower {
     return open
   }
 
-  async *#newSpans(path: string, onRead?: (bytes: number) => void): AsyncGenerator<StoredSpan, void> {
+  async *#newSpans(path: string, onRead?: OnRead): AsyncGenerator<StoredSpan, void> {
     const reader = this.#readers.get(path) ?? new LogLineReader(path)
     this.#readers.set(path, reader)
     try {
@@ -96,11 +93,8 @@ export class TraceFollower {
       else if (!isPart) this.#closeTrace(traceId)
     }
     if (ready.size > most) this.#dropFirst(ready, ready)
-    if (this.#growing.size > MAX_OPEN)
-      this.#dropFirst(
-        [...this.#growing.keys()].filter(id => !ready.has(id)),
-        ready,
-      )
+    const older = this.#growing.size > MAX_OPEN ? [...this.#growing.keys()].filter(id => !ready.has(id)) : []
+    this.#dropFirst(older, ready)
   }
 
   #matchesFilter({ spans }: GrowingTrace): boolean {
@@ -139,9 +133,7 @@ function isElsewhere({ parentSpanId, parentIsRemote }: StoredSpan, { spans }: Gr
 }
 
 function mayGrow({ spans }: GrowingTrace): boolean {
-  for (const { running, parentSpanId, parentIsRemote } of spans.values()) {
-    if (running === true) return true
-    if (parentSpanId !== undefined && !parentIsRemote && !spans.has(parentSpanId)) return true
-  }
-  return false
+  return [...spans.values()].some(({ running, parentSpanId, parentIsRemote }) => {
+    return running === true || (parentSpanId !== undefined && !parentIsRemote && !spans.has(parentSpanId))
+  })
 }

@@ -65,15 +65,8 @@ export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan
   const isRunning = [...spans.values()].some(({ running }) => running === true)
   for (const span of [...spans.values()].sort((a, b) => a.startAt - b.startAt)) {
     const shown = span.running === true ? { ...span, endAt } : span
-    nodes.set(span.spanId, {
-      span: shown,
-      children: [],
-      order: nodes.size,
-      orphan: false,
-      elsewhere: false,
-      awaiting: false,
-      reached: false,
-    })
+    const flags = { orphan: false, elsewhere: false, awaiting: false, reached: false }
+    nodes.set(span.spanId, { span: shown, children: [], order: nodes.size, ...flags })
   }
   const roots = attachToParents(nodes)
   for (const node of nodes.values()) orderCalls(node)

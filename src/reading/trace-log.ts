@@ -1,19 +1,14 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { OnRead } from './line-reader.ts'
 import { readTraceFile, type SpanPricer, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
 import { rangeOf, type TimeRange } from './time-ranges.ts'
 import { FilterMatcher, type MetConditions, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
 
-export interface TraceQuery extends TraceFilter {
-  readonly last: number
-}
+export type TraceQuery = TraceFilter & Readonly<{ last: number }>
 
-export interface UnreadableLine {
-  readonly path: string
-  readonly line: number
-  readonly problem: string
-}
+export type UnreadableLine = Readonly<{ path: string; line: number; problem: string }>
 
 export interface TraceSelection {
   readonly trees: readonly TraceTree[]
@@ -71,7 +66,7 @@ const MAX_RUNNING = 5
 export async function selectTraces(
   paths: readonly string[],
   query: TraceQuery,
-  onRead?: (bytes: number) => void,
+  onRead?: OnRead,
   price: SpanPricer = span => span,
 ): Promise<TraceSelection> {
   const { sinceAt, ...rest } = query
@@ -125,11 +120,7 @@ function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, 
   }
 }
 
-async function readTraces(
-  paths: readonly string[],
-  traceIds: ReadonlySet<string>,
-  onRead: ((bytes: number) => void) | undefined,
-): Promise<StoredSpan[]> {
+async function readTraces(paths: readonly string[], traceIds: ReadonlySet<string>, onRead?: OnRead) {
   const spans: StoredSpan[] = []
   const mayHold = lineFilter(traceIds)
   for (const path of traceIds.size === 0 ? [] : paths) {

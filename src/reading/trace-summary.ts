@@ -4,33 +4,21 @@ import { costOf, isRequest, type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
 import type { TraceNode, TraceTree } from './trace-forest.ts'
 
-export interface TraceSummary {
-  readonly agent: string
-  readonly sessionId: string
+type SummaryText = 'agent' | 'sessionId' | 'model' | 'project' | 'branch'
+type SummaryTime = 'startAt' | 'durationMillis' | 'silentMillis'
+type SummaryCount = 'subagentTokens' | 'auxiliaryTokens' | 'spanCount' | 'errorCount' | 'runningCount'
+
+/** `project`: the repository, or else the working directory. */
+export interface TraceSummary
+  extends Readonly<Record<SummaryText, string> & Record<SummaryTime | SummaryCount, number>> {
   readonly turnNumber: number | undefined
   readonly isBackground: boolean
-  readonly model: string
-  /** The repository, or else the working directory. */
-  readonly project: string
-  readonly branch: string
-  readonly startAt: number
-  readonly durationMillis: number
   readonly tokens: Tokens | undefined
-  readonly subagentTokens: number
-  readonly auxiliaryTokens: number
   readonly cost: KnownCost
   readonly outcome: TextSegment | undefined
-  readonly spanCount: number
-  readonly errorCount: number
-  readonly runningCount: number
-  readonly silentMillis: number
 }
 
-export interface KnownCost {
-  readonly dollars: number
-  readonly paidCount: number
-  readonly unknownCount: number
-}
+export type KnownCost = Readonly<{ dollars: number; paidCount: number; unknownCount: number }>
 
 export function sumCosts(costs: readonly KnownCost[]): KnownCost {
   const sum = { dollars: 0, paidCount: 0, unknownCount: 0 }

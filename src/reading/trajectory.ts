@@ -19,69 +19,52 @@ export interface TrajectoryTurn {
   readonly children: Trajectory[]
 }
 
-export interface TrajectoryRequest {
-  readonly span: SpanAttributes
-  readonly failed: boolean
-  readonly calls: TrajectoryCall[]
-}
+export type TrajectoryRequest = Readonly<{ span: SpanAttributes; failed: boolean; calls: TrajectoryCall[] }>
 
-export interface TrajectoryCall {
+export interface TrajectoryCall extends Readonly<Record<'id' | 'name' | 'arguments' | 'result', string>> {
   readonly span: SpanAttributes
-  readonly id: string
-  readonly name: string
-  readonly arguments: string
-  readonly result: string
   readonly children: Trajectory[]
 }
 
 interface TrajectoryPosition {
-  readonly turn: TrajectoryTurn | undefined
-  readonly request: TrajectoryRequest | undefined
-  readonly call: TrajectoryCall | undefined
+  readonly turn?: TrajectoryTurn
+  readonly request?: TrajectoryRequest | undefined
+  readonly call?: TrajectoryCall
 }
-
-const NOWHERE: TrajectoryPosition = { turn: undefined, request: undefined, call: undefined }
 
 export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory[] {
   const sessions: Trajectory[] = []
-  for (const tree of trees) addTree(sessions, tree)
+  for (const tree of trees) {
+    const places = new Map<TraceNode, TrajectoryPosition>()
+    for (const { node, parent, attributes } of walkSpans(tree)) {
+      places.set(node, positionOf(attributes, (parent && places.get(parent.node)) ?? {}, sessions))
+    }
+  }
   return sessions
 }
 
-function addTree(sessions: Trajectory[], tree: TraceTree): void {
-  const places = new Map<TraceNode, TrajectoryPosition>()
-  for (const { node, parent, attributes } of walkSpans(tree)) {
-    const above = (parent && places.get(parent.node)) ?? NOWHERE
-    places.set(node, positionOf(attributes, above, sessions))
-  }
-}
-
 function positionOf(span: SpanAttributes, above: TrajectoryPosition, sessions: Trajectory[]): TrajectoryPosition {
-  if (span.kind === 'session' || above.turn === undefined) {
-    const [input, output] = [span.rawText('input.value'), span.rawText('output.value')]
-    const turn: TrajectoryTurn = { span, input, output, requests: [], calls: [], children: [] }
-    // A trace without an agent: its root becomes the turn, so that the spans below it are kept.
-    ownerOf(span, above, sessions).turns.push(turn)
-    const place = { turn, request: undefined, call: undefined }
-    return span.kind === 'session' ? place : (positionInTurn(span, place) ?? place)
-  }
-  return positionInTurn(span, above) ?? above
+  if (span.kind !== 'session' && above.turn !== undefined) return positionInTurn(span, above, above.turn)
+  const [input, output] = [span.rawText('input.value'), span.rawText('output.value')]
+  const turn: TrajectoryTurn = { span, input, output, requests: [], calls: [], children: [] }
+  // A trace without an agent: its root becomes the turn, so that the spans below it are kept.
+  ownerOf(span, above, sessions).turns.push(turn)
+  return span.kind === 'session' ? { turn } : positionInTurn(span, { turn }, turn)
 }
 
-function positionInTurn(span: SpanAttributes, { turn, request }: TrajectoryPosition): TrajectoryPosition | undefined {
-  if (turn === undefined) return undefined
+function positionInTurn(span: SpanAttributes, above: TrajectoryPosition, turn: TrajectoryTurn): TrajectoryPosition {
   if (span.kind === 'api') {
-    const begun = { span, failed: span.span.status === 'error', calls: [] }
-    turn.requests.push(begun)
-    return { turn, request: begun, call: undefined }
+    const request = { span, failed: span.span.status === 'error', calls: [] }
+    turn.requests.push(request)
+    return { turn, request }
   }
-  if (span.kind !== 'tool') return undefined
+  if (span.kind !== 'tool') return above
   const call = callOf(span)
   // Some agents put tools beside the requests. Then the last answer before the tool asked for it.
-  const asking = request ?? turn.requests.findLast(({ failed }) => !failed)
+  const asking = above.request ?? turn.requests.findLast(({ failed }) => !failed)
   const calls = asking === undefined ? turn.calls : asking.calls
   calls.push(call)
-  return { turn, request, call }
+  return { turn, request: above.request, call }
 }
 
 function ownerOf(span: SpanAttributes, { turn, call }: TrajectoryPosition, sessions: Trajectory[]): Trajectory {
@@ -112,10 +95,7 @@ function callOf(span: SpanAttributes): TrajectoryCall {
   }
 }
 
-interface MessagePart {
-  readonly type?: unknown
-  readonly content?: unknown
-}
+type MessagePart = Readonly<{ type?: unknown; content?: unknown }>
 
 /** The text and the reasoning of a model's answer. Only `content_capture: full` stores them. */
 export function answerOf(span: SpanAttributes): { readonly text: string; readonly reasoning: string } {

@@ -24,22 +24,18 @@ export function headerTime(summary: TraceSummary): string {
 /** @param isShort without the shares of sub-agents and side calls, which would push the cost out of a narrow line */
 export function headerFigures(summary: TraceSummary, isShort = false): TextSegment[] {
   const { outcome, errorCount, spanCount, runningCount } = summary
-  return joinSegments(
-    [
-      outcome ?? segment('dim', ''),
-      segment('plain', humanDuration(summary.durationMillis)),
-      segment('warn', silenceText(summary.silentMillis)),
-      segment('plain', usageText(summary, isShort)),
-      segment('plain', costText(summary.cost)),
-      segment(
-        'plain',
-        `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} running`}`,
-      ),
-      segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
-      segment('dim', summary.model),
-    ],
-    ' · ',
-  )
+  const running = runningCount === 0 ? '' : `, ${humanCount(runningCount)} running`
+  const figures = [
+    outcome ?? segment('dim', ''),
+    segment('plain', humanDuration(summary.durationMillis)),
+    segment('warn', silenceText(summary.silentMillis)),
+    segment('plain', usageText(summary, isShort)),
+    segment('plain', costText(summary.cost)),
+    segment('plain', countOf(spanCount, 'span') + running),
+    segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
+    segment('dim', summary.model),
+  ]
+  return joinSegments(figures, ' · ')
 }
 
 const SILENT_FROM_MILLIS = 10_000

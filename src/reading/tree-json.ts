@@ -64,7 +64,5 @@ export function isoInstant(at: number): string | undefined {
 }
 
 function escapeUnits(character: string): string {
-  return Array.from({ length: character.length }, (_, index) => {
-    return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`
-  }).join('')
+  return character.replace(/./gs, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -4,10 +4,7 @@ import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
 import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-export interface TreeRow {
-  readonly step: TreeStep
-  readonly facts: SpanFacts
-}
+export type TreeRow = Readonly<{ step: TreeStep; facts: SpanFacts }>
 
 export function treeRows(tree: TraceTree): TreeRow[] {
   const namespace = namespaceOfTree(tree)
@@ -15,14 +12,8 @@ export function treeRows(tree: TraceTree): TreeRow[] {
 }
 
 export function rowTitle({ facts }: TreeRow): TextSegment[] {
-  return joinSegments(
-    [
-      segment(facts.isError ? 'error' : facts.kind, facts.name),
-      segment('warn', facts.attempt),
-      segment('dim', hintText(facts)),
-    ],
-    '  ',
-  )
+  const name = segment(facts.isError ? 'error' : facts.kind, facts.name)
+  return joinSegments([name, segment('warn', facts.attempt), segment('dim', hintText(facts))], '  ')
 }
 
 /** Cached tokens affect the cost of a request more than any other figure that fits on the line. */

@@ -2,7 +2,7 @@ import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts
 import { humanDuration } from './human-figures.ts'
 import type { DisplayKind, TextSegment } from './segments.ts'
 import { blankSegment, clipSegments, paintLine, segment, segmentsWidth } from './segments.ts'
-import type { TimeRange } from './time-ranges.ts'
+import { positionIn, type TimeRange } from './time-ranges.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
@@ -36,10 +36,8 @@ export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): st
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const summaries = trees.map(tree => summarize(asOf(tree, options.now)))
-  return paintLine(
-    fitFigures(isShort => totalFigures(summaries, isShort), width),
-    options.color ?? false,
-  )
+  const figures = fitFigures(isShort => totalFigures(summaries, isShort), width)
+  return paintLine(figures, options.color ?? false)
 }
 
 function fitFigures(figures: (isShort: boolean) => TextSegment[], width: number): readonly TextSegment[] {
@@ -68,46 +66,28 @@ function figuresLine(summary: TraceSummary, traceId: string, width: number): rea
 }
 
 function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): TextSegment[] {
-  const title = clipSegments([segment('dim', branches(row.step, columns.levels)), ...rowTitle(row)], columns.title)
+  const { facts, step } = row
+  const { tokens } = facts
+  const title = clipSegments([segment('dim', branches(step, columns.levels)), ...rowTitle(row)], columns.title)
+  const cell = (width: number, segments: readonly TextSegment[]): readonly TextSegment[] =>
+    width === 0 ? [] : [segment('plain', GAP), ...segments]
+  const bar = waterfallBar(facts.kind, step.node.span, tree, columns.bar)
   return [
     blankSegment(MARGIN),
     ...title,
     blankSegment(columns.title - segmentsWidth(title)),
-    ...barCell(row, tree, columns.bar),
-    ...durationCell(row, columns.duration),
-    ...tokensCell(row, columns),
-    ...costCell(row, columns.cost),
-    ...endingCell(row, columns.ending),
+    ...cell(columns.bar, [segment(facts.isError ? 'error' : facts.kind, bar)]),
+    ...cell(columns.duration, [
+      segment('plain', padStartToWidth(humanDuration(facts.durationMillis), columns.duration)),
+    ]),
+    ...cell(columns.input, [
+      segment('plain', padStartToWidth(inputText(tokens), columns.input)),
+      segment('dim', tokens === undefined ? ' '.repeat(ARROW.length) : ARROW),
+      segment('plain', padEndToWidth(outputText(tokens), columns.output)),
+    ]),
+    ...cell(columns.cost, [segment('plain', padStartToWidth(costText(row), columns.cost))]),
+    ...cell(columns.ending, clipSegments(rowEnding(row), columns.ending)),
   ]
-}
-
-function barCell({ facts, step }: TreeRow, tree: TraceTree, width: number): TextSegment[] {
-  if (width === 0) return []
-  const bar = waterfallBar(facts.kind, step.node.span, tree, width)
-  return [segment('plain', GAP), segment(facts.isError ? 'error' : facts.kind, bar)]
-}
-
-function durationCell({ facts }: TreeRow, width: number): TextSegment[] {
-  if (width === 0) return []
-  return [segment('plain', GAP + padStartToWidth(humanDuration(facts.durationMillis), width))]
-}
-
-function tokensCell({ facts }: TreeRow, columns: TreeColumns): TextSegment[] {
-  if (columns.input === 0) return []
-  if (facts.tokens === undefined) return [blankSegment(GAP.length + columns.input + ARROW.length + columns.output)]
-  return [
-    segment('plain', GAP + padStartToWidth(inputText(facts.tokens), columns.input)),
-    segment('dim', ARROW),
-    segment('plain', padEndToWidth(outputText(facts.tokens), columns.output)),
-  ]
-}
-
-function costCell(row: TreeRow, width: number): TextSegment[] {
-  return width === 0 ? [] : [segment('plain', GAP + padStartToWidth(costText(row), width))]
-}
-
-function endingCell(row: TreeRow, width: number): TextSegment[] {
-  return width === 0 ? [] : [segment('plain', GAP), ...clipSegments(rowEnding(row), width)]
 }
 
 /**
@@ -126,16 +106,9 @@ function branches(step: TreeStep, levels: number): string {
   return drawn.reverse().join('')
 }
 
-export interface TreeColumns {
-  readonly title: number
-  readonly bar: number
-  readonly duration: number
-  readonly input: number
-  readonly output: number
-  readonly cost: number
-  readonly ending: number
-  readonly levels: number
-}
+type Figures = 'duration' | 'input' | 'output' | 'cost' | 'ending'
+/** Cells of each column; `levels`: drawn levels of branches. */
+export type TreeColumns = Readonly<Record<'title' | 'bar' | 'levels' | Figures, number>>
 
 export const GAP = '  '
 export const ARROW = ' → '
@@ -168,21 +141,12 @@ function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
   const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) }
   const withoutTokens = { ...full, input: 0, output: 0 }
   const withoutFigures = { ...withoutTokens, cost: 0 }
-  const plans = [
-    full,
-    withoutTokens,
-    withoutFigures,
-    { ...withoutFigures, ending: Math.min(full.ending, 14) },
-    { ...withoutFigures, ending: Math.min(full.ending, 10) },
-    { ...withoutFigures, ending: 0 },
-  ]
+  const narrow = [14, 10, 0].map(most => ({ ...withoutFigures, ending: Math.min(full.ending, most) }))
+  const plans = [full, withoutTokens, withoutFigures, ...narrow]
   // On a narrow terminal, bars leave room for tokens only if the names fit.
   const least = width < WIDE_FROM_WIDTH ? Math.max(MIN_TITLE, Math.min(names, MAX_NARROW_NAME)) : MIN_TITLE
-  const plan = plans.find(each => room(each) >= (each === full ? least : MIN_TITLE)) ?? {
-    ...withoutFigures,
-    ending: 0,
-    duration: 0,
-  }
+  const bare = { ...withoutFigures, ending: 0, duration: 0 }
+  const plan = plans.find(each => room(each) >= (each === full ? least : MIN_TITLE)) ?? bare
   const fitted = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width)
   const title = Math.min(Math.max(titles, MIN_TITLE), room(plan) + plan.bar - fitted)
   return { ...plan, bar: fitted, levels, title }
@@ -194,10 +158,7 @@ function barWidth(least: number, room: number, names: number, titles: number, wi
   return Math.min(MAX_BAR, Math.max(least, fair, room - Math.max(titles, MIN_TITLE)))
 }
 
-interface WidestCells extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
-  readonly names: number
-  readonly titles: number
-}
+type WidestCells = Omit<TreeColumns, 'title' | 'bar' | 'levels'> & Readonly<{ names: number; titles: number }>
 
 function widestCells(rows: readonly TreeRow[], levels: number): WidestCells {
   const widths = { names: 0, titles: 0, duration: 0, input: 0, output: 0, cost: 0, ending: 0 }
@@ -224,17 +185,6 @@ function otherCells(columns: OtherColumns): number {
   return used.reduce((sum, cells) => sum + cells + GAP.length, 0)
 }
 
-function fractionOf(span: TimeRange, whole: TimeRange): { readonly from: number; readonly to: number } {
-  const length = whole.endAt - whole.startAt
-  if (!(length > 0)) return { from: 0, to: 1 }
-  const from = clamp((span.startAt - whole.startAt) / length)
-  return { from, to: Math.max(from, clamp((span.endAt - whole.startAt) / length)) }
-}
-
-function clamp(fraction: number): number {
-  return Math.min(1, Math.max(0, fraction))
-}
-
 const STROKES = { work: '━╸╺', frame: '─╴╶', wait: '╍╸╺' } as const
 
 function strokeOf(kind: DisplayKind): string {
@@ -243,12 +193,11 @@ function strokeOf(kind: DisplayKind): string {
 }
 
 function waterfallBar(kind: DisplayKind, span: TimeRange, whole: TimeRange, width: number): string {
-  const { from, to } = fractionOf(span, whole)
   const halves = width * 2
-  const first = Math.min(halves - 1, Math.floor(from * halves))
-  const end = Math.max(first + 1, Math.ceil(to * halves))
+  const first = Math.min(halves - 1, Math.floor(positionIn(whole, span.startAt) * halves))
+  const end = whole.endAt > whole.startAt ? Math.ceil(positionIn(whole, span.endAt) * halves) : halves
   const [both = '', left = '', right = ''] = strokeOf(kind)
-  const covers = (half: number): boolean => half >= first && half < end
+  const covers = (half: number): boolean => half >= first && half < Math.max(first + 1, end)
   return Array.from({ length: width }, (_, cell) => {
     if (covers(cell * 2)) return covers(cell * 2 + 1) ? both : left
     return covers(cell * 2 + 1) ? right : ' '

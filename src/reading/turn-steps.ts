@@ -4,47 +4,31 @@ import type { DisplayKind, TextSegment } from './segments.ts'
 import { namespaceOfTree, type SpanAttributes, walkSpans } from './span-attributes.ts'
 import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import type { TraceNode, TraceTree } from './trace-forest.ts'
+import type { TraceNode, TraceTree, TreeStep } from './trace-forest.ts'
 
 export type StepKind = 'turn' | 'request' | 'tool' | 'subagent' | 'side call' | 'other'
 
-export interface TurnStep {
+type StepText = 'name' | 'model' | 'argumentText' | 'hint' | 'traceId' | 'spanId'
+type StepFigure = 'attempts' | 'millis' | 'personMillis' | 'inputTokens' | 'outputTokens' | 'cost' | 'startAt'
+
+export interface TurnStep extends Readonly<Record<StepText, string> & Record<StepFigure, number>> {
   readonly kind: StepKind
-  readonly name: string
-  readonly model: string
   readonly argument: readonly string[]
-  readonly argumentText: string
-  readonly hint: string
   readonly outcome: TextSegment | undefined
   readonly isError: boolean
-  readonly attempts: number
-  readonly millis: number
-  readonly personMillis: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cost: number
-  readonly traceId: string
-  readonly spanId: string
-  readonly startAt: number
   readonly steps: readonly TurnStep[]
 }
 
-interface GrowingStep extends TurnStep {
+interface GrowingStep extends Mutable<Omit<TurnStep, 'steps'>> {
   readonly steps: GrowingStep[]
   readonly spans: StoredSpan[]
   readonly namespace: string
   /** The parent of its span. Attempts of one request share it. */
   readonly parent: TraceNode | undefined
-  outcome: TextSegment | undefined
-  isError: boolean
-  attempts: number
   endAt: number
-  millis: number
-  personMillis: number
-  inputTokens: number
-  outputTokens: number
-  cost: number
 }
+
+export type Mutable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }
 
 const STEP_KINDS: { readonly [Kind in DisplayKind]?: StepKind } = {
   api: 'request',
@@ -64,7 +48,8 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
   const turns: GrowingStep[] = []
   const all: GrowingStep[] = []
   const within = new Map<TraceNode, GrowingStep>()
-  for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
+  for (const walked of walkSpans(tree, namespace)) {
+    const { node, parent, attributes } = walked
     const outer = parent && within.get(parent.node)
     const { kind } = attributes
     const stepKind = outer === undefined ? 'turn' : STEP_KINDS[kind]
@@ -74,27 +59,20 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
       continue
     }
     const earlier = outer?.steps.at(-1)
-    const isRetry = outer !== undefined && stepKind === 'request' && isNextAttempt(earlier, parent?.node, attributes)
-    const step = isRetry && earlier ? earlier : stepOf(node, parent?.node, stepKind ?? 'turn', attributes, namespace)
-    if (isRetry) addAttempt(step, node, attributes)
+    const request = stepKind === 'request' && earlier?.kind === 'request' ? earlier : undefined
+    const mayRetry = request?.isError || (attributes.number('.api.attempt') ?? 0) > 0
+    const retried = request?.parent === parent?.node && mayRetry ? request : undefined
+    const step = retried ?? stepOf(walked, stepKind ?? 'turn', attributes, namespace)
+    if (retried) addAttempt(step, node, attributes)
     // The tools that a request asked for run after it, in the same loop.
     within.set(node, outer !== undefined && stepKind === 'request' ? outer : step)
-    if (isRetry) continue
+    if (retried) continue
     all.push(step)
     if (outer === undefined) turns.push(step)
     else outer.steps.push(step)
   }
   addInnerTotals(all, namespace)
   return turns
-}
-
-function isNextAttempt(
-  earlier: GrowingStep | undefined,
-  parent: TraceNode | undefined,
-  attributes: SpanAttributes,
-): boolean {
-  if (earlier?.kind !== 'request' || earlier.parent !== parent) return false
-  return earlier.isError || (attributes.number('.api.attempt') ?? 0) > 0
 }
 
 function addAttempt(step: GrowingStep, node: TraceNode, attributes: SpanAttributes): void {
@@ -114,27 +92,19 @@ function addUsage(step: GrowingStep, attributes: SpanAttributes): void {
   step.cost += costOf(attributes) ?? 0
 }
 
-const ARGUMENT_NAMES: { readonly [Kind in StepKind]: readonly string[] } = {
+const ARGUMENT_NAMES: { readonly [Kind in StepKind]?: readonly string[] } = {
   turn: ['input.value', 'gen_ai.input.messages'],
-  request: [],
   tool: ['gen_ai.tool.call.arguments', 'input.value', 'tool.parameters', '.tool.command', '.tool.target'],
   subagent: ['.subagent.goal', 'input.value'],
-  'side call': [],
-  other: [],
 }
 
-function stepOf(
-  node: TraceNode,
-  parent: TraceNode | undefined,
-  kind: StepKind,
-  attributes: SpanAttributes,
-  namespace: string,
-): GrowingStep {
+function stepOf(step: TreeStep, kind: StepKind, attributes: SpanAttributes, namespace: string): GrowingStep {
+  const { node, parent } = step
   const { span } = node
   const { outcome, isError, hint } = factsOf(node, namespace)
-  const argumentText = attributes.rawText(...ARGUMENT_NAMES[kind])
+  const argumentText = attributes.rawText(...(ARGUMENT_NAMES[kind] ?? []))
   const isModels = kind === 'request' || kind === 'side call'
-  const step: GrowingStep = {
+  const growing: GrowingStep = {
     kind,
     name: nameOf(kind, attributes),
     model: isModels ? attributes.text('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') : '',
@@ -156,10 +126,10 @@ function stepOf(
     steps: [],
     spans: [],
     namespace,
-    parent,
+    parent: parent?.node,
   }
-  addUsage(step, attributes)
-  return step
+  addUsage(growing, attributes)
+  return growing
 }
 
 function nameOf(kind: StepKind, attributes: SpanAttributes): string {

@@ -3,15 +3,8 @@ import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts
 import { humanCost, humanCount } from './human-figures.ts'
 import { clipSegments, paintLine, segment, type TextSegment } from './segments.ts'
 
-export interface UsageSums {
-  readonly dollars: number
-  readonly input: number
-  readonly output: number
-  readonly cachedTokens: number
-  readonly requestCount: number
-  readonly errorCount: number
-  readonly turnCount: number
-}
+type Amount = 'dollars' | 'input' | 'output' | 'cachedTokens' | 'requestCount' | 'errorCount' | 'turnCount'
+export type UsageSums = Readonly<Record<Amount, number>>
 
 /** The measure of ranks, bars and comparisons: cost, or tokens if no cost is known. */
 export interface UsageMeasure {
@@ -52,16 +45,9 @@ export function cachedShare({ input, cachedTokens }: UsageSums): number {
   return input === 0 ? 0 : Math.min(1, Math.max(0, cachedTokens / input))
 }
 
-interface UsageTextRow extends UsageSums {
-  readonly name: string
-  readonly title: string
-}
+type UsageTextRow = UsageSums & Readonly<{ name: string; title: string }>
 
-interface Column {
-  readonly head: string
-  readonly text: (row: UsageSums) => string
-  readonly fromWidth?: number
-}
+type Column = Readonly<{ head: string; text: (row: UsageSums) => string; fromWidth?: number }>
 
 const COLUMNS: readonly Column[] = [
   { head: 'turns', text: ({ turnCount }) => zeroless(humanCount(turnCount)), fromWidth: 70 },

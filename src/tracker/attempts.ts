@@ -22,11 +22,8 @@ export function unseenAttempt(payload: unknown, before: EndedMark | undefined): 
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
 }
 
-export function attemptAttribute(
-  attempt: number | undefined,
-  attributeOptions: AttributeOptions,
-): AttributeList | undefined {
-  return attempt === undefined ? undefined : new AttributeList().set(attributeOptions.facts.apiAttempt, attempt)
+export function attemptAttribute(attempt: number | undefined, { facts }: AttributeOptions): AttributeList | undefined {
+  return attempt === undefined ? undefined : new AttributeList().set(facts.apiAttempt, attempt)
 }
 
 /**

@@ -3,6 +3,7 @@ import { idOf, plausibleAt } from '../contract/foreign.ts'
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { LABEL, LOG_ATTRIBUTE } from '../contract/semconv/index.ts'
 import { BoundedMap } from './bounded-map.ts'
+import { sampleEarly } from './delegation.ts'
 import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
@@ -18,7 +19,6 @@ import { HOOK_PLAN, type HookPlan } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
 import type { CoreStats, CrashedSpanCount } from './stats.ts'
 import { formatTraceparent, namedSpan, spanBeside } from './traceparent.ts'
-import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
 import { idsOf, type ReceivedHook, TurnRegistry } from './turn-registry.ts'
 
@@ -36,21 +36,24 @@ const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 const PLANS: ReadonlyMap<unknown, HookPlan> = new Map(Object.entries(HOOK_PLAN))
 
 type Counts = Record<HookResult, number>
+const RESULTS = ['ok', 'ignored', 'duplicate', 'error'] as const
 
 function noCounts(): Counts {
   return { ok: 0, ignored: 0, duplicate: 0, error: 0 }
 }
 
 class HookCounts {
-  readonly #total: Counts = noCounts()
   readonly #byHook = new Map<string, Counts>()
+  /** Records that arrived after shutdown. No metric shows them. */
+  late = 0
 
   get total(): Readonly<Counts> {
-    return { ...this.#total }
+    const total = { ...noCounts(), ignored: this.late }
+    for (const counts of this.#byHook.values()) for (const result of RESULTS) total[result] += counts[result]
+    return total
   }
 
   count(hook: string, result: HookResult): void {
-    this.#total[result] += 1
     let counts = this.#byHook.get(hook)
     if (counts === undefined) {
       counts = noCounts()
@@ -59,16 +62,10 @@ class HookCounts {
     counts[result] += 1
   }
 
-  /** Counts a record that arrived after shutdown. No metric shows it. */
-  countLate(): void {
-    this.#total.ignored += 1
-  }
-
   observe(observer: ObservableResult): void {
     for (const [hook, counts] of this.#byHook) {
-      for (const [result, count] of Object.entries(counts)) {
-        if (count > 0) observer.observe(count, { [LABEL.hook]: hook, [LABEL.result]: result })
-      }
+      for (const result of RESULTS)
+        if (counts[result] > 0) observer.observe(counts[result], { [LABEL.hook]: hook, [LABEL.result]: result })
     }
   }
 }
@@ -97,12 +94,11 @@ export class Core {
     this.#guard = new Guard(options.report, name => id(name) ?? 'an error without a name')
     this.#linter = new PayloadLinter(options, name => id(name) ?? '(a name that is not shown)')
     this.#instruments = this.#createInstruments()
-    this.#logEvents = options.log && new LogEvents(options, options.isReadAgain, line => this.#guard.warnOnce(line))
+    this.#logEvents = options.log && new LogEvents(options)
     this.#tracker = this.#createTracker()
     this.#registry = new TurnRegistry(options.attributeOptions)
-    const facts = new TurnFacts(options.attributeOptions, this.#guard)
-    this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker, facts)
-    this.#processor = new HookProcessor(options, this.#registry, this.#tracker, this.#lifecycle, facts)
+    this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
+    this.#processor = new HookProcessor(options, this.#registry, this.#tracker, this.#lifecycle)
     this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options)
     if (options.sweepByClock) this.#startTimer()
   }
@@ -126,7 +122,7 @@ export class Core {
     reserved?: ReservedIds,
   ): Promise<void> | undefined {
     if (this.#isClosed) {
-      this.#counts.countLate()
+      this.#counts.late += 1
       return undefined
     }
     this.setDeferredAttributes()
@@ -175,7 +171,7 @@ export class Core {
    * turn is open.
    */
   sampleEarly(traceId: string): SamplingReason | undefined {
-    return this.#guard.run('keep', () => this.#lifecycle.sampleEarly(traceId), undefined)
+    return this.#guard.run('keep', () => sampleEarly(this.#registry, traceId, this.#options), undefined)
   }
 
   countCrashed(crashed: readonly CrashedSpanCount[]): void {
@@ -235,12 +231,12 @@ export class Core {
   readonly #handle = (hook: HookName, payload: unknown, meta: HookMeta | undefined, plan: HookPlan): HookResult => {
     if (this.#isRedelivered(meta)) return 'duplicate'
     this.#linter.checkPayload(hook, payload)
-    const event = this.#receive(hook, payload, meta)
+    const event = this.#receive(hook, payload, meta, plan)
     this.#lifecycle.expire(event.at, 'activityAt')
-    return this.#processor.process(event, plan)
+    return this.#processor.process(event, plan.phase)
   }
 
-  #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): ReceivedHook {
+  #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined, { definition }: HookPlan): ReceivedHook {
     const reported = plausibleAt(meta?.at)
     const now = this.#options.now()
     const isExplicit = reported !== undefined && (!this.#options.sweepByClock || reported < now + FUTURE_LIMIT_MILLIS)
@@ -259,6 +255,7 @@ export class Core {
     // Each field by its name, because V8 takes several times as long for a spread.
     return {
       hook,
+      definition,
       at,
       payload: fields,
       facts: {},

@@ -21,15 +21,20 @@ function sessionKey(host: string, id: string): string {
   return `${host}\u0000session\u0000${id}`
 }
 
-function subagentKey(host: string, id: string): string {
-  return `${host}\u0000subagent\u0000${id}`
+/** The keys of a child agent: a record may name either id, or both. */
+function keysOf(host: string, ids: ChildIds): string[] {
+  const session = idOf(ids.child_session_id)
+  const subagent = idOf(ids.child_subagent_id)
+  return [
+    ...(session === undefined ? [] : [sessionKey(host, session)]),
+    ...(subagent === undefined ? [] : [`${host}\u0000subagent\u0000${subagent}`]),
+  ]
 }
 
 /** Maps child agents to delegations. Looks up by either id of the child, because a stop may carry only one. */
 export class DelegationRegistry {
   readonly #delegations: BoundedMap<string, TrackedDelegation>
   readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
-
   readonly #limitMillis: number
 
   /**
@@ -48,10 +53,9 @@ export class DelegationRegistry {
     metadata: CapturedMetadata | undefined,
   ): TrackedDelegation {
     const delegation: TrackedDelegation = {
-      host: open.turn.host,
       open,
       childSessionId: idOf(payload.child_session_id),
-      childSubagentId: idOf(payload.child_subagent_id),
+      keys: keysOf(open.turn.host, payload),
       role: payload.child_role,
       parentSessionId,
       metadata,
@@ -60,17 +64,13 @@ export class DelegationRegistry {
       childTurns: new Set(),
       childSeen: false,
     }
-    for (const key of this.#keys(delegation)) this.#delegations.set(key, delegation)
+    for (const key of delegation.keys) this.#delegations.set(key, delegation)
     return delegation
   }
 
   find(host: string, ids: ChildIds): TrackedDelegation | undefined {
-    const session = idOf(ids.child_session_id)
-    const subagent = idOf(ids.child_subagent_id)
-    return (
-      (session === undefined ? undefined : this.#delegations.get(sessionKey(host, session))) ??
-      (subagent === undefined ? undefined : this.#delegations.get(subagentKey(host, subagent)))
-    )
+    const known = keysOf(host, ids).find(key => this.#delegations.has(key))
+    return known === undefined ? undefined : this.#delegations.get(known)
   }
 
   forChild(host: string, sessionId: string | undefined, at: number): TrackedDelegation | undefined {
@@ -83,19 +83,11 @@ export class DelegationRegistry {
 
   /** Remembers a stop without a delegation: its repeat must not count again. */
   noteStopped(host: string, ids: ChildIds): void {
-    const session = idOf(ids.child_session_id)
-    const subagent = idOf(ids.child_subagent_id)
-    if (session !== undefined) this.#stopped.set(sessionKey(host, session), true)
-    if (subagent !== undefined) this.#stopped.set(subagentKey(host, subagent), true)
+    for (const key of keysOf(host, ids)) this.#stopped.set(key, true)
   }
 
   wasStopped(host: string, ids: ChildIds): boolean {
-    const session = idOf(ids.child_session_id)
-    const subagent = idOf(ids.child_subagent_id)
-    return (
-      (session !== undefined && this.#stopped.has(sessionKey(host, session))) ||
-      (subagent !== undefined && this.#stopped.has(subagentKey(host, subagent)))
-    )
+    return keysOf(host, ids).some(key => this.#stopped.has(key))
   }
 
   of(open: TrackedSpan): TrackedDelegation | undefined {
@@ -106,7 +98,7 @@ export class DelegationRegistry {
   stop(delegation: TrackedDelegation, at: number): void {
     delegation.stopped = true
     delegation.stoppedAt = at
-    for (const key of this.#keys(delegation)) this.#stopped.set(key, true)
+    for (const key of delegation.keys) this.#stopped.set(key, true)
     this.#forgetWhenOver(delegation)
   }
 
@@ -127,21 +119,12 @@ export class DelegationRegistry {
   }
 
   forget(delegation: TrackedDelegation): void {
-    for (const key of this.#keys(delegation)) {
-      if (this.#delegations.get(key) === delegation) this.#delegations.delete(key)
-    }
+    for (const key of delegation.keys) if (this.#delegations.get(key) === delegation) this.#delegations.delete(key)
   }
 
   /** The child's own turn still needs the entry, even if the stop arrived first. */
   #forgetWhenOver(delegation: TrackedDelegation): void {
     if (delegation.stopped && delegation.childSeen && delegation.childTurns.size === 0) this.forget(delegation)
-  }
-
-  #keys({ host, childSessionId, childSubagentId }: TrackedDelegation): string[] {
-    const keys: string[] = []
-    if (childSessionId !== undefined) keys.push(sessionKey(host, childSessionId))
-    if (childSubagentId !== undefined) keys.push(subagentKey(host, childSubagentId))
-    return keys
   }
 }
 
@@ -184,11 +167,8 @@ export function sampleEarly(
   for (const turn of registry.openTurns()) {
     if (turn.root === undefined || turn.delegation !== undefined || traceOf(turn) !== traceId) continue
     const durationMillis = now() - turn.root.startAt
-    const atWork = children.filter(child => outermostOf(child) === turn)
-    const totals = withChildren(
-      turn.totals,
-      atWork.map(child => child.totals),
-    )
+    const atWork = children.filter(child => outermostOf(child) === turn).map(child => child.totals)
+    const totals = withChildren(turn.totals, atWork)
     turn.earlySampling = samplingReason(keep, { traceId, totals, durationMillis, hasFailed: false })
     reasons.push(turn.earlySampling)
   }

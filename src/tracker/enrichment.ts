@@ -3,7 +3,7 @@ import type { HookName, SpanKindName } from '../contract/index.ts'
 import type { Guard } from './guard.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
-import { readAttributes, type WarnOnce } from './spans/turn-metadata.ts'
+import { readAttributes } from './spans/turn-metadata.ts'
 import type { TrackedSpan } from './turn.ts'
 
 /** The hook record that starts or ends a span, as the host emitted it. */
@@ -55,23 +55,13 @@ export interface EndFacts {
 const SLOW_MILLIS = 1
 const SLOW_IN_ALL_MILLIS = 50
 /** Fields that hookspan adds to the record that ends a turn. */
-const INTERNAL = new Set([
-  'finalStatus',
-  'totals',
-  'durationMillis',
-  'agentName',
-  'isBackground',
-  'traceId',
-  'isPart',
-  'earlySampling',
-])
+const INTERNAL = 'finalStatus totals durationMillis agentName isBackground traceId isPart earlySampling'.split(' ')
 
 export class Enrichment {
   readonly #enrich: Enrich
   readonly #attributeOptions: AttributeOptions
   readonly #guard: Guard
   readonly #clock: () => number
-  readonly #warnOnce: WarnOnce
   #isCalling = false
   #isSlowReported = false
   #calls = 0
@@ -82,7 +72,6 @@ export class Enrichment {
     this.#attributeOptions = attributeOptions
     this.#guard = guard
     this.#clock = clock
-    this.#warnOnce = line => guard.warnOnce(line)
   }
 
   attributesFor(open: TrackedSpan, event: AnyHookEvent, end?: EndFacts): AttributeList | undefined {
@@ -105,16 +94,15 @@ export class Enrichment {
 
   #read(answer: unknown): AttributeList | undefined {
     if (isPromise(answer)) {
-      this.#warnOnce('enrich: it returned a promise, which no span can wait for; nothing is added')
+      this.#attributeOptions.warnOnce('enrich: it returned a promise, which no span can wait for; nothing is added')
       return undefined
     }
     if (typeof answer !== 'object') {
-      this.#warnOnce('enrich: expected an object of attributes; nothing is added')
+      this.#attributeOptions.warnOnce('enrich: expected an object of attributes; nothing is added')
       return undefined
     }
     const list = new AttributeList()
-    for (const [name, value] of readAttributes('enrich', answer, this.#attributeOptions, this.#warnOnce))
-      list.setNamed(name, value)
+    for (const [name, value] of readAttributes('enrich', answer, this.#attributeOptions)) list.setNamed(name, value)
     return list
   }
 
@@ -124,13 +112,15 @@ export class Enrichment {
     const mean = this.#millis / this.#calls
     if (this.#isSlowReported || this.#millis < SLOW_IN_ALL_MILLIS || mean < SLOW_MILLIS) return
     this.#isSlowReported = true
-    this.#warnOnce(`enrich takes ${mean.toFixed(1)} ms each time it is called, and the agent waits for it`)
+    this.#attributeOptions.warnOnce(
+      `enrich takes ${mean.toFixed(1)} ms each time it is called, and the agent waits for it`,
+    )
   }
 }
 
 function recordOf({ hook, at, payload }: AnyHookEvent): EnrichRecord {
   if (hook !== 'on_session_end') return { hook, at, payload }
-  const fields = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.has(name))
+  const fields = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.includes(name))
   return { hook, at, payload: Object.fromEntries(fields) }
 }
 

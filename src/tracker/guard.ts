@@ -26,19 +26,28 @@ function placeOf({ stack, message }: Error): string | undefined {
 /** Limit of distinct causes; further ones are only counted. A host whose failures vary in wording must not flood stderr. */
 const CAUSES_LIMIT = 100
 
+/** Reports each line once. The same problem recurs with each record. */
+export function onceEach(report: (line: string) => void): (line: string) => void {
+  const lines = new Set<string>()
+  return line => {
+    if (lines.has(line) || lines.size >= CAUSES_LIMIT) return
+    lines.add(line)
+    report(line)
+  }
+}
+
 /**
  * The fail-open boundary, and the only place of the hot path that catches. An error inside becomes one line per
  * distinct cause and a count. The host never sees it.
  */
 export class Guard {
-  readonly #report: Diagnostics
   /** Masks an error's name before it is written: a host's error can carry agent content there. */
   readonly #clean: (text: string) => string
-  readonly #causes = new Set<string>()
+  readonly #warnOnce: (line: string) => void
   count = 0
 
   constructor(report: Diagnostics, clean: (text: string) => string) {
-    this.#report = report
+    this.#warnOnce = onceEach(line => report.warn(line))
     this.#clean = clean
   }
 
@@ -52,34 +61,27 @@ export class Guard {
   }
 
   /** Like `run`, for a function with arguments: saves a closure per call on the hot path. */
-  call<One, Two, Three, Result, Four = undefined>(
+  call<One, Two, Result, Three = undefined, Four = undefined>(
     site: string,
     body: (one: One, two: Two, three: Three, four: Four) => Result,
     fallback: Result,
     one: One,
     two: Two,
-    three: Three,
+    three?: Three,
     four?: Four,
   ): Result {
     try {
-      return body(one, two, three, four as Four)
+      return body(one, two, three as Three, four as Four)
     } catch (error) {
       this.noteError(site, error)
       return fallback
     }
   }
 
-  /** Reports a line once. The same problem recurs with each record. */
-  warnOnce(line: string): void {
-    if (this.#causes.has(line) || this.#causes.size >= CAUSES_LIMIT) return
-    this.#causes.add(line)
-    this.#report.warn(line)
-  }
-
   noteError(site: string, error: unknown): void {
     this.count += 1
     const cause = `${site}: ${this.#describe(error)}`
-    this.warnOnce(`${cause}; the hook is counted as an error, the agent is not affected`)
+    this.#warnOnce(`${cause}; the hook is counted as an error, the agent is not affected`)
   }
 
   /** The type and place of an error, not its message: a host's error can quote its user. Even these can be throwing getters. */

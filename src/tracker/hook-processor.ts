@@ -1,4 +1,5 @@
-import { type Attributes, INVALID_SPAN_CONTEXT, type Span, trace } from '@opentelemetry/api'
+import { type Attributes, type Context, INVALID_SPAN_CONTEXT, type Span, trace } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
 import { idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type {
   FinalStatus,
@@ -31,8 +32,8 @@ import { HERMES, linkAttributes, linkCaller } from './root-span.ts'
 import { isFailedEnd, isRequest, reportedDuration, type SpanTracker } from './span-tracker.ts'
 import { ESCALATED, isEscalation, isGuarded } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import { blockOf, type KeptControlHook, type NewArguments, newArgumentsOf, opensTurn } from './spans/control-hook.ts'
-import type { AnyDefinition, HookPlan } from './spans/hook-plan.ts'
+import { type KeptControlHook, opensTurn, toolDecision } from './spans/control-hook.ts'
+import type { HookPhase } from './spans/hook-plan.ts'
 import {
   finalStatusOf,
   iterationAttributes,
@@ -43,9 +44,9 @@ import {
 import { type KeptTool, skill, skillLifecycle } from './spans/skill.ts'
 import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
 import { argumentAttributes, isQueued, toolEndOf } from './spans/tool.ts'
-import type { CapturedMetadata } from './spans/turn-metadata.ts'
+import { type CapturedMetadata, mergeMetadata, metadataAttributes, readMetadata } from './spans/turn-metadata.ts'
 import type { TrackedSession, TrackedSpan, TrackedTurn } from './turn.ts'
-import { rotatedIdentity, type TurnFacts } from './turn-facts.ts'
+import { addFacts, rotatedIdentity } from './turn-facts.ts'
 import { type EndedMark, slot, type TurnHistory } from './turn-history.ts'
 import { isFailed, isWorking, type TurnLifecycle } from './turn-lifecycle.ts'
 import { idsOf, type ReceivedHook, type RecordIds, senderOf, startedAt, type TurnRegistry } from './turn-registry.ts'
@@ -61,50 +62,38 @@ const ANY_TIME = Number.NEGATIVE_INFINITY
 
 type Predecessor = NonNullable<TrackedSession['previous']>
 
-interface EndedLookup {
-  readonly history: TurnHistory
-  readonly ended: EndedMark
-}
-
 export class HookProcessor {
   readonly #options: CoreOptions
   readonly #attributeOptions: AttributeOptions
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #lifecycle: TurnLifecycle
-  readonly #facts: TurnFacts
   readonly #finalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
   /** Last torn-down session by host. A reset that names only the new session replaces it. */
   readonly #lastFinalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
 
-  constructor(
-    options: CoreOptions,
-    registry: TurnRegistry,
-    tracker: SpanTracker,
-    lifecycle: TurnLifecycle,
-    facts: TurnFacts,
-  ) {
+  constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker, lifecycle: TurnLifecycle) {
     this.#options = options
     this.#attributeOptions = options.attributeOptions
     this.#registry = registry
     this.#tracker = tracker
     this.#lifecycle = lifecycle
-    this.#facts = facts
   }
 
-  process(event: ReceivedHook, { definition, phase }: HookPlan): HookResult {
+  process(event: ReceivedHook, phase: HookPhase): HookResult {
     const { hook } = event
+    const { kind } = event.definition
     const isHumanInput = hook === 'on_human_input_request' || hook === 'on_human_input_resolved'
     // The approval hooks report it as well, and it must not appear twice.
     if (isHumanInput && event.payload['kind'] === 'approval') return 'ok'
-    if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(event.host)
+    if (kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(event.host)
     switch (phase) {
       case 'start':
-        if (definition.kind === 'session') return this.#startSession(event)
-        return definition.kind === 'llm' ? this.#startTurn(definition, event) : this.#startSpan(definition, event)
+        if (kind === 'session') return this.#startSession(event)
+        return kind === 'llm' ? this.#startTurn(event) : this.#startSpan(event)
       case 'end':
-        if (definition.kind === 'session') return this.#endTurn(event)
-        return definition.kind === 'subagent' ? this.#endSubagent(definition, event) : this.#endSpan(definition, event)
+        if (kind === 'session') return this.#endTurn(event)
+        return kind === 'subagent' ? this.#endSubagent(event) : this.#endSpan(event)
       case 'event':
         return this.#addEvent(event)
       case 'identity':
@@ -114,7 +103,7 @@ export class HookProcessor {
 
   #startSession(event: ReceivedHook): HookResult {
     const session = this.#registry.session(event)
-    const reported = this.#facts.metadataOf(event)
+    const reported = readMetadata(event.payload, this.#attributeOptions)
     const wasStarted = session.started
     session.started = true
     this.#endKilled(session.main, event)
@@ -125,7 +114,7 @@ export class HookProcessor {
       open = undefined
     }
     if (open !== undefined) {
-      session.metadata = this.#facts.mergeMetadata(session.metadata, reported)
+      session.metadata = mergeMetadata(session.metadata, reported, this.#attributeOptions)
       this.#lifecycle.promote(open)
       return this.#addMissingAttributes(open, event, reported)
     }
@@ -139,7 +128,7 @@ export class HookProcessor {
   }
 
   /** `pre_llm_call`: begins a turn. Another turn of its session that is still open was interrupted. */
-  #startTurn(definition: AnyDefinition, event: ReceivedHook): HookResult {
+  #startTurn(event: ReceivedHook): HookResult {
     const session = this.#registry.session(event)
     session.prompted = true
     this.#endKilled(session.main, event)
@@ -149,8 +138,8 @@ export class HookProcessor {
     if (known === undefined) {
       const late = this.#lifecycle.openLate(event, true)
       if (late !== undefined) {
-        this.#facts.addFacts(late, event, this.#facts.metadataOf(event))
-        return this.#openSpan(late, definition, event)
+        this.#addFacts(late, event)
+        return this.#openSpan(late, event)
       }
     }
     const isReview = known?.isReview ?? isReviewPrompt(event)
@@ -164,16 +153,19 @@ export class HookProcessor {
     turn.sender = senderOf(event) ?? turn.sender
     this.#lifecycle.promote(turn)
     linkCaller(this.#options, turn, event.payload as SessionStart)
-    this.#facts.addFacts(turn, event, this.#facts.metadataOf(event))
-    return this.#openSpan(turn, definition, event)
+    this.#addFacts(turn, event)
+    return this.#openSpan(turn, event)
   }
 
-  #startSpan(definition: AnyDefinition, event: ReceivedHook): HookResult {
-    if (definition.kind === 'subagent' && this.#isKnownDelegation(event)) return 'duplicate'
-    const isHook = definition.kind === 'hook'
-    const isBeside = definition.kind === 'auxiliary' || (isHook && !opensTurn(event.payload))
-    const turn = this.#lifecycle.turnFor(event, isBeside)
-    return this.#openSpan(turn, definition, event)
+  #addFacts(turn: TrackedTurn, event: ReceivedHook): void {
+    addFacts(turn, event, readMetadata(event.payload, this.#attributeOptions), this.#attributeOptions)
+  }
+
+  #startSpan(event: ReceivedHook): HookResult {
+    const { kind } = event.definition
+    if (kind === 'subagent' && this.#isKnownDelegation(event)) return 'duplicate'
+    const isBeside = kind === 'auxiliary' || (kind === 'hook' && !opensTurn(event.payload))
+    return this.#openSpan(this.#lifecycle.turnFor(event, isBeside), event)
   }
 
   /** A delegation outlives its turn, so a repeated start must be looked up by the child's ids. */
@@ -182,15 +174,16 @@ export class HookProcessor {
     return known !== undefined && event.isExplicit && known.open.startIsExplicit && event.at <= known.open.startAt
   }
 
-  #openSpan(turn: TrackedTurn, definition: AnyDefinition, event: ReceivedHook): HookResult {
-    const key = this.#tracker.keyOf(definition, event)
+  #openSpan(turn: TrackedTurn, event: ReceivedHook): HookResult {
+    const { kind } = event.definition
+    const key = this.#tracker.keyOf(event)
     if (key === undefined) return 'ignored'
-    const place = slot(definition.kind, key)
-    const predecessor = isQueued(key) ? undefined : turn.open.find(place)
-    const ended = isQueued(key) ? undefined : this.#endedOf(turn, definition, place, event, predecessor)
+    const place = slot(kind, key)
+    const isShared = isQueued(place)
+    const predecessor = isShared ? undefined : turn.open.find(place)
+    const ended = isShared ? undefined : this.#endedOf(turn, place, event, predecessor)
     const early = earlyEnd(ended, event)
-    const before = ended === undefined ? predecessor : undefined
-    if (early === undefined && !isQueued(key) && isRepeat(ended, before, event)) {
+    if (early === undefined && !isShared && isRepeat(ended, ended === undefined ? predecessor : undefined, event)) {
       this.#lifecycle.closeIfEmpty(turn)
       return 'duplicate'
     }
@@ -200,33 +193,32 @@ export class HookProcessor {
     if (predecessor !== undefined && early === undefined) this.#supersede(predecessor, event)
     const outermost = turn.open.size < OPEN_SPANS_LIMIT ? undefined : turn.open.outermostBut(turn.root)
     if (outermost !== undefined) this.#lifecycle.abandonSpan(outermost, 'orphaned', event.at)
-    if (definition.kind === 'api') noteFollowed(turn, event.payload, event.at)
-    const isNumbered = early === undefined && isRequest(definition.kind)
+    if (kind === 'api') noteFollowed(turn, event.payload, event.at)
+    const isNumbered = early === undefined && isRequest(kind)
     const attempt = isNumbered ? turn.history.nextAttempt(place, retryCount(event.payload)) : ended?.attempt
-    const open = this.#tracker.startSpan(turn, definition, event, {
+    const own = this.#ownAttributes(turn, place, event, attempt)
+    const open = this.#tracker.startSpan(turn, event.definition, event, {
       slot: place,
-      parent: parentOf(turn, definition, event.payload, this.#options.delegatingTools),
+      parent: this.#parentOf(turn, event),
       startAt: event.at,
       isExplicit: event.isExplicit,
       attempt,
-      attributes: this.#startAttributes(turn, definition, place, event, attempt),
+      attributes: rotatedIdentity(this.#attributeOptions, turn, event.sessionId)?.addAll(own) ?? own,
     })
     if (early === undefined || !foldedByEnd(open)) this.#tracker.foldStart(turn, event)
-    if (definition.kind === 'llm' && turn.root !== undefined) this.#options.noteAgain?.(turn.root.span)
+    if (kind === 'llm' && turn.root !== undefined) this.#options.noteAgain?.(turn.root.span)
     if (early === undefined) this.#watchSpan(open, event)
     else this.#tracker.endCounted(open, early)
     return 'ok'
   }
 
+  #parentOf(turn: TrackedTurn, { definition, payload }: ReceivedHook): Context {
+    return parentOf(turn, definition, payload, this.#options.delegatingTools)
+  }
+
   /** The mark of the span that ended in this slot. An end from before the turn was open is now folded into the turn's totals. */
-  #endedOf(
-    turn: TrackedTurn,
-    definition: AnyDefinition,
-    place: string,
-    event: ReceivedHook,
-    predecessor: TrackedSpan | undefined,
-  ): EndedMark | undefined {
-    if (predecessor !== undefined) return endedBehind(predecessor, event.payload)
+  #endedOf(turn: TrackedTurn, place: string, event: ReceivedHook, open?: TrackedSpan): EndedMark | undefined {
+    if (open !== undefined) return endedBehind(open, event.payload)
     const known = turn.history.ended.get(place)
     const { orphanHistory } = turn.session
     if (known !== undefined || orphanHistory === undefined) return known
@@ -235,7 +227,7 @@ export class HookProcessor {
     if (ended === undefined || early === undefined) return undefined
     orphanHistory.ended.delete(place)
     turn.history.ended.set(place, ended)
-    this.#tracker.foldCounted(turn, definition, early)
+    this.#tracker.foldCounted(turn, event.definition.kind, early)
     return ended
   }
 
@@ -248,20 +240,10 @@ export class HookProcessor {
     else this.#lifecycle.abandonSpan(open, 'superseded', at)
   }
 
-  #startAttributes(
-    turn: TrackedTurn,
-    { kind }: AnyDefinition,
-    place: string,
-    event: ReceivedHook,
-    attempt: number | undefined,
-  ): AttributeList | undefined {
-    const attributeOptions = this.#attributeOptions
-    const rotated = rotatedIdentity(attributeOptions, turn, event.sessionId)
-    const isTool = kind === 'tool'
-    const own = isTool
-      ? decidedAttributes(turn, place, attributeOptions)
-      : attemptAttribute(kind === 'api' ? attempt : undefined, attributeOptions)
-    return rotated === undefined ? own : rotated.addAll(own)
+  /** The decisions of guards about a tool call, or the number of a request's attempt. */
+  #ownAttributes(turn: TrackedTurn, place: string, { definition }: ReceivedHook, attempt?: number) {
+    if (definition.kind === 'tool') return decidedAttributes(turn, place, this.#attributeOptions)
+    return attemptAttribute(definition.kind === 'api' ? attempt : undefined, this.#attributeOptions)
   }
 
   /**
@@ -273,9 +255,9 @@ export class HookProcessor {
     this.#lifecycle.watchSpan(open, event.at)
     if (open.kind === 'approval') return
     const payload = event.payload as SubagentStart
-    const reported = this.#facts.metadataOf(event)
-    if (reported !== undefined)
-      this.#facts.attributesOf(this.#facts.mergeMetadata(open.turn.metadata, reported)).writeTo(open.span)
+    const reported = readMetadata(payload, this.#attributeOptions)
+    const metadata = reported && mergeMetadata(open.turn.metadata, reported, this.#attributeOptions)
+    if (metadata !== undefined) metadataAttributes(metadata, this.#attributeOptions).writeTo(open.span)
     const delegation = this.#lifecycle.delegations.add(open, payload, event.sessionId, reported)
     if (delegation.childSessionId === undefined) return
     const child = this.#registry.knownSession(named(delegation.childSessionId, event.host))?.main
@@ -313,7 +295,7 @@ export class HookProcessor {
     turn.setRootAttributes(supplied)
     this.#options.noteAgain?.(turn.root.span)
     linkCaller(this.#options, turn, payload)
-    this.#facts.addFacts(turn, event, reported)
+    addFacts(turn, event, reported, this.#attributeOptions)
     return 'ok'
   }
 
@@ -337,7 +319,7 @@ export class HookProcessor {
 
   #interrupt(turn: TrackedTurn | undefined, at: number): void {
     if (turn === undefined) return
-    this.#lifecycle.endTurn(turn, { at, finalStatus: 'interrupted', descendants: 'turn_ended' })
+    this.#lifecycle.endTurn(turn, { at, finalStatus: 'interrupted' })
   }
 
   #endTurn(event: ReceivedHook): HookResult {
@@ -347,23 +329,18 @@ export class HookProcessor {
     }
     const payload = readSessionEnd(event.payload)
     this.#lifecycle.promote(turn)
-    this.#lifecycle.endTurn(turn, {
-      at: event.at,
-      finalStatus: finalStatusOf(payload),
-      payload,
-      descendants: 'turn_ended',
-    })
+    this.#lifecycle.endTurn(turn, { at: event.at, finalStatus: finalStatusOf(payload), payload })
     return 'ok'
   }
 
   /** `subagent_stop`: found by the child's ids, because the parent may be in another turn by now. */
-  #endSubagent(definition: AnyDefinition, event: ReceivedHook): HookResult {
+  #endSubagent(event: ReceivedHook): HookResult {
     const { delegations } = this.#lifecycle
     const payload = event.payload as SubagentStop
     const delegation = delegations.find(event.host, payload)
     if (delegation === undefined || delegation.stopped) {
       if (delegation?.stopped || delegations.wasStopped(event.host, payload)) return 'duplicate'
-      const result = this.#endSpan(definition, event)
+      const result = this.#endSpan(event)
       delegations.noteStopped(event.host, payload)
       return result
     }
@@ -374,23 +351,23 @@ export class HookProcessor {
     return 'ok'
   }
 
-  #endSpan(definition: AnyDefinition, event: ReceivedHook): HookResult {
-    const { kind } = definition
-    const key = this.#tracker.keyOf(definition, event)
+  #endSpan(event: ReceivedHook): HookResult {
+    const { kind } = event.definition
+    const key = this.#tracker.keyOf(event)
     const turn = this.#registry.findOrIndex(event, false)
     if (turn !== undefined && kind === 'llm') this.#lifecycle.promote(turn)
-    if (key === undefined) return this.#endWithoutStart(definition, key, turn, event)
+    if (key === undefined) return this.#endWithoutStart(event, turn)
     const place = slot(kind, key)
     const open = this.#findOpen(turn, place, event)
     if (open !== undefined) return this.#endOpenSpan(open, event)
-    const found = this.#findEnded(turn, place, isQueued(key), event)
-    const isOfEarlierCall = found !== undefined && event.isExplicit && event.at < found.ended.startAt
-    if (found === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, event, found.ended)))
-      return this.#endWithoutStart(definition, key, turn, event, found?.ended)
-    if (found.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, found.ended)) return 'duplicate'
+    const [history, ended] = this.#findEnded(turn, place, event) ?? []
+    const isOfEarlierCall = ended !== undefined && event.isExplicit && event.at < ended.startAt
+    if (ended === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, event, ended)))
+      return this.#endWithoutStart(event, turn, place, ended)
+    if (ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, ended)) return 'duplicate'
     // hookspan ended the span before its host did, so this end is only counted.
-    this.#countOnly(definition, turn, true, event)
-    found.history.ended.set(place, { ...found.ended, byHost: true, failed: isFailedEnd(kind, event) })
+    this.#countOnly(turn, true, event)
+    history?.ended.set(place, { ...ended, byHost: true, failed: isFailedEnd(kind, event) })
     return 'ok'
   }
 
@@ -408,8 +385,8 @@ export class HookProcessor {
   }
 
   /** True if this very end came before the start, and was counted then. */
-  #wasCounted({ turn, kind, slot, attempt }: TrackedSpan, event: ReceivedHook): boolean {
-    if (!event.isExplicit || isQueued(slot.slice(kind.length + 1))) return false
+  #wasCounted({ turn, slot, attempt }: TrackedSpan, event: ReceivedHook): boolean {
+    if (!event.isExplicit || isQueued(slot)) return false
     const ended = turn.history.ended.get(slot) ?? turn.session.orphanHistory?.ended.get(slot)
     return ended?.byHost === true && ended.endAt === event.at && ended.attempt === attempt
   }
@@ -435,119 +412,89 @@ export class HookProcessor {
     return isBefore && open.turn.history.ended.get(place) !== undefined ? undefined : open
   }
 
-  #findEnded(
-    turn: TrackedTurn | undefined,
-    place: string,
-    isQueued: boolean,
-    event: ReceivedHook,
-  ): EndedLookup | undefined {
+  #findEnded(turn: TrackedTurn | undefined, place: string, event: ReceivedHook): [TurnHistory, EndedMark] | undefined {
     const { history } = turn ?? this.#registry.findEnded(event, ANY_TIME, false) ?? {}
     const own = history?.ended.get(place)
     const by = own === undefined ? this.#registry.knownSession(event)?.orphanHistory : history
     const ended = own ?? by?.ended.get(place)
     if (by === undefined || ended === undefined) return undefined
     // A mark from before any turn was open may have the key of another turn's span. Only an end with the same time is a repeat.
-    const isCertain = !isQueued && (history === undefined || by === history)
-    return isCertain || (event.isExplicit && event.at === ended.endAt) ? { history: by, ended } : undefined
+    const isCertain = !isQueued(place) && (history === undefined || by === history)
+    return isCertain || (event.isExplicit && event.at === ended.endAt) ? [by, ended] : undefined
   }
 
   /**
    * Handles an end whose start was not seen. Creates a span afterwards if its time is known or it failed; otherwise
    * only counts.
    */
-  #endWithoutStart(
-    definition: AnyDefinition,
-    key: string | undefined,
-    turn: TrackedTurn | undefined,
-    event: ReceivedHook,
-    before?: EndedMark,
-  ): HookResult {
-    const duration = reportedDuration(definition.kind, event.payload)
+  #endWithoutStart(event: ReceivedHook, turn?: TrackedTurn, place?: string, before?: EndedMark): HookResult {
+    const { kind } = event.definition
+    const duration = reportedDuration(kind, event.payload)
     const isFailure = event.hook === 'api_request_error'
-    const isTool = definition.kind === 'tool'
-    const isHook = definition.kind === 'hook'
-    if (isHook && turn !== undefined) keepDecision(turn, event, undefined, this.#attributeOptions)
-    const canAddSpan = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
-    if (canAddSpan && (duration !== undefined || isFailure)) {
+    if (kind === 'hook' && turn !== undefined) keepDecision(turn, event, undefined, this.#attributeOptions)
+    if (place !== undefined && kind !== 'llm' && kind !== 'approval' && (duration !== undefined || isFailure)) {
       // The host's duration of a retry may cover the attempts before it.
-      const at = Math.max(event.at - (duration ?? 0), Math.min(event.at, before?.endAt ?? 0))
-      const start = { at, isComputed: duration !== undefined, before }
+      const startAt = Math.max(event.at - (duration ?? 0), Math.min(event.at, before?.endAt ?? 0))
+      const opens = kind === 'tool' || (kind === 'hook' && opensTurn(event.payload))
       const home =
         turn ??
         this.#lifecycle.openLate(event, false) ??
-        (isTool || (isHook && opensTurn(event.payload)) ? this.#lifecycle.turnFor(event, false, start.at) : undefined)
-      if (home !== undefined) return this.#addRetroactive(home, definition, key, start, event)
-      if (isFailure) return this.#addRetroactive(this.#lifecycle.openOrphan(event), definition, key, start, event)
+        (opens ? this.#lifecycle.turnFor(event, false, startAt) : undefined) ??
+        (isFailure ? this.#lifecycle.openOrphan(event) : undefined)
+      if (home !== undefined) return this.#addRetroactive(home, place, startAt, event, before)
     }
-    if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
-    this.#countOnly(definition, turn, false, event)
-    if (key !== undefined) this.#rememberCounted(turn, definition, key, event, before)
+    if (turn === undefined && (kind === 'tool' || kind === 'llm')) return 'ignored'
+    this.#countOnly(turn, false, event)
+    if (place !== undefined) this.#rememberCounted(turn, place, event, before)
     return 'ok'
   }
 
   /** The delegation and the agent name are also known for a turn that has ended. */
-  #countOnly(definition: AnyDefinition, turn: TrackedTurn | undefined, startSeen: boolean, event: ReceivedHook): void {
+  #countOnly(turn: TrackedTurn | undefined, startSeen: boolean, event: ReceivedHook): void {
     const { delegation, agentName } = turn ?? this.#registry.findEnded(event, ANY_TIME, false) ?? {}
-    this.#tracker.countOnly(definition, event, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
+    this.#tracker.countOnly(event, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
   }
 
   #addRetroactive(
     turn: TrackedTurn,
-    definition: AnyDefinition,
-    key: string,
-    start: { readonly at: number; readonly isComputed: boolean; readonly before: EndedMark | undefined },
+    place: string,
+    startAt: number,
     event: ReceivedHook,
+    before: EndedMark | undefined,
   ): HookResult {
-    const place = slot(definition.kind, key)
-    const attempt = isRequest(definition.kind) ? unseenAttempt(event.payload, start.before) : undefined
+    const { kind } = event.definition
+    const attempt = isRequest(kind) ? unseenAttempt(event.payload, before) : undefined
     if (attempt !== undefined) {
       turn.history.keepAttempt(place, attempt)
-      notePassed(turn.open.find(place), attempt, start.at)
+      notePassed(turn.open.find(place), attempt, startAt)
     }
-    const open = this.#tracker.startSpan(turn, definition, event, {
+    const open = this.#tracker.startSpan(turn, event.definition, event, {
       slot: place,
-      parent: parentOf(turn, definition, event.payload, this.#options.delegatingTools),
-      startAt: start.at,
+      parent: this.#parentOf(turn, event),
+      startAt,
       isExplicit: event.isExplicit,
       attempt,
-      attributes: this.#retroactiveAttributes(turn, definition, place, attempt),
-      retroactive: start.isComputed ? 'computed' : 'instant',
+      // Attempt 0 is not written: earlier attempts may have been missed.
+      attributes: this.#ownAttributes(turn, place, event, attempt || undefined),
+      retroactive: reportedDuration(kind, event.payload) === undefined ? 'instant' : 'computed',
     })
     noteBlockedEnd(open, event)
-    if (open.kind === 'api') noteCalls(turn, place, event.payload)
+    if (kind === 'api') noteCalls(turn, place, event.payload)
     this.#lifecycle.endSpan(open, event)
     this.#lifecycle.closeIfEmpty(turn)
-    if (open.kind === 'tool') this.#startSkill(open, event)
+    if (kind === 'tool') this.#startSkill(open, event)
     return 'ok'
   }
 
-  #retroactiveAttributes(
-    turn: TrackedTurn,
-    { kind }: AnyDefinition,
-    place: string,
-    attempt: number | undefined,
-  ): AttributeList | undefined {
-    const attributeOptions = this.#attributeOptions
-    // Attempt 0 is not written: earlier attempts may have been missed.
-    if (kind === 'api') return attemptAttribute(attempt || undefined, attributeOptions)
-    return kind === 'tool' ? decidedAttributes(turn, place, attributeOptions) : undefined
-  }
-
   /** Remembers an end that was only counted, so that its repeat does not count again. */
-  #rememberCounted(
-    turn: TrackedTurn | undefined,
-    definition: AnyDefinition,
-    key: string,
-    event: ReceivedHook,
-    before: EndedMark | undefined,
-  ): void {
+  #rememberCounted(turn: TrackedTurn | undefined, place: string, event: ReceivedHook, before?: EndedMark): void {
+    const { kind } = event.definition
     const late = turn === undefined ? this.#registry.findEnded(event, event.at, false) : undefined
     const { history } = turn ?? late ?? { history: this.#lifecycle.orphanHistoryOf(this.#registry.session(event)) }
     const { at } = event
     const attempt = unseenAttempt(event.payload, before)
-    const parent = turn && parentOf(turn, definition, event.payload, this.#options.delegatingTools)
-    const place = slot(definition.kind, key)
-    if (turn !== undefined && definition.kind === 'api') noteCalls(turn, place, event.payload)
+    const parent = turn && this.#parentOf(turn, event)
+    if (turn !== undefined && kind === 'api') noteCalls(turn, place, event.payload)
     notePassed(turn?.open.find(place), attempt, at)
     history.ended.set(place, {
       // Children attach to the parent this span would have had.
@@ -556,8 +503,8 @@ export class HookProcessor {
       endAt: at,
       attempt,
       byHost: true,
-      failed: isFailedEnd(definition.kind, event),
-      early: definition.kind === 'subagent' ? undefined : { event, after: before?.endAt ?? 0 },
+      failed: isFailedEnd(kind, event),
+      early: kind === 'subagent' ? undefined : { event, after: before?.endAt ?? 0 },
     })
   }
 
@@ -568,53 +515,34 @@ export class HookProcessor {
     const place = slot('skill', loaded.skill.name)
     if (turn.open.find(place) !== undefined) return
     const payload = loaded.skill as unknown as AnyHookEvent['payload']
-    this.#tracker.startSpan(
-      turn,
-      skill,
-      { ...event, facts: {}, payload },
-      {
-        slot: place,
-        parent: parentOf(turn, skill, {}, this.#options.delegatingTools),
-        startAt: event.at,
-        isExplicit: false,
-      },
-    )
+    const parent = parentOf(turn, skill, {}, this.#options.delegatingTools)
+    const options = { slot: place, parent, startAt: event.at, isExplicit: false }
+    this.#tracker.startSpan(turn, skill, { ...event, facts: {}, payload }, options)
   }
 
   #addEvent(event: ReceivedHook): HookResult {
+    const { hook, payload, at } = event
     const turn = this.#registry.findOrIndex(event, false)
     if (turn === undefined) return 'ignored'
-    this.#lifecycle.touch(turn, event.at)
+    this.#lifecycle.touch(turn, at)
     const attributeOptions = this.#attributeOptions
     const { facts } = attributeOptions
-    switch (event.hook) {
-      case 'on_stream_start':
-      case 'on_stream_end':
-        noteStream(turn, event)
-        break
-      case 'on_skill_lifecycle':
-        this.#addSkillEvent(turn, event)
-        break
-      case 'on_iteration_start':
-        addEvent(turn.root?.span, facts.eventIteration, event.at, iterationAttributes(event.payload, attributeOptions))
-        break
-      case 'on_turn_event':
-        addEvent(turn.root?.span, facts.eventOfTurn, event.at, turnEventAttributes(event, attributeOptions))
-        break
-      default:
-        noteTransformable(turn, event)
-    }
+    const root = turn.root?.span
+    if (hook === 'on_stream_start' || hook === 'on_stream_end') noteStream(turn, event)
+    else if (hook === 'on_skill_lifecycle') {
+      const span = turn.open.innermost('tool')?.span ?? root
+      addEvent(span, facts.eventSkillLifecycle, at, skillLifecycle(payload, attributeOptions))
+    } else if (hook === 'on_iteration_start')
+      addEvent(root, facts.eventIteration, at, iterationAttributes(payload, attributeOptions))
+    else if (hook === 'on_turn_event')
+      addEvent(root, facts.eventOfTurn, at, turnEventAttributes(event, attributeOptions))
+    else noteTransformable(turn, event)
     return 'ok'
   }
 
-  #addSkillEvent(turn: TrackedTurn, event: ReceivedHook): void {
-    const { facts } = this.#attributeOptions
-    const span = (turn.open.innermost('tool') ?? turn.root)?.span
-    addEvent(span, facts.eventSkillLifecycle, event.at, skillLifecycle(event.payload, this.#attributeOptions))
-  }
-
   #finalizeSession(event: ReceivedHook): HookResult {
-    const session = this.#sessionIn(event)
+    const session =
+      event.sessionId === undefined ? this.#registry.onlyOpen(event.host)?.session : this.#registry.knownSession(event)
     if (session === undefined) return 'ignored'
     this.#tearDownSession(session, event, 'finalized')
     return 'ok'
@@ -631,7 +559,10 @@ export class HookProcessor {
     const predecessor =
       reported === undefined
         ? this.#lastFinalized.get(event.host)
-        : (this.#finalized.get(`${event.host}\u0000${reported}`) ?? this.#unknownPredecessor(reported))
+        : (this.#finalized.get(`${event.host}\u0000${reported}`) ?? {
+            id: this.#attributeOptions.capture.id(reported),
+            root: undefined,
+          })
     if (newId === undefined || predecessor === undefined || newId === reported)
       return old === undefined ? 'ignored' : 'ok'
     this.#registry.session(named(newId, event.host)).previous = predecessor
@@ -641,21 +572,11 @@ export class HookProcessor {
   #tearDownSession(session: TrackedSession, event: ReceivedHook, finalStatus: FinalStatus): void {
     // Includes a turn whose own session id was rotated into this one.
     for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
-      this.#lifecycle.endTurn(turn, { at: event.at, finalStatus, descendants: 'turn_ended' })
+      this.#lifecycle.endTurn(turn, { at: event.at, finalStatus })
     const predecessor: Predecessor = { id: this.#attributeOptions.capture.id(session.id), root: session.lastRoot }
     if (session.id !== undefined) this.#finalized.set(`${session.host}\u0000${session.id}`, predecessor)
     this.#lastFinalized.set(session.host, predecessor)
     this.#registry.forgetSession(session)
-  }
-
-  #sessionIn(event: ReceivedHook): TrackedSession | undefined {
-    return event.sessionId === undefined
-      ? this.#registry.onlyOpen(event.host)?.session
-      : this.#registry.knownSession(event)
-  }
-
-  #unknownPredecessor(id: string): Predecessor {
-    return { id: this.#attributeOptions.capture.id(id), root: undefined }
   }
 }
 
@@ -710,46 +631,33 @@ function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { facts }
  * Handles the answer of a control hook. If it blocked a tool or changed its arguments, that tool's span gets the
  * attributes, even if the tool starts later.
  */
-function keepDecision(
-  turn: TrackedTurn,
-  { payload }: AnyHookEvent,
-  start: unknown,
-  attributeOptions: AttributeOptions,
-): void {
-  const begun = start as KeptControlHook | undefined
-  const block = blockOf(payload, begun, attributeOptions)
-  if (block !== undefined) {
-    const place = slot('tool', block.call)
-    turn.history.keepBlocker(place, block.by)
-    const open = turn.open.find(place)
-    if (open !== undefined) new AttributeList().set(attributeOptions.facts.toolBlockedBy, block.by).writeTo(open.span)
-  }
-  const rewritten = newArgumentsOf(payload, begun)
-  if (rewritten !== undefined) keepArguments(turn, rewritten, attributeOptions)
-}
-
-function keepArguments(turn: TrackedTurn, { call, args }: NewArguments, attributeOptions: AttributeOptions): void {
-  const place = slot('tool', call)
-  const attributes = argumentAttributes(args, attributeOptions)
+function keepDecision(turn: TrackedTurn, { payload }: AnyHookEvent, start: unknown, options: AttributeOptions): void {
+  const decision = toolDecision(payload, start as KeptControlHook | undefined, options)
+  if (decision === undefined) return
+  const { blockedBy, args } = decision
+  const { history } = turn
+  const place = slot('tool', decision.call)
   const open = turn.open.find(place)
+  if (blockedBy !== undefined) history.blockers.set(place, blockedBy)
+  const attributes = blockedBy === undefined ? argumentAttributes(args, options) : blockedAttributes(blockedBy, options)
   if (open !== undefined) attributes.writeTo(open.span)
-  else if (turn.history.ended.get(place) === undefined) turn.history.keepArguments(place, attributes)
+  else if (blockedBy === undefined && history.ended.get(place) === undefined) history.arguments.set(place, attributes)
 }
 
-function decidedAttributes(
-  turn: TrackedTurn,
-  place: string,
-  attributeOptions: AttributeOptions,
-): AttributeList | undefined {
-  const by = turn.history.blocker(place)
-  const args = turn.history.removeArguments(place)
-  if (by === undefined) return args
-  return new AttributeList().set(attributeOptions.facts.toolBlockedBy, by).addAll(args)
+function blockedAttributes(by: SafeText, { facts }: AttributeOptions): AttributeList {
+  return new AttributeList().set(facts.toolBlockedBy, by)
+}
+
+function decidedAttributes({ history }: TrackedTurn, place: string, options: AttributeOptions) {
+  const by = history.blockers.get(place)
+  const args = history.arguments.get(place)
+  if (args !== undefined) history.arguments.delete(place)
+  return by === undefined ? args : blockedAttributes(by, options).addAll(args)
 }
 
 /** Must be called before the host's end of a tool is processed. */
 function noteBlockedEnd({ kind, turn, slot }: TrackedSpan, event: AnyHookEvent): void {
-  if (kind === 'tool' && turn.history.removeBlocker(slot) !== undefined) event.facts.wasBlocked = true
+  if (kind === 'tool' && turn.history.blockers.delete(slot)) event.facts.wasBlocked = true
 }
 
 /** The approval of a tool call that a guardian model has not answered when the call ends: the guardian escalated it. */

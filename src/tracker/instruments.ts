@@ -39,18 +39,13 @@ class Counter {
   add(value: number, labels: Labels): void {
     const key = keyOf(labels)
     const series = this.#series.get(key)
-    if (series === undefined) this.#open(key, value, labels)
-    else series.sum += value
+    if (series !== undefined) series.sum += value
+    else if (this.#series.size >= SERIES_LIMIT && labels !== OVERFLOW) this.add(value, OVERFLOW)
+    else this.#series.set(key, { labels, sum: value })
   }
 
   observe(result: ObservableResult): void {
     for (const { labels, sum } of this.#series.values()) result.observe(sum, labels)
-  }
-
-  #open(key: string, value: number, labels: Labels): void {
-    if (this.#series.size < SERIES_LIMIT) this.#series.set(key, { labels, sum: value })
-    else if (labels !== OVERFLOW) this.add(value, OVERFLOW)
-    else this.#series.set(key, { labels, sum: value })
   }
 }
 
@@ -117,7 +112,7 @@ export class Instruments {
   readonly #limit: LabelLimit
   readonly #options: InstrumentOptions
   /** Points of histograms until there is a meter. */
-  #pending: MetricPoint[] | undefined = []
+  #pending: (MetricPoint & { readonly value: number })[] | undefined = []
 
   constructor(options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
     this.#limit = new LabelLimit(options.labelLimit ?? LABEL_VALUES_LIMIT)
@@ -145,8 +140,9 @@ export class Instruments {
     for (const { instrument, value, labels } of points) this.add(instrument, value, labels)
   }
 
-  add(instrument: MetricKey | NextMetricKey, value: number, labels: Labels): void {
-    if (!Number.isFinite(value) || value < 0 || this.#options.isMuted?.() === true) return
+  add(instrument: MetricKey | NextMetricKey, value: number | undefined, labels: Labels): void {
+    if (value === undefined || !(value >= 0 && value < Number.POSITIVE_INFINITY) || this.#options.isMuted?.() === true)
+      return
     const limited = this.#limit.apply(labels)
     const counter = this.#counters.get(instrument)
     if (counter !== undefined) counter.add(value, limited)

@@ -5,7 +5,7 @@ import type { Severity } from '../contract/semconv/index.ts'
 import { GENERAL, LOG_ATTRIBUTE, LOG_EVENT, resolveNamespace, SEVERITY } from '../contract/semconv/index.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AttributeOptions, SpanLogEvent } from './spans/span-definition.ts'
-import { readAttributes, type WarnOnce } from './spans/turn-metadata.ts'
+import { readAttributes } from './spans/turn-metadata.ts'
 import type { NamedSpan } from './traceparent.ts'
 
 /**
@@ -45,27 +45,23 @@ export type EmitLog = (event: LogRecordInput) => void
 interface LogOptions {
   readonly log?: EmitLog | undefined
   readonly namespace: string
+  /** Returns true while records are read again, whose events have been sent. */
+  readonly isReadAgain?: (() => boolean) | undefined
 }
 
 export class LogEvents {
-  readonly #emit: EmitLog
-  readonly #namespace: string
-  readonly #isMuted: (() => boolean) | undefined
-  readonly #warnOnce: WarnOnce
+  readonly #options: LogOptions
 
-  constructor({ log, namespace }: LogOptions, isMuted: (() => boolean) | undefined, complain: WarnOnce) {
-    this.#emit = log ?? (() => undefined)
-    this.#namespace = namespace
-    this.#isMuted = isMuted
-    this.#warnOnce = complain
+  constructor(options: LogOptions) {
+    this.#options = options
   }
 
   emitSpanEvent({ event, attributes }: SpanLogEvent, at: number, span: SpanContext, identity?: AttributeList): void {
-    if (this.#isMuted?.()) return
+    if (this.#options.isReadAgain?.()) return
     const row = LOG_EVENT[event]
-    const name = resolveNamespace(row.name, this.#namespace)
+    const name = resolveNamespace(row.name, this.#options.namespace)
     const all = new AttributeList().addAll(identity).putAll(attributes).toAttributes()
-    this.#emit({
+    this.#options.log?.({
       name,
       severity: row.severity,
       at,
@@ -80,7 +76,7 @@ export class LogEvents {
     now: number,
     attributeOptions: AttributeOptions,
   ): void {
-    if (this.#isMuted?.()) return
+    if (this.#options.isReadAgain?.()) return
     const severity = peek(about, 'severity')
     const body = attributeOptions.capture.content(message, 'tool_output')?.text
     const error = peek(about, 'error')
@@ -88,9 +84,9 @@ export class LogEvents {
       .addAll(beside?.turn?.identity)
       .setNamed(GENERAL.exceptionType, attributeOptions.capture.id(peek(error, 'type') ?? peek(error, 'name')))
       .setNamed(GENERAL.exceptionMessage, attributeOptions.capture.errorText(peek(error, 'message')))
-    const own = readAttributes('log', peek(about, 'attributes'), attributeOptions, this.#warnOnce)
+    const own = readAttributes('log', peek(about, 'attributes'), attributeOptions)
     for (const [name, value] of own) attributes.setNamed(name, value)
-    this.#emit({
+    this.#options.log?.({
       ...(body === undefined ? {} : { body }),
       severity: isSeverity(severity) ? severity : 'INFO',
       at: plausibleAt(peek(about, 'at')) ?? now,

@@ -12,11 +12,6 @@ interface Link<Item> {
 
 const NONE: readonly never[] = []
 
-export interface Patience<Item> {
-  readonly limitMillis: number
-  readonly isFor: (item: Item) => boolean
-}
-
 /**
  * Finds items that have been silent for too long. Items are in order of the last touch, so a look costs nothing if none
  * is due. By a record's time, a replay expires items exactly as the live run did. The timer has no record and goes by
@@ -34,7 +29,11 @@ export class OrphanSweep<Item extends SweepItem> {
   /** No item can be due before this time: most looks end here. */
   #quietUntil = Number.POSITIVE_INFINITY
 
-  constructor(limitMillis: number, patience?: Patience<Item>) {
+  /** @param patience a longer limit for items that have a reason to be silent */
+  constructor(
+    limitMillis: number,
+    patience?: { readonly limitMillis: number; readonly isFor: (item: Item) => boolean },
+  ) {
     this.#limitMillis = limitMillis
     this.#isPatientWith = patience?.isFor
     this.#patient = patience && new OrphanSweep(patience.limitMillis)

@@ -15,7 +15,7 @@ function requestOf(turn: TrackedTurn, payload: Identity): Context | undefined {
 
 function requestOfCall(turn: TrackedTurn, payload: Identity): Context | undefined {
   const call = idOf(payload.tool_call_id)
-  const place = call === undefined ? undefined : turn.history.requestOfCall(call)
+  const place = call === undefined ? undefined : turn.history.requestsOfCalls.get(call)
   return place === undefined ? undefined : requestIn(turn, place)
 }
 
@@ -26,7 +26,7 @@ export function noteCalls({ history }: TrackedTurn, place: string, { response }:
   for (const part of ['tool_calls', 'content']) {
     for (const call of elementsOf(peek(message, part), CALLS_LIMIT)) {
       const id = idOf(peek(call, 'id'))
-      if (id !== undefined) history.keepRequestOfCall(id, place)
+      if (id !== undefined) history.requestsOfCalls.set(id, place)
     }
   }
 }

@@ -8,10 +8,8 @@ import type { UnreadStats } from './stats.ts'
 /** The classification of a field name: the type it should have, `other` for an unrelated name, or `slip` for a probable typo. */
 type FieldClass = FieldKind | 'other' | 'slip'
 
-interface HookFields {
-  records: number
-  readonly classes: Map<string, FieldClass>
-}
+type Classes = Map<string, FieldClass>
+type Payload = Readonly<Record<string, unknown>>
 
 /** A program repeats its mistakes. So many records of each hook are checked, and then every sixteenth. */
 const RECORDS_LIMIT = 100
@@ -31,7 +29,7 @@ export class PayloadLinter {
   readonly #options: CoreOptions
   /** Masks a host's name before it is written. */
   readonly #clean: (name: unknown) => string
-  readonly #hooks = new Map<HookName, HookFields>()
+  readonly #hooks = new Map<HookName, { records: number; readonly classes: Classes }>()
   readonly #reported = new Set<string>()
   readonly #stats = { hooks: 0, fields: 0, types: 0 }
 
@@ -70,7 +68,7 @@ export class PayloadLinter {
     this.#checkValues(hook, payload)
     const { classes: verdicts } = seen
     if (verdicts.size > NAMES_LIMIT) return
-    eachField(payload, name => this.#checkField(hook, verdicts, payload as Readonly<Record<string, unknown>>, name))
+    eachField(payload, name => this.#checkField(hook, verdicts, payload as Payload, name))
   }
 
   /** Checks values of the right type that still contain nothing readable. */
@@ -97,12 +95,7 @@ export class PayloadLinter {
     })
   }
 
-  #checkField(
-    hook: HookName,
-    verdicts: Map<string, FieldClass>,
-    payload: Readonly<Record<string, unknown>>,
-    name: string,
-  ): boolean {
+  #checkField(hook: HookName, verdicts: Classes, payload: Payload, name: string): boolean {
     const verdict = verdicts.get(name)
     if (verdict === 'any' || verdict === 'other') return true
     if (verdict === undefined) return this.#classify(hook, verdicts, payload, name)
@@ -115,7 +108,7 @@ export class PayloadLinter {
    * Classifies a field name that is new for this hook. If the payload also has the similar known field, the name is not
    * a typo.
    */
-  #classify(hook: HookName, verdicts: Map<string, FieldClass>, payload: object, name: string): boolean {
+  #classify(hook: HookName, verdicts: Classes, payload: object, name: string): boolean {
     if (name.length > NAME_LIMIT) return true
     const meant = this.#options.nearestName(name, Object.keys(this.#options.payloadFields[hook]))
     const isSlip = meant !== undefined && !(meant in payload)

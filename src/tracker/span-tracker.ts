@@ -1,4 +1,4 @@
-import { type Context, type Link, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import { type Context, type Link, type Span, SpanStatusCode } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
 import { numberOf, peek } from '../contract/foreign.ts'
 import type { IncompleteReason, SpanKindName } from '../contract/index.ts'
@@ -8,6 +8,7 @@ import type { Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
 import type { LogEvents } from './log-events.ts'
+import type { CoreOptions } from './options.ts'
 import { millis } from './spans/api.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { isFailedCall } from './spans/auxiliary.ts'
@@ -15,16 +16,12 @@ import type { AnyDefinition } from './spans/hook-plan.ts'
 import { keptStart } from './spans/kept-start.ts'
 import type { AnyHookEvent, AttributeOptions, EndedSpan, MetricPoint, SpanEnd } from './spans/span-definition.ts'
 import type { TrackedSpan, TrackedTurn } from './turn.ts'
-import { type FoldedEnd, foldEnd, foldStart } from './turn-summary.ts'
+import type { ReceivedHook } from './turn-registry.ts'
+import { foldEnd, foldStart } from './turn-summary.ts'
 
-export interface TrackerOptions {
-  readonly tracer: Tracer
-  readonly attributeOptions: AttributeOptions
+type TrackerOptions = CoreOptions & {
   readonly instruments: Instruments
   readonly guard: Guard
-  /** Seeds the ids of the next span, for repeatable traces. `reserveIds` sets them; undefined if the pipeline cannot. */
-  readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
-  readonly reserveIds: ((traceId: string, spanId: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
   readonly logEvents: LogEvents | undefined
 }
@@ -53,12 +50,9 @@ export interface SpanStartOptions {
 }
 
 export interface SpanEndOptions {
+  /** Reason why hookspan ends the span. */
   readonly incomplete?: IncompleteReason | undefined
-  readonly status?: 'derived' | 'unset' | undefined
-}
-
-interface ClosedSpan extends EndedSpan<unknown> {
-  readonly endAt: number
+  readonly isUnset?: boolean | undefined
 }
 
 interface DeferredStart {
@@ -121,6 +115,13 @@ export function measuredDuration(
   return attempt > 0 || reported > spanMillis + EARLIER_START_MILLIS ? spanMillis : reported
 }
 
+type CountedEnd = Pick<EndedSpan<unknown>, 'startSeen' | 'isSubagent' | 'agentName'>
+
+/** An end that gets no span. */
+function countedEnd(kind: SpanKindName, { at, payload }: AnyHookEvent, how: CountedEnd): EndedSpan<unknown> {
+  return { startAt: at, endAt: at, start: undefined, durationMillis: reportedDuration(kind, payload), ...how }
+}
+
 /** Starts and ends spans, each exactly once. Knows lifetimes, not the attributes that the definitions write. */
 export class SpanTracker {
   readonly #options: TrackerOptions
@@ -138,20 +139,14 @@ export class SpanTracker {
     return this.#openCount
   }
 
-  keyOf(definition: AnyDefinition, { hook, payload }: AnyHookEvent): string | undefined {
-    return this.#options.guard.call(hook, definition.key, undefined, payload, undefined, undefined)
+  keyOf({ hook, definition, payload }: ReceivedHook): string | undefined {
+    return this.#options.guard.call(hook, definition.key, undefined, payload, undefined)
   }
 
   startSpan(turn: TrackedTurn, definition: AnyDefinition, event: AnyHookEvent, options: SpanStartOptions): TrackedSpan {
     const { tracer, attributeOptions, guard } = this.#options
-    const name = guard.call(
-      event.hook,
-      definition.name,
-      literal(definition.kind),
-      event.payload,
-      attributeOptions,
-      undefined,
-    )
+    const { kind } = definition
+    const name = guard.call(event.hook, definition.name, literal(kind), event.payload, attributeOptions)
     this.#options.seedIds?.(turn.history.seed, turn.history.nextSeed(options.slot))
     if (this.reserved !== undefined) this.#reserveIds(this.reserved, definition)
     const span = tracer.startSpan(
@@ -160,7 +155,7 @@ export class SpanTracker {
       options.parent,
     )
     const open: TrackedSpan = {
-      kind: definition.kind,
+      kind,
       name,
       slot: options.slot,
       definition,
@@ -228,7 +223,7 @@ export class SpanTracker {
     this.#detach(open, at, false, false)
     const { facts } = this.#options.attributeOptions
     new AttributeList().set(facts.spanIncomplete, literal(reason)).writeTo(open.span)
-    this.#options.guard.call(open.kind, endOtelSpan, undefined, open.span, at, undefined)
+    this.#options.guard.call(open.kind, endOtelSpan, undefined, open.span, at)
     this.#countIncomplete(reason)
   }
 
@@ -238,28 +233,21 @@ export class SpanTracker {
     else this.#options.guard.call(event.hook, foldStart, undefined, turn, event, this.#options.attributeOptions)
   }
 
-  countOnly(
-    definition: AnyDefinition,
-    event: AnyHookEvent,
-    turn: TrackedTurn | undefined,
-    how: Pick<EndedSpan<unknown>, 'isSubagent' | 'agentName'> & { readonly startSeen: boolean },
-  ): void {
+  countOnly(event: ReceivedHook, turn: TrackedTurn | undefined, how: CountedEnd): void {
     const { attributeOptions, guard, instruments } = this.#options
-    const durationMillis = reportedDuration(definition.kind, event.payload)
-    const ended = { startAt: event.at, start: undefined, durationMillis, ...how }
-    instruments.record(guard.call(event.hook, definition.measure, NO_POINTS, event, attributeOptions, ended))
+    const ended = countedEnd(event.definition.kind, event, how)
+    instruments.record(guard.call(event.hook, event.definition.measure, NO_POINTS, event, attributeOptions, ended))
     if (turn !== undefined && !turn.hasEnded)
       guard.call(event.hook, foldEnd, undefined, turn, event, attributeOptions, ended)
   }
 
   /** Adds an end to a turn's totals that was counted before the turn was known. */
-  foldCounted(turn: TrackedTurn, definition: AnyDefinition, event: AnyHookEvent): void {
-    const durationMillis = reportedDuration(definition.kind, event.payload)
-    const ended = { startAt: event.at, start: undefined, durationMillis, startSeen: false }
+  foldCounted(turn: TrackedTurn, kind: SpanKindName, event: AnyHookEvent): void {
+    const ended = countedEnd(kind, event, { startSeen: false, isSubagent: false, agentName: undefined })
     this.#options.guard.call(event.hook, foldEnd, undefined, turn, event, this.#options.attributeOptions, ended)
   }
 
-  #closeSpan(open: TrackedSpan, event: AnyHookEvent, options: SpanEndOptions): ClosedSpan & FoldedEnd {
+  #closeSpan(open: TrackedSpan, event: AnyHookEvent, options: SpanEndOptions): EndedSpan<unknown> {
     if (this.deferred?.open === open) this.setDeferredAttributes()
     const endAt = endTime(open.kind, event, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, event))
@@ -271,12 +259,12 @@ export class SpanTracker {
     const { agentName } = turn
     const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent, agentName }
     if (open.span.isRecording()) this.#setEndAttributes(open, event, ended, options)
-    if (this.#options.logEvents !== undefined && options.status !== 'unset') this.#emitLogEvent(open, event, ended)
-    guard.call(kind, endOtelSpan, undefined, open.span, endAt, undefined)
+    if (this.#options.logEvents !== undefined && !options.isUnset) this.#emitLogEvent(open, event, ended)
+    guard.call(kind, endOtelSpan, undefined, open.span, endAt)
     return ended
   }
 
-  #emitLogEvent({ definition, span, turn }: TrackedSpan, event: AnyHookEvent, ended: ClosedSpan): void {
+  #emitLogEvent({ definition, span, turn }: TrackedSpan, event: AnyHookEvent, ended: EndedSpan<unknown>): void {
     const { attributeOptions, guard, logEvents } = this.#options
     if (definition.logEvent === undefined) return
     const logEvent = guard.call(event.hook, definition.logEvent, undefined, event, attributeOptions, ended)
@@ -284,19 +272,12 @@ export class SpanTracker {
   }
 
   #keptFields({ kind }: AnyDefinition, { hook, payload }: AnyHookEvent): unknown {
-    return this.#options.guard.call(hook, keptStart, {}, kind, payload, undefined)
+    return this.#options.guard.call(hook, keptStart, {}, kind, payload)
   }
 
   #setStartAttributes(open: TrackedSpan, event: AnyHookEvent, options: SpanStartOptions): void {
     const { attributeOptions, guard, enrichment } = this.#options
-    const attributes = guard.call(
-      event.hook,
-      open.definition.start,
-      new AttributeList(),
-      event,
-      attributeOptions,
-      undefined,
-    )
+    const attributes = guard.call(event.hook, open.definition.start, new AttributeList(), event, attributeOptions)
     const { facts } = attributeOptions
     if (open.kind === 'tool') attributes.set(facts.toolAgentName, open.turn.agentName)
     attributes.set(facts.spanKind, literal(open.kind))
@@ -310,13 +291,13 @@ export class SpanTracker {
     if (options.retroactive === undefined) enrichment?.attributesFor(open, event)?.writeTo(open.span)
   }
 
-  #setEndAttributes(open: TrackedSpan, event: AnyHookEvent, ended: ClosedSpan, options: SpanEndOptions): void {
+  #setEndAttributes(open: TrackedSpan, event: AnyHookEvent, ended: EndedSpan<unknown>, options: SpanEndOptions): void {
     const { attributeOptions, guard, enrichment } = this.#options
     const { facts } = attributeOptions
     const nothing: SpanEnd = { attributes: new AttributeList() }
     const end: SpanEnd = guard.call(event.hook, open.definition.end, nothing, event, attributeOptions, ended)
     const { attributes } = end
-    const error = options.status === 'unset' ? undefined : end.error
+    const error = options.isUnset ? undefined : end.error
     if (options.incomplete !== undefined) attributes.set(facts.spanIncomplete, literal(options.incomplete))
     if (error !== undefined) attributes.set(facts.errorType, error.type)
     if (error !== undefined) noteLateFailure(open, attributes, attributeOptions)
@@ -333,7 +314,7 @@ export class SpanTracker {
       }
       open.span.addEvent('exception', exception, ended.endAt)
     }
-    if (options.status === 'unset') return
+    if (options.isUnset) return
     if (error !== undefined) {
       open.turn.totals.signs.errors += 1
       const message = error.message === undefined ? {} : { message: error.message }

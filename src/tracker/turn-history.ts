@@ -50,50 +50,17 @@ export class TurnHistory {
   /** The seed of the turn's deterministic ids: its session, its id, its start and the number of identical turns before it. */
   readonly seed: string
   readonly ended: BoundedMap<string, EndedMark> = new BoundedMap(ENDED_MARKS_LIMIT)
+  /** Names of the control hooks that blocked a tool call, by its slot. The end of the call drops the entry. */
+  readonly blockers: BoundedMap<string, SafeText> = new BoundedMap(BLOCKS_LIMIT)
+  /** New arguments from control hooks for tool calls that have not started, by slot. */
+  readonly arguments: BoundedMap<string, AttributeList> = new BoundedMap(ARGUMENTS_LIMIT)
+  /** Slots of the requests whose answers contain a tool call, by the id of the call. */
+  readonly requestsOfCalls: BoundedMap<string, string> = new BoundedMap(CALLS_LIMIT)
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
-  /** Created on first use: few turns have any. */
-  #blockers: BoundedMap<string, SafeText> | undefined
-  #requestsOfCalls: BoundedMap<string, string> | undefined
-  readonly #arguments = new BoundedMap<string, AttributeList>(ARGUMENTS_LIMIT)
   readonly #seeded = new BoundedMap<string, number>(SEEDS_LIMIT)
 
   constructor(seed: string) {
     this.seed = seed
-  }
-
-  blocker(slot: string): SafeText | undefined {
-    return this.#blockers?.get(slot)
-  }
-
-  /** Returns the blocker and drops it: the id may name another call later. */
-  removeBlocker(slot: string): SafeText | undefined {
-    const name = this.#blockers?.get(slot)
-    this.#blockers?.delete(slot)
-    return name
-  }
-
-  keepBlocker(slot: string, name: SafeText): void {
-    this.#blockers ??= new BoundedMap(BLOCKS_LIMIT)
-    this.#blockers.set(slot, name)
-  }
-
-  requestOfCall(call: string): string | undefined {
-    return this.#requestsOfCalls?.get(call)
-  }
-
-  keepRequestOfCall(call: string, request: string): void {
-    this.#requestsOfCalls ??= new BoundedMap(CALLS_LIMIT)
-    this.#requestsOfCalls.set(call, request)
-  }
-
-  keepArguments(slot: string, attributes: AttributeList): void {
-    this.#arguments.set(slot, attributes)
-  }
-
-  removeArguments(slot: string): AttributeList | undefined {
-    const attributes = this.#arguments.get(slot)
-    if (attributes !== undefined) this.#arguments.delete(slot)
-    return attributes
   }
 
   /**

@@ -1,20 +1,19 @@
 import { literal } from '../content/capture.ts'
 import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart, SpanKindName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { DelegationRegistry, openAbove, sampleEarly, traceOf } from './delegation.ts'
+import { DelegationRegistry, openAbove, traceOf } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import { OrphanSweep, type SweepItem } from './orphan-sweep.ts'
 import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { SamplingReason } from './spans/keep.ts'
 import { LOOP } from './spans/llm.ts'
 import { type RootSpanEnd, session as rootDefinition } from './spans/session.ts'
 import type { AnyHookEvent } from './spans/span-definition.ts'
 import { workspaceAttributes } from './spans/turn-metadata.ts'
 import { addChild } from './spans/turn-totals.ts'
 import { contextOfSpan, type TrackedSession, type TrackedSpan, TrackedTurn } from './turn.ts'
-import { rememberedAttributes, type TurnFacts, turnIdentity } from './turn-facts.ts'
+import { inheritedMetadata, rememberedAttributes, turnIdentity } from './turn-facts.ts'
 import { slot, TurnHistory } from './turn-history.ts'
 import { type EndedTurn, type ReceivedHook, startedAt, type TurnRegistry } from './turn-registry.ts'
 
@@ -40,9 +39,10 @@ export interface TrackedTurnEnd {
   readonly at: number
   readonly finalStatus: FinalStatus
   readonly payload?: SessionEnd
-  readonly descendants: IncompleteReason
-  readonly root?: IncompleteReason
-  readonly rootStatus?: 'derived' | 'unset'
+  /** Reason why hookspan ends the turn itself. Otherwise only the spans that are still open in it are incomplete. */
+  readonly incomplete?: IncompleteReason
+  /** True if the root gets no status: the turn did not succeed, but not because of an error. */
+  readonly isUnset?: boolean
 }
 
 /** Opens turns, keeps them alive, and ends them with their open spans: because of a record, a silence or the end of the process. */
@@ -51,7 +51,6 @@ export class TurnLifecycle {
   readonly #options: CoreOptions
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
-  readonly #facts: TurnFacts
   readonly #turns: OrphanSweep<TrackedTurn>
   /**
    * Background work has no end hook and is ended after a short silence. `#spans`: delegations and approvals, which have their own
@@ -65,13 +64,12 @@ export class TurnLifecycle {
   /** Number of ended turns and, for hosts that report no end, of answers. */
   endedCount = 0
 
-  constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker, facts: TurnFacts) {
+  constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker) {
     const limit = options.rootSpanTtlMillis
     const workLimit = options.openWorkTtlMillis
     this.#options = options
     this.#registry = registry
     this.#tracker = tracker
-    this.#facts = facts
     this.#turns = new OrphanSweep(limit, { limitMillis: workLimit, isFor: isAtWork })
     this.#background = new OrphanSweep(Math.min(BACKGROUND_LIMIT_MILLIS, limit))
     this.#presumedOver = new OrphanSweep(Math.min(PRESUMED_OVER_LIMIT_MILLIS, limit))
@@ -101,10 +99,6 @@ export class TurnLifecycle {
     return Number.isFinite(since) ? since : undefined
   }
 
-  sampleEarly(traceId: string): SamplingReason | undefined {
-    return sampleEarly(this.#registry, traceId, this.#options)
-  }
-
   turnFor(event: ReceivedHook, isSideCall: boolean, startAt?: number): TrackedTurn {
     const turn = this.#registry.findOrIndex(event, false) ?? this.openLate(event, false)
     if (turn !== undefined) return turn
@@ -112,11 +106,7 @@ export class TurnLifecycle {
     if (isSideCall && event.turnId === undefined) return this.openOrphan(event)
     const session = this.#registry.session(event)
     const isBackground = session.prompted && event.turnId !== undefined
-    return this.openTurn(session, event, {
-      isSide: isBackground || session.main !== undefined,
-      isBackground,
-      startAt,
-    })
+    return this.openTurn(session, event, { isSide: isBackground || session.main !== undefined, isBackground, startAt })
   }
 
   /** A late turn: continues one that has ended, for a record that arrives after the end. */
@@ -168,7 +158,7 @@ export class TurnLifecycle {
     const delegation = this.delegations.forChild(session.host, session.id, event.at)
     session.remembered.putAll(rememberedAttributes(payload, this.#options.attributeOptions))
     session.workspace.putAll(workspaceAttributes(payload, this.#options.attributeOptions))
-    const metadata = this.#facts.inheritedMetadata(session, delegation)
+    const metadata = inheritedMetadata(session, delegation, this.#options.attributeOptions)
     // A replayed record without a time has the time of the replay, which would make the seed vary.
     const beganAt = event.isExplicit || this.#options.sweepByClock ? event.at : undefined
     return new TrackedTurn({
@@ -297,7 +287,7 @@ export class TurnLifecycle {
   expire(now: number, by: keyof SweepItem): void {
     for (const turn of this.#presumedOver.due(now, by)) {
       if (!this.#isPresumedOver(turn)) continue
-      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'incomplete', descendants: 'turn_ended' })
+      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'incomplete' })
     }
     const turns = this.#turns.due(now, by)
     const background = this.#background.due(now, by)
@@ -306,7 +296,7 @@ export class TurnLifecycle {
     for (const turn of background) {
       // Work that waits continues when its answer arrives. A side call without requests may belong to a turn that begins later.
       if (!isIdle(turn) || turn.totals.apiCalls === 0) continue
-      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
+      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'completed' })
     }
     for (const open of spans) this.#orphan(open)
     if (by === 'activityAt') this.#registry.forgetEndedBefore(now - this.#options.rootSpanTtlMillis)
@@ -318,8 +308,7 @@ export class TurnLifecycle {
     // Children end before their parents, whose totals include them.
     for (const turn of [...this.#registry.openTurns()].reverse()) {
       const at = Math.max(turn.activityAt, sweepByClock ? now() : turn.activityAt)
-      const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
-      guarded(() => this.endTurn(turn, { at, finalStatus: 'incomplete', ...how }))
+      guarded(() => this.endTurn(turn, { at, finalStatus: 'incomplete', incomplete: 'shutdown', isUnset: true }))
     }
     for (const open of this.#spans.due(Number.POSITIVE_INFINITY, 'seenAt')) {
       guarded(() => this.#tracker.abandonSpan(open, 'shutdown', open.activityAt))
@@ -342,7 +331,7 @@ export class TurnLifecycle {
   }
 
   #timeOut(turn: TrackedTurn, at: number): void {
-    this.endTurn(turn, { at, finalStatus: 'timed_out', descendants: 'orphaned', root: 'orphaned' })
+    this.endTurn(turn, { at, finalStatus: 'timed_out', incomplete: 'orphaned' })
   }
 
   #orphan(open: TrackedSpan): void {
@@ -353,10 +342,10 @@ export class TurnLifecycle {
   #endDescendants(turn: TrackedTurn, over: TrackedTurnEnd): void {
     for (const open of turn.open.all(open => open !== turn.root)) {
       if (open.kind === 'skill') this.#tracker.endSpan(open, endOfTurn(over, { finalStatus: over.finalStatus }))
-      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
+      else if (over.incomplete !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
         turn.totals.subagentsOpen += 1
         this.#spans.hasten(open)
-      } else this.abandonSpan(open, over.descendants, over.at)
+      } else this.abandonSpan(open, over.incomplete ?? 'turn_ended', over.at)
     }
   }
 
@@ -374,7 +363,7 @@ export class TurnLifecycle {
     }
     if (!turn.session.started)
       turn.setRootAttributes(new AttributeList().set(this.#options.attributeOptions.facts.sessionSynthesized, true))
-    this.#tracker.endSpan(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
+    this.#tracker.endSpan(root, endOfTurn(over, payload), over)
   }
 
   #forgetTurn(turn: TrackedTurn, over: TrackedTurnEnd, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
@@ -454,23 +443,14 @@ function provenEnd(turn: TrackedTurn, outcome: TrackedTurnEnd): TrackedTurnEnd {
   if (turn.root === undefined) return outcome
   if (isFailed(turn) && outcome.payload?.interrupted !== true) {
     const at = outcome.payload === undefined ? turn.activityAt : outcome.at
-    return {
-      ...(outcome.payload && { payload: outcome.payload }),
-      at,
-      finalStatus: 'failed',
-      descendants: 'turn_ended',
-    }
+    return { ...(outcome.payload && { payload: outcome.payload }), at, finalStatus: 'failed' }
   }
   // The answer is reported only for turns that succeeded.
-  if (turn.answeredAt !== undefined && outcome.payload === undefined) {
-    return { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' }
-  }
-  if (turn.isBackground && isIdle(turn) && outcome.payload === undefined) {
-    return { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' }
-  }
+  const hasSucceeded = turn.answeredAt !== undefined || (turn.isBackground && isIdle(turn))
+  if (hasSucceeded && outcome.payload === undefined) return { at: turn.activityAt, finalStatus: 'completed' }
   if (!waitsFor(turn, 'api')) return outcome
   // Closing a session while a request is pending is a decision of the user, but the turn did not succeed.
-  if (outcome.finalStatus === 'finalized' || outcome.finalStatus === 'reset') return { ...outcome, rootStatus: 'unset' }
+  if (outcome.finalStatus === 'finalized' || outcome.finalStatus === 'reset') return { ...outcome, isUnset: true }
   // A child killed by its parent's exit is reported as completed.
   const isKilled = outcome.finalStatus === 'completed' && turn.delegation !== undefined && waitsFor(turn, 'llm')
   return isKilled ? { ...outcome, finalStatus: 'interrupted' } : outcome

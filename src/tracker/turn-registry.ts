@@ -1,6 +1,7 @@
 import { idOf, peek } from '../contract/foreign.ts'
 import type { HookName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
+import type { AnyDefinition } from './spans/hook-plan.ts'
 import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
 import { TrackedSession, type TrackedTurn } from './turn.ts'
 
@@ -26,6 +27,7 @@ export interface RecordIds {
 }
 
 export interface ReceivedHook extends AnyHookEvent, RecordIds {
+  readonly definition: AnyDefinition
   /** The host sent the time. Only then can two records be recognised as the same. */
   readonly isExplicit: boolean
   readonly deliveryId: unknown
@@ -228,17 +230,7 @@ export class TurnRegistry {
    */
   rememberEnded(turn: TrackedTurn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
     const { session, turnId, identity, metadata, agentName, number, delegation, history } = turn
-    const ended: EndedTurn = {
-      session,
-      turnId,
-      identity,
-      metadata,
-      agentName,
-      number,
-      delegation,
-      history,
-      ...how,
-    }
+    const ended: EndedTurn = { session, turnId, identity, metadata, agentName, number, delegation, history, ...how }
     for (const holder of turn.sessions) {
       const holderKey = sessionKey(holder.host, holder)
       const key = joint(holderKey, turnId ?? `#${number}`)
@@ -267,8 +259,10 @@ export class TurnRegistry {
   forgetEndedBefore(at: number): void {
     if (at <= this.#endedUntil) return
     this.#endedUntil = Number.POSITIVE_INFINITY
-    this.#ended.dropIf(ended => ended.closedAt < at)
-    for (const { closedAt } of this.#ended.values()) this.#endedUntil = Math.min(this.#endedUntil, closedAt)
+    for (const [key, { closedAt }] of this.#ended) {
+      if (closedAt < at) this.#ended.delete(key)
+      else this.#endedUntil = Math.min(this.#endedUntil, closedAt)
+    }
   }
 
   *openTurns(): Generator<TrackedTurn> {

@@ -3,6 +3,7 @@ import { numberOf } from '../contract/foreign.ts'
 import type {
   ApiEnd,
   ApiError,
+  ApiStart,
   ApprovalResponse,
   AuxiliaryEnd,
   SubagentStop,
@@ -13,16 +14,18 @@ import type {
 } from '../contract/index.ts'
 import { apiErrorType } from './spans/api.ts'
 import { ESCALATED, isDenied } from './spans/approval.ts'
-import { type RequestStart, requestCost } from './spans/cost.ts'
+import { requestCost } from './spans/cost.ts'
 import { modelProvider } from './spans/request-parameters.ts'
 import { promptAttributes } from './spans/session.ts'
 import type { KeptTool } from './spans/skill.ts'
-import type { AttributeOptions, HookEvent } from './spans/span-definition.ts'
+import type { AttributeOptions, EndedSpan, HookEvent } from './spans/span-definition.ts'
 import { isFailedStop } from './spans/subagent.ts'
 import { toolCommand, toolEndOf, toolName, toolTarget } from './spans/tool.ts'
 import { addTokens, addWait, type TurnTotals } from './spans/turn-totals.ts'
 import { contextFill, usageOf } from './spans/usage.ts'
 import type { TrackedTurn } from './turn.ts'
+
+type Ended = EndedSpan<unknown>
 
 /** Lists are capped while they grow: joined they are truncated to 500 characters anyway. */
 const DISTINCT_LIMIT = 200
@@ -31,40 +34,29 @@ function addDistinct(list: SafeText[], value: SafeText | undefined): void {
   if (value !== undefined && list.length < DISTINCT_LIMIT && !list.includes(value)) list.push(value)
 }
 
-function toolStarted(totals: TurnTotals, event: HookEvent<ToolStart>, attributeOptions: AttributeOptions): void {
+function toolStarted(totals: TurnTotals, event: HookEvent<ToolStart>, options: AttributeOptions): void {
   totals.toolCalls += 1
-  const name = toolName(event.payload, attributeOptions)
+  const name = toolName(event.payload, options)
   addDistinct(totals.tools, name)
-  if (attributeOptions.keep?.tools.has(name.toLowerCase())) totals.signs.tool = true
-  addDistinct(totals.targets, toolTarget(event, attributeOptions))
-  addDistinct(totals.commands, toolCommand(event, attributeOptions))
+  if (options.keep?.tools.has(name.toLowerCase())) totals.signs.tool = true
+  addDistinct(totals.targets, toolTarget(event, options))
+  addDistinct(totals.commands, toolCommand(event, options))
 }
 
-function toolEnded(
-  totals: TurnTotals,
-  event: HookEvent<ToolEnd>,
-  start: unknown,
-  attributeOptions: AttributeOptions,
-): void {
-  const { outcome, skill } = toolEndOf(event, attributeOptions, start as KeptTool | undefined)
-  addDistinct(totals.outcomes, attributeOptions.capture.id(outcome))
+function toolEnded(totals: TurnTotals, event: HookEvent<ToolEnd>, start: unknown, options: AttributeOptions): void {
+  const { outcome, skill } = toolEndOf(event, options, start as KeptTool | undefined)
+  addDistinct(totals.outcomes, options.capture.id(outcome))
   if (outcome === 'error') totals.toolErrors += 1
   if (outcome === 'blocked') totals.signs.denied += 1
-  if (outcome === 'completed' && skill !== undefined)
-    addDistinct(totals.skills, attributeOptions.capture.id(skill.name))
+  if (outcome === 'completed' && skill !== undefined) addDistinct(totals.skills, options.capture.id(skill.name))
 }
 
-function apiEnded(
-  totals: TurnTotals,
-  event: HookEvent<ApiEnd>,
-  ended: FoldedEnd,
-  attributeOptions: AttributeOptions,
-): void {
+function apiEnded(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, options: AttributeOptions): void {
   const provider = event.payload.provider ?? (ended.start as ApiEnd | undefined)?.provider
-  totals.modelProvider = attributeOptions.capture.id(modelProvider(provider)) ?? totals.modelProvider
-  totals.responseModel = attributeOptions.capture.id(event.payload.response_model) ?? totals.responseModel
+  totals.modelProvider = options.capture.id(modelProvider(provider)) ?? totals.modelProvider
+  totals.responseModel = options.capture.id(event.payload.response_model) ?? totals.responseModel
   totals.context = contextFill(event) ?? totals.context
-  addCost(totals, event, ended, attributeOptions)
+  addCost(totals, event, ended, options)
   const usage = usageOf(event)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens
@@ -74,20 +66,15 @@ function apiEnded(
   totals.tokensReasoning += usage.reasoningTokens
 }
 
-function apiFailed(totals: TurnTotals, event: HookEvent<ApiError>, attributeOptions: AttributeOptions): void {
+function apiFailed(totals: TurnTotals, event: HookEvent<ApiError>, options: AttributeOptions): void {
   totals.apiErrors += 1
   if (event.payload.retryable === true) totals.retries += 1
-  totals.lastErrorType = apiErrorType(event.payload, attributeOptions)
-  totals.modelProvider = attributeOptions.capture.id(modelProvider(event.payload.provider)) ?? totals.modelProvider
+  totals.lastErrorType = apiErrorType(event.payload, options)
+  totals.modelProvider = options.capture.id(modelProvider(event.payload.provider)) ?? totals.modelProvider
 }
 
-function addCost(
-  totals: TurnTotals,
-  event: HookEvent<ApiEnd>,
-  ended: FoldedEnd,
-  attributeOptions: AttributeOptions,
-): void {
-  const cost = requestCost(event, attributeOptions, ended as RequestStart)
+function addCost(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, options: AttributeOptions): void {
+  const cost = requestCost(event, options, ended as EndedSpan<ApiStart>)
   if (cost !== undefined) {
     totals.cost.dollars += cost.dollars
     totals.cost.known += 1
@@ -97,10 +84,10 @@ function addCost(
 function sideCallEnded(
   totals: TurnTotals,
   event: HookEvent<AuxiliaryEnd>,
-  ended: FoldedEnd,
-  attributeOptions: AttributeOptions,
+  ended: Ended,
+  options: AttributeOptions,
 ): void {
-  addCost(totals, event, ended, attributeOptions)
+  addCost(totals, event, ended, options)
   const usage = usageOf(event)
   if (usage === undefined) return
   addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
@@ -108,31 +95,22 @@ function sideCallEnded(
 
 /** Hooks that show that a turn continues after a failed request. Side calls are missing: failed turns make them, too. */
 const GOES_ON: ReadonlySet<string> = new Set([
-  'pre_llm_call',
-  'pre_api_request',
-  'post_api_request',
-  'pre_tool_call',
-  'post_llm_call',
-  'subagent_start',
-  'pre_approval_request',
+  ...['pre_llm_call', 'pre_api_request', 'post_api_request', 'pre_tool_call', 'post_llm_call'],
+  ...['subagent_start', 'pre_approval_request'],
 ])
 
-function areRetriesUsedUp({ retry_count, max_retries }: ApiError): boolean {
-  const most = numberOf(max_retries)
-  return most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most
-}
-
-function deadEndOf(payload: ApiError, at: number, attributeOptions: AttributeOptions): TrackedTurn['deadEnd'] {
-  const isUsedUp = areRetriesUsedUp(payload)
+function deadEndOf(payload: ApiError, at: number, options: AttributeOptions): TrackedTurn['deadEnd'] {
+  const most = numberOf(payload.max_retries)
+  const isUsedUp = most !== undefined && (numberOf(payload.retry_count) ?? 0) + 1 >= most
   if (payload.retryable === true && !isUsedUp) return undefined
-  return { type: apiErrorType(payload, attributeOptions), at, isReported: isUsedUp || payload.retryable === false }
+  return { type: apiErrorType(payload, options), at, isReported: isUsedUp || payload.retryable === false }
 }
 
 /** Notes a permanent failure and the answer: some hosts report nothing of a turn after either of them. */
-function noteStanding(turn: TrackedTurn, event: HookEvent<unknown>, attributeOptions: AttributeOptions): void {
+function noteStanding(turn: TrackedTurn, event: HookEvent<unknown>, options: AttributeOptions): void {
   const { hook, at } = event
   if (hook === 'api_request_error') {
-    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(event.payload as ApiError, at, attributeOptions)
+    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(event.payload as ApiError, at, options)
     return
   }
   if (!GOES_ON.has(hook)) return
@@ -142,17 +120,17 @@ function noteStanding(turn: TrackedTurn, event: HookEvent<unknown>, attributeOpt
 }
 
 /** Adds a start to the totals of its turn. Content is captured only if the root is recorded. */
-export function foldStart(turn: TrackedTurn, event: HookEvent<unknown>, attributeOptions: AttributeOptions): void {
+export function foldStart(turn: TrackedTurn, event: HookEvent<unknown>, options: AttributeOptions): void {
   const { totals } = turn
   switch (event.hook) {
     case 'pre_llm_call':
-      addPrompt(turn, event.payload as TurnStart, attributeOptions)
+      addPrompt(turn, event.payload as TurnStart, options)
       break
     case 'pre_api_request':
       totals.apiCalls += 1
       break
     case 'pre_tool_call':
-      toolStarted(totals, event as HookEvent<ToolStart>, attributeOptions)
+      toolStarted(totals, event as HookEvent<ToolStart>, options)
       break
     case 'subagent_start':
       totals.subagents += 1
@@ -161,25 +139,21 @@ export function foldStart(turn: TrackedTurn, event: HookEvent<unknown>, attribut
     case 'on_human_input_request':
       totals.approvals += 1
   }
-  noteStanding(turn, event, attributeOptions)
+  noteStanding(turn, event, options)
 }
 
 /** Written on the root at once, so that the prompt of a running turn is visible. */
-function addPrompt(
-  { totals, root }: TrackedTurn,
-  { user_message }: TurnStart,
-  attributeOptions: AttributeOptions,
-): void {
+function addPrompt({ totals, root }: TrackedTurn, { user_message }: TurnStart, options: AttributeOptions): void {
   if (totals.input !== undefined || root?.span.isRecording() !== true) return
-  totals.input = attributeOptions.capture.content(user_message, 'llm_input')
-  promptAttributes(totals.input, attributeOptions).writeTo(root.span)
+  totals.input = options.capture.content(user_message, 'llm_input')
+  promptAttributes(totals.input, options).writeTo(root.span)
 }
 
 function approvalEnded(
   totals: TurnTotals,
   { payload, at }: HookEvent<ApprovalResponse>,
-  ended: FoldedEnd,
-  attributeOptions: AttributeOptions,
+  ended: Ended,
+  options: AttributeOptions,
 ): void {
   if (isDenied(payload, ended.start)) totals.signs.denied += 1
   if (payload.choice === ESCALATED) {
@@ -188,42 +162,30 @@ function approvalEnded(
   }
   const millis = ended.durationMillis ?? 0
   totals.approvalWaitMillis += millis
-  if (attributeOptions.keep !== undefined) addWait(totals.signs, at - millis, at)
-}
-
-export interface FoldedEnd {
-  readonly startAt: number
-  readonly start: unknown
-  readonly startSeen: boolean
-  readonly durationMillis: number | undefined
+  if (options.keep !== undefined) addWait(totals.signs, at - millis, at)
 }
 
 /** Adds an end to the totals of its turn. `startSeen` is false for a span that is created afterwards. */
-export function foldEnd(
-  turn: TrackedTurn,
-  event: HookEvent<unknown>,
-  attributeOptions: AttributeOptions,
-  ended: FoldedEnd,
-): void {
+export function foldEnd(turn: TrackedTurn, event: HookEvent<unknown>, options: AttributeOptions, ended: Ended): void {
   const { totals } = turn
   switch (event.hook) {
     case 'post_llm_call':
-      totals.output = attributeOptions.capture.content((event.payload as TurnAnswer).assistant_response, 'llm_output')
+      totals.output = options.capture.content((event.payload as TurnAnswer).assistant_response, 'llm_output')
       break
     case 'post_api_request':
       if (!ended.startSeen) totals.apiCalls += 1
-      apiEnded(totals, event as HookEvent<ApiEnd>, ended, attributeOptions)
+      apiEnded(totals, event as HookEvent<ApiEnd>, ended, options)
       break
     case 'api_request_error':
       if (!ended.startSeen) totals.apiCalls += 1
-      apiFailed(totals, event as HookEvent<ApiError>, attributeOptions)
+      apiFailed(totals, event as HookEvent<ApiError>, options)
       break
     case 'post_auxiliary_call':
-      sideCallEnded(totals, event as HookEvent<AuxiliaryEnd>, ended, attributeOptions)
+      sideCallEnded(totals, event as HookEvent<AuxiliaryEnd>, ended, options)
       break
     case 'post_tool_call':
-      if (!ended.startSeen) toolStarted(totals, event as HookEvent<ToolStart>, attributeOptions)
-      toolEnded(totals, event as HookEvent<ToolEnd>, ended.start, attributeOptions)
+      if (!ended.startSeen) toolStarted(totals, event as HookEvent<ToolStart>, options)
+      toolEnded(totals, event as HookEvent<ToolEnd>, ended.start, options)
       break
     case 'subagent_stop':
       if (!ended.startSeen && isFailedStop(event.payload as SubagentStop)) totals.signs.errors += 1
@@ -231,7 +193,7 @@ export function foldEnd(
     case 'post_approval_response':
     case 'on_human_input_resolved':
       // An escalated approval and the user's answer are one question, and the wait for the user is what counts.
-      approvalEnded(totals, event as HookEvent<ApprovalResponse>, ended, attributeOptions)
+      approvalEnded(totals, event as HookEvent<ApprovalResponse>, ended, options)
   }
-  noteStanding(turn, event, attributeOptions)
+  noteStanding(turn, event, options)
 }

@@ -7,7 +7,7 @@ import type { AnyDefinition } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
 import type { AttributeOptions } from './spans/span-definition.ts'
 import type { CapturedMetadata } from './spans/turn-metadata.ts'
-import { emptyTotals, type TurnTotals } from './spans/turn-totals.ts'
+import { TurnTotals } from './spans/turn-totals.ts'
 import { type EndedMark, slot, type TurnHistory } from './turn-history.ts'
 
 export interface TrackedSpan {
@@ -49,10 +49,10 @@ export function contextOfSpan(context: SpanContext): Context {
 
 /** A delegation to a child agent, from `subagent_start` until the child's own turn has ended. */
 export interface TrackedDelegation {
-  readonly host: string
   readonly open: TrackedSpan
   readonly childSessionId: string | undefined
-  readonly childSubagentId: string | undefined
+  /** Keys of the child in `DelegationRegistry`. */
+  readonly keys: readonly string[]
   readonly role: unknown
   readonly parentSessionId: string | undefined
   /** Metadata of the child's turns, in addition to that of the delegating turn. */
@@ -147,7 +147,7 @@ export class TrackedTurn {
   /** Parent of spans without an open parent: the ended root of a late turn, else none, which starts a trace of their own. */
   readonly anchor: Context
   readonly history: TurnHistory
-  readonly totals: TurnTotals = emptyTotals()
+  readonly totals: TurnTotals = new TurnTotals()
   readonly identity: AttributeList
   /** Metadata of the turn and of the turns above it, set on every span like the identity. */
   metadata: CapturedMetadata | undefined

@@ -6,7 +6,6 @@ import {
   checkProxies,
   type DoctorFinding,
   type ProxiedBackend,
-  type SamplingState,
 } from '../../src/cli/doctor/checks.ts'
 import { checkNode } from '../../src/cli/doctor/examination.ts'
 import { probeProblem } from '../../src/cli/doctor/probe.ts'
@@ -112,8 +111,8 @@ describe('proxies', () => {
 
 describe('backlog', () => {
   const now = 1_795_256_100_000
-  const judging = { destinations: new Map([['jaeger', 'there']]), isOn: true }
-  const context = { configured: new Set(['jaeger']), failing: new Set<string>(), maxAgeHours: 168, judging, now }
+  const sampling = { destinations: new Map([['jaeger', 'there']]), isSampling: true }
+  const context = { ...sampling, configured: new Set(['jaeger']), failing: new Set<string>(), maxAgeHours: 168, now }
   const entry = { segments: 2, bytes: 1_300_000, oldestAt: now - 7_800_000 }
 
   test.each([
@@ -138,12 +137,13 @@ describe('backlog', () => {
       ],
     ],
   ])('reports the backlog: %s', (_what, entries, expected) => {
-    expect(levelAndText(checkBacklog(entries, context))).toEqual(expected)
+    expect(levelAndText(checkBacklog(entries, [], context))).toEqual(expected)
   })
 
   test('advises no send of data that the probe has just failed to deliver', () => {
     const failing = new Set(['jaeger'])
-    const [line] = levelAndText(checkBacklog([{ ...entry, backend: 'jaeger', isLive: false }], { ...context, failing }))
+    const pending = { ...entry, backend: 'jaeger', isLive: false }
+    const [line] = levelAndText(checkBacklog([pending], [], { ...context, failing }))
     expect(line).toMatch(/ → first fix jaeger, see above; then hookspan send --backend jaeger, or start an agent$/)
   })
 })
@@ -151,28 +151,29 @@ describe('backlog', () => {
 describe('the buffered traces of killed processes', () => {
   const now = 1_795_256_100_000
   const jaeger = new Map([['jaeger', 'there']])
+  type Sampling = { destinations: ReadonlyMap<string, string>; isSampling: boolean }
   const what =
     '1.2 MB held for jaeger in 2 files, the oldest begun 2 h 10 m ago; its agent ended before tail sampling decided'
   const rest = 'hookspan send TRACE_ID sends one trace, and the rest is deleted after 168 h'
 
-  test.each<[string, SamplingState, string]>([
-    ['is judged by the next agent', { destinations: jaeger, isOn: true }, ' → hookspan send, or start an agent'],
+  test.each<[string, Sampling, string]>([
+    ['is judged by the next agent', { destinations: jaeger, isSampling: true }, ' → hookspan send, or start an agent'],
     [
       'waits where keep is off',
-      { destinations: jaeger, isOn: false },
+      { destinations: jaeger, isSampling: false },
       `, and keep is off → set keep, and run hookspan send; otherwise ${rest}`,
     ],
     ...[new Map([['jaeger', 'elsewhere']]), new Map([...jaeger, ['phoenix', 'there']]), new Map<string, string>()].map(
-      (destinations): [string, SamplingState, string] => [
+      (destinations): [string, Sampling, string] => [
         `is left alone by one that sends to ${[...destinations].join(' and ') || 'nobody'}`,
-        { destinations, isOn: true },
+        { destinations, isSampling: true },
         `, and other backends are configured now → configure jaeger, with the same addresses as then and no others, and run hookspan send; otherwise ${rest}`,
       ],
     ),
-  ])('reports buffered traces: %s', (_what, judging, more) => {
-    const context = { configured: new Set<string>(), failing: new Set<string>(), maxAgeHours: 168, judging, now }
+  ])('reports buffered traces: %s', (_what, sampling, more) => {
+    const context = { ...sampling, configured: new Set<string>(), failing: new Set<string>(), maxAgeHours: 168, now }
     const entry = { destinations: jaeger, segments: 2, bytes: 1_300_000, oldestAt: now - 7_800_000 }
-    expect(levelAndText(checkBacklog([], context, [entry]))).toEqual([`warn: ${what}${more}`])
+    expect(levelAndText(checkBacklog([], [entry], context))).toEqual([`warn: ${what}${more}`])
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { editJson, JsonNotEditable, readJson } from '../../src/cli/init/json-config.ts'
-import { lineDiff } from '../../src/cli/init/plan.ts'
+import { editJson, readJson } from '../../src/cli/init/json-config.ts'
+import { lineDiff, NotEditable } from '../../src/cli/init/plan.ts'
 import fc from '../support/fast-check.ts'
 
 const indent = fc.constantFrom(undefined, 1, 2, 4, '\t')
@@ -99,7 +99,7 @@ describe('an edit', () => {
     ["{ 'a': 1 }", 'JSON5'],
     ['{ a: 1 }', 'JSON5'],
   ])('rejects %s: %s', text => {
-    expect(() => editJson(text, [{ path: ['x', 'y'], value: 2 }])).toThrow(JsonNotEditable)
+    expect(() => editJson(text, [{ path: ['x', 'y'], value: 2 }])).toThrow(NotEditable)
   })
 })
 

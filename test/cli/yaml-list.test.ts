@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import {
-  addItem,
-  type ListPath,
-  listAt,
-  NotEditable,
-  removeItems,
-  type YamlItem,
-} from '../../src/cli/init/yaml-list.ts'
+import { NotEditable } from '../../src/cli/init/plan.ts'
+import { addItem, type ListPath, listAt, removeItems, type YamlItem } from '../../src/cli/init/yaml-list.ts'
 
 const PATH: ListPath = ['plugins', 'enabled']
 const OURS: YamlItem = { value: 'hookspan', block: ['hookspan'], flow: 'hookspan' }

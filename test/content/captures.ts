@@ -1,11 +1,11 @@
-import type { Capture, CapturedContent } from '../../src/content/capture.ts'
-import { type CaptureSettings, createCapture } from '../../src/content/capture-policy.ts'
+import type { CapturedContent } from '../../src/content/capture.ts'
+import { Capture, type CaptureSettings } from '../../src/content/capture-policy.ts'
 import { createRedactor } from '../../src/content/redaction.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 
 export function captureWith(settings: Partial<CaptureSettings> = {}): Capture {
-  return createCapture({
+  return new Capture({
     mode: 'preview',
     previewMaxChars: 1200,
     contentMaxChars: 65_536,

@@ -100,11 +100,11 @@ export const HOSTILE_VALUES: readonly HostileValue[] = [
   hostile('a sparse array', () => Object.assign([], { length: 4_294_967_295 })),
   hostile('a long text', () => ({ text: 'word "quoted" \\ '.repeat(300_000) })),
   hostile('a long key', () => ({ ['k'.repeat(1_000_000)]: 1, b: 2 })),
-  hostile('many keys', () => Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`key${at}`, at]))),
+  hostile('many keys', () => Object.fromEntries(Array.from({ length: 8_000 }, (_, at) => [`key${at}`, at]))),
   hostile('many keys without a value', () =>
-    Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`key${at}`, undefined])),
+    Object.fromEntries(Array.from({ length: 8_000 }, (_, at) => [`key${at}`, undefined])),
   ),
-  hostile('many elements', () => Array.from({ length: 50_000 }, (_, at) => ({ at }))),
+  hostile('many elements', () => Array.from({ length: 10_000 }, (_, at) => ({ at }))),
   hostile('control characters', () => ({ text: '\u0000\u001b[31mred\u001b[0m\u009b1m\u0007\r\n\t' })),
   hostile('a regular expression, a promise, a class', () => [/x/, Promise.resolve(1), class {}, new WeakMap()]),
 ]

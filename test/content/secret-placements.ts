@@ -1,4 +1,4 @@
-import type { Capture } from '../../src/content/capture.ts'
+import type { Capture } from '../../src/content/capture-policy.ts'
 import { captureWith } from './captures.ts'
 import type { SecretCase } from './secret-case.ts'
 

@@ -53,9 +53,3 @@ test('may be changed during an eviction', () => {
   map.set('c', 2)
   expect([...map.values()]).toEqual([2])
 })
-
-test('drops all entries that are due', () => {
-  const map = filled(5, 'abcde')
-  map.dropIf(value => value % 2 === 1)
-  expect([...map.values()]).toEqual([0, 2, 4])
-})

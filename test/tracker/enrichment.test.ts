@@ -118,12 +118,10 @@ describe('enrich', () => {
 
   test('is reported once if it is slow, with its duration', () => {
     const lines: string[] = []
-    const guard = new Guard(
-      { warn: line => lines.push(line), error: () => undefined, debug: () => undefined },
-      name => name,
-    )
+    const warn = (line: string): void => void lines.push(line)
+    const guard = new Guard({ warn, error: warn, debug: () => undefined }, name => name)
     let now = 0
-    const attributeOptions = attributeOptionsOf(resolved({}).config, () => undefined)
+    const attributeOptions = attributeOptionsOf(resolved({}).config, warn)
     const enrichment = new Enrichment(
       () => ({ a: 1 }),
       attributeOptions,

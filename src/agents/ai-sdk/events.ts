@@ -174,12 +174,7 @@ function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
 const PENDING_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-interface UserDecision {
-  readonly id: string
-  readonly isGranted: boolean
-  readonly reason: string | undefined
-  readonly call: ModelToolCall | undefined
-}
+type UserDecision = ReturnType<typeof decisionsOf>[number]
 
 /**
  * Tool calls that need the user's approval. The SDK ends the call that wanted them. The application continues with
@@ -218,14 +213,10 @@ class CallApprovals {
   }
 }
 
-function emitPendingRequests({ pendingApprovals: waiting }: AiSdkCall): void {
-  for (const { approval, command } of waiting) approval.emitRequest({ command, surface: SURFACE })
-}
-
 const SURFACE = 'messages'
 
 /** Only the last message counts, as in the SDK. */
-function decisionsOf(messages: unknown): readonly UserDecision[] {
+function decisionsOf(messages: unknown) {
   const last = elementsOf(messages, 1, 'last')[0]
   if (peek(last, 'role') !== 'tool') return []
   return partsOf(peek(last, 'content'), 'tool-approval-response').flatMap(part => {
@@ -239,10 +230,8 @@ function decisionsOf(messages: unknown): readonly UserDecision[] {
 function requestIn(messages: unknown, approvalId: string): ModelToolCall | undefined {
   const recent = elementsOf(messages, MESSAGES_LIMIT, 'last').map(message => peek(message, 'content'))
   const requests = recent.flatMap(content => partsOf(content, 'tool-approval-request'))
-  const toolCallId = peek(
-    requests.find(request => peek(request, 'approvalId') === approvalId),
-    'toolCallId',
-  )
+  const request = requests.find(each => peek(each, 'approvalId') === approvalId)
+  const toolCallId = peek(request, 'toolCallId')
   const calls = toolCallId === undefined ? [] : recent.flatMap(content => partsOf(content, 'tool-call'))
   return modelToolCallOf(calls.find(call => peek(call, 'toolCallId') === toolCallId))
 }
@@ -273,7 +262,7 @@ export class AiSdkMachine extends EventMachine {
         const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
         if (!TURNS.has(operation)) this.#startSideCall(id, at, operation, data, caller)
         else if (caller === undefined) this.#startTurn(id, at, data)
-        else this.#startChild(id, at, data, caller, peek(context, 'toolCallId'))
+        else this.#openCall(id, at, data, id, delegate(caller, peek(context, 'toolCallId'), id, at, data))
       },
       onStepStart: this.#inCall(call => {
         call.isStepOpen = true
@@ -350,32 +339,20 @@ export class AiSdkMachine extends EventMachine {
 
   #startTurn(id: string, at: number, data: unknown): void {
     const decisions = decisionsOf(peek(data, 'messages'))
-    const call = new AiSdkCall(this.records, this.#sessionOf(id, at, data, decisions), id, at, data)
-    this.#turns.set(call.sessionId ?? id, call)
-    this.#openCall(call, at, data, decisions)
-  }
-
-  #startChild(id: string, at: number, data: unknown, caller: AiSdkCall, toolCallId: unknown): void {
-    const delegation = new DelegatedTask(caller, at, {
-      child_session_id: id,
-      child_role: textOf(peek(data, 'functionId')),
-      tool_call_id: caller.openTool(toolCallId)?.id,
-    })
-    delegation.emitStart(promptOf(data))
-    this.#openCall(new AiSdkCall(this.records, id, id, at, data, delegation), at, data, [])
-  }
-
-  #openCall(call: AiSdkCall, at: number, data: unknown, decisions: readonly UserDecision[]): void {
-    this.#calls.set(call.id, call)
-    const model = peek(data, 'modelId')
-    call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...turnMetadataOf(data) })
-    call.emit('pre_llm_call', at, {
-      user_message: promptOf(data),
-      conversation_history: peek(data, 'messages'),
-      model,
-      provider: providerOf(data),
-    })
+    const session = this.#sessionOf(id, at, data, decisions)
+    const call = this.#openCall(id, at, data, session)
+    this.#turns.set(session, call)
     for (const decision of decisions) this.#approvals.emitDecision(call, at, decision)
+  }
+
+  #openCall(id: string, at: number, data: unknown, session: string, delegation?: DelegatedTask): AiSdkCall {
+    const call = new AiSdkCall(this.records, session, id, at, data, delegation)
+    this.#calls.set(id, call)
+    const [model, conversation_history] = [peek(data, 'modelId'), peek(data, 'messages')]
+    call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...turnMetadataOf(data) })
+    const prompt = { user_message: promptOf(data), conversation_history }
+    call.emit('pre_llm_call', at, { ...prompt, model, provider: providerOf(data) })
+    return call
   }
 
   #startSideCall(id: string, at: number, operation: string, data: unknown, caller: AiSdkCall | undefined): void {
@@ -413,7 +390,7 @@ export class AiSdkMachine extends EventMachine {
     call.emitAnswer(at, answer)
     call.emitEnd(at, { outcome, reason })
     call.delegation?.emitEnd(at, { status: outcome, summary: answer })
-    emitPendingRequests(call)
+    for (const { approval, command } of call.pendingApprovals) approval.emitRequest({ command, surface: SURFACE })
     call.releaseContent()
   }
 
@@ -442,6 +419,14 @@ export class AiSdkMachine extends EventMachine {
       if (asked !== undefined) handle(call, asked, moment)
     })
   }
+}
+
+function delegate(caller: AiSdkCall, toolCallId: unknown, id: string, at: number, data: unknown): DelegatedTask {
+  const role = textOf(peek(data, 'functionId'))
+  const ids = { child_session_id: id, child_role: role, tool_call_id: caller.openTool(toolCallId)?.id }
+  const task = new DelegatedTask(caller, at, ids)
+  task.emitStart(promptOf(data))
+  return task
 }
 
 function endObjectStep(call: AiSdkCall, { at, data }: TimedEvent): void {
@@ -486,11 +471,7 @@ function turnMetadataOf(data: unknown): { user_id: unknown; tags: unknown; metad
 const PARTS_LIMIT = 100
 const SEARCH_LIMIT = 50
 
-interface ModelToolCall {
-  readonly id: string
-  readonly name: unknown
-  readonly args: unknown
-}
+type ModelToolCall = NonNullable<ReturnType<typeof modelToolCallOf>>
 
 function partsOf(content: unknown, type: string): readonly unknown[] {
   return elementsOf(content, PARTS_LIMIT).filter(part => peek(part, 'type') === type)
@@ -502,7 +483,7 @@ function textIn(content: unknown): string | undefined {
     : joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
 }
 
-function modelToolCallOf(part: unknown): ModelToolCall | undefined {
+function modelToolCallOf(part: unknown) {
   const id = idOf(peek(part, 'toolCallId'))
   return id === undefined ? undefined : { id, name: peek(part, 'toolName'), args: peek(part, 'input') }
 }

@@ -2,7 +2,7 @@
  * `hookspan/hooks/ai-sdk`: guards in the Vercel AI SDK 7. Read from `ai` 7.0.173 (`src/generate-text`, `src/agent`,
  * `src/middleware`), which is not a dependency.
  */
-import { ignoreErrors, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { ignoreErrors, isArray, isObject, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { failClosedReason } from '../../guards/chain.ts'
 import { toStandardError } from '../../guards/hook.ts'
 import { type Capabilities, type ControlHooks, type HookInfo, HostHooks, type Phase } from '../../guards/index.ts'
@@ -102,7 +102,7 @@ class Guard {
     }
     const callOf = (event: unknown): GuardedCall | undefined => {
       const known = peek(event, 'providerOptions')
-      return typeof known === 'object' && known !== null ? this.#starting.get(known) : undefined
+      return isObject(known) ? this.#starting.get(known) : undefined
     }
     return { ...settings, prepareCall, ...this.#withListeners(settings, callOf) }
   }
@@ -121,7 +121,10 @@ class Guard {
     const ending =
       (theirs: Listen | undefined): Listen =>
       event => {
-        this.#endTurn(peek(event, 'callId'))
+        const id = String(peek(event, 'callId'))
+        const call = this.#running.get(id)
+        this.#running.delete(id)
+        if (call !== undefined) this.#hooks.endTurn(call.ids)
         return theirs?.(event)
       }
     return {
@@ -135,13 +138,6 @@ class Guard {
       onAbort: ending(onAbort),
       onStepError: ending(onStepError),
     }
-  }
-
-  #endTurn(callId: unknown): void {
-    const call = this.#running.get(String(callId))
-    if (call === undefined) return
-    this.#running.delete(String(callId))
-    this.#hooks.endTurn(call.ids)
   }
 }
 
@@ -246,9 +242,8 @@ function refusingModel(given: unknown): HostModel {
 }
 
 function describeModel(given: unknown): string {
-  return typeof given === 'string'
-    ? `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
-    : 'what is no model'
+  if (typeof given !== 'string') return 'what is no model'
+  return `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
 }
 
 interface StreamedAnswer {

@@ -4,7 +4,7 @@ import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { agentFolders } from './agent-file.ts'
 import { plausibleTime, timestampOf } from './event-machine.ts'
-import type { FindingOwner, FindingsEnd } from './findings.ts'
+import type { FindingOwner } from './findings.ts'
 
 /** A hook for which the agent's files are read. `path`: the file that the hook names. */
 export interface ReadTrigger {
@@ -15,12 +15,16 @@ export interface ReadTrigger {
   readonly path: string | undefined
 }
 
-export interface Findings extends Omit<FindingsEnd, 'session_id'> {
+export interface Findings {
   readonly found: readonly HostEvent[]
+  /** A hook of another program made the agent go on after a stop. */
+  readonly goes_on?: boolean | undefined
+  readonly repository?: string | undefined
+  readonly branch?: string | undefined
 }
 
 export const NO_FINDINGS: Findings = { found: [] }
-export const LOOK_MILLIS = 20
+const LOOK_MILLIS = 20
 
 /** The folders of this user's agent, as for `agentFolders`, and real time. */
 export function ownEnvironment(...folders: Parameters<typeof agentFolders>): AdapterEnvironment {
@@ -47,19 +51,17 @@ export async function pollUntil(
 
 /** Receives the hooks of an agent and reads, before some of them, what its files add: findings whose names have a prefix. */
 export abstract class FileAdapter implements ReceiverAdapter {
+  protected abstract readonly prefix: string
+  protected abstract readonly readsFirst: ReadonlySet<string>
   protected readonly environment: AdapterEnvironment
-  readonly #prefix: string
-  readonly #readsFirst: ReadonlySet<string>
 
-  constructor(environment: AdapterEnvironment, prefix: string, readsFirst: ReadonlySet<string>) {
+  constructor(environment: AdapterEnvironment) {
     this.environment = environment
-    this.#prefix = prefix
-    this.#readsFirst = readsFirst
   }
 
   events({ body, at }: HookDelivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
-    if (event === undefined || event.startsWith(this.#prefix)) return []
+    if (event === undefined || event.startsWith(this.prefix)) return []
     // Prefers the hook's own timestamp, if any: the time of receipt is that of the forwarding process's end.
     return [{ event, at: plausibleTime(timestampOf(body), at), data: body }]
   }
@@ -70,11 +72,11 @@ export abstract class FileAdapter implements ReceiverAdapter {
     const owner = { session_id, agent_id: idOf(peek(data, 'agent_id')) }
     const path = textOf(peek(data, 'transcript_path'))
     const { found, ...end } = await this.read({ event, at, data, owner, path }).catch(() => NO_FINDINGS)
-    return [...found, { event: `${this.#prefix}read`, data: { session_id, ...end } }]
+    return [...found, { event: `${this.prefix}read`, data: { session_id, ...end } }]
   }
 
   protected isReadFirst(event: string, _data: unknown): boolean {
-    return this.#readsFirst.has(event)
+    return this.readsFirst.has(event)
   }
 
   protected abstract read(trigger: ReadTrigger): Promise<Findings>

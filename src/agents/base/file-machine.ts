@@ -31,18 +31,9 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
     super()
     this.#table = table
     this.sessions = new SessionStates(id => create(this.records, id))
-    const onHook = this.#withSession((session, moment) => this.receiveHook(session, moment))
-    const onFinding = this.#withSession((session, moment) => this.receiveFinding(session, moment))
-    const onReadEnd = this.#withSession((session, { data }) => {
-      session.noteWorkspace(data)
-      this.#releaseHook(session, peek(data, 'goes_on') === true)
-    })
+    const names = [...Object.keys(table.hooks), ...Object.keys(table.findings), table.readEnd]
     this.events = eventHandlers(
-      {
-        ...handlersByName(Object.keys(table.hooks), () => onHook),
-        ...handlersByName(Object.keys(table.findings), () => onFinding),
-        [table.readEnd]: onReadEnd,
-      },
+      handlersByName(names, () => moment => this.#receive(moment)),
       table.quiet,
     )
   }
@@ -51,17 +42,26 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
     for (const session of this.sessions.values()) this.#releaseHook(session)
   }
 
+  #receive(moment: TimedEvent): void {
+    const { event, data } = moment
+    const id = idOf(peek(data, 'session_id'))
+    if (id === undefined) return
+    const session = this.sessions.get(id)
+    session.noteWorkspace(data)
+    if (event === this.#table.readEnd) this.#releaseHook(session, peek(data, 'goes_on') === true)
+    else if (Object.hasOwn(this.#table.hooks, event)) this.receiveHook(session, moment)
+    else this.receiveFinding(session, moment)
+  }
+
   protected receiveHook(session: Session, moment: TimedEvent): void {
-    session.noteWorkspace(moment.data)
     this.#releaseHook(session)
-    this.noteHook(session, moment)
+    this.noteHook?.(session, moment)
     if (this.isReadFirst(session, moment)) session.bufferedHook = moment
     else this.#handleHook(session, moment)
   }
 
-  protected noteHook(_session: Session, _moment: TimedEvent): void {
-    // Empty: for machines whose findings wait for a hook.
-  }
+  /** For machines whose findings wait for a hook. */
+  protected noteHook?(session: Session, moment: TimedEvent): void
 
   protected isReadFirst(_session: Session, { event }: TimedEvent): boolean {
     return this.#table.readsFirst.has(event)
@@ -69,13 +69,6 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
 
   protected receiveFinding(session: Session, { event, at, data, context }: TimedEvent): void {
     this.#table.findings[event]?.(session, at, data, context)
-  }
-
-  #withSession(handle: (session: Session, moment: TimedEvent) => void): (moment: TimedEvent) => void {
-    return moment => {
-      const id = idOf(peek(moment.data, 'session_id'))
-      if (id !== undefined) handle(this.sessions.get(id), moment)
-    }
   }
 
   #releaseHook(session: Session, goesOn = false): void {

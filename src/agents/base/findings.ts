@@ -6,14 +6,6 @@ export interface FindingOwner {
   readonly agent_id?: string | undefined
 }
 
-export interface FindingsEnd {
-  readonly session_id: string
-  /** A hook of another program made the agent go on after a stop. */
-  readonly goes_on?: boolean | undefined
-  readonly repository?: string | undefined
-  readonly branch?: string | undefined
-}
-
 const LIMIT = 10_000
 
 /**

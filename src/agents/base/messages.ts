@@ -1,4 +1,4 @@
-import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 
 const PARTS_LIMIT = 100
 const HEAD = 64
@@ -22,6 +22,10 @@ export class LazyConversation {
   get messages(): readonly unknown[] {
     return this.#convert()
   }
+}
+
+export function countOf(list: unknown): number | undefined {
+  return isArray(list) ? numberOf(peek(list, 'length')) : undefined
 }
 
 export function plainText(content: unknown): string | undefined {

@@ -35,19 +35,18 @@ export class ModelRequest {
     this.task = task
   }
 
-  /** Emits the start once; later calls do nothing. */
+  /** Emits the start once; later calls do nothing. @param facts a new object, which is modified; so do the other methods */
   emitStart(facts: StartFacts, correlation?: Correlation): void {
     if (this.isStartEmitted) return
     this.isStartEmitted = true
     const hook = this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call'
-    this.#emit(hook, this.startAt, { ...facts, api_call_count: this.ordinal }, correlation)
+    this.#emit(hook, this.startAt, Object.assign(facts, { api_call_count: this.ordinal }), correlation)
   }
 
   emitAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
     // Seconds, as in the contract.
-    const first = this.firstChunkAt === undefined ? {} : { first_chunk_at: this.firstChunkAt / 1000 }
-    const hook = this.task === undefined ? 'post_api_request' : 'post_auxiliary_call'
-    this.#emit(hook, at, { ...facts, ...first }, correlation)
+    if (this.firstChunkAt !== undefined) Object.assign(facts, { first_chunk_at: this.firstChunkAt / 1000 })
+    this.#emit(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
   }
 
   emitFailure(at: number, facts: FailureFacts, correlation?: Correlation): void {
@@ -55,8 +54,8 @@ export class ModelRequest {
   }
 
   #emit(hook: HookName, at: number, facts: object, correlation: Correlation | undefined): void {
-    const task = this.task === undefined ? {} : { aux_task: this.task }
-    this.scope.emit(hook, at, { ...facts, api_request_id: this.id, retry_count: this.retry, ...task }, correlation)
+    if (this.task !== undefined) Object.assign(facts, { aux_task: this.task })
+    this.scope.emit(hook, at, Object.assign(facts, { api_request_id: this.id, retry_count: this.retry }), correlation)
   }
 }
 

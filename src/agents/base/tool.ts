@@ -44,7 +44,7 @@ export function inferredChoice(status: string | undefined): 'deny' | 'cancelled'
   return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
 }
 
-/** One tool call. Its id must be unique in the turn. Start and end are emitted once. Times are epoch milliseconds. */
+/** One tool call, with an id unique in the turn. Start and end are emitted once. `facts` are new objects, which are modified. */
 export class Tool<Of extends RecordScope = RecordScope> {
   readonly turn: Of
   id: string
@@ -77,13 +77,13 @@ export class Tool<Of extends RecordScope = RecordScope> {
   emitStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'
-    this.turn.emit('pre_tool_call', this.startAt, { ...this.#ids, args: this.args }, correlation)
+    this.turn.emit('pre_tool_call', this.startAt, Object.assign(this.#ids, { args: this.args }), correlation)
   }
 
   emitEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
     if (this.state === 'ended') return
     this.state = 'ended'
-    this.turn.emit('post_tool_call', at, { ...facts, ...this.#ids }, correlation)
+    this.turn.emit('post_tool_call', at, Object.assign(facts, this.#ids), correlation)
   }
 
   get #ids(): { tool_call_id: string; api_request_id: string | undefined; tool_name: unknown } {
@@ -195,7 +195,7 @@ export class ToolHooks {
   }
 }
 
-export interface DelegatedTaskEnd {
+interface DelegatedTaskEnd {
   readonly status: string
   readonly summary?: unknown
   readonly durationMillis?: number | undefined

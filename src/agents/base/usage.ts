@@ -38,22 +38,22 @@ export function usageOf(
   counts: ReportedCounts,
   { cacheIsOutside, reasoningIsOutside }: CountRules = {},
 ): UsageCounts | undefined {
-  const [cacheRead, cacheWrite, reasoning] = [
-    count(counts.cacheRead),
-    count(counts.cacheWrite),
-    count(counts.reasoning),
-  ]
+  const cacheRead = count(counts.cacheRead)
+  const cacheWrite = count(counts.cacheWrite)
+  const reasoning = count(counts.reasoning)
   const prompt = count(counts.input) + (cacheIsOutside === true ? cacheRead + cacheWrite : 0)
   const output = count(counts.output) + (reasoningIsOutside === true ? reasoning : 0)
+  const long = count(counts.cacheWriteLong)
   if (prompt + output === 0) return undefined
-  return withTotal({
+  return {
     prompt_tokens: prompt,
     output_tokens: output,
     cache_read_tokens: cacheRead,
     cache_write_tokens: cacheWrite,
-    cache_write_1h_tokens: count(counts.cacheWriteLong),
+    cache_write_1h_tokens: long > 0 ? long : undefined,
     reasoning_tokens: reasoning,
-  })
+    total_tokens: prompt + output,
+  }
 }
 
 export type CountNames = { readonly [Count in keyof ReportedCounts]: string }
@@ -76,20 +76,27 @@ export function anthropicUsage(usage: unknown): UsageCounts | undefined {
   return usageOf(counts, { cacheIsOutside: true })
 }
 
-function withTotal({ cache_write_1h_tokens = 0, ...counts }: Omit<UsageCounts, 'total_tokens'>): UsageCounts {
-  const total_tokens = counts.prompt_tokens + counts.output_tokens
-  return { ...counts, ...(cache_write_1h_tokens > 0 && { cache_write_1h_tokens }), total_tokens }
-}
-
 export const NO_USAGE: UsageCounts = {
   ...{ prompt_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
   total_tokens: 0,
 }
 
 export function combineUsage(one: UsageCounts, other: UsageCounts, rule: typeof plus): UsageCounts {
-  const names = Object.keys({ ...one, ...other }) as (keyof UsageCounts)[]
-  const counts = names.map(name => [name, rule(one[name] ?? 0, other[name] ?? 0)])
-  return withTotal(Object.fromEntries(counts) as unknown as UsageCounts)
+  const combined = (name: keyof UsageCounts): number => rule(one[name] ?? 0, other[name] ?? 0)
+  const [prompt, output, long] = [
+    combined('prompt_tokens'),
+    combined('output_tokens'),
+    combined('cache_write_1h_tokens'),
+  ]
+  return {
+    prompt_tokens: prompt,
+    output_tokens: output,
+    cache_read_tokens: combined('cache_read_tokens'),
+    cache_write_tokens: combined('cache_write_tokens'),
+    cache_write_1h_tokens: long > 0 ? long : undefined,
+    reasoning_tokens: combined('reasoning_tokens'),
+    total_tokens: prompt + output,
+  }
 }
 
 export const plus = (a: number, b: number): number => a + b

@@ -3,12 +3,10 @@ import { endCall, startCall } from '../claude-code/calls.ts'
 import type { ClaudeCall } from '../claude-code/session.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
 
-const BATCH_LIMIT = 1000
-
 /** Handles results as sent to the model. They are the only report of a call that was denied or could not be made. */
 export function handleToolResults(session: SdkSession, at: number, data: unknown): void {
-  const metas = elementsOf(peek(data, 'tool_result_meta'), BATCH_LIMIT)
-  for (const block of elementsOf(peek(peek(data, 'message'), 'content'), BATCH_LIMIT)) {
+  const metas = elementsOf(peek(data, 'tool_result_meta'))
+  for (const block of elementsOf(peek(peek(data, 'message'), 'content'))) {
     const call =
       peek(block, 'type') === 'tool_result' ? session.calls.get(idOf(peek(block, 'tool_use_id')) ?? '') : undefined
     if (call === undefined) continue
@@ -62,7 +60,7 @@ export function handleApprovalResponse(call: ClaudeCall, at: number, data: unkno
 
 /** Permission rules in the response make the grant last: for the session, or permanently. */
 function grantOf(updates: unknown): 'once' | 'session' | 'always' {
-  const rules = elementsOf(updates, BATCH_LIMIT)
+  const rules = elementsOf(updates)
   if (rules.length === 0) return 'once'
   return rules.every(rule => peek(rule, 'destination') === 'session') ? 'session' : 'always'
 }

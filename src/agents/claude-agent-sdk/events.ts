@@ -39,7 +39,6 @@ const QUIET_MESSAGES: readonly string[] = [
   ...['system.task_updated', 'system.thinking_tokens', 'system.worker_shutting_down'],
 ]
 
-const ENDED_LIMIT = 1000
 const WAITING_LIMIT = 1000
 const WAITING_MILLIS = 300_000
 
@@ -121,7 +120,7 @@ function handleToolHook(loop: SdkLoop, at: number, data: unknown): void {
  */
 export class ClaudeAgentSdkMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new SdkSession(this.records, id))
-  readonly #ended = new LimitedMap<string, true>(ENDED_LIMIT)
+  readonly #ended = new LimitedMap<string, true>(1000)
   readonly #handler: EventHandler = moment => this.#handle(moment)
   protected readonly events: EventHandlers = eventHandlers(
     {

@@ -19,7 +19,6 @@ const HOST = 'claude-agent-sdk'
 const LIMIT_MILLIS = 55_000
 const DELAY_LIMIT_MILLIS = 30_000
 const SPARE_MILLIS = 5000
-const SESSIONS_LIMIT = 200
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
 /** The permission mode in which the SDK asks no user, even if a hook requests it. */
 const ASKS_NOBODY = 'bypassPermissions'
@@ -64,13 +63,7 @@ export function attachHooks<Options extends object>(
 }
 
 type HookOutput = Readonly<Record<string, unknown>>
-
 type Callback = (input: unknown, toolUseId?: unknown, options?: unknown) => Promise<HookOutput>
-
-interface GuardedTurn {
-  readonly ids: HookIds
-  retries: number
-}
 
 const NOTHING: HookOutput = Object.freeze({})
 
@@ -83,9 +76,9 @@ const PHASES: Readonly<Record<string, Phase>> = {
 }
 
 class SdkGuards {
+  readonly #turns = new LimitedMap<string, { readonly ids: HookIds; retries: number }>(200)
   readonly #hooks: HostHooks
   readonly #hasUser: boolean
-  readonly #turns = new LimitedMap<string, GuardedTurn>(SESSIONS_LIMIT)
 
   constructor(hooks: HostHooks, hasUser: boolean) {
     this.#hooks = hooks
@@ -99,12 +92,10 @@ class SdkGuards {
   callbacks(): Map<string, Callback> {
     const found = new Map<string, Callback>()
     for (const [event, phase] of Object.entries(PHASES)) {
-      const decide: Callback = async (input, _, options) =>
-        (await this.#hooks.guard(
-          phase,
-          () => this.#decide(input, signalIn(options)),
-          reason => blocked(event, input, reason),
-        )) ?? NOTHING
+      const decide: Callback = async (input, _, options) => {
+        const failed = (reason: string): HookOutput => blocked(event, input, reason)
+        return (await this.#hooks.guard(phase, () => this.#decide(input, signalIn(options)), failed)) ?? NOTHING
+      }
       if (this.#hooks.handles(phase)) found.set(event, decide)
       else if (phase === 'afterTurn') found.set(event, input => Promise.resolve(this.#endTurn(idsIn(input))))
     }
@@ -136,7 +127,7 @@ class SdkGuards {
   }
 
   /** Returns the current turn. A new turn of a session ends the previous one, whose end may not have been reported. */
-  #turnOf(ids: HookIds): GuardedTurn {
+  #turnOf(ids: HookIds) {
     const key = ids.sessionId ?? ''
     const known = this.#turns.get(key)
     if (known !== undefined && known.ids.turnId === ids.turnId) return known
@@ -161,6 +152,5 @@ function blocked(event: string, input: unknown, reason: string): HookOutput {
 function withheldResult(input: unknown, reason: string): HookOutput {
   const response = peek(input, 'tool_response')
   if (!hasKnownShape(response)) return { continue: false, stopReason: reason }
-  const updatedToolOutput = resultInShape(response, reason)
-  return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } }
+  return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput: resultInShape(response, reason) } }
 }

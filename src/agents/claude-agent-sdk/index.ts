@@ -29,7 +29,7 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
   const traced = (...[parameters, ...rest]: unknown[]): object => {
     const id = globalThis.crypto.randomUUID()
     const emit: EmitEvent = (event, data, toolUseId) => {
-      const toolUse = toolUseId === undefined ? {} : { tool_use_id: toolUseId }
+      const toolUse = toolUseId !== undefined && { tool_use_id: toolUseId }
       // A query that is wrapped twice emits each event twice, with the same session and tool ids.
       const scope = idOf(peek(data, 'session_id')) ?? idOf(peek(data, 'toolUseID')) ?? id
       attachment.handleEvent({ event, at: Date.now(), data, context: { query: id }, ...toolUse }, scope)

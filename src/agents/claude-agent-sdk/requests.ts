@@ -5,8 +5,6 @@ import { responseMessage } from '../claude-code/requests.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { SdkAttempt, SdkLoop } from './session.ts'
 
-const BLOCKS_LIMIT = 1000
-
 /** Returns true for a message that the SDK writes itself, for example the answer to a command or an error. */
 export function isSynthetic(data: unknown): boolean {
   return peek(peek(data, 'message'), 'model') === '<synthetic>'
@@ -22,21 +20,19 @@ export function handleAssistantMessage(loop: SdkLoop, at: number, data: unknown)
   const endAt = Math.min(at, timestampOf(data) ?? at)
   const attempt = bindAttempt(loop, endAt, message)
   if (attempt === undefined) return
-  const blocks = elementsOf(peek(message, 'content'), BLOCKS_LIMIT)
+  const blocks = elementsOf(peek(message, 'content'))
   attempt.endAt = Math.max(attempt.endAt ?? attempt.startAt, endAt)
   attempt.content.push(...blocks)
   attempt.stopReason = textOf(peek(message, 'stop_reason')) ?? attempt.stopReason
   const tokens = anthropicUsage(peek(message, 'usage'))
   if (tokens !== undefined && !attempt.isExact) loop.countTokens(attempt, larger(tokens, attempt.tokens))
-  for (const block of blocks) noteCall(loop, attempt, block)
-}
-
-function noteCall(loop: SdkLoop, attempt: SdkAttempt, block: unknown): void {
-  const id = peek(block, 'type') === 'tool_use' ? idOf(peek(block, 'id')) : undefined
-  if (id === undefined) return
-  const call = loop.session.callOf(loop, id, loop.lastAt)
-  call.requestId ??= attempt.id
-  call.describe(peek(block, 'name'), peek(block, 'input'))
+  for (const block of blocks) {
+    const id = peek(block, 'type') === 'tool_use' ? idOf(peek(block, 'id')) : undefined
+    if (id === undefined) continue
+    const call = loop.session.callOf(loop, id, loop.lastAt)
+    call.requestId ??= attempt.id
+    call.describe(peek(block, 'name'), peek(block, 'input'))
+  }
 }
 
 /**
@@ -48,27 +44,27 @@ function bindAttempt(loop: SdkLoop, at: number, message: unknown, sentAt?: numbe
   if (id !== undefined && loop.emittedIds.has(id)) return undefined
   const model = textOf(peek(message, 'model'))
   const { calls } = loop.session
-  const blocks = elementsOf(peek(message, 'content'), BLOCKS_LIMIT)
+  const blocks = elementsOf(peek(message, 'content'))
   const asked = new Set(blocks.map(block => calls.get(idOf(peek(block, 'id')) ?? '')?.requestId))
-  const waiting = loop.attempts.filter(attempt => !attempt.isAnswered)
+  const waiting = loop.attempts.filter(({ endAt }) => endAt === undefined)
   const attempt =
     loop.attempts.find(({ messageId }) => messageId !== undefined && messageId === id) ??
     waiting.find(open => asked.has(open.id)) ??
     waiting[0] ??
-    loop.beginAttempt(at, { model, sentAt })
+    loop.beginAttempt(at, model, sentAt)
   loop.requests.failures = 0
   attempt.messageId ??= id
   attempt.model = model ?? attempt.model
   attempt.endAt ??= attempt.startAt
   for (const earlier of loop.attempts.slice(0, loop.attempts.indexOf(attempt)))
-    if (earlier.isAnswered) endAttempt(loop, earlier)
+    if (earlier.endAt !== undefined) endAttempt(loop, earlier)
   return attempt
 }
 
 /** Handles a synthetic message. Only an error of the last attempt is recorded. */
 function handleSyntheticMessage(loop: SdkLoop, at: number, data: unknown): void {
   const error = textOf(peek(data, 'error'))
-  const waiting = loop.attempts.find(attempt => !attempt.isAnswered)
+  const waiting = loop.attempts.find(({ endAt }) => endAt === undefined)
   if (error === undefined || (waiting === undefined && loop.askedAt === undefined)) return
   const [block] = elementsOf(peek(peek(data, 'message'), 'content'), 1)
   loop.failure = error
@@ -83,7 +79,7 @@ function handleSyntheticMessage(loop: SdkLoop, at: number, data: unknown): void 
 /** Handles `api_retry`: an attempt failed, and the next one follows after a delay. */
 export function handleRetry(loop: SdkLoop, at: number, data: unknown): void {
   const { askedAt } = loop
-  const waiting = loop.attempts.find(open => !open.isAnswered)
+  const waiting = loop.attempts.find(({ endAt }) => endAt === undefined)
   const isOvertaken =
     waiting !== undefined && [...loop.session.calls.values()].some(call => call.requestId === waiting.id)
   // An answer without a later event was cut off. A running tool of the pending attempt proves that an earlier one failed.
@@ -164,9 +160,8 @@ export function handleStreamEvent(loop: SdkLoop, at: number, data: unknown): voi
   const type = peek(event, 'type')
   const id = idOf(peek(data, 'api_message_id'))
   if (type === 'message_start') startStream(loop, at, data, peek(event, 'message'))
-  const attempt = loop.attempts.findLast(open =>
-    id === undefined ? open.firstChunkAt !== undefined : open.messageId === id,
-  )
+  const isStreamed = ({ firstChunkAt }: SdkAttempt): boolean => firstChunkAt !== undefined
+  const attempt = loop.attempts.findLast(open => (id === undefined ? isStreamed(open) : open.messageId === id))
   if (attempt === undefined) return
   if (type === 'message_delta') {
     attempt.stopReason = textOf(peek(peek(event, 'delta'), 'stop_reason')) ?? attempt.stopReason

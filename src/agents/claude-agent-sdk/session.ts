@@ -5,7 +5,6 @@ import { ModelRequest } from '../base/requests.ts'
 import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts } from '../base/usage.ts'
 import { type ClaudeCall, ClaudeLoop, type ClaudeLoopIds, ClaudeSession, type Dialect } from '../claude-code/session.ts'
 
-const EMITTED_IDS_LIMIT = 8
 const SDK: Dialect = { platform: 'claude-agent-sdk', provider: 'anthropic', usageOf: anthropicUsage }
 
 /**
@@ -20,11 +19,8 @@ export class SdkAttempt extends ModelRequest {
   isExact = false
   isTimed = false
   stopReason: string | undefined
+  /** Set once it is answered. */
   endAt: number | undefined
-
-  get isAnswered(): boolean {
-    return this.endAt !== undefined
-  }
 }
 
 /** A loop whose requests are known from messages, which the application may read late. */
@@ -37,7 +33,7 @@ export class SdkLoop extends ClaudeLoop {
    * emitted ones: a late block of one begins no new attempt.
    */
   attempts: SdkAttempt[] = []
-  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(EMITTED_IDS_LIMIT)
+  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(8)
   counted: UsageCounts = NO_USAGE
   stopped: { readonly at: number; readonly text: unknown } | undefined
   failure: string | undefined
@@ -46,10 +42,7 @@ export class SdkLoop extends ClaudeLoop {
   handedBack: { readonly at: number; readonly response: unknown; readonly hasFailed: boolean } | undefined
 
   /** Begins an attempt. If its start is unknown, it is the last event after which the SDK sends a request. */
-  beginAttempt(
-    at: number,
-    { model, sentAt }: { model?: string | undefined; sentAt?: number | undefined } = {},
-  ): SdkAttempt {
+  beginAttempt(at: number, model?: string, sentAt?: number): SdkAttempt {
     this.emitPrompt(model)
     const since = this.askedAt ?? at
     const startAt = Math.min(at, Math.max(since, sentAt ?? since))

@@ -1,11 +1,5 @@
 import { isArray, peek, pickFields, textOf } from '../../contract/foreign.ts'
 
-type HookCallback = (
-  input: unknown,
-  toolUseId: string | undefined,
-  options: unknown,
-) => Promise<Readonly<Record<string, never>>>
-
 type CanUseTool = (toolName: string, input: unknown, details: unknown) => unknown
 
 interface QueryOptions {
@@ -24,34 +18,25 @@ const CALL_DETAILS = ['toolUseID', 'agentID', 'requestId', 'title', 'description
  */
 export function tracedParameters(parameters: unknown, events: readonly string[], emit: EmitEvent): unknown {
   if (typeof parameters !== 'object' || parameters === null) return parameters
-  const { options } = parameters as { options?: QueryOptions }
-  return changed(parameters, { options: tracedOptions(options ?? {}, events, emit) })
-}
-
-function tracedOptions(options: QueryOptions, events: readonly string[], emit: EmitEvent): QueryOptions {
-  const { hooks, canUseTool } = options
-  const added: { hooks: object; canUseTool?: unknown } = { hooks: tracedHooks(hooks, events, emit) }
+  const options = (parameters as { options?: QueryOptions }).options ?? {}
+  const added: { hooks: object; canUseTool?: unknown } = { hooks: tracedHooks(options.hooks, events, emit) }
   // Added only if the application has one: otherwise the SDK would stop deciding by its rules and call the wrapper.
-  if (typeof canUseTool === 'function') added.canUseTool = tracedCanUseTool(canUseTool as CanUseTool, emit)
-  return changed(options, added)
+  if (typeof options.canUseTool === 'function')
+    added.canUseTool = tracedCanUseTool(options.canUseTool as CanUseTool, emit)
+  return changed(parameters, { options: changed(options, added) })
 }
 
 function tracedHooks(hooks: QueryOptions['hooks'], events: readonly string[], emit: EmitEvent): object {
   const merged: Record<string, unknown> = {}
   for (const event of events) {
-    const own = peek(hooks, event)
-    if (own === undefined || own === null) merged[event] = [tracingHook(event, emit)]
-    else if (isArray(own)) merged[event] = [...own, tracingHook(event, emit)]
+    const own = peek(hooks, event) ?? []
+    const callback = (input: unknown, toolUseId: string | undefined): Promise<object> => {
+      emit(`hook.${event}`, input, toolUseId)
+      return Promise.resolve({})
+    }
+    if (isArray(own)) merged[event] = [...own, { hooks: [callback] }]
   }
   return changed(hooks ?? {}, merged)
-}
-
-function tracingHook(event: string, emit: EmitEvent): object {
-  const callback: HookCallback = (input, toolUseId) => {
-    emit(`hook.${event}`, input, toolUseId)
-    return Promise.resolve({})
-  }
-  return { hooks: [callback] }
 }
 
 function tracedCanUseTool(canUseTool: CanUseTool, emit: EmitEvent): CanUseTool {
@@ -120,7 +105,7 @@ export class QueryObserver {
   #bind(target: object, key: PropertyKey, method: Method): Method {
     const call: Method = (...parameters) => Reflect.apply(method, target, parameters) as unknown
     if (key === 'next' || key === 'throw') return (...parameters) => this.#observe(call(...parameters))
-    if (key === Symbol.asyncIterator) return (...parameters) => this.#iterator(call(...parameters))
+    if (key === Symbol.asyncIterator) return (...parameters) => this.observed(call(...parameters) as object)
     if (key !== 'return' && key !== 'close' && key !== Symbol.asyncDispose) return call
     return (...parameters) => {
       this.#end('iterator.return')
@@ -128,28 +113,23 @@ export class QueryObserver {
     }
   }
 
-  #iterator(iterator: unknown): unknown {
-    return typeof iterator === 'object' && iterator !== null ? this.observed(iterator) : iterator
-  }
-
   /** Returns the original promise, so the message is neither delayed nor changed, and errors stay with the caller. */
   #observe(step: unknown): unknown {
-    if (step instanceof Promise) step.then(this.#stepped, this.#failed)
+    const stepped = (result: unknown): void => {
+      if (peek(result, 'done') === true) this.#end('iterator.end')
+      else this.#message(peek(result, 'value'))
+    }
+    const failed = (error: unknown): void =>
+      this.#end('iterator.error', { name: textOf(peek(error, 'name')), aborted: this.#isAborted() })
+    if (step instanceof Promise) step.then(stepped, failed)
     return step
   }
 
-  readonly #stepped = (step: unknown): void => {
-    if (peek(step, 'done') === true) this.#end('iterator.end')
-    else this.#message(peek(step, 'value'))
-  }
-
-  readonly #failed = (error: unknown): void => {
-    this.#end('iterator.error', { name: textOf(peek(error, 'name')), aborted: this.#isAborted() })
-  }
-
+  /** Pieces of a streamed answer are skipped: they are numerous, and the complete answer follows. */
   #message(message: unknown): void {
     const type = textOf(peek(message, 'type'))
-    if (type === undefined || isPiece(type, message)) return
+    const streamed = type === 'stream_event' ? textOf(peek(peek(message, 'event'), 'type')) : undefined
+    if (type === undefined || streamed?.startsWith('content_block') === true) return
     const subtype = textOf(peek(message, 'subtype'))
     this.#emit(subtype === undefined ? `msg.${type}` : `msg.${type}.${subtype}`, message)
   }
@@ -165,9 +145,4 @@ export class QueryObserver {
 function isFixed(target: object, key: PropertyKey): boolean {
   const property = Reflect.getOwnPropertyDescriptor(target, key)
   return property !== undefined && property.configurable === false && property.writable === false
-}
-
-/** Pieces of a streamed answer are skipped: they are numerous, and the complete answer follows. */
-function isPiece(type: string, message: unknown): boolean {
-  return type === 'stream_event' && (textOf(peek(peek(message, 'event'), 'type'))?.startsWith('content_block') ?? false)
 }

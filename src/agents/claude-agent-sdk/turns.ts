@@ -16,7 +16,6 @@ import { endRemainingCalls } from './calls.ts'
 import { endAttempts, larger } from './requests.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
 
-const DENIALS_LIMIT = 1000
 const COUNTS = {
   input: 'inputTokens',
   output: 'outputTokens',
@@ -93,7 +92,7 @@ export function endChild(loop: SdkLoop, now: number): void {
 }
 
 function endLoop(loop: SdkLoop, at: number, { outcome, reason, text }: LoopEnd, result?: unknown): void {
-  const denials = elementsOf(peek(result, 'permission_denials'), DENIALS_LIMIT)
+  const denials = elementsOf(peek(result, 'permission_denials'))
   markEnded(loop)
   endAttempts(loop, at, result, outcome === 'interrupted')
   endRemainingCalls(loop, at, new Set(denials.map(denial => idOf(peek(denial, 'tool_use_id')) ?? '')))

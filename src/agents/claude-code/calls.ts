@@ -1,19 +1,18 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainText, wrapJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
+import type { Tool } from '../base/tool.ts'
 import { type ClaudeCall, type ClaudeLoop, DELEGATING } from './session.ts'
 
-const BATCH_LIMIT = 1000
 /** Prefixes of results: the call could not be made (unknown tool, invalid input), or the user, a rule or a mode denied it. */
 const IMPOSSIBLE = '<tool_use_error>'
 const REFUSED =
   /^(?:Permission to use .{1,300} has been denied|Claude requested permissions to |The user doesn't want to (?:proceed|take))/s
 export const LAUNCHED = 'Async agent launched'
 
-export function handlePreToolUse(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
+export function handlePreToolUse(loop: ClaudeLoop, at: number, data: unknown): void {
   const call = callOfHook(loop, at, data)
   if (call !== undefined) startCall(call, at)
-  return call
 }
 
 function callOfHook(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
@@ -44,23 +43,17 @@ interface CallEnd {
 export function endCall(call: ClaudeCall, at: number, end: CallEnd): void {
   if (call.state === 'ended') return
   const { status, result, durationMillis = 0, message, startAt = at - durationMillis, isInferred } = end
-  startCall(call, Math.min(startAt, at), isInferred === true ? 'inferred' : undefined)
+  const correlation = isInferred === true ? 'inferred' : undefined
+  startCall(call, Math.min(startAt, at), correlation)
   call.turn.calls.delete(call)
   // Frees the input, which may be large; a child that is resumed needs that of its call.
   if (!DELEGATING.has(call.name)) call.args = undefined
   const endAt = Math.max(at, call.startAt)
   call.approval?.emitResponse(endAt - durationMillis, status === 'blocked' ? 'deny' : 'once', 'inferred')
-  call.emitEnd(
-    endAt,
-    {
-      result,
-      // Left undefined so that the core reads the status from the result, for example `async_launched`.
-      status: status === 'completed' ? undefined : status,
-      duration_ms: end.durationMillis,
-      error_message: message,
-    },
-    isInferred === true ? 'inferred' : undefined,
-  )
+  // Left undefined so that the core reads the status from the result, for example `async_launched`.
+  const reported = status === 'completed' ? undefined : status
+  const facts = { result, status: reported, duration_ms: end.durationMillis, error_message: message }
+  call.emitEnd(endAt, facts, correlation)
 }
 
 export function handleToolEnd(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
@@ -71,17 +64,12 @@ export function handleToolEnd(loop: ClaudeLoop, at: number, data: unknown): Clau
   const result = peek(data, 'tool_response')
   const hasFailed =
     peek(data, 'hook_event_name') === 'PostToolUseFailure' || (message !== undefined && result === undefined)
-  if (!hasFailed) {
-    const startAt = durationMillis === undefined ? call.startAt : undefined
-    endCall(call, at, { status: 'completed', result, durationMillis, startAt })
-  } else {
-    const status = peek(data, 'is_interrupt') === true ? 'cancelled' : 'error'
-    endCall(call, at, { status, result: message, durationMillis, message })
-  }
+  const startAt = durationMillis === undefined ? call.startAt : undefined
+  const failure = peek(data, 'is_interrupt') === true ? 'cancelled' : 'error'
+  if (hasFailed) endCall(call, at, { status: failure, result: message, durationMillis, message })
+  else endCall(call, at, { status: 'completed', result, durationMillis, startAt })
   return call
 }
-
-const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
 
 export function handleFoundResult(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
@@ -104,7 +92,7 @@ export function handleFoundResult(loop: ClaudeLoop, at: number, data: unknown): 
 
 function statusOf(data: unknown, response: unknown): CallEnd['status'] {
   const denial = peek(data, 'denial')
-  if (denial !== undefined) return STOPPED.has(denial) ? 'cancelled' : 'blocked'
+  if (denial !== undefined) return denial === 'interrupted' || denial === 'cancelled' ? 'cancelled' : 'blocked'
   return peek(data, 'is_error') === true || isImpossible(response) ? 'error' : 'completed'
 }
 
@@ -130,18 +118,15 @@ export function handlePermissionDenied(loop: ClaudeLoop, at: number, data: unkno
  * open are left to the transcript: the hook of their end may have timed out.
  */
 export function handleToolBatch(loop: ClaudeLoop, at: number, data: unknown): void {
-  for (const one of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
+  for (const one of elementsOf(peek(data, 'tool_calls'))) {
     const call = callOfHook(loop, at, one)
     if (call === undefined || call.state === 'ended') continue
     const result = peek(one, 'tool_response')
     const text = plainText(result)
     const isBlocked = call.isDenied || (text !== undefined && REFUSED.test(text))
-    const status = isImpossible(text) ? 'error' : isBlocked ? 'blocked' : undefined
-    if (status === undefined) {
-      call.batchEnd = { at, result }
-      continue
-    }
-    endCall(call, at, { status, result, message: status === 'error' ? text : undefined })
+    if (isImpossible(text)) endCall(call, at, { status: 'error', result, message: text })
+    else if (isBlocked) endCall(call, at, { status: 'blocked', result })
+    else call.batchEnd = { at, result }
   }
 }
 
@@ -154,26 +139,30 @@ export function endRemainingCalls(loop: ClaudeLoop, at: number, outcome: TurnRes
     const isRefused = batchEnd !== undefined && call.approval?.isAnswered === false
     if (endAt !== undefined && (call.state === 'running' || batchEnd !== undefined)) {
       const status = isRefused ? 'blocked' : 'completed'
-      endCall(call, endAt, {
-        status,
-        result: resultOf(batchEnd?.result),
-        startAt: call.startAt,
-        isInferred: !isRefused,
-      })
+      const result = resultOf(batchEnd?.result)
+      endCall(call, endAt, { status, result, startAt: call.startAt, isInferred: !isRefused })
     } else if (call.state === 'running') endCall(call, at, { status: 'cancelled' })
     loop.calls.delete(call)
   }
 }
 
-/**
- * Handles `PermissionRequest`. The hook has no call id, so the newest running call of the same name and input without an approval
- * is used.
- */
 export function handlePermissionRequest(loop: ClaudeLoop, at: number, data: unknown): void {
+  const command = textOf(peek(peek(data, 'tool_input'), 'command'))
+  const isSame = (args: unknown, input: unknown): boolean => JSON.stringify(args) === JSON.stringify(input)
+  callToApprove(loop.calls, data, isSame)?.requestApproval(at, { command, surface: 'PermissionRequest' }, 'inferred')
+}
+
+/**
+ * Returns the call of a `PermissionRequest`. The hook has no call id, so the newest running call of the same name and input without
+ * an approval is used.
+ */
+export function callToApprove(
+  calls: Iterable<Tool>,
+  data: unknown,
+  fits: (args: unknown, input: unknown) => boolean,
+): Tool | undefined {
   const name = textOf(peek(data, 'tool_name'))
-  const input = peek(data, 'tool_input')
-  const running = [...loop.calls].filter(call => call.state === 'running' && call.name === name)
-  const alike = running.filter(({ args }) => JSON.stringify(args) === JSON.stringify(input))
-  const call = (alike.length > 0 ? alike : running).findLast(({ approval }) => approval === undefined)
-  call?.requestApproval(at, { command: textOf(peek(input, 'command')), surface: 'PermissionRequest' }, 'inferred')
+  const running = [...calls].filter(call => call.state === 'running' && call.name === name)
+  const alike = running.filter(({ args }) => fits(args, peek(data, 'tool_input')))
+  return (alike.length > 0 ? alike : running).findLast(({ approval }) => approval === undefined)
 }

@@ -42,7 +42,6 @@ import {
   beginCompaction,
   endDelegatedChildren,
   finishCompaction,
-  handleFoundStop,
   handleInterruption,
   handlePrompt,
   handleSessionEnd,
@@ -69,12 +68,12 @@ export interface TranscriptOwner extends FindingOwner {
 export interface TranscriptResponse extends TranscriptOwner {
   readonly message_id: string
   readonly model?: unknown
-  readonly stop_reason?: unknown
-  readonly usage?: unknown
-  readonly content: readonly unknown[]
+  stop_reason?: unknown
+  usage?: unknown
+  readonly content: unknown[]
   readonly started_at?: number | undefined
   readonly start_is_guessed?: boolean | undefined
-  readonly ended_at: number
+  ended_at: number
 }
 
 /**
@@ -182,12 +181,10 @@ function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeL
   const { bufferedHook } = session
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId !== undefined) {
-    const isFirst =
-      bufferedHook !== undefined &&
-      TURN_HOOKS.has(bufferedHook.event) &&
-      idOf(peek(bufferedHook.data, 'agent_id')) === agentId
+    const { event = '', data: hook } = bufferedHook ?? {}
+    const isFirst = TURN_HOOKS.has(event) && idOf(peek(hook, 'agent_id')) === agentId
     const begins = isFirst || session.callOfAgent.has(agentId)
-    return begins ? loopOfAgent(session, at, agentId, bufferedHook?.data) : session.children.get(agentId)
+    return begins ? loopOfAgent(session, at, agentId, hook) : session.children.get(agentId)
   }
   const promptId = promptOf(data)
   return isHeldForTurn(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
@@ -195,7 +192,7 @@ function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeL
 
 /** Returns true if the buffered hook belongs to a turn. Commands such as `/compact` have a prompt, too, and are no turns. */
 function isHeldForTurn({ bufferedHook }: ClaudeSession, promptId: string | undefined): boolean {
-  return bufferedHook !== undefined && TURN_HOOKS.has(bufferedHook.event) && promptOf(bufferedHook.data) === promptId
+  return TURN_HOOKS.has(bufferedHook?.event ?? '') && promptOf(bufferedHook?.data) === promptId
 }
 
 const FINDINGS: ClaudeHandlers = {
@@ -203,7 +200,10 @@ const FINDINGS: ClaudeHandlers = {
   'transcript:prompt': (session, at, data) => {
     if (isHeldForTurn(session, promptOf(data))) handlePrompt(session, at, data)
   },
-  'transcript:stopped': handleFoundStop,
+  // Matters if the hook was not received.
+  'transcript:stopped': (session, at, data) => {
+    if (at >= (turnOf(session, promptOf(data))?.startAt ?? 0)) handleStop(session, at, data)
+  },
   'transcript:interrupted': handleInterruption,
   'transcript:request': ofFinding(handleRequest),
   'transcript:response': ofFinding(handleResponse),

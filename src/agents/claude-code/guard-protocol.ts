@@ -15,7 +15,7 @@ export interface GuardDialect {
 
 /** Converts a hook to a guard request. Its ids match the machine's. If `needsName`, a tool without a name is not guarded. */
 export function requestIn(body: unknown, dialect: GuardDialect = {}): GuardRequest | undefined {
-  const { ids = idsIn(body), callId, needsName = true } = dialect
+  const { ids = idsIn(body), callId, result = resultText(peek(body, 'tool_response')), needsName = true } = dialect
   const event = hookOf(body)
   switch (event) {
     case 'UserPromptSubmit':
@@ -26,7 +26,6 @@ export function requestIn(body: unknown, dialect: GuardDialect = {}): GuardReque
       if (needsName && tool.name === '') return undefined
       const idsOfTool = { ...ids, toolCallId: tool.id }
       if (event === 'PreToolUse') return { phase: 'beforeTool', ids: idsOfTool, event: { tool } }
-      const result = 'result' in dialect ? dialect.result : resultText(peek(body, 'tool_response'))
       return { phase: 'afterTool', ids: idsOfTool, event: { tool, result, isError: false, attempt: 0 } }
     }
     case 'Stop':

@@ -11,12 +11,11 @@ import {
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST, READS_IF_UNKNOWN, type TranscriptToolResult } from './events.ts'
-import type { CancelledHook, ClaudeTranscript } from './transcript.ts'
-import { ABSENT_PATIENCE_MILLIS, agentFile, openFile, TranscriptFile } from './transcript.ts'
+import type { CancelledHook } from './transcript.ts'
+import { ABSENT_PATIENCE_MILLIS, agentFile, ClaudeTranscript, openFile } from './transcript.ts'
 
-const HOOKS_LIMIT = 20_000
 const SUSPECTS_LIMIT = 1000
 /** A hook that has timed out does not arrive after this time. */
 const LATEST_MILLIS = 2000
@@ -25,15 +24,10 @@ const ENDS_OF_TOOL = ['PostToolUse', 'PostToolUseFailure'] as const
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PermissionDenied', ...ENDS_OF_TOOL])
 const OUR_COMMAND = /[/ ]claude-code$/
 
-interface TimedOutHook {
-  readonly key: string
-  readonly firedAt: number
-}
-
 /** Counts hooks that timed out and have not arrived, not even late. Those before the first one were sent to another process. */
 class ReceivedHooks {
-  readonly #at = new LimitedMap<string, number>(HOOKS_LIMIT)
-  #timedOut: TimedOutHook[] = []
+  readonly #at = new LimitedMap<string, number>(20_000)
+  #timedOut: { readonly key: string; readonly firedAt: number }[] = []
   #since = Number.POSITIVE_INFINITY
   #lost = 0
 
@@ -62,7 +56,7 @@ class ReceivedHooks {
     this.#lost += missing.length - this.#timedOut.length
   }
 
-  #missing(): readonly TimedOutHook[] {
+  #missing() {
     return this.#timedOut.filter(({ key, firedAt }) => (this.#at.get(key) ?? 0) < firedAt - TOLERANCE_MILLIS)
   }
 }
@@ -71,28 +65,21 @@ function keyOf(event: string, { session_id, agent_id = '' }: FindingOwner, callI
   return `${session_id} ${agent_id} ${event} ${OF_TOOL.has(event) ? callId : ''}`
 }
 
-const FILES_LIMIT = 200
-const PROMPTS_LIMIT = 1000
-const AGENTS_LIMIT = 10_000
-const CALLS_LIMIT = 10_000
-const BATCH_LIMIT = 1000
 const META_BYTES = 64 * 1024
 
 export class ClaudeCodeAdapter extends FileAdapter {
-  readonly #files = new LimitedMap<string, TranscriptFile>(FILES_LIMIT)
+  protected readonly prefix = 'transcript:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
+  readonly #files = new LimitedMap<string, ClaudeTranscript>(200)
   /**
    * Turns with received hooks; true if the prompt's hook was received. Needed because a transcript contains all earlier turns as
    * well.
    */
-  readonly #prompts = new LimitedMap<string, boolean>(PROMPTS_LIMIT)
+  readonly #prompts = new LimitedMap<string, boolean>(1000)
 
-  readonly #calls = new LimitedMap<string, true>(CALLS_LIMIT)
-  readonly #linkedAgents = new LimitedMap<string, true>(AGENTS_LIMIT)
+  readonly #calls = new LimitedMap<string, true>(10_000)
+  readonly #linkedAgents = new LimitedMap<string, true>(10_000)
   readonly #hooks = new ReceivedHooks()
-
-  constructor(environment: AdapterEnvironment) {
-    super(environment, 'transcript:', READS_FIRST)
-  }
 
   override events(delivery: HookDelivery): readonly HostEvent[] {
     const { traceparent } = delivery.headers
@@ -123,27 +110,30 @@ export class ClaudeCodeAdapter extends FileAdapter {
     const path = agent_id === undefined ? transcript : agentFile(transcript, agent_id, '.jsonl')
     if (path === undefined) return NO_FINDINGS
     const join = agent_id === undefined || this.#linkedAgents.has(agent_id) ? [] : await this.#findAgentCall(trigger, 0)
-    const file = this.#fileOf(path, owner)
-    const { lines } = file
-    await file.readUntil(event, this.environment, () => {
+    const lines = this.#fileOf(path, owner)
+    await lines.readUntil(event, this.environment, () => {
       lines.advance(at, event === 'Stop')
       return this.#isEnough(lines, trigger)
     })
     const goes_on = (event === 'Stop' && lines.goesOn) || undefined
     const callId = idOf(peek(data, 'tool_use_id'))
     const taken = callId === undefined ? lines.drain() : lines.drainFor(callId)
-    const late = file.isThere && this.#lacksRequest(lines, trigger) ? [guessedRequest(file, trigger)] : []
+    const late = lines.isThere && this.#lacksRequest(lines, trigger) ? [guessedRequest(lines, trigger)] : []
     const found = agent_id === undefined ? await this.#newFindings(taken, trigger) : this.#childFindings(taken)
-    this.#hooks.addTimedOut(lines.drainCancelledHooks(), owner, at)
-    if (event === 'PostToolBatch') lines.noteRequest(at)
+    this.#hooks.addTimedOut(lines.cancelledHooks.splice(0), owner, at)
+    if (event === 'PostToolBatch') lines.askedAt = Math.max(lines.askedAt, at)
     const lateFindings = agent_id === undefined ? await this.#readLateLines(trigger) : []
     return { found: [...join, ...found, ...late, ...lateFindings], goes_on, branch: lines.branch }
   }
 
   #isEnough(lines: ClaudeTranscript, { event, data, owner }: ReadTrigger): boolean {
+    const callId = idOf(peek(data, 'tool_use_id'))
+    if (callId !== undefined) return lines.hasRequestOf(callId)
     if (event === 'PostToolBatch')
       return callsOf(data).every(id => lines.hasAnswerOf(id, !this.#hooks.hasEnd(owner, id)))
-    return isEnough(lines, event, data)
+    if (event === 'Stop') return lines.isStopped
+    const isEnd = event === 'StopFailure' || event === 'SubagentStop'
+    return !isEnd || lines.lastText?.trim() === textOf(peek(data, 'last_assistant_message'))?.trim()
   }
 
   #lacksRequest(lines: ClaudeTranscript, { event, data }: ReadTrigger): boolean {
@@ -154,13 +144,12 @@ export class ClaudeCodeAdapter extends FileAdapter {
 
   /** Everything else about a child is known from its hooks and its parent. */
   #childFindings(taken: readonly HostEvent[]): HostEvent[] {
-    return taken.filter(one => REQUEST_FINDINGS.has(one.event) || this.#isMissed(one))
+    return taken.filter(one => REQUEST_FINDING.test(one.event) || this.#isMissed(one))
   }
 
   #isMissed({ event, data }: HostEvent): boolean {
-    return (
-      event === RESULT && !this.#hooks.hasEnd(data as TranscriptToolResult, (data as TranscriptToolResult).tool_use_id)
-    )
+    const result = data as TranscriptToolResult
+    return event === RESULT && !this.#hooks.hasEnd(result, result.tool_use_id)
   }
 
   async #readLateLines({ event, at, owner }: ReadTrigger): Promise<HostEvent[]> {
@@ -169,8 +158,8 @@ export class ClaudeCodeAdapter extends FileAdapter {
     for (const file of this.#files.values()) {
       if (!file.hasPendingLines || file.owner.session_id !== owner.session_id) continue
       await file.readRest(this.environment)
-      this.#hooks.addTimedOut(file.lines.drainCancelledHooks(), file.owner, at)
-      found.push(...this.#childFindings(file.lines.drain()))
+      this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
+      found.push(...this.#childFindings(file.drain()))
     }
     return found
   }
@@ -205,13 +194,13 @@ export class ClaudeCodeAdapter extends FileAdapter {
     this.#linkedAgents.set(agent_id, true)
     const file = this.#fileOf(path, { session_id, agent_id })
     await file.readRest(this.environment)
-    this.#hooks.addTimedOut(file.lines.drainCancelledHooks(), file.owner, at)
+    this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
     const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
-    return [join, ...this.#childFindings(file.lines.drain())]
+    return [join, ...this.#childFindings(file.drain())]
   }
 
-  #fileOf(path: string, owner: FindingOwner): TranscriptFile {
-    return this.#files.recall(path, () => new TranscriptFile(path, owner))
+  #fileOf(path: string, owner: FindingOwner): ClaudeTranscript {
+    return this.#files.recall(path, () => new ClaudeTranscript(owner, path))
   }
 
   async #findAgentCall({ owner: { session_id, agent_id }, path }: ReadTrigger, patience: number): Promise<HostEvent[]> {
@@ -229,11 +218,7 @@ export class ClaudeCodeAdapter extends FileAdapter {
 }
 
 const END_HOOKS: ReadonlySet<string> = new Set(['Stop', 'UserPromptSubmit', 'SessionEnd'])
-const REQUEST_FINDINGS: ReadonlySet<string> = new Set([
-  'transcript:request',
-  'transcript:response',
-  'transcript:failure',
-])
+const REQUEST_FINDING = /^transcript:(?:request|response|failure)$/
 const RESULT = 'transcript:result'
 
 function promptOf({ data }: HostEvent): string | undefined {
@@ -241,27 +226,14 @@ function promptOf({ data }: HostEvent): string | undefined {
 }
 
 /** A request that is not yet in the transcript; its tool call proves that it exists. */
-function guessedRequest({ lines }: TranscriptFile, { data, owner }: ReadTrigger): HostEvent {
-  const found = {
-    ...owner,
-    prompt_id: idOf(peek(data, 'prompt_id')),
-    started_at: lines.askedAt === 0 ? undefined : lines.askedAt,
-    start_is_guessed: true,
-  }
-  return { event: 'transcript:request', data: found }
+function guessedRequest(lines: ClaudeTranscript, { data, owner }: ReadTrigger): HostEvent {
+  const started_at = lines.askedAt === 0 ? undefined : lines.askedAt
+  const prompt_id = idOf(peek(data, 'prompt_id'))
+  return { event: 'transcript:request', data: { ...owner, prompt_id, started_at, start_is_guessed: true } }
 }
 
 function callsOf(data: unknown): string[] {
-  const ids = elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT).map(call => idOf(peek(call, 'tool_use_id')))
-  return ids.filter(id => id !== undefined)
-}
-
-function isEnough(lines: ClaudeTranscript, event: string, data: unknown): boolean {
-  const callId = idOf(peek(data, 'tool_use_id'))
-  if (callId !== undefined) return lines.hasRequestOf(callId)
-  if (event === 'Stop') return lines.isStopped
-  const isEnd = event === 'StopFailure' || event === 'SubagentStop'
-  return !isEnd || lines.lastText?.trim() === textOf(peek(data, 'last_assistant_message'))?.trim()
+  return elementsOf(peek(data, 'tool_calls')).flatMap(call => idOf(peek(call, 'tool_use_id')) ?? [])
 }
 
 async function readAgentCall(path: string, place: AgentFolders): Promise<string | undefined> {

@@ -1,8 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type ModelRequest, sentAt } from '../base/requests.ts'
-import type { ClaudeLoop } from './session.ts'
-
-const BLOCKS_LIMIT = 1000
+import { ClaudeCall, type ClaudeLoop } from './session.ts'
 
 function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
@@ -34,13 +32,15 @@ export function handleResponse(loop: ClaudeLoop, endAt: number, data: unknown): 
   const model = textOf(peek(data, 'model'))
   if (loop.agentId === undefined) session.model = model ?? session.model
   const request = openRequest(loop, sentAt(data, loop.startAt, endAt), data)
-  const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
+  const content = elementsOf(peek(data, 'content'))
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
-  for (const call of calls) {
-    const callId = idOf(peek(call, 'id'))
+  for (const block of calls) {
+    const callId = idOf(peek(block, 'id'))
     if (callId === undefined || session.calls.has(callId)) continue
-    const [name, args] = [peek(call, 'name'), peek(call, 'input')]
-    session.requestedCalls.set(callId, { requestId: request.id, name, args, at: endAt })
+    const call = new ClaudeCall(loop, callId, textOf(peek(block, 'name')), endAt)
+    call.args = peek(block, 'input')
+    call.requestId = request.id
+    session.requestedCalls.set(callId, call)
   }
   loop.requests.failures = 0
   closeRequest(loop, endAt)
@@ -65,11 +65,7 @@ function closeRequest(loop: ClaudeLoop, at: number): void {
 }
 
 export function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
-  const tool_calls = calls.map(block => ({
-    id: peek(block, 'id'),
-    name: peek(block, 'name'),
-    arguments: peek(block, 'input'),
-  }))
+  const tool_calls = calls.map(one => ({ id: peek(one, 'id'), name: peek(one, 'name'), arguments: peek(one, 'input') }))
   return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
 }
 

@@ -15,8 +15,6 @@ export interface Dialect {
 }
 
 export const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task', 'agent'])
-const CHILDREN_LIMIT = 1000
-const CALLS_LIMIT = 10_000
 
 export class ClaudeCall extends Tool<ClaudeLoop> {
   isDenied = false
@@ -28,22 +26,13 @@ export class ClaudeCall extends Tool<ClaudeLoop> {
   sentOnAt: number | undefined
 }
 
-export interface PendingToolRequest {
-  readonly requestId: string
-  readonly name: unknown
-  readonly args: unknown
-  readonly at: number
-}
-
 export interface ClaudeLoopIds extends LoopIds {
   readonly promptId: string | undefined
 }
 
-const NOTIFICATION = '<task-notification>'
-
 /** Claude Code reports the end of a background agent as a prompt. */
 export function isNotification(prompt: unknown): boolean {
-  return textOf(prompt)?.startsWith(NOTIFICATION) ?? false
+  return textOf(prompt)?.startsWith('<task-notification>') ?? false
 }
 
 /** The prompt is emitted once the model is known, which no hook reports for a first prompt. */
@@ -65,10 +54,6 @@ export class ClaudeLoop extends AgentLoop<ClaudeSession> {
     this.isNotified = isNotification(text)
   }
 
-  get isUntouched(): boolean {
-    return this.requests.count === 0 && this.calls.size === 0
-  }
-
   get provider(): string | undefined {
     return this.session.provider
   }
@@ -87,10 +72,11 @@ export class ClaudeSession extends AgentSession {
   previous: ClaudeLoop | undefined
   compactions = 0
   compaction: ModelRequest | undefined
-  readonly children: LimitedMap<string, ClaudeLoop> = new LimitedMap(CHILDREN_LIMIT)
-  readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
-  readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(CALLS_LIMIT)
-  readonly requestedCalls: LimitedMap<string, PendingToolRequest> = new LimitedMap(CALLS_LIMIT)
+  readonly children: LimitedMap<string, ClaudeLoop> = new LimitedMap(1000)
+  readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(1000)
+  /** Calls with a hook or result; `requestedCalls`: those that only an answer of the model contains. */
+  readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(10_000)
+  readonly requestedCalls: LimitedMap<string, ClaudeCall> = new LimitedMap(10_000)
 
   constructor(records: Records, id: string, dialect: Dialect) {
     super(records, id, dialect.platform, dialect.provider)
@@ -104,11 +90,8 @@ export class ClaudeSession extends AgentSession {
   callOf(loop: ClaudeLoop, id: string, at: number): ClaudeCall {
     const known = this.calls.get(id)
     if (known !== undefined) return known
-    const asked = this.requestedCalls.get(id)
-    const call = new ClaudeCall(loop, id, textOf(asked?.name), asked?.at ?? at)
-    const last = this.dialect.asksLast === true ? loop.requests.lastId : undefined
-    call.args = asked?.args
-    call.requestId = asked?.requestId ?? loop.open?.id ?? last
+    const call = this.requestedCalls.get(id) ?? new ClaudeCall(loop, id, undefined, at)
+    call.requestId ??= loop.open?.id ?? (this.dialect.asksLast === true ? loop.requests.lastId : undefined)
     this.requestedCalls.delete(id)
     this.calls.set(id, call)
     loop.calls.add(call)

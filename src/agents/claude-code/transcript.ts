@@ -12,10 +12,7 @@ import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
 import type { TranscriptOwner, TranscriptResponse, TranscriptToolResult } from './events.ts'
 
-const BLOCKS_LIMIT = 1000
-const SENT_LIMIT = 1000
 const AHEAD_LIMIT = 10_000
-const STARTS_LIMIT = 1000
 const CANCELLED_LIMIT = 10_000
 /** Requests of the loop. Others are for titles, summaries and the like. */
 const OF_LOOP = /^(?:sdk$|repl_main_thread|agent:)/
@@ -32,52 +29,85 @@ export interface CancelledHook {
   readonly firedAt: number
 }
 
-type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] }
-type OpenAnswer = Mutable<TranscriptResponse> & { readonly content: unknown[] }
+/**
+ * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait is shorter after
+ * an earlier wait for the same hook was in vain.
+ */
+const PATIENCE_MILLIS = 1500
+export const ABSENT_PATIENCE_MILLIS = 500
+const LESS_PATIENCE_MILLIS = 160
 
 /**
  * Extracts requests from transcript lines. An answer is written when it is complete, one line for each block; results of tools
  * that ran meanwhile stand in between.
  */
 export class ClaudeTranscript {
-  readonly #owner: FindingOwner
+  readonly owner: FindingOwner
+  readonly #path: string
+  readonly #reader = new AppendedLineReader()
+  isThere = false
+  /** The agent has ended; its last lines are not written yet. */
+  hasPendingLines = false
+  /** Hooks for which the awaited lines did not appear: a hook of another program is slow, or the lines are never written. */
+  readonly #vainWaits = new Set<string>()
   #promptId: string | undefined
   branch: string | undefined
   #askedAt: number | undefined
-  /** The same time according to hooks, which do not lag; zero if unknown. */
+  /** The same time according to hooks, which do not lag; zero if unknown. An older pending request has been answered. */
   askedAt = 0
-  readonly #sent = new LimitedMap<string, number>(SENT_LIMIT)
+  readonly #sent = new LimitedMap<string, number>(1000)
   #unanswered: { readonly at: number; readonly model: unknown } | undefined
-  #answer: OpenAnswer | undefined
+  #answer: TranscriptResponse | undefined
   #calls = new Set<string>()
   #findings: HostEvent[] = []
   #ahead: { readonly at: number; readonly line: unknown }[] = []
   #results: TranscriptToolResult[] = []
   readonly #resultIds = new Set<string>()
-  #cancelled: CancelledHook[] = []
+  readonly cancelledHooks: CancelledHook[] = []
   /** When the start hook that timed out was fired, by tool call. */
-  readonly #starts = new LimitedMap<string, number>(STARTS_LIMIT)
+  readonly #starts = new LimitedMap<string, number>(1000)
   lastText: string | undefined
   /** The hooks of `Stop` have run for the last answer; `goesOn`: one of them made the agent go on. */
   isStopped = false
   goesOn = false
 
-  constructor(owner: FindingOwner) {
-    this.#owner = owner
+  constructor(owner: FindingOwner, path = '') {
+    this.owner = owner
+    this.#path = path
   }
 
-  /** Resets the state after a skipped part of the file: later lines do not continue earlier ones. */
-  restart(): void {
-    this.#promptId = undefined
-    this.#unanswered = undefined
-    this.#answer = undefined
-    this.#ahead = []
-    this.#results = []
+  async readUntil(event: string, environment: AdapterEnvironment, isEnough: () => boolean): Promise<void> {
+    const look = async (): Promise<boolean> => {
+      await this.#read(environment)
+      return isEnough()
+    }
+    const isFound = await pollUntil(look, () => this.#patienceFor(event), environment)
+    if (isFound) this.#vainWaits.delete(event)
+    else this.#vainWaits.add(event)
+    this.hasPendingLines = !isFound && this.owner.agent_id !== undefined && event !== 'PreToolUse'
   }
 
-  /** Notes a new request reported by hooks: an older pending request has been answered. */
-  noteRequest(at: number): void {
-    if (at > this.askedAt) this.askedAt = at
+  #patienceFor(event: string): number {
+    if (this.isThere) return this.#vainWaits.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
+    return this.#vainWaits.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
+  }
+
+  async readRest(environment: AdapterEnvironment): Promise<void> {
+    this.hasPendingLines = false
+    await this.#read(environment)
+    this.advance(Number.POSITIVE_INFINITY, false)
+  }
+
+  async #read({ place }: AdapterEnvironment): Promise<void> {
+    // After a skipped part of the file, later lines do not continue earlier ones.
+    const restart = (): void => {
+      this.#promptId = undefined
+      this.#unanswered = undefined
+      this.#answer = undefined
+      this.#ahead = []
+      this.#results = []
+    }
+    this.isThere = await this.#reader.readFrom(openFile(this.#path, place), line => this.addLine(line), restart)
   }
 
   hasRequestOf(callId: string): boolean {
@@ -86,10 +116,6 @@ export class ClaudeTranscript {
 
   hasAnswerOf(callId: string, withResult: boolean): boolean {
     return this.#calls.has(callId) && (!withResult || this.#resultIds.has(callId))
-  }
-
-  drainCancelledHooks(): readonly CancelledHook[] {
-    return this.#cancelled.splice(0)
   }
 
   drain(): readonly HostEvent[] {
@@ -128,7 +154,8 @@ export class ClaudeTranscript {
    */
   advance(until: number, isStop: boolean): void {
     for (let [next] = this.#ahead; next !== undefined && next.at <= until; [next] = this.#ahead) this.#processNext()
-    for (let [next] = this.#ahead; isStop && isOfStop(next?.line); [next] = this.#ahead) this.#processNext()
+    const isOfStop = (line: unknown): boolean => isFeedback(line) || peek(line, 'subtype') === 'stop_hook_summary'
+    while (isStop && isOfStop(this.#ahead[0]?.line)) this.#processNext()
   }
 
   #processNext(): void {
@@ -163,11 +190,10 @@ export class ClaudeTranscript {
     this.#promptId = promptId ?? this.#promptId
     this.branch = textOf(peek(line, 'gitBranch')) ?? this.branch
     const prompt = isOther ? textOf(contentOf(line)) : undefined
-    if (prompt !== undefined && peek(line, 'isMeta') !== true)
-      this.#emit('transcript:prompt', at, { ...this.#ids(), at, prompt })
+    if (prompt !== undefined && peek(line, 'isMeta') !== true) this.#emit('prompt', at, { at, prompt })
     if (startsWith(line, INTERRUPTED)) this.#handleInterruption(line, at)
     else if (isFeedback(line)) this.goesOn = true
-    for (const block of elementsOf(contentOf(line), BLOCKS_LIMIT)) this.#handleResult(line, block, at)
+    for (const block of elementsOf(contentOf(line))) this.#handleResult(line, block, at)
     // Results of the open answer are emitted after it: they need the names and inputs of its calls.
     if (this.#answer === undefined) this.#emitResults()
     this.#askedAt = at
@@ -191,7 +217,7 @@ export class ClaudeTranscript {
     const line_id = idOf(peek(line, 'uuid')) ?? `${at}`
     const { at: started_at, model } = this.#unanswered ?? {}
     this.#unanswered = undefined
-    this.#emit('transcript:interrupted', at, { ...this.#ids(), line_id, at, started_at, model })
+    this.#emit('interrupted', at, { line_id, at, started_at, model })
   }
 
   #handleAssistant(line: unknown, at: number): void {
@@ -207,13 +233,19 @@ export class ClaudeTranscript {
     answer.ended_at = Math.max(answer.ended_at, at)
     answer.stop_reason = peek(message, 'stop_reason') ?? answer.stop_reason
     answer.usage = peek(message, 'usage') ?? answer.usage
-    for (const block of elementsOf(peek(message, 'content'), BLOCKS_LIMIT)) this.#addBlock(answer, block)
+    for (const block of elementsOf(peek(message, 'content'))) {
+      const type = peek(block, 'type')
+      const callId = type === 'tool_use' ? idOf(peek(block, 'id')) : undefined
+      if (type === 'text') this.lastText = textOf(peek(block, 'text')) ?? this.lastText
+      if (callId !== undefined) this.#calls.add(callId)
+      if (type === 'text' || type === 'tool_use') answer.content.push(block)
+    }
   }
 
-  #startAnswer(message_id: string, line: unknown, at: number): OpenAnswer {
+  #startAnswer(message_id: string, line: unknown, at: number): TranscriptResponse {
     this.#emitAnswer()
     const sentAt = this.#sent.get(idOf(peek(line, 'requestRef')) ?? '')
-    const answer: OpenAnswer = {
+    const answer: TranscriptResponse = {
       ...this.#ids(),
       message_id,
       model: peek(peek(line, 'message'), 'model'),
@@ -230,19 +262,11 @@ export class ClaudeTranscript {
     return answer
   }
 
-  #addBlock(answer: OpenAnswer, block: unknown): void {
-    const type = peek(block, 'type')
-    if (type === 'text') this.lastText = textOf(peek(block, 'text')) ?? this.lastText
-    const callId = type === 'tool_use' ? idOf(peek(block, 'id')) : undefined
-    if (callId !== undefined) this.#calls.add(callId)
-    if (type === 'text' || type === 'tool_use') answer.content.push(block)
-  }
-
   #handleStop(at: number): void {
     this.isStopped = true
     if (this.goesOn) return
     this.#emitAnswer()
-    this.#emit('transcript:stopped', at, { ...this.#ids(), at, last_assistant_message: this.lastText })
+    this.#emit('stopped', at, { at, last_assistant_message: this.lastText })
   }
 
   /** Handles a failed attempt that is retried (`api_error`), or the last one, which Claude Code words itself. */
@@ -251,8 +275,7 @@ export class ClaudeTranscript {
     const isLast = peek(line, 'type') === 'assistant'
     const error = peek(line, 'error')
     const text = isLast ? firstText(contentOf(line)) : textOf(peek(error, 'formatted'))
-    const found = {
-      ...this.#ids(),
+    this.#emit('failure', at, {
       status: peek(line, 'apiErrorStatus') ?? peek(error, 'status'),
       error: isLast ? error : errorKind(Number(peek(error, 'status'))),
       message: text,
@@ -262,9 +285,8 @@ export class ClaudeTranscript {
       started_at: this.#unanswered?.at ?? this.#askedAt,
       at,
       model: this.#unanswered?.model,
-    }
+    })
     this.#unanswered = undefined
-    this.#emit('transcript:failure', at, found)
     if (isLast) this.lastText = text
   }
 
@@ -277,39 +299,35 @@ export class ClaudeTranscript {
     const firedAt = at - (timeoutMillis ?? 0)
     const callId = idOf(peek(attachment, 'toolUseID'))
     if (event === 'PreToolUse' && callId !== undefined && timeoutMillis !== undefined) this.#starts.set(callId, firedAt)
-    if (this.#cancelled.length >= CANCELLED_LIMIT) return
-    this.#cancelled.push({ event, callId, command: textOf(peek(attachment, 'command')), firedAt })
+    if (this.cancelledHooks.length >= CANCELLED_LIMIT) return
+    this.cancelledHooks.push({ event, callId, command: textOf(peek(attachment, 'command')), firedAt })
   }
 
   #emitAnswer(): void {
     const answer = this.#answer
     if (answer === undefined) return
     this.#answer = undefined
-    this.#emit('transcript:response', answer.ended_at, { ...answer, ...this.#ids(answer.prompt_id) })
+    this.#emit('response', answer.ended_at, { ...answer, ...this.#ids(answer.prompt_id) })
     this.#emitResults()
   }
 
   #emitResults(): void {
-    for (const result of this.#results.splice(0)) this.#emit('transcript:result', result.at, result)
+    for (const result of this.#results.splice(0)) this.#emit('result', result.at, result)
   }
 
   #emitRequest(): void {
     const { at, model } = this.#unanswered ?? { at: this.#answer?.started_at, model: this.#answer?.model }
     if (at === undefined) return
-    this.#emit('transcript:request', at, { ...this.#ids(this.#answer?.prompt_id), started_at: at, model })
+    this.#emit('request', at, { ...this.#ids(this.#answer?.prompt_id), started_at: at, model })
   }
 
   #ids(promptId: string | undefined = this.#promptId): TranscriptOwner {
-    return { ...this.#owner, prompt_id: promptId }
+    return { ...this.owner, prompt_id: promptId }
   }
 
-  #emit(event: string, at: number, data: unknown): void {
-    this.#findings.push({ event, at, data })
+  #emit(name: string, at: number, facts: object): void {
+    this.#findings.push({ event: `transcript:${name}`, at, data: { ...this.#ids(), ...facts } })
   }
-}
-
-function isOfStop(line: unknown): boolean {
-  return isFeedback(line) || peek(line, 'subtype') === 'stop_hook_summary'
 }
 
 function isFeedback(line: unknown): boolean {
@@ -326,8 +344,7 @@ function startsWith(line: unknown, start: string): boolean {
 
 function firstText(content: unknown): string | undefined {
   if (!isArray(content)) return textOf(content)
-  const texts = elementsOf(content, BLOCKS_LIMIT).map(block => textOf(peek(block, 'text')))
-  return texts.find(text => text !== undefined)
+  return elementsOf(content).flatMap(block => textOf(peek(block, 'text')) ?? [])[0]
 }
 
 function errorKind(status: number): string {
@@ -345,58 +362,4 @@ export function agentFile(
 
 export async function openFile(path: string, place: AgentFolders): Promise<FileHandle | undefined> {
   return openAgentFile(path, place, 'projects')
-}
-
-/**
- * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait is shorter after
- * an earlier wait for the same hook was in vain.
- */
-const PATIENCE_MILLIS = 1500
-export const ABSENT_PATIENCE_MILLIS = 500
-const LESS_PATIENCE_MILLIS = 160
-
-export class TranscriptFile {
-  readonly #path: string
-  readonly #reader = new AppendedLineReader()
-  readonly owner: FindingOwner
-  readonly lines: ClaudeTranscript
-  isThere = false
-  /** The agent has ended; its last lines are not written yet. */
-  hasPendingLines = false
-  /** Hooks for which the awaited lines did not appear: a hook of another program is slow, or the lines are never written. */
-  readonly #vainWaits = new Set<string>()
-
-  constructor(path: string, owner: FindingOwner) {
-    this.#path = path
-    this.owner = owner
-    this.lines = new ClaudeTranscript(owner)
-  }
-
-  async readUntil(event: string, environment: AdapterEnvironment, isEnough: () => boolean): Promise<void> {
-    const look = async (): Promise<boolean> => {
-      this.isThere = await this.#read(environment.place)
-      return isEnough()
-    }
-    const isFound = await pollUntil(look, () => this.#patienceFor(event), environment)
-    if (isFound) this.#vainWaits.delete(event)
-    else this.#vainWaits.add(event)
-    this.hasPendingLines = !isFound && this.owner.agent_id !== undefined && event !== 'PreToolUse'
-  }
-
-  #patienceFor(event: string): number {
-    if (this.isThere) return this.#vainWaits.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
-    return this.#vainWaits.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
-  }
-
-  async readRest({ place }: AdapterEnvironment): Promise<void> {
-    this.hasPendingLines = false
-    await this.#read(place)
-    this.lines.advance(Number.POSITIVE_INFINITY, false)
-  }
-
-  #read(place: AgentFolders): Promise<boolean> {
-    const { lines } = this
-    const restart = (): void => lines.restart()
-    return this.#reader.readFrom(openFile(this.#path, place), line => lines.addLine(line), restart)
-  }
 }

@@ -26,14 +26,12 @@ export function loopOfAgent(session: ClaudeSession, at: number, agentId: string,
   return session.children.get(agentId) ?? startChild(session, at, { agentId, data })
 }
 
-interface ChildStart {
-  readonly agentId: string
-  readonly data: unknown
-  /** The agent that started it, if it is known and the tool call is not. */
-  readonly starter?: ClaudeLoop | undefined
-}
-
-export function startChild(session: ClaudeSession, at: number, { agentId, data, starter }: ChildStart): ClaudeLoop {
+/** @param starter the agent that started it, if it is known and the tool call is not */
+export function startChild(
+  session: ClaudeSession,
+  at: number,
+  { agentId, data, starter }: { agentId: string; data: unknown; starter?: ClaudeLoop | undefined },
+): ClaudeLoop {
   const found = session.calls.get(session.callOfAgent.get(agentId) ?? '')
   const type = peek(data, 'agent_type') ?? peek(data, 'subagent_type')
   const role = textOf(type) ?? textOf(peek(found?.args, 'subagent_type'))
@@ -56,11 +54,10 @@ export function startChild(session: ClaudeSession, at: number, { agentId, data, 
 /** Guesses the call of an agent, which no hook reports: the first running call that fits and has no agent yet. */
 function delegatingCall(session: ClaudeSession, role: string | undefined): ClaudeCall | undefined {
   const taken = new Set([...session.children.values()].map(child => child.callId))
-  for (const call of session.calls.values()) {
-    const fits = DELEGATING.has(call.name) && call.state === 'running' && !taken.has(call.id)
-    if (fits && (role === undefined || (textOf(peek(call.args, 'subagent_type')) ?? role) === role)) return call
-  }
-  return undefined
+  return [...session.calls.values()].find(({ id, name, state, args }) => {
+    const isOfRole = role === undefined || (textOf(peek(args, 'subagent_type')) ?? role) === role
+    return DELEGATING.has(name) && state === 'running' && !taken.has(id) && isOfRole
+  })
 }
 
 /** Handles `SubagentStop`. Claude Code's internal agents, for example for a summary, fire only this hook and are ignored. */
@@ -126,8 +123,8 @@ export function handleSessionStart(session: ClaudeSession, at: number, data: unk
   const { main } = session
   // A late hook belongs to the process of the current turn.
   const isSameProcess = source === 'compact' || source === 'clear' || (main !== undefined && at <= main.startAt)
-  if (main !== undefined && !isSameProcess) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   if (isSameProcess) return
+  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   endChildren(session)
   session.callerTraceparent = textOf(peek(context, 'traceparent'))
 }
@@ -139,7 +136,8 @@ export function handlePrompt(session: ClaudeSession, at: number, data: unknown):
   const text = peek(data, 'prompt')
   const { main } = session
   // Background agents that end together share one request to the model.
-  if (main?.isNotified === true && main.isUntouched && isNotification(text)) main.promptIds.add(id)
+  const isUntouched = main?.requests.count === 0 && main.calls.size === 0
+  if (main?.isNotified === true && isUntouched && isNotification(text)) main.promptIds.add(id)
   else openTurn(session, at, id, text)
 }
 
@@ -147,8 +145,7 @@ function openTurn(session: ClaudeSession, at: number, promptId: string | undefin
   const { main } = session
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.turns += 1
-  const turnId = promptId ?? `${session.id}:${session.turns}`
-  const loop = session.createLoop({ turnId, promptId }, at, text)
+  const loop = session.createLoop({ turnId: promptId ?? `${session.id}:${session.turns}`, promptId }, at, text)
   session.main = loop
   const traceparent = session.callerTraceparent
   if (session.isAnnounced) loop.prompt = { at, text, traceparent }
@@ -171,12 +168,6 @@ export function handleStop(session: ClaudeSession, at: number, data: unknown): v
   if (loop !== undefined) endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-/** Handles `transcript:stopped`, which matters if the hook was not received. */
-export function handleFoundStop(session: ClaudeSession, at: number, data: unknown): void {
-  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
-  if (loop !== undefined && at >= loop.startAt) handleStop(session, at, data)
-}
-
 /** Handles `StopFailure`, which is the only hook of a child that fails. */
 export function handleStopFailure(session: ClaudeSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
@@ -192,8 +183,6 @@ export function handleInterruption(session: ClaudeSession, at: number, data: unk
   endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 
-const CLEARED = 'clear'
-
 export function handleSessionEnd(session: ClaudeSession, at: number, data: unknown): void {
   const reason = textOf(peek(data, 'reason')) ?? 'other'
   if (session.main !== undefined) endLoop(session.main, at, { outcome: 'interrupted', reason })
@@ -202,12 +191,8 @@ export function handleSessionEnd(session: ClaudeSession, at: number, data: unkno
   if (!session.isAnnounced) return
   session.isAnnounced = false
   // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
-  if (reason !== CLEARED) return
-  session.records.addRecord('on_session_finalize', at, {
-    session_id: session.id,
-    platform: session.platform,
-    reason,
-  })
+  if (reason !== 'clear') return
+  session.records.addRecord('on_session_finalize', at, { session_id: session.id, platform: session.platform, reason })
 }
 
 /** Ends the children, whose process is gone. */

@@ -32,29 +32,19 @@ import { RecordScope } from '../base/records.ts'
 import { ModelRequest, sentAt } from '../base/requests.ts'
 import { childTask, type DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
 import { readUsage } from '../base/usage.ts'
+import { callToApprove } from '../claude-code/calls.ts'
 import { jsonIn } from '../event-json.ts'
 
-const PLATFORM = 'codex'
-
-const LOOPS_LIMIT = 1000
-const CALLS_LIMIT = 10_000
-
-interface RecordedToolEnd {
-  readonly at: number
-  readonly status: unknown
-  readonly exitCode: number | undefined
-  readonly ranAt: number | undefined
-}
-
 class CodexCall extends Tool<CodexLoop> {
-  recordedEnd: RecordedToolEnd | undefined
+  hasStartedAgent = false
+  recordedEnd: { at: number; status: unknown; exitCode: number | undefined; ranAt: number | undefined } | undefined
   backgroundNotice: { readonly at: number; readonly result: unknown } | undefined
 }
 
 /** The prompt is emitted with the first activity: earlier work, such as a compaction, does not belong to it. */
 class CodexLoop extends AgentLoop<CodexSession> {
   pendingRequest: ModelRequest | undefined
-  readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(CALLS_LIMIT)
+  readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(10_000)
   compaction: { readonly at: number } | undefined
 
   callOf(id: string, at: number): CodexCall {
@@ -68,22 +58,16 @@ class CodexLoop extends AgentLoop<CodexSession> {
 }
 
 class CodexSession extends AgentSession {
-  readonly loops: LimitedMap<string, CodexLoop> = new LimitedMap(LOOPS_LIMIT)
+  readonly loops: LimitedMap<string, CodexLoop> = new LimitedMap(1000)
   main: CodexLoop | undefined
   /** Tasks of child agents that have not begun, by agent id. */
-  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(LOOPS_LIMIT)
-  readonly delegatingCalls: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
-
-  findLoop(ids: LoopIds): CodexLoop | undefined {
-    return this.loops.get(loopKey(ids))
-  }
+  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(1000)
 }
 
 function loopKey({ agentId = '', turnId }: LoopIds): string {
   return `${agentId}/${turnId}`
 }
 
-const ANSWER_CALLS_LIMIT = 1000
 const COUNTS = {
   input: 'input_tokens',
   output: 'output_tokens',
@@ -92,11 +76,11 @@ const COUNTS = {
   reasoning: 'reasoning_output_tokens',
 }
 
-function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequest {
-  const { session } = loop
+function openRequest(loop: CodexLoop, at: number, data: unknown): ModelRequest {
+  const { session, compaction } = loop
+  const startAt = sentAt(data, compaction?.at ?? loop.prompt?.at ?? loop.startAt, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.provider = textOf(peek(data, 'provider')) ?? session.provider
-  const { compaction } = loop
   if (compaction === undefined) loop.emitPrompt()
   if (loop.pendingRequest !== undefined) return loop.pendingRequest
   const request =
@@ -108,14 +92,10 @@ function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequ
   return request
 }
 
-function earliestStart(loop: CodexLoop): number {
-  return loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
-}
-
 function handleCall(loop: CodexLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   if (id === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  const request = openRequest(loop, at, data)
   const call = loop.callOf(id, at)
   call.requestId = request.id
   call.name ??= textOf(peek(data, 'name'))
@@ -127,25 +107,23 @@ function handleAnswer(loop: CodexLoop, at: number, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'response_id'))
   if (!session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  const request = openRequest(loop, at, data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
-  const calls = elementsOf(peek(data, 'calls'), ANSWER_CALLS_LIMIT)
-  const { model } = loop
-  const message = { role: 'assistant', content: peek(data, 'text'), tool_calls: calls }
+  const calls = elementsOf(peek(data, 'calls'))
   request.emitAnswer(at, {
-    model,
+    model: loop.model,
     provider: session.provider,
     response_id: id,
     usage: readUsage(peek(data, 'usage'), COUNTS),
     assistant_tool_call_count: calls.length,
-    response: { message },
+    response: { message: { role: 'assistant', content: peek(data, 'text'), tool_calls: calls } },
   })
 }
 
 function handleFailure(loop: CodexLoop, at: number, data: unknown): void {
   if (!loop.session.isNew(`${loop.turnId} failure ${at}`)) return
-  const request = openRequest(loop, sentAt(data, earliestStart(loop), at), data)
+  const request = openRequest(loop, at, data)
   loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   request.emitFailure(at, {
@@ -158,15 +136,6 @@ function handleFailure(loop: CodexLoop, at: number, data: unknown): void {
   })
 }
 
-/** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
-function settleRequest(loop: CodexLoop, at: number): void {
-  const { pendingRequest, model, session } = loop
-  loop.pendingRequest = undefined
-  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
-}
-
-const AGENTS_LIMIT = 100
-const KEYS_LIMIT = 100
 /** Output of a command that continues in the background: its result comes with a later hook. */
 const GOES_ON = /^Process running with session ID /m
 const STOPPED = /^aborted by user$/m
@@ -176,11 +145,6 @@ const EXIT_CODE = /^Process exited with code (\d+)$/m
 const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec_command failed)/
 
 type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
-
-function handleToolStart(loop: CodexLoop, at: number, data: unknown): void {
-  const call = hookedCall(loop, at, data)
-  if (call !== undefined) startCall(call, at)
-}
 
 function hookedCall(loop: CodexLoop, at: number, data: unknown): CodexCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
@@ -203,26 +167,14 @@ interface CallEnd {
   readonly exitCode?: number | undefined
 }
 
-function endCall(call: CodexCall, at: number, { status, result, exitCode }: CallEnd): void {
+function endCall(call: CodexCall, at: number, end: CallEnd): void {
+  const { status, result, exitCode = call.recordedEnd?.exitCode } = end
   if (call.state === 'ended') return
   startCall(call, call.startAt)
   call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), inferredChoice(status), 'inferred')
-  const text = textOf(result)
-  call.emitEnd(at, {
-    result: wrapJson(result),
-    status,
-    error_message: status !== 'error' ? undefined : exitCode === undefined ? text : `exit code ${exitCode}`,
-  })
-}
-
-function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {
-  const call = hookedCall(loop, at, data)
-  if (call === undefined) return
-  endCall(call, at, {
-    status: statusOf(call),
-    result: peek(data, 'tool_response'),
-    exitCode: call.recordedEnd?.exitCode,
-  })
+  const message = exitCode === undefined ? textOf(result) : `exit code ${exitCode}`
+  const error_message = status === 'error' ? message : undefined
+  call.emitEnd(at, { result: wrapJson(result), status, error_message })
 }
 
 function statusOf({ recordedEnd }: CodexCall): Status | undefined {
@@ -237,7 +189,7 @@ function handleItem(loop: CodexLoop, at: number, data: unknown): void {
   const call = loop.callOf(id, loop.lastAt)
   const exitCode = numberOf(peek(data, 'exit_code'))
   call.recordedEnd = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
-  for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) recordChildStart(call, at, agent)
+  for (const agent of elementsOf(peek(data, 'agents'))) recordChildStart(call, at, agent)
 }
 
 /** Handles `rollout:output`. It ends calls that no hook has ended, for example denied calls, or tools without hooks. */
@@ -248,12 +200,9 @@ function handleOutput(loop: CodexLoop, at: number, data: unknown): void {
   const output = peek(data, 'output')
   const text = textOf(output) ?? ''
   loop.lastAt = Math.max(loop.lastAt, at)
-  if (GOES_ON.test(text)) {
-    call.backgroundNotice = { at, result: output }
-    return
-  }
   const exitCode = call.recordedEnd?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
-  endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
+  if (GOES_ON.test(text)) call.backgroundNotice = { at, result: output }
+  else endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
 }
 
 function statusFromText(call: CodexCall, text: string, exitCode: number | undefined): Status {
@@ -268,37 +217,23 @@ function settleCalls(loop: CodexLoop, at: number): void {
   for (const call of loop.calls.values()) {
     const { backgroundNotice, recordedEnd, state, startAt } = call
     const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at
-    if (hasEnded)
-      endCall(call, recordedEnd.at, {
-        status: statusOf(call),
-        result: backgroundNotice.result,
-        exitCode: recordedEnd.exitCode,
-      })
+    if (hasEnded) endCall(call, recordedEnd.at, { status: statusOf(call), result: backgroundNotice.result })
     else if (backgroundNotice !== undefined)
       endCall(call, backgroundNotice.at, { status: 'background', result: backgroundNotice.result })
     else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
   }
 }
 
-/**
- * Handles `PermissionRequest`. It has no call id, so the newest running call of the same name and input without an approval is
- * used.
- */
 function handlePermissionRequest(loop: CodexLoop, at: number, data: unknown): void {
-  const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
-  const candidates = [...loop.calls.values()].filter(
-    call => call.state === 'running' && call.name === name && call.approval === undefined,
-  )
-  const call = candidates.findLast(({ args }) => includesArguments(args, input)) ?? candidates.at(-1)
-  if (call === undefined) return
   const [command, description] = [textOf(peek(input, 'command')), peek(input, 'description')]
-  call.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
+  const call = callToApprove(loop.calls.values(), data, includesArguments)
+  call?.requestApproval(at, { command, description, surface: 'PermissionRequest' }, 'inferred')
 }
 
 /** Returns true if `input` includes `args`: the approval's input adds the text for the user. */
 function includesArguments(args: unknown, input: unknown): boolean {
-  return keysOf(args, KEYS_LIMIT).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
+  return keysOf(args, 100).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
 }
 
 const DELEGATING = /spawn_agent$/
@@ -307,9 +242,8 @@ const DELEGATING = /spawn_agent$/
 function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
   const { session } = call.turn
   const agentId = idOf(peek(agent, 'id'))
-  const isKnown = agentId === undefined || !session.isNew(`agent ${agentId}`)
-  session.delegatingCalls.set(keyOf(call), true)
-  if (isKnown) return
+  call.hasStartedAgent = true
+  if (agentId === undefined || !session.isNew(`agent ${agentId}`)) return
   const task = childTask(call.turn, at, { agentId, role: textOf(peek(agent, 'role')), callId: call.id })
   task.emitStart(peek(call.args, 'message'))
   session.tasks.set(agentId, task)
@@ -317,9 +251,8 @@ function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
 
 function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data: unknown): void {
   const role = textOf(peek(data, 'agent_type'))
-  const recorded = session.tasks.get(agentId)
+  loop.task = session.tasks.get(agentId) ?? guessedTask(session, agentId, loop, role)
   session.tasks.delete(agentId)
-  loop.task = recorded ?? guessedTask(session, agentId, loop, role)
   const parent_session_id = loop.task.ids.parent_session_id
   loop.emit('on_session_start', loop.startAt, { agent_name: role, platform: session.platform, parent_session_id })
 }
@@ -327,20 +260,13 @@ function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data
 /** Guesses the call of a child before the rollout reports it: the newest delegating call that has started no other agent. */
 function guessedTask(session: CodexSession, agentId: string, loop: CodexLoop, role: string | undefined): DelegatedTask {
   session.isNew(`agent ${agentId}`)
-  const calls = [...(session.main?.calls.values() ?? [])]
-  const call = calls.findLast(
-    one =>
-      one.state === 'running' && DELEGATING.test(textOf(one.name) ?? '') && !session.delegatingCalls.has(keyOf(one)),
-  )
-  if (call !== undefined) session.delegatingCalls.set(keyOf(call), true)
+  const running = [...(session.main?.calls.values() ?? [])].filter(({ state }) => state === 'running')
+  const call = running.findLast(one => DELEGATING.test(textOf(one.name) ?? '') && !one.hasStartedAgent)
+  if (call !== undefined) call.hasStartedAgent = true
   const parent = session.main ?? new RecordScope(session.records, session.id)
   const task = childTask(parent, loop.startAt, { agentId, role, callId: call?.id })
   task.emitStart(peek(call?.args, 'message'), 'inferred')
   return task
-}
-
-function keyOf({ id, turn }: CodexCall): string {
-  return `${turn.turnId} ${id}`
 }
 
 function loopKeyOf(data: unknown): LoopIds | undefined {
@@ -349,21 +275,19 @@ function loopKeyOf(data: unknown): LoopIds | undefined {
 }
 
 function loopFor(session: CodexSession, at: number, key: LoopIds, data: unknown): CodexLoop {
-  const known = session.findLoop(key)
+  const known = session.loops.get(loopKey(key))
   if (known !== undefined) return known
   const loop = new CodexLoop(session, key, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.loops.set(loopKey(key), loop)
-  if (key.agentId === undefined) openTurn(session, loop)
-  else openChild(session, key.agentId, loop, data)
+  if (key.agentId !== undefined) openChild(session, key.agentId, loop, data)
+  else {
+    const { main } = session
+    if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+    session.main = loop
+    loop.announceSession()
+  }
   return loop
-}
-
-function openTurn(session: CodexSession, loop: CodexLoop): void {
-  const { main } = session
-  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
-  session.main = loop
-  loop.announceSession()
 }
 
 /** Handles `UserPromptSubmit`. For a running turn, it is a message that joined the turn. */
@@ -376,9 +300,7 @@ function handlePrompt(loop: CodexLoop, at: number, data: unknown): void {
 /** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
 function handleSessionStart(session: CodexSession, _at: number, data: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
-  const source = peek(data, 'source')
-  const isSameProcess = source === 'compact' || source === 'clear'
-  if (!isSameProcess) endAllLoops(session, 'abandoned')
+  if (!['compact', 'clear'].includes(textOf(peek(data, 'source')) ?? '')) endAllLoops(session, 'abandoned')
 }
 
 /** Handles `SessionEnd`: the process exits. The session may be resumed, so it is not finalized: its turn numbers continue. */
@@ -407,10 +329,12 @@ function handleTurnEnd(loop: CodexLoop, at: number, data: unknown): void {
 function endLoop(loop: CodexLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const { session } = loop
+  const { session, pendingRequest, model } = loop
   if (session.main === loop) session.main = undefined
   loop.emitPrompt()
-  settleRequest(loop, at)
+  loop.pendingRequest = undefined
+  // The answer to a pending request was cut off, or is written too late.
+  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
   settleCalls(loop, at)
   loop.emitLoopEnd(at, end)
 }
@@ -437,9 +361,15 @@ function ofLoop(handle: LoopHandler): SessionHandler {
 const HOOKS: Readonly<Record<string, SessionHandler>> = {
   SessionStart: handleSessionStart,
   UserPromptSubmit: ofLoop(handlePrompt),
-  PreToolUse: ofLoop(handleToolStart),
+  PreToolUse: ofLoop((loop, at, data) => {
+    const call = hookedCall(loop, at, data)
+    if (call !== undefined) startCall(call, at)
+  }),
   PermissionRequest: ofLoop(handlePermissionRequest),
-  PostToolUse: ofLoop(handleToolEnd),
+  PostToolUse: ofLoop((loop, at, data) => {
+    const call = hookedCall(loop, at, data)
+    if (call !== undefined) endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
+  }),
   SubagentStart: ofLoop(() => undefined),
   SubagentStop: ofLoop(handleStop),
   PreCompact: ofLoop((loop, at) => {
@@ -459,7 +389,7 @@ function ofFinding(handle: LoopHandler): SessionHandler {
     const key = loopKeyOf(data)
     const at = numberOf(peek(data, 'at') ?? peek(data, 'ended_at'))
     if (key === undefined || at === undefined) return
-    const loop = session.findLoop(key) ?? loopOfBufferedHook(session, key.turnId)
+    const loop = session.loops.get(loopKey(key)) ?? loopOfBufferedHook(session, key.turnId)
     if (loop !== undefined) handle(loop, at, data)
   }
 }
@@ -484,6 +414,6 @@ const FINDINGS: Readonly<Record<string, SessionHandler>> = {
 export class CodexMachine extends FileMachine<CodexSession> {
   constructor() {
     const table = { hooks: HOOKS, findings: FINDINGS, readsFirst: READS_FIRST, readEnd: 'rollout:read' }
-    super((records, id) => new CodexSession(records, id, PLATFORM), table)
+    super((records, id) => new CodexSession(records, id, 'codex'), table)
   }
 }

@@ -1,29 +1,13 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Capabilities, HookIds, Outcome, Phase } from '../../guards/index.ts'
+import type { Outcome, Phase } from '../../guards/index.ts'
 import { addedContext, hookOf, injectedText, reasonOf, textFor } from '../base/guard-values.ts'
 import { requestIn } from '../claude-code/guard-protocol.ts'
 import { BLOCK_EXIT_CODE, type GuardProtocol, type HookReply } from '../guard-protocol.ts'
-
-/** Codex cannot ask the user: `ask` becomes `block`. */
-const CAPABILITIES: Capabilities = {
-  beforeTurn: ['block', 'inject'],
-  beforeTool: ['block', 'rewrite', 'inject'],
-  afterTool: ['block', 'rewrite', 'inject'],
-  afterTurn: ['retry'],
-}
 
 /** Tools for which hooks receive one string, and can return only that. */
 const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
 const ENDS: ReadonlySet<unknown> = new Set(['Stop', 'SubagentStop', 'Interrupt'])
 const EMPTY_REASON = '(empty)'
-
-/** A child agent has its own turns in the trace, with its id as the session id. */
-function idsOf(body: unknown): HookIds {
-  return {
-    sessionId: idOf(peek(body, 'agent_id')) ?? idOf(peek(body, 'session_id')),
-    turnId: idOf(peek(body, 'turn_id')),
-  }
-}
 
 /** An unknown key makes Codex drop the whole response, even a block, and run the tool. */
 const REPLIES: ReadonlyMap<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined> = new Map([
@@ -64,8 +48,19 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
 
 /** Codex has Claude Code's hooks, with ids and results of its own. */
 export const codexGuardProtocol: GuardProtocol = {
-  capabilities: CAPABILITIES,
-  requestIn: body => requestIn(body, { ids: idsOf(body), result: peek(body, 'tool_response'), needsName: false }),
+  // Codex cannot ask the user: `ask` becomes `block`.
+  capabilities: {
+    beforeTurn: ['block', 'inject'],
+    beforeTool: ['block', 'rewrite', 'inject'],
+    afterTool: ['block', 'rewrite', 'inject'],
+    afterTurn: ['retry'],
+  },
+  requestIn: body => {
+    // A child agent has its own turns in the trace, with its id as the session id.
+    const sessionId = idOf(peek(body, 'agent_id')) ?? idOf(peek(body, 'session_id'))
+    const ids = { sessionId, turnId: idOf(peek(body, 'turn_id')) }
+    return requestIn(body, { ids, result: peek(body, 'tool_response'), needsName: false })
+  },
   reply: (body, outcome) => ({ body: REPLIES.get(hookOf(body))?.(outcome, body) }),
   // The end of a turn cannot fail closed: blocking it makes the agent go on.
   failClosedReply: (body, reason): HookReply => {

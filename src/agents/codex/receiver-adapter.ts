@@ -14,21 +14,18 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
 /** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
 const PATIENCE_MILLIS = 500
-const FILES_LIMIT = 200
 const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
 
 export class CodexAdapter extends FileAdapter {
-  readonly #rollouts = new LimitedMap<string, Rollout>(FILES_LIMIT)
-
-  constructor(environment: AdapterEnvironment) {
-    super(environment, 'rollout:', READS_FIRST)
-  }
+  protected readonly prefix = 'rollout:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
+  readonly #rollouts = new LimitedMap<string, Rollout>(200)
 
   protected async read(trigger: ReadTrigger): Promise<Findings> {
     const { event, at, data, owner } = trigger
@@ -63,8 +60,8 @@ export class CodexAdapter extends FileAdapter {
 
 function isEnough(rollout: Rollout, trigger: ReadTrigger): boolean {
   const { event, data, owner } = trigger
-  if (event === 'SubagentStart') return owner.agent_id === undefined || rollout.hasStartedAgent(owner.agent_id)
-  if (event === 'PreToolUse') return rollout.knowsCall(turnOf(data), idOf(peek(data, 'tool_use_id')) ?? '')
+  if (event === 'SubagentStart') return owner.agent_id === undefined || rollout.startedAgents.has(owner.agent_id)
+  if (event === 'PreToolUse') return rollout.calls.has(`${turnOf(data)} ${idOf(peek(data, 'tool_use_id'))}`)
   return !ENDS.has(event) || rollout.hasEnded(turnOf(data)) || hasContinued(rollout, trigger)
 }
 
@@ -90,8 +87,6 @@ function hasContinued(rollout: Rollout, { event, at, data }: ReadTrigger): boole
 
 export const codex: ReceiverAdapter = new CodexAdapter(ownEnvironment(['CODEX_HOME'], '.codex'))
 
-const AGENTS_LIMIT = 100
-const MAX_KEPT = 1000
 const NANOS_PER_MILLI = 1_000_000
 const NON_REQUEST_ERRORS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
 const CALL_TYPES: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
@@ -110,7 +105,7 @@ interface RolloutTurn {
   hasEnded: boolean
 }
 
-type LineHandlers = Readonly<Record<string, ((payload: unknown, at: number) => void) | undefined>>
+type LineHandlers = ReadonlyMap<string, (payload: unknown, at: number) => void>
 
 interface PendingFinding {
   readonly at: number
@@ -137,9 +132,10 @@ export class Rollout {
   repository: string | undefined
   branch: string | undefined
   #now = 0
-  readonly #calls = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #startedAgents = new LimitedMap<string, true>(MAX_KEPT)
-  readonly #continuedAt = new LimitedMap<string, number>(MAX_KEPT)
+  /** Calls as `<turn> <call>`. */
+  readonly calls: LimitedMap<string, true> = new LimitedMap(1000)
+  readonly startedAgents: LimitedMap<string, true> = new LimitedMap(1000)
+  readonly #continuedAt = new LimitedMap<string, number>(1000)
 
   constructor(path: string, owner: FindingOwner) {
     this.#path = path
@@ -170,14 +166,6 @@ export class Rollout {
     return drained.map(({ event }) => event)
   }
 
-  knowsCall(turnId: string | undefined, id: string): boolean {
-    return this.#calls.has(`${turnId} ${id}`)
-  }
-
-  hasStartedAgent(agentId: string): boolean {
-    return this.#startedAgents.has(agentId)
-  }
-
   hasEnded(turnId: string | undefined): boolean {
     const turn = this.#turn
     return turn?.hasEnded !== false || (turnId !== undefined && turnId !== turn.id)
@@ -192,30 +180,29 @@ export class Rollout {
     const at = timestampOf(line)
     if (at === undefined) return
     this.#now = at
-    this.#lines[textOf(peek(line, 'type')) ?? '']?.(peek(line, 'payload'), at)
+    this.#lines.get(textOf(peek(line, 'type')) ?? '')?.(peek(line, 'payload'), at)
   }
 
-  readonly #events: LineHandlers = {
-    task_started: (payload, at) => this.#startTurn(at, idOf(peek(payload, 'turn_id'))),
-    item_completed: (payload, at) => this.#addItemStatus(at, payload),
-    task_complete: (payload, at) => this.#completeTask(at, payload),
-    turn_aborted: (payload, at) =>
-      this.#endTurn({ at, outcome: 'interrupted', reason: textOf(peek(payload, 'reason')) }),
-  }
+  readonly #events: LineHandlers = new Map([
+    ['task_started', (payload, at) => this.#startTurn(at, idOf(peek(payload, 'turn_id')))],
+    ['item_completed', (payload, at) => this.#addItemStatus(at, payload)],
+    ['task_complete', (payload, at) => this.#completeTask(at, payload)],
+    ['turn_aborted', (payload, at) => this.#endTurn({ at, outcome: 'interrupted', reason: peek(payload, 'reason') })],
+  ])
 
-  readonly #lines: LineHandlers = {
-    session_meta: payload => {
-      this.#provider = peek(payload, 'model_provider')
-      this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
-      this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
-    },
-    turn_context: payload => {
-      if (this.#turn !== undefined) this.#turn.model = peek(payload, 'model')
-    },
-    event_msg: (payload, at) => this.#events[textOf(peek(payload, 'type')) ?? '']?.(payload, at),
-    response_item: (payload, at) => this.#readItem(at, payload),
-    compacted: (_, at) => this.#noteModelInput(at),
-    token_usage_record: (payload, at) => this.#endAnswer(at, payload),
+  readonly #lines: LineHandlers = new Map([
+    ['session_meta', payload => this.#noteSession(payload)],
+    ['turn_context', payload => Object.assign(this.#turn ?? {}, { model: peek(payload, 'model') })],
+    ['event_msg', (payload, at) => this.#events.get(textOf(peek(payload, 'type')) ?? '')?.(payload, at)],
+    ['response_item', (payload, at) => this.#readItem(at, payload)],
+    ['compacted', (_, at) => this.#noteModelInput(at)],
+    ['token_usage_record', (payload, at) => this.#endAnswer(at, payload)],
+  ])
+
+  #noteSession(payload: unknown): void {
+    this.#provider = peek(payload, 'model_provider')
+    this.repository = textOf(peek(peek(payload, 'git'), 'repository_url'))
+    this.branch = textOf(peek(peek(payload, 'git'), 'branch'))
   }
 
   #startTurn(at: number, id: string | undefined): void {
@@ -234,10 +221,10 @@ export class Rollout {
   #readItem(at: number, payload: unknown): void {
     const type = textOf(peek(payload, 'type')) ?? ''
     if (type.endsWith('_output')) {
+      const [call_id, output] = [idOf(peek(payload, 'call_id')), peek(payload, 'output')]
       this.#noteModelInput(at)
-      this.#addOutput(at, payload)
-    } else if (type !== 'message') this.#addAnswerPart(at, type, payload)
-    else if (peek(payload, 'role') === 'assistant') this.#addAnswerPart(at, type, payload)
+      if (call_id !== undefined) this.#addFinding('output', { call_id, at, output: plainText(output) ?? output })
+    } else if (type !== 'message' || peek(payload, 'role') === 'assistant') this.#addAnswerPart(at, type, payload)
     else this.#noteModelInput(at)
   }
 
@@ -267,7 +254,7 @@ export class Rollout {
     const name = `${textOf(peek(payload, 'namespace')) ?? ''}${textOf(peek(payload, 'name')) ?? ''}`
     const args = peek(payload, 'arguments') ?? peek(payload, 'input')
     turn.calls.push({ id: call_id, name, arguments: args })
-    this.#calls.set(`${turn.id} ${call_id}`, true)
+    this.calls.set(`${turn.id} ${call_id}`, true)
     this.#addFinding('call', { ...this.#requestFields(turn), call_id, name, arguments: args, at })
   }
 
@@ -286,12 +273,6 @@ export class Rollout {
     Object.assign(turn, { texts: [], calls: [], partAt: undefined, lastText: text, isAwaiting: false })
   }
 
-  #addOutput(at: number, payload: unknown): void {
-    const call_id = idOf(peek(payload, 'call_id'))
-    const output = peek(payload, 'output')
-    if (call_id !== undefined) this.#addFinding('output', { call_id, at, output: plainText(output) ?? output })
-  }
-
   /** Handles a tool's status. Messages are items as well and have none. */
   #addItemStatus(at: number, payload: unknown): void {
     const item = peek(payload, 'item')
@@ -304,10 +285,9 @@ export class Rollout {
     const end = numberOf(peek(payload, 'completed_at_ms'))
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
     // Other tools list agents that were started by an earlier call.
-    const isStart = peek(item, 'tool') === 'spawn_agent'
-    const started = isStart ? elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT) : undefined
+    const started = peek(item, 'tool') === 'spawn_agent' ? elementsOf(peek(item, 'receiver_agents')) : undefined
     const agents = started?.map(agent => ({ id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }))
-    for (const { id } of agents ?? []) this.#startedAgents.set(idOf(id) ?? '', true)
+    for (const { id } of agents ?? []) this.startedAgents.set(idOf(id) ?? '', true)
     this.#addFinding('item', { call_id, at, status, exit_code: peek(item, 'exit_code'), ran_at, agents })
   }
 
@@ -319,13 +299,10 @@ export class Rollout {
     }
     const { type, status } = kindOf(peek(error, 'codex_error_info'))
     const turn = this.#turn
-    if (turn?.isAwaiting === true && !NON_REQUEST_ERRORS.has(type))
-      this.#addFinding('failure', {
-        ...this.#requestFields(turn),
-        at,
-        error: { type, message: textOf(peek(error, 'message')) },
-        status,
-      })
+    if (turn?.isAwaiting === true && !NON_REQUEST_ERRORS.has(type)) {
+      const facts = { error: { type, message: textOf(peek(error, 'message')) }, status }
+      this.#addFinding('failure', { ...this.#requestFields(turn), at, ...facts })
+    }
     this.#endTurn({ at, outcome: 'failed', reason: type })
   }
 

@@ -19,7 +19,6 @@ import type { HookRecord } from '../../contract/index.ts'
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
 import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers, handlersByName, plausibleTime, timestampOf } from '../base/event-machine.ts'
-import type { FindingOwner } from '../base/findings.ts'
 import { calledIn, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, wrapJson } from '../base/messages.ts'
@@ -96,11 +95,7 @@ class RecordedSession extends AgentSession {
   }
 
   findCall(id: string): Tool<CopilotLoop> | undefined {
-    for (const loop of this.loops.values()) {
-      const call = loop.calls.get(id)
-      if (call !== undefined) return call
-    }
-    return undefined
+    return [...this.loops.values()].map(loop => loop.calls.get(id)).find(call => call !== undefined)
   }
 }
 
@@ -253,8 +248,6 @@ function handleCompactionEnd(loop: CopilotLoop, at: number, data: unknown): void
 type LineHandler = (session: RecordedSession, at: number, data: unknown) => void
 type LoopLineHandler = (loop: CopilotLoop, at: number, data: unknown) => void
 
-const FAILED_REQUEST_END: LoopEnd = { outcome: 'failed', reason: 'error' }
-
 function inLoop(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
     const loop = session.findLoop(agentIn(data))
@@ -369,8 +362,7 @@ function handleToolStart(loop: CopilotLoop, at: number, data: unknown): void {
 }
 
 function handleToolEnd(loop: CopilotLoop, at: number, data: unknown): void {
-  const id = idOf(peek(data, 'toolCallId'))
-  const call = id === undefined ? undefined : loop.calls.get(id)
+  const call = loop.calls.get(idOf(peek(data, 'toolCallId')) ?? '')
   if (call === undefined) return
   const error = peek(data, 'error')
   const exitCode = numberOf(peek(peek(data, 'shellExecution'), 'exitCode')) ?? 0
@@ -444,7 +436,7 @@ function endAllLoops(session: RecordedSession, reason: string, at?: number): voi
 function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   if (loop.hasEnded) return
   loop.hasEnded = true
-  const { outcome, reason } = loop.hasGivenUp ? FAILED_REQUEST_END : end
+  const { outcome, reason }: LoopEnd = loop.hasGivenUp ? { outcome: 'failed', reason: 'error' } : end
   const { session, agentId } = loop
   session.loops.delete(agentId ?? '')
   settleRequest(loop)
@@ -456,11 +448,6 @@ function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   }
   loop.emitLoopEnd(at, { outcome, reason, text: loop.answer })
   if (agentId !== undefined && outcome === 'interrupted') endTask(session, agentId, at, outcome)
-}
-
-export interface FileLine extends FindingOwner {
-  /** Unique. Lines are read again when the receiver restarts. */
-  readonly line_id: string | undefined
 }
 
 /** The types of lines that are read, and the fields of each. Other fields may be large and are not needed. */
@@ -523,15 +510,9 @@ export const CONVERSATION: Attribute = 'gen_ai.conversation.id'
 const ERROR = 2
 const PARTS_LIMIT = 100
 
-interface RequestSpan {
-  readonly id: string | undefined
-  readonly startAt: number
-  readonly endAt: number
-  readonly hasFailed: boolean
-  get(attribute: Attribute): unknown
-}
+type RequestSpan = NonNullable<ReturnType<typeof requestOfSpan>>
 
-function requestOfSpan(span: unknown): RequestSpan | undefined {
+function requestOfSpan(span: unknown) {
   const attributes = peek(span, 'attributes')
   const get = (name: Attribute): unknown => peek(attributes, name)
   const startAt = numberOf(peek(span, 'startAt'))
@@ -731,6 +712,7 @@ export class CopilotMachine extends EventMachine {
     // A hook before such a line belongs to the turn before it.
     else if (BOUNDARIES.has(event) && hooked?.bufferedHook !== undefined && hooked.bufferedHook.at <= at)
       this.#releaseHook(hooked)
+    // Lines are read again when the receiver restarts.
     const lineId = idOf(peek(data, 'line_id'))
     if (lineId === undefined || session.isNew(lineId)) LINE_HANDLERS[event.slice(FILE.length)]?.(session, at, data)
   }

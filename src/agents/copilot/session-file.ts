@@ -6,7 +6,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
-import { FILE_LINES, type FileLine } from './events.ts'
+import { FILE_LINES } from './events.ts'
 
 const SESSIONS_FOLDER = 'session-state'
 const FILE_NAME = 'events.jsonl'
@@ -179,7 +179,7 @@ function eventOf(line: unknown, at: number, session_id: string): HostEvent | und
   const fields = Object.hasOwn(FILE_LINES, type) ? FILE_LINES[type] : undefined
   if (fields === undefined) return undefined
   const data = peek(line, 'data')
-  const about: FileLine = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
+  const about = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
   const found = Object.entries(pickFields(data, fields)).map(([name, field]) => [name, reducedField(name, field)])
   return { event: `file:${type}`, at, data: { ...about, ...Object.fromEntries(found) } }
 }

@@ -7,38 +7,16 @@
 import { elementsOf, idOf, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers, handlersByName } from '../base/event-machine.ts'
-import { calledIn, HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
+import { calledIn, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
 import { SessionStates } from '../base/limited-map.ts'
 import { wrapJson } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
 import { childTask, type DelegatedTask } from '../base/tool.ts'
 
-/**
- * A hook for one kind of tool. Older versions fire only these. Newer versions also fire `preToolUse` and its counterparts for
- * each call; then these hooks are ignored. `name`: as in generic hooks, where each tool of `MCP` has its own. `result`: the
- * field with the result, for a hook that fires at the end of a tool.
- */
-interface SpecificTool {
-  readonly name: string
-  readonly fields: readonly string[]
-  readonly result?: string
-}
-
-const SPECIFIC_TOOLS: ReadonlyMap<string, SpecificTool> = new Map<string, SpecificTool>([
-  ['beforeShellExecution', { name: 'Shell', fields: ['command'] }],
-  ['beforeMCPExecution', { name: 'MCP', fields: ['tool_name', 'tool_input'] }],
-  ['afterShellExecution', { name: 'Shell', fields: ['command'], result: 'output' }],
-  ['afterMCPExecution', { name: 'MCP', fields: ['tool_name', 'tool_input'], result: 'result_json' }],
-  // The start of an edit is not reported.
-  ['afterFileEdit', { name: 'Edit', fields: ['file_path', 'edits'], result: '' }],
-])
-
 /** Hooks that add nothing to others, or are not about a turn, such as completions while the user types. */
 const QUIET_HOOKS: readonly string[] = [
   ...['beforeReadFile', 'beforeTabFileRead', 'afterTabFileEdit', 'afterAgentThought', 'preCompact'],
 ]
-
-const PLATFORM = 'cursor'
 
 class CursorSession extends HookedSession {
   hasGenericHooks = false
@@ -48,10 +26,8 @@ class CursorSession extends HookedSession {
 type HookHandler = (session: CursorSession, moment: TimedEvent) => void
 
 function ofTurn(handle: (turn: HookedTurn, moment: TimedEvent, session: CursorSession) => void): HookHandler {
-  return (session, moment) => {
-    const turn = session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id')))
-    handle(turn, moment, session)
-  }
+  return (session, moment) =>
+    handle(session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id'))), moment, session)
 }
 
 const HOOKS: Readonly<Record<string, HookHandler>> = {
@@ -66,7 +42,7 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
   }),
   postToolUseFailure: ofTurn(handleToolFailure),
   subagentStart: ofTurn(handleChildStart),
-  subagentStop: (session, moment) => handleChildEnd(session, moment),
+  subagentStop: handleChildEnd,
   afterAgentResponse: ofTurn((turn, { data }) => {
     turn.answer = peek(data, 'text')
   }),
@@ -76,6 +52,12 @@ const HOOKS: Readonly<Record<string, HookHandler>> = {
     for (const { task } of session.children.splice(0)) task.emitEnd(at, { status: 'interrupted' }, 'inferred')
     session.endSession(at, outcomeOf(peek(data, 'final_status') ?? reason), reason)
   },
+  beforeShellExecution: ofSpecific('Shell', ['command']),
+  beforeMCPExecution: ofSpecific('MCP', []),
+  afterShellExecution: ofSpecific('Shell', ['command'], 'output'),
+  afterMCPExecution: ofSpecific('MCP', [], 'result_json'),
+  // The start of an edit is not reported.
+  afterFileEdit: ofSpecific('Edit', ['file_path', 'edits'], ''),
 }
 
 function outcomeOf(status: unknown): TurnResult {
@@ -93,37 +75,33 @@ function handleToolStart(turn: HookedTurn, { at, data }: TimedEvent, session: Cu
 
 function handleToolFailure(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   session.hasGenericHooks = true
-  const failure = textOf(peek(data, 'failure_type'))
-  const isInterrupt = peek(data, 'is_interrupt') === true
-  const status = isInterrupt
-    ? 'cancelled'
-    : failure === 'permission_denied'
-      ? 'blocked'
-      : failure === 'timeout'
-        ? 'timeout'
-        : 'error'
+  const failure = peek(data, 'failure_type')
+  const type = failure === 'permission_denied' ? 'blocked' : failure === 'timeout' ? 'timeout' : 'error'
+  const status = peek(data, 'is_interrupt') === true ? 'cancelled' : type
   const error_message = textOf(peek(data, 'error_message'))
   turn.endTool(at, calledIn(data), { status, error_message, duration_ms: numberOf(peek(data, 'duration')) })
 }
 
-function handleSpecific(session: CursorSession, { event, at, data }: TimedEvent): void {
-  const tool = SPECIFIC_TOOLS.get(event)
-  if (tool === undefined || session.hasGenericHooks) return
-  const turn = session.turnFor(at, idOf(peek(data, 'generation_id')))
-  const called = specificIn(tool, data)
-  if (tool.result === undefined) turn.startTool(at, called)
-  else {
-    const result = wrapJson(peek(data, tool.result))
-    turn.endTool(at, called, { status: 'completed', result, duration_ms: numberOf(peek(data, 'duration')) })
+/**
+ * A hook for one kind of tool. Older versions fire only these. Newer versions also fire `preToolUse` and its counterparts for
+ * each call; then these hooks are ignored.
+ *
+ * @param name as in generic hooks, where each tool of `MCP` has its own
+ * @param result the field with the result, for a hook that fires at the end of a tool
+ */
+function ofSpecific(name: string, fields: readonly string[], result?: string): HookHandler {
+  return (session, { at, data }) => {
+    if (session.hasGenericHooks) return
+    const turn = session.turnFor(at, idOf(peek(data, 'generation_id')))
+    // The core's name for tools of MCP servers.
+    const mcp = { name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
+    const called = { id: undefined, ...(name === 'MCP' ? mcp : { name, args: pickFields(data, fields) }) }
+    if (result === undefined) turn.startTool(at, called)
+    else {
+      const facts = { result: wrapJson(peek(data, result)), duration_ms: numberOf(peek(data, 'duration')) }
+      turn.endTool(at, called, { status: 'completed', ...facts })
+    }
   }
-}
-
-function specificIn({ name, fields }: SpecificTool, data: unknown): ReportedCall {
-  // The core's name for tools of MCP servers.
-  if (name === 'MCP') {
-    return { id: undefined, name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
-  }
-  return { id: undefined, name, args: pickFields(data, fields) }
 }
 
 function handleChildStart(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
@@ -147,12 +125,9 @@ function handleChildEnd({ children }: CursorSession, { at, data }: TimedEvent): 
 
 /** Translates the hooks of Cursor, which report neither requests nor tokens. */
 export class CursorMachine extends EventMachine {
-  readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, PLATFORM))
+  readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, 'cursor'))
   protected readonly events: EventHandlers = eventHandlers(
-    {
-      ...handlersByName(Object.keys(HOOKS), () => moment => this.#handle(moment, HOOKS[moment.event])),
-      ...handlersByName(SPECIFIC_TOOLS.keys(), () => moment => this.#handle(moment, handleSpecific)),
-    },
+    handlersByName(Object.keys(HOOKS), name => moment => this.#handle(moment, HOOKS[name])),
     QUIET_HOOKS,
   )
 

@@ -31,41 +31,30 @@ import { childTask, Tool, toolKey } from '../base/tool.ts'
 import { type UsageCounts, usageOf } from '../base/usage.ts'
 
 const PROVIDER = 'gemini'
-const PLATFORM = 'gemini-cli'
 
-const CHILDREN_LIMIT = 1000
-const FOUND_LIMIT = 10_000
-
+/**
+ * While a child agent runs, the loop of a call is not known at first: hooks do not name the agent. Such a call is not emitted until
+ * it is found in a file; `askedAt` and `end` buffer what hooks report meanwhile.
+ */
 class GeminiCall extends Tool<GeminiLoop> {
+  declare turn: GeminiLoop
   /** Name and input, the only identification of a call in hooks. */
   key: string
   isFound = false
+  askedAt: number | undefined
+  end: { readonly at: number; readonly response: unknown } | undefined
 
-  constructor(
-    turn: GeminiLoop,
-    id: string,
-    { key, name, args }: Pick<UnassignedCall, 'key' | 'name' | 'args'>,
-    startAt: number,
-  ) {
-    super(turn, id, name, startAt)
-    this.key = key
+  constructor(turn: GeminiLoop, name: unknown, args: unknown, startAt: number) {
+    const key = toolKey(name, args)
+    super(turn, callIdOf(turn.session.id, key, startAt), name, startAt)
     this.args = args
+    this.key = key
   }
-}
-
-/** A running tool whose loop is not known yet: hooks do not name the agent. Times are epoch milliseconds. */
-interface UnassignedCall {
-  key: string
-  readonly name: unknown
-  readonly args: unknown
-  readonly startAt: number
-  askedAt?: number
-  end?: { readonly at: number; readonly response: unknown }
 }
 
 class GeminiLoop extends AgentLoop<GeminiSession> {
   sentAt: number | undefined
-  readonly requestIdByAnswer: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
+  readonly requestIdByAnswer: LimitedMap<string, string> = new LimitedMap(10_000)
   /** Calls that were not found in the file yet, in order. */
   readonly calls: Set<GeminiCall> = new Set()
   toolCount = 0
@@ -78,8 +67,8 @@ class GeminiSession extends AgentSession {
   isFinalized = false
   main: GeminiLoop | undefined
   readonly newer: NewerFindings = new NewerFindings()
-  readonly children: LimitedMap<string, GeminiLoop> = new LimitedMap(CHILDREN_LIMIT)
-  readonly unassignedCalls: Set<UnassignedCall> = new Set()
+  readonly children: LimitedMap<string, GeminiLoop> = new LimitedMap(1000)
+  readonly unassignedCalls: Set<GeminiCall> = new Set()
 
   get openChildren(): GeminiLoop[] {
     return [...this.children.values()].filter(({ hasEnded }) => !hasEnded)
@@ -119,115 +108,62 @@ function handleAnswer(loop: GeminiLoop, at: number, data: unknown): void {
   loop.requestIdByAnswer.set(id, request.id)
   const text = plainText(peek(data, 'content'))
   loop.answer = text ?? loop.answer
-  request.emitAnswer(at, {
-    model,
-    provider: PROVIDER,
-    usage: tokensOf(peek(data, 'tokens')),
-    response: { message: { role: 'assistant', content: text } },
-  })
+  const response = { message: { role: 'assistant', content: text } }
+  request.emitAnswer(at, { model, provider: PROVIDER, usage: tokensOf(peek(data, 'tokens')), response })
 }
 
 /** The input count includes the cache. Thoughts, and input from the provider's tools, are counted separately. */
 function tokensOf(tokens: unknown): UsageCounts | undefined {
-  const [input, ofTools] = [peek(tokens, 'input'), peek(tokens, 'tool')]
-  return usageOf(
-    {
-      input: Number(input ?? 0) + Number(ofTools ?? 0),
-      output: peek(tokens, 'output'),
-      cacheRead: peek(tokens, 'cached'),
-      reasoning: peek(tokens, 'thoughts'),
-    },
-    { reasoningIsOutside: true },
-  )
+  const input = Number(peek(tokens, 'input') ?? 0) + Number(peek(tokens, 'tool') ?? 0)
+  const [output, cacheRead, reasoning] = [peek(tokens, 'output'), peek(tokens, 'cached'), peek(tokens, 'thoughts')]
+  return usageOf({ input, output, cacheRead, reasoning }, { reasoningIsOutside: true })
 }
 
-function emitFailedRequest(loop: GeminiLoop, at: number, message: string | undefined): void {
-  const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
-  const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
-  startRequest(loop, at).emitFailure(at, {
-    model: loop.model,
-    provider: PROVIDER,
-    status_code: status === undefined ? undefined : Number(status),
-    retryable: false,
-    reason: type,
-    error: { type, message },
-  })
-}
-
-function endUnansweredRequest(loop: GeminiLoop, at: number): void {
-  if (loop.sentAt === undefined) return
-  startRequest(loop, at).emitAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
-}
-
-/** Starts a request without an end, because its result is unknown. The trace shows it as incomplete. */
-function startUnansweredRequest(loop: GeminiLoop, at: number): void {
-  if (loop.sentAt !== undefined) startRequest(loop, at)
-}
-
-const CALLS_LIMIT = 1000
 const DENIED = 'User denied'
 /** Prefix of the result of a tool that a hook of another program has blocked. */
 const BLOCKED = 'Tool execution blocked:'
 
 /** Handles `BeforeTool`. The tool belongs to the turn, unless a child is running: its tools fire the same hook. */
 function handleToolStart(loop: GeminiLoop, at: number, data: unknown): void {
-  const { session } = loop
-  const [name, args] = [peek(data, 'tool_name'), peek(data, 'tool_input')]
-  const use: UnassignedCall = { key: toolKey(name, args), name, args, startAt: at }
-  if (session.openChildren.length > 0) session.unassignedCalls.add(use)
-  else startCall(loop, use, loop.requests.lastId, 'inferred')
+  const { session, calls } = loop
+  const call = new GeminiCall(loop, peek(data, 'tool_name'), peek(data, 'tool_input'), at)
+  if ([...calls].some(({ id }) => id === call.id)) call.id = `${call.id}:${loop.toolCount + 1}`
+  if (session.openChildren.length > 0) session.unassignedCalls.add(call)
+  else startCall(call, loop.requests.lastId, 'inferred')
 }
 
-function startCall(
-  loop: GeminiLoop,
-  use: UnassignedCall,
-  requestId: string | undefined,
-  correlation?: 'inferred',
-  id?: string,
-): GeminiCall {
+function startCall(call: GeminiCall, requestId: string | undefined, correlation?: 'inferred'): void {
+  const loop = call.turn
   loop.emitPrompt()
   loop.toolCount += 1
-  const call = new GeminiCall(loop, id ?? newId(loop, use), use, use.startAt)
   call.requestId = requestId
   call.emitStart(correlation)
   loop.calls.add(call)
-  return call
 }
 
-function newId(loop: GeminiLoop, { key, startAt }: UnassignedCall): string {
-  const id = callIdOf(loop.session.id, key, startAt)
-  return [...loop.calls].some(call => call.id === id) ? `${id}:${loop.toolCount}` : id
-}
-
-/** Handles `AfterTool`. Of identical calls, the first ends. @returns the call, if its loop is known */
-function handleToolEnd(session: GeminiSession, at: number, data: unknown): GeminiCall | undefined {
+/** Handles `AfterTool`. Of identical calls, the first ends. */
+function handleToolEnd(session: GeminiSession, at: number, data: unknown): void {
+  const { main, unassignedCalls } = session
   const name = peek(data, 'tool_name')
   const key = toolKey(name, peek(data, 'tool_input'))
   const response = peek(data, 'tool_response')
-  const running = [...(session.main?.calls ?? [])].filter(({ state }) => state === 'running')
-  const uses = [...session.unassignedCalls].filter(one => one.end === undefined)
-  const use = uses.find(one => one.key === key)
+  const running = [...(main?.calls ?? [])].filter(({ state }) => state === 'running')
+  const open = [...running, ...[...unassignedCalls].filter(({ end }) => end === undefined)]
   // If a hook has rewritten the input, `AfterTool` contains the new one.
-  const call =
-    running.find(one => one.key === key) ?? (use === undefined ? running.find(one => one.name === name) : undefined)
-  if (call !== undefined) {
-    call.key = key
+  const call = open.find(one => one.key === key) ?? open.find(one => one.name === name)
+  if (call === undefined) return
+  call.key = key
+  if (unassignedCalls.has(call)) call.end = { at, response }
+  else {
     endCall(call, at, response)
-    return call
+    endDelegation(session, call, at, response)
   }
-  const other = use ?? uses.find(one => one.name === name)
-  if (other !== undefined) {
-    other.key = key
-    other.end = { at, response }
-  }
-  return undefined
 }
 
 function endCall(call: GeminiCall, at: number, response: unknown): void {
   const error = peek(response, 'error')
   const content = peek(response, 'llmContent')
   const text = plainText(content)
-  const message = textOf(peek(error, 'message'))
   const isBlocked = text?.startsWith(BLOCKED) === true
   call.turn.lastAt = Math.max(call.turn.lastAt, at)
   call.approval?.emitResponse(at, 'once', 'inferred')
@@ -235,7 +171,7 @@ function endCall(call: GeminiCall, at: number, response: unknown): void {
     result: text === undefined || looksLikeJson(text) ? { content } : text,
     status: error === undefined ? undefined : isBlocked ? 'blocked' : 'error',
     error_type: textOf(peek(error, 'type')),
-    error_message: message,
+    error_message: textOf(peek(error, 'message')),
   })
 }
 
@@ -244,7 +180,7 @@ function handleCalls(loop: GeminiLoop, data: unknown): void {
   const requestId = loop.requestIdByAnswer.get(idOf(peek(data, 'id')) ?? '')
   // An answer of an earlier turn: the file is being read again.
   if (requestId === undefined) return
-  for (const found of elementsOf(peek(data, 'calls'), CALLS_LIMIT)) {
+  for (const found of elementsOf(peek(data, 'calls'))) {
     const id = idOf(peek(found, 'id'))
     if (id !== undefined && loop.session.isNew(id)) matchCall(loop, id, found, answeredAt, requestId)
   }
@@ -254,15 +190,16 @@ function handleCalls(loop: GeminiLoop, data: unknown): void {
 function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: number, requestId: string): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
+  const fits = (one: GeminiCall): boolean => one.key === key && !one.isFound && one.startAt >= answeredAt
   const { unassignedCalls } = loop.session
-  const use = [...unassignedCalls].find(one => one.key === key && one.startAt >= answeredAt)
-  let call = [...loop.calls].find(one => one.key === key && !one.isFound && one.startAt >= answeredAt)
+  let call = [...loop.calls].find(fits)
   if (call === undefined) {
-    if (use !== undefined) unassignedCalls.delete(use)
-    const hooked = use ?? { key, name, args, startAt: answeredAt }
-    call = startCall(loop, hooked, requestId, use === undefined ? undefined : 'inferred', id)
-    if (use?.askedAt !== undefined) requestApproval(call, use.askedAt, {})
-    if (use?.end !== undefined) endCall(call, use.end.at, use.end.response)
+    call = [...unassignedCalls].find(fits) ?? new GeminiCall(loop, name, args, answeredAt)
+    call.turn = loop
+    call.id = id
+    startCall(call, requestId, unassignedCalls.delete(call) ? 'inferred' : undefined)
+    if (call.askedAt !== undefined) requestApproval(call, call.askedAt, {})
+    if (call.end !== undefined) endCall(call, call.end.at, call.end.response)
   }
   call.isFound = true
   endRecordedCall(call, found)
@@ -275,34 +212,25 @@ function endRecordedCall(call: GeminiCall, found: unknown): void {
   const at = Math.max(call.startAt, numberOf(peek(found, 'at')) ?? call.turn.lastAt)
   const error = textOf(peek(found, 'error'))
   const isCancelled = peek(found, 'status') === 'cancelled'
-  const isDenied = isCancelled && error?.includes(DENIED) === true
-  const status = isDenied
-    ? 'blocked'
-    : isCancelled
-      ? 'cancelled'
-      : peek(found, 'status') === 'error'
-        ? 'error'
-        : undefined
+  const other = peek(found, 'status') === 'error' ? 'error' : undefined
+  const cancelled = error?.includes(DENIED) === true ? 'blocked' : 'cancelled'
+  const status = isCancelled ? cancelled : other
   call.approval?.emitResponse(at, isCancelled ? 'deny' : 'once', 'inferred')
   call.turn.lastAt = Math.max(call.turn.lastAt, at)
   call.emitEnd(at, { result: error, status, error_message: status === 'error' ? error : undefined })
 }
 
 /** Handles `Notification`. It has no call id, but usually the command or file. */
-function handleNotification(session: GeminiSession, at: number, data: unknown): void {
+function handleNotification({ main, unassignedCalls }: GeminiSession, at: number, data: unknown): void {
   if (peek(data, 'notification_type') !== 'ToolPermission') return
   const details = peek(data, 'details')
-  const candidates = [...(session.main?.calls ?? [])].filter(
-    call => call.state === 'running' && call.approval === undefined,
-  )
-  const uses = [...session.unassignedCalls].filter(use => use.end === undefined && use.askedAt === undefined)
-  const fitting = candidates.findLast(call => isAbout(call.args, details))
-  const use = uses.findLast(({ args }) => isAbout(args, details)) ?? uses.at(-1)
-  if (fitting === undefined && use !== undefined) use.askedAt = at
-  else {
-    const call = fitting ?? candidates.at(-1)
-    if (call !== undefined) requestApproval(call, at, details)
-  }
+  const known = [...(main?.calls ?? [])].filter(call => call.state === 'running' && call.approval === undefined)
+  const others = [...unassignedCalls].filter(call => call.end === undefined && call.askedAt === undefined)
+  const fits = ({ args }: GeminiCall): boolean => isAbout(args, details)
+  const call = known.findLast(fits) ?? others.findLast(fits) ?? others.at(-1) ?? known.at(-1)
+  if (call === undefined) return
+  if (unassignedCalls.has(call)) call.askedAt = at
+  else requestApproval(call, at, details)
 }
 
 function isAbout(args: unknown, details: unknown): boolean {
@@ -325,8 +253,6 @@ function settleCalls(loop: GeminiLoop, at: number, outcome?: TurnResult): void {
   loop.calls.clear()
 }
 
-const DELEGATING = 'invoke_agent'
-
 /**
  * Returns the loop of a child agent, which begins with the first line of its file. Returns undefined for a child of an earlier
  * turn.
@@ -337,7 +263,9 @@ function childLoopFor(session: GeminiSession, at: number, agentId: string, data:
   if (known !== undefined || main === undefined || at < main.startAt) return known
   const goal = textOf(peek(data, 'text'))
   const taken = new Set([...session.children.values()].map(child => child.delegatingCall))
-  const free = [...main.calls].filter(call => call.name === DELEGATING && call.state === 'running' && !taken.has(call))
+  const free = [...main.calls].filter(
+    call => call.name === 'invoke_agent' && call.state === 'running' && !taken.has(call),
+  )
   const asked = free.filter(call => goal !== undefined && peek(call.args, 'prompt') === goal)
   const call = asked[0] ?? free[0]
   const role = textOf(peek(call?.args, 'agent_name'))
@@ -373,7 +301,10 @@ function endLoop(loop: GeminiLoop, at: number, { outcome, reason, text }: LoopEn
     interruptChildren(session, at)
     session.unassignedCalls.clear()
   }
-  endUnansweredRequest(loop, at)
+  if (loop.sentAt !== undefined) {
+    const cut = { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }
+    startRequest(loop, at).emitAnswer(at, cut, 'inferred')
+  }
   settleCalls(loop, at, outcome)
   loop.emitLoopEnd(at, { outcome, reason, text: outcome === 'completed' ? answer : undefined }, answer)
 }
@@ -389,16 +320,12 @@ function handleSessionStart(session: GeminiSession, _at: number, data: unknown):
 function handlePrompt(session: GeminiSession, at: number, data: unknown): void {
   const { main } = session
   // A repeated delivery of the same hook.
-  if (main !== undefined && main.startAt === at) return
+  if (main?.startAt === at) return
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   openTurn(session, at, peek(data, 'prompt'))
 }
 
-function turnFor(session: GeminiSession, at: number): GeminiLoop {
-  return session.main ?? openTurn(session, at, undefined)
-}
-
-function openTurn(session: GeminiSession, at: number, text: unknown): GeminiLoop {
+function openTurn(session: GeminiSession, at: number, text?: unknown): GeminiLoop {
   const loop = new GeminiLoop(session, { turnId: `${session.id}:${at}` }, at, text)
   session.main = loop
   session.isFinalized = false
@@ -411,15 +338,24 @@ function handleRequestError(loop: GeminiLoop, at: number, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'id'))
   if (id === undefined || loop.hasEnded || !session.isNew(id)) return
-  emitFailedRequest(loop, at, textOf(peek(data, 'message')))
+  const message = textOf(peek(data, 'message'))
+  const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
+  const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
+  startRequest(loop, at).emitFailure(at, {
+    model: loop.model,
+    provider: PROVIDER,
+    status_code: numberOf(status),
+    retryable: false,
+    reason: type,
+    error: { type, message },
+  })
   if (loop === session.main) endLoop(loop, at, { outcome: 'failed', reason: 'failed' })
 }
 
 function handleCancellation(loop: GeminiLoop, at: number, data: unknown): void {
-  const { session } = loop
   const id = idOf(peek(data, 'id'))
-  if (id === undefined || loop !== session.main || !session.isNew(id)) return
-  endLoop(loop, at, { outcome: 'interrupted', reason: 'cancelled' })
+  if (id !== undefined && loop === loop.session.main && loop.session.isNew(id))
+    endLoop(loop, at, { outcome: 'interrupted', reason: 'cancelled' })
 }
 
 /**
@@ -431,21 +367,20 @@ function handleAgentEnd({ main }: GeminiSession, at: number, data: unknown): voi
     endLoop(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
 }
 
-const CLEAR_REASON = 'clear'
-
 /** Handles `SessionEnd`, which fires several times. In `gemini -p`, it is the last event of a request that failed finally. */
 function handleSessionEnd(session: GeminiSession, at: number, data: unknown): void {
   const { main } = session
   if (main !== undefined) {
     main.emitPrompt()
-    startUnansweredRequest(main, at)
+    // A request without an end, because its result is unknown. The trace shows it as incomplete.
+    if (main.sentAt !== undefined) startRequest(main, at)
     interruptChildren(session, at)
     settleCalls(main, at)
     session.main = undefined
   }
   const reason = textOf(peek(data, 'reason'))
   // Only `clear` discards the session id. Otherwise the session can be resumed, and its turns continue their numbers.
-  if (session.isFinalized || (main === undefined && reason !== CLEAR_REASON)) return
+  if (session.isFinalized || (main === undefined && reason !== 'clear')) return
   session.isFinalized = true
   session.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
 }
@@ -461,22 +396,18 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
 const QUIET_HOOKS: readonly string[] = ['BeforeModel', 'BeforeToolSelection', 'AfterModel', 'PreCompress']
 
 type SessionHandler = (session: GeminiSession, at: number, data: unknown) => void
-type FindingHandler = (loop: GeminiLoop, at: number, data: unknown) => void
 
 const HOOKS: Readonly<Record<string, SessionHandler>> = {
   SessionStart: handleSessionStart,
   BeforeAgent: handlePrompt,
-  BeforeTool: (session, at, data) => handleToolStart(turnFor(session, at), at, data),
-  AfterTool: (session, at, data) => {
-    const call = handleToolEnd(session, at, data)
-    if (call !== undefined) endDelegation(session, call, at, peek(data, 'tool_response'))
-  },
+  BeforeTool: (session, at, data) => handleToolStart(session.main ?? openTurn(session, at), at, data),
+  AfterTool: handleToolEnd,
   Notification: handleNotification,
   AfterAgent: handleAgentEnd,
   SessionEnd: handleSessionEnd,
 }
 
-function ofFinding(handle: FindingHandler): SessionHandler {
+function ofFinding(handle: (loop: GeminiLoop, at: number, data: unknown) => void): SessionHandler {
   return (session, at, data) => {
     const agentId = idOf(peek(data, 'agent_id'))
     const loop = agentId === undefined ? session.main : childLoopFor(session, at, agentId, data)
@@ -505,7 +436,7 @@ export class GeminiMachine extends FileMachine<GeminiSession> {
       readEnd: 'session:read',
       quiet: QUIET_HOOKS,
     }
-    super((records, id) => new GeminiSession(records, id, PLATFORM, PROVIDER), table)
+    super((records, id) => new GeminiSession(records, id, 'gemini-cli', PROVIDER), table)
   }
 
   protected override endSessions(): void {

@@ -1,23 +1,11 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Capabilities, HookIds, ModelMessage, Outcome, Phase } from '../../guards/index.ts'
+import type { Capabilities, ModelMessage, Outcome, Phase } from '../../guards/index.ts'
 import { timestampOf } from '../base/event-machine.ts'
 import { addedContext, hookOf, injectedText, reasonOf, textField, toolIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { toolKey } from '../base/tool.ts'
 import { BLOCK_EXIT_CODE, type GuardProtocol, type GuardRequest, type HookReply } from '../guard-protocol.ts'
 import { callIdOf } from './events.ts'
-
-/**
- * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait
- * forever, and no hook can detect that.
- */
-export const CAPABILITIES: Capabilities = {
-  beforeTurn: ['block', 'inject'],
-  beforeModel: ['block', 'rewrite', 'inject'],
-  beforeTool: ['block', 'rewrite'],
-  afterTool: ['block', 'inject'],
-  afterTurn: ['retry'],
-}
 
 const MESSAGES_LIMIT = 10_000
 
@@ -28,33 +16,6 @@ function messagesOf(body: unknown): ModelMessage[] {
     return { role, text: textField(message, 'content') }
   })
 }
-
-type RequestBuilder = (body: unknown, ids: HookIds) => GuardRequest
-
-const REQUESTS: ReadonlyMap<string, RequestBuilder> = new Map<string, RequestBuilder>([
-  ['BeforeAgent', (body, ids) => ({ phase: 'beforeTurn', ids, event: { prompt: textField(body, 'prompt') } })],
-  [
-    'BeforeModel',
-    (body, ids) => {
-      const model = textOf(peek(peek(body, 'llm_request'), 'model'))
-      return { phase: 'beforeModel', ids, event: { model, messages: messagesOf(body) } }
-    },
-  ],
-  ['BeforeTool', (body, ids) => ({ phase: 'beforeTool', ids, event: { tool: toolIn(body, ids.toolCallId) } })],
-  [
-    'AfterTool',
-    (body, ids) => {
-      const response = peek(body, 'tool_response')
-      const isError = (peek(response, 'error') ?? null) !== null
-      const event = { tool: toolIn(body, ids.toolCallId), result: peek(response, 'llmContent'), isError, attempt: 0 }
-      return { phase: 'afterTool', ids, event }
-    },
-  ],
-  [
-    'AfterAgent',
-    (body, ids) => ({ phase: 'afterTurn', ids, event: { answer: textField(body, 'prompt_response'), attempt: 0 } }),
-  ],
-])
 
 const REPLIES: ReadonlyMap<string, (outcome: Outcome<Phase>) => object | undefined> = new Map([
   ['BeforeAgent', outcome => denied(outcome) ?? addedContext('BeforeAgent', outcome)],
@@ -75,139 +36,132 @@ function beforeTool(outcome: Outcome<Phase>): object | undefined {
 }
 
 function beforeModel(outcome: Outcome<Phase>): object | undefined {
-  if (outcome.decision !== 'pass') return { ...denied(outcome), ...modelAnswer(reasonOf(outcome)) }
+  const hookEventName = 'BeforeModel'
+  if (outcome.decision !== 'pass') {
+    // Answers in place of the model; otherwise the user would see no answer.
+    const content = { role: 'model', parts: [reasonOf(outcome)] }
+    const llm_response = { candidates: [{ content, finishReason: 'STOP' }] }
+    return { ...denied(outcome), hookSpecificOutput: { hookEventName, llm_response } }
+  }
   const text = injectedText(outcome)
   if (!outcome.isRewritten && text === undefined) return undefined
-  const messages = (outcome.value as readonly ModelMessage[]).map(messageOf)
+  const messages = (outcome.value as readonly ModelMessage[]).map(message => {
+    return { role: message.role === 'assistant' ? 'model' : message.role, content: message.text }
+  })
   if (text !== undefined) messages.push({ role: 'user', content: text })
-  return { hookSpecificOutput: { hookEventName: 'BeforeModel', llm_request: { messages } } }
+  return { hookSpecificOutput: { hookEventName, llm_request: { messages } } }
 }
 
-function messageOf({ role, text }: ModelMessage): { role: string; content: string } {
-  return { role: role === 'assistant' ? 'model' : role, content: text }
-}
+const FAILS_CLOSED: ReadonlySet<string> = new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool'])
 
-/** Answers in place of the model; otherwise the user would see no answer. */
-function modelAnswer(text: string): object {
-  const content = { role: 'model', parts: [text] }
-  const llm_response = { candidates: [{ content, finishReason: 'STOP' }] }
-  return { hookSpecificOutput: { hookEventName: 'BeforeModel', llm_response } }
+const CALLS_LIMIT = 1000
+
+interface OpenSession {
+  readonly turnId: string | undefined
+  retry: { readonly by: string; readonly times: number } | undefined
+  readonly calls: { key: string; readonly id: string }[]
 }
 
 export class GeminiGuardProtocol implements GuardProtocol {
-  readonly capabilities: Capabilities = CAPABILITIES
-  readonly #open = new OpenCalls()
+  /**
+   * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait
+   * forever, and no hook can detect that.
+   */
+  readonly capabilities: Capabilities = {
+    beforeTurn: ['block', 'inject'],
+    beforeModel: ['block', 'rewrite', 'inject'],
+    beforeTool: ['block', 'rewrite'],
+    afterTool: ['block', 'inject'],
+    afterTurn: ['retry'],
+  }
+  /** Maps turns and calls to their ids in the trace, which the hooks lack. */
+  readonly #sessions = new LimitedMap<string, OpenSession>(1000)
 
   requestIn(body: unknown): GuardRequest | undefined {
     const event = hookOf(body)
-    const question = REQUESTS.get(event)?.(body, this.#idsOf(event, body))
-    if (question?.phase !== 'afterTurn') return question
-    return { ...question, event: { ...question.event, attempt: this.#open.attemptOf(body) } }
+    const session = event === 'BeforeAgent' ? this.#startTurn(body) : this.#sessionOf(body)
+    const ids = { sessionId: idOf(peek(body, 'session_id')), turnId: session.turnId }
+    switch (event) {
+      case 'BeforeAgent':
+        return { phase: 'beforeTurn', ids, event: { prompt: textField(body, 'prompt') } }
+      case 'BeforeModel': {
+        const model = textOf(peek(peek(body, 'llm_request'), 'model'))
+        return { phase: 'beforeModel', ids, event: { model, messages: messagesOf(body) } }
+      }
+      case 'BeforeTool': {
+        const toolCallId = startCall(session, body)
+        return { phase: 'beforeTool', ids: { ...ids, toolCallId }, event: { tool: toolIn(body, toolCallId) } }
+      }
+      case 'AfterTool': {
+        const toolCallId = endCall(session, body)
+        const response = peek(body, 'tool_response')
+        const isError = (peek(response, 'error') ?? null) !== null
+        const after = { tool: toolIn(body, toolCallId), result: peek(response, 'llmContent'), isError, attempt: 0 }
+        return { phase: 'afterTool', ids: { ...ids, toolCallId }, event: after }
+      }
+      case 'AfterAgent': {
+        const after = { answer: textField(body, 'prompt_response'), attempt: session.retry?.times ?? 0 }
+        return { phase: 'afterTurn', ids, event: after }
+      }
+      default:
+        return undefined
+    }
   }
 
   reply(body: unknown, outcome: Outcome<Phase>): HookReply {
     const event = hookOf(body)
-    if (event === 'BeforeTool' && outcome.isRewritten) this.#open.rewriteCall(body, outcome.value)
-    if (event === 'AfterAgent' && outcome.decision === 'retry') this.#open.sentOn(body, reasonOf(outcome))
+    const session = this.#sessionOf(body)
+    if (event === 'BeforeTool' && outcome.isRewritten) {
+      const call = session.calls.findLast(({ key }) => key === keyOf(body))
+      if (call !== undefined) call.key = toolKey(peek(body, 'tool_name'), outcome.value)
+    }
+    // Gemini CLI continues with the reason as a prompt, and later treats it as an ordinary prompt.
+    if (event === 'AfterAgent' && outcome.decision === 'retry')
+      session.retry = { by: reasonOf(outcome), times: (session.retry?.times ?? 0) + 1 }
     return { body: REPLIES.get(event)?.(outcome) }
   }
 
   failClosedReply(body: unknown, reason: string): HookReply {
-    const event = hookOf(body)
     // The end of a turn cannot fail closed: blocking it makes the agent go on.
-    return REQUESTS.has(event) && event !== 'AfterAgent' ? { exitCode: BLOCK_EXIT_CODE, error: reason } : {}
+    return FAILS_CLOSED.has(hookOf(body)) ? { exitCode: BLOCK_EXIT_CODE, error: reason } : {}
   }
 
   isEndOfTurn(body: unknown): boolean {
     return ['AfterAgent', 'SessionEnd'].includes(hookOf(body))
   }
 
-  #idsOf(event: string, body: unknown): HookIds {
-    const sessionId = idOf(peek(body, 'session_id'))
-    if (event === 'BeforeAgent') this.#open.startTurn(body)
-    const turnId = this.#open.turnOf(body)
-    if (event === 'BeforeTool') return { sessionId, turnId, toolCallId: this.#open.startCall(body) }
-    return event === 'AfterTool' ? { sessionId, turnId, toolCallId: this.#open.endCall(body) } : { sessionId, turnId }
-  }
-}
-
-const SESSIONS_LIMIT = 1000
-const CALLS_LIMIT = 1000
-
-interface OpenCall {
-  key: string
-  readonly id: string
-}
-
-interface OpenSession {
-  turnId: string | undefined
-  retry: { readonly by: string; readonly times: number } | undefined
-  readonly calls: OpenCall[]
-}
-
-/** Maps turns and calls of Gemini CLI to their ids in the trace, which its hooks lack. */
-class OpenCalls {
-  readonly #sessions = new LimitedMap<string, OpenSession>(SESSIONS_LIMIT)
-
-  startTurn(body: unknown): void {
-    const sessionId = idOf(peek(body, 'session_id'))
+  #startTurn(body: unknown): OpenSession {
+    const sessionId = idOf(peek(body, 'session_id')) ?? ''
     const at = timestampOf(body)
-    if (sessionId === undefined) return
-    const before = this.#sessions.get(sessionId)?.retry
-    const noteRetry = before?.by === peek(body, 'prompt') ? before : undefined
-    this.#sessions.set(sessionId, {
-      turnId: at === undefined ? undefined : `${sessionId}:${at}`,
-      retry: noteRetry,
-      calls: [],
-    })
-  }
-
-  /**
-   * Handles `AfterAgent` that a hook has blocked. Gemini CLI continues with the reason as a prompt, and later treats it as an
-   * ordinary prompt.
-   */
-  sentOn(body: unknown, by: string): void {
-    this.#sessionOf(body).retry = { by, times: this.attemptOf(body) + 1 }
-  }
-
-  attemptOf(body: unknown): number {
-    return this.#sessionOf(body).retry?.times ?? 0
-  }
-
-  turnOf(body: unknown): string | undefined {
-    return this.#sessionOf(body).turnId
-  }
-
-  startCall(body: unknown): string | undefined {
-    const sessionId = idOf(peek(body, 'session_id'))
-    const at = timestampOf(body)
-    if (sessionId === undefined || at === undefined) return undefined
-    const key = keyOf(body)
-    const id = callIdOf(sessionId, key, at)
-    const { calls } = this.#sessionOf(body)
-    calls.push({ key, id })
-    if (calls.length > CALLS_LIMIT) calls.shift()
-    return id
-  }
-
-  rewriteCall(body: unknown, input: unknown): void {
-    const key = keyOf(body)
-    const call = this.#sessionOf(body).calls.findLast(one => one.key === key)
-    if (call !== undefined) call.key = toolKey(peek(body, 'tool_name'), input)
-  }
-
-  /** Handles `AfterTool`. Of identical calls, the first ends, as in the trace. */
-  endCall(body: unknown): string | undefined {
-    const key = keyOf(body)
-    const { calls } = this.#sessionOf(body)
-    const at = calls.findIndex(one => one.key === key)
-    return at < 0 ? undefined : calls.splice(at, 1)[0]?.id
+    const { retry } = this.#sessionOf(body)
+    const turnId = sessionId === '' || at === undefined ? undefined : `${sessionId}:${at}`
+    const session = { turnId, retry: retry?.by === peek(body, 'prompt') ? retry : undefined, calls: [] }
+    this.#sessions.set(sessionId, session)
+    return session
   }
 
   #sessionOf(body: unknown): OpenSession {
     const sessionId = idOf(peek(body, 'session_id')) ?? ''
     return this.#sessions.recall(sessionId, () => ({ turnId: undefined, retry: undefined, calls: [] }))
   }
+}
+
+function startCall({ calls }: OpenSession, body: unknown): string | undefined {
+  const sessionId = idOf(peek(body, 'session_id'))
+  const at = timestampOf(body)
+  if (sessionId === undefined || at === undefined) return undefined
+  const key = keyOf(body)
+  const id = callIdOf(sessionId, key, at)
+  calls.push({ key, id })
+  if (calls.length > CALLS_LIMIT) calls.shift()
+  return id
+}
+
+/** Handles `AfterTool`. Of identical calls, the first ends, as in the trace. */
+function endCall({ calls }: OpenSession, body: unknown): string | undefined {
+  const key = keyOf(body)
+  const at = calls.findIndex(one => one.key === key)
+  return at < 0 ? undefined : calls.splice(at, 1)[0]?.id
 }
 
 function keyOf(body: unknown): string {

@@ -8,22 +8,18 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts, plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
-const FILES_LIMIT = 200
 const NAMES_LIMIT = 5000
-const DONE_LIMIT = 10_000
 const PROJECTS_FOLDER = 'tmp'
 const FILE_EXTENSION = '.jsonl'
 
 export class GeminiAdapter extends FileAdapter {
-  readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
-  readonly #finishedFiles = new LimitedMap<string, true>(DONE_LIMIT)
-
-  constructor(environment: AdapterEnvironment) {
-    super(environment, 'session:', READS_FIRST)
-  }
+  protected readonly prefix = 'session:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
+  readonly #readers = new LimitedMap<string, AppendedLineReader>(200)
+  readonly #finishedFiles = new LimitedMap<string, true>(10_000)
 
   protected async read({ path, owner: { session_id } }: ReadTrigger): Promise<Findings> {
     if (path?.endsWith(FILE_EXTENSION) !== true) return NO_FINDINGS
@@ -31,24 +27,19 @@ export class GeminiAdapter extends FileAdapter {
     if (ID_IN_PATH.test(session_id)) {
       const folder = join(dirname(path), session_id)
       for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER, NAMES_LIMIT)) {
-        found.push(...(await this.#readChild(folder, name, session_id)))
+        const [file, agent_id] = [join(folder, name), name.slice(0, -FILE_EXTENSION.length)]
+        const isChild = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(file)
+        if (isChild) found.push(...(await this.#readNewLines(file, { session_id, agent_id })))
       }
     }
     return { found: found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0)) }
-  }
-
-  async #readChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
-    const path = join(folder, name)
-    const agent_id = name.slice(0, -FILE_EXTENSION.length)
-    const isOne = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(path)
-    return isOne ? this.#readNewLines(path, { session_id, agent_id }) : []
   }
 
   async #readNewLines(path: string, owner: FindingOwner): Promise<HostEvent[]> {
     const found: HostEvent[] = []
     const reader = this.#readers.recall(path, () => new AppendedLineReader())
     await reader.readFrom(openAgentFile(path, this.environment.place, PROJECTS_FOLDER), line => {
-      if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
+      if (owner.agent_id !== undefined && line.startsWith(CHILD_RESULT)) this.#finishedFiles.set(path, true)
       found.push(...eventsOfLine(line, owner))
     })
     return found
@@ -57,10 +48,11 @@ export class GeminiAdapter extends FileAdapter {
 
 export const gemini: ReceiverAdapter = new GeminiAdapter(ownEnvironment(['GEMINI_CLI_HOME'], '.gemini', '.gemini'))
 
-const PARTS_LIMIT = 1000
 const CANCELLED = 'Request cancelled.'
 /** Prefix of lines that rewrite the conversation or its display; they report no event. */
 const REWRITTEN = '{"$'
+/** Prefix of the last line of a child agent's file. */
+const CHILD_RESULT = '{"$set":{"summary"'
 
 function eventsOfLine(text: string, owner: FindingOwner): readonly HostEvent[] {
   if (text.startsWith(REWRITTEN)) return []
@@ -82,14 +74,9 @@ function eventsOfLine(text: string, owner: FindingOwner): readonly HostEvent[] {
   }
 }
 
-/** Returns true for the last line of a child agent's file, which contains its result. */
-function isLastLine(text: string): boolean {
-  return text.startsWith('{"$set":{"summary"')
-}
-
 function promptOf(line: unknown): string | undefined {
   const content = peek(line, 'content')
-  const isResult = elementsOf(content, PARTS_LIMIT).some(part => peek(part, 'functionResponse') !== undefined)
+  const isResult = elementsOf(content).some(part => peek(part, 'functionResponse') !== undefined)
   return isResult ? undefined : plainText(content)
 }
 
@@ -99,7 +86,7 @@ function answerOf(line: unknown, about: FindingOwner & { readonly id: string }, 
   if (model === undefined) return []
   const data = { ...about, model, ...pickFields(line, ['content', 'tokens']) }
   const answer = { event: 'session:answer', at, data }
-  const calls = elementsOf(peek(line, 'toolCalls'), PARTS_LIMIT).flatMap(call => callOf(call))
+  const calls = elementsOf(peek(line, 'toolCalls')).flatMap(call => callOf(call))
   if (calls.length === 0) return [answer]
   return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: { ...about, answered_at: at, calls } }]
 }
@@ -115,6 +102,6 @@ function callOf(call: unknown) {
 
 function errorOf(result: unknown): string | undefined {
   if (!isArray(result)) return undefined
-  const answers = elementsOf(result, PARTS_LIMIT).map(part => peek(peek(part, 'functionResponse'), 'response'))
+  const answers = elementsOf(result).map(part => peek(peek(part, 'functionResponse'), 'response'))
   return joinTexts(answers.map(answer => textOf(peek(answer, 'error')) ?? textOf(peek(answer, 'output'))))
 }

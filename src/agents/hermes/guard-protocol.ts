@@ -5,15 +5,7 @@ import { argumentsOf, injectedText, reasonOf, textFor } from '../base/guard-valu
 import { LimitedMap } from '../base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
-const CAPABILITIES: Capabilities = {
-  beforeTurn: ['inject'],
-  beforeTool: ['block', 'rewrite', 'ask'],
-  afterTool: ['block', 'rewrite'],
-  afterTurn: ['rewrite'],
-}
-
 const MAX_SHOWN_CHARS = 500
-const SESSIONS_LIMIT = 1000
 
 /**
  * Reads a field of a guard request. Hermes' plugin sends a hook record. A shell hook has the session, the tool and its arguments
@@ -27,15 +19,6 @@ function eventOf(body: unknown): string {
   return textOf(peek(body, 'hook') ?? peek(body, 'hook_event_name')) ?? ''
 }
 
-function idsOf(body: unknown): HookIds {
-  return {
-    sessionId: idOf(fieldOf(body, 'session_id')),
-    turnId: idOf(fieldOf(body, 'turn_id')),
-    toolCallId: idOf(fieldOf(body, 'tool_call_id')),
-    requestId: idOf(fieldOf(body, 'api_request_id')),
-  }
-}
-
 function rawTool(body: unknown): RawToolCall {
   return {
     name: textOf(fieldOf(body, 'tool_name')) ?? '',
@@ -46,11 +29,9 @@ function rawTool(body: unknown): RawToolCall {
 }
 
 const REQUESTS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
-  pre_llm_call: (ids, body) => ({
-    phase: 'beforeTurn',
-    ids,
-    event: { prompt: promptOf(fieldOf(body, 'user_message')) },
-  }),
+  pre_llm_call: (ids, body) => {
+    return { phase: 'beforeTurn', ids, event: { prompt: promptOf(fieldOf(body, 'user_message')) } }
+  },
   pre_tool_call: (ids, body) => ({ phase: 'beforeTool', ids, event: { tool: toolCallOf(rawTool(body)) } }),
   transform_tool_result: (ids, body) => {
     const tool = toolCallOf(rawTool(body))
@@ -93,11 +74,10 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
  * Builds an approval. Hermes shows only this message, and nothing of the tool's input. "Always" applies to exactly this question.
  */
 function approval(outcome: Outcome<Phase>, body: unknown): object {
-  const question = reasonOf(outcome)
   const tool = toolCallOf({ ...rawTool(body), arguments: argumentsOf(outcome.value) })
   const shown = (tool.command ?? JSON.stringify(tool.arguments)).slice(0, MAX_SHOWN_CHARS)
   const rule_key = `hookspan:${outcome.by ?? ''}:${tool.name}:${shown}`
-  return { action: 'approve', message: `${question}\n${shown}`, rule_key }
+  return { action: 'approve', message: `${reasonOf(outcome)}\n${shown}`, rule_key }
 }
 
 /** Results are usually JSON; the model reads an error from this key. */
@@ -107,8 +87,13 @@ function errorResult(reason: string): string {
 
 /** Tracks the open turn of each session, which Hermes omits for answers. */
 export class HermesGuardProtocol implements GuardProtocol {
-  readonly capabilities: Capabilities = CAPABILITIES
-  readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
+  readonly capabilities: Capabilities = {
+    beforeTurn: ['inject'],
+    beforeTool: ['block', 'rewrite', 'ask'],
+    afterTool: ['block', 'rewrite'],
+    afterTurn: ['rewrite'],
+  }
+  readonly #turns = new LimitedMap<string, string>(1000)
 
   requestIn(body: unknown): GuardRequest | undefined {
     const event = eventOf(body)
@@ -131,10 +116,11 @@ export class HermesGuardProtocol implements GuardProtocol {
   }
 
   #idsOf(body: unknown): HookIds {
-    const ids = idsOf(body)
-    const session = ids.sessionId ?? ''
-    if (ids.turnId !== undefined) this.#turns.set(session, ids.turnId)
-    return { ...ids, turnId: this.#turns.get(session) }
+    const sessionId = idOf(fieldOf(body, 'session_id'))
+    const turnId = idOf(fieldOf(body, 'turn_id')) ?? this.#turns.get(sessionId ?? '')
+    if (turnId !== undefined) this.#turns.set(sessionId ?? '', turnId)
+    const toolCallId = idOf(fieldOf(body, 'tool_call_id'))
+    return { sessionId, turnId, toolCallId, requestId: idOf(fieldOf(body, 'api_request_id')) }
   }
 }
 

@@ -1,7 +1,7 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
 import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, namesIn } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import type { ModelRequest } from '../base/requests.ts'
@@ -96,20 +96,16 @@ class AgentTurn extends HostTurn {
   }
 }
 
-class AgentSpanNode {
+interface AgentSpanNode {
   readonly id: string
   /** `unknown`: known only as a parent; its start was not received. */
-  kind = 'unknown'
-  turn: AgentTurn | undefined
-  request: OpenModelRequest | undefined
-  tool: ToolRun | undefined
-  isTool = false
+  kind: string
+  turn?: AgentTurn | undefined
+  request?: OpenModelRequest
+  tool?: ToolRun | undefined
+  isTool?: boolean
   /** Tokens of agents inside the tools of this loop. */
-  nestedTokens: UsageCounts | undefined
-
-  constructor(id: string) {
-    this.id = id
-  }
+  nestedTokens?: UsageCounts | undefined
 }
 
 /** A trace of the host. A resumed run continues in it without a new start. `stray`: a turn whose start was missed. */
@@ -162,13 +158,6 @@ function addPendingApproval(turn: AgentTurn, call: AnswerToolCall): PendingAppro
   const added = new PendingApproval(turn, call)
   waiting.set(call.id, added)
   return added
-}
-
-function settleApproval(trace: Trace, callId: string, at: number, choice: Choice): void {
-  const waiting = trace.pendingApprovals.get(callId)
-  if (waiting === undefined) return
-  trace.pendingApprovals.delete(callId)
-  if (waiting.isAsked) waiting.emitResponse(at, choice, 'inferred')
 }
 
 /** Longer arguments are not parsed: no target or command is that long. Characters. */
@@ -244,11 +233,9 @@ const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
 
 /** Extra lines of captures, and events that add nothing to others. */
-const QUIET = [
-  ...['agent.agent_start', 'agent.agent_end', 'agent.agent_handoff', 'agent.agent_tool_start', 'agent.agent_tool_end'],
-  ...['runner.agent_handoff', 'runner.agent_tool_end', 'proc_start', 'proc_shutdown', 'proc_flush', 'stream'],
-  ...['RESULT', 'THROWN'],
-]
+const QUIET = namesIn(`
+  agent.agent_start agent.agent_end agent.agent_handoff agent.agent_tool_start agent.agent_tool_end runner.agent_handoff
+  runner.agent_tool_end proc_start proc_shutdown proc_flush stream RESULT THROWN`)
 
 /** Places the SDK's spans in turns, in whatever order they arrive, and reads the events of traced runners. */
 export class OpenAiAgentsMachine extends EventMachine {
@@ -347,7 +334,11 @@ export class OpenAiAgentsMachine extends EventMachine {
     for (const turn of open) this.#endTurn(turn, Math.max(at, turn.startAt), undefined, true)
     // Turns with work that began after their end and has not ended.
     const late = [...this.#nodes.values()].filter(({ request, isTool }) => request !== undefined || isTool)
-    for (const turn of new Set(late.flatMap(node => node.turn ?? []))) endLate(turn, at)
+    for (const turn of new Set(late.flatMap(node => node.turn ?? []))) {
+      if (turn.openRequests.size + turn.openTools.size === 0) continue
+      emitOpenStarts(turn)
+      turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
+    }
   }
 
   #unstartedTool(name: unknown): ToolRun | undefined {
@@ -427,7 +418,7 @@ export class OpenAiAgentsMachine extends EventMachine {
   }
 
   #nodeOf(spanId: string): AgentSpanNode {
-    const node = this.#nodes.get(spanId) ?? new AgentSpanNode(spanId)
+    const node = this.#nodes.get(spanId) ?? { id: spanId, kind: 'unknown' }
     this.#nodes.set(spanId, node)
     return node
   }
@@ -465,7 +456,9 @@ export class OpenAiAgentsMachine extends EventMachine {
     const name = textOf(peek(span.data, 'name'))
     const isOfTask = parent === undefined || parent.kind === 'task' || parent.kind === 'unknown'
     if (node.turn !== undefined && !isOfTask) this.#beginChild(node, span, trace)
-    node.turn ??= turnHandingOver(trace) ?? trace.stray ?? this.#beginTurn(trace, node, span.startAt)
+    const { lastTurn } = trace
+    const handingOver = lastTurn?.hasEnded === false && lastTurn.handoffAt !== undefined ? lastTurn : undefined
+    node.turn ??= handingOver ?? trace.stray ?? this.#beginTurn(trace, node, span.startAt)
     const { turn } = node
     if (turn.agentName === undefined) {
       turn.agentName = name
@@ -508,7 +501,10 @@ export class OpenAiAgentsMachine extends EventMachine {
 
   #endTool(tool: ToolRun, span: RawSpan): void {
     const { turn } = tool
-    settleApproval(turn.trace, tool.id, turn.startAt, isRejected(span.error) ? 'deny' : 'once')
+    const { pendingApprovals } = turn.trace
+    const waiting = pendingApprovals.get(tool.id)
+    pendingApprovals.delete(tool.id)
+    if (waiting?.isAsked) waiting.emitResponse(turn.startAt, isRejected(span.error) ? 'deny' : 'once', 'inferred')
     endTool(tool, span)
     turn.tokens = addUsage(turn.tokens, tool.tokens)
     const loop = this.#parentOf(span)
@@ -542,8 +538,7 @@ export class OpenAiAgentsMachine extends EventMachine {
   #endTurn(turn: AgentTurn, at: number, error?: unknown, isCutOff = false): void {
     if (turn.hasEnded) return
     emitUncountedAnswer(turn, undefined)
-    emitOpenRequests(turn)
-    emitOpenTools(turn)
+    emitOpenStarts(turn)
     flushToolHooks(turn)
     openTurn(turn)
     endDelegation(turn, at, error)
@@ -554,7 +549,11 @@ export class OpenAiAgentsMachine extends EventMachine {
     turn.emitEnd(at, { ...end, model: turn.model })
     turn.hasEnded = true
     endTask(turn, at, end)
-    if (isWaiting) addPendingApprovals(turn, at)
+    for (const call of isWaiting ? turn.requestedCalls : []) {
+      const waiting = addPendingApproval(turn, call)
+      // A traced runner reports which calls need approval. Without one, all calls left over do.
+      if (!turn.trace.isRunnerTraced) waiting.emitQuestion(at, 'inferred')
+    }
     if (this.#openTurns.get(turn.sessionId) === turn) this.#openTurns.delete(turn.sessionId)
     forgetContent(turn, isWaiting)
   }
@@ -574,20 +573,9 @@ function callOf(said: unknown): AnswerToolCall | undefined {
   return id === undefined || name === undefined ? undefined : { id, name, args: textOf(peek(said, 'arguments')) }
 }
 
-function turnHandingOver({ lastTurn }: Trace): AgentTurn | undefined {
-  return lastTurn !== undefined && !lastTurn.hasEnded && lastTurn.handoffAt !== undefined ? lastTurn : undefined
-}
-
 const GUARDRAIL = 'GuardrailTripwireTriggered'
 const CUT_OFF: HostTurnEnd = { outcome: 'interrupted', reason: 'cut_off' }
 const NEEDS_APPROVAL: HostTurnEnd = { outcome: 'interrupted', reason: 'approval' }
-
-function endLate(turn: AgentTurn, at: number): void {
-  if (turn.openRequests.size + turn.openTools.size === 0) return
-  emitOpenRequests(turn)
-  emitOpenTools(turn)
-  turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
-}
 
 function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
   const { delegate } = turn
@@ -614,14 +602,6 @@ function endTask(turn: AgentTurn, at: number, end: HostTurnEnd): void {
     parent.turn.isInterrupted ||= end === NEEDS_APPROVAL
   }
   turn.task?.emitEnd(at, { status: end.outcome, summary: turn.answer })
-}
-
-/** A traced runner reports which calls need approval. Without one, all calls left over do. */
-function addPendingApprovals(turn: AgentTurn, at: number): void {
-  for (const call of turn.requestedCalls) {
-    const waiting = addPendingApproval(turn, call)
-    if (!turn.trace.isRunnerTraced) waiting.emitQuestion(at, 'inferred')
-  }
 }
 
 /** The core keeps what late records need; content must not stay in memory with the turn. */
@@ -681,11 +661,6 @@ function endTool(tool: ToolRun, span: RawSpan): void {
     error_type: failure?.type,
     error_message: failure?.message,
   })
-}
-
-function emitOpenTools(turn: AgentTurn): void {
-  for (const tool of turn.openTools) emitToolStart(tool)
-  turn.openTools.clear()
 }
 
 function isRejected(error: unknown): boolean {
@@ -772,9 +747,11 @@ function emitUncountedAnswer(turn: AgentTurn, tokens: UsageCounts | undefined): 
   emitAnswer(held.request, held.at, held.answer, tokens)
 }
 
-function emitOpenRequests(turn: AgentTurn): void {
-  for (const asked of turn.openRequests) emitRequestStart(asked, asked.data)
-  turn.openRequests.clear()
+function emitOpenStarts({ openRequests, openTools }: AgentTurn): void {
+  for (const asked of openRequests) emitRequestStart(asked, asked.data)
+  for (const tool of openTools) emitToolStart(tool)
+  openRequests.clear()
+  openTools.clear()
 }
 
 function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unknown): void {
@@ -784,7 +761,7 @@ function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unkno
   turn.prompt ??= promptOf(input)
   turn.history ??= historyOf(input)
   openLoop(turn)
-  request.emitStart({ ...facts, model })
+  request.emitStart(Object.assign(facts, { model }))
 }
 
 function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: UsageCounts | undefined): void {
@@ -801,7 +778,7 @@ function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usag
 
 /**
  * One event of a span. `type`: `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, …
- * The host fills `data`, its own object, until the span ends. Times are parsed on demand: that costs as much as everything else.
+ * The host fills `data`, its own object, until the span ends. Times are parsed on demand and once: that costs as much as everything else.
  */
 class RawSpan {
   readonly id: string
@@ -811,6 +788,7 @@ class RawSpan {
   readonly data: unknown
   readonly error: unknown
   readonly #event: TimedEvent
+  #startAt: number | undefined
 
   constructor(id: string, traceId: string, event: TimedEvent) {
     const data = peek(event.data, 'span_data')
@@ -828,7 +806,8 @@ class RawSpan {
   }
 
   get startAt(): number {
-    return this.#timeOf('started_at')
+    this.#startAt ??= this.#timeOf('started_at')
+    return this.#startAt
   }
 
   get endAt(): number {
@@ -841,11 +820,7 @@ class RawSpan {
   }
 }
 
-interface SpanFailure {
-  readonly type: string | undefined
-  readonly message: string
-  readonly statusCode: number | undefined
-}
+type SpanFailure = NonNullable<ReturnType<typeof failureOf>>
 
 const CLASS_NAME_LIMIT = 80
 
@@ -886,7 +861,7 @@ function classOfStatus(status: number | undefined): string | undefined {
 }
 
 /** The message is often a generic heading, with the exception in the span's data. */
-function failureOf(error: unknown): SpanFailure | undefined {
+function failureOf(error: unknown) {
   if (error === undefined || error === null) return undefined
   const heading = textOf(peek(error, 'message')) ?? textOf(error) ?? 'failed'
   const { type, message } = split(textOf(peek(peek(error, 'data'), 'error')) ?? heading)

@@ -4,13 +4,11 @@ import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { isSameCall, namedArguments, settle, signalIn } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { currentError, currentRun, markAsFailed } from './live-sdk.ts'
+import { currentError, currentRun, type Method, markAsFailed } from './live-sdk.ts'
 import { type AgentToolCall, argumentsOf, LOCAL_TOOL_FORMATS, type LocalToolFormat } from './tool-calls.ts'
 
 const CALLS_LIMIT = 1000
 const NOT_AGREED = 'A hook would run something else than a person has agreed to: call it again.'
-
-type Method = (this: unknown, ...args: unknown[]) => unknown
 
 export interface HostTool {
   readonly name: string

@@ -12,7 +12,7 @@ import { listOf } from '../base/guard-values.ts'
 import { type AnswerFormat, type GuardedRequest, guardedAnswer, requestToSend } from '../base/guarded-answer.ts'
 import { modelUsage } from '../base/usage.ts'
 import { GuardedTools, withMethods } from './guarded-tools.ts'
-import { currentRun } from './live-sdk.ts'
+import { currentRun, type Method } from './live-sdk.ts'
 import { tokensOf } from './messages.ts'
 import type { ConversationItem, RequestContent } from './model-content.ts'
 import {
@@ -53,12 +53,7 @@ export interface OpenAiAgentsHooks {
   guardAgent<Agent extends object>(agent: Agent): Agent
 }
 
-type Method = (this: unknown, ...args: unknown[]) => unknown
 type Plain = Record<string, unknown>
-
-interface RunScope {
-  readonly turns: Map<string, HookIds>
-}
 
 /**
  * Attaches hooks to the OpenAI Agents SDK.
@@ -90,7 +85,8 @@ class Guard {
   readonly #done = new WeakSet<object>()
   readonly #starting = new WeakSet<object>()
   readonly #names = new Set<string>()
-  readonly #scope = new AsyncLocalStorage<RunScope>()
+  /** The turns of each run of a runner. */
+  readonly #turns = new AsyncLocalStorage<Map<string, HookIds>>()
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
     this.hooks = hooks
@@ -161,15 +157,15 @@ class Guard {
 
   #noteTurn(): HookIds {
     const { ids } = currentRun()
-    this.#scope.getStore()?.turns.set(idOf(ids.turnId) ?? '', ids)
+    this.#turns.getStore()?.set(idOf(ids.turnId) ?? '', ids)
     return ids
   }
 
   #runInScope(run: () => unknown): unknown {
-    const scope: RunScope = { turns: new Map() }
-    const running = this.#scope.run(scope, run)
+    const turns = new Map<string, HookIds>()
+    const running = this.#turns.run(turns, run)
     const ended = (): void => {
-      for (const ids of scope.turns.values()) this.hooks.endTurn(ids)
+      for (const ids of turns.values()) this.hooks.endTurn(ids)
     }
     if (!(running instanceof Promise)) return running
     running.then(result => {
@@ -244,7 +240,7 @@ async function requestAnswer(
 ): Promise<Response> {
   if (!guard.covers(currentRun().agentName)) return send(request)
   const response = await guardedAnswer(guardedRequest(guard, request), formatFor(request), request, send)
-  return { ...response, output: await checkCalls(guard, request, listOf(response.output)) }
+  return withCheckedCalls(guard, request, response)
 }
 
 function guardedRequest({ hooks }: Guard, request: Request): GuardedRequest {
@@ -265,31 +261,29 @@ function formatFor(request: Request): AnswerFormat<Request, Response> {
       const toolCalls = calls.map(({ id, name, args }) => toolCallOf({ id, name, arguments: args }))
       return { text: textOfOutput(output), toolCalls, usage: modelUsage(tokensOf(peek(response, 'usage'))) }
     },
-    withText: (response, text, dropsCalls) => ({ ...response, output: outputWith(response.output, text, dropsCalls) }),
+    withText: (response, text, dropsCalls) => {
+      return { ...response, output: outputWith(listOf(response.output), text, dropsCalls) }
+    },
     fromText: answerFromText,
   }
 }
 
 /** Checks and rewrites the calls of an answer, before the approval and the tool see them. */
-async function checkCalls(
-  { hooks, tools }: Guard,
-  request: Request,
-  output: readonly ConversationItem[],
-): Promise<readonly ConversationItem[]> {
-  if (!hooks.handles('beforeTool')) return output
+async function withCheckedCalls({ hooks, tools }: Guard, request: Request, response: Response): Promise<Response> {
+  if (!hooks.handles('beforeTool')) return response
   const handoffs = new Set(listOf(request.handoffs).map(each => peek(each, 'toolName')))
-  const made: ConversationItem[] = []
-  for (const item of output) {
+  const output: ConversationItem[] = []
+  for (const item of listOf<ConversationItem>(response.output)) {
     const called = callIn(item, request)
     if (called === undefined || (called.format === undefined && handoffs.has(called.name))) {
-      made.push(item)
+      output.push(item)
       continue
     }
     const outcome = await tools.checkCall(called, request.signal)
     const isChanged = outcome.isRewritten && outcome.decision !== 'block'
-    made.push(isChanged ? itemWith(item, called.format, outcome.value) : item)
+    output.push(isChanged ? itemWith(item, called.format, outcome.value) : item)
   }
-  return made
+  return { ...response, output }
 }
 
 /** Forwards events immediately, except the last one, which counts. Buffers all if hooks check the answer. */
@@ -305,13 +299,11 @@ async function* streamEvents(guard: Guard, model: HostModel, request: Request): 
     yield* eventsOf(doneEvent(answerFromText(sent)), sent)
     return
   }
-  for await (const event of model.getStreamedResponse(sent))
-    yield isCovered && event['type'] === 'response_done' ? await doneWithCalls(guard, request, event) : event
-}
-
-async function doneWithCalls(guard: Guard, request: Request, event: StreamEvent): Promise<StreamEvent> {
-  const response = event['response'] as Response
-  return { ...event, response: { ...response, output: await checkCalls(guard, request, listOf(response.output)) } }
+  for await (const event of model.getStreamedResponse(sent)) {
+    const isDone = isCovered && event['type'] === 'response_done'
+    const checked = isDone ? await withCheckedCalls(guard, request, event['response'] as Response) : undefined
+    yield checked === undefined ? event : { ...event, response: checked }
+  }
 }
 
 async function* bufferEvents(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {

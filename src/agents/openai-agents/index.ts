@@ -3,7 +3,7 @@ import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
 import { OpenAiAgentsMachine } from './events.ts'
-import type { HostSpan, HostTrace, TraceProcessor } from './live-sdk.ts'
+import type { HostSpan, HostTrace, Method, TraceProcessor } from './live-sdk.ts'
 import {
   agentEndEvent,
   agentStartEvent,
@@ -22,7 +22,6 @@ const HOST = 'openai-agents'
 const TRACED = Symbol.for('hookspan.openai-agents.traced')
 const DONE: Promise<void> = Promise.resolve()
 
-type Run = (this: unknown, ...args: unknown[]) => unknown
 type MakeEvent = () => HostEvent | undefined
 
 function attach(options: PluginOptions | undefined): Attachment {
@@ -33,13 +32,14 @@ function attach(options: PluginOptions | undefined): Attachment {
  * Reads an event in the next microtask: the host fills a span right after it has announced it (a tool's input, a
  * request's model). All events wait alike, which keeps their order.
  */
-function takeSoon(attachment: Attachment, scope: string, make: MakeEvent): void {
+function handleSoon(attachment: Attachment, scope: string, make: MakeEvent): Promise<void> {
   queueMicrotask(() =>
     attachment.catchErrors(() => {
       const event = make()
       if (event !== undefined) attachment.handleEvent(event, scope)
     }),
   )
+  return DONE
 }
 
 /**
@@ -52,17 +52,15 @@ function takeSoon(attachment: Attachment, scope: string, make: MakeEvent): void 
  */
 export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
   const attachment = attach(options)
-  const take = (id: unknown, make: MakeEvent): Promise<void> => {
-    takeSoon(attachment, idOf(id) ?? '', make)
-    return DONE
-  }
+  const scopeOf = (traced: unknown): string => idOf(peek(traced, 'traceId')) ?? ''
   const ofTrace = (event: string, trace: HostTrace): Promise<void> => {
-    const told = traceEvent(event, trace)
-    return take(peek(trace, 'traceId'), () => told)
+    const seen = traceEvent(event, trace)
+    return handleSoon(attachment, scopeOf(trace), () => seen)
   }
   const ofSpan = (event: string, span: HostSpan, isEnd: boolean): Promise<void> => {
     const at = Date.now()
-    return take(peek(span, 'traceId'), () => spanEvent(event, span, isEnd, at, isEnd && isAborted(span.traceId)))
+    const make = (): HostEvent => spanEvent(event, span, isEnd, at, isEnd && isAborted(span.traceId))
+    return handleSoon(attachment, scopeOf(span), make)
   }
   // Pending events are read first.
   const flush = (): Promise<void> => DONE.then(() => attachment.plugin.flush())
@@ -103,7 +101,7 @@ function listenToRunner(attachment: Attachment, runner: object): void {
     const listener = (...args: unknown[]): void => {
       attachment.catchErrors(() => takeRunnerEvent(attachment, make(runner, args)))
     }
-    ;(on as Run).call(runner, event, listener)
+    ;(on as Method).call(runner, event, listener)
   }
   heard('agent_start', agentStartEvent)
   heard('agent_end', agentEndEvent)
@@ -113,7 +111,7 @@ function listenToRunner(attachment: Attachment, runner: object): void {
 function takeRunnerEvent(attachment: Attachment, event: HostEvent | undefined): void {
   // A scope of its own: the runner and the spans may be traced by different copies of this package.
   const scope = `runner ${idOf(peek(event?.data, 'trace_id')) ?? ''}`
-  takeSoon(attachment, scope, () => event)
+  void handleSoon(attachment, scope, () => event)
 }
 
 function wrapRun(attachment: Attachment, runner: object): void {
@@ -127,7 +125,7 @@ function wrapRun(attachment: Attachment, runner: object): void {
       const state = stateOf(args[1])
       if (state !== undefined) takeRunnerEvent(attachment, resumedEvent(runner, state))
     })
-    return afterRun((run as Run).apply(this, args), ended)
+    return afterRun((run as Method).apply(this, args), ended)
   }
   Object.defineProperty(runner, 'run', { value: wrapped, writable: true, configurable: true })
 }

@@ -1,4 +1,4 @@
-import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import type { HookIds } from '../../guards/index.ts'
 import type { HostEvent } from '../host-event.ts'
 
@@ -96,7 +96,7 @@ const INTERRUPTIONS_LIMIT = 100
 /** An id that no call has: its approval status is that of the tool as a whole. */
 const NO_CALL = 'hookspan: any call'
 
-type Method = (this: unknown, ...args: unknown[]) => unknown
+export type Method = (this: unknown, ...args: unknown[]) => unknown
 
 function callMethod(target: unknown, name: string, ...args: unknown[]): unknown {
   const method = peek(target, name)
@@ -172,14 +172,7 @@ export function toolStartEvent(runner: unknown, [, agent, tool, details]: readon
   return runnerEvent('runner.agent_tool_start', {
     agent: peek(agent, 'name'),
     tool: peek(tool, 'name'),
-    details: {
-      toolCall: {
-        id: peek(toolCall, 'id'),
-        callId: peek(toolCall, 'callId'),
-        name: peek(toolCall, 'name'),
-        ...content,
-      },
-    },
+    details: { toolCall: { ...pickFields(toolCall, ['id', 'callId', 'name']), ...content } },
     ...sdkContext().ids,
   })
 }

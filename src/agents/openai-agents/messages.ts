@@ -1,5 +1,5 @@
-import { elementsOf, isArray, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import { LazyConversation } from '../base/messages.ts'
+import { elementsOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { countOf, LazyConversation } from '../base/messages.ts'
 import { combineUsage, type UsageCounts, usageOf } from '../base/usage.ts'
 import type { LoosePayload } from '../host-event.ts'
 
@@ -9,13 +9,8 @@ const MESSAGES_LIMIT = 100
 
 export function promptOf(input: unknown): unknown {
   if (typeof input === 'string') return input
-  if (!isArray(input)) return undefined
-  const length = numberOf(peek(input, 'length')) ?? 0
-  for (let index = length - 1; index >= Math.max(0, length - SEARCH_LIMIT); index--) {
-    const item = peek(input, String(index))
-    if (peek(item, 'role') === 'user') return textOrParts(peek(item, 'content'))
-  }
-  return undefined
+  const asked = elementsOf(input, SEARCH_LIMIT, 'last').findLast(item => peek(item, 'role') === 'user')
+  return textOrParts(peek(asked, 'content'))
 }
 
 /** Parts that are all text are joined; other parts are returned unchanged. */
@@ -77,7 +72,6 @@ export interface ModelAnswer {
 }
 
 const OPENAI = 'openai'
-const SAMPLING = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty']
 const ITEMS_LIMIT = 200
 
 /** A `generation` span is of chat completions, or of a model behind the SDK's adapters. */
@@ -132,7 +126,14 @@ function spanRequest(
   others: LoosePayload<'pre_api_request'>,
 ): ModelSpanRequest {
   const request = input === undefined ? undefined : new LazyConversation(() => messagesOf(input))
-  const facts = { ...others, ...pickFields(parameters, SAMPLING), message_count: countOf(input), request }
+  const facts = Object.assign(others, {
+    temperature: peek(parameters, 'temperature') ?? undefined,
+    top_p: peek(parameters, 'top_p') ?? undefined,
+    frequency_penalty: peek(parameters, 'frequency_penalty') ?? undefined,
+    presence_penalty: peek(parameters, 'presence_penalty') ?? undefined,
+    message_count: typeof input === 'string' ? 1 : countOf(input),
+    request,
+  })
   return { model, input, facts }
 }
 
@@ -189,26 +190,14 @@ function addCall(calls: AnswerToolCall[], call: unknown, idKey: string): void {
   if (id !== undefined && name !== undefined) calls.push({ id, name, args: textOf(peek(described, 'arguments')) })
 }
 
-function countOf(list: unknown): number | undefined {
-  if (typeof list === 'string') return 1
-  return isArray(list) ? numberOf(peek(list, 'length')) : undefined
-}
-
-function first(usage: unknown, ...names: readonly string[]): number | undefined {
-  for (const name of names) {
-    const tokens = numberOf(peek(usage, name))
-    if (tokens !== undefined && tokens >= 0) return tokens
-  }
-  return undefined
+function first(usage: unknown, ...names: readonly string[]): unknown {
+  return names.map(name => peek(usage, name)).find(value => value !== undefined && value !== null)
 }
 
 /** The SDK's usage has a list of details, one for each request; the API's has an object. */
 function details(usage: unknown, ...names: readonly string[]): unknown {
-  for (const name of names) {
-    const said = peek(usage, name)
-    if (said !== undefined && said !== null) return elementsOf(said, 1)[0] ?? said
-  }
-  return undefined
+  const said = first(usage, ...names)
+  return elementsOf(said, 1)[0] ?? said
 }
 
 export function tokensOf(usage: unknown): UsageCounts | undefined {

@@ -1,8 +1,8 @@
-import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { booleanOf, elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { EventHandlers } from '../base/event-machine.ts'
-import { EventMachine, eventHandlers, handlersByName, plausibleTime } from '../base/event-machine.ts'
+import { EventMachine, eventHandlers, handlersByName, namesIn, plausibleTime } from '../base/event-machine.ts'
 import { SessionStates } from '../base/limited-map.ts'
-import { looksLikeJson, plainText } from '../base/messages.ts'
+import { countOf, looksLikeJson, plainText } from '../base/messages.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { Approval } from '../base/tool.ts'
@@ -119,8 +119,7 @@ function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown
 function readInput(run: Run, data: unknown): void {
   run.seesConversation = true
   run.system = peek(data, 'systemPrompt')
-  const tools = peek(data, 'tools')
-  run.toolCount = isArray(tools) ? numberOf(peek(tools, 'length')) : undefined
+  run.toolCount = countOf(peek(data, 'tools'))
   run.messages = elementsOf(peek(data, 'historyMessages'), MESSAGES_LIMIT, 'last').map(messageOf)
   const prompt = peek(data, 'prompt')
   if (prompt !== undefined) run.messages.push({ role: 'user', content: prompt })
@@ -215,17 +214,13 @@ const READINGS: Readonly<Record<string, Read>> = {
   gateway_stop: book => book.finishAll('gateway_stop'),
 }
 
-const QUIET = [
-  // Added by this package's own captures.
-  'REGISTER',
-  ...['agent_turn_prepare', 'before_prompt_build', 'before_agent_run', 'before_agent_reply', 'before_tool_call'],
-  'before_agent_finalize',
-  ...['heartbeat_prompt_contribution', 'before_reset', 'inbound_claim', 'channel_pairing_requested'],
-  ...['message_received', 'message_sending', 'reply_payload_sending', 'message_sent', 'before_dispatch'],
-  ...['reply_dispatch', 'resolve_exec_env', 'tool_result_persist', 'subagent_delivery_target', 'subagent_progress'],
-  ...['gateway_start', 'cron_reconciled', 'cron_changed', 'before_install', 'skill_proposal_evaluate'],
-  ...['skill_proposal_changed', 'skill_changed'],
-]
+/** `REGISTER`: added by this package's own captures. */
+const QUIET = namesIn(`
+  REGISTER agent_turn_prepare before_prompt_build before_agent_run before_agent_reply before_tool_call
+  before_agent_finalize heartbeat_prompt_contribution before_reset inbound_claim channel_pairing_requested
+  message_received message_sending reply_payload_sending message_sent before_dispatch reply_dispatch resolve_exec_env
+  tool_result_persist subagent_delivery_target subagent_progress gateway_start cron_reconciled cron_changed
+  before_install skill_proposal_evaluate skill_proposal_changed skill_changed`)
 
 export class OpenClawMachine extends EventMachine {
   readonly #book = new RunBook(this.records)
@@ -310,8 +305,8 @@ const STREAMS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
 ])
 
 /**
- * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. They are
- * preferred over hooks: a failure in `before_tool_call` would block the tool.
+ * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. The hook
+ * `before_tool_call` is not registered instead: a failure in it would block the tool.
  */
 export function handlesStream(stream: unknown): boolean {
   return STREAMS.has(stream)

@@ -1,6 +1,7 @@
 import { elementsOf, isArray, isObject, peek, pickFields } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
+import { namesIn } from '../base/event-machine.ts'
 import type { HostEvent } from '../host-event.ts'
 import { handlesStream, OpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './state.ts'
@@ -10,17 +11,9 @@ import { LIFELESS_MODES, mayReadConversation, onAgentEvents } from './types.ts'
 export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
 
 /** Hooks available to every plugin. They contain no conversation, except for messages about to be persisted. */
-const HOOKS = [
-  'model_call_started',
-  'model_call_ended',
-  'before_message_write',
-  'after_tool_call',
-  'before_compaction',
-  'after_compaction',
-  'subagent_spawned',
-  'subagent_ended',
-  'session_start',
-]
+const HOOKS = namesIn(`
+  model_call_started model_call_ended before_message_write after_tool_call before_compaction after_compaction
+  subagent_spawned subagent_ended session_start`)
 /** Hooks that require `allowConversationAccess`, and those that may be the last: the host waits briefly for their handlers. */
 const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
 const LAST_HOOKS = ['session_end', 'gateway_stop']

@@ -1,7 +1,7 @@
-import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plausibleTime, type TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
+import { countOf, plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { type Approval, DelegatedTask, Tool } from '../base/tool.ts'
@@ -23,14 +23,10 @@ export function messageOf(message: unknown): OpenClawMessage {
   const role = peek(message, 'role')
   return {
     role: role === 'toolResult' ? 'tool' : role,
-    content: plainText(content) ?? (calls.length > 0 || isEmpty(content) ? undefined : content),
+    content: plainText(content) ?? (calls.length > 0 || countOf(content) === 0 ? undefined : content),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
   }
-}
-
-function isEmpty(content: unknown): boolean {
-  return isArray(content) && elementsOf(content, 1).length === 0
 }
 
 /** The ids of an event. Hooks have them in the event or the context, agent events in both. */
@@ -189,7 +185,9 @@ const OVERLAP_MILLIS = 10_000
  */
 export function startDelegation(parent: OpenClawSession, child: OpenClawSession, { at, data }: Facts): void {
   if (child.delegation?.hasEnded === false) return
-  const run = parent.run ?? recentRun(parent, at)
+  const { lastRun } = parent
+  const isRecent = lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS
+  const run = parent.run ?? (isRecent ? lastRun : undefined)
   if (run === undefined) {
     // The user spawned it by hand: it belongs to no turn of the parent.
     child.parentName = parent.name
@@ -204,10 +202,6 @@ export function startDelegation(parent: OpenClawSession, child: OpenClawSession,
     tool_call_id: tool?.id,
   })
   child.delegation.emitStart(peek(tool?.args, 'task') ?? label, tool === undefined ? undefined : 'inferred')
-}
-
-function recentRun({ lastRun }: OpenClawSession, at: number): Run | undefined {
-  return lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS ? lastRun : undefined
 }
 
 /** Guesses the spawning call, which the event does not name: the only open one, or the one with the same label. */

@@ -4,9 +4,9 @@ import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-mach
 import { EventMachine, eventHandlers, namesIn, plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { joinTexts, type ToolCallPart, wrapJson } from '../base/messages.ts'
-import type { RecordScope, Records, TurnResult } from '../base/records.ts'
-import { Approval, DelegatedTask, type DelegatedTaskEnd, Tool } from '../base/tool.ts'
-import { HostTurn } from '../base/turn.ts'
+import type { RecordScope, Records } from '../base/records.ts'
+import { Approval, DelegatedTask, Tool } from '../base/tool.ts'
+import { HostTurn, type HostTurnEnd } from '../base/turn.ts'
 import { agentOf, failureOf, type OpencodeFailure, StepRequests, Title } from './requests.ts'
 
 const PATTERNS_LIMIT = 16
@@ -151,12 +151,6 @@ const BLANK_LINE = '\n\n'
 /** Finish reason of a step that requests tools: the turn continues after it. */
 const WANTS_TOOLS = 'tool-calls'
 
-interface TurnOutcome {
-  readonly status: TurnResult
-  readonly reason: string | undefined
-  readonly summary: string | undefined
-}
-
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
 class OpencodeTurn extends HostTurn {
   override readonly requests: StepRequests = new StepRequests(this)
@@ -167,7 +161,7 @@ class OpencodeTurn extends HostTurn {
   #current: string | undefined
   isWriting = false
   readonly #texts = new Map<string, string>()
-  #answer: string | undefined
+  answer: string | undefined
   #finish: string | undefined
   #failure: OpencodeFailure | undefined
   #isRefused = false
@@ -301,28 +295,20 @@ class OpencodeTurn extends HostTurn {
   #endStep(at: number, messageId: string, reason: unknown, step: unknown): void {
     const text = joinTexts([...this.#texts.values()], BLANK_LINE)
     if (this.requests.isMain) {
-      this.#answer = text
+      this.answer = text
       this.#finish = textOf(reason)
     }
     this.requests.endRequest(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
   }
 
-  outcome(isTakenOver: boolean): TurnOutcome {
+  endOf(isTakenOver: boolean): HostTurnEnd {
     const failure = this.#failure
-    const summary = this.#answer
-    if (failure !== undefined)
-      return { status: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type, summary }
-    if (this.requests.hasFailed) return { status: 'failed', reason: undefined, summary }
+    if (failure !== undefined) return { outcome: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type }
+    if (this.requests.hasFailed) return { outcome: 'failed' }
     // After a denial the model does not continue, unless the configuration allows it.
-    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'refused', summary }
-    if (isTakenOver && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'next_prompt', summary }
-    return { status: 'completed', reason: this.#finish, summary }
-  }
-
-  emitTurnEnd(at: number, { status, reason, summary }: TurnOutcome): void {
-    this.cancelPermissions(at)
-    this.emitAnswer(at, status === 'completed' ? summary : undefined)
-    this.emitEnd(at, { outcome: status, reason })
+    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { outcome: 'interrupted', reason: 'refused' }
+    if (isTakenOver && this.#finish === WANTS_TOOLS) return { outcome: 'interrupted', reason: 'next_prompt' }
+    return { outcome: 'completed', reason: this.#finish }
   }
 }
 
@@ -459,7 +445,7 @@ function delegate(
   child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
 }
 
-function endDelegation(child: OpencodeSession, at: number, { status, summary }: DelegatedTaskEnd): void {
+function endDelegation(child: OpencodeSession, at: number, status: string, summary?: string): void {
   const { delegation } = child
   child.delegation = undefined
   delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
@@ -518,7 +504,11 @@ export class OpencodeMachine extends EventMachine {
         const type = peek(status, 'type')
         if (type === 'idle') this.#idle(session, at)
         else if (type === 'retry') session.turn?.announceRetry(at, status)
-        else if (type === 'busy') this.#busy(session, at)
+        else if (type === 'busy') {
+          const { last } = session.prompts
+          if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
+          if (session.turn !== undefined) session.turn.isOnBus = true
+        }
       }),
       'event.session.idle': this.#withSession((session, { at }) => this.#idle(session, at)),
       'event.session.error': this.#withSession(({ turn }, { at, data }) => turn?.receiveError(at, peek(data, 'error'))),
@@ -650,13 +640,7 @@ export class OpencodeMachine extends EventMachine {
     const child = this.#sessions.find(call.childId ?? '')
     const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
     if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
-    endDelegation(child, at, { status: status === 'completed' ? 'completed' : 'failed' })
-  }
-
-  #busy(session: OpencodeSession, at: number): void {
-    const { last } = session.prompts
-    if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
-    if (session.turn !== undefined) session.turn.isOnBus = true
+    endDelegation(child, at, status === 'completed' ? 'completed' : 'failed')
   }
 
   #idle(session: OpencodeSession, at: number): void {
@@ -671,9 +655,11 @@ export class OpencodeMachine extends EventMachine {
     const { turn } = session
     if (turn === undefined) return
     session.turn = undefined
-    const outcome = turn.outcome(isTakenOver)
-    turn.emitTurnEnd(at, outcome)
-    endDelegation(session, at, outcome)
+    const end = turn.endOf(isTakenOver)
+    turn.cancelPermissions(at)
+    turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined)
+    turn.emitEnd(at, end)
+    endDelegation(session, at, end.outcome, turn.answer)
   }
 
   #closeSession(at: number, session: OpencodeSession, reason: string): void {
@@ -683,7 +669,7 @@ export class OpencodeMachine extends EventMachine {
     else this.#endTurn(session, turn.idleAt)
     session.title.abandonRequest(at)
     if (session.hadTurn) this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
-    endDelegation(session, at, { status: 'interrupted' })
+    endDelegation(session, at, 'interrupted')
   }
 }
 

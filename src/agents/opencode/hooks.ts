@@ -69,17 +69,11 @@ export type GuardPlugin = (input?: PluginInput) => Promise<GuardedHooks>
  * export const Guards = attachHooks(hooks)
  */
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): GuardPlugin {
+  const own = { ...options, host: HOST, hooks, capabilities: ABLE, plugin: () => runningPlugin(HOST) }
   let asked: HostHooks | undefined
   return input => {
     // Created once, so that unsupported decisions are reported once: opencode runs an instance of each plugin for each directory.
-    asked ??= new HostHooks({
-      report: screenReporter(input?.client),
-      ...options,
-      host: HOST,
-      hooks,
-      capabilities: ABLE,
-      plugin: () => runningPlugin(HOST),
-    })
+    asked ??= new HostHooks({ report: screenReporter(input?.client), ...own })
     return Promise.resolve(new OpencodeHooks(asked, textOf(peek(input, 'directory'))).listeners())
   }
 }
@@ -121,7 +115,11 @@ class OpencodeHooks {
       found['tool.execute.before'] = (input, output) => this.#beforeTool(input, output)
     if (this.#hooks.handles('beforeTurn') || this.#hooks.handles('beforeModel'))
       found['experimental.chat.system.transform'] = (input, output) => Promise.resolve(this.#addSystem(input, output))
-    found['event'] = input => Promise.resolve(this.#handleBusEvent(peek(input, 'event')))
+    found['event'] = input => {
+      const event = peek(input, 'event')
+      if (peek(event, 'type') === 'session.idle') this.#endTurn(idsOf(peek(event, 'properties')))
+      return Promise.resolve()
+    }
     return found
   }
 
@@ -205,10 +203,6 @@ class OpencodeHooks {
       id: textOf(peek(input, 'callID')),
       cwd: this.#directory,
     })
-  }
-
-  #handleBusEvent(event: unknown): void {
-    if (peek(event, 'type') === 'session.idle') this.#endTurn(idsOf(peek(event, 'properties')))
   }
 
   #endTurn(ids: HookIds): void {

@@ -10,8 +10,6 @@ export interface StepAnswer {
   readonly toolCalls: readonly ToolCallPart[]
 }
 
-const TASKS: ReadonlyMap<string, string> = new Map([['compaction', 'compression']])
-
 /** The model requests of a turn. opencode has no request ids: each `chat.params` is a request, or a retry. */
 export class StepRequests extends RequestCounter {
   #open: ModelRequest | undefined
@@ -36,7 +34,8 @@ export class StepRequests extends RequestCounter {
   startRequest({ at, data, output }: TimedEvent, messageId: string | undefined): boolean {
     if (this.#open !== undefined) return false
     const isRetry = this.hasFailed && this.#lastMessageId === messageId
-    const request = this.nextRequest(at, { isRetry, task: TASKS.get(agentOf(data) ?? '') })
+    const task = agentOf(data) === 'compaction' ? 'compression' : undefined
+    const request = this.nextRequest(at, { isRetry, task })
     this.#open = request
     this.#messageId = messageId
     this.#lastMessageId = messageId

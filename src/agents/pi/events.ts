@@ -1,7 +1,7 @@
-import { booleanOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
+import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { type EventHandlers, EventMachine, eventHandlers, namesIn, type TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
-import { plainText, toolCallsOf, wrapJson } from '../base/messages.ts'
+import { countOf, plainText, toolCallsOf, wrapJson } from '../base/messages.ts'
 import { RecordScope, type Records, type TurnResult } from '../base/records.ts'
 import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Approval, DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
@@ -106,10 +106,6 @@ function answerEnd({ context }: TimedEvent, message: unknown): TurnResult {
   const reason = peek(message, 'stopReason')
   if (reason === 'aborted' || (reason === 'error' && isAborted(context))) return 'interrupted'
   return reason === 'error' ? 'failed' : 'completed'
-}
-
-function countOf(list: unknown): unknown {
-  return isArray(list) ? peek(list, 'length') : undefined
 }
 
 /**
@@ -218,15 +214,12 @@ class PiSession {
   isAnnounced = false
   readonly #records: Records
   #isStartEmitted = false
-  #lastTurnAt = 0
+  /** 0 before the first turn. */
+  lastTurnAt = 0
 
   constructor(records: Records, id: string) {
     this.#records = records
     this.id = id
-  }
-
-  get hadTurns(): boolean {
-    return this.#lastTurnAt !== 0
   }
 
   get scope(): RecordScope {
@@ -239,8 +232,8 @@ class PiSession {
 
   /** Begins a turn. Its id contains the time, not a counter: a conversation resumed in another process must not reuse ids. */
   openTurn({ at, context }: TimedEvent): PiTurn {
-    const openedAt = Math.max(Math.trunc(at), this.#lastTurnAt + 1)
-    this.#lastTurnAt = openedAt
+    const openedAt = Math.max(Math.trunc(at), this.lastTurnAt + 1)
+    this.lastTurnAt = openedAt
     const turn = new PiTurn(this.#records, this.id, `${this.id}:${openedAt}`, at)
     this.turn = turn
     if (!this.#isStartEmitted && this.isAnnounced) {
@@ -556,12 +549,11 @@ export const READINGS: Readonly<Record<string, Reading>> = {
 }
 
 /** Known events of Pi 0.58 to 1.5 that add nothing to others, so that they are not counted as ignored. */
-const QUIET = [
-  ...['project_trust', 'resources_discover', 'session_directory', 'session_info_changed', 'session_before_switch'],
-  ...['session_before_fork', 'session_before_tree', 'session_tree', 'input', 'turn_end', 'context'],
-  ...['context_with_system', 'after_provider_response', 'provider_stream_event', 'tool_execution_update'],
-  ...['agent_before_settle', 'model_select', 'thinking_level_select', 'user_bash', 'mcp_servers_change'],
-]
+const QUIET = namesIn(`
+  project_trust resources_discover session_directory session_info_changed session_before_switch session_before_fork
+  session_before_tree session_tree input turn_end context context_with_system after_provider_response
+  provider_stream_event tool_execution_update agent_before_settle model_select thinking_level_select user_bash
+  mcp_servers_change`)
 
 export class PiMachine extends EventMachine {
   protected readonly events: EventHandlers = eventHandlers(
@@ -608,7 +600,7 @@ export class PiMachine extends EventMachine {
   leaveSession(session: PiSession, moment: TimedEvent, reason: string | undefined): void {
     session.endAll(moment)
     this.#sessions.delete(session.id)
-    if (!session.hadTurns) return
+    if (session.lastTurnAt === 0) return
     if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#chain.left.refresh(session.id, reason)
     else this.records.addRecord('on_session_finalize', moment.at, { session_id: session.id, reason })
   }

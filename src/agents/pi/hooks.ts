@@ -123,7 +123,9 @@ class PiHooks {
     if (!isQueued) this.#endTurn(ids, session)
     const outcome = await this.#hooks.run('beforeTurn', ids, { prompt }, context.signal)
     if (outcome.decision === 'block') {
-      if (!isQueued) emitBlockedTurn(ids)
+      // A turn that was blocked before it began: no other event reports it.
+      const over = { session_id: ids.sessionId, completed: false, interrupted: true, turn_exit_reason: 'blocked' }
+      if (!isQueued) runningPlugin(HOST)?.emitUntyped('on_session_end', over)
       const detail = outcome.detail === undefined ? '' : ` (${outcome.detail})`
       return blockPrompt(`${outcome.reason}${detail}`, data, context)
     }
@@ -232,12 +234,6 @@ function blockPrompt(reason: string, _: unknown, { hasUI, ui }: PiContext): Answ
   if (hasUI === true && typeof ui?.notify === 'function') ui.notify(line, 'warning')
   else toStandardError(`hookspan: pi: ${line}`)
   return { action: 'handled' }
-}
-
-/** Records a turn that was blocked before it began, which no other event reports. */
-function emitBlockedTurn({ sessionId }: HookIds): void {
-  const over = { session_id: sessionId, completed: false, interrupted: true, turn_exit_reason: 'blocked' }
-  runningPlugin(HOST)?.emitUntyped('on_session_end', over)
 }
 
 function silencedAnswer(reason: string, data: unknown): Answer {

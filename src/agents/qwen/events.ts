@@ -9,7 +9,6 @@ import type { Dialect } from '../claude-code/session.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 
 const LIMIT = 10_000
-const CALLS_LIMIT = 1000
 /** Hooks that Claude Code does not have, and those with a generated `tool_use_id`, different in each hook. */
 const QUIET: ReadonlySet<string> = new Set(['SessionDelete', 'TodoCreated', 'TodoCompleted'])
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
@@ -35,12 +34,6 @@ interface QwenPrompt {
   named?: { readonly by: string | undefined; readonly ended: number }
 }
 
-interface QwenSession {
-  /** Call ends from a batch, buffered until the transcripts have been read, so that a request precedes its tools. */
-  waiting: HostEvent[]
-  readonly newer: NewerFindings
-}
-
 /**
  * Converts Qwen Code's hooks to those of Claude Code, and translates them by its machine. Read from 0.24.4 (real runs).
  *
@@ -61,19 +54,24 @@ export class QwenMachine implements HostMachine {
   readonly #found = new LimitedMap<string, true>(LIMIT)
   readonly #runs = new LimitedMap<string, QwenPrompt>(LIMIT)
   readonly #linkedAgents = new LimitedMap<string, true>(LIMIT)
-  readonly #sessions = new SessionStates<QwenSession>(() => ({ waiting: [], newer: new NewerFindings() }))
+  /** `waiting`: call ends from a batch, buffered until the transcripts have been read, so that a request precedes its tools. */
+  readonly #sessions = new SessionStates(() => ({ waiting: [] as HostEvent[], newer: new NewerFindings() }))
 
   accept(event: HostEvent): readonly HookRecord[] | undefined {
     if (QUIET.has(event.event)) return []
     const session = this.#sessions.get(idOf(peek(event.data, 'session_id')) ?? '')
     if (isFinding(event)) return session.newer.bufferIfNewer(event) ? [] : this.#handleFinding(event)
-    if (event.event === READ_END) return this.#translate([...session.waiting.splice(0), event])
-    const records = this.#translate([
-      ...session.waiting.splice(0),
-      ...this.#toClaudeEvents(this.#numbered(event), session),
-    ])
+    const ends = session.waiting.splice(0)
+    if (event.event === READ_END) return this.#translate([...ends, event])
+    const hook = this.#numbered(event)
+    const link = this.#linkAgent(hook.data)
+    if (event.event === 'SubagentStart') this.#agents.set(idOf(peek(event.data, 'agent_id')) ?? '', true)
+    const isBatch = event.event === 'PostToolBatch'
+    if (isBatch) session.waiting = this.#endHooksOf(hook)
+    const own = isBatch ? [] : [OF_TOOL.has(event.event) ? this.#toToolHook(hook) : hook]
+    const records = this.#translate([...ends, ...link, ...own])
     const hookAt = event.event === 'SessionEnd' ? Number.POSITIVE_INFINITY : event.at
-    return records && [...records, ...this.#handleBuffered(session, hookAt)]
+    return records && [...records, ...this.#drainNewer(session.newer, hookAt)]
   }
 
   #translate(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
@@ -87,7 +85,7 @@ export class QwenMachine implements HostMachine {
     return isKnown ? records : undefined
   }
 
-  #handleBuffered({ newer }: QwenSession, hookAt: number | undefined): readonly HookRecord[] {
+  #drainNewer(newer: NewerFindings, hookAt: number | undefined): readonly HookRecord[] {
     return newer.drainUntil(hookAt).flatMap(event => this.#handleFinding(event))
   }
 
@@ -102,9 +100,9 @@ export class QwenMachine implements HostMachine {
   }
 
   end(at: number): readonly HookRecord[] {
-    const records = this.#sessions.values().flatMap(session => {
-      const ends = this.#translate(session.waiting.splice(0)) ?? []
-      return [...ends, ...this.#handleBuffered(session, Number.POSITIVE_INFINITY)]
+    const records = this.#sessions.values().flatMap(({ waiting, newer }) => {
+      const ends = this.#translate(waiting.splice(0)) ?? []
+      return [...ends, ...this.#drainNewer(newer, Number.POSITIVE_INFINITY)]
     })
     return [...records, ...this.#claude.end(at)]
   }
@@ -125,7 +123,7 @@ export class QwenMachine implements HostMachine {
       return known === undefined ? event : numbered(event, prompt, said === prompt ? 0 : numberIn(run, said))
     }
     if (!isOfChild && run.isOver && this.#begins(event.event, data, run)) nextIn(run)
-    if (!isOfChild && (event.event === 'Stop' || event.event === 'StopFailure')) {
+    if (!isOfChild && ['Stop', 'StopFailure'].includes(event.event)) {
       run.isOver = true
       run.overAt = peek(data, 'timestamp')
     }
@@ -140,15 +138,6 @@ export class QwenMachine implements HostMachine {
   #begins(event: string, data: unknown, { overAt }: QwenPrompt): boolean {
     if (event === 'PreToolUse') return !this.#calls.has(callIdOf(data) ?? '')
     return event === 'Stop' && peek(data, 'timestamp') !== overAt && peek(data, 'stop_hook_active') !== true
-  }
-
-  #toClaudeEvents(event: HostEvent, session: QwenSession): readonly HostEvent[] {
-    const join = this.#linkAgent(event.data)
-    if (event.event === 'SubagentStart') this.#agents.set(idOf(peek(event.data, 'agent_id')) ?? '', true)
-    if (event.event === 'PostToolBatch') session.waiting = this.#endHooksOf(event)
-    return event.event === 'PostToolBatch'
-      ? join
-      : [...join, OF_TOOL.has(event.event) ? this.#toToolHook(event) : event]
   }
 
   /** Returns false for a finding that is read again: its turn has ended. */
@@ -188,7 +177,7 @@ export class QwenMachine implements HostMachine {
   #endHooksOf(event: HostEvent): HostEvent[] {
     const { data } = event
     if (typeof data !== 'object' || data === null) return []
-    return elementsOf(peek(data, 'tool_calls'), CALLS_LIMIT).flatMap(call => {
+    return elementsOf(peek(data, 'tool_calls')).flatMap(call => {
       const response = peek(call, 'tool_response')
       const [tool_use_id, error] = [idOf(peek(call, 'tool_use_id')), textOf(peek(response, 'error'))]
       if (tool_use_id === undefined) return []
@@ -226,7 +215,7 @@ function endOf(status: unknown, errorType: unknown): 'PostToolUse' | 'PostToolUs
 
 /** Returns the text of a result in a batch: `{response_parts: [{functionResponse: {response: {output}}}]}`. */
 function outputOf(response: unknown): string | undefined {
-  const parts = elementsOf(peek(response, 'response_parts'), CALLS_LIMIT)
+  const parts = elementsOf(peek(response, 'response_parts'))
   return joinTexts(parts.map(part => textOf(peek(peek(peek(part, 'functionResponse'), 'response'), 'output'))))
 }
 
@@ -238,8 +227,7 @@ function nextIn(run: QwenPrompt): void {
 /** Returns the number of a turn named in the transcript: the one that a hook has begun, or a new one. */
 function numberIn(run: QwenPrompt, named: string | undefined): number {
   if (run.named?.by === named) return run.named?.ended ?? 0
-  const isUnnamed = run.ended > (run.named?.ended ?? 0)
-  if (!isUnnamed && run.isOver) nextIn(run)
+  if (run.isOver && run.ended <= (run.named?.ended ?? 0)) nextIn(run)
   run.named = { by: named, ended: run.ended }
   return run.ended
 }

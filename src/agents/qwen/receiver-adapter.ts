@@ -14,33 +14,22 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST, type TranscriptOwner, type TranscriptResponse } from '../claude-code/events.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 
-const CALLS_LIMIT = 10_000
-const BATCH_LIMIT = 1000
 const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 /** Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. */
 const PATIENCE_MILLIS = 3000
 const LESS_PATIENCE_MILLIS = 100
 const OFTEN = 3
-const SESSIONS_LIMIT = 200
-const FILES_LIMIT = 500
 const PART = 'projects'
 const ENDING = '.jsonl'
 
-interface Transcript {
-  readonly lines: QwenTranscript
-  readonly vain: Map<string, number>
-}
-
 export class QwenAdapter extends FileAdapter {
-  readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
-  readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
+  protected readonly prefix = 'transcript:'
+  protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
+  readonly #transcripts = new LimitedMap<string, QwenTranscript>(200)
+  readonly #readers = new LimitedMap<string, AppendedLineReader>(500)
   readonly #hooks = new QwenReceivedHooks()
-
-  constructor(environment: AdapterEnvironment) {
-    super(environment, 'transcript:', READS_FIRST)
-  }
 
   override events(delivery: HookDelivery): readonly HostEvent[] {
     const events = super.events(delivery)
@@ -54,30 +43,29 @@ export class QwenAdapter extends FileAdapter {
 
   protected async read({ event, data, path, owner: { session_id, agent_id } }: ReadTrigger): Promise<Findings> {
     if (path === undefined) return NO_FINDINGS
-    const { lines, vain } = this.#transcripts.recall(path, () => {
-      return { lines: new QwenTranscript(session_id), vain: new Map() }
-    })
+    const lines = this.#transcripts.recall(path, () => new QwenTranscript(session_id))
     const look = async (): Promise<boolean> => {
       await this.#readFile(path, lines)
       if (agent_id !== undefined) await this.#readFile(agentFile(path, agent_id), lines)
       return this.#isEnough(lines, event, data)
     }
-    const patience = (vain.get(event) ?? 0) < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
+    const vainWaits = lines.vainWaits.get(event) ?? 0
+    const patience = vainWaits < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
     const isEnough = await pollUntil(look, () => patience, this.environment)
-    vain.set(event, isEnough ? 0 : (vain.get(event) ?? 0) + 1)
-    if (event === 'Stop' || event === 'SubagentStop') lines.resetText(agent_id)
+    lines.vainWaits.set(event, isEnough ? 0 : vainWaits + 1)
+    if (event === 'Stop' || event === 'SubagentStop') lines.lastTexts.delete(agent_id ?? MAIN)
     return { found: lines.drain() }
   }
 
   #isEnough(lines: QwenTranscript, event: string, data: unknown): boolean {
     const agentId = idOf(peek(data, 'agent_id'))
-    const call = event === 'PreToolUse' ? data : elementsOf(peek(data, 'tool_calls'), 1)[0]
     if (event === 'PreToolUse' || event === 'PostToolBatch') {
+      const call = event === 'PreToolUse' ? data : elementsOf(peek(data, 'tool_calls'), 1)[0]
       return lines.hasAnswerOf(idOf(peek(call, 'tool_call_id')) ?? '', agentId)
     }
     if (event !== 'Stop' && event !== 'SubagentStop') return true
     const said = textOf(peek(data, 'last_assistant_message'))?.trim()
-    return said === undefined || lines.lastText(agentId)?.trim() === said
+    return said === undefined || lines.lastTexts.get(agentId ?? MAIN)?.trim() === said
   }
 
   async #readFile(path: string | undefined, lines: QwenTranscript): Promise<void> {
@@ -90,8 +78,8 @@ export class QwenAdapter extends FileAdapter {
 
 /** Tracks received hooks of tool calls, and counts those that must have fired and never arrived. */
 class QwenReceivedHooks {
-  readonly #calls = new LimitedMap<string, boolean>(CALLS_LIMIT)
-  readonly #agents = new LimitedMap<string, true>(CALLS_LIMIT)
+  readonly #calls = new LimitedMap<string, boolean>(10_000)
+  readonly #agents = new LimitedMap<string, true>(10_000)
   lost = 0
 
   noteHook(event: string, data: unknown): void {
@@ -105,7 +93,7 @@ class QwenReceivedHooks {
 
   /** Counts missing end hooks: a tool that succeeded has fired one. */
   #endBatch(data: unknown): void {
-    for (const call of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
+    for (const call of elementsOf(peek(data, 'tool_calls'))) {
       const id = idOf(peek(call, 'tool_call_id'))
       if (id === undefined || peek(call, 'status') !== 'success' || this.#calls.get(id) !== false) continue
       this.#calls.set(id, true)
@@ -131,17 +119,9 @@ function agentFile(transcript: string, agentId: string): string | undefined {
 
 export const qwen: ReceiverAdapter = new QwenAdapter(ownEnvironment(['QWEN_HOME', 'QWEN_RUNTIME_DIR'], '.qwen'))
 
-const PARTS_LIMIT = 1000
 const MAIN = ''
 /** Prefilter: most lines are of other types, and some are long. */
 const RELEVANT = ['"subtype":"ui_telemetry"', '"type":"assistant"']
-
-interface QwenAnswer {
-  readonly agent: string
-  readonly at: number
-  readonly facts: Omit<TranscriptResponse, 'content'> & { readonly provider: unknown }
-  readonly content: unknown[]
-}
 
 /**
  * Extracts requests from the transcripts of a session. The session's file has a line for each request, including those of child
@@ -149,8 +129,11 @@ interface QwenAnswer {
  */
 class QwenTranscript {
   readonly #sessionId: string
-  readonly #answers = new Map<string, QwenAnswer>()
-  readonly #texts = new Map<string, string>()
+  readonly #answers = new Map<string, TranscriptResponse & { readonly provider: unknown }>()
+  /** The last answers by agent. Each applies to one end only. */
+  readonly lastTexts: Map<string, string> = new Map()
+  /** How often in a row the awaited lines did not appear, by hook. */
+  readonly vainWaits: Map<string, number> = new Map()
   /** Answers found in an agent's own file minus those in the session's file, by agent. */
   readonly #missing = new Map<string, number>()
   readonly #calls = new Set<string>()
@@ -163,15 +146,6 @@ class QwenTranscript {
   /** Returns true if the answer that requested this tool has been read, including its line in the file with times and tokens. */
   hasAnswerOf(callId: string, agentId: string | undefined): boolean {
     return this.#calls.has(callId) && (agentId === undefined || (this.#missing.get(agentId) ?? 0) <= 0)
-  }
-
-  lastText(agentId: string | undefined): string | undefined {
-    return this.#texts.get(agentId ?? MAIN)
-  }
-
-  /** Resets the last answer after an end: it applies to one end only. */
-  resetText(agentId: string | undefined): void {
-    this.#texts.delete(agentId ?? MAIN)
   }
 
   addLine(text: string): void {
@@ -196,7 +170,7 @@ class QwenTranscript {
     const agent_id = idOf(peek(event, 'subagent_id'))
     const owner = { session_id: this.#sessionId, agent_id, prompt_id: idOf(peek(event, 'prompt_id')) }
     if (name === 'qwen-code.api_response') this.#handleResponse(event, owner, at)
-    else if (name === 'qwen-code.api_error') this.#handleFailure(line, event, { owner, at })
+    else if (name === 'qwen-code.api_error') this.#handleFailure(line, event, owner, at)
   }
 
   #handleResponse(event: unknown, owner: TranscriptOwner, at: number): void {
@@ -204,15 +178,15 @@ class QwenTranscript {
     this.#emitAnswer(agent)
     this.#count(agent, -1)
     const text = textOf(peek(event, 'response_text'))
-    if (text === undefined) this.#texts.delete(agent)
-    else this.#texts.set(agent, text)
+    if (text === undefined) this.lastTexts.delete(agent)
+    else this.lastTexts.set(agent, text)
     const usage = {
       input: peek(event, 'input_token_count'),
       output: peek(event, 'output_token_count'),
       cached: peek(event, 'cached_content_token_count'),
       thoughts: peek(event, 'thoughts_token_count'),
     }
-    const facts = {
+    this.#answers.set(agent, {
       ...owner,
       message_id: idOf(peek(event, 'response_id')) ?? `${agent}:${at}`,
       model: peek(event, 'model'),
@@ -220,8 +194,8 @@ class QwenTranscript {
       usage,
       started_at: startOf(event, at),
       ended_at: at,
-    }
-    this.#answers.set(agent, { agent, at, facts, content: [] })
+      content: [],
+    })
   }
 
   #addContent(line: unknown): void {
@@ -229,7 +203,7 @@ class QwenTranscript {
     const answer = this.#answers.get(agent)
     // Only one of the lines of an answer has token counts.
     if (peek(line, 'usageMetadata') !== undefined) this.#count(agent, 1)
-    for (const part of elementsOf(peek(peek(line, 'message'), 'parts'), PARTS_LIMIT)) {
+    for (const part of elementsOf(peek(peek(line, 'message'), 'parts'))) {
       const call = peek(part, 'functionCall')
       const text = peek(part, 'thought') === true ? undefined : textOf(peek(part, 'text'))
       const id = idOf(peek(call, 'id'))
@@ -244,11 +218,7 @@ class QwenTranscript {
     this.#missing.set(agent, (this.#missing.get(agent) ?? 0) + more)
   }
 
-  #handleFailure(
-    line: unknown,
-    event: unknown,
-    { owner, at }: { readonly owner: TranscriptOwner; readonly at: number },
-  ): void {
+  #handleFailure(line: unknown, event: unknown, owner: TranscriptOwner, at: number): void {
     const found = {
       ...owner,
       line_id: idOf(peek(line, 'uuid')) ?? `${at}`,
@@ -267,11 +237,7 @@ class QwenTranscript {
     const answer = this.#answers.get(agent)
     if (answer === undefined) return
     this.#answers.delete(agent)
-    this.#findings.push({
-      event: 'transcript:response',
-      at: answer.at,
-      data: { ...answer.facts, content: answer.content },
-    })
+    this.#findings.push({ event: 'transcript:response', at: answer.ended_at, data: answer })
   }
 }
 

@@ -28,19 +28,17 @@ export function completionOf(rows: readonly CommandRow[]): Command {
     if (shell === undefined) throw new WrongUse(`expected a shell: ${SHELLS.join(', ')}`)
     if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
     const script = SCRIPTS.get(shell)
-    if (script === undefined) throw new WrongUse(unknownShell(shell))
+    if (script === undefined) {
+      const meant = nearestName(shell, SHELLS)
+      const advice = meant === undefined ? `; shells: ${SHELLS.join(', ')}` : `. Did you mean ${meant}?`
+      throw new WrongUse(`unsupported shell ${JSON.stringify(shell.slice(0, 60))}${advice}`)
+    }
     const pages = await Promise.all(rows.map(async ({ summary, load }) => ({ ...(await load()), summary })))
     const operand = { placeholder: 'COMMAND', offers: pages.map(({ name }) => name) }
     const help = { name: 'help', summary: 'print the help of a command', operand, options: {} }
     io.stdout.write(script([...pages, help]))
     return EXIT.ok
   })
-}
-
-function unknownShell(shell: string): string {
-  const meant = nearestName(shell, SHELLS)
-  const advice = meant === undefined ? `; shells: ${SHELLS.join(', ')}` : `. Did you mean ${meant}?`
-  return `unsupported shell ${JSON.stringify(shell.slice(0, 60))}${advice}`
 }
 
 type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
@@ -141,13 +139,10 @@ if [[ $funcstack[1] == _hookspan ]]; then _hookspan "$@"; else compdef _hookspan
 
 function zshCase(page: CompletedPage): string {
   const specs = optionRows(page).flatMap(optionSpecs)
-  const { operand } = page
-  if (operand !== undefined)
-    specs.push(
-      quoted(
-        `${operand.placeholder.includes('…') ? '*' : '1'}:${message(operand.placeholder)}:${action(operand.offers)}`,
-      ),
-    )
+  if (page.operand !== undefined) {
+    const { placeholder, offers } = page.operand
+    specs.push(quoted(`${placeholder.includes('…') ? '*' : '1'}${valueSpec(placeholder, offers)}`))
+  }
   return `    ${page.name})
       _arguments -s \\
         ${specs.join(' \\\n        ')} ;;`
@@ -156,7 +151,7 @@ function zshCase(page: CompletedPage): string {
 /** One spec per spelling. The spellings exclude each other, unless the option is repeatable. */
 function optionSpecs([name, { short, value, many, help, offers }]: readonly [string, CommandOption]): string[] {
   const said = `[${help.replace(/[[\]\\]/g, '\\$&')}]`
-  const taken = value === undefined ? '' : `:${message(value)}:${action(offers)}`
+  const taken = value === undefined ? '' : valueSpec(value, offers)
   const both = short === undefined ? `--${name}` : `-${short} --${name}`
   const before = many === true ? '*' : `(${both})`
   const long = quoted(`${before}--${name}${value === undefined ? '' : '='}${said}${taken}`)
@@ -164,13 +159,9 @@ function optionSpecs([name, { short, value, many, help, offers }]: readonly [str
   return [quoted(`${before}-${short}${value === undefined ? '' : '+'}${said}${taken}`), long]
 }
 
-function message(placeholder: string): string {
-  return placeholder.replaceAll(':', '\\:')
-}
-
-function action(offers: Completions | undefined): string {
-  if (offers === undefined) return ' '
-  return offers === 'files' ? '_files' : `(${offers.join(' ')})`
+function valueSpec(placeholder: string, offers: Completions | undefined): string {
+  const action = offers === 'files' ? '_files' : `(${offers?.join(' ')})`
+  return `:${placeholder.replaceAll(':', '\\:')}:${offers === undefined ? ' ' : action}`
 }
 
 /** To be sourced, or installed as `hookspan.fish` in the `completions` folder of fish. */

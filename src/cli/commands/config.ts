@@ -18,9 +18,7 @@ const PAGE = {
   options: {
     check: { help: 'print only problems, and exit with 1 if there are any' },
     init: { help: 'write a commented file to the usual place, unless there is one' },
-    json: {
-      help: 'one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}',
-    },
+    json: { help: 'one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}' },
   },
   closing: `Keys in the file. As environment variables: HOOKSPAN_ and the name in capitals.
 
@@ -53,12 +51,12 @@ function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo)
 function problemsOfBackends({ config }: Resolution): ConfigProblem[] {
   return config.backends.flatMap((backend, index) => {
     const result = planBackend(backend)
+    const key = `backends[${index}]`
     const place = placeOfBackend(backend)
-    const problem = (level: ConfigProblem['level'], text: string): ConfigProblem => {
-      const key = `backends[${index}]`
-      return { level, key, message: `config: ${key}: ${text}${place === undefined ? '' : ` (${place})`}` }
-    }
-    return result.ok ? result.warnings.map(text => problem('warning', text)) : [problem('error', result.problem)]
+    const end = place === undefined ? '' : ` (${place})`
+    const texts = result.ok ? result.warnings : [result.problem]
+    const level = result.ok ? 'warning' : 'error'
+    return texts.map(text => ({ level, key, message: `config: ${key}: ${text}${end}` }))
   })
 }
 
@@ -105,7 +103,6 @@ function table(shown: readonly ShownKey[]): string {
 }
 
 function keyHelp(key: KeyName): string {
-  return `  ${key}\n${wrapped(KEY_ROWS[key].about, 74)
-    .map(line => `      ${line}\n`)
-    .join('')}`
+  const lines = wrapped(KEY_ROWS[key].about, 74).map(line => `      ${line}\n`)
+  return `  ${key}\n${lines.join('')}`
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
-import type { Resolution } from '../../plugin/config/types.ts'
+import type { KeyName, UserConfig } from '../../plugin/config/types.ts'
 import type { PluginStats } from '../../plugin/plugin.ts'
 import { shortTraceId } from '../../reading/tree-header.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
@@ -29,13 +29,19 @@ configuration or environment sets something else.`,
 export const demo: Command = command(PAGE, ({ values }, io) => show(checkBackends(values.backend), io))
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
-  const resolution = resolveConfig({ env: io.env, home: io.home })
-  const code = {
+  const { config, sources } = resolveConfig({ env: io.env, home: io.home })
+  const isUnset = (key: KeyName): boolean => sources.get(key)?.from === 'default'
+  // Costs are recorded if the spans stay on this machine. Backends receive what the user has configured.
+  const isPriced = isUnset('prices') && config.backends.length + backends.length === 0
+  // A user's setting wins; a default of `off` is one that is unreadable.
+  const isWhole = isUnset('content_capture') && config.content_capture !== 'off'
+  const code: UserConfig = {
     service_name: 'hookspan-demo',
     // New ids each time: a server would merge two demos with the same ids into one trace.
     deterministic_ids: false,
-    ...wholeMessages(resolution),
-    ...(backends.length === 0 ? localPrices(resolution) : { backends }),
+    ...(isWhole && { content_capture: 'full' }),
+    ...(isPriced && { prices: DEMO_PRICES }),
+    ...(backends.length > 0 && { backends }),
   }
   const feed = (replayer: Replayer): Promise<true> => feedRecordings(replayer, io)
   const run = await replayAndDraw(code, { progress: new Progress(io), feed, drawnTraces: DRAWN_TRACES }, io)
@@ -44,20 +50,8 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   return run.exitCode ?? (run.isDelivered ? EXIT.ok : EXIT.failed)
 }
 
-/** Records full content: the recordings are fictional. A user's setting wins; a default of `off` is one that is unreadable. */
-function wholeMessages({ config, sources }: Resolution): { content_capture?: 'full' } {
-  const isUnset = sources.get('content_capture')?.from === 'default' && config.content_capture !== 'off'
-  return isUnset ? { content_capture: 'full' } : {}
-}
-
 /** One of the recorded agents uses a model of its own server. */
 const DEMO_PRICES = { 'custom/*': 0 } as const
-
-/** Records costs if the spans stay on this machine. Backends receive what the user has configured. */
-function localPrices({ config, sources }: Resolution): { prices?: typeof DEMO_PRICES } {
-  const isUnset = sources.get('prices')?.from === 'default' && config.backends.length === 0
-  return isUnset ? { prices: DEMO_PRICES } : {}
-}
 
 async function feedRecordings(replayer: Replayer, io: CommandIo): Promise<true> {
   const records: ReadRecord[] = []
@@ -69,20 +63,18 @@ async function feedRecordings(replayer: Replayer, io: CommandIo): Promise<true> 
   }
   const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))
   const shift = Math.round(io.now()) - lastAt
-  for (const record of records) await replayer.feed(movedBy(shift, record))
+  for (const { hook, payload, meta } of records) {
+    // Servers show the last hour first, so an old trace would be missing there.
+    const moved: Record<string, unknown> = { ...(payload as Record<string, unknown>) }
+    for (const field of SECONDS_FIELDS) {
+      if (typeof moved[field] === 'number') moved[field] = moved[field] + shift / 1000
+    }
+    await replayer.feed({ hook, payload: moved, meta: { ...meta, at: (meta.at ?? 0) + shift } })
+  }
   return true
 }
 
 const SECONDS_FIELDS = ['started_at', 'ended_at', 'first_chunk_at']
-
-/** Shifts a record in time: servers show the last hour first, so an old trace would be missing there. */
-function movedBy(millis: number, { hook, payload, meta }: ReadRecord): ReadRecord {
-  const moved: Record<string, unknown> = { ...(payload as Record<string, unknown>) }
-  for (const field of SECONDS_FIELDS) {
-    if (typeof moved[field] === 'number') moved[field] = moved[field] + millis / 1000
-  }
-  return { hook, payload: moved, meta: { ...meta, at: (meta.at ?? 0) + millis } }
-}
 
 const COMPOSE_FILE = fileURLToPath(new URL('docker-compose.yml', PACKAGE_FOLDER))
 
@@ -93,16 +85,20 @@ const SERVERS = [
 
 function nextSteps({ result, traceId = '', isStored, where }: Awaited<ReturnType<typeof replayAndDraw>>): string {
   const { backends } = result.stats
-  const here = [
-    { label: 'print them again', command: 'npx hookspan tree', outcome: '' },
-    { label: 'show the last one', command: `npx hookspan tree ${shortTraceId(traceId)}`, outcome: '' },
-    { label: 'open the dashboard', command: 'npx hookspan view --open', outcome: '' },
+  const here: [label: string, command: string, outcome: string][] = [
+    ['print them again', 'npx hookspan tree', ''],
+    ['show the last one', `npx hookspan tree ${shortTraceId(traceId)}`, ''],
+    ['open the dashboard', 'npx hookspan view --open', ''],
   ]
-  const others = SERVERS.filter(({ type }) => !backends.some(each => each.type === type && each.delivered > 0))
-  const steps = [...(isStored ? here : []), ...others.map(serverStep)]
-  const labelWidth = Math.max(...steps.map(({ label }) => label.length))
-  const commandWidth = Math.max(...steps.map(({ command }) => command.length))
-  const lines = steps.map(({ label, command, outcome }) =>
+  const steps = isStored ? here : []
+  for (const { name, type, shownAt } of SERVERS) {
+    if (backends.some(each => each.type === type && each.delivered > 0)) continue
+    const start = `docker compose ${composeFileOption()}--profile ${type} up -d`
+    steps.push([`open them in ${name}`, `${start} && npx hookspan demo --backend ${type}`, `→ ${shownAt}`])
+  }
+  const labelWidth = Math.max(...steps.map(([label]) => label.length))
+  const commandWidth = Math.max(...steps.map(([, command]) => command.length))
+  const lines = steps.map(([label, command, outcome]) =>
     `  ${label.padEnd(labelWidth)}   ${command.padEnd(commandWidth)}  ${outcome}`.trimEnd(),
   )
   return `\n${where.charAt(0).toUpperCase()}${where.slice(1)}; ${sentTo(backends)}.\n\n${lines.join('\n')}\n`
@@ -114,15 +110,6 @@ function sentTo(backends: PluginStats['backends']): string {
   const reached = others.filter(each => each.delivered > 0 || (each.dropped === 0 && each.lastError === undefined))
   if (reached.length > 0) return `sent to ${reached.map(({ name }) => name).join(', ')}`
   return others.length === 0 ? 'nothing has left this machine' : 'no backend received anything'
-}
-
-function serverStep({ name, type, shownAt }: (typeof SERVERS)[number]) {
-  const start = `docker compose ${composeFileOption()}--profile ${type} up -d`
-  return {
-    label: `open them in ${name}`,
-    command: `${start} && npx hookspan demo --backend ${type}`,
-    outcome: `→ ${shownAt}`,
-  }
 }
 
 /** Empty in the directory where Docker finds the file by default. */

@@ -7,7 +7,7 @@ import type { TraceSelection } from '../../reading/trace-log.ts'
 import { summarize } from '../../reading/trace-summary.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { lookOf } from '../terminal.ts'
-import { expectTraceFiles, findTraces, localLog, placeAt, type TracesPlace, whichTrace } from '../traces.ts'
+import { findTraces, localLog, placeAt, type TracesPlace, whichTrace } from '../traces.ts'
 
 const PAGE = {
   name: 'diff',
@@ -18,9 +18,7 @@ B are prefixes of trace ids, or session ids, in the local trace log or in FILE (
 
 Steps are matched by order, name and arguments, independent of agent and model. A request with its retries is one step, and
 tools with different names are matched by their arguments. Time spent waiting for approval is not counted.`,
-  options: {
-    json: { help: 'one JSON object: both totals, and every step with its differences' },
-  },
+  options: { json: { help: 'one JSON object: both totals, and every step with its differences' } },
   closing: 'Exits with 1 if A or B is not found or ambiguous. Differences are not a failure.',
 } as const satisfies CommandPage
 
@@ -50,13 +48,10 @@ async function findSides(operands: readonly string[], io: CommandIo): Promise<re
   const files = found.flatMap(({ place }) => (place === undefined ? [] : [place]))
   const [file] = files
   const isIn = operands.length === 3 && files.length === 1
-  const sides = found
+  const log = isIn && file ? file : localLog(io)
+  const [a, b, ...more] = found
     .filter(({ place }) => !isIn || place === undefined)
-    .map(({ operand, place }) => ({
-      place: place ?? (isIn && file ? file : localLog(io)),
-      name: place === undefined ? operand : undefined,
-    }))
-  const [a, b, ...more] = sides
+    .map(({ operand, place }) => (place === undefined ? { place: log, name: operand } : { place, name: undefined }))
   if (a === undefined || b === undefined || more.length > 0) {
     throw new WrongUse(`expected A and B, two turns, sessions or files, got ${operands.length}`)
   }
@@ -74,20 +69,14 @@ async function readSide({ place, name }: DiffSide, io: CommandIo): Promise<reado
   if (asTrace?.matchCount === 1) return asTrace.trees
   const inSession = name === undefined ? {} : { sessionId: name }
   const selection = await findTraces(place, { ...inSession, last: MAX_TURNS }, io)
-  if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const trees = name === undefined ? selection.trees : ofOneSession(selection.trees, name)
-  if (trees.length > 0) {
-    warnAboutLeftOut(name ?? place.path, selection, io)
-    return trees
+  if (trees.length === 0) throw new Error(nothingNamed(place, name, asTrace ?? selection))
+  if (selection.matchCount > selection.trees.length) {
+    // Without this line the user would take the comparison for complete.
+    const [turns, last] = [countOf(selection.matchCount, 'turn'), humanCount(selection.trees.length)]
+    io.stderr.write(`hookspan diff: ${name ?? place.path}: ${turns} match; only the last ${last} are compared\n`)
   }
-  throw new Error(nothingNamed(place, name, asTrace ?? selection))
-}
-
-/** Without this line the user would take the comparison for complete. */
-function warnAboutLeftOut(side: string, { matchCount, trees }: TraceSelection, io: CommandIo): void {
-  if (matchCount <= trees.length) return
-  const last = humanCount(trees.length)
-  io.stderr.write(`hookspan diff: ${side}: ${countOf(matchCount, 'turn')} match; only the last ${last} are compared\n`)
+  return trees
 }
 
 /** A prefix of several session ids may be the full id of one of them. */

@@ -1,9 +1,10 @@
+import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { paintLine, segment, type TextSegment, type Tone } from '../../reading/segments.ts'
 import { isoInstant } from '../../reading/tree-json.ts'
 import { type Command, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { AREAS, type Area, type DoctorFinding, hasAgent, isWrong, type Level } from '../doctor/checks.ts'
+import { AREAS, type Area, type DoctorFinding, type Level } from '../doctor/checks.ts'
 import { type Examination, examine } from '../doctor/examination.ts'
 import type { ProbeResult } from '../doctor/probe.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
@@ -14,8 +15,7 @@ const MARK_WIDTH = 6
 const MAX_VALUE = 60
 
 function reportText(examination: Examination, color: boolean): string {
-  const { version } = examination
-  const lines: TextSegment[][] = [[segment('strong', `hookspan ${version}`)]]
+  const lines: TextSegment[][] = [[segment('strong', `hookspan ${PACKAGE_VERSION}`)]]
   for (const area of AREAS) lines.push(...section(area, examination))
   lines.push([], [summary(examination)])
   return `${lines.map(line => paintLine(line, color)).join('\n')}\n`
@@ -35,10 +35,9 @@ function findingLine({ level, what, remedy }: DoctorFinding): TextSegment[] {
 
 function valueLines(values: Examination['config']['values']): TextSegment[][] {
   const keyWidth = Math.max(...values.map(({ key }) => key.length))
-  const shown = values.map(({ value }) => displayText(value))
-  const valueWidth = Math.min(MAX_VALUE, Math.max(...shown.map(value => value.length)))
-  return values.map(({ key, source }, index) => [
-    segment('plain', `  ${''.padEnd(MARK_WIDTH)}${key.padEnd(keyWidth)}  ${(shown[index] ?? '').padEnd(valueWidth)}  `),
+  const valueWidth = Math.min(MAX_VALUE, Math.max(...values.map(({ value }) => displayText(value).length)))
+  return values.map(({ key, value, source }) => [
+    segment('plain', `  ${''.padEnd(MARK_WIDTH)}${key.padEnd(keyWidth)}  ${displayText(value).padEnd(valueWidth)}  `),
     segment('dim', displayText(source)),
   ])
 }
@@ -51,17 +50,18 @@ function summary({ findings, agents }: Examination): TextSegment {
     return segment('error', `${countOf(wrong, 'error')}${also}.`)
   }
   if (warnings > 0) return segment('warn', `No errors; ${countOf(warnings, 'warning')}.`)
-  if (hasAgent(agents)) return segment('ok', 'No problems found.')
+  const hasAgent = agents.some(({ isSetUp, lastSeenAt }) => isSetUp || lastSeenAt !== undefined)
+  if (hasAgent) return segment('ok', 'No problems found.')
   return segment('warn', 'No problems found, but no agent is set up: run "npx hookspan init".')
 }
 
 /** The report as one line of JSON; docs/commands.md documents its fields. */
-function reportJson(examination: Examination): string {
-  const { version, node, agents, config, backends, backlog, unjudged, losses, findings } = examination
+function reportJson(examination: Examination, ok: boolean): string {
+  const { agents, config, backends, backlog, unjudged, losses, findings } = examination
   return JSON.stringify({
-    ok: !findings.some(isWrong),
-    version,
-    node,
+    ok,
+    version: PACKAGE_VERSION,
+    node: process.versions.node,
     agents: agents.map(({ name, sign, isSetUp, problem, lastSeenAt }) => ({
       host: name,
       found: sign ?? null,
@@ -114,16 +114,17 @@ and dropped data, clocks, proxy variables and Node.`,
 export const doctor: Command = command(PAGE, async ({ values }, io) => {
   const { wait, backend, offline: isOffline } = values
   if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
-  const options = { isOffline, waitMillis: Number(wait), backends: checkBackends(backend) }
+  const options = { isOffline, waitMillis: Number(wait) }
+  const named = checkBackends(backend)
   const progress = new Progress(io)
   const alive = setInterval(() => undefined, LONG_MILLIS)
   try {
     if (!isOffline) progress.showStep('probing …')
-    const examination = await examine(options, io)
+    const examination = await examine(options, named, io)
     progress.end()
-    const report = values.json ? `${reportJson(examination)}\n` : reportText(examination, lookOf(io).color)
-    io.stdout.write(report)
-    return examination.findings.some(isWrong) ? EXIT.failed : EXIT.ok
+    const isGood = examination.findings.every(({ level }) => level !== 'fail')
+    io.stdout.write(values.json ? `${reportJson(examination, isGood)}\n` : reportText(examination, lookOf(io).color))
+    return isGood ? EXIT.ok : EXIT.failed
   } finally {
     progress.end()
     clearInterval(alive)

@@ -11,7 +11,6 @@ import { jsonLine } from '../../reading/tree-json.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import {
-  expectTraceFiles,
   FILTER_OPTIONS,
   type FoundTraces,
   findSubject,
@@ -34,11 +33,7 @@ interface FormatRow {
 export type Format = 'html' | 'otlp' | 'atif' | 'atof' | 'messages' | 'csv'
 
 const FORMATS: Readonly<Record<Format, FormatRow>> = {
-  html: {
-    about: 'an HTML page without scripts',
-    as: 'as a page',
-    pieces: ({ trees }, now) => exportHtml(trees, now),
-  },
+  html: { about: 'an HTML page without scripts', as: 'as a page', pieces: ({ trees }, now) => exportHtml(trees, now) },
   otlp: {
     about: 'OTLP/JSON lines as recorded, for any OpenTelemetry tool',
     as: 'as OTLP/JSON lines',
@@ -92,8 +87,8 @@ export async function writeExport(
 function writeContentSummary({ trees, matchCount }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
   const older = matchCount - trees.length
   // Without this line the file would be used for evaluation or training as if it were complete.
-  if (older > 0)
-    told.write(`${countOf(older, 'older one')} ${older === 1 ? 'is' : 'are'} left out; raise the limit with -n\n`)
+  const verb = older === 1 ? 'is' : 'are'
+  if (older > 0) told.write(`${countOf(older, 'older one')} ${verb} left out; raise the limit with -n\n`)
   const running = trees.filter(tree => tree.isRunning).length
   if (running > 0 && format === 'otlp') told.write(`Running spans of ${countOf(running, 'trace')} are left out\n`)
   told.write('Before you share it, check what it contains:\n')
@@ -154,22 +149,22 @@ content_capture at the time of recording decides how much content it contains.`,
   closing: 'Exits with 1 when nothing was written.',
 } as const satisfies CommandPage
 
-export const exportCommand: Command = command(PAGE, async ({ values, operands }, io) => {
+const exportCommand: Command = command(PAGE, async ({ values, operands }, io) => {
   const format = formatOf(values.format)
   const last = readLast(values.last) ?? MOST
   const filter = readFilter(values, io.now())
   const { place, traceId } = await findSubject(operands, io)
   const query = { ...filter, last }
-  const found = await (traceId === undefined
-    ? findTraces(place, query, io)
-    : findTrace(place, { ...filter, traceId }, io))
-  if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
+  const isAll = traceId === undefined
+  const found = await (isAll ? findTraces(place, query, io) : findTrace(place, { ...filter, traceId }, io))
   if (found.trees.length === 0) {
     throw new Error(found.traceCount === 0 ? nothingThere(place) : nothingMatches(place, query, found))
   }
   await writeExport(found, format, values.out, io)
   return EXIT.ok
 })
+
+export { exportCommand as export }
 
 function formatOf(text: string | undefined): Format {
   const known = Object.keys(FORMATS).join(', ')

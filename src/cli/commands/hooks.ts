@@ -6,10 +6,9 @@ import type { ConfiguredHooks, HookFolderSettings } from '../../guards/configure
 import { hookFolderSettings, loadConfiguredHooks, projectOptions } from '../../guards/configured-hooks.ts'
 import { type ControlHooks, createHooks } from '../../guards/create-hooks.ts'
 import { type LoadedHooks, loadFiles, loadFolder, nameOf, optionsOf } from '../../guards/load-folder.ts'
-import { type ModelMessage, type ModelUsage, PHASE_NAMES, type Phase, type Phases } from '../../guards/phases.ts'
+import { type ModelMessage, PHASE_NAMES, type Phase, type Phases } from '../../guards/phases.ts'
 import { type ToolArguments, type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
 import {
-  type ProjectFolder,
   pathExists,
   projectFolderAround,
   projectFolderOf,
@@ -37,20 +36,18 @@ async function list(project: string, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const configured = await loadConfiguredHooks(settings, project)
   try {
-    io.stdout.write(`${places(settings, project, configured)}\n${table(configured)}`)
+    const { globalFolder } = settings
+    const folder = projectFolderOf(project)
+    const isLoaded = configured.loaded.some(({ file }) => file.startsWith(folder))
+    const isOff = !isLoaded && configured.notes.length > 0
+    io.stdout.write(`Your folder:     ${globalFolder === undefined ? 'none is configured' : there(globalFolder)}\n`)
+    io.stdout.write(`Of the project:  ${there(folder)}${isOff ? ' (not loaded: hooks.project_local is off)' : ''}\n`)
+    io.stdout.write(`\n${table(configured)}`)
     for (const line of configured.lines) io.stderr.write(`hookspan: ${line}\n`)
     return configured.lines.length === 0 ? EXIT.ok : EXIT.failed
   } finally {
     configured.close()
   }
-}
-
-function places({ globalFolder }: HookFolderSettings, project: string, { loaded, notes }: ConfiguredHooks): string {
-  const yours = globalFolder === undefined ? 'none is configured' : there(globalFolder)
-  const folder = projectFolderOf(project)
-  const isLoaded = loaded.some(({ file }) => file.startsWith(folder))
-  const note = notes.length > 0 ? ' (not loaded: hooks.project_local is off)' : ''
-  return `Your folder:     ${yours}\nOf the project:  ${there(folder)}${isLoaded ? '' : note}\n`
 }
 
 function there(folder: string): string {
@@ -82,10 +79,8 @@ const MAX_CELLS = 120
 function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MAX_CELLS)))]
   const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))
-  return cells
-    .map(row => `  ${row.map((cell, at) => padEndToWidth(cell, widths[at] ?? 0)).join('  ')}`.trimEnd())
-    .map(line => `${line}\n`)
-    .join('')
+  const padded = cells.map(row => row.map((cell, at) => padEndToWidth(cell, widths[at] ?? 0)))
+  return padded.map(row => `${['', ...row].join('  ').trimEnd()}\n`).join('')
 }
 
 async function trustFolder(project: string, hasSaidYes: boolean, io: CommandIo): Promise<number> {
@@ -95,9 +90,12 @@ async function trustFolder(project: string, hasSaidYes: boolean, io: CommandIo):
   if (found === undefined) throw new Error(`there is no ${projectFolderOf(project)}`)
   for (const line of found.lines) io.stderr.write(`hookspan: ${line}\n`)
   if (found.lines.length > 0) throw new Error('the folder cannot be trusted as long as that is so')
-  const before = store.hashOf(found.path)
-  show(found, io)
-  if (before === found.hash) {
+  const { path, files, hash } = found
+  const before = store.hashOf(path)
+  const rows = files.map(file => [file.path, countOf(file.bytes.length, 'byte')])
+  io.stdout.write(`${displayText(path)}\n${columns(['file', 'size'], rows)}\n`)
+  io.stdout.write(`SHA-256 of the names and contents of ${countOf(files.length, 'file')}: ${hash}\n`)
+  if (before === hash) {
     io.stdout.write('Trusted already.\n')
     return EXIT.ok
   }
@@ -122,29 +120,20 @@ function storeOf({ privateFolder: place }: HookFolderSettings): TrustStore {
   return new TrustStore(place)
 }
 
-function show({ path, files, hash }: ProjectFolder, io: CommandIo): void {
-  const rows = files.map(file => [file.path, countOf(file.bytes.length, 'byte')])
-  io.stdout.write(`${displayText(path)}\n${columns(['file', 'size'], rows)}\n`)
-  io.stdout.write(`SHA-256 of the names and contents of ${countOf(files.length, 'file')}: ${hash}\n`)
-}
-
 const QUESTION =
   'Your programs that call loadHooks({ project }) here will run this code as your user; the receiver does not. Have you reviewed it, and do you trust it?'
 
 const MAX_ROWS = 200
 
-async function tryOut(
-  { file, recording, project }: { readonly file: string; readonly recording: string; readonly project: string },
-  host: string | undefined,
-  io: CommandIo,
-): Promise<number> {
+async function tryOut(file: string, recording: string, host: string | undefined, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
-  const loaded = await loadOne(resolve(project, file), settings)
+  const loaded = await loadOne(file, settings)
   try {
     for (const line of loaded.lines) io.stderr.write(`hookspan: ${line}\n`)
     if (loaded.loaded.length === 0) return EXIT.failed
+    const { timeLimitMillis } = settings
     const given = loaded.loaded.map(({ hook }) => hook)
-    const trial = new Trial(createHooks(given, { timeLimitMillis: settings.timeLimitMillis }), io)
+    const trial = new Trial(createHooks(given, { timeLimitMillis }), io)
     const isRead = await readAll(recording, host, trial, io)
     io.stdout.write(trial.report())
     return isRead && loaded.lines.length === 0 ? EXIT.ok : EXIT.failed
@@ -189,7 +178,8 @@ async function readAll(recording: string, host: string | undefined, trial: Trial
 class Trial {
   readonly #hooks: ControlHooks
   readonly #io: CommandIo
-  readonly #events = new RecordedEvents()
+  /** Tool calls by id, because their end records often have fewer fields. */
+  readonly #calls = new Map<string, ToolCall>()
   readonly #states = new Map<string, Record<string, unknown>>()
   readonly #rows: string[][] = []
   readonly #asked = new Map<Phase, number>()
@@ -203,12 +193,13 @@ class Trial {
   }
 
   async tryRecord(record: ReadRecord): Promise<void> {
-    const event = this.#events.of(record)
+    const { hook, payload } = record
+    const event = Object.hasOwn(EVENTS, hook) ? EVENTS[hook]?.(payload, this.#calls) : undefined
     if (event !== undefined && this.#hooks.handles(event.phase)) {
       if ('missing' in event) count(this.#missing, `${event.phase}: no ${event.missing}`)
       else await this.#runHooks(record, event)
     }
-    if (record.hook === 'on_session_end') this.#states.delete(keyOf(record))
+    if (hook === 'on_session_end') this.#states.delete(keyOf(record))
   }
 
   async #runHooks(record: ReadRecord, asked: RecordedEvent): Promise<void> {
@@ -217,12 +208,8 @@ class Trial {
     const state = this.#states.get(key) ?? {}
     this.#states.set(key, state)
     const say = (line: string): void => this.#io.stderr.write(`hookspan hooks: ${line}\n`)
-    const about = {
-      ...turn,
-      host: record.meta.host ?? 'recording',
-      state,
-      logger: { info: say, warn: say },
-    }
+    const { host = 'recording' } = record.meta
+    const about = { ...turn, host, state, logger: { info: say, warn: say } }
     const outcome: Outcome<Phase> = await this.#hooks.run(asked.phase, asked.event as never, about)
     count(this.#asked, asked.phase)
     for (const run of outcome.runs) {
@@ -238,20 +225,13 @@ class Trial {
   report(): string {
     const rows = this.#rows.slice(0, MAX_ROWS)
     const more = this.#rows.length - rows.length
-    return [
-      rows.length === 0 ? '' : `${columns(['turn', 'phase', 'what', 'hook', 'verdict', 'why'], rows)}`,
-      more > 0 ? `  … and ${countOf(more, 'more decision')}\n` : '',
-      rows.length === 0 ? '' : '\n',
-      `Runs: ${countsText(PHASE_NAMES.map(phase => [phase, this.#asked.get(phase)]))}\n`,
-      this.#missing.size === 0
-        ? ''
-        : `Skipped, because the recording lacks a field: ${countsText([...this.#missing])}\n`,
-      '\n',
-      columns(
-        ['hook', 'decided'],
-        this.#hooks.hooks.map(({ name }) => [name, countsText([...(this.#totals.get(name) ?? [])])]),
-      ),
-    ].join('')
+    const rest = more > 0 ? `  … and ${countOf(more, 'more decision')}\n` : ''
+    const table = rows.length === 0 ? '' : columns(['turn', 'phase', 'what', 'hook', 'verdict', 'why'], rows)
+    const runs = countsText(PHASE_NAMES.map(phase => [phase, this.#asked.get(phase)]))
+    const missing = countsText([...this.#missing])
+    const skipped = this.#missing.size === 0 ? '' : `Skipped, because the recording lacks a field: ${missing}\n`
+    const totals = this.#hooks.hooks.map(({ name }) => [name, countsText([...(this.#totals.get(name) ?? [])])])
+    return `${table}${rest}${table && '\n'}Runs: ${runs}\n${skipped}\n${columns(['hook', 'decided'], totals)}`
   }
 }
 
@@ -271,17 +251,9 @@ function countsText(counts: readonly (readonly [string, number | undefined])[]):
 }
 
 type RecordedEvent = {
-  readonly [P in Phase]: {
-    readonly phase: P
-    readonly event: Phases[P]['event']
-    readonly what: string
-  }
+  [P in Phase]: { readonly phase: P; readonly event: Phases[P]['event']; readonly what: string }
 }[Phase]
-
-interface MissingField {
-  readonly phase: Phase
-  readonly missing: string
-}
+type MissingField = { readonly phase: Phase; readonly missing: string }
 
 const MAX_ELEMENTS = 10_000
 const GOOD = new Set(['ok', 'success', 'completed'])
@@ -290,48 +262,36 @@ function turnOf({ payload }: ReadRecord): { sessionId: string | undefined; turnI
   return { sessionId: idOf(peek(payload, 'session_id')), turnId: idOf(peek(payload, 'turn_id')) }
 }
 
-/** Builds hook events from records. Remembers tool calls, because their end records often have fewer fields. */
-class RecordedEvents {
-  readonly #calls = new Map<string, ToolCall>()
+type EventBuilder = (payload: unknown, calls: Map<string, ToolCall>) => RecordedEvent | MissingField
 
-  of({ hook, payload }: ReadRecord): RecordedEvent | MissingField | undefined {
-    switch (hook) {
-      case 'pre_llm_call':
-        return beforeTurn(payload)
-      case 'pre_api_request':
-        return beforeModel(payload)
-      case 'post_api_request':
-      case 'api_request_error':
-        return afterModel(payload)
-      case 'pre_tool_call':
-        return this.#beforeTool(payload)
-      case 'post_tool_call':
-        return this.#afterTool(payload)
-      case 'post_llm_call':
-        return afterTurn(payload)
-      default:
-        return undefined
-    }
-  }
+/** The event that guards see, by the hook of a record. */
+const EVENTS: Readonly<Record<string, EventBuilder>> = {
+  pre_llm_call: beforeTurn,
+  pre_api_request: beforeModel,
+  post_api_request: afterModel,
+  api_request_error: afterModel,
+  pre_tool_call: beforeTool,
+  post_tool_call: afterTool,
+  post_llm_call: afterTurn,
+}
 
-  #beforeTool(payload: unknown): RecordedEvent | MissingField {
-    const tool = callOf(payload)
-    if (tool === undefined) return { phase: 'beforeTool', missing: 'arguments' }
-    if (tool.id !== undefined) this.#calls.set(tool.id, tool)
-    return { phase: 'beforeTool', event: { tool }, what: tool.name }
-  }
+function beforeTool(payload: unknown, calls: Map<string, ToolCall>): RecordedEvent | MissingField {
+  const tool = callOf(payload)
+  if (tool === undefined) return { phase: 'beforeTool', missing: 'arguments' }
+  if (tool.id !== undefined) calls.set(tool.id, tool)
+  return { phase: 'beforeTool', event: { tool }, what: tool.name }
+}
 
-  #afterTool(payload: unknown): RecordedEvent | MissingField {
-    const id = idOf(peek(payload, 'tool_call_id'))
-    const tool = callOf(payload) ?? (id === undefined ? undefined : this.#calls.get(id))
-    if (id !== undefined) this.#calls.delete(id)
-    const result = peek(payload, 'result')
-    if (tool === undefined) return { phase: 'afterTool', missing: 'arguments' }
-    if (result === undefined) return { phase: 'afterTool', missing: 'result' }
-    const status = textOf(peek(payload, 'status'))
-    const isError = status === undefined ? textOf(peek(payload, 'error_message')) !== undefined : !GOOD.has(status)
-    return { phase: 'afterTool', event: { tool, result, isError, attempt: 0 }, what: tool.name }
-  }
+function afterTool(payload: unknown, calls: Map<string, ToolCall>): RecordedEvent | MissingField {
+  const id = idOf(peek(payload, 'tool_call_id')) ?? ''
+  const tool = callOf(payload) ?? calls.get(id)
+  calls.delete(id)
+  const result = peek(payload, 'result')
+  if (tool === undefined) return { phase: 'afterTool', missing: 'arguments' }
+  if (result === undefined) return { phase: 'afterTool', missing: 'result' }
+  const status = textOf(peek(payload, 'status'))
+  const isError = status === undefined ? textOf(peek(payload, 'error_message')) !== undefined : !GOOD.has(status)
+  return { phase: 'afterTool', event: { tool, result, isError, attempt: 0 }, what: tool.name }
 }
 
 function beforeTurn(payload: unknown): RecordedEvent | MissingField {
@@ -362,42 +322,32 @@ function afterModel(payload: unknown): RecordedEvent | MissingField {
   if (message === undefined && failure === undefined && status === undefined)
     return { phase: 'afterModel', missing: 'answer' }
   const model = textOf(peek(payload, 'response_model')) ?? textOf(peek(payload, 'model'))
-  const error = {
-    type: textOf(peek(failure, 'type')),
-    status,
-    message: textOf(peek(failure, 'message')) ?? textOf(failure),
-  }
+  const reason = textOf(peek(failure, 'message')) ?? textOf(failure)
+  const [usage, cost] = [peek(payload, 'usage'), peek(payload, 'cost')]
   const event = {
     model,
     text: textIn(peek(message, 'content')) ?? '',
     toolCalls: elementsOf(peek(message, 'tool_calls'), MAX_ELEMENTS).flatMap(each => modelCallOf(each) ?? []),
     attempt: numberOf(peek(payload, 'retry_count')) ?? 0,
-    usage: usageOf(payload),
-    ...(message === undefined && { error }),
+    usage: {
+      inputTokens: numberOf(peek(usage, 'prompt_tokens')),
+      outputTokens: numberOf(peek(usage, 'output_tokens')),
+      costUsd: numberOf(cost) ?? numberOf(peek(cost, 'total')),
+    },
+    ...(message === undefined && { error: { type: textOf(peek(failure, 'type')), status, message: reason } }),
   }
   return { phase: 'afterModel', event, what: model ?? '' }
 }
 
-function usageOf(payload: unknown): ModelUsage {
-  const [usage, cost] = [peek(payload, 'usage'), peek(payload, 'cost')]
-  return {
-    inputTokens: numberOf(peek(usage, 'prompt_tokens')),
-    outputTokens: numberOf(peek(usage, 'output_tokens')),
-    costUsd: numberOf(cost) ?? numberOf(peek(cost, 'total')),
-  }
-}
-
-const ROLES: Readonly<Record<string, ModelMessage['role']>> = {
-  system: 'system',
-  developer: 'system',
-  assistant: 'assistant',
-  tool: 'tool',
-  function: 'tool',
-}
+const ROLES = new Map<string, ModelMessage['role']>([
+  ...(['system', 'assistant', 'tool'] as const).map(role => [role, role] as const),
+  ['developer', 'system'],
+  ['function', 'tool'],
+])
 
 function messageOf(message: unknown): ModelMessage {
-  const role = textOf(peek(message, 'role')) ?? ''
-  return { role: ROLES[role] ?? 'user', text: textIn(peek(message, 'content')) ?? '' }
+  const role = ROLES.get(textOf(peek(message, 'role')) ?? '') ?? 'user'
+  return { role, text: textIn(peek(message, 'content')) ?? '' }
 }
 
 function callOf(payload: unknown): ToolCall | undefined {
@@ -463,7 +413,7 @@ export function hooksOf(where: () => string): Command {
     check(action, rest, values)
     if (action === undefined) return list(project, io)
     const [first = '', second = ''] = rest
-    if (action === 'test') return tryOut({ file: first, recording: second, project }, values.host, io)
+    if (action === 'test') return tryOut(resolve(project, first), second, values.host, io)
     const folder = projectOf(resolve(project, first))
     return values.undo ? withdraw(folder, io) : trustFolder(folder, values.yes, io)
   })

@@ -7,7 +7,7 @@ import { initEvery, isAllowed } from '../init/every-host.ts'
 import { hermesWebhook } from '../init/hermes.ts'
 import { freePort } from '../init/hooks-host.ts'
 import { HOSTS, unknownHost } from '../init/hosts.ts'
-import type { ByHand, HostSetup, InitContext, NoChange, Plan } from '../init/plan.ts'
+import type { HostSetup, InitContext } from '../init/plan.ts'
 import { report, shown, whyByHand } from '../init/plan.ts'
 import { linesOf, SDK_CODE, type SdkCode } from '../init/sdk-code.ts'
 import { isTemporary, packageFolder, whyNotLasting } from '../package-folder.ts'
@@ -82,29 +82,17 @@ export function initOf(where: () => InitLocation): Command {
     const surroundings = { env: io.env, home: io.home, folder, freshToken, freshPort, guards: options.guards }
     if (sdk !== undefined) return showCode(sdk, folder, options, io)
     const setup = options.webhook ? hermesWebhook : HOSTS.get(host ?? '')?.setup
+    if (setup !== undefined && options.print && !undo) return print(setup.print(surroundings), options, io)
     const code = await (setup === undefined
       ? initEvery(options, surroundings, project, io)
       : initOne(setup, options, surroundings, io))
-    const isTold = installed.isTemporary && !undo && !options.print
-    if (isTold) io.stderr.write(`${notForLong(folder, setup?.title ?? 'an agent')}\n`)
+    // The user asked for it, so it is done, but the warning explains a later failure.
+    if (installed.isTemporary && !undo && !options.print) {
+      const then = `when it is cleaned, ${setup?.title ?? 'an agent'} can no longer load hookspan`
+      io.stderr.write(`hookspan init: ${folder} is in a temporary folder: ${then}\n`)
+    }
     return code
   })
-}
-
-async function initOne(
-  setup: HostSetup,
-  options: InitOptions,
-  surroundings: InitContext,
-  io: CommandIo,
-): Promise<number> {
-  if (options.print && !options.undo) return print(setup.print(surroundings), options, io)
-  const plan = await (options.undo ? setup.undo(surroundings) : setup.enable(surroundings))
-  return carryOut(plan, setup, surroundings, options, io)
-}
-
-/** The user asked for it, so it is done, but the warning explains a later failure. */
-function notForLong(folder: string, title: string): string {
-  return `hookspan init: ${folder} is in a temporary folder: when it is cleaned, ${title} can no longer load hookspan`
 }
 
 function readOptions({ values, operands: [host, second] }: CommandArguments<typeof PAGE.options>): InitOptions {
@@ -121,11 +109,11 @@ function readOptions({ values, operands: [host, second] }: CommandArguments<type
 const GUARDS = ['open', 'closed', 'off'] as const
 
 function guardsOf(
-  { guards: given, webhook }: { readonly guards?: string | undefined; readonly webhook?: boolean | undefined },
-  host?: string,
+  { guards: given, webhook }: CommandArguments<typeof PAGE.options>['values'],
+  host: string | undefined,
 ): InitContext['guards'] {
   if (given === undefined) return undefined
-  if (webhook === true) throw new WrongUse('--guards needs the plugin in Hermes: webhooks cannot return decisions')
+  if (webhook) throw new WrongUse('--guards needs the plugin in Hermes: webhooks cannot return decisions')
   const able = [...HOSTS].flatMap(([name, { setup }]) => (setup.canGuard === true ? [name] : []))
   if (host === undefined || !able.includes(host)) throw new WrongUse(`--guards is for one of ${able.join(', ')}`)
   const guards = GUARDS.find(each => each === given)
@@ -134,9 +122,7 @@ function guardsOf(
 }
 
 function showCode(sdk: SdkCode, folder: string, { host, undo, json: isJson }: InitOptions, io: CommandIo): number {
-  const content = linesOf(sdk, folder, undo)
-    .map(line => `${line}\n`)
-    .join('')
+  const content = `${linesOf(sdk, folder, undo).join('\n')}\n`
   if (isJson) return json({ host, file: null, changed: false, backup: null, content }, io)
   const what = undo ? 'remove these lines from your program' : 'add these lines to your program'
   io.stderr.write(`There is nothing to configure for ${sdk.title}; ${what} (docs/agents/${host}.md has details):\n`)
@@ -144,64 +130,55 @@ function showCode(sdk: SdkCode, folder: string, { host, undo, json: isJson }: In
   return EXIT.ok
 }
 
-function print(
-  { file, content, note }: ReturnType<HostSetup['print']>,
-  { host, json: isJson }: InitOptions,
-  io: CommandIo,
-): number {
+function print(printed: ReturnType<HostSetup['print']>, { host, json: isJson }: InitOptions, io: CommandIo): number {
+  const { file, content, note } = printed
   if (isJson) return json({ host, file, changed: false, backup: null, content }, io)
   io.stderr.write(`${file}: ${note}\n`)
   io.stdout.write(content)
   return EXIT.ok
 }
 
-async function carryOut(
-  plan: Plan,
+async function initOne(
   setup: HostSetup,
-  surroundings: InitContext,
   options: InitOptions,
+  surroundings: InitContext,
   io: CommandIo,
 ): Promise<number> {
-  if (plan.kind === 'by-hand') return leaveToUser(plan, options, io)
+  const plan = await (options.undo ? setup.undo(surroundings) : setup.enable(surroundings))
   const result = { host: options.host, file: plan.file, changed: false, backup: null }
-  if (plan.kind === 'nothing') return options.json ? json(result, io) : sayNothing(plan, io)
+  if (plan.kind === 'by-hand') {
+    io.stderr.write(`hookspan init: ${whyByHand(plan)}\n`)
+    if (options.json) json({ ...result, todo: plan.lines }, io)
+    else io.stdout.write(`${plan.lines.join('\n')}\n`)
+    return EXIT.failed
+  }
+  if (plan.kind === 'nothing') {
+    if (options.json) return json(result, io)
+    for (const line of [`Nothing to do: ${plan.why} (${plan.file}).`, ...(plan.notes ?? [])])
+      io.stdout.write(`${line}\n`)
+    return EXIT.ok
+  }
   if (!options.json) io.stdout.write(shown(plan, lookOf(io).color))
-  if (options['dry-run'] || options.print) return options.json ? json(result, io) : sayDry(io)
+  if (options['dry-run'] || options.print) {
+    if (options.json) return json(result, io)
+    io.stderr.write('Nothing has been written.\n')
+    return EXIT.ok
+  }
   const isScript = io.stdin.isTTY !== true || options.json
   if (!isScript && !(await isAllowed(options.host ?? '', options, io))) return EXIT.failed
   const { backup, newFolder } = await makeChange(plan)
   if (options.json) return json({ ...result, changed: true, backup: backup ?? null }, io)
-  const [done = '', ...more] = report(plan, backup, setup.title, options.undo)
-  const doubt = options.undo ? [] : doubtOf(setup, setup.folder(surroundings), newFolder)
-  const again = options.undo ? [] : [`To undo it: npx hookspan init ${options.host} --undo`]
-  for (const line of [done, ...doubt, ...more, ...again]) io.stdout.write(`${line}\n`)
-  return EXIT.ok
-}
-
-/** An agent that has never run may not be installed. */
-function doubtOf({ title }: HostSetup, folder: string, newFolder: string | undefined): string[] {
-  if (newFolder === undefined || relative(newFolder, folder).startsWith('..')) return []
-  return [`${folder} did not exist before. Is ${title} installed, for this user?`]
-}
-
-function sayDry(io: CommandIo): number {
-  io.stderr.write('Nothing has been written.\n')
+  const lines = report(plan, backup, setup.title, options.undo)
+  const folder = setup.folder(surroundings)
+  // An agent that has never run may not be installed.
+  const isDoubtful = !options.undo && newFolder !== undefined && !relative(newFolder, folder).startsWith('..')
+  if (isDoubtful) lines.splice(1, 0, `${folder} did not exist before. Is ${setup.title} installed, for this user?`)
+  if (!options.undo) lines.push(`To undo it: npx hookspan init ${options.host} --undo`)
+  for (const line of lines) io.stdout.write(`${line}\n`)
   return EXIT.ok
 }
 
 function json(result: object, io: CommandIo): number {
   io.stdout.write(`${JSON.stringify(result)}\n`)
   return EXIT.ok
-}
-
-function sayNothing({ file, why, notes = [] }: NoChange, io: CommandIo): number {
-  io.stdout.write([`Nothing to do: ${why} (${file}).`, ...notes].map(line => `${line}\n`).join(''))
-  return EXIT.ok
-}
-
-function leaveToUser(plan: ByHand, { host, json: isJson }: InitOptions, io: CommandIo): number {
-  io.stderr.write(`hookspan init: ${whyByHand(plan)}\n`)
-  if (isJson) json({ host, file: plan.file, changed: false, backup: null, todo: plan.lines }, io)
-  else io.stdout.write(`${plan.lines.join('\n')}\n`)
-  return EXIT.failed
 }

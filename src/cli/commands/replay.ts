@@ -93,29 +93,20 @@ function isSameFile(a: string, b: string): boolean {
   return one !== undefined && other !== undefined && one.isFile() && one.dev === other.dev && one.ino === other.ino
 }
 
-async function prepareOutputs({ out, 'metrics-out': metricsOut }: ReplayJob): Promise<void> {
-  for (const path of [out, metricsOut]) {
-    if (path === undefined) continue
+async function replayInto(out: string, job: ReplayJob, io: CommandIo): Promise<number> {
+  const { host, 'metrics-out': metricsOut } = job
+  for (const path of metricsOut === undefined ? [out] : [out, metricsOut]) {
     await writeFile(path, '', { mode: 0o600 }).catch((cause: unknown) => {
       throw new Error(`cannot write ${path}: ${whyNot(cause)}`, { cause })
     })
   }
-}
-
-async function replayInto(out: string, job: ReplayJob, io: CommandIo): Promise<number> {
-  await prepareOutputs(job)
-  const file: UserBackend = { type: 'file', path: out, metrics_path: job['metrics-out'] }
-  const code = { host: job.host, local_log: false, backends: [file] }
+  const file: UserBackend = { type: 'file', path: out, metrics_path: metricsOut }
   const { config } = resolveConfig({ env: io.env, home: io.home })
-  const fed = await fileJob(job.files, job.host, job.speed, io)
-  const { span_batch_max_export_batch_size: batchSpans } = config
-  const played = await replayRecords(code, { batchSpans, env: io.env }, fed, io)
+  const fed = await fileJob(job.files, host, job.speed, io)
+  const played = await replayRecords({ host, local_log: false, backends: [file] }, { config, env: io.env }, fed, io)
   const { result } = played
-  const isDelivered = reportDelivery(
-    result,
-    { config: { ...config, backends: [] }, traceId: undefined, isKept: false },
-    io,
-  )
+  const context = { config: { ...config, backends: [] }, traceId: undefined, isKept: false }
+  const isDelivered = reportDelivery(result, context, io)
   const written = result.stats.backends.find(({ type }) => type === 'file')
   io.stderr.write(`${played.begins}${summaryOf(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
   const isGood = played.isClean && isDelivered && !isTooLax(result, job)

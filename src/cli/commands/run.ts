@@ -36,11 +36,9 @@ export const run: Command = command(PAGE, async ({ operands: [program, ...args] 
 
 function startError(program: string, code: string): string {
   const named = JSON.stringify(program.slice(0, 200))
-  if (code === 'ENOENT') {
-    const hint = process.platform === 'win32' ? ' A .cmd, such as npm, needs a shell: cmd /c' : ''
-    return `there is no program ${named}; is it on the PATH?${hint}`
-  }
-  return `${named} cannot be run (${code})`
+  if (code !== 'ENOENT') return `${named} cannot be run (${code})`
+  const hint = process.platform === 'win32' ? ' A .cmd, such as npm, needs a shell: cmd /c' : ''
+  return `there is no program ${named}; is it on the PATH?${hint}`
 }
 
 export type ProgramEnd =
@@ -52,9 +50,6 @@ export type ProgramEnd =
 const HANDED_ON: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR2']
 /** A terminal sends these to the program as well, so forwarding would duplicate them. */
 const OF_TERMINALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
-const NOT_FOUND = 127
-const NOT_RUN = 126
-const SIGNALLED = 128
 
 /** Runs a program with our own standard streams and forwards signals to it. Never rejects. */
 export async function runProgram(program: string, args: readonly string[], env: CommandIo['env']): Promise<ProgramEnd> {
@@ -91,8 +86,9 @@ function notStarted({ code = 'ERROR' }: NodeJS.ErrnoException): ProgramEnd {
 
 function exitCodeOf(ended: ProgramEnd): number {
   if (ended.how === 'exit') return ended.code
-  if (ended.how === 'signal') return SIGNALLED + constants.signals[ended.signal]
-  return ended.code === 'ENOENT' ? NOT_FOUND : NOT_RUN
+  // Shells use these codes, too.
+  if (ended.how === 'signal') return 128 + constants.signals[ended.signal]
+  return ended.code === 'ENOENT' ? 127 : 126
 }
 
 /** Signals by which a user or supervisor ends a program. They are no failure. */

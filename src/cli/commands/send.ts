@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { BACKEND_TYPES } from '../../delivery/backends/rows.ts'
-import { type BackendPlan, destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
+import { destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
 import { createPipeline, type Pipeline } from '../../delivery/pipeline/index.ts'
 import type { BacklogEntry, Resend, ResendOutcome } from '../../delivery/trace-log/index.ts'
 import { pendingDestinations, readBacklog } from '../../delivery/trace-log/index.ts'
@@ -17,9 +17,12 @@ import { BACKEND_OPTION, checkBackends, sinceAt } from '../option-values.ts'
 import { Progress } from '../terminal.ts'
 import { findTrace, localLog, namesTrace, traceFiles } from '../traces.ts'
 
-interface SendJob {
+interface Place {
   readonly directory: string
   readonly config: ResolvedConfig
+}
+
+interface SendJob extends Place {
   readonly backends: readonly BackendConfig[]
   readonly isOfAll: boolean
   readonly files?: readonly string[] | undefined
@@ -28,86 +31,70 @@ interface SendJob {
   readonly since: number | undefined
 }
 
-class BacklogDelivery {
-  readonly #pipeline: Pipeline
-  readonly #job: SendJob
-  readonly #before: readonly BacklogEntry[]
-  #resend: Resend | undefined
-  #isTakenOver = false
-  #kept: ReadonlyMap<string, number> = new Map()
-
-  constructor(pipeline: Pipeline, job: SendJob, before: readonly BacklogEntry[]) {
-    this.#pipeline = pipeline
-    this.#job = job
-    this.#before = before
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { files, traceId, since } = this.#job
-    if (files === undefined) {
-      await this.#pipeline.deliverBacklog()
-      // Spans recovered from a killed process that held them are first written to this process's own log, and wait there.
-      await this.#pipeline.flush()
-    }
-    this.#kept = this.#arrived()
-    if (since === undefined || signal.aborted) return
-    this.#resend = this.#pipeline.resend({ ...(files && { files }), traceId, since, signal })
-    await this.#resend?.run()
-  }
-
-  show(progress: Progress): void {
-    const spans = countOf(
-      [...this.#arrived().values()].reduce((all, one) => all + one, 0),
-      'span',
-    )
-    const { done, total } = this.#resend?.progress ?? this.#backlog()
-    progress.update(done, () => `${spans} · ${humanBytes(done)} of ${humanBytes(total)}`, total)
-  }
-
-  #backlog(): { readonly done: number; readonly total: number } {
-    const total = this.#before.filter(this.#isAsked).reduce((all, { bytes }) => all + bytes, 0)
-    const left = this.#pipeline.stats().backends.reduce((bytes, { spoolBytes }) => bytes + spoolBytes, 0)
-    // Before recovering files of other processes the backlog looks empty.
-    this.#isTakenOver ||= left > 0
-    return { done: this.#isTakenOver ? Math.max(0, total - left) : 0, total }
-  }
-
-  readonly #isAsked = ({ isLive, backend }: BacklogEntry): boolean => !isLive && this.#names().includes(backend)
-
-  outcome(after: readonly BacklogEntry[]): string[] {
-    const { files, traceId, since, directory } = this.#job
-    if (since === undefined) return backlogLines(this.#arrived(), this.#before, after)
-    const isLog = files === undefined
-    const place = traceId !== undefined ? `trace ${traceId}` : isLog ? join(directory, 'traces') : files.join(', ')
-    const outcomes = this.#resend?.outcomes() ?? []
-    return this.#names().flatMap(name => {
-      const dropped = this.#pipeline.stats().backends.find(backend => backend.name === name)?.dropped ?? 0
-      const ofIt = outcomes.filter(({ backend }) => backend === name)
-      const waiting = after.find(({ backend }) => backend === name)?.bytes ?? 0
-      return resendLines(name, ofIt, { place, isLog, kept: this.#kept.get(name) ?? 0, waiting, dropped })
-    })
-  }
-
-  isComplete(after: readonly BacklogEntry[]): boolean {
-    const { files, since } = this.#job
-    const isOpen = this.#names().every(name => this.#pipeline.stats().backends.some(each => each.name === name))
-    const isKept = files === undefined && after.some(({ backend }) => this.#names().includes(backend))
-    const isSent = this.#resend?.outcomes().every(({ state }) => !UNSENT.includes(state))
-    return isOpen && !isKept && (since === undefined || isSent === true)
-  }
-
-  #names(): readonly string[] {
-    return this.#job.backends.map(({ name }) => name)
-  }
+/** Delivers the backlog, and sends the requested traces again. */
+function createDelivery(pipeline: Pipeline, job: SendJob, before: readonly BacklogEntry[]) {
+  const { files, traceId, since, directory } = job
+  const names = job.backends.map(({ name }) => name)
+  let resend: Resend | undefined
+  let isTakenOver = false
+  let kept: ReadonlyMap<string, number> = new Map()
 
   /** Delivered spans by backend. This process records nothing, so its own spans were recovered from a killed process. */
-  #arrived(): ReadonlyMap<string, number> {
-    const { backends } = this.#pipeline.stats()
-    const spansOf = (name: string): number => {
+  const arrived = (): ReadonlyMap<string, number> => {
+    const { backends } = pipeline.stats()
+    const spans = names.map((name): [string, number] => {
       const { recovered = 0, delivered = 0 } = backends.find(backend => backend.name === name) ?? {}
-      return recovered + delivered
-    }
-    return new Map(this.#names().map(name => [name, spansOf(name)]))
+      return [name, recovered + delivered]
+    })
+    return new Map(spans)
+  }
+
+  const backlog = (): { readonly done: number; readonly total: number } => {
+    const asked = before.filter(({ isLive, backend }) => !isLive && names.includes(backend))
+    const total = asked.reduce((all, { bytes }) => all + bytes, 0)
+    const left = pipeline.stats().backends.reduce((bytes, { spoolBytes }) => bytes + spoolBytes, 0)
+    // Before recovering files of other processes the backlog looks empty.
+    isTakenOver ||= left > 0
+    return { done: isTakenOver ? Math.max(0, total - left) : 0, total }
+  }
+
+  return {
+    async run(signal: AbortSignal): Promise<void> {
+      if (files === undefined) {
+        await pipeline.deliverBacklog()
+        // Spans recovered from a killed process that held them are first written to this process's own log, and wait there.
+        await pipeline.flush()
+      }
+      kept = arrived()
+      if (since === undefined || signal.aborted) return
+      resend = pipeline.resend({ ...(files && { files }), traceId, since, signal })
+      await resend?.run()
+    },
+
+    show(progress: Progress): void {
+      const spans = [...arrived().values()].reduce((all, one) => all + one, 0)
+      const { done, total } = resend?.progress ?? backlog()
+      progress.update(done, () => `${countOf(spans, 'span')} · ${humanBytes(done)} of ${humanBytes(total)}`, total)
+    },
+
+    outcome(after: readonly BacklogEntry[]): string[] {
+      if (since === undefined) return backlogLines(arrived(), before, after)
+      const isLog = files === undefined
+      const place = traceId !== undefined ? `trace ${traceId}` : isLog ? join(directory, 'traces') : files.join(', ')
+      return names.flatMap(name => {
+        const dropped = pipeline.stats().backends.find(backend => backend.name === name)?.dropped ?? 0
+        const outcomes = (resend?.outcomes() ?? []).filter(({ backend }) => backend === name)
+        const waiting = after.find(({ backend }) => backend === name)?.bytes ?? 0
+        return resendLines(name, outcomes, { place, isLog, kept: kept.get(name) ?? 0, waiting, dropped })
+      })
+    },
+
+    isComplete(after: readonly BacklogEntry[]): boolean {
+      const isOpen = names.every(name => pipeline.stats().backends.some(each => each.name === name))
+      const isKept = files === undefined && after.some(({ backend }) => names.includes(backend))
+      const isSent = resend?.outcomes().every(({ state }) => !UNSENT.includes(state))
+      return isOpen && !isKept && (since === undefined || isSent === true)
+    },
   }
 }
 
@@ -125,12 +112,10 @@ function backlogLines(
     const rest = left === undefined ? 'nothing is pending' : `${humanBytes(left.bytes)} are pending`
     return `${name} got ${countOf(count, 'span')}; ${rest}`
   })
-  const others = after.filter(({ backend }) => !spans.has(backend))
-  for (const { backend, bytes } of others) {
+  for (const { backend, bytes } of after.filter(each => !spans.has(each.backend))) {
     lines.push(`${humanBytes(bytes)} are pending for ${backend}, which is not selected or not configured`)
   }
-  const running = before.filter(({ isLive }) => isLive)
-  for (const { backend, bytes } of running) {
+  for (const { backend, bytes } of before.filter(({ isLive }) => isLive)) {
     lines.push(`${humanBytes(bytes)} for ${backend} belong to running agents, which deliver them`)
   }
   return lines.length === 0 ? ['no backend is configured, and nothing is pending'] : lines
@@ -146,22 +131,35 @@ interface BackendRequest {
 }
 
 function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: BackendRequest): string[] {
-  const { isLog, kept, dropped } = asked
+  const { isLog, kept, dropped, waiting } = asked
   const got = outcomes.filter(({ tally }) => tally.spans > 0)
   const of = (state: ResendOutcome['state']): number => outcomes.filter(outcome => outcome.state === state).length
   const next = isLog ? 'run this again to continue' : 'run this again to send all of them'
   const files = of('running')
   const running = files === 1 ? '1 file belongs to a running agent' : `${files} files belong to running agents`
+  const [judged, unjudged] = [of('judged'), of('unjudged')]
+  const line = (count: number, text: string): string[] => (count === 0 ? [] : [text])
   return [
-    ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were pending`]),
+    ...line(kept, `${backend} got ${countOf(kept, 'span')} that were pending`),
     got.length === 0 ? nothingSent(backend, outcomes, asked) : `${backend} got ${sum(got)}`,
     ...(got.length > 1 || (got.length === 1 && !isLog) ? fileLines(got) : []),
-    ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} were rejected`]),
-    ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} already delivered`] : []),
-    ...(of('running') === 0 ? [] : [`  ${running}: run this again after it has ended`]),
-    ...(of('owed') === 0 ? [] : [`  ${countOf(of('owed'), 'file')} pending: run hookspan send`]),
-    ...heldLines(of, asked),
-    ...(of('left') === 0 ? [] : [`  not all of ${countOf(of('left'), 'file')} was sent; ${next}`]),
+    ...line(dropped, `  ${countOf(dropped, 'span')} were rejected`),
+    ...line(got.length === 0 ? 0 : of('had'), `  ${countOf(of('had'), 'further file')} already delivered`),
+    ...line(files, `  ${running}: run this again after it has ended`),
+    ...line(of('owed'), `  ${countOf(of('owed'), 'file')} pending: run hookspan send`),
+    ...line(
+      judged > 0 && of('owed') === 0 ? waiting : 0,
+      `  ${humanBytes(waiting)} of selected traces are pending: run hookspan send`,
+    ),
+    ...line(
+      judged,
+      `  of ${countOf(judged, 'file')} it receives the selected traces; "keep" did not select the others: hookspan send TRACE_ID sends one`,
+    ),
+    ...line(
+      unjudged,
+      `  tail sampling is pending for ${countOf(unjudged, 'file')} of ended agents: run hookspan send with the same backends; hookspan send TRACE_ID sends one`,
+    ),
+    ...line(of('left'), `  not all of ${countOf(of('left'), 'file')} was sent; ${next}`),
   ]
 }
 
@@ -173,24 +171,6 @@ function nothingSent(backend: string, outcomes: readonly ResendOutcome[], { plac
     return `${backend} has ${is('had') ? 'everything except traces that "keep" did not select' : 'all selected traces'}; nothing was sent`
   if (is('had')) return `${backend} has everything already; nothing was sent`
   return `nothing in ${place} is to be sent to ${backend}`
-}
-
-function heldLines(of: (state: ResendOutcome['state']) => number, { waiting }: BackendRequest): string[] {
-  const [judged, unjudged] = [of('judged'), of('unjudged')]
-  const isWaiting = judged > 0 && of('owed') === 0 && waiting > 0
-  return [
-    ...(isWaiting ? [`  ${humanBytes(waiting)} of selected traces are pending: run hookspan send`] : []),
-    ...(judged === 0
-      ? []
-      : [
-          `  of ${countOf(judged, 'file')} it receives the selected traces; "keep" did not select the others: hookspan send TRACE_ID sends one`,
-        ]),
-    ...(unjudged === 0
-      ? []
-      : [
-          `  tail sampling is pending for ${countOf(unjudged, 'file')} of ended agents: run hookspan send with the same backends; hookspan send TRACE_ID sends one`,
-        ]),
-  ]
 }
 
 function sum(outcomes: readonly ResendOutcome[]): string {
@@ -214,38 +194,41 @@ function fileLines(outcomes: readonly ResendOutcome[]): string[] {
  *
  * @throws WrongUse for an unknown name or type
  */
-async function chosenBackends(
-  values: readonly string[],
-  config: ResolvedConfig,
-  directory: string,
-  io: CommandIo,
-): Promise<readonly BackendConfig[]> {
-  if (values.length === 0) return config.backends.filter(({ type }) => type !== 'console')
+async function chosenBackends(values: readonly string[], place: Place, io: CommandIo): Promise<BackendConfig[]> {
+  if (values.length === 0) return place.config.backends.filter(({ type }) => type !== 'console')
   const chosen = new Map<string, BackendConfig>()
   for (const value of values) {
-    const backend = await chosenBackend(value, config, directory, io)
+    const backend = await chosenBackend(value, place, io)
     if (backend.type === 'console') throw new WrongUse('console is the terminal of an agent; hookspan tree draws here')
     chosen.set(backend.name, backend)
   }
   return [...chosen.values()]
 }
 
-async function chosenBackend(
-  value: string,
-  config: ResolvedConfig,
-  directory: string,
-  io: CommandIo,
-): Promise<BackendConfig> {
+async function chosenBackend(value: string, { config, directory }: Place, io: CommandIo): Promise<BackendConfig> {
   const named = config.backends.find(({ name }) => name === value)
   if (named !== undefined) return named
   expectKnown(value, config)
   checkBackends([value])
   const [backend] = resolveConfig({ code: { backends: [value] }, env: io.env, home: io.home }).config.backends
   if (backend === undefined) throw new WrongUse(`--backend ${JSON.stringify(value)} cannot be read`)
-  const plan = planOf(backend)
+  const { name, type } = backend
+  const planned = planBackend(backend)
   // An unusable backend is reported when it is opened.
-  if (plan === undefined) return backend
-  return config.backends.find(other => isSame(plan, planOf(other))) ?? ownName(backend, plan, directory)
+  if (!planned.ok) return backend
+  const destination = destinationOf(planned.plan)
+  const isSame = (other: BackendConfig): boolean => {
+    const plannedOther = planBackend({ ...other, name })
+    return other.type === type && plannedOther.ok && destinationOf(plannedOther.plan) === destination
+  }
+  const same = config.backends.find(isSame)
+  if (same !== undefined) return same
+  const pending = await pendingDestinations(directory, name)
+  if ([...pending].every(each => each === destination)) return backend
+  // The backlog of this name is for another address.
+  const { urls, options } = planned.plan
+  const place = URL.canParse(urls.traces ?? '') ? new URL(urls.traces ?? '').host : options['path']
+  return { ...backend, name: `${name}@${place}` }
 }
 
 function expectKnown(value: string, config: ResolvedConfig): void {
@@ -256,24 +239,6 @@ function expectKnown(value: string, config: ResolvedConfig): void {
   const configured = names.length === 0 ? 'none is configured' : `configured: ${names.join(', ')}`
   const advice = meant === undefined ? `${configured}; any other is named TYPE=URL` : `did you mean ${meant}?`
   throw new WrongUse(`there is no backend ${JSON.stringify(value)}; ${advice}`)
-}
-
-function planOf(backend: BackendConfig): BackendPlan | undefined {
-  const planned = planBackend(backend)
-  return planned.ok ? planned.plan : undefined
-}
-
-function isSame(plan: BackendPlan, other: BackendPlan | undefined): boolean {
-  if (other === undefined || other.settings.type !== plan.settings.type) return false
-  const as = (name: string): BackendPlan => ({ ...other, settings: { ...other.settings, name } })
-  return destinationOf(as(plan.settings.name)) === destinationOf(plan)
-}
-
-async function ownName(backend: BackendConfig, plan: BackendPlan, directory: string): Promise<BackendConfig> {
-  const meant = await pendingDestinations(directory, backend.name)
-  const isForOthers = [...meant].some(destination => destination !== destinationOf(plan))
-  const place = URL.canParse(plan.urls.traces ?? '') ? new URL(plan.urls.traces ?? '').host : plan.options['path']
-  return isForOthers ? { ...backend, name: `${backend.name}@${place}` } : backend
 }
 
 const SHOW_MILLIS = 200
@@ -307,7 +272,7 @@ export const send: Command = command(PAGE, async ({ values, operands }, io) => {
   const { config } = resolveConfig({ env: io.env, home: io.home })
   const directory = stateHome(io.env, io.home)
   if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
-  const backends = await chosenBackends(values.backend, config, directory, io)
+  const backends = await chosenBackends(values.backend, { config, directory }, io)
   const isAsked = values.all || since !== undefined || operands.length > 0
   if (isAsked && backends.length === 0) {
     throw new WrongUse('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
@@ -328,7 +293,7 @@ async function deliver(job: SendJob, io: CommandIo): Promise<number> {
   const progress = new Progress(io)
   const pipeline = openPipeline(job, interruption.giveUp, { env: io.env, home: io.home, stderr: progress.stderr })
   const before = await readBacklog(job.directory)
-  const delivery = new BacklogDelivery(pipeline, job, before)
+  const delivery = createDelivery(pipeline, job, before)
   // This timer also keeps the process alive, because requests do not.
   const shown = setInterval(() => delivery.show(progress), SHOW_MILLIS)
   try {

@@ -45,7 +45,7 @@ export function serveOf(system: System): Command {
     if (action === 'status') return showStatus(io)
     if (action === 'stop') return stopRunning(io)
     if (action === 'detach') return startDetached(programOf(values), io)
-    if (action === undefined) return listen({ port, idleMillis }, io)
+    if (action === undefined) return listen(port, idleMillis, io)
     const options = { program: [process.execPath, ...programOf(values)], isDry: values['dry-run'] }
     if (action === 'undo') return uninstall(options, io, system)
     const refusal = whyNotLasting(packageFolder(), process.cwd())
@@ -79,10 +79,7 @@ function programOf({ port, 'idle-exit': idle }: ServeOptions): readonly string[]
   ]
 }
 
-async function listen(
-  { port, idleMillis }: { readonly port: number | undefined; readonly idleMillis: number | undefined },
-  io: CommandIo,
-): Promise<number> {
+async function listen(port: number | undefined, idleMillis: number | undefined, io: CommandIo): Promise<number> {
   const say = (line: string): void => io.stderr.write(`hookspan serve: ${line.replace(/^hookspan: /, '')}\n`)
   const { env, home } = io
   const started = await startReceiver({

@@ -19,22 +19,16 @@ interface TopData {
 
 type Look = Omit<TopOptions, 'selectedId' | 'ended'>
 
-const KEYS: Readonly<Record<string, string>> = {
-  '\u001b[A': 'up',
-  '\u001bOA': 'up',
-  k: 'up',
-  '\u001b[B': 'down',
-  '\u001bOB': 'down',
-  j: 'down',
-  '\u001b[5~': 'page up',
-  '\u001b[6~': 'page down',
-  '\r': 'enter',
-  '\n': 'enter',
-  '\u001b': 'escape',
-  '\u001b[D': 'escape',
-  '\u007f': 'backspace',
-  '\b': 'backspace',
+const SEQUENCES = {
+  up: ['\u001b[A', '\u001bOA', 'k'],
+  down: ['\u001b[B', '\u001bOB', 'j'],
+  'page up': ['\u001b[5~'],
+  'page down': ['\u001b[6~'],
+  enter: ['\r', '\n'],
+  escape: ['\u001b', '\u001b[D'],
+  backspace: ['\u007f', '\b'],
 }
+const KEYS = new Map(Object.entries(SEQUENCES).flatMap(([name, keys]) => keys.map(key => [key, name])))
 const QUIT: ReadonlySet<string> = new Set(['q', '\u0003', '\u0004'])
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the sequences of keys
 const KEY = /\u001b(?:\[[\d;]*[A-Za-z~]|O[A-Z])?|./gsu
@@ -69,12 +63,12 @@ export class TopScreen {
 
   #handle(key: string): void {
     if (this.#isTyping) this.#type(key)
-    else if (this.#from !== undefined) this.#handleInTree(KEYS[key] ?? key, this.#from)
-    else this.#handleInList(KEYS[key] ?? key)
+    else if (this.#from !== undefined) this.#handleInTree(KEYS.get(key) ?? key, this.#from)
+    else this.#handleInList(KEYS.get(key) ?? key)
   }
 
   #type(key: string): void {
-    const name = key.length > 1 || key < ' ' || key === '\u007f' ? KEYS[key] : undefined
+    const name = key.length > 1 || key < ' ' || key === '\u007f' ? KEYS.get(key) : undefined
     if (name === 'escape') this.#search = ''
     if (name === 'escape' || name === 'enter') this.#isTyping = false
     else if (name === 'backspace') this.#search = [...this.#search].slice(0, -1).join('')
@@ -102,12 +96,10 @@ export class TopScreen {
 
   #handleInTree(key: string, from: number): void {
     const page = Math.max(1, this.#treeRoom - 1)
+    const steps = new Map(Object.entries({ up: -1, down: 1, 'page up': -page, 'page down': page }))
     if (key === 'escape') this.#from = undefined
-    else if (key === 'up') this.#from = from - 1
-    else if (key === 'down') this.#from = from + 1
-    else if (key === 'page up') this.#from = from - page
-    else if (key === 'page down') this.#from = from + page
     else if (key === 'e') this.#goToNextError()
+    else this.#from = from + (steps.get(key) ?? 0)
   }
 
   get #treeRoom(): number {
@@ -144,9 +136,8 @@ export class TopScreen {
   #selectNextError(): void {
     const listed = this.#listed
     const at = listed.findIndex(({ traceId }) => traceId === this.#selectedId)
-    const next = [...listed.slice(at + 1), ...listed.slice(0, at + 1)].find(
-      ({ tree }) => summarize(tree).errorCount > 0,
-    )
+    const others = [...listed.slice(at + 1), ...listed.slice(0, at + 1)]
+    const next = others.find(({ tree }) => summarize(tree).errorCount > 0)
     this.#selectedId = next?.traceId ?? this.#selectedId
   }
 
@@ -180,11 +171,9 @@ export class TopScreen {
   #footer(keys: string): string {
     const { color, width } = this.#look
     if (this.#isTyping) return paintLine([segment('plain', `/${this.#search}▏`)], color)
-    const filters = [
-      this.#search === '' ? '' : `/${this.#search} (Esc clears) · `,
-      this.#isWaitingOnly ? 'waiting only · ' : '',
-    ].join('')
-    return paintLine(clipSegments([segment('warn', filters), segment('dim', keys)], width), color)
+    const search = this.#search === '' ? '' : `/${this.#search} (Esc clears) · `
+    const filters = segment('warn', `${search}${this.#isWaitingOnly ? 'waiting only · ' : ''}`)
+    return paintLine(clipSegments([filters, segment('dim', keys)], width), color)
   }
 }
 
@@ -198,9 +187,7 @@ approval, then running ones, and last those whose process has ended.
 
 On a terminal it refreshes until q or Ctrl-C, lists the last five ended turns below, and has keys: arrows select a turn, Enter
 opens its tree, / searches, e goes to the next error, w shows only waiting turns. In a pipe it prints once.`,
-  options: {
-    json: { help: 'one JSON object per open turn and line, once' },
-  },
+  options: { json: { help: 'one JSON object per open turn and line, once' } },
 } as const satisfies CommandPage
 
 export const top: Command = command(PAGE, async ({ values }, io) => {
@@ -233,8 +220,8 @@ export async function watchTop(
   const screen = new TopScreen()
   let ended: readonly TraceTree[] = []
   let openIds: string | undefined
-  const showEnded = (trees: readonly TraceTree[]): void => {
-    ended = trees
+  const readEnded = async (): Promise<void> => {
+    ended = await traces.readEnded(ENDED_SHOWN)
   }
   try {
     while (!isStopped) {
@@ -246,7 +233,7 @@ export async function watchTop(
       else {
         const ids = open.map(({ traceId }) => traceId).join()
         // A turn has ended, or begun. Reading must not delay a key.
-        if (ids !== openIds) void traces.readEnded(ENDED_SHOWN).then(showEnded, () => undefined)
+        if (ids !== openIds) void readEnded().catch(() => undefined)
         openIds = ids
         if (!screen.press(keys.drain())) break
         area.show(screen.render({ open, ended }, look))

@@ -14,7 +14,6 @@ import { leftBehind, ownedSegments } from '../open-traces.ts'
 import { spanPricer } from '../prices.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
-  expectTraceFiles,
   FILTER_OPTIONS,
   findSubject,
   findTrace,
@@ -61,9 +60,13 @@ them in full. An argument that names a file or directory is FILE; other hexadeci
 export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
   const options = { filter: readFilter(values, io.now()), last: readLast(values.last), json: values.json }
   const { place, traceId } = await findSubject(operands, io)
-  if (traceId === undefined) return values.follow ? follow(place, options, io) : show(place, options, io)
+  if (traceId === undefined && !values.follow) return show(place, options, io)
+  if (traceId === undefined) {
+    const drawn = { draw: (each: TraceTree) => draw(each, options, io), showsRunning: !options.json }
+    return followTraces(place, { ...drawn, query: queryOf(options) }, io)
+  }
   if (values.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
-  return showOne(place, { ...options.filter, traceId }, options, io)
+  return showOne(place, traceId, options, io)
 })
 
 interface TreeOptions {
@@ -72,16 +75,10 @@ interface TreeOptions {
   readonly json: boolean
 }
 
-async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
-  const query = queryOf(options)
-  return followTraces(place, { query, draw: each => draw(each, options, io), showsRunning: !options.json }, io)
-}
-
 async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
   const query = queryOf(options)
   const selection = await findTraces(place, query, io)
   const { trees, traceCount } = selection
-  if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
   if (!options.json && trees.length > 0) io.stdout.write(footer(selection, options, io))
   // Keep the message out of the JSON output.
@@ -92,13 +89,9 @@ async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Pr
   return EXIT.ok
 }
 
-async function showOne(
-  place: TracesPlace,
-  filter: TraceFilter & { traceId: string },
-  { json }: TreeOptions,
-  io: CommandIo,
-): Promise<number> {
-  const found = await findTrace(place, filter, io)
+async function showOne(place: TracesPlace, traceId: string, options: TreeOptions, io: CommandIo): Promise<number> {
+  const { filter, json } = options
+  const found = await findTrace(place, { ...filter, traceId }, io)
   const look = { ...lookOf(io), now: io.now() }
   const summary = json ? '' : renderSummary(found.tree, look).replace(/.$/, '$&\n\n')
   // The details fill many screens: on a terminal only their end is visible.
@@ -142,8 +135,6 @@ function warnAboutUnreadable({ firstUnreadable, unreadableCount }: TraceSelectio
 /** Longer would be a list instead of a status. */
 const MAX_LINES = 8
 
-const NONE: ReadonlySet<TraceTree> = new Set()
-
 export interface FollowOptions {
   readonly query: TraceQuery
   draw(tree: TraceTree): string
@@ -183,6 +174,6 @@ async function openLines(follower: TraceFollower, { kind, path }: TracesPlace, i
   const open = follower.runningTraces()
   const trees = open.map(({ tree }) => tree)
   // For other files, the owning process is unknown.
-  const left = kind === 'local log' ? leftBehind(open, await ownedSegments(dirname(path), now)) : NONE
-  return renderOpenTurns(trees, { width: width - 1, color, now, maxLines }, tree => left.has(tree))
+  const left = kind === 'local log' ? leftBehind(open, await ownedSegments(dirname(path), now)) : undefined
+  return renderOpenTurns(trees, { width: width - 1, color, now, maxLines }, tree => left?.has(tree) === true)
 }

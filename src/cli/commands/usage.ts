@@ -4,10 +4,9 @@ import { renderUsage, usageMeasure, usageSentence } from '../../reading/usage-te
 import type { Usage, UsageGroup } from '../../viewer/trace-index/answers.ts'
 import { LocalIndex } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { indexSubject } from '../index-subject.ts'
 import { sinceAt } from '../option-values.ts'
 import { lookOf } from '../terminal.ts'
-import { expectTraceFiles, findFile, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
+import { expectTraceFiles, findFile, indexSubject, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
 
 const GROUPS = ['day', 'agent', 'model', 'project', 'session'] as const satisfies readonly UsageGroup[]
 
@@ -36,7 +35,7 @@ export const usage: Command = command(PAGE, async ({ values, operands }, io) => 
   const now = io.now()
   const since = values.since === undefined ? weekStart(now) : sinceAt(values.since, now)
   const place = await findFile(operands, io)
-  const found = await readUsage(place, { by, sinceAt: since }, io)
+  const found = await readUsage(place, by, since, io)
   if (found === undefined) {
     io.stderr.write(`${nothingThere(place)}\n`)
     return EXIT.ok
@@ -64,11 +63,7 @@ function weekStart(now: number): number {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() - 6).getTime()
 }
 
-async function readUsage(
-  place: TracesPlace,
-  query: { readonly by: UsageGroup; readonly sinceAt: number },
-  io: CommandIo,
-): Promise<Usage | undefined> {
+async function readUsage(place: TracesPlace, by: UsageGroup, since: number, io: CommandIo): Promise<Usage | undefined> {
   return readWatched(
     await place.listFiles(),
     async onRead => {
@@ -85,7 +80,7 @@ async function readUsage(
         await expectTraceFiles(place, unreadableCount)
         return undefined
       }
-      return (await index.query('usage', query as never)) as Usage
+      return (await index.query('usage', { by, sinceAt: since } as never)) as Usage
     },
     io,
   )

@@ -4,10 +4,9 @@ import { readPageFiles } from '../../viewer/server/server.ts'
 import { openSource } from '../../viewer/server/source.ts'
 import { startView, urlOf, viewDirectory } from '../../viewer/server/start.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
-import { indexSubject } from '../index-subject.ts'
 import { portOf } from '../option-values.ts'
 import { packageFile, packageFolder } from '../package-folder.ts'
-import { findFile, traceFiles } from '../traces.ts'
+import { findFile, indexSubject, traceFiles } from '../traces.ts'
 
 const PAGE = {
   name: 'view',
@@ -57,15 +56,11 @@ export const view: Command = command(PAGE, async ({ values, operands }, io) => {
 })
 
 /** The program that opens a URL. On Windows not `start`, because the shell would interpret the URL. */
-const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
-  darwin: ['open'],
-  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-}
-const ELSEWHERE = ['xdg-open'] as const
+const OPENERS: Readonly<Record<string, string>> = { darwin: 'open', win32: 'rundll32 url.dll,FileProtocolHandler' }
 
 /** Opens a URL. If that fails, for example in a container or over SSH, prints a hint; the URL can still be copied. */
 function openInBrowser(url: string, { stderr, env }: Pick<CommandIo, 'stderr' | 'env'>): void {
-  const [program, ...args] = OPENERS[process.platform] ?? ELSEWHERE
+  const [program = '', ...args] = (OPENERS[process.platform] ?? 'xdg-open').split(' ')
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true, env })
   child.once('error', () => stderr.write(`hookspan view: ${program} could not be started; open the address yourself\n`))
   child.unref()

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { lstat, mkdir, open, readdir, rm, rmdir, stat, statfs } from 'node:fs/promises'
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import { existsSync } from 'node:fs'
+import { lstat, open, readdir, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { BacklogEntry, Loss, UndecidedEntry } from '../../delivery/trace-log/index.ts'
+import { makeDirectory } from '../../delivery/trace-log/private-file.ts'
 import { type Environment, stateHome, variable } from '../../plugin/config/paths.ts'
-import type { ConfigProblem } from '../../plugin/config/reading.ts'
-import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
+import { usualPlace } from '../../plugin/config/show.ts'
 import type { KeyName, Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
 import { countOf, humanAge, humanBytes, humanDuration } from '../../reading/human-figures.ts'
 import { namespaceOf } from '../../reading/span-attributes.ts'
@@ -47,36 +47,16 @@ export function finding(level: Level, area: Area, what: string, remedy?: string)
   return { level, area, what, ...(remedy === undefined ? {} : { remedy }) }
 }
 
-export function isWrong({ level }: DoctorFinding): boolean {
-  return level === 'fail'
-}
-
-export interface ConfigFacts {
-  readonly file: string | undefined
-  readonly values: readonly ShownKey[]
-  readonly problems: readonly ConfigProblem[]
-}
-
-export function readConfigFacts(resolution: Resolution): ConfigFacts {
-  const values = showConfig(resolution).filter(({ source }) => !/^default\b/.test(source))
-  return { file: resolution.file, values: values.map(fromCommandLine), problems: resolution.problems }
-}
-
-/** `--backend` is the only option of this command that sets a key. */
-function fromCommandLine(shown: ShownKey): ShownKey {
-  return shown.source === 'code' ? { ...shown, source: '--backend' } : shown
-}
-
-export function checkConfig(facts: ConfigFacts, resolution: Resolution, io: CommandIo): readonly DoctorFinding[] {
-  const file = facts.file === undefined ? `no file; ${usualPlace(io.env, io.home)}` : `${facts.file} is used`
-  return [finding('ok', 'Configuration', file), ...facts.problems.map(problemFinding), ...intentions(resolution)]
-}
-
-function problemFinding({ level, message }: ConfigProblem): DoctorFinding {
-  const what = message.replace(/^config: /, '')
-  const advises = /did you mean|chmod/.test(what)
-  const remedy = advises ? undefined : 'correct it; "hookspan config" prints the effective configuration'
-  return finding(level === 'error' ? 'fail' : 'warn', 'Configuration', what, remedy)
+export function checkConfig(resolution: Resolution, io: CommandIo): readonly DoctorFinding[] {
+  const { file, problems } = resolution
+  const found = problems.map(({ level, message }) => {
+    const what = message.replace(/^config: /, '')
+    const advises = /did you mean|chmod/.test(what)
+    const remedy = advises ? undefined : 'correct it; "hookspan config" prints the effective configuration'
+    return finding(level === 'error' ? 'fail' : 'warn', 'Configuration', what, remedy)
+  })
+  const used = file === undefined ? `no file; ${usualPlace(io.env, io.home)}` : `${file} is used`
+  return [finding('ok', 'Configuration', used), ...found, ...intentions(resolution)]
 }
 
 function intentions({ config, sources }: Resolution): DoctorFinding[] {
@@ -86,21 +66,16 @@ function intentions({ config, sources }: Resolution): DoctorFinding[] {
   }
   if (!config.enabled) say('warn', 'enabled', 'nothing is recorded: hookspan is disabled', 'set enabled to true')
   const share = config.sample_rate ?? 1
+  const percent = share < 0.01 ? (share * 100).toPrecision(1) : String(Math.round(share * 100))
   if (share === 0) say('warn', 'sample_rate', 'no trace is recorded: sample_rate is 0', 'raise sample_rate')
   else if (share < 1)
-    say('note', 'sample_rate', `about ${percent(share)} % of traces are recorded`, 'raise sample_rate for more')
+    say('note', 'sample_rate', `about ${percent} % of traces are recorded`, 'raise sample_rate for more')
   if (config.local_log) return found
-  const goesNowhere = config.backends.length === 0
-  const fate = goesNowhere
-    ? 'traces are not stored or sent: no backend is configured, and'
-    : 'spans that a backend does not accept are dropped:'
-  say(goesNowhere ? 'warn' : 'note', 'local_log', `${fate} local_log is off`, 'set local_log to true')
+  const isSent = config.backends.length > 0
+  const lost = 'spans that a backend does not accept are dropped:'
+  const fate = isSent ? lost : 'traces are not stored or sent: no backend is configured, and'
+  say(isSent ? 'note' : 'warn', 'local_log', `${fate} local_log is off`, 'set local_log to true')
   return found
-}
-
-function percent(share: number): string {
-  const figure = share * 100
-  return figure < 1 ? figure.toPrecision(1) : String(Math.round(figure))
 }
 
 export interface AgentState {
@@ -117,9 +92,9 @@ export interface AgentState {
 const MAX_READ_BYTES = 33_554_432
 
 export async function readAgents(io: CommandIo): Promise<readonly AgentState[]> {
-  if (io.home === '') return []
-  const places = { env: io.env, home: io.home, folder: packageFolder() }
-  const context: InitContext = { ...places, freshToken: '', freshPort: () => Promise.resolve(0) }
+  const { env, home } = io
+  if (home === '') return []
+  const context = { env, home, folder: packageFolder(), freshToken: '', freshPort: () => Promise.resolve(0) }
   const signs = new Map(hostsHere(context).map(({ name, sign }) => [name, sign]))
   const seen = await readLastSeen(io)
   const names = [...new Set([...HOSTS.keys(), ...seen.keys()])]
@@ -134,10 +109,7 @@ export async function readAgents(io: CommandIo): Promise<readonly AgentState[]> 
 }
 
 /** An agent is set up if `init --undo` would have something to remove. Only plans it. */
-async function setupOf(
-  { setup, otherWay }: HostRow,
-  context: InitContext,
-): Promise<Pick<AgentState, 'isSetUp' | 'problem'>> {
+async function setupOf({ setup, otherWay }: HostRow, context: InitContext) {
   try {
     const plans = [await setup.undo(context), await otherWay?.undo(context)]
     return { isSetUp: plans.some(plan => plan !== undefined && plan.kind !== 'nothing') }
@@ -173,43 +145,33 @@ async function noteHosts(path: string, seen: Map<string, number>): Promise<void>
 }
 
 export function checkAgents(agents: readonly AgentState[], now: number): readonly DoctorFinding[] {
-  if (agents.length > 0) return agents.map(agent => agentFinding(agent, now))
+  const found = agents.map(({ name, sign, isSetUp, problem, lastSeenAt }) => {
+    const seen = lastSeenAt === undefined ? 'no trace of it yet' : `last seen ${humanAge(now - lastSeenAt)} ago`
+    if (problem !== undefined) return finding('note', 'Agents', `${name}: cannot be checked: ${problem}`)
+    const remedy = lastSeenAt === undefined ? 'use it; restart it first if it was running' : undefined
+    if (isSetUp) return finding('ok', 'Agents', `${name}: set up, ${seen}`, remedy)
+    if (sign === undefined) return finding('ok', 'Agents', `${name}: ${seen}`)
+    return finding('note', 'Agents', `${name}: found (${sign}), not set up`, `run "npx hookspan init ${name}"`)
+  })
+  if (found.length > 0) return found
   return [finding('note', 'Agents', 'none was found', 'for an agent of your own, see docs/hooks.md')]
 }
 
-function agentFinding({ name, sign, isSetUp, problem, lastSeenAt }: AgentState, now: number): DoctorFinding {
-  const seen = lastSeenAt === undefined ? 'no trace of it yet' : `last seen ${humanAge(now - lastSeenAt)} ago`
-  if (problem !== undefined) return finding('note', 'Agents', `${name}: cannot be checked: ${problem}`)
-  if (isSetUp) {
-    const remedy = lastSeenAt === undefined ? 'use it; restart it first if it was running' : undefined
-    return finding('ok', 'Agents', `${name}: set up, ${seen}`, remedy)
-  }
-  if (sign === undefined) return finding('ok', 'Agents', `${name}: ${seen}`)
-  return finding('note', 'Agents', `${name}: found (${sign}), not set up`, `run "npx hookspan init ${name}"`)
-}
-
-export function hasAgent(agents: readonly AgentState[]): boolean {
-  return agents.some(({ isSetUp, lastSeenAt }) => isSetUp || lastSeenAt !== undefined)
-}
-
-/** An agent's handling, with this configuration, of traces that killed processes held for tail sampling. */
-export interface SamplingState {
-  readonly destinations: ReadonlyMap<string, string>
-  readonly isOn: boolean
-}
-
 interface BacklogContext {
+  /** The names of the configured backends, and of those whose probe failed. */
   readonly configured: ReadonlySet<string>
   readonly failing: ReadonlySet<string>
   readonly maxAgeHours: number
-  readonly judging: SamplingState
+  /** The backends that an agent with this configuration holds traces for, and whether it samples held traces. */
+  readonly destinations: ReadonlyMap<string, string>
+  readonly isSampling: boolean
   readonly now: number
 }
 
 export function checkBacklog(
   entries: readonly BacklogEntry[],
+  unjudged: readonly UndecidedEntry[],
   context: BacklogContext,
-  unjudged: readonly UndecidedEntry[] = [],
 ): readonly DoctorFinding[] {
   if (entries.length + unjudged.length === 0) return [finding('ok', 'Pending delivery', 'nothing')]
   return [
@@ -218,12 +180,18 @@ export function checkBacklog(
   ]
 }
 
-function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, now }: BacklogContext): DoctorFinding {
-  const { backend, segments, bytes, oldestAt, isLive } = entry
-  const age = humanDuration(Math.max(0, now - oldestAt))
-  const what = `${humanBytes(bytes)} for ${backend} in ${countOf(segments, 'file')}, the oldest begun ${age} ago`
-  const say = (level: 'note' | 'warn', why: string, remedy?: string): DoctorFinding =>
-    finding(level, 'Pending delivery', `${what}; ${why}`, remedy)
+/** `in 2 files, the oldest begun 5 m 00 s ago` */
+function extentText({ segments, oldestAt }: BacklogEntry | UndecidedEntry, { now }: BacklogContext): string {
+  return `in ${countOf(segments, 'file')}, the oldest begun ${humanDuration(Math.max(0, now - oldestAt))} ago`
+}
+
+function entryFinding(entry: BacklogEntry, context: BacklogContext): DoctorFinding {
+  const { backend, bytes, isLive } = entry
+  const { configured, failing, maxAgeHours } = context
+  const say = (level: 'note' | 'warn', why: string, remedy?: string): DoctorFinding => {
+    const what = `${humanBytes(bytes)} for ${backend} ${extentText(entry, context)}; ${why}`
+    return finding(level, 'Pending delivery', what, remedy)
+  }
   if (!configured.has(backend)) {
     const remedy = `configure ${backend} again; otherwise it is deleted after ${maxAgeHours} h`
     return say('warn', 'no backend has that name now', remedy)
@@ -236,24 +204,19 @@ function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, n
 }
 
 /** Held traces can only go to the backends they were held for: a process with other backends leaves them alone forever. */
-function unjudgedFinding(entry: UndecidedEntry, { judging, maxAgeHours, now }: BacklogContext): DoctorFinding {
-  const { destinations, segments, bytes, oldestAt } = entry
-  const age = humanDuration(Math.max(0, now - oldestAt))
+function unjudgedFinding(entry: UndecidedEntry, context: BacklogContext): DoctorFinding {
+  const { destinations, bytes } = entry
   const names = [...destinations.keys()].sort().join(', ')
-  const what = `${humanBytes(bytes)} held for ${names} in ${countOf(segments, 'file')}, the oldest begun ${age} ago; its agent ended before tail sampling decided`
+  const what = `${humanBytes(bytes)} held for ${names} ${extentText(entry, context)}; its agent ended before tail sampling decided`
   const say = (more: string, remedy: string): DoctorFinding =>
     finding('warn', 'Pending delivery', `${what}${more}`, remedy)
-  const otherwise = `hookspan send TRACE_ID sends one trace, and the rest is deleted after ${maxAgeHours} h`
-  if (!isSame(destinations, judging.destinations)) {
-    const remedy = `configure ${names}, with the same addresses as then and no others, and run hookspan send; otherwise ${otherwise}`
+  const otherwise = `run hookspan send; otherwise hookspan send TRACE_ID sends one trace, and the rest is deleted after ${context.maxAgeHours} h`
+  if (!isDeepStrictEqual(destinations, context.destinations)) {
+    const remedy = `configure ${names}, with the same addresses as then and no others, and ${otherwise}`
     return say(', and other backends are configured now', remedy)
   }
-  if (!judging.isOn) return say(', and keep is off', `set keep, and run hookspan send; otherwise ${otherwise}`)
+  if (!context.isSampling) return say(', and keep is off', `set keep, and ${otherwise}`)
   return say('', 'hookspan send, or start an agent')
-}
-
-function isSame(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean {
-  return one.size === other.size && [...one].every(([name, destination]) => other.get(name) === destination)
 }
 
 const DAYS = 7
@@ -261,13 +224,12 @@ export const LOSSES_SHOWN_MILLIS: number = DAYS * 86_400_000
 
 export function checkLosses(losses: readonly Loss[], now: number): readonly DoctorFinding[] {
   if (losses.length === 0) return [finding('ok', 'Dropped spans', `nothing in the last ${DAYS} days`)]
-  return losses.map(loss => lossFinding(loss, now))
-}
-
-function lossFinding({ at, backend, spans, reason }: Loss, now: number): DoctorFinding {
-  const ago = humanDuration(Math.max(0, now - at))
-  const what = `${countOf(spans, 'span')} for ${backend}, the last ${ago} ago: ${reason}`
-  return finding('warn', 'Dropped spans', what, remedyFor(reason))
+  return losses.map(({ at, backend, spans, reason }) => {
+    const ago = humanDuration(Math.max(0, now - at))
+    const what = `${countOf(spans, 'span')} for ${backend}, the last ${ago} ago: ${reason}`
+    const remedy = REMEDIES.find(([words]) => words.test(reason))?.[1] ?? 'fix that backend, see above'
+    return finding('warn', 'Dropped spans', what, remedy)
+  })
 }
 
 const REMEDIES: readonly (readonly [reason: RegExp, remedy: string])[] = [
@@ -276,23 +238,18 @@ const REMEDIES: readonly (readonly [reason: RegExp, remedy: string])[] = [
   [/rejected|^status/, 'see the log of that backend'],
 ]
 
-function remedyFor(reason: string): string {
-  const known = REMEDIES.find(([words]) => words.test(reason))
-  return known?.[1] ?? 'fix that backend, see above'
-}
-
 const LOOK = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} there`
 const PROBE = `${LOOK}; its attributes name the time and machine of sending`
 
 export function checkBackends(results: readonly ProbeResult[], options: ProbeOptions): readonly DoctorFinding[] {
   if (results.length === 0) return [finding('ok', 'Backends', 'none is configured: nothing leaves this machine')]
-  const probed = results.some(({ delivered }) => delivered === true) ? [finding('note', 'Backends', PROBE)] : []
   const findings = results.flatMap(result => [
     ...outcomeFindings(result, options),
     ...result.problems.map(({ what, remedy }) => finding('fail', 'Backends', what, remedy)),
     ...result.warnings.map(({ what, remedy }) => finding('warn', 'Backends', what, remedy)),
   ])
-  return [...findings, ...probed]
+  const isProbed = results.some(({ delivered }) => delivered === true)
+  return isProbed ? [...findings, finding('note', 'Backends', PROBE)] : findings
 }
 
 /** Returns nothing if the problems already explain the outcome. */
@@ -306,10 +263,8 @@ function outcomeFindings(result: ProbeResult, { isOffline, waitMillis }: ProbeOp
   if (problems.length > 0) return []
   if (metrics === true) return say('ok', 'a metric was delivered; it receives no traces')
   if (isOffline) return say('note', 'not tried')
-  return say(
-    'note',
-    isSentLogs ? 'it receives only log events, which are not probed' : 'it receives neither traces nor metrics',
-  )
+  if (isSentLogs) return say('note', 'it receives only log events, which are not probed')
+  return say('note', 'it receives neither traces nor metrics')
 }
 
 type Words = readonly [level: Level, what: string, remedy?: string]
@@ -318,37 +273,24 @@ function deliveredWords({ readBack, readBackUrl, metrics, millis, type }: ProbeR
   const also = metrics === true ? ', and so was a metric' : ''
   const taken = humanDuration(millis ?? 0)
   const done = `delivered in ${taken}${also}`
-  const wait = humanDuration(waitMillis)
-  switch (readBack?.kind) {
-    case undefined:
-      return ['ok', `${done}; ${type} has no API for reading it back`]
-    case 'found':
-      return ['ok', `delivered and read back in ${taken}${also}`]
-    case 'missing':
-      return [
-        'warn',
-        `${done}, but ${readBackUrl} has not shown it within ${wait}${readBack.status === undefined ? '' : ` (it answers ${readBack.status})`}`,
-        `some servers take longer: try --wait 30000, or ${LOOK}`,
-      ]
-    case 'refused':
-      return [
-        'warn',
-        `${done}, but ${readBackUrl} answered the query with ${readBack.status}`,
-        `check that its key has read access, or ${LOOK}`,
-      ]
-    case 'unreachable':
-      return ['note', `${done}; not read back: ${readBackUrl} is not reachable (${readBack.code})`, LOOK]
-    case 'page':
-      return ['note', `${done}; not read back: ${readBackUrl} is a web page, not the API of ${type}`, LOOK]
+  if (readBack === null) return ['ok', `${done}; ${type} has no API for reading it back`]
+  const { kind } = readBack
+  if (kind === 'found') return ['ok', `delivered and read back in ${taken}${also}`]
+  if (kind === 'missing') {
+    const status = readBack.status === undefined ? '' : ` (it answers ${readBack.status})`
+    const what = `${done}, but ${readBackUrl} has not shown it within ${humanDuration(waitMillis)}${status}`
+    return ['warn', what, `some servers take longer: try --wait 30000, or ${LOOK}`]
   }
+  if (kind === 'refused') {
+    const what = `${done}, but ${readBackUrl} answered the query with ${readBack.status}`
+    return ['warn', what, `check that its key has read access, or ${LOOK}`]
+  }
+  const why = kind === 'page' ? `a web page, not the API of ${type}` : `not reachable (${readBack.code})`
+  return ['note', `${done}; not read back: ${readBackUrl} is ${why}`, LOOK]
 }
 
-export interface ProxiedBackend {
-  readonly name: string
-  /** Undefined for a file or the terminal. */
-  readonly url?: string
-  readonly delivered: boolean | null
-}
+/** The URL is undefined for a file or the terminal. */
+export type ProxiedBackend = Pick<ProbeResult, 'name' | 'url' | 'delivered'>
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1']
 const COLLECTOR = 'send to an OpenTelemetry Collector on this machine, which goes through the proxy'
@@ -373,11 +315,8 @@ function loopbackFinding(proxies: ProxyVariables, names: string): DoctorFinding 
     const spared = name === undefined ? '' : ', and NO_PROXY exempts this machine'
     return finding('ok', 'Proxies', `${names} set; hookspan itself uses no proxy${spared}`)
   }
-  const agents = proxies.areNodes
-    ? ['agents in Python', 'agents in Node, which is configured to use it']
-    : ['agents in Python']
-  const programs = ['curl', ...agents].join(', ')
-  const what = `${name} captures what other programs (${programs}) send to ${captured.join(' and ')}; hookspan itself uses no proxy`
+  const node = proxies.areNodes ? ', agents in Node, which is configured to use it' : ''
+  const what = `${name} captures what other programs (curl, agents in Python${node}) send to ${captured.join(' and ')}; hookspan itself uses no proxy`
   const verb = proxies.hasExceptions ? 'add to NO_PROXY: ' : 'set NO_PROXY='
   return finding('warn', 'Proxies', what, `${verb}localhost,127.0.0.1,::1`)
 }
@@ -429,68 +368,30 @@ function bare(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')
 }
 
-const CHANNEL = 'http.client.response.finish'
-/** The `Date` header is truncated to whole seconds. */
-const HALF_A_SECOND = 500
-
-/** The offset of a server's clock from this machine's. Positive: ahead. */
-interface ClockSkew {
-  readonly host: string
-  readonly millis: number
-}
-
-/**
- * Reads the `Date` header of every response that this process receives. Listens on a diagnostics channel, because the pipeline
- * does not expose its responses.
- */
-export class AnswerDates {
-  readonly #skews = new Map<string, number>()
-
-  constructor() {
-    subscribe(CHANNEL, this.#note)
-  }
-
-  get skews(): readonly ClockSkew[] {
-    return [...this.#skews].map(([host, millis]) => ({ host, millis }))
-  }
-
-  close(): void {
-    unsubscribe(CHANNEL, this.#note)
-  }
-
-  readonly #note = (message: unknown): void => {
-    const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
-    const at = Date.parse(response.headers.date ?? '')
-    if (!Number.isNaN(at)) this.#skews.set(String(request.getHeader('host')), at + HALF_A_SECOND - Date.now())
-  }
-}
-
-const MAX_MILLIS = 30_000
+const MAX_SKEW_MILLIS = 30_000
 const REMEDY = 'set the one that is wrong, best by NTP (on Linux: timedatectl set-ntp true)'
 
-export function checkClocks(skews: readonly ClockSkew[]): readonly DoctorFinding[] {
-  const wrong = skews.filter(({ millis }) => Math.abs(millis) > MAX_MILLIS)
-  if (wrong.length > 0) return wrong.map(skewFinding)
-  if (skews.length === 0) return []
-  const hosts = skews.map(({ host }) => host).join(', ')
-  const what = `${hosts}: within ${MAX_MILLIS / 1000} s of this machine`
-  return [finding('ok', 'Clocks', what)]
-}
-
-function skewFinding({ host, millis }: ClockSkew): DoctorFinding {
-  const [side, place] = millis > 0 ? ['ahead of', 'past'] : ['behind', 'future']
-  const what = `the clock of ${host} is ${humanDuration(Math.abs(millis))} ${side} this machine's: spans show up in its ${place}, or not at all`
-  return finding('warn', 'Clocks', what, REMEDY)
+/** @param skews the offsets of servers' clocks from this machine's, by host, in milliseconds. Positive: ahead */
+export function checkClocks(skews: ReadonlyMap<string, number>): readonly DoctorFinding[] {
+  const wrong = [...skews].filter(([, millis]) => Math.abs(millis) > MAX_SKEW_MILLIS)
+  const hosts = [...skews.keys()].join(', ')
+  if (wrong.length === 0 && hosts === '') return []
+  if (wrong.length === 0) {
+    return [finding('ok', 'Clocks', `${hosts}: within ${MAX_SKEW_MILLIS / 1000} s of this machine`)]
+  }
+  return wrong.map(([host, millis]) => {
+    const [side, place] = millis > 0 ? ['ahead of', 'past'] : ['behind', 'future']
+    const what = `the clock of ${host} is ${humanDuration(Math.abs(millis))} ${side} this machine's: spans show up in its ${place}, or not at all`
+    return finding('warn', 'Clocks', what, REMEDY)
+  })
 }
 
 const OTHERS = 0o077
 
-type StateConfig = Pick<ResolvedConfig, 'local_log' | 'local_log_max_bytes'>
-
 export async function checkState(
-  config: StateConfig,
+  config: Pick<ResolvedConfig, 'local_log' | 'local_log_max_bytes'>,
   { env, home }: CommandIo,
-  write: TrialWriter = writeTrial,
+  write: typeof writeTrial = writeTrial,
 ): Promise<readonly DoctorFinding[]> {
   if (!config.local_log) return [finding('note', 'Trace log', 'off: nothing is stored on this machine')]
   const directory = stateHome(env, home)
@@ -500,23 +401,17 @@ export async function checkState(
   }
   const error = await tryState(directory, write)
   const entries = await listState(directory)
+  const access = [...checkModes(directory, entries), ...checkOwner(directory, entries)]
+  if (error !== undefined) return [unwritable(directory, error), ...access]
   const free = await freeBytes(directory)
-  return [
-    error === undefined ? good(directory, entries, free) : unwritable(directory, error),
-    ...checkModes(directory, entries),
-    ...checkOwner(directory, entries),
-    ...(error === undefined ? checkRoom(entries, free, config) : []),
-  ]
-}
-
-function good(directory: string, entries: readonly StateEntry[], free: number | undefined): DoctorFinding {
-  const size = `${humanBytes(bytesOf(entries))} in it`
+  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
+  const size = entries.length === 0 ? 'not there yet' : `${humanBytes(bytes)} in it`
   const room = free === undefined ? '' : `, ${humanBytes(free)} free`
-  return finding(
-    'ok',
-    'Trace log',
-    `${directory} can be written; ${entries.length === 0 ? 'not there yet' : size}${room}`,
-  )
+  const good = finding('ok', 'Trace log', `${directory} can be written; ${size}${room}`)
+  const growth = config.local_log_max_bytes - bytes
+  if (free === undefined || free >= growth) return [good, ...access]
+  const what = `the disk has ${humanBytes(free)} free, and the trace log may still grow by ${humanBytes(growth)}`
+  return [good, ...access, finding('warn', 'Trace log', what, 'free some space, or lower local_log_max_bytes')]
 }
 
 const WRITE_REMEDIES: Readonly<Record<string, string>> = {
@@ -540,17 +435,16 @@ function unwritable(directory: string, error: unknown): DoctorFinding {
 /** Files in a directory that only its owner may enter are private, whatever their own mode. On Windows, modes are not real. */
 function checkModes(directory: string, entries: readonly StateEntry[]): DoctorFinding[] {
   if (process.platform === 'win32') return []
-  const [top, ...inner] = entries
-  const wide = inner.filter(({ mode }) => (mode & OTHERS) !== 0)
-  const isOpen = top !== undefined && (top.mode & OTHERS) !== 0
+  const [first, ...more] = entries.filter(({ mode }) => (mode & OTHERS) !== 0)
+  if (first === undefined) return []
   const remedy = `chmod -R go= ${quoted(directory)}`
-  if (isOpen) {
-    const what = `other users can read ${directory} (mode ${octal(top)}), which contains prompts and actions of agents`
+  const mode = `(mode ${first.mode.toString(8).padStart(4, '0')})`
+  if (first === entries[0]) {
+    const what = `other users can read ${directory} ${mode}, which contains prompts and actions of agents`
     return [finding('fail', 'Trace log', what, remedy)]
   }
-  const [first] = wide
-  if (first === undefined) return []
-  const what = `${countOf(wide.length, 'file')} in ${directory} are readable by other users; the first is ${first.path} (mode ${octal(first)})`
+  const files = countOf(more.length + 1, 'file')
+  const what = `${files} in ${directory} are readable by other users; the first is ${first.path} ${mode}`
   return [finding('warn', 'Trace log', what, remedy)]
 }
 
@@ -563,28 +457,11 @@ function checkOwner(directory: string, entries: readonly StateEntry[]): DoctorFi
   return [finding('warn', 'Trace log', what, remedy)]
 }
 
-function checkRoom(entries: readonly StateEntry[], free: number | undefined, config: StateConfig): DoctorFinding[] {
-  const growth = config.local_log_max_bytes - bytesOf(entries)
-  if (free === undefined || free >= growth) return []
-  const what = `the disk has ${humanBytes(free)} free, and the trace log may still grow by ${humanBytes(growth)}`
-  return [finding('warn', 'Trace log', what, 'free some space, or lower local_log_max_bytes')]
-}
-
-function bytesOf(entries: readonly StateEntry[]): number {
-  return entries.reduce((sum, { bytes }) => sum + bytes, 0)
-}
-
-function octal({ mode }: StateEntry): string {
-  return mode.toString(8).padStart(4, '0')
-}
-
 function quoted(path: string): string {
   return /[^\w./-]/.test(path) ? `'${path.replaceAll("'", "'\\''")}'` : path
 }
 
 const TRIAL_BYTES = 65_536
-
-export type TrialWriter = (path: string) => Promise<void>
 
 /**
  * Does the same work as the first span: creates the directories, writes a file of the size of a batch, and removes everything
@@ -592,12 +469,13 @@ export type TrialWriter = (path: string) => Promise<void>
  *
  * @returns the error of the file system; undefined on success
  */
-async function tryState(stateDirectory: string, write: TrialWriter): Promise<unknown> {
+async function tryState(stateDirectory: string, write: typeof writeTrial): Promise<unknown> {
   const traces = join(stateDirectory, 'traces')
   const file = join(traces, `.doctor-${process.pid}-${randomBytes(4).toString('hex')}`)
-  const made: string[] = []
+  const missing: string[] = []
+  for (let each = traces; !existsSync(each); each = dirname(each)) missing.push(each)
   try {
-    await makeDirectories(traces, made)
+    makeDirectory(traces)
     await write(file)
     return undefined
   } catch (error) {
@@ -605,28 +483,7 @@ async function tryState(stateDirectory: string, write: TrialWriter): Promise<unk
   } finally {
     await rm(file, { force: true }).catch(() => undefined)
     // Only empty directories are removed: an agent may have started to use them.
-    for (const directory of made.reverse()) await rmdir(directory).catch(() => undefined)
-  }
-}
-
-/** One level at a time: on a read-only file system, `recursive` reports ENOENT instead of the true error. */
-async function makeDirectories(path: string, made: string[]): Promise<void> {
-  try {
-    await makeDirectory(path, made)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error
-    await makeDirectories(dirname(path), made)
-    await makeDirectory(path, made)
-  }
-}
-
-async function makeDirectory(path: string, made: string[]): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o700 })
-    made.push(path)
-  } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST' && (await stat(path)).isDirectory()
-    if (!isThere) throw error
+    for (const directory of missing) await rmdir(directory).catch(() => undefined)
   }
 }
 
@@ -634,7 +491,7 @@ async function makeDirectory(path: string, made: string[]): Promise<void> {
  * Random data, because a file system may store zeros without space. Synced, because a disk may reject data that a cache
  * accepts.
  */
-export async function writeTrial(path: string): Promise<void> {
+async function writeTrial(path: string): Promise<void> {
   const handle = await open(path, 'wx', 0o600)
   try {
     await handle.writeFile(randomBytes(TRIAL_BYTES))
@@ -665,14 +522,12 @@ async function listState(stateDirectory: string): Promise<readonly StateEntry[]>
   const paths = [...names.map(name => join(stateDirectory, name)), ...held.flat()]
   const entries: StateEntry[] = [{ path: stateDirectory, mode: top.mode & 0o777, owner: top.uid, bytes: 0 }]
   // Sequential: a long outage leaves too many files to read at once.
-  for (const path of paths) entries.push(...(await look(path)))
+  for (const path of paths) {
+    const stats = await lstat(path).catch(() => undefined)
+    if (stats === undefined || stats.isSymbolicLink()) continue
+    entries.push({ path, mode: stats.mode & 0o777, owner: stats.uid, bytes: stats.isFile() ? stats.size : 0 })
+  }
   return entries
-}
-
-async function look(path: string): Promise<StateEntry[]> {
-  const stats = await lstat(path).catch(() => undefined)
-  if (stats === undefined || stats.isSymbolicLink()) return []
-  return [{ path, mode: stats.mode & 0o777, owner: stats.uid, bytes: stats.isFile() ? stats.size : 0 }]
 }
 
 async function namesIn(directory: string): Promise<string[]> {

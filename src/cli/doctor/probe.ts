@@ -12,7 +12,7 @@ import { HeadersCommand } from '../../delivery/pipeline/headers-command.ts'
 import { createPipeline, type Pipeline, type PipelineSettings } from '../../delivery/pipeline/index.ts'
 import { createAgent } from '../../delivery/pipeline/otlp-sender.ts'
 import { untraced } from '../../delivery/pipeline/sdk.ts'
-import { readTlsFiles, type TlsFiles } from '../../delivery/pipeline/tls-files.ts'
+import { readTlsFiles } from '../../delivery/pipeline/tls-files.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 
 /** The result of the probe of one backend. Null: not tried. */
@@ -74,14 +74,15 @@ export async function probe(
   if (!planned.ok) return { ...untried(backend), problems: [probeProblem(planned.problem)] }
   const { plan } = planned
   const place = placeOf(plan)
-  const named = { ...untried(backend), isSentLogs: plan.logs, ...(place === undefined ? {} : { url: place }) }
+  const named = { ...untried(backend), isSentLogs: plan.logs, ...(place !== undefined && { url: place }) }
   const warnings = planned.warnings.map(probeProblem)
   if (options.isOffline || plan.row.transport === 'console') return { ...named, warnings }
   const lines: string[] = []
   const say = (line: string): number => lines.push(line)
   const pipeline = createPipeline(probing(backend, settings), { warn: say, error: say, debug: () => undefined })
   try {
-    const tried = await tryBoth(pipeline, plan, settings.projectName, options.waitMillis)
+    const { projectName } = settings
+    const tried = await tryBoth({ pipeline, plan, projectName, waitMillis: options.waitMillis })
     return { ...named, ...tried, ...judged(lines, planned.warnings, tried, backend.name) }
   } finally {
     await pipeline.shutdown()
@@ -101,46 +102,43 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
 /** The configured settings for one backend and one span, without sampling and other filters. */
 function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
-  const { resourceAttributes } = settings
+  // These attributes would override the service name of the probe.
+  const { 'service.name': _name, 'service.namespace': _namespace, ...resourceAttributes } = settings.resourceAttributes
   return {
     ...rest,
     backends: [backend],
     serviceName: PROBE_SERVICE,
-    resourceAttributes: withoutService(resourceAttributes),
+    resourceAttributes,
     sampleRate: undefined,
     deterministicIds: false,
     flushWaitMillis: CLOSE_MILLIS,
   }
 }
 
-/** These attributes would override the service name of the probe. */
-function withoutService(attributes: Readonly<Record<string, string>>): Record<string, string> {
-  const { 'service.name': _name, 'service.namespace': _namespace, ...rest } = attributes
-  return rest
-}
-
 type ProbeOutcome = Pick<ProbeResult, 'delivered' | 'metrics' | 'readBack' | 'readBackUrl' | 'millis'>
 
-async function tryBoth(
-  pipeline: Pipeline,
-  plan: BackendPlan,
-  projectName: string | undefined,
-  waitMillis: number,
-): Promise<ProbeOutcome> {
+interface ProbeRun {
+  readonly pipeline: Pipeline
+  readonly plan: BackendPlan
+  readonly projectName: string | undefined
+  readonly waitMillis: number
+}
+
+async function tryBoth(run: ProbeRun): Promise<ProbeOutcome> {
+  const { pipeline, plan } = run
   const span = plan.traces ? await sendSpan(pipeline) : undefined
   const delivered = span === undefined ? null : statsOf(pipeline).delivered > 0
   const millis = span?.millis ?? null
   // Avoids reporting the same cause twice.
   if (span !== undefined && !delivered) return { delivered, metrics: null, readBack: null, millis }
   const [asked, metrics] = await Promise.all([
-    span && readBackTrace(plan, span.traceId, projectName, waitMillis),
+    span && readBackTrace(run, span.traceId),
     plan.metrics ? sendMetric(pipeline) : null,
   ])
   if (asked === undefined) return { delivered, metrics, readBack: null, millis }
-  const { outcome, url, afterMillis } = asked
-  const isFound = outcome.kind === 'found'
-  const tookMillis = (millis ?? 0) + (isFound ? afterMillis : 0)
-  return { delivered, metrics, readBack: outcome, readBackUrl: url, millis: tookMillis }
+  const { readBack, readBackUrl, afterMillis } = asked
+  const tookMillis = (millis ?? 0) + (readBack.kind === 'found' ? afterMillis : 0)
+  return { delivered, metrics, readBack, readBackUrl, millis: tookMillis }
 }
 
 /** Problems that do not prevent delivery are only warnings. */
@@ -162,19 +160,16 @@ export const PROBE_SERVICE = 'hookspan-doctor'
 export const PROBE_SPAN = 'hookspan.doctor'
 const PROBE_METRIC = 'hookspan.doctor.probes'
 
-/** Describes the probe to a user who finds it on a server. Phoenix and other servers show `input.value` in lists. */
-function probeAttributes(): Record<string, string> {
+async function sendSpan(pipeline: Pipeline): Promise<{ readonly traceId: string; readonly millis: number }> {
+  const tracer = pipeline.tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION)
   const [at, from] = [new Date().toISOString(), hostname()]
-  return {
+  // They describe the probe to a user who finds it on a server. Phoenix and other servers show `input.value` in lists.
+  const attributes = {
     'hookspan.doctor.sent_at': at,
     'hookspan.doctor.sent_from': from,
     [OPENINFERENCE.input]: `A probe of hookspan doctor ${PACKAGE_VERSION}, sent from ${from} at ${at}; no agent's turn`,
   }
-}
-
-async function sendSpan(pipeline: Pipeline): Promise<{ readonly traceId: string; readonly millis: number }> {
-  const tracer = pipeline.tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION)
-  const span = tracer.startSpan(PROBE_SPAN, { root: true, attributes: probeAttributes() })
+  const span = tracer.startSpan(PROBE_SPAN, { root: true, attributes })
   const startedAt = performance.now()
   span.end()
   await pipeline.flush()
@@ -188,32 +183,19 @@ async function sendMetric(pipeline: Pipeline): Promise<boolean> {
   return statsOf(pipeline).lastError === undefined
 }
 
-interface ReadBackReply {
-  readonly outcome: ReadBackOutcome
-  readonly url: string
-  readonly afterMillis: number
-}
-
-async function readBackTrace(
-  plan: BackendPlan,
-  traceId: string,
-  projectName: string | undefined,
-  waitMillis: number,
-): Promise<ReadBackReply | undefined> {
+/** Undefined if the backend has no API for that. */
+async function readBackTrace(run: ProbeRun, traceId: string) {
+  const { plan, projectName } = run
   const startedAt = performance.now()
-  const asked = (outcome: ReadBackOutcome, url: string): ReadBackReply => ({
-    outcome,
-    url,
-    afterMillis: Math.round(performance.now() - startedAt),
-  })
+  const elapsed = (): number => Math.round(performance.now() - startedAt)
   const { path } = plan.options
-  if (plan.row.transport === 'file' && path !== undefined) return asked(await readBackFile(path, traceId), path)
+  if (plan.row.transport === 'file' && path !== undefined) {
+    return { readBack: await readBackFile(path, traceId), readBackUrl: path, afterMillis: elapsed() }
+  }
   const request = traceLinks(plan.settings, traceId, projectName).readBack
   if (request === undefined) return undefined
-  // The pipeline has already reported unusable files.
-  const tls = readTlsFiles(plan.settings, () => undefined)
-  const headersCommand = plan.row.readBack?.authenticated ? plan.settings.headers_command : undefined
-  return asked(await readBack({ request, traceId, tls, headersCommand }, waitMillis), new URL(request.url).origin)
+  const readBack = await pollTrace(run, request, traceId)
+  return { readBack, readBackUrl: new URL(request.url).origin, afterMillis: elapsed() }
 }
 
 function statsOf(pipeline: Pipeline): { readonly delivered: number; readonly lastError?: string } {
@@ -232,22 +214,21 @@ type ReadBackOutcome =
   | { readonly kind: 'unreachable'; readonly code: string }
   | { readonly kind: 'page' }
 
-interface ReadBackTarget {
-  readonly request: ReadBackRequest
-  readonly traceId: string
-  readonly tls: TlsFiles
-  readonly headersCommand: readonly string[] | undefined
-}
-
 /** Polls until the server returns the trace, polling is useless, or the time is over. Never rejects. */
-async function readBack(target: ReadBackTarget, waitMillis: number): Promise<ReadBackOutcome> {
-  const agent = createAgent(target.request.url, target.tls)
+async function pollTrace({ plan, waitMillis }: ProbeRun, request: ReadBackRequest, traceId: string) {
+  const { settings, row } = plan
+  // The pipeline has already reported unusable files.
+  const agent = createAgent(
+    request.url,
+    readTlsFiles(settings, () => undefined),
+  )
   const deadlineAt = performance.now() + waitMillis
   try {
-    const headers = { ...target.request.headers, ...(await commandHeaders(target.headersCommand, waitMillis)) }
+    const command = row.readBack?.authenticated ? settings.headers_command : undefined
+    const asked = { ...request, headers: { ...request.headers, ...(await commandHeaders(command, waitMillis)) } }
     for (;;) {
       const left = deadlineAt - performance.now()
-      const outcome = await ask(target, headers, agent, Math.max(left, POLL_MILLIS))
+      const outcome = await ask(asked, traceId, agent, Math.max(left, POLL_MILLIS))
       if (outcome.kind !== 'missing' || performance.now() + POLL_MILLIS > deadlineAt) return outcome
       await pause(POLL_MILLIS)
     }
@@ -266,8 +247,8 @@ async function commandHeaders(command: readonly string[] | undefined, waitMillis
 }
 
 function ask(
-  { request, traceId }: ReadBackTarget,
-  headers: StringMap,
+  request: ReadBackRequest,
+  traceId: string,
   agent: ReturnType<typeof createAgent>,
   timeoutMillis: number,
 ): Promise<ReadBackOutcome> {
@@ -279,7 +260,7 @@ function ask(
       made.destroy()
       resolve(outcome)
     }
-    const made = untraced(() => get(request.url, { headers, agent }))
+    const made = untraced(() => get(request.url, { headers: request.headers, agent }))
     made.on('error', (error: NodeJS.ErrnoException) => settle({ kind: 'unreachable', code: error.code ?? 'unknown' }))
     made.on('response', response => {
       void bodyOf(response).then(body => settle(judge(response, body, request, traceId)))

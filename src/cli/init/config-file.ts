@@ -43,12 +43,38 @@ export async function readText(file: string): Promise<string | undefined> {
   }
 }
 
-export async function backupsOf(file: string): Promise<readonly string[]> {
+async function backupsOf(file: string): Promise<readonly string[]> {
   const target = await targetOf(file)
   const start = basename(target) + BACKUP
   const names = await readdir(dirname(target)).catch(() => [])
   const numbered = names.filter(name => name.startsWith(start)).map(name => [numberOf(name, start), name] as const)
   return numbered.sort(([a], [b]) => b - a).map(([, name]) => join(dirname(target), name))
+}
+
+/**
+ * Restores the original byte by byte if only our change was made since.
+ *
+ * @param fresh the text that stands for no file
+ * @param ways the ways in which hookspan may have changed the original. A way that throws does not apply
+ */
+export async function restorable(
+  { file, before }: Pick<FileChange, 'file' | 'before'>,
+  fresh: string,
+  ways: readonly ((old: string) => string)[],
+): Promise<Partial<FileChange> | undefined> {
+  const becomes = (old: string): boolean =>
+    ways.some(enabled => {
+      try {
+        return enabled(old) === before
+      } catch {
+        return false
+      }
+    })
+  for (const backup of await backupsOf(file)) {
+    const old = await readText(backup)
+    if (old !== undefined && old !== before && becomes(old)) return { after: old, isUsers: false, restored: backup }
+  }
+  return becomes(fresh) ? { after: undefined, isUsers: false } : undefined
 }
 
 /**
@@ -66,9 +92,19 @@ export async function makeChange(
     change.prepare?.()
     const backup = await keep(change, target)
     const links = change.links ?? []
-    for (const { path, to } of links) if (to !== undefined) await link(path, to)
-    if (change.after === undefined) await remove(change, target)
-    else if (change.after !== change.before) await replace(change, target, change.after)
+    for (const { path, to } of links) {
+      if (to === undefined) continue
+      await createFolder(dirname(path))
+      // Replaces a link to another copy of hookspan. On Windows, a link needs privileges and a junction does not.
+      await rm(path, { force: true })
+      await symlink(to, path, 'junction')
+    }
+    if (change.after === undefined) {
+      await expectUnchanged(change, target)
+      // The link goes first: hosts report a dangling one.
+      if (change.file !== target) await rm(change.file, { force: true })
+      await rm(target, { force: true })
+    } else if (change.after !== change.before) await replace(change, target, change.after)
     for (const { path, to } of links) if (to === undefined) await rm(path, { force: true })
     if (change.restored !== undefined) await rm(change.restored, { force: true })
     if (change.isUndo) await removeCreated([target, ...links.map(({ path }) => path)].map(path => dirname(path)))
@@ -82,11 +118,8 @@ export async function makeChange(
 async function targetOf(file: string): Promise<string> {
   let path = file
   for (let links = 0; links < MAX_LINKS; links++) {
-    const isLink = await lstat(path).then(
-      found => found.isSymbolicLink(),
-      () => false,
-    )
-    if (!isLink) return path
+    const found = await lstat(path).catch(() => undefined)
+    if (!found?.isSymbolicLink()) return path
     path = resolve(dirname(path), await readlink(path))
   }
   throw new Error(`cannot read ${file}: it is a symbolic link to itself`)
@@ -96,8 +129,8 @@ async function keep({ before, after, isUsers }: FileChange, target: string): Pro
   if (before === undefined || before === after || !isUsers) return undefined
   const kept = await backupsOf(target)
   for (const path of kept) if ((await readText(path)) === before) return path
-  const number = kept.length === 0 ? 1 : numberOf(basename(kept[0] ?? ''), basename(target) + BACKUP) + 1
-  const backup = `${target}${BACKUP}${number === 1 ? '' : `-${number}`}`
+  const [last] = kept
+  const backup = `${target}${BACKUP}${last === undefined ? '' : `-${numberOf(last, target + BACKUP) + 1}`}`
   await write(backup, before, await stat(target))
   return backup
 }
@@ -129,13 +162,6 @@ async function removeCreated(folders: readonly string[]): Promise<void> {
   }
 }
 
-async function link(path: string, to: string): Promise<void> {
-  await createFolder(dirname(path))
-  // Replaces a link to another copy of hookspan. On Windows, a link needs privileges and a junction does not.
-  await rm(path, { force: true })
-  await symlink(to, path, 'junction')
-}
-
 function numberOf(name: string, start: string): number {
   return Number(/^-(\d{1,9})$/.exec(name.slice(start.length))?.[1] ?? 1)
 }
@@ -156,10 +182,8 @@ async function replace(change: FileChange, target: string, text: string): Promis
 type OwnerAndMode = Pick<Stats, 'mode' | 'uid' | 'gid'>
 
 /** `--undo` restores a mode that `init` has narrowed: the backup has it. */
-async function ownerAndMode(
-  { isPrivate, isUndo, restored }: FileChange,
-  target: string,
-): Promise<OwnerAndMode | undefined> {
+async function ownerAndMode(change: FileChange, target: string): Promise<OwnerAndMode | undefined> {
+  const { isPrivate, isUndo, restored } = change
   const like = await stat(target).catch(() => undefined)
   if (like === undefined) return undefined
   if (isPrivate) return { ...like, mode: like.mode & 0o700 }
@@ -188,11 +212,4 @@ async function write(path: string, text: string, like: OwnerAndMode | undefined)
 /** The host may have written its configuration meanwhile. */
 async function expectUnchanged({ before }: FileChange, target: string): Promise<void> {
   if ((await readText(target)) !== before) throw new Error('it has changed meanwhile; run this again')
-}
-
-/** Removes links first: hosts report a dangling one. */
-async function remove(change: FileChange, target: string): Promise<void> {
-  await expectUnchanged(change, target)
-  if (change.file !== target) await rm(change.file, { force: true })
-  await rm(target, { force: true })
 }

@@ -3,29 +3,25 @@ import { type CommandIo, EXIT, inOneLine } from '../command.ts'
 import { confirm, lookOf } from '../terminal.ts'
 import { makeChange } from './config-file.ts'
 import { HOSTS, type HostRow, hostsHere, sdksNear } from './hosts.ts'
-import { type FileChange, type HostSetup, type InitContext, type Plan, report, shown, whyByHand } from './plan.ts'
+import { type HostSetup, type InitContext, type Plan, report, shown, whyByHand } from './plan.ts'
 import { linesOf, SDK_CODE } from './sdk-code.ts'
 
-interface EveryOptions {
-  readonly undo: boolean
-  readonly yes: boolean
-  readonly json: boolean
-  readonly 'dry-run': boolean
-}
+type EveryOptions = Readonly<Record<'undo' | 'yes' | 'json' | 'dry-run', boolean>>
 
 interface Task {
   readonly name: string
   readonly sign: string
+  /** Undefined for an SDK, which has no configuration. */
   readonly setup?: HostSetup
-  readonly plan: Plan | { readonly kind: 'lines'; readonly lines: readonly string[] } | Failure
+  readonly plan:
+    | Plan
+    | { readonly kind: 'lines'; readonly lines: readonly string[] }
+    | { readonly kind: 'failure'; readonly why: string }
+  /** Set when the change was tried. */
+  isChanged?: boolean
+  backup?: string | undefined
+  error?: string
 }
-
-interface Failure {
-  readonly kind: 'failure'
-  readonly why: string
-}
-
-type ChangeTask = Task & { readonly setup: HostSetup; readonly plan: FileChange }
 
 /**
  * Sets up every installed agent, or removes hookspan from all of them. Shows all changes and asks once.
@@ -43,11 +39,13 @@ export async function initEvery(
   const tasks = await (options.undo ? tasksToUndo(surroundings) : tasksHere(surroundings, project))
   if (tasks.length === 0) return sayNone(options, surroundings, project, io)
   if (!options.json) show(tasks, options, io)
-  const changes = tasks.filter(isChange)
+  const changes = tasks.filter(({ plan }) => plan.kind === 'change')
   const isMade = changes.length > 0 && (await isAllowed(namesOf(changes), options, io))
-  const results = isMade ? await makeAll(changes, options, io) : new Map<string, Result>()
-  if (options.json) for (const task of tasks) io.stdout.write(`${JSON.stringify(resultOf(task, results))}\n`)
-  const troubled = tasks.filter(({ name, plan }) => isTrouble(plan) || results.get(name)?.error !== undefined)
+  if (isMade) await makeAll(changes, options, io)
+  if (options.json) for (const task of tasks) io.stdout.write(`${JSON.stringify(resultOf(task))}\n`)
+  const troubled = tasks.filter(
+    ({ plan, error }) => plan.kind === 'failure' || plan.kind === 'by-hand' || error !== undefined,
+  )
   if (isMade && troubled.length > 0 && !options.json) {
     io.stderr.write(`hookspan init: not done: ${namesOf(troubled)} (see above)\n`)
   }
@@ -91,30 +89,16 @@ async function planned(plan: () => Promise<Task['plan']> | Task['plan']): Promis
   }
 }
 
-function isChange(task: Task): task is ChangeTask {
-  return task.plan.kind === 'change' && task.setup !== undefined
-}
-
-function isTrouble({ kind }: Task['plan']): boolean {
-  return kind === 'failure' || kind === 'by-hand'
-}
-
 function sayNone({ undo, json }: EveryOptions, { home }: InitContext, project: string, io: CommandIo): number {
   if (undo) {
     if (!json) io.stdout.write('Nothing to do: hookspan is set up in no agent.\n')
     return EXIT.ok
   }
-  const rows = [...HOSTS.values()]
-  const files = new Set([...SDK_CODE.values()].flatMap(({ manifests }) => manifests))
-  const places = [
-    `their programs on PATH (${rows.flatMap(({ programs }) => programs).join(', ')})`,
-    `their folders in ${home}`,
-    `SDKs in ${[...files].join(', ')} of ${project}`,
-  ]
+  const programs = [...HOSTS.values()].flatMap(row => row.programs).join(', ')
+  const files = [...new Set([...SDK_CODE.values()].flatMap(({ manifests }) => manifests))].join(', ')
+  const places = `their programs on PATH (${programs}), their folders in ${home}, SDKs in ${files} of ${project}`
   const names = [...HOSTS.keys(), ...SDK_CODE.keys()].join(', ')
-  throw new Error(
-    `found no agent: looked for ${places.join(', ')}; name yours, as in "hookspan init pi"; there are ${names}`,
-  )
+  throw new Error(`found no agent: looked for ${places}; name yours, as in "hookspan init pi"; there are ${names}`)
 }
 
 function show(tasks: readonly Task[], { undo }: EveryOptions, io: CommandIo): void {
@@ -124,17 +108,18 @@ function show(tasks: readonly Task[], { undo }: EveryOptions, io: CommandIo): vo
   io.stdout.write('Agents on this machine:\n')
   for (const task of tasks) {
     const [name, sign] = [task.name.padEnd(nameWidth), signOf(task).padEnd(signWidth)]
-    io.stdout.write(`  ${name}  ${sign}  ${stateOf(task.plan, undo)}\n`)
+    const state = undo && task.plan.kind === 'change' ? 'hookspan would be removed' : STATES[task.plan.kind]
+    io.stdout.write(`  ${name}  ${sign}  ${state}\n`)
   }
   for (const task of tasks) if (task.plan.kind !== 'nothing') showOne(task, io)
 }
 
-function stateOf({ kind }: Task['plan'], isUndo: boolean): string {
-  if (kind === 'nothing') return 'already set up'
-  if (kind === 'lines') return 'add lines to your program, see below'
-  if (kind === 'by-hand') return 'change it by hand, see below'
-  if (kind === 'failure') return 'cannot be changed, see below'
-  return isUndo ? 'hookspan would be removed' : 'would be set up'
+const STATES: Readonly<Record<Task['plan']['kind'], string>> = {
+  change: 'would be set up',
+  nothing: 'already set up',
+  lines: 'add lines to your program, see below',
+  'by-hand': 'change it by hand, see below',
+  failure: 'cannot be changed, see below',
 }
 
 function showOne({ name, plan }: Task, io: CommandIo): void {
@@ -162,43 +147,31 @@ function namesOf(tasks: readonly Task[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
-interface Result {
-  readonly backup?: string | undefined
-  readonly error?: string
-}
-
-async function makeAll(
-  changes: readonly ChangeTask[],
-  { undo, json }: EveryOptions,
-  io: CommandIo,
-): Promise<Map<string, Result>> {
-  const results = new Map<string, Result>()
-  for (const { name, setup, plan } of changes) {
+async function makeAll(changes: readonly Task[], { undo, json }: EveryOptions, io: CommandIo): Promise<void> {
+  for (const task of changes) {
+    const { name, setup, plan } = task
+    if (plan.kind !== 'change' || setup === undefined) continue
     if (!json) io.stdout.write('\n')
     try {
-      const { backup } = await makeChange(plan)
-      results.set(name, { backup })
-      const [done = '', ...more] = report(plan, backup, setup.title, undo)
+      task.backup = (await makeChange(plan)).backup
+      task.isChanged = true
+      const [done = '', ...more] = report(plan, task.backup, setup.title, undo)
       if (!json) io.stdout.write([`${done}\n`, ...more.map(line => `  ${line}\n`)].join(''))
     } catch (error) {
-      const why = inOneLine(error)
-      results.set(name, { error: why })
-      if (!json) io.stderr.write(`hookspan init: ${name}: ${why}\n`)
+      task.error = inOneLine(error)
+      if (!json) io.stderr.write(`hookspan init: ${name}: ${task.error}\n`)
     }
   }
   if (!undo && !json) io.stdout.write('\nTo take it all out again: npx hookspan init --undo\n')
-  return results
 }
 
-function resultOf({ name, plan }: Task, results: ReadonlyMap<string, Result>): object {
-  const result = results.get(name)
-  const isChanged = result !== undefined && result.error === undefined
-  const error = plan.kind === 'failure' ? plan.why : result?.error
+function resultOf({ name, plan, isChanged = false, backup, ...task }: Task): object {
+  const error = plan.kind === 'failure' ? plan.why : task.error
   return {
     host: name,
     file: 'file' in plan ? plan.file : null,
     changed: isChanged,
-    backup: result?.backup ?? null,
+    backup: backup ?? null,
     ...(plan.kind === 'lines' && { content: plan.lines.map(line => `${line}\n`).join('') }),
     ...(plan.kind === 'by-hand' && { todo: plan.lines }),
     ...(error !== undefined && { error }),

@@ -5,11 +5,13 @@ import { HOOK_NAMES } from '../../contract/index.ts'
 import { writePrivate } from '../../delivery/trace-log/private-file.ts'
 import { createReceiverFolders, lastPort, readSecret, readToken, receiverFiles } from '../../receiver/receiver-files.ts'
 import { packageFile } from '../package-folder.ts'
-import { backupsOf, readText } from './config-file.ts'
+import { readText, restorable } from './config-file.ts'
 import { aboutGuards } from './hooks-host.ts'
-import type { FileChange, HostSetup, InitContext, PackageLink, Plan } from './plan.ts'
-import { folderFrom } from './plugin-file.ts'
-import { addItem, type ListPath, listAt, NotEditable, removeItems, type YamlItem } from './yaml-list.ts'
+import { type FileChange, type HostSetup, type InitContext, orByHand, type PackageLink, type Plan } from './plan.ts'
+import { inHome } from './plugin-file.ts'
+import { addItem, type ListPath, listAt, removeItems, type YamlItem } from './yaml-list.ts'
+
+const hermesHome = inHome('.hermes', 'HERMES_HOME')
 
 /** Hermes with its Python plugin: links to folders of this package and a line in `config.yaml` (0.19 and 0.22.2). */
 export const hermes: HostSetup = setup('plugin')
@@ -25,13 +27,8 @@ const DISABLED: ListPath = ['plugins', 'disabled']
 const OUTBOUND: ListPath = ['hooks', 'outbound']
 const PLUGIN: YamlItem = { value: NAME, block: [NAME], flow: NAME }
 /** Hooks of other agents only: Hermes warns about unknown hooks. */
-const NONE_OF_ITS: ReadonlySet<string> = new Set([
-  'on_iteration_start',
-  'on_turn_event',
-  'pre_control_hook',
-  'post_control_hook',
-])
-const EVENTS: readonly string[] = HOOK_NAMES.filter(name => !NONE_OF_ITS.has(name))
+const NONE_OF_ITS = ['on_iteration_start', 'on_turn_event', 'pre_control_hook', 'post_control_hook']
+const EVENTS: readonly string[] = HOOK_NAMES.filter(name => !NONE_OF_ITS.includes(name))
 /** In seconds. A receiver answers within a millisecond. */
 const TIMEOUT = 2
 const RESTART = 'A Hermes that runs loads it when it starts the next time: hermes gateway restart'
@@ -65,13 +62,10 @@ async function enable(way: HermesSetup, surroundings: InitContext): Promise<Plan
         : [...noLinks(surroundings), ...noGuards(surroundings)]
     if (after === text && links.length === 0 && guards.prepare === undefined)
       return { kind: 'nothing', file, why: 'Hermes loads hookspan already' }
-    const change = { file, before, after, isUsers: true, links }
-    if (way === 'plugin') {
-      const prepared = guards.prepare && { prepare: guards.prepare }
-      return { kind: 'change', ...change, ...prepared, notes: [...guards.notes, RESTART] }
-    }
+    const change = { kind: 'change', file, before, after, isUsers: true, links } as const
+    if (way === 'plugin') return { ...change, ...guards, links, notes: [...guards.notes, RESTART] }
     const prepare = (): void => keepSecret(surroundings, secret)
-    return { kind: 'change', ...change, isPrivate: true, prepare, notes: [NEEDED, SIGNED, RESTART] }
+    return { ...change, isPrivate: true, prepare, notes: [NEEDED, SIGNED, RESTART] }
   })
 }
 
@@ -79,13 +73,16 @@ async function undo(surroundings: InitContext): Promise<Plan> {
   const file = configPath(surroundings)
   const before = await readText(file)
   const plan = edited(file, () => {
-    const ours = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings)]
-    const links = [...ours, ...noGuards(surroundings)]
+    const links = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings), ...noGuards(surroundings)]
     const after = before && removeItems(removeItems(before, OUTBOUND, isOurWebhook), ENABLED, isOurPlugin)
     if (after === before && links.length === 0) return { kind: 'nothing', file, why: 'Hermes does not load hookspan' }
     return { kind: 'change', file, before, after, isUsers: true, isUndo: true, links, notes: [RESTART] }
   })
-  return plan.kind === 'change' ? { ...plan, ...(await exactly(plan, surroundings)) } : plan
+  if (plan.kind !== 'change') return plan
+  const ways = (['plugin', 'webhook'] as const).map(
+    way => (old: string) => enabled(old, way, surroundings, secretFor(way, surroundings, '')),
+  )
+  return { ...plan, ...(await restorable(plan, '', ways)) }
 }
 
 function print(way: HermesSetup, surroundings: InitContext): ReturnType<HostSetup['print']> {
@@ -158,26 +155,6 @@ function secretPath({ env, home }: InitContext): string {
   return join(receiverFiles(env, home).directory, `${HERMES}-secret`)
 }
 
-/** Restores the original byte by byte if only our change was made since. */
-async function exactly(
-  { file, before }: FileChange,
-  surroundings: InitContext,
-): Promise<Partial<FileChange> | undefined> {
-  const becomes = (old: string): boolean =>
-    (['plugin', 'webhook'] as const).some(way => {
-      try {
-        return enabled(old, way, surroundings, secretFor(way, surroundings, '')) === before
-      } catch {
-        return false
-      }
-    })
-  for (const backup of await backupsOf(file)) {
-    const old = await readText(backup)
-    if (old !== undefined && old !== before && becomes(old)) return { after: old, isUsers: false, restored: backup }
-  }
-  return becomes('') ? { after: undefined, isUsers: false } : undefined
-}
-
 /**
  * The links that are missing or point elsewhere. On Windows, the target of a link ends in a backslash. A folder with our
  * manifest is a copy, for example in a container image.
@@ -194,11 +171,8 @@ function linksTo(surroundings: InitContext): readonly PackageLink[] {
 }
 
 function noLinks(surroundings: InitContext): readonly PackageLink[] {
-  const isLink = ({ path }: PackageLink): boolean =>
-    lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-  return places(surroundings)
-    .filter(isLink)
-    .map(({ path }) => ({ path, to: undefined }))
+  const links = places(surroundings).filter(({ path }) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+  return links.map(({ path }) => ({ path, to: undefined }))
 }
 
 const MANIFESTS = ['plugin.yaml', 'HOOK.yaml']
@@ -220,22 +194,11 @@ function places(surroundings: InitContext): readonly PackageLink[] {
 }
 
 function edited(file: string, plan: () => Plan): Plan {
-  try {
-    return plan()
-  } catch (error) {
-    if (!(error instanceof NotEditable)) throw error
-    const lines = [`${file}: under plugins.enabled, add: ${NAME}`]
-    return { kind: 'by-hand', file, why: error.message, lines }
-  }
+  return orByHand(file, plan, () => [`${file}: under plugins.enabled, add: ${NAME}`])
 }
 
 function configPath(surroundings: InitContext): string {
   return join(hermesHome(surroundings), 'config.yaml')
-}
-
-function hermesHome(surroundings: InitContext): string {
-  const { env, home } = surroundings
-  return folderFrom(env['HERMES_HOME'], join(home, '.hermes'), surroundings)
 }
 
 /** The part of a plan that concerns guards. The plugin in Hermes reads them from its own file beside the configuration. */

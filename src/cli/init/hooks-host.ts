@@ -13,7 +13,6 @@ import { packageFile } from '../package-folder.ts'
 import type { JsonChange, JsonPath } from './json-config.ts'
 import { about, editJson, exactUndo, FRESH, planEdit, readConfig, valueAt } from './json-config.ts'
 import type { HostSetup, InitContext, Plan } from './plan.ts'
-import { folderFrom } from './plugin-file.ts'
 
 /** How an agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
 export type Guards = 'open' | 'closed' | undefined
@@ -26,11 +25,7 @@ export type Guards = 'open' | 'closed' | undefined
  * @param options for the program
  * @throws Error if this copy of hookspan lacks the program
  */
-export function commandFor(
-  agent: string,
-  { folder }: { readonly folder: string },
-  options: readonly string[] = [],
-): string {
+export function commandFor(agent: string, folder: string, options: readonly string[] = []): string {
   const program = packageFile(folder, 'dist', 'hook.cjs')
   const decides = options.some(option => option !== '--up')
   const words =
@@ -53,7 +48,7 @@ export const UNLESS_UP: string = [
 ].join('; ')
 
 export function unlessUp(agent: string, receiver: { readonly folder: string; readonly pidFile: string }): string {
-  return `${['sh', '-c', UNLESS_UP, 'sh', receiver.pidFile].map(quoted).join(' ')} ${commandFor(agent, receiver)}`
+  return `${['sh', '-c', UNLESS_UP, 'sh', receiver.pidFile].map(quoted).join(' ')} ${commandFor(agent, receiver.folder)}`
 }
 
 /** Matches commands of any copy of hookspan, with options and with `|| true`. */
@@ -111,16 +106,14 @@ export interface ReceiverAccess {
 export interface HooksHost {
   readonly name: string
   readonly title: string
-  readonly folder: string
-  /** The variable that names another folder; `below` is the part of the path after that folder. */
-  readonly variable?: string
-  readonly below?: string
+  /** The host's own folder, and the file in it. */
+  folder(surroundings: InitContext): string
   readonly file: string
   /** The file holds nothing but hooks, so it may be blank. */
   readonly isHooksFile?: true
   /** The agent posts its hooks itself, so the file contains address and token. */
   readonly isByHttp?: true
-  readonly canGuard?: true
+  readonly canGuard?: boolean
   /** The next steps of the user. Default: to start the agent again. */
   readonly notes?: readonly string[]
   readonly head?: readonly JsonChange[]
@@ -137,7 +130,7 @@ export function hooksHost(host: HooksHost): HostSetup {
   return {
     title: host.title,
     canGuard: host.canGuard === true,
-    folder: surroundings => folderOf(host, surroundings),
+    folder: host.folder,
     enable: surroundings => enable(host, surroundings),
     undo: surroundings => undo(host, surroundings),
     print: surroundings => print(host, surroundings),
@@ -146,22 +139,19 @@ export function hooksHost(host: HooksHost): HostSetup {
 
 async function enable(host: HooksHost, surroundings: InitContext): Promise<Plan> {
   const config = await readConfig(fileOf(host, surroundings), host.isHooksFile)
-  const { title, notes } = host
+  const { title, notes, isByHttp } = host
   const guards = guardsFor(host, surroundings, config.value)
-  const receiver = receiverOf(host, surroundings, await portFor(host, surroundings, config.value), guards)
+  const known = isByHttp ? (lastPort(placeFor(surroundings)) ?? portIn(host, config.value)) : FIRST_PORT
+  const receiver = receiverOf(host, surroundings, known ?? (await surroundings.freshPort()), guards)
   const changes = about(config, root => enabling(host, root, receiver))
   const forUser = [...(notes ?? []), ...aboutGuards(title, guards)]
-  const unchanged = {
-    why: `${title} sends its hooks to hookspan already`,
-    ...(notes !== undefined && { notes: forUser }),
-  }
-  if (!host.isByHttp) return planEdit(config, changes, unchanged, { notes: [...forUser, ...restart(host)] })
+  const why = `${title} sends its hooks to hookspan already`
+  const unchanged = notes === undefined ? { why } : { why, notes: forUser }
+  if (!isByHttp) return planEdit(config, changes, unchanged, { notes: [...forUser, ...restart(host)] })
+  const prepare = (): void => settle(surroundings, receiver)
   const listens = `The receiver listens at 127.0.0.1:${receiver.port}.`
-  return planEdit(config, changes, unchanged, {
-    isPrivate: true,
-    prepare: () => settle(surroundings, receiver),
-    notes: [listens, ...forUser, PRIVATE, ...restart(host)],
-  })
+  const forAll = [listens, ...forUser, PRIVATE, ...restart(host)]
+  return planEdit(config, changes, unchanged, { isPrivate: true, prepare, notes: forAll })
 }
 
 async function undo(host: HooksHost, surroundings: InitContext): Promise<Plan> {
@@ -169,12 +159,8 @@ async function undo(host: HooksHost, surroundings: InitContext): Promise<Plan> {
   const changes = about(config, root => hookChanges(host, root, new Map()))
   const unchanged = { why: `${host.title} does not send its hooks to hookspan` }
   if (changes.length === 0) return planEdit(config, changes, unchanged, { notes: [] })
-  const receiver = receiverOf(
-    host,
-    surroundings,
-    portIn(host, config.value) ?? FIRST_PORT,
-    guardsIn(host, config.value),
-  )
+  const port = portIn(host, config.value) ?? FIRST_PORT
+  const receiver = receiverOf(host, surroundings, port, guardsIn(host, config.value))
   const restored = await exactUndo(config, root => enabling(host, root, receiver))
   return planEdit(config, changes, unchanged, { notes: restart(host), isUndo: true, ...restored })
 }
@@ -215,16 +201,10 @@ function receiverOf(host: HooksHost, surroundings: InitContext, port: number, gu
   return { port, token: readToken(place) ?? freshToken, folder, pidFile: place.pid, guards }
 }
 
-async function portFor(host: HooksHost, surroundings: InitContext, root: unknown): Promise<number> {
-  if (!host.isByHttp) return FIRST_PORT
-  return lastPort(placeFor(surroundings)) ?? portIn(host, root) ?? surroundings.freshPort()
-}
-
 export async function freePort(): Promise<number> {
   for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++) if (await isFree(port)) return port
-  throw new Error(
-    `no port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1} is free; npx hookspan serve --detach --port N`,
-  )
+  const last = FIRST_PORT + PORTS - 1
+  throw new Error(`no port from ${FIRST_PORT} to ${last} is free; npx hookspan serve --detach --port N`)
 }
 
 function isFree(port: number): Promise<boolean> {
@@ -244,21 +224,14 @@ function restart({ title, notes }: HooksHost): string[] {
 }
 
 function fileOf(host: HooksHost, surroundings: InitContext): string {
-  return join(folderOf(host, surroundings), host.file)
-}
-
-function folderOf({ variable = '', below, folder }: HooksHost, surroundings: InitContext): string {
-  const { env, home } = surroundings
-  const own = env[variable]?.trim() ?? ''
-  const named = below === undefined || own === '' ? own : join(own, below)
-  return folderFrom(named, join(home, folder), surroundings)
+  return join(host.folder(surroundings), host.file)
 }
 
 export function aboutGuards(title: string, guards: Guards): string[] {
   if (guards === undefined) return []
+  const then = guards === 'open' ? 'continues' : 'blocks tools and prompts'
   const waits = `${title} waits up to a second for the decision of guards (docs/receiver.md).`
-  if (guards === 'open') return [`${waits} If the receiver does not answer, it continues.`]
-  return [`${waits} If the receiver does not answer, it blocks tools and prompts.`]
+  return [`${waits} If the receiver does not answer, it ${then}.`]
 }
 
 function enabling(host: HooksHost, root: unknown, receiver: ReceiverAccess): JsonChange[] {

@@ -16,61 +16,53 @@ import {
 import { type JsonPath, valueAt } from './json-config.ts'
 import { openclaw } from './openclaw.ts'
 import type { HostSetup, InitContext } from './plan.ts'
-import { kilo, opencode, pi } from './plugin-file.ts'
+import { folderFrom, inHome, kilo, opencode, pi } from './plugin-file.ts'
 import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 
-interface CommandHooks {
+/** An agent that runs our command at each event. */
+interface CommandHost extends Omit<HooksHost, 'entriesOf' | 'canGuard'> {
   readonly events: readonly string[]
-  /** Events that the agent need not wait for, unless a guard decides. */
-  readonly async?: ReadonlySet<string>
   readonly guarded?: GuardedEvents
   readonly guardEvents?: readonly string[]
-  entry(command: string, isAsync: boolean): object
+  /** @param isDecided the command prints the decision of guards, so the agent must wait for it */
+  entry(command: string, event: string, isDecided: boolean): object
 }
 
-function commandEntries(
-  name: string,
-  { events, async, guarded, guardEvents = [], entry }: CommandHooks,
-): (receiver: ReceiverAccess) => ReadonlyMap<string, object> {
-  return receiver => {
-    const entryOf = (event: string): object => {
-      const options = guarded === undefined ? [] : guardOptions(event, receiver.guards, guarded)
-      const wantsDecision = options.some(option => option !== '--up')
-      return entry(commandFor(name, receiver, options), !wantsDecision && async?.has(event) === true)
-    }
+function commandHost({ events, guarded, guardEvents = [], entry, ...host }: CommandHost): HostSetup {
+  const entriesOf = (receiver: ReceiverAccess): ReadonlyMap<string, object> => {
     const all = receiver.guards === undefined ? events : [...events, ...guardEvents]
-    return new Map(all.map(event => [event, entryOf(event)]))
+    const entries = all.map(event => {
+      const options = guarded === undefined ? [] : guardOptions(event, receiver.guards, guarded)
+      const isDecided = options.some(option => option !== '--up')
+      return [event, entry(commandFor(host.name, receiver.folder, options), event, isDecided)] as const
+    })
+    return new Map(entries)
   }
+  return hooksHost({ ...host, canGuard: guarded !== undefined, entriesOf })
 }
 
 /** In seconds. A forwarder takes a tenth of a second and the start of a process. */
 const TIMEOUT = 5
+/** The guarded events of agents with the hooks of Claude Code. */
+const ASKED = new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop'])
 
 /** Codex reads the hooks of its home and runs those that the user has trusted (read from 0.169.0). */
-const codex: HostSetup = hooksHost({
+const codex: HostSetup = commandHost({
   name: 'codex',
   title: 'Codex',
-  folder: '.codex',
-  variable: 'CODEX_HOME',
+  folder: inHome('.codex', 'CODEX_HOME'),
   file: 'hooks.json',
   isHooksFile: true,
-  canGuard: true,
-  entriesOf: commandEntries('codex', {
-    events: [
-      ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PostToolUse', 'SubagentStart'],
-      ...['SubagentStop', 'PreCompact', 'PostCompact', 'Stop', 'Interrupt', 'SessionEnd'],
-    ],
+  events: [
+    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PostToolUse', 'SubagentStart'],
+    ...['SubagentStop', 'PreCompact', 'PostCompact', 'Stop', 'Interrupt', 'SessionEnd'],
+  ],
+  guarded: { asked: ASKED, closed: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse']), first: 'SessionStart' },
+  entry(command, event, isDecided) {
     // The result is in the rollout; the hook only triggers reading it.
-    async: new Set(['PostToolUse']),
-    guarded: {
-      asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
-      closed: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse']),
-      first: 'SessionStart',
-    },
-    entry: (command, isAsync) => ({
-      hooks: [{ type: 'command', command, timeout: TIMEOUT, ...(isAsync && { async: true }) }],
-    }),
-  }),
+    const isAsync = event === 'PostToolUse' && !isDecided
+    return { hooks: [{ type: 'command', command, timeout: TIMEOUT, ...(isAsync && { async: true }) }] }
+  },
   notes: [
     'Codex runs no hook before you trust it. Start codex: it shows "Hooks need review"; choose "Trust all and continue".',
     'Until then, codex and codex exec run without hookspan and print no warning.',
@@ -78,81 +70,64 @@ const codex: HostSetup = hooksHost({
 })
 
 /** Cursor, the editor and the CLI, according to its documentation. */
-const cursor: HostSetup = hooksHost({
+const cursor: HostSetup = commandHost({
   name: 'cursor',
   title: 'Cursor',
-  folder: '.cursor',
+  folder: inHome('.cursor'),
   file: 'hooks.json',
   isHooksFile: true,
   head: [{ path: ['version'], value: 1 }],
-  entriesOf: commandEntries('cursor', {
-    // Events of a single kind of tool are left out: they would emit each call a second time.
-    events: [
-      ...['sessionStart', 'beforeSubmitPrompt', 'preToolUse', 'postToolUse', 'postToolUseFailure', 'subagentStart'],
-      ...['subagentStop', 'afterAgentResponse', 'stop', 'sessionEnd'],
-    ],
-    entry: command => ({ command, timeout: TIMEOUT }),
-  }),
+  // Events of a single kind of tool are left out: they would emit each call a second time.
+  events: [
+    ...['sessionStart', 'beforeSubmitPrompt', 'preToolUse', 'postToolUse', 'postToolUseFailure', 'subagentStart'],
+    ...['subagentStop', 'afterAgentResponse', 'stop', 'sessionEnd'],
+  ],
+  entry: command => ({ command, timeout: TIMEOUT }),
   notes: ['Cursor loads it at its next start. It follows the documentation of Cursor and was not tested with it.'],
 })
 
 /** GitHub Copilot CLI reads every file of a folder (read from 1.0.102). Its session file has most facts. */
-const copilot: HostSetup = hooksHost({
+const copilot: HostSetup = commandHost({
   name: 'copilot',
   title: 'GitHub Copilot CLI',
-  folder: '.copilot',
-  variable: 'COPILOT_HOME',
+  folder: inHome('.copilot', 'COPILOT_HOME'),
   file: join('hooks', 'hookspan.json'),
   isHooksFile: true,
   head: [{ path: ['version'], value: 1 }],
-  entriesOf: commandEntries('copilot', {
-    // With this spelling, each event contains its own name.
-    events: [
-      ...[
-        'SessionStart',
-        'UserPromptSubmit',
-        'PreToolUse',
-        'PostToolUse',
-        'PostToolUseFailure',
-        'ErrorOccurred',
-        'Stop',
-      ],
-      ...['SubagentStop', 'SessionEnd'],
-    ],
-    // A failing command, for example one that was removed, would deny the tool.
-    entry: command => ({
-      type: 'command',
-      bash: `${command} || true`,
-      powershell: `& ${command}; exit 0`,
-      timeoutSec: TIMEOUT,
-    }),
-  }),
+  // With this spelling, each event contains its own name.
+  events: [
+    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'ErrorOccurred'],
+    ...['Stop', 'SubagentStop', 'SessionEnd'],
+  ],
+  // A failing command, for example one that was removed, would deny the tool.
+  entry(command) {
+    const [bash, powershell] = [`${command} || true`, `& ${command}; exit 0`]
+    return { type: 'command', bash, powershell, timeoutSec: TIMEOUT }
+  },
   notes: ['Copilot loads it at its next start.'],
 })
 
 /** Gemini CLI (read from 0.61.0), which supports only commands. */
-const gemini: HostSetup = hooksHost({
+const gemini: HostSetup = commandHost({
   name: 'gemini',
   title: 'Gemini CLI',
-  folder: '.gemini',
-  variable: 'GEMINI_CLI_HOME',
-  below: '.gemini',
+  folder(user) {
+    const home = user.env['GEMINI_CLI_HOME']?.trim() ?? ''
+    return folderFrom(home && join(home, '.gemini'), join(user.home, '.gemini'), user)
+  },
   file: 'settings.json',
-  canGuard: true,
-  entriesOf: commandEntries('gemini', {
-    // Gemini CLI waits for a program at each event, so redundant events and those for each chunk of an answer are left out.
-    events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'Notification', 'AfterAgent', 'SessionEnd'],
-    // Request events add nothing to the session file.
-    guardEvents: ['BeforeModel'],
-    guarded: {
-      asked: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool', 'AfterAgent']),
-      closed: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool']),
-      first: 'SessionStart',
-    },
-    // On Windows, Gemini CLI runs commands in PowerShell.
-    entry: command => ({
-      hooks: [{ type: 'command', name: 'hookspan', command: powerShellCall(command), timeout: 1000 * TIMEOUT }],
-    }),
+  // Gemini CLI waits for a program at each event, so redundant events and those for each chunk of an answer are left out.
+  events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'Notification', 'AfterAgent', 'SessionEnd'],
+  // Request events add nothing to the session file.
+  guardEvents: ['BeforeModel'],
+  guarded: {
+    asked: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool', 'AfterAgent']),
+    closed: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool']),
+    first: 'SessionStart',
+  },
+  // On Windows, Gemini CLI runs commands in PowerShell.
+  entry: command => ({
+    hooks: [{ type: 'command', name: 'hookspan', command: powerShellCall(command), timeout: 1000 * TIMEOUT }],
   }),
   check(root) {
     if (valueAt(root, ['hooksConfig', 'enabled']) === false) {
@@ -167,33 +142,45 @@ const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
 ]
-const GUARDED: GuardedEvents = {
-  asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
-  closed: new Set(['UserPromptSubmit', 'PreToolUse']),
-  first: 'SessionStart',
-}
+/** Events at which our program runs, too. It starts a receiver if none listens. */
+const PROGRAM_EVENTS = ['SessionStart', 'UserPromptSubmit', 'PostToolBatch', 'Stop', 'SessionEnd']
+const CLOSED = new Set(['UserPromptSubmit', 'PreToolUse'])
+const GUARDED: GuardedEvents = { asked: ASKED, closed: CLOSED, first: 'SessionStart' }
 /**
  * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
  * busy machine. Guards time out after one second.
  */
 const HTTP_TIMEOUT = 1
 const ASKED_TIMEOUT = 2
-const PROGRAM_TIMEOUT = 5
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?([\w-]+)$/
 
-interface HttpHost extends Pick<HooksHost, 'name' | 'title' | 'folder' | 'variable' | 'entriesOf'> {
+interface HttpHost extends Pick<HooksHost, 'name' | 'title' | 'folder'> {
   readonly allowed: JsonPath
   readonly isEmptyListOpen: boolean
+  /** Events sent by HTTP. */
+  readonly events: readonly string[]
+  /** The hook that runs our program at one of `PROGRAM_EVENTS`. Empty if it cannot be run. */
+  programOf(event: string, receiver: ReceiverAccess): readonly object[]
+  /** The hooks of an event sent by HTTP, in this order: the request, then the program. */
+  hooksOf(event: string, receiver: ReceiverAccess, program: readonly object[]): readonly object[]
   isOurProgram(hook: object): boolean
 }
 
-function httpHost({ allowed, isEmptyListOpen, isOurProgram, ...host }: HttpHost): HostSetup {
+function httpHost(spec: HttpHost): HostSetup {
+  const { allowed, isEmptyListOpen, events, programOf, hooksOf, isOurProgram, ...host } = spec
   const { name, title } = host
   return hooksHost({
     ...host,
     file: 'settings.json',
     isByHttp: true,
     canGuard: true,
+    entriesOf(receiver) {
+      const groups = [...new Set([...PROGRAM_EVENTS, ...events])].map((event): [string, object] => {
+        const program = PROGRAM_EVENTS.includes(event) ? programOf(event, receiver) : []
+        return [event, { hooks: events.includes(event) ? hooksOf(event, receiver, program) : program }]
+      })
+      return new Map(groups)
+    },
     isOurs(hook) {
       const url = valueAt(hook, ['url'])
       return typeof url === 'string' ? OUR_URL.exec(url)?.[1] === name : isOurProgram(hook)
@@ -232,37 +219,15 @@ function requestFor(agent: string, event: string, receiver: ReceiverAccess): obj
   return { url: urlOf(agent, receiver), headers, timeout: guards === undefined ? HTTP_TIMEOUT : ASKED_TIMEOUT }
 }
 
+/** Windows may have none. */
+function hasShell(): boolean {
+  return process.platform !== 'win32'
+}
+
 function closes(event: string, { guards }: ReceiverAccess): boolean {
   return guards === 'closed' && GUARDED.closed.has(event)
 }
 
-/** One group of hooks by event: the request first, then the program. */
-function groupsOf(
-  events: readonly string[],
-  programs: ReadonlyMap<string, readonly object[]>,
-  hooksOf: (event: string) => readonly object[],
-): ReadonlyMap<string, object> {
-  const groups = new Map([...programs].map(([event, hooks]) => [event, { hooks }]))
-  for (const event of events) groups.set(event, { hooks: hooksOf(event) })
-  return groups
-}
-
-/**
- * Events sent by a program, which starts a receiver if none listens.
- *
- * - SessionStart: Claude Code has no other way. The program waits for the receiver, so that the hooks that follow find it.
- * - SessionEnd: Claude Code prints an error if nothing listens. The program leaves the event in the spool instead.
- * - UserPromptSubmit: sent by HTTP as well. The program covers a receiver that has ended while the user was away.
- * - PostToolBatch, Stop: sent by HTTP as well. A shell, which Windows may lack, looks for the receiver's process, and runs the
- * program only if it is gone.
- */
-const CLAUDE_PROGRAMS: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = {
-  SessionStart: 'awaited',
-  UserPromptSubmit: 'async',
-  PostToolBatch: 'unless up',
-  Stop: 'unless up',
-  SessionEnd: 'awaited',
-}
 const CLAUDE = 'claude-code'
 const OUR_PROGRAM = /[/\\]dist[/\\]hook\.cjs$/
 
@@ -270,18 +235,29 @@ const OUR_PROGRAM = /[/\\]dist[/\\]hook\.cjs$/
 export const claudeCode: HostSetup = httpHost({
   name: CLAUDE,
   title: 'Claude Code',
-  folder: '.claude',
-  variable: 'CLAUDE_CONFIG_DIR',
+  folder: inHome('.claude', 'CLAUDE_CONFIG_DIR'),
   allowed: ['allowedHttpHookUrls'],
   isEmptyListOpen: false,
-  entriesOf(receiver) {
-    const programs = new Map(
-      Object.entries(CLAUDE_PROGRAMS).map(([event, how]) => [event, claudePrograms(event, how, receiver)]),
-    )
-    return groupsOf([...BY_HTTP, 'PostModelSwitch'], programs, event => {
-      const request = { type: 'http', ...requestFor(CLAUDE, event, receiver) }
-      return [closes(event, receiver) ? { ...request, onFailure: 'block' } : request, ...(programs.get(event) ?? [])]
-    })
+  events: [...BY_HTTP, 'PostModelSwitch'],
+  /**
+   * - SessionStart: Claude Code has no other way. The program waits for the receiver, so that the hooks that follow find it.
+   * - SessionEnd: Claude Code prints an error if nothing listens. The program leaves the event in the spool instead.
+   * - UserPromptSubmit: sent by HTTP as well. The program covers a receiver that has ended while the user was away.
+   * - PostToolBatch, Stop: sent by HTTP as well. A shell looks for the receiver's process, and runs the program only if it is
+   * gone.
+   */
+  programOf(event, receiver) {
+    const options = event === GUARDED.first ? ['--up'] : []
+    const args = [join(receiver.folder, 'dist', 'hook.cjs'), CLAUDE, ...options]
+    const program = { type: 'command', command: process.execPath, args, timeout: TIMEOUT }
+    if (!BY_HTTP.includes(event)) return [program]
+    if (event === 'UserPromptSubmit') return [{ ...program, async: true }]
+    const shell = ['-c', UNLESS_UP, 'sh', receiver.pidFile, process.execPath, ...args]
+    return hasShell() ? [{ ...program, command: 'sh', args: shell, async: true }] : []
+  },
+  hooksOf(event, receiver, program) {
+    const request = { type: 'http', ...requestFor(CLAUDE, event, receiver) }
+    return [closes(event, receiver) ? { ...request, onFailure: 'block' } : request, ...program]
   },
   isOurProgram(hook) {
     const { args } = hook as { args?: unknown }
@@ -290,29 +266,6 @@ export const claudeCode: HostSetup = httpHost({
   },
 })
 
-function claudePrograms(event: string, how: 'awaited' | 'async' | 'unless up', receiver: ReceiverAccess): object[] {
-  const options = event === GUARDED.first ? ['--up'] : []
-  const args = [join(receiver.folder, 'dist', 'hook.cjs'), CLAUDE, ...options]
-  const program = { type: 'command', command: process.execPath, args, timeout: PROGRAM_TIMEOUT }
-  if (how === 'awaited') return [program]
-  if (how === 'async') return [{ ...program, async: true }]
-  if (process.platform === 'win32') return []
-  const shell = ['-c', UNLESS_UP, 'sh', receiver.pidFile, process.execPath, ...args]
-  return [{ ...program, command: 'sh', args: shell, async: true }]
-}
-
-/**
- * Events sent by a program, which starts a receiver if none listens. SessionStart waits for it. For events also sent by HTTP, a
- * shell (Windows may have none) looks for the receiver's process and runs the program only if it is gone. Qwen Code waits for
- * that: `qwen -p` ends without SessionEnd, and might end before a background program has run.
- */
-const QWEN_PROGRAMS: Readonly<Record<string, 'always' | 'unless up'>> = {
-  SessionStart: 'always',
-  UserPromptSubmit: 'unless up',
-  PostToolBatch: 'unless up',
-  Stop: 'unless up',
-  SessionEnd: 'always',
-}
 const QWEN = 'qwen'
 /** Qwen Code drops all but the first hook of the same name at one event. */
 const NAMES = { request: 'hookspan', program: 'hookspan-program' }
@@ -321,37 +274,36 @@ const NAMES = { request: 'hookspan', program: 'hookspan-program' }
 const qwen: HostSetup = httpHost({
   name: QWEN,
   title: 'Qwen Code',
-  folder: '.qwen',
-  variable: 'QWEN_HOME',
+  folder: inHome('.qwen', 'QWEN_HOME'),
   allowed: ['security', 'allowedHttpHookUrls'],
   isEmptyListOpen: true,
-  entriesOf(receiver) {
-    // On Windows, Qwen Code would choose among three shells.
-    const shell = process.platform === 'win32' ? { shell: 'powershell' } : {}
-    const program = (command: string): object => {
-      return {
-        type: 'command',
-        name: NAMES.program,
-        command: powerShellCall(command),
-        ...shell,
-        timeout: PROGRAM_TIMEOUT,
-      }
-    }
-    const always = (event: string): object =>
-      program(commandFor(QWEN, receiver, guardOptions(event, receiver.guards, GUARDED)))
-    const used = Object.entries(QWEN_PROGRAMS).filter(([, how]) => how === 'always' || process.platform !== 'win32')
-    const programs = new Map(
-      used.map(([event, how]) => [event, [how === 'always' ? always(event) : program(unlessUp(QWEN, receiver))]]),
-    )
-    return groupsOf(BY_HTTP, programs, event => {
-      // If nothing answers, only the exit code of a program can block.
-      if (closes(event, receiver)) return [always(event)]
-      const request = { type: 'http', name: NAMES.request, ...requestFor(QWEN, event, receiver) }
-      return [request, ...(programs.get(event) ?? [])]
-    })
+  events: BY_HTTP,
+  /**
+   * At SessionStart, it waits for the receiver. For events also sent by HTTP, a shell looks for the receiver's process and runs
+   * the program only if it is gone. Qwen Code waits for that: `qwen -p` ends without SessionEnd, and might end before a
+   * background program has run.
+   */
+  programOf(event, receiver) {
+    if (!BY_HTTP.includes(event)) return [qwenProgram(qwenCommand(event, receiver))]
+    return hasShell() ? [qwenProgram(unlessUp(QWEN, receiver))] : []
+  },
+  hooksOf(event, receiver, program) {
+    // If nothing answers, only the exit code of a program can block.
+    if (closes(event, receiver)) return [qwenProgram(qwenCommand(event, receiver))]
+    return [{ type: 'http', name: NAMES.request, ...requestFor(QWEN, event, receiver) }, ...program]
   },
   isOurProgram: hook => isCommandFor(QWEN, valueAt(hook, ['command'])),
 })
+
+function qwenCommand(event: string, receiver: ReceiverAccess): string {
+  return commandFor(QWEN, receiver.folder, guardOptions(event, receiver.guards, GUARDED))
+}
+
+function qwenProgram(command: string): object {
+  // On Windows, Qwen Code would choose among three shells.
+  const shell = hasShell() ? {} : { shell: 'powershell' }
+  return { type: 'command', name: NAMES.program, command: powerShellCall(command), ...shell, timeout: TIMEOUT }
+}
 
 export interface HostRow {
   readonly setup: HostSetup
@@ -449,41 +401,25 @@ function namesPython(text: string, name: string): boolean {
   return new RegExp(`(?<![\\w.-])${spelled}(?![\\w-]|\\.\\w)`, 'i').test(text)
 }
 
-const ALIASES: Readonly<Record<string, string>> = {
-  picodingagent: 'pi',
-  pimono: 'pi',
-  clawdbot: 'openclaw',
-  moltbot: 'openclaw',
-  anthropic: 'claude-agent-sdk',
-  claude: 'claude-code',
-  claudecli: 'claude-code',
-  claudesdk: 'claude-agent-sdk',
-  claudecodesdk: 'claude-agent-sdk',
-  hermesagent: 'hermes',
-  nousresearch: 'hermes',
-  ai: 'ai-sdk',
-  vercel: 'ai-sdk',
-  vercelai: 'ai-sdk',
-  vercelaisdk: 'ai-sdk',
-  codexcli: 'codex',
-  openaicodex: 'codex',
-  cursoragent: 'cursor',
-  cursorcli: 'cursor',
-  copilotcli: 'copilot',
-  githubcopilot: 'copilot',
-  locussdk: 'locus',
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  pi: ['picodingagent', 'pimono'],
+  openclaw: ['clawdbot', 'moltbot'],
+  'claude-agent-sdk': ['anthropic', 'claudesdk', 'claudecodesdk'],
+  'claude-code': ['claude', 'claudecli'],
+  hermes: ['hermesagent', 'nousresearch'],
+  'ai-sdk': ['ai', 'vercel', 'vercelai', 'vercelaisdk'],
+  codex: ['codexcli', 'openaicodex'],
+  cursor: ['cursoragent', 'cursorcli'],
+  copilot: ['copilotcli', 'githubcopilot'],
+  locus: ['locussdk'],
 }
-
-const OTHERS: Readonly<Record<string, string>> = {
-  openai: 'there is no adapter for the plain OpenAI client; for the OpenAI Agents SDK: hookspan init openai-agents',
-}
+const OPENAI = 'there is no adapter for the plain OpenAI client; for the OpenAI Agents SDK: hookspan init openai-agents'
 
 export function unknownHost(name: string, hosts: readonly string[]): string {
-  const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '')
-  const other = Object.hasOwn(OTHERS, folded) ? OTHERS[folded] : undefined
-  if (other !== undefined) return other
-  const near = nearestName(name, [...hosts, ...Object.keys(ALIASES)])
-  const meant = near === undefined ? onlyPart(name.toLowerCase(), hosts) : (ALIASES[near] ?? near)
+  if (name.toLowerCase().replace(/[^a-z0-9]/g, '') === 'openai') return OPENAI
+  const near = nearestName(name, [...hosts, ...Object.values(ALIASES).flat()])
+  const host = hosts.find(each => ALIASES[each]?.includes(near ?? '')) ?? near
+  const meant = host ?? onlyPart(name.toLowerCase(), hosts)
   const what = `there is no host ${JSON.stringify(name.slice(0, 60))}`
   if (meant !== undefined) return `${what}. Did you mean ${meant}?`
   return `${what}; hosts: ${hosts.join(', ')}. An agent of your own calls its hooks itself: docs/own-agent.md`

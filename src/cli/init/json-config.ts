@@ -1,8 +1,8 @@
 import json5 from 'json5'
 import type { Node } from 'jsonc-parser'
 import jsonc from 'jsonc-parser'
-import { backupsOf, readText } from './config-file.ts'
-import type { FileChange, NoChange, Plan } from './plan.ts'
+import { readText, restorable } from './config-file.ts'
+import { type FileChange, type NoChange, NotEditable, orByHand, type Plan } from './plan.ts'
 
 export const FRESH = '{}\n'
 
@@ -30,53 +30,34 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
   }
 }
 
-function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
-  const { file, text } = config
-  const why = whyNotEditable(text, changes) ?? otherwise
-  return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
-}
-
-function whyNotEditable(text: string, changes: readonly JsonChange[]): string | undefined {
-  try {
-    editJson(text, changes)
-    return undefined
-  } catch (error) {
-    if (error instanceof JsonNotEditable) return error.message
-    throw error
-  }
-}
-
-/** Plans the changes, or leaves them to the user if they cannot be made without a loss. */
+/**
+ * Plans the changes, or leaves them to the user if they cannot be made without a loss.
+ *
+ * @param whyByHand a reason why hookspan must not edit the file
+ */
 export function planEdit(
   config: JsonConfig,
   changes: readonly JsonChange[],
   unchanged: Pick<NoChange, 'why' | 'notes'>,
   more: Pick<FileChange, 'notes'> & Partial<FileChange>,
-  otherwise?: string,
+  whyByHand?: string,
 ): Plan {
   const { file, before, text } = config
   if (changes.length === 0) return { kind: 'nothing', file, ...unchanged }
-  const manual = byHand(config, changes, otherwise)
-  return manual ?? { kind: 'change', file, before, after: editJson(text, changes), isUsers: true, ...more }
+  const plan = (): Plan => {
+    const after = editJson(text, changes)
+    if (whyByHand !== undefined) throw new NotEditable(whyByHand)
+    return { kind: 'change', file, before, after, isUsers: true, ...more }
+  }
+  return orByHand(file, plan, () => describeChanges(config, changes))
 }
 
 /** Restores the original byte by byte if only our change was made since. */
-export async function exactUndo(
-  { file, before }: JsonConfig,
+export function exactUndo(
+  config: JsonConfig,
   enabling: (root: unknown) => readonly JsonChange[],
-): Promise<Partial<FileChange> | undefined> {
-  const becomes = (old: string): boolean => {
-    try {
-      return editJson(old, enabling(readJson(old).value)) === before
-    } catch {
-      return false
-    }
-  }
-  for (const backup of await backupsOf(file)) {
-    const old = await readText(backup)
-    if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
-  }
-  return becomes(FRESH) ? { after: undefined, isUsers: false } : undefined
+): ReturnType<typeof restorable> {
+  return restorable(config, FRESH, [old => editJson(old, enabling(readJson(old).value))])
 }
 
 /** A path in a value: member names, and element indexes from 0. */
@@ -93,9 +74,6 @@ export interface JsonChange {
   /** Undefined removes the value and parents that become empty. */
   readonly value?: unknown
 }
-
-/** The text cannot be edited without a loss. The message gives the reason in a few words. */
-export class JsonNotEditable extends Error {}
 
 const NAME_TWICE = 'a name in it is there twice'
 const BYTE_ORDER_MARK = /^\uFEFF/
@@ -164,22 +142,20 @@ export function valueAt(value: unknown, path: JsonPath): unknown {
 /**
  * Applies the changes. All else, comments included, is kept byte by byte.
  *
- * @throws JsonNotEditable
+ * @throws NotEditable
  */
 export function editJson(text: string, changes: readonly JsonChange[]): string {
   return changes.reduce((edited, change) => {
     const root = treeOf(edited)
-    if (root === undefined) throw new JsonNotEditable('it is JSON5, and hookspan edits only JSON with comments')
+    if (root === undefined) throw new NotEditable('it is JSON5, and hookspan edits only JSON with comments')
     const value: unknown = jsonc.getNodeValue(root)
-    const style = new JsonStyle(edited)
-    const after =
-      change.value === undefined
-        ? withoutNode(edited, root, prunedPath(value, change.path))
-        : withValue(edited, root, change, style)
-    if (change.value === undefined) remove(value, prunedPath(value, change.path))
-    else set(value, change.path, change.value)
+    const isRemoval = change.value === undefined
+    const path = isRemoval ? prunedPath(value, change.path) : change.path
+    const after = isRemoval ? withoutNode(edited, root, path) : withValue(edited, root, change, new JsonStyle(edited))
+    if (isRemoval) remove(value, path)
+    else set(value, path, change.value)
     // The parser finds the first of two equal names, and the last one counts.
-    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new JsonNotEditable(NAME_TWICE)
+    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new NotEditable(NAME_TWICE)
     return after
   }, text)
 }
@@ -213,7 +189,7 @@ function withValue(text: string, root: Node, { path, value }: JsonChange, style:
   let depth = path.length - 1
   while (depth > 0 && jsonc.findNodeAtLocation(root, path.slice(0, depth)) === undefined) depth--
   const into = jsonc.findNodeAtLocation(root, path.slice(0, depth)) ?? root
-  if (into.type !== 'object' && into.type !== 'array') throw new JsonNotEditable(NAME_TWICE)
+  if (into.type !== 'object' && into.type !== 'array') throw new NotEditable(NAME_TWICE)
   const nested = path.slice(depth + 1).reduceRight((inner: unknown, step) => ({ [step]: inner }), value)
   const close = endOf(into) - 1
   const last = into.children?.at(-1)
@@ -229,13 +205,10 @@ function withValue(text: string, root: Node, { path, value }: JsonChange, style:
     !text.slice(into.offset, endOf(into)).includes('\n') && (into.type === 'array' || typeof value !== 'object')
   const hasComma = COMMA.test(tail)
   const start = isInLine ? (style.lineAt(0) === '' ? '' : ' ') : style.lineAt(depth + 1)
-  const added = spliced(
-    text,
-    close - (tail.length - tail.trimEnd().length),
-    undefined,
-    start + (isInLine && into.type === 'array' ? JSON.stringify(nested) : member) + (hasComma ? ',' : ''),
-  )
-  return hasComma ? added : spliced(added, endOf(last), undefined, ',')
+  const item = isInLine && into.type === 'array' ? JSON.stringify(nested) : member
+  const end = endOf(last) + tail.trimEnd().length
+  const added = spliced(text, end, end, start + item + (hasComma ? ',' : ''))
+  return hasComma ? added : spliced(added, endOf(last), endOf(last), ',')
 }
 
 function withoutNode(text: string, root: Node, path: JsonPath): string {
@@ -254,35 +227,36 @@ function withoutNode(text: string, root: Node, path: JsonPath): string {
   const spaces = /^[ \t]*/.exec(text.slice(end))?.[0].length ?? 0
   const rest = isOwnLine ? spliced(text, lineStart, end, '') : spliced(text, node.offset, end + spaces, '')
   if (isLast) return spliced(rest, separator - 1, separator, '')
-  return siblings.length === 1 ? withoutBlank(rest, node.parent as Node) : rest
-}
-
-/** An object or list that became empty, without its line breaks. */
-function withoutBlank(text: string, { offset, type }: Node): string {
-  const close = type === 'object' ? '}' : ']'
-  return text.slice(0, offset + 1) + text.slice(offset + 1).replace(new RegExp(`^\\s*\\${close}`), close)
+  // An object or list that became empty loses its line breaks.
+  const { offset } = node.parent as Node
+  return siblings.length === 1 ? rest.slice(0, offset + 1) + rest.slice(offset + 1).replace(/^\s+(?=[}\]])/, '') : rest
 }
 
 function endOf({ offset, length }: Node): number {
   return offset + length
 }
 
-function spliced(text: string, start: number, end: number | undefined, part: string): string {
-  return text.slice(0, start) + part + text.slice(end ?? start)
+export function spliced(text: string, start: number, end: number, part: string): string {
+  return text.slice(0, start) + part + text.slice(end)
 }
 
-function describeChanges(file: string, { value, lineOf }: JsonText, changes: readonly JsonChange[]): string[] {
+function describeChanges({ file, value, lineOf }: JsonConfig, changes: readonly JsonChange[]): string[] {
   const place = (path: JsonPath): string => `${file}:${lineOf(path)}:`
-  const additions = new Map<string, Addition>()
+  // Additions at the same place are merged into one block: a duplicate name would hide the first.
+  const additions = new Map<string, { readonly into: JsonPath; readonly block: object }>()
   const lines = changes.flatMap(({ path, value: wanted }) => {
-    if (wanted === undefined) {
-      const pruned = prunedPath(value, path)
-      return [`${place(pruned)} take out ${nameOf(pruned)}`]
-    }
+    const pruned = prunedPath(value, path)
+    if (wanted === undefined) return [`${place(pruned)} take out ${nameOf(pruned)}`]
     if (valueAt(value, path) !== undefined) {
       return [`${place(path)} change ${nameOf(path)} to ${JSON.stringify(wanted)}`]
     }
-    add(additions, value, path, wanted)
+    let depth = path.length
+    while (depth > 0 && valueAt(value, path.slice(0, depth)) === undefined) depth--
+    const into = path.slice(0, depth)
+    const isList = Array.isArray(valueAt(value, into))
+    const { block } = additions.get(JSON.stringify(into)) ?? { block: isList ? [] : {} }
+    additions.set(JSON.stringify(into), { into, block })
+    set(block, isList ? [0] : path.slice(depth), wanted)
     return []
   })
   const blocks = [...additions.values()].flatMap(({ into, block }) => {
@@ -290,23 +264,6 @@ function describeChanges(file: string, { value, lineOf }: JsonText, changes: rea
     return [`${place(into)} add to ${where}:`, ...JSON.stringify(block, null, 2).split('\n').slice(1, -1)]
   })
   return [...lines, ...blocks]
-}
-
-interface Addition {
-  readonly into: JsonPath
-  readonly block: object
-}
-
-/** Additions at the same place are merged into one block: a duplicate name would hide the first. */
-function add(additions: Map<string, Addition>, root: unknown, path: JsonPath, wanted: unknown): void {
-  let depth = path.length
-  while (depth > 0 && valueAt(root, path.slice(0, depth)) === undefined) depth--
-  const into = path.slice(0, depth)
-  const key = JSON.stringify(into)
-  const isList = Array.isArray(valueAt(root, into))
-  const { block } = additions.get(key) ?? { block: isList ? [] : {} }
-  additions.set(key, { into, block })
-  set(block, isList ? [0] : path.slice(depth), wanted)
 }
 
 function set(root: unknown, path: JsonPath, wanted: unknown): void {
@@ -333,8 +290,6 @@ function prunedPath(root: unknown, path: JsonPath): JsonPath {
 }
 
 function nameOf(path: JsonPath): string {
-  return path
-    .map(step => (typeof step === 'number' ? `[${step}]` : step))
-    .join('.')
-    .replaceAll('.[', '[')
+  const steps = path.map(step => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+  return steps.join('').replace(/^\./, '')
 }

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { isRecord } from '../../reading/attribute-value.ts'
 import { hostModule, packageFile } from '../package-folder.ts'
 import type { JsonChange, JsonConfig, JsonPath } from './json-config.ts'
 import { about, editJson, exactUndo, FRESH, planEdit, readConfig, valueAt } from './json-config.ts'
 import type { HostSetup, InitContext, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
-const DEFAULT_FOLDER = '.openclaw'
 const ACCESS_GIVEN =
   'hooks.allowConversationAccess lets hookspan read prompts and answers. With false, traces have fewer attributes.'
 const ACCESS_DENIED =
@@ -44,12 +44,11 @@ async function undo(surroundings: InitContext): Promise<Plan> {
   return planEdit(config, changes, unchanged, { notes, isUndo: true, ...restored }, whyByHand(config))
 }
 
-function print(surroundings: InitContext): { file: string; content: string; note: string } {
+function print(surroundings: InitContext): ReturnType<HostSetup['print']> {
   checkPackage(surroundings)
-  const changes = enabling({}, installedIn(surroundings))
   return {
     file: configPath(surroundings),
-    content: editJson(FRESH, changes),
+    content: editJson(FRESH, enabling({}, installedIn(surroundings))),
     note: `to be merged into that file; a list plugins.allow there has to name hookspan, too. ${ACCESS_GIVEN}`,
   }
 }
@@ -67,19 +66,17 @@ function checkPackage({ folder }: InitContext): void {
 
 function configPath(surroundings: InitContext): string {
   const { env } = surroundings
-  const user = { ...surroundings, home: homeOf(surroundings) }
+  const user = installedIn(surroundings)
   const given = env['OPENCLAW_CONFIG_PATH']?.trim() ?? ''
   if (given !== '') return folderFrom(given, '', user)
-  return join(folderFrom(env['OPENCLAW_STATE_DIR'], join(user.home, DEFAULT_FOLDER), user), 'openclaw.json')
+  return join(folderFrom(env['OPENCLAW_STATE_DIR'], join(user.home, '.openclaw'), user), 'openclaw.json')
 }
 
-function homeOf(surroundings: InitContext): string {
-  const { env, home } = surroundings
-  return env['OPENCLAW_HOME'] === undefined ? home : folderFrom(env['OPENCLAW_HOME'], home, surroundings)
-}
-
+/** This copy of hookspan, and the home directory of OpenClaw. */
 function installedIn(surroundings: InitContext): InstalledPackage {
-  return { folder: surroundings.folder, home: homeOf(surroundings) }
+  const { env, home, folder } = surroundings
+  const own = env['OPENCLAW_HOME']
+  return { folder, home: own === undefined ? home : folderFrom(own, home, surroundings) }
 }
 
 const ID = 'hookspan'
@@ -89,10 +86,7 @@ const ENTRY: JsonPath = ['plugins', 'entries', ID]
 const ENABLED: JsonPath = [...ENTRY, 'enabled']
 const ACCESS: JsonPath = [...ENTRY, 'hooks', 'allowConversationAccess']
 
-export interface InstalledPackage {
-  readonly folder: string
-  readonly home: string
-}
+type InstalledPackage = Pick<InitContext, 'folder' | 'home'>
 
 /**
  * The changes that enable the plugin; empty if nothing is missing.
@@ -175,7 +169,7 @@ function isOwn(path: string, folder: string): boolean {
   const manifest = join(path, 'package.json')
   if (!existsSync(manifest)) return basename(path) === ID && basename(join(path, '..')) === 'node_modules'
   try {
-    return (JSON.parse(readFileSync(manifest, 'utf8')) as { name?: unknown }).name === ID
+    return valueAt(JSON.parse(readFileSync(manifest, 'utf8')), ['name']) === ID
   } catch {
     return false
   }
@@ -190,17 +184,17 @@ const OBJECTS: readonly JsonPath[] = [
   [],
   ['plugins'],
   ['plugins', 'load'],
-  ['plugins', 'entries'],
+  ENTRY.slice(0, 2),
   ENTRY,
-  [...ENTRY, 'hooks'],
+  ACCESS.slice(0, -1),
 ]
 
 function checkKinds(root: unknown): void {
   for (const path of [...OBJECTS, ...LISTS]) {
     const value = valueAt(root, path)
     const isList = LISTS.includes(path)
-    if (value === undefined || (typeof value === 'object' && value !== null && Array.isArray(value) === isList))
-      continue
+    const isAsExpected = isList ? Array.isArray(value) : isRecord(value)
+    if (value === undefined || isAsExpected) continue
     throw new Error(`${path.join('.') || 'the whole'} is not ${isList ? 'a list' : 'an object'}`)
   }
 }

@@ -41,6 +41,19 @@ export interface ByHand {
   readonly lines: readonly string[]
 }
 
+/** A file cannot be edited without a loss. The message gives the reason in a few words. */
+export class NotEditable extends Error {}
+
+/** Plans an edit, or leaves it to the user, with `lines`, if it cannot be made without a loss. */
+export function orByHand(file: string, plan: () => Plan, lines: () => readonly string[]): Plan {
+  try {
+    return plan()
+  } catch (error) {
+    if (!(error instanceof NotEditable)) throw error
+    return { kind: 'by-hand', file, why: error.message, lines: lines() }
+  }
+}
+
 export interface InitContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
@@ -83,7 +96,7 @@ export function report(
   title: string,
   isUndo: boolean,
 ): string[] {
-  const lines = [isUndo ? `Done: ${title} no longer loads hookspan.` : `Done: ${title} will load hookspan.`]
+  const lines = [`Done: ${title} ${isUndo ? 'no longer loads' : 'will load'} hookspan.`]
   if (backup !== undefined) lines.push(`Backup: ${backup}`)
   if (restored !== undefined) lines.push('The file is restored byte by byte.')
   return [...lines, ...notes]
@@ -107,18 +120,18 @@ const PLAIN = '\u001b[39m'
  */
 export function lineDiff(before: string, after: string, color: boolean): string {
   const isOneLine = [before, after].every(text => text.startsWith('{') && linesOf(text).length === 1)
-  const [from, to] = [before, after].map(text => linesOf(isOneLine ? formatted(text) : text))
-  const lines = withoutRepeats(diffLines(from ?? [], to ?? []))
+  // Readable, while the file stays JSON on one line.
+  const formatted = (text: string): string =>
+    isOneLine
+      ? jsonc.applyEdits(text, jsonc.format(text, undefined, { insertSpaces: true, tabSize: 2, eol: '\n' }))
+      : text
+  const lines = withoutRepeats(diffLines(linesOf(formatted(before)), linesOf(formatted(after))))
   const isShown = lines.map((_, index) =>
     lines.slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1).some(({ sign }) => sign !== ' '),
   )
-  return lines
-    .map((line, index) => {
-      if (isShown[index]) return draw(line, color)
-      return isShown[index - 1] ? '  …\n' : ''
-    })
-    .join('')
-    .replace(/ {2}…\n$/, '')
+  const gap = (index: number): string => (isShown[index - 1] ? '  …\n' : '')
+  const shown = lines.map((line, index) => (isShown[index] ? draw(line, color) : gap(index)))
+  return shown.join('').replace(/ {2}…\n$/, '')
 }
 
 function withoutRepeats(lines: readonly DiffLine[]): DiffLine[] {
@@ -148,18 +161,10 @@ function withoutRepeats(lines: readonly DiffLine[]): DiffLine[] {
 }
 
 function draw({ sign, text }: DiffLine, color: boolean): string {
-  const line = `${sign} ${withoutSecrets(text)}`.trimEnd()
-  return color && sign !== ' ' ? `${COLORS[sign]}${line}${PLAIN}\n` : `${line}\n`
-}
-
-function withoutSecrets(text: string): string {
   const json = text.replace(SECRET, '$1"***"')
-  return (json === text ? text.replace(SECRET_LINE, '$1***') : json).replace(TOKEN_PATH, '/t/***/')
-}
-
-/** Readable, while the file stays JSON on one line. */
-function formatted(text: string): string {
-  return jsonc.applyEdits(text, jsonc.format(text, undefined, { insertSpaces: true, tabSize: 2, eol: '\n' }))
+  const masked = (json === text ? text.replace(SECRET_LINE, '$1***') : json).replace(TOKEN_PATH, '/t/***/')
+  const line = `${sign} ${masked}`.trimEnd()
+  return color && sign !== ' ' ? `${COLORS[sign]}${line}${PLAIN}\n` : `${line}\n`
 }
 
 function linesOf(text: string): string[] {

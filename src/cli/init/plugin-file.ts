@@ -12,8 +12,8 @@ interface PluginFolderHost {
   readonly exported: string
   readonly notes: readonly string[]
   folder(surroundings: InitContext): string
-  /** Possible places of the file in the folder; the preferred one first. */
-  places(folder: string): readonly string[]
+  /** The folders in it that the host loads plugins from; the preferred one first. */
+  readonly inner: readonly [string, ...string[]]
 }
 
 const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
@@ -21,11 +21,11 @@ const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
 function pluginFileSetup(host: PluginFolderHost): HostSetup {
   return {
     title: host.title,
-    folder: surroundings => host.folder(surroundings),
+    folder: host.folder,
     enable: surroundings => enable(host, surroundings),
     undo: surroundings => undo(host, surroundings),
     print: surroundings => ({
-      file: firstPlace(host, surroundings),
+      file: fileIn(host.inner[0], host, surroundings),
       content: contentFor(host, surroundings),
       note: 'the whole content of that file',
     }),
@@ -38,6 +38,11 @@ export function folderFrom(value: string | undefined, fallback: string, { home }
   const path = given === '' ? fallback : given.replace(/^~(?=[/\\]|$)/, home)
   if (home === '' && !isAbsolute(path)) throw new Error('there is no home directory')
   return resolve(path)
+}
+
+/** A folder in the home directory, or the one named by a variable. @throws Error if there is no home directory */
+export function inHome(folder: string, variable = ''): (user: InitContext) => string {
+  return user => folderFrom(user.env[variable], join(user.home, folder), user)
 }
 
 async function enable(host: PluginFolderHost, surroundings: InitContext): Promise<Plan> {
@@ -65,17 +70,16 @@ async function findFile(
   host: PluginFolderHost,
   surroundings: InitContext,
 ): Promise<{ readonly file: string; readonly before: string | undefined }> {
-  for (const file of host.places(host.folder(surroundings))) {
+  for (const inner of host.inner) {
+    const file = fileIn(inner, host, surroundings)
     const before = await readText(file)
     if (before !== undefined) return { file, before }
   }
-  return { file: firstPlace(host, surroundings), before: undefined }
+  return { file: fileIn(host.inner[0], host, surroundings), before: undefined }
 }
 
-function firstPlace(host: PluginFolderHost, surroundings: InitContext): string {
-  const [place] = host.places(host.folder(surroundings))
-  if (place === undefined) throw new Error(`there is no place for a plugin of ${host.title}`)
-  return place
+function fileIn(inner: string, { folder }: PluginFolderHost, surroundings: InitContext): string {
+  return join(folder(surroundings), inner, 'hookspan.js')
 }
 
 function contentFor(host: PluginFolderHost, { folder }: InitContext): string {
@@ -94,13 +98,11 @@ function isOurs(text: string, { name, module: folder = name }: PluginFolderHost)
   const lines = text
     .split(/\r?\n/)
     .filter(line => line.trim() !== '' && !line.startsWith('// Written by "hookspan init '))
-  const module = IMPORTED.exec(lines[0]?.trim() ?? '')?.[2]
-  return (
-    lines.length === 1 &&
-    module !== undefined &&
-    module.endsWith(join('/agents', folder, 'index.js').replaceAll('\\', '/'))
-  )
+  const module = IMPORTED.exec(lines[0]?.trim() ?? '')?.[2] ?? ''
+  return lines.length === 1 && module.endsWith(`/agents/${folder}/index.js`)
 }
+
+const configHome = inHome('.config', 'XDG_CONFIG_HOME')
 
 /** Pi loads each `.js` and `.ts` file of its folder `extensions` (read from 0.87.1). */
 export const pi: HostSetup = pluginFileSetup({
@@ -111,9 +113,8 @@ export const pi: HostSetup = pluginFileSetup({
     'Pi loads it at its next start, or after /reload.',
     'Alternatively: pi install npm:hookspan. Use one of the two.',
   ],
-  folder: surroundings =>
-    folderFrom(surroundings.env['PI_CODING_AGENT_DIR'], join(surroundings.home, '.pi', 'agent'), surroundings),
-  places: agent => [join(agent, 'extensions', 'hookspan.js')],
+  folder: inHome(join('.pi', 'agent'), 'PI_CODING_AGENT_DIR'),
+  inner: ['extensions'],
 })
 
 /** opencode loads each `.js` and `.ts` of its folders `plugins` (documented) and `plugin` (1.18.33), and calls each export. */
@@ -122,7 +123,8 @@ export const opencode: HostSetup = pluginFileSetup({
   title: 'opencode',
   exported: 'HookspanPlugin',
   notes: ['opencode loads it at its next start.'],
-  ...inConfigFolder('opencode'),
+  folder: user => join(configHome(user), 'opencode'),
+  inner: ['plugins', 'plugin'],
 })
 
 /** Kilo CLI is a fork of opencode and accepts its plugin unchanged (7.7.7). */
@@ -132,15 +134,6 @@ export const kilo: HostSetup = pluginFileSetup({
   title: 'Kilo',
   exported: 'HookspanPlugin',
   notes: ['Kilo loads it at its next start.'],
-  ...inConfigFolder('kilo'),
+  folder: user => join(configHome(user), 'kilo'),
+  inner: ['plugins', 'plugin'],
 })
-
-function inConfigFolder(own: string): Pick<PluginFolderHost, 'folder' | 'places'> {
-  return {
-    folder: surroundings => {
-      const { home, env } = surroundings
-      return join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), surroundings), own)
-    },
-    places: config => ['plugins', 'plugin'].map(name => join(config, name, 'hookspan.js')),
-  }
-}

@@ -1,5 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Pair, ParsedNode, YAMLMap, YAMLSeq } from 'yaml'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { spliced, valueAt } from './json-config.ts'
+import { NotEditable } from './plan.ts'
 
 export type ListPath = readonly [outer: string, inner: string]
 
@@ -9,16 +12,13 @@ export interface YamlItem {
   readonly flow: string
 }
 
-export class NotEditable extends Error {}
-
 type YamlKeys = YAMLMap<ParsedNode, ParsedNode | null>
 type YamlPair = Pair<ParsedNode, ParsedNode | null>
 
 /** The items of the list; empty if there is none. @throws NotEditable */
-export function listAt(text: string, [outer, inner]: ListPath): readonly unknown[] {
-  const value: unknown = valueIn(text)
-  const list = plain(plain(value)[outer])[inner] ?? []
-  if (!Array.isArray(list)) throw new NotEditable(`${outer}.${inner} is no list`)
+export function listAt(text: string, path: ListPath): readonly unknown[] {
+  const list = valueAt(valueIn(text), path) ?? []
+  if (!Array.isArray(list)) throw new NotEditable(`${path.join('.')} is no list`)
   return list
 }
 
@@ -46,39 +46,32 @@ export function removeItems(text: string, path: ListPath, isOurs: (value: unknow
   return after
 }
 
-function added(text: string, [outer, inner]: ListPath, { block, flow }: YamlItem): string {
+function added(text: string, [outer, inner]: ListPath, item: YamlItem): string {
   const root = rootOf(text)
-  if (root === undefined) return appended(text, [`${outer}:`, `  ${inner}:`, ...dashed(block, '    ')])
-  const map = pairOf(root, outer)
-  if (map === undefined) return appended(text, [`${outer}:`, `  ${inner}:`, ...dashed(block, '    ')])
-  if (isEmpty(map.value)) return replaced(text, map, `{${inner}: [${flow}]}`)
+  const map = root && pairOf(root, outer)
+  if (map === undefined) return appended(text, [`${outer}:`, `  ${inner}:`, ...dashed(item.block, '    ')])
+  if (isEmpty(map.value)) return replaced(text, map, `{${inner}: [${item.flow}]}`)
   if (!isMap(map.value)) throw new NotEditable(`${outer} holds no keys`)
   const list = pairOf(map.value as YamlKeys, inner)
-  if (list === undefined) return withKey(text, map.value as YamlKeys, inner, { block, flow })
-  if (isEmpty(list.value)) return replaced(text, list, `[${flow}]`)
+  if (list === undefined) return withKey(text, map.value as YamlKeys, inner, item)
+  if (isEmpty(list.value)) return replaced(text, list, `[${item.flow}]`)
   if (!isSeq(list.value)) throw new NotEditable(`${outer}.${inner} is no list`)
-  return withItem(text, list.value as YAMLSeq.Parsed, { block, flow })
+  return withItem(text, list.value as YAMLSeq.Parsed, item)
 }
 
-function withKey(text: string, map: YamlKeys, key: string, { block, flow }: Pick<YamlItem, 'block' | 'flow'>): string {
+function withKey(text: string, map: YamlKeys, key: string, { block, flow }: YamlItem): string {
   const at = startOf(map.items[0]?.key)
   if (map.flow === true) return spliced(text, at, at, `${key}: [${flow}], `)
   const indent = indentAt(text, at)
-  return spliced(
-    text,
-    at,
-    at,
-    `${[`${key}:`, ...dashed(block, `${indent}  `)].join(newlineOf(text))}${newlineOf(text)}${indent}`,
-  )
+  return spliced(text, at, at, [`${key}:`, ...dashed(block, `${indent}  `), indent].join(newlineOf(text)))
 }
 
-function withItem(text: string, list: YAMLSeq.Parsed, { block, flow }: Pick<YamlItem, 'block' | 'flow'>): string {
+function withItem(text: string, list: YAMLSeq.Parsed, { block, flow }: YamlItem): string {
   const end = endOf(list.items.at(-1))
   if (list.flow === true) return spliced(text, end, end, `, ${flow}`)
   const lines = dashed(block, indentAt(text, startOf(list)))
-  const newline = text.indexOf('\n', end - 1)
-  if (newline === -1) return appended(text, lines)
-  return spliced(text, newline + 1, newline + 1, `${lines.join(newlineOf(text))}${newlineOf(text)}`)
+  const after = text.indexOf('\n', end - 1) + 1
+  return after === 0 ? appended(text, lines) : spliced(text, after, after, [...lines, ''].join(newlineOf(text)))
 }
 
 function without(text: string, [outer, inner]: ListPath, index: number): string {
@@ -100,13 +93,15 @@ function without(text: string, [outer, inner]: ListPath, index: number): string 
 }
 
 function replaced(text: string, { key, value }: YamlPair, flow: string): string {
-  const start = value === null || isEmptyText(value) ? text.indexOf(':', endOf(key)) + 1 : startOf(value)
-  const end = value === null || isEmptyText(value) ? start : endOf(value)
+  const afterColon = text.indexOf(':', endOf(key)) + 1
+  const end = endOf(value)
   // A block list starts on its own line, and its end is that of its last line.
-  const isBlock = isSeq(value) && value.flow !== true
-  if (isBlock)
-    return spliced(text, text.indexOf(':', endOf(key)) + 1, text[end - 1] === '\n' ? end - 1 : end, ` ${flow}`)
-  return spliced(text, start, end, text[start - 1] === ' ' ? flow : ` ${flow}`)
+  if (isSeq(value) && value.flow !== true) {
+    return spliced(text, afterColon, text[end - 1] === '\n' ? end - 1 : end, ` ${flow}`)
+  }
+  const isAbsent = startOf(value) === endOf(value)
+  const start = isAbsent ? afterColon : startOf(value)
+  return spliced(text, start, isAbsent ? start : end, text[start - 1] === ' ' ? flow : ` ${flow}`)
 }
 
 function appended(text: string, lines: readonly string[]): string {
@@ -120,22 +115,10 @@ function dashed(block: readonly string[], indent: string): string[] {
 }
 
 function verified(before: string, after: string, [outer, inner]: ListPath, list: readonly unknown[]): string {
-  const root = plain(valueIn(before))
-  const expected = { ...root, [outer]: { ...plain(root[outer]), [inner]: list } }
-  if (sorted(valueIn(after)) === sorted(expected)) return after
+  const root = valueIn(before) as Readonly<Record<string, object>> | null
+  const expected = { ...root, [outer]: { ...root?.[outer], [inner]: list } }
+  if (isDeepStrictEqual(valueIn(after), expected)) return after
   throw new NotEditable('it is written in a way that hookspan does not know')
-}
-
-function sorted(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  )
-}
-
-function plain(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function parsed(text: string) {
@@ -168,10 +151,6 @@ function isEmpty(node: ParsedNode | null): boolean {
   return (isMap(node) || isSeq(node)) && node.items.length === 0
 }
 
-function isEmptyText(node: ParsedNode): boolean {
-  return startOf(node) === endOf(node)
-}
-
 function startOf(node: ParsedNode | null | undefined): number {
   return node?.range[0] ?? 0
 }
@@ -186,8 +165,4 @@ function indentAt(text: string, at: number): string {
 
 function newlineOf(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n'
-}
-
-function spliced(text: string, start: number, end: number, part: string): string {
-  return text.slice(0, start) + part + text.slice(end)
 }

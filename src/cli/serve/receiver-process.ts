@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { isOnThisHost, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
@@ -64,8 +64,8 @@ export async function startDetached(program: readonly string[], io: CommandIo): 
   const place = receiverFiles(io.env, io.home)
   createReceiverFolders(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   ensureToken(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
-  const before = await findRunning(place)
-  if (before !== undefined && !isOlder(before)) return sayRunning(before, io)
+  const before = await findCurrent(place)
+  if (before !== undefined) return sayRunning(before, io)
   const child = spawn(process.execPath, program, {
     // Not in the user's folder, which could then not be unmounted.
     cwd: place.directory,
@@ -74,36 +74,32 @@ export async function startDetached(program: readonly string[], io: CommandIo): 
     windowsHide: true,
     env: io.env,
   })
-  const error = errorOf(child)
+  // Its output before it is detached. Later output is not read.
+  let [failure, message] = ['', '']
+  child.on('error', error => {
+    failure = `${process.execPath} cannot be started: ${error.message}`
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    message = text.trim().replace(/^hookspan serve: /, '') || message
+  })
   let running: RunningReceiver | undefined
   const isOver = async (): Promise<boolean> => {
     // Exit code 0 means that another receiver runs, which may be slow to answer.
-    const isLost = (child.exitCode ?? 0) !== 0 || child.signalCode !== null || error.failed !== undefined
-    running = await findRunning(place)
-    return isLost || (running !== undefined && !isOlder(running))
+    const isLost = (child.exitCode ?? 0) !== 0 || child.signalCode !== null || failure !== ''
+    running = await findCurrent(place)
+    return isLost || running !== undefined
   }
   await comesTrue(isOver, START_MILLIS)
   child.stderr?.destroy()
   child.unref()
-  if (running !== undefined && !isOlder(running)) return sayRunning(running, io)
-  throw new Error(error.failed ?? error.said ?? 'the receiver does not answer; run "hookspan serve" to see why')
+  if (running !== undefined) return sayRunning(running, io)
+  throw new Error(failure || message || 'the receiver does not answer; run "hookspan serve" to see why')
 }
 
-function isOlder({ health }: RunningReceiver): boolean {
-  return isNewer(PACKAGE_VERSION, health.version)
-}
-
-/** The messages before the receiver is detached. Its later output is not read. */
-function errorOf(child: ChildProcess): { said?: string; failed?: string } {
-  const found: { said?: string; failed?: string } = {}
-  child.on('error', error => {
-    found.failed = `${process.execPath} cannot be started: ${error.message}`
-  })
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    const line = text.trim().replace(/^hookspan serve: /, '')
-    if (line !== '') found.said = line
-  })
-  return found
+/** The running receiver, unless it is older than this version. */
+async function findCurrent(place: ReceiverFiles): Promise<RunningReceiver | undefined> {
+  const running = await findRunning(place)
+  return running !== undefined && isNewer(PACKAGE_VERSION, running.health.version) ? undefined : running
 }
 
 function sayRunning({ peer: { address }, health }: RunningReceiver, io: CommandIo): number {
@@ -159,20 +155,16 @@ const REFUSED: Readonly<Record<string, string>> = {
 export async function showStatus(io: CommandIo): Promise<number> {
   const place = receiverFiles(io.env, io.home)
   const running = await findRunning(place)
-  const lines = running === undefined ? notRunning(place) : whatRuns(running)
-  for (const line of lines) io.stdout.write(`${line}\n`)
-  return running === undefined ? EXIT.failed : EXIT.ok
-}
-
-function notRunning(place: ReceiverFiles): string[] {
+  if (running !== undefined) {
+    for (const line of whatRuns(running)) io.stdout.write(`${line}\n`)
+    return EXIT.ok
+  }
   const holder = holderOf(place)
   const waiting = filesIn(place.spool)
-  return [
-    holder === undefined
-      ? 'No receiver is running; start one with "hookspan serve --detach".'
-      : `The receiver (pid ${holder}) does not answer; stop it with "hookspan serve --stop".`,
-    ...(waiting > 0 ? [`${count(waiting, 'event')} pending in ${place.spool}`] : []),
-  ]
+  if (holder === undefined) io.stdout.write('No receiver is running; start one with "hookspan serve --detach".\n')
+  else io.stdout.write(`The receiver (pid ${holder}) does not answer; stop it with "hookspan serve --stop".\n`)
+  if (waiting > 0) io.stdout.write(`${count(waiting, 'event')} pending in ${place.spool}\n`)
+  return EXIT.failed
 }
 
 function filesIn(directory: string): number {
@@ -184,7 +176,14 @@ function filesIn(directory: string): number {
 }
 
 function whatRuns({ peer: { address }, health }: RunningReceiver): string[] {
-  const { counts, lines } = health
+  const { counts, lines, waiting } = health
+  const received = [
+    count(counts.deliveries, 'delivery', 'deliveries'),
+    ...(counts.spooled > 0 ? [`${counts.spooled} from the spool`] : []),
+    ...(counts.duplicates > 0 ? [`${counts.duplicates} duplicates ignored`] : []),
+    ...(counts.unreadable > 0 ? [`${counts.unreadable} could not be read`] : []),
+    ...(waiting > 0 ? [`${waiting} queued`] : []),
+  ]
   const refused = Object.entries(counts.refused).map(([why, number]) => `${REFUSED[why] ?? why}: ${number}`)
   const ignored = Object.entries(health.recorder.agents).flatMap(([host, { hooks }]) =>
     hooks.ignored > 0 ? [`${count(hooks.ignored, 'event')}${host === '' ? '' : ` of ${host}`}`] : [],
@@ -193,7 +192,7 @@ function whatRuns({ peer: { address }, health }: RunningReceiver): string[] {
     `Receiver running: version ${health.version}, pid ${health.pid}, since ${new Date(health.startedAt).toISOString()}`,
     `  address  ${where(address)}`,
     `  open     ${count(health.openTurns, 'turn')}`,
-    `  received ${taken(health)}`,
+    `  received ${received.join(', ')}`,
     ...(ignored.length > 0 ? [`  ignored  ${ignored.join(', ')}`] : []),
     ...(refused.length > 0 ? [`  refused  ${refused.join(', ')}`] : []),
     ...(counts.dropped > 0
@@ -204,17 +203,6 @@ function whatRuns({ peer: { address }, health }: RunningReceiver): string[] {
     ),
     ...(lines.length > 0 ? ['  messages', ...lines.map(line => `    ${line}`)] : []),
   ]
-}
-
-function taken({ counts: { deliveries, spooled, duplicates, unreadable }, waiting }: Health): string {
-  const parts = [
-    count(deliveries, 'delivery', 'deliveries'),
-    ...(spooled > 0 ? [`${spooled} from the spool`] : []),
-    ...(duplicates > 0 ? [`${duplicates} duplicates ignored`] : []),
-    ...(unreadable > 0 ? [`${unreadable} could not be read`] : []),
-    ...(waiting > 0 ? [`${waiting} queued`] : []),
-  ]
-  return parts.join(', ')
 }
 
 function count(number: number, one: string, several = `${one}s`): string {

@@ -18,41 +18,34 @@ export const THIS_SYSTEM: System = {
   platform: process.platform,
   uid: process.getuid?.() ?? 0,
   run: ([program, ...args]) => {
-    const { status, error, stderr } = spawnSync(program, args, {
-      encoding: 'utf8',
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    if (error !== undefined)
-      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such program' : error.message
+    const ran = spawnSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
+    const { status, error, stderr } = ran
+    if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return 'there is no such program'
+    if (error !== undefined) return error.message
     return status === 0 ? undefined : stderr.trim().split('\n')[0] || `exit code ${status}`
   },
 }
 
-interface InstallOptions {
-  readonly program: readonly string[]
-  readonly isDry: boolean
-}
+type InstallOptions = { readonly program: readonly string[]; readonly isDry: boolean }
 
 export async function install({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
   const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
-  const before = await readText(service.file)
-  if (before !== undefined && !isServiceFile(before)) throw new Error(notOurs(service))
-  if (before === service.content) {
-    io.stdout.write(`Nothing to do: ${service.title} starts the receiver already (${service.file}).\n`)
+  const { title, file, content, start } = service
+  const before = await readOurs(file)
+  if (before === content) {
+    io.stdout.write(`Nothing to do: ${title} starts the receiver already (${file}).\n`)
     return EXIT.ok
   }
-  show(service, before, service.content, service.start, io)
-  if (isDry) return reportDryRun(io)
-  await makeChange(changeOf(service, before, service.content))
+  const change: FileChange = { kind: 'change', file, before, after: content, isUsers: false, notes: [] }
+  if (!isGoingOn(change, start, isDry, io)) return EXIT.ok
+  await makeChange(change)
   // A running receiver would conflict with the service.
   await (await findRunning(receiverFiles(io.env, io.home)))?.peer.stop()
-  if (!runAll(service.start, system, io)) return EXIT.failed
-  io.stdout.write(`Done: ${service.title} runs the receiver now and at every login.\n`)
-  const left = variablesLeft(io.env)
-  if (left.length > 0) {
-    io.stdout.write(
-      `It does not inherit the variables of this shell; move them to the configuration: ${left.join(', ')}\n`,
-    )
+  if (!runAll(start, system, io)) return EXIT.failed
+  io.stdout.write(`Done: ${title} runs the receiver now and at every login.\n`)
+  const left = variablesLeft(io.env).join(', ')
+  if (left !== '') {
+    io.stdout.write(`It does not inherit the variables of this shell; move them to the configuration: ${left}\n`)
   }
   io.stdout.write('To undo it: hookspan serve --undo\n')
   return EXIT.ok
@@ -60,51 +53,34 @@ export async function install({ program, isDry }: InstallOptions, io: CommandIo,
 
 export async function uninstall({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
   const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
-  const before = await readText(service.file)
+  const { title, file, stop, gone } = service
+  const before = await readOurs(file)
   if (before === undefined) {
-    io.stdout.write(`Nothing to do: ${service.title} does not start a receiver (${service.file}).\n`)
+    io.stdout.write(`Nothing to do: ${title} does not start a receiver (${file}).\n`)
     return EXIT.ok
   }
-  if (!isServiceFile(before)) throw new Error(notOurs(service))
-  show(service, before, undefined, [...service.stop, ...service.gone], io)
-  if (isDry) return reportDryRun(io)
-  const isStopped = runAll(service.stop, system, io)
-  await makeChange(changeOf(service, before, undefined))
-  if (!runAll(service.gone, system, io) || !isStopped) return EXIT.failed
-  io.stdout.write(`Done: ${service.title} no longer starts a receiver.\n`)
+  const change: FileChange = { kind: 'change', file, before, after: undefined, isUsers: false, isUndo: true, notes: [] }
+  if (!isGoingOn(change, [...stop, ...gone], isDry, io)) return EXIT.ok
+  const isStopped = runAll(stop, system, io)
+  await makeChange(change)
+  if (!runAll(gone, system, io) || !isStopped) return EXIT.failed
+  io.stdout.write(`Done: ${title} no longer starts a receiver.\n`)
   return EXIT.ok
 }
 
-function notOurs({ file }: Service): string {
-  return `${file} was not written by hookspan and is left unchanged: move it away`
+/** Undefined if there is no file. @throws Error if it is not one of ours */
+async function readOurs(file: string): Promise<string | undefined> {
+  const text = await readText(file)
+  if (text === undefined || text.includes(MARK)) return text
+  throw new Error(`${file} was not written by hookspan and is left unchanged: move it away`)
 }
 
-function show(
-  service: Service,
-  before: string | undefined,
-  after: string | undefined,
-  commands: readonly CommandLine[],
-  io: CommandIo,
-): void {
-  io.stdout.write(shown(changeOf(service, before, after), lookOf(io).color))
+/** Shows the change and the commands. @returns false for a dry run */
+function isGoingOn(change: FileChange, commands: readonly CommandLine[], isDry: boolean, io: CommandIo): boolean {
+  io.stdout.write(shown(change, lookOf(io).color))
   for (const line of commands) io.stdout.write(`$ ${line.join(' ')}\n`)
-}
-
-function reportDryRun(io: CommandIo): number {
-  io.stderr.write('Nothing has been written.\n')
-  return EXIT.ok
-}
-
-function changeOf({ file }: Service, before: string | undefined, after: string | undefined): FileChange {
-  return {
-    kind: 'change',
-    file,
-    before,
-    after,
-    isUsers: false,
-    ...(after === undefined && { isUndo: true }),
-    notes: [],
-  }
+  if (isDry) io.stderr.write('Nothing has been written.\n')
+  return !isDry
 }
 
 function runAll(lines: readonly CommandLine[], system: System, io: CommandIo): boolean {
@@ -148,20 +124,13 @@ export function serviceFor(platform: NodeJS.Platform, uid: number, options: Serv
   throw new Error(`there is no service for ${platform}; start "hookspan serve" at login yourself`)
 }
 
-function isServiceFile(text: string): boolean {
-  return text.includes(MARK)
-}
-
 function variablesLeft(env: ServiceOptions['env']): readonly string[] {
   const names = Object.keys(env).filter(name => /^(?:HOOKSPAN_|OTEL_)/.test(name) && env[name]?.trim())
   return names.filter(name => !PLACES.includes(name as (typeof PLACES)[number])).sort()
 }
 
 function places(env: ServiceOptions['env']): [string, string][] {
-  return PLACES.flatMap(name => {
-    const value = env[name]?.trim()
-    return value === undefined || value === '' ? [] : [[name, value] as [string, string]]
-  })
+  return PLACES.map((name): [string, string] => [name, env[name]?.trim() ?? '']).filter(([, value]) => value !== '')
 }
 
 function systemd({ env, home, program }: ServiceOptions): Service {
@@ -205,7 +174,9 @@ function systemdQuoted(text: string): string {
 function launchd(uid: number, { env, home, program }: ServiceOptions): Service {
   if (home === '') throw new Error('there is no home directory')
   const file = join(home, 'Library', 'LaunchAgents', `${LABEL}.plist`)
-  const string = (text: string): string => `<string>${xmlEscaped(text)}</string>`
+  const escaped = (text: string): string =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const string = (text: string): string => `<string>${escaped(text)}</string>`
   const variables = places(env).map(([name, value]) => `    <key>${name}</key>${string(value)}`)
   const lines = [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -234,8 +205,4 @@ function launchd(uid: number, { env, home, program }: ServiceOptions): Service {
     stop: [['launchctl', 'bootout', `gui/${uid}/${LABEL}`]],
     gone: [],
   }
-}
-
-function xmlEscaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

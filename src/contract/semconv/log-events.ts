@@ -3,23 +3,8 @@ export const SEVERITY = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17, FATA
 
 export type Severity = keyof typeof SEVERITY
 
-interface LogEventRow {
-  readonly name: string
-  readonly severity: Severity
-}
-
-export type LogEventKey =
-  | 'turnFailed'
-  | 'toolFailed'
-  | 'requestRetried'
-  | 'approvalDenied'
-  | 'approvalTimedOut'
-  | 'hookBlocked'
-  | 'crashFound'
-  | 'spansLost'
-
 /** Names and severities of log events; `{ns}` is the configured namespace. Names never contain an id. */
-export const LOG_EVENT: Readonly<Record<LogEventKey, LogEventRow>> = {
+export const LOG_EVENT = {
   turnFailed: { name: '{ns}.turn.failed', severity: 'ERROR' },
   toolFailed: { name: '{ns}.tool.failed', severity: 'WARN' },
   requestRetried: { name: '{ns}.request.retried', severity: 'WARN' },
@@ -28,7 +13,9 @@ export const LOG_EVENT: Readonly<Record<LogEventKey, LogEventRow>> = {
   hookBlocked: { name: '{ns}.hook.blocked', severity: 'WARN' },
   crashFound: { name: '{ns}.crash.found', severity: 'ERROR' },
   spansLost: { name: '{ns}.spans.lost', severity: 'ERROR' },
-}
+} as const
+
+export type LogEventKey = keyof typeof LOG_EVENT
 
 /** Attributes that only events have; all others have the same names as on spans. */
 export const LOG_ATTRIBUTE = {

@@ -38,27 +38,15 @@ export const METRIC = {
 
 export type MetricKey = keyof typeof METRIC
 
-/** Label keys of hookspan's own instruments. The `gen_ai.*` instruments use those of the conventions. */
-export const LABEL = {
-  kind: 'kind',
+/** Labels with closed vocabularies: the label limit must not replace their values with `other`. */
+const CLOSED = {
   finalStatus: 'final_status',
-  toolName: 'tool_name',
-  outcome: 'outcome',
-  model: 'model',
-  provider: 'provider',
   part: 'part',
-  agent: 'agent',
-  errorType: 'error_type',
   statusClass: 'status_class',
   retryable: 'retryable',
-  role: 'role',
   status: 'status',
-  choice: 'choice',
-  patternKey: 'pattern_key',
-  skillName: 'skill_name',
   source: 'source',
   hook: 'hook',
-  hookName: 'hook_name',
   phase: 'phase',
   verdict: 'verdict',
   failure: 'failure',
@@ -69,23 +57,26 @@ export const LABEL = {
   tokenType: 'gen_ai.token.type',
 } as const
 
-/** Labels with closed vocabularies: the label limit must not replace their values with `other`. */
+const LIMITED = {
+  kind: 'kind',
+  toolName: 'tool_name',
+  outcome: 'outcome',
+  model: 'model',
+  provider: 'provider',
+  agent: 'agent',
+  errorType: 'error_type',
+  role: 'role',
+  choice: 'choice',
+  patternKey: 'pattern_key',
+  skillName: 'skill_name',
+  hookName: 'hook_name',
+} as const
+
+/** Label keys of hookspan's own instruments. The `gen_ai.*` instruments use those of the conventions. */
+export const LABEL: typeof CLOSED & typeof LIMITED = { ...CLOSED, ...LIMITED }
+
 export const CLOSED_LABELS: ReadonlySet<string> = new Set([
-  LABEL.finalStatus,
-  LABEL.statusClass,
-  LABEL.retryable,
-  LABEL.status,
-  LABEL.source,
-  LABEL.hook,
-  LABEL.phase,
-  LABEL.verdict,
-  LABEL.failure,
-  LABEL.result,
-  LABEL.reason,
-  LABEL.early,
-  LABEL.backend,
-  LABEL.tokenType,
+  ...Object.values(CLOSED),
   TOKEN_MODALITY,
-  LABEL.part,
   'gen_ai.operation.name',
 ])

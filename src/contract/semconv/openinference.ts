@@ -40,34 +40,6 @@ export const OPENINFERENCE_KIND = {
   guardrail: 'GUARDRAIL',
 } as const
 
-/** `gen_ai.provider.name` -> `llm.provider`, if OpenInference uses another word. */
-export const OPENINFERENCE_PROVIDER = {
-  'aws.bedrock': 'aws',
-  'azure.ai.inference': 'azure',
-  'azure.ai.openai': 'azure',
-  'gcp.gemini': 'google',
-  'gcp.gen_ai': 'google',
-  'gcp.vertex_ai': 'google',
-  mistral_ai: 'mistralai',
-  moonshot_ai: 'moonshot',
-  x_ai: 'xai',
-} as const
-
-/** `gen_ai.provider.name` -> `llm.system`. A provider that hosts the models of several makers has no row. */
-export const OPENINFERENCE_SYSTEM = {
-  anthropic: 'anthropic',
-  'azure.ai.openai': 'openai',
-  cohere: 'cohere',
-  deepseek: 'deepseek',
-  'gcp.gemini': 'google',
-  'gcp.gen_ai': 'google',
-  'gcp.vertex_ai': 'vertexai',
-  mistral_ai: 'mistralai',
-  moonshot_ai: 'moonshot',
-  openai: 'openai',
-  x_ai: 'xai',
-} as const
-
 /** Keys of one message, below `llm.input_messages.N.` or `llm.output_messages.N.`. */
 export const MESSAGE = {
   role: 'message.role',

@@ -60,10 +60,6 @@ function prefixed(prefix: string, value: string | undefined): string | undefined
   return value === undefined ? undefined : `${prefix} ${value}`
 }
 
-function none(): Readonly<Record<string, undefined>> {
-  return {}
-}
-
 /** The host of a DSN such as `https://<token>@api.uptrace.dev?grpc=4317`. */
 function originOfDsn(options: Options): string | undefined {
   const dsn = options['dsn']
@@ -82,7 +78,7 @@ const OTLP = {
   metrics: false,
   logs: false,
   options: {},
-  headers: none,
+  headers: () => ({}),
 } as const
 
 /** Grafana's address of a trace: the pane is escaped JSON with the trace id in the middle. */

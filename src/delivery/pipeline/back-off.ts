@@ -9,8 +9,11 @@ const MAX_ASKED_MILLIS = 3_600_000
 
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
 
-/** `later`: the backend cannot accept the spans now. `refused`: it may accept a part of them. */
-type FailureVerdict = { readonly kind: 'later'; readonly reason: BackOffReason } | { readonly kind: 'refused' }
+interface FailureVerdict {
+  /** The backend may accept a part of the spans. Otherwise it accepts none of them now. */
+  readonly isRefused: boolean
+  readonly reason: BackOffReason
+}
 
 /** Statuses that the OTLP specification defines as retryable, and 408. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
@@ -32,10 +35,6 @@ export class BackOff {
 
   get isActive(): boolean {
     return performance.now() < this.#until
-  }
-
-  get reason(): BackOffReason | undefined {
-    return this.#reason
   }
 
   remainingMillis(): number {
@@ -67,39 +66,32 @@ export class BackOff {
   }
 }
 
-export function classifyFailure(failure: DeliveryFailure, tries: number): FailureVerdict {
-  switch (failure.kind) {
-    case 'status':
-      return classifyStatus(failure.status, tries)
-    case 'network':
-      return { kind: 'later', reason: isMisconfigured(failure.code) ? 'misconfigured' : 'unreachable' }
-    case 'timeout':
-      return { kind: 'later', reason: 'silent' }
-    case 'file':
-      return { kind: 'later', reason: 'unreachable' }
-    case 'command':
-      return { kind: 'later', reason: 'unwell' }
-    case 'page':
-    case 'header':
-      return { kind: 'later', reason: 'misconfigured' }
-    case 'internal':
-      return failure.reason === UNSERIALISABLE.reason ? { kind: 'refused' } : { kind: 'later', reason: 'unwell' }
-    case 'rejected':
-    case 'refused':
-      return { kind: 'refused' }
-  }
+const REASONS: Readonly<Record<Exclude<DeliveryFailure['kind'], 'status' | 'network'>, BackOffReason>> = {
+  timeout: 'silent',
+  file: 'unreachable',
+  command: 'unwell',
+  page: 'misconfigured',
+  header: 'misconfigured',
+  internal: 'unwell',
+  rejected: 'misconfigured',
+  refused: 'misconfigured',
 }
 
-export function backOffReason(verdict: FailureVerdict, failure: DeliveryFailure): BackOffReason {
-  if (verdict.kind === 'later') return verdict.reason
-  return failure.kind === 'status' && failure.status >= 500 ? 'unwell' : 'misconfigured'
+export function classifyFailure(failure: DeliveryFailure, tries: number): FailureVerdict {
+  const { kind } = failure
+  if (kind === 'status') return classifyStatus(failure.status, tries)
+  if (kind === 'network') {
+    return { isRefused: false, reason: isMisconfigured(failure.code) ? 'misconfigured' : 'unreachable' }
+  }
+  const isRefused = kind === 'internal' && failure.reason === UNSERIALISABLE.reason
+  return { isRefused, reason: REASONS[kind] }
 }
 
 function classifyStatus(status: number, tries: number): FailureVerdict {
-  if (TEMPORARY.has(status)) return { kind: 'later', reason: 'unwell' }
-  if (MISCONFIGURED.has(status) || status < 400) return { kind: 'later', reason: 'misconfigured' }
-  if (status >= 500 && tries < MAX_ERRORS) return { kind: 'later', reason: 'unwell' }
-  return { kind: 'refused' }
+  if (TEMPORARY.has(status)) return { isRefused: false, reason: 'unwell' }
+  if (MISCONFIGURED.has(status) || status < 400) return { isRefused: false, reason: 'misconfigured' }
+  if (status >= 500) return { isRefused: tries >= MAX_ERRORS, reason: 'unwell' }
+  return { isRefused: true, reason: 'misconfigured' }
 }
 
 /** The peer does not speak HTTP or HTTP/2, or its certificate is not trusted. */

@@ -6,6 +6,7 @@ import type { Signal } from './delivery.ts'
 import type { BackendFacts } from './delivery-report.ts'
 import { CONTENT_TYPES } from './otlp-sinks.ts'
 
+const SIGNALS = ['traces', 'metrics', 'logs'] as const
 const DESTINATION_CHARS = 16
 const THIS_MACHINE = /^(https?:\/\/)(?:localhost|\[::1\])(?=[:/]|$)/i
 
@@ -43,54 +44,27 @@ export function planBackend(settings: BackendConfig): BackendPlanResult {
   return { ok: true, plan: assemble(settings, row, options, endpoint), warnings: warnings(settings, row) }
 }
 
-function assemble(
-  settings: BackendConfig,
-  row: BackendRow,
-  options: Options,
-  endpoint: string | undefined,
-): BackendPlan {
+function assemble(settings: BackendConfig, row: BackendRow, options: Options, endpoint?: string): BackendPlan {
   const protocol = protocolOf(settings, row)
-  const traces = settings.traces ?? row.traces
-  const metrics = settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined)
-  const logs = settings.logs === true && row.logs
+  const isSent = {
+    traces: settings.traces ?? row.traces,
+    metrics: settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined),
+    logs: settings.logs === true && row.logs,
+  }
   const isExact = settings.exact_endpoint === true && settings.endpoint !== undefined
   const form = protocol === 'grpc' ? originUrl : isExact ? exactUrl : signalUrl
-  const urls =
-    endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, form, { traces, metrics, logs })
-  return {
-    settings,
-    row,
-    options,
-    protocol,
-    urls,
-    traces,
-    metrics,
-    logs,
-    temporality: settings.temporality ?? row.temporality ?? 'cumulative',
-    headers: { ...mergeHeaders(row.headers(options), settings.headers), 'content-type': CONTENT_TYPES[protocol] },
-    resource: present(row.resource?.(options) ?? {}),
-    facts: {
-      name: settings.name,
-      type: settings.type,
-      urls,
-      isExact,
-      protocol,
-      credentials: settings.headers_command
-        ? 'headers_command to a program that prints valid ones'
-        : credentialNames(row),
-      defaultEndpoint: defaultEndpoint(row, withDefaults(row, {}), protocol),
-    },
-  }
-}
-
-function signalUrls(
-  endpoint: string,
-  form: (endpoint: string, signal: Signal) => string | undefined,
-  isSent: Readonly<Record<Signal, boolean>>,
-): BackendPlan['urls'] {
-  const to = (signal: Signal): { [Key in Signal]?: string } =>
-    isSent[signal] ? { [signal]: form(endpoint, signal) } : {}
-  return { ...to('traces'), ...to('metrics'), ...to('logs') }
+  const base = row.transport === 'http' ? endpoint : undefined
+  const signals = base === undefined ? [] : SIGNALS.filter(signal => isSent[signal])
+  const urls = Object.fromEntries(signals.map(signal => [signal, base && form(base, signal)]))
+  const headers = { ...mergeHeaders(row.headers(options), settings.headers), 'content-type': CONTENT_TYPES[protocol] }
+  const resource = present(row.resource?.(options) ?? {})
+  const temporality = settings.temporality ?? row.temporality ?? 'cumulative'
+  const byCommand = settings.headers_command && 'headers_command to a program that prints valid ones'
+  const { name, type } = settings
+  const credentials = byCommand ?? credentialNames(row)
+  const usualEndpoint = defaultEndpoint(row, withDefaults(row, {}), protocol)
+  const facts = { name, type, urls, isExact, protocol, credentials, defaultEndpoint: usualEndpoint }
+  return { settings, row, options, protocol, urls, ...isSent, temporality, headers, resource, facts }
 }
 
 function protocolOf({ protocol }: BackendConfig, row: BackendRow): OtlpProtocol {

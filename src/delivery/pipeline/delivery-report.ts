@@ -8,15 +8,10 @@ const REPEAT_AFTER_MILLIS = 60_000
 const OVERFLOW = 'overflow'
 const TOO_LATE = 'too late'
 
-interface FailureStreak {
-  lost: number
-  isWarned: boolean
-}
-
 export class DeliveryReport {
   readonly #facts: BackendFacts
   readonly #report: Reporter
-  readonly #streaks = new Map<Signal, FailureStreak>()
+  readonly #streaks = new Map<Signal, { lost: number; isWarned: boolean }>()
   readonly #warned = new Set<string>()
   readonly #warnedAt = new Map<string, number>()
   #overflowed = 0
@@ -57,7 +52,11 @@ export class DeliveryReport {
   #recoveryLine(signal: Signal, lost: number): string {
     const { name, type, isKept } = this.#facts
     if (type === 'local_log') return `trace log: it can be written again; ${missing(lost)}`
-    if (type === 'kept_log') return keptAgain(lost)
+    if (type === 'kept_log') {
+      // The trace log has all spans.
+      const again = 'trace log: kept traces can be written again'
+      return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`
+    }
     const again = `backend ${name}: ${signal} arrive again`
     if (signal === 'logs' && lost > 0) return `${again}; ${count(lost, 'event was', 'events were')} lost`
     if (signal !== 'traces') return again
@@ -114,12 +113,6 @@ export class DeliveryReport {
     this.#report.warn(line)
     return true
   }
-}
-
-/** For the log of kept traces. The trace log has all spans. */
-function keptAgain(lost: number): string {
-  const again = 'trace log: kept traces can be written again'
-  return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`
 }
 
 function missing(lost: number): string {

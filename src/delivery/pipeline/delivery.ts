@@ -5,7 +5,7 @@ export type Signal = 'traces' | 'metrics' | 'logs'
 /** The cause of a failed delivery, before it is put in words. Never contains a header or a credential. */
 export type DeliveryFailure =
   /** `grpc`: the name of the status of gRPC, of which `status` is the equivalent in HTTP. */
-  | { readonly kind: 'status'; readonly status: number; readonly grpc?: string; readonly location?: string }
+  | { readonly kind: 'status'; readonly status: number; readonly grpc?: string; readonly location?: string | undefined }
   /** A web page with a success status: the URL is that of a user interface. */
   | { readonly kind: 'page'; readonly status: number }
   /** There was no response. `code` is a system, TLS or parser code. */
@@ -30,7 +30,7 @@ export const NOT_HTTP2 = 'ERR_HTTP2_ERROR'
 
 export type TransportResult =
   | { readonly ok: true; readonly answer?: Uint8Array }
-  | { readonly ok: false; readonly failure: DeliveryFailure; readonly retryAfterMillis?: number }
+  | { readonly ok: false; readonly failure: DeliveryFailure; readonly retryAfterMillis?: number | undefined }
 
 export interface Transport {
   /** Delivers one payload, given in pieces. Never rejects. Resolves soon after `signal` aborts. */
@@ -41,7 +41,7 @@ export interface Transport {
 export interface ExportResult {
   readonly lost: number
   readonly failure?: DeliveryFailure
-  readonly retryAfterMillis?: number
+  readonly retryAfterMillis?: number | undefined
 }
 
 export interface SpanSink {

@@ -114,12 +114,10 @@ function readResponse(stream: ClientHttp2Stream, settle: Settle, fail: Fail): vo
   let size = 0
   let headers: IncomingHttpHeaders = {}
   let code = 'ECONNRESET'
-  stream.on('response', received => {
+  const addHeaders = (received: IncomingHttpHeaders): void => {
     headers = { ...headers, ...received }
-  })
-  stream.on('trailers', received => {
-    headers = { ...headers, ...received }
-  })
+  }
+  stream.on('response', addHeaders).on('trailers', addHeaders)
   stream.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size <= MAX_ANSWER_BYTES) chunks.push(chunk)
@@ -138,15 +136,15 @@ function readResponse(stream: ClientHttp2Stream, settle: Settle, fail: Fail): vo
 function resultOf(headers: IncomingHttpHeaders, rstCode: number): TransportResult | undefined {
   const { 'grpc-status': code, ':status': httpStatus } = headers as Readonly<Record<string, unknown>>
   if (code === '0') return { ok: true }
-  if (code !== undefined) return failed(grpcFailure(Number(code), headers), retryInfoMillis(headers))
-  if (typeof httpStatus === 'number' && httpStatus !== 200)
-    return failed({ kind: 'status', status: httpStatus }, retryAfter(headers['retry-after']))
-  if (headers['content-type']?.startsWith('text/html')) return failed({ kind: 'page', status: 200 })
-  return httpStatus !== undefined && rstCode === 0 ? failed(grpcFailure(2, headers)) : undefined
-}
-
-function failed(failure: DeliveryFailure, retryAfterMillis?: number): TransportResult {
-  return { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) }
+  if (code !== undefined) {
+    return { ok: false, failure: grpcFailure(Number(code), headers), retryAfterMillis: retryInfoMillis(headers) }
+  }
+  if (typeof httpStatus === 'number' && httpStatus !== 200) {
+    const failure: DeliveryFailure = { kind: 'status', status: httpStatus }
+    return { ok: false, failure, retryAfterMillis: retryAfter(headers['retry-after']) }
+  }
+  if (headers['content-type']?.startsWith('text/html')) return { ok: false, failure: { kind: 'page', status: 200 } }
+  return httpStatus !== undefined && rstCode === 0 ? { ok: false, failure: grpcFailure(2, headers) } : undefined
 }
 
 function grpcFailure(code: number, headers: IncomingHttpHeaders): DeliveryFailure {

@@ -1,5 +1,11 @@
 import type { Attributes, AttributeValue, Histogram, HrTime, Meter, MeterProvider } from '@opentelemetry/api'
-import type { CollectionResult, HistogramMetricData, IMetricReader, MetricProducer } from '@opentelemetry/sdk-metrics'
+import type {
+  CollectionResult,
+  HistogramMetricData,
+  IMetricReader,
+  MetricData,
+  MetricProducer,
+} from '@opentelemetry/sdk-metrics'
 import { metricsSdk } from './sdk.ts'
 
 type Point = HistogramMetricData['dataPoints'][number]
@@ -22,12 +28,16 @@ const CREATORS = [
 ] as const
 
 /**
- * The histograms of a meter provider of the SDK, summed here and added to each collection. In the SDK a point costs several times
- * as much: it sorts and stringifies the labels each time. Temporality, limits, start times and order are those of the SDK.
+ * The histograms of one scope of a meter provider of the SDK, summed here and added to each collection. In the SDK a point costs
+ * several times as much: it sorts and stringifies the labels each time. Temporality, limits, start times and order are those of
+ * the SDK.
  */
 export class Histograms {
-  readonly #scopes = new Map<string, ScopeHistograms>()
   readonly #readers: readonly IMetricReader[]
+  readonly #histograms = new Map<string, OwnHistogram>()
+  /** Instruments of all kinds in the order in which they were created. */
+  readonly #names: string[] = []
+  #scope: Scope | undefined
 
   constructor(readers: readonly IMetricReader[]) {
     this.#readers = readers
@@ -51,55 +61,18 @@ export class Histograms {
     }))
   }
 
+  /** The scope of the first meter is ours, and the only one with histograms. */
   meterProvider(provider: MeterProvider): MeterProvider {
     return {
       getMeter: (name, version = '', options = {}) => {
-        const scope = { name, version, schemaUrl: options.schemaUrl } as Scope
-        const key = scopeKey(scope)
-        const known = this.#scopes.get(key) ?? new ScopeHistograms(scope, this.#readers)
-        this.#scopes.set(key, known)
-        return known.meter(provider.getMeter(name, version, options))
+        const meter = provider.getMeter(name, version, options)
+        this.#scope ??= { name, version, schemaUrl: options.schemaUrl } as Scope
+        return name === this.#scope.name ? this.#meter(meter) : meter
       },
     }
   }
 
-  #producerFor(reader: number, producer: MetricProducer): MetricProducer {
-    return {
-      collect: async options => {
-        const at = hrTimeNow()
-        // First: its callbacks catch up with pending records.
-        const collected = await producer.collect(options)
-        const { scopeMetrics } = collected.resourceMetrics
-        for (const histograms of this.#scopes.values()) {
-          const metrics = histograms.collect(reader, at)
-          if (metrics.length === 0) continue
-          const found = scopeMetrics.find(({ scope }) => scopeKey(scope) === scopeKey(histograms.scope))
-          if (found) found.metrics = histograms.inOrder([...found.metrics, ...metrics])
-          else scopeMetrics.push({ scope: histograms.scope, metrics: [...metrics] })
-        }
-        return collected
-      },
-    }
-  }
-}
-
-function scopeKey({ name, version, schemaUrl }: Scope): string {
-  return JSON.stringify([name, version, schemaUrl])
-}
-
-class ScopeHistograms {
-  readonly scope: Scope
-  readonly #readers: readonly IMetricReader[]
-  readonly #histograms = new Map<string, OwnHistogram>()
-  /** Instruments of all kinds in the order in which they were created. */
-  readonly #names: string[] = []
-
-  constructor(scope: Scope, readers: readonly IMetricReader[]) {
-    this.scope = scope
-    this.#readers = readers
-  }
-
-  meter(meter: Meter): Meter {
+  #meter(meter: Meter): Meter {
     const own: Meter = Object.create(meter)
     for (const create of CREATORS) {
       const createInstrument = (name: string, options: InstrumentOptions): unknown => {
@@ -112,13 +85,24 @@ class ScopeHistograms {
     return own
   }
 
-  collect(reader: number, at: HrTime): HistogramMetricData[] {
-    return [...this.#histograms.values()].flatMap(histogram => histogram.collect(reader, at) ?? [])
-  }
-
-  inOrder<Metric extends { readonly descriptor: { readonly name: string } }>(metrics: Metric[]): Metric[] {
-    const placeOf = ({ descriptor }: Metric): number => this.#names.indexOf(descriptor.name)
-    return metrics.sort((one, other) => placeOf(one) - placeOf(other))
+  #producerFor(reader: number, producer: MetricProducer): MetricProducer {
+    return {
+      collect: async options => {
+        const at = hrTimeNow()
+        // First: its callbacks catch up with pending records.
+        const collected = await producer.collect(options)
+        const { scopeMetrics } = collected.resourceMetrics
+        const metrics = [...this.#histograms.values()].flatMap(histogram => histogram.collect(reader, at) ?? [])
+        const scope = this.#scope
+        if (metrics.length === 0 || scope === undefined) return collected
+        const found = scopeMetrics.find(each => each.scope.name === scope.name)
+        const placeOf = ({ descriptor }: MetricData): number => this.#names.indexOf(descriptor.name)
+        const inOrder = [...(found?.metrics ?? []), ...metrics].sort((one, other) => placeOf(one) - placeOf(other))
+        if (found) found.metrics = inOrder
+        else scopeMetrics.push({ scope, metrics: inOrder })
+        return collected
+      },
+    }
   }
 
   #createHistogram(name: string, options: InstrumentOptions): Histogram {
@@ -256,15 +240,7 @@ class HistogramSeries {
       return this.#active.get(overflow) ?? this.#open(overflow, OVERFLOW)
     }
     const counts = new Array<number>(this.#boundaries.length + 1).fill(0)
-    const sum = {
-      labels,
-      startTime: hrTimeNow(),
-      count: 0,
-      sum: 0,
-      min: Number.POSITIVE_INFINITY,
-      max: Number.NEGATIVE_INFINITY,
-      counts,
-    }
+    const sum = { labels, startTime: hrTimeNow(), count: 0, sum: 0, min: Infinity, max: -Infinity, counts }
     this.#active.set(key, sum)
     return sum
   }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileFailure } from '../trace-log/index.ts'
-import { makeDirectory } from '../trace-log/private-file.ts'
+import { isMissing, makeDirectory } from '../trace-log/private-file.ts'
 import type { Transport, TransportResult } from './delivery.ts'
 
 const PRIVATE_FILE = 0o600
@@ -51,10 +51,6 @@ export class LineFile implements Transport {
     })
     return this.#handle
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
 /** Appending to a deleted file succeeds, but the lines are lost. */

@@ -1,6 +1,7 @@
-import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
+import { BackOff, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
+import type { OtlpLogSink, QueuedLogEvent } from './log-sink.ts'
 import type { BatchSettings } from './settings.ts'
 
 const FULL: DeliveryFailure = { kind: 'internal', reason: 'too many are waiting, and further ones are dropped' }
@@ -17,13 +18,8 @@ export interface LogCounts {
   readonly queued: number
 }
 
-export interface LogSink {
-  send(records: readonly string[], signal: AbortSignal): Promise<ExportResult>
-  close(): Promise<void>
-}
-
 export interface LogQueueOptions {
-  readonly sink: LogSink
+  readonly sink: Pick<OtlpLogSink, 'send' | 'close'>
   readonly batch: BatchSettings
   readonly report: DeliveryReport
   readonly backOff?: BackOff
@@ -35,7 +31,7 @@ export class LogQueue {
   readonly #backOff: BackOff
   readonly #inFlight = new AbortController()
   /** Includes the records in flight, which come first. */
-  #waiting: string[] = []
+  #waiting: QueuedLogEvent[] = []
   #maxRecords: number
   #delivered = 0
   #dropped = 0
@@ -51,11 +47,11 @@ export class LogQueue {
     this.#maxRecords = parts.batch.maxExportBatchSize
   }
 
-  enqueueRecord(record: string): void {
+  enqueueEvent(event: QueuedLogEvent): void {
     const { batch } = this.#parts
     const isFull = this.#waiting.length >= batch.maxQueueSize
     if (this.#isClosed || isFull) this.#drop(1, this.#isClosed ? TOO_LATE : FULL)
-    else this.#waiting.push(record)
+    else this.#waiting.push(event)
     if (this.#waiting.length >= batch.maxExportBatchSize) void this.forceFlush()
     else this.#scheduleSend()
   }
@@ -132,10 +128,10 @@ export class LogQueue {
   }
 
   #onFailed(records: number, failure: DeliveryFailure, retryAfterMillis: number | undefined): void {
-    const verdict = classifyFailure(failure, this.#tries)
-    if (verdict.kind === 'later') {
+    const { isRefused, reason } = classifyFailure(failure, this.#tries)
+    if (!isRefused) {
       this.#tries++
-      this.#backOff.failed(backOffReason(verdict, failure), retryAfterMillis)
+      this.#backOff.failed(reason, retryAfterMillis)
       this.#parts.report.failed('logs', failure, 0)
     } else if (failure.kind === 'status' && failure.status === TOO_LARGE && records > 1) {
       this.#maxRecords = Math.ceil(records / 2)

@@ -1,10 +1,10 @@
-import type { LogEvent } from './log-emitter.ts'
+import type { LogEvent } from './log-sink.ts'
 import type { Pipeline } from './pipeline.ts'
 import { createMeterProvider, createResource, createSdkTracerProvider } from './providers.ts'
 import { metricsSdk, traceSdk, transformer } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 import { SpanIdGenerator } from './span-id-generator.ts'
-import { UserExtensions } from './user-extensions.ts'
+import type { UserExtensions } from './user-extensions.ts'
 
 /** The current state of one series of an instrument. */
 export interface MetricSample {
@@ -34,7 +34,7 @@ function sampleOf(name: string, attributes: object, value: Value): MetricSample 
 
 export function createMemoryPipeline(
   settings: PipelineSettings,
-  added: UserExtensions = new UserExtensions({}, settings.flushWaitMillis),
+  added: UserExtensions = { spanProcessors: [], metricReaders: [] },
 ): MemoryPipeline {
   const sdk = traceSdk()
   const exporter = new sdk.InMemorySpanExporter()
@@ -61,10 +61,12 @@ export function createMemoryPipeline(
     seedIds: settings.deterministicIds ? idGenerator.seed : undefined,
     reserveIds: settings.deterministicIds ? undefined : idGenerator.reserve,
     flush: async () => {
-      await Promise.all([added.flush(), meters.forceFlush()])
+      await Promise.all([...added.spanProcessors.map(processor => processor.forceFlush()), meters.forceFlush()])
     },
     startFlush: () => undefined,
-    shutdown: () => added.shutdown(),
+    shutdown: async () => {
+      await Promise.all(added.spanProcessors.map(processor => processor.shutdown()))
+    },
     startLogFlush: () => undefined,
     renewNote: () => undefined,
     flushLogSync: () => undefined,

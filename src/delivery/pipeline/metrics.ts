@@ -20,8 +20,6 @@ import { metricsSdk, transformer } from './sdk.ts'
 const MAX_WAITING = 8
 const DONE = { code: 0 } as const
 
-type ExportCallback = Parameters<PushMetricExporter['export']>[1]
-
 /** `export` completes immediately, because the reader's own timeout would keep the process alive. */
 export class MetricQueue implements PushMetricExporter {
   readonly #transport: Transport
@@ -41,7 +39,7 @@ export class MetricQueue implements PushMetricExporter {
     this.#report = report
   }
 
-  export(metrics: ResourceMetrics, done: ExportCallback): void {
+  export(metrics: ResourceMetrics, done: Parameters<PushMetricExporter['export']>[1]): void {
     const payload = this.#serialize(this.#starts.apply(metrics))
     if (payload === undefined) this.#report.failed('metrics', UNSERIALISABLE, 0)
     else this.#enqueue(payload)
@@ -67,8 +65,20 @@ export class MetricQueue implements PushMetricExporter {
     return this.forceFlush()
   }
 
+  /** Follows the OTLP exporter specification: instruments whose value can fall are always cumulative. */
   selectAggregationTemporality(instrument: InstrumentType): AggregationTemporality {
-    return temporalityOf(this.#temporality, instrument)
+    const { AggregationTemporality: Choice, InstrumentType: Kind } = metricsSdk()
+    switch (instrument) {
+      case Kind.COUNTER:
+      case Kind.HISTOGRAM:
+        return this.#temporality === 'cumulative' ? Choice.CUMULATIVE : Choice.DELTA
+      case Kind.OBSERVABLE_COUNTER:
+      case Kind.GAUGE:
+      case Kind.OBSERVABLE_GAUGE:
+        return this.#temporality === 'delta' ? Choice.DELTA : Choice.CUMULATIVE
+      default:
+        return Choice.CUMULATIVE
+    }
   }
 
   #serialize(metrics: ResourceMetrics): Uint8Array | undefined {
@@ -97,22 +107,6 @@ export class MetricQueue implements PushMetricExporter {
       else this.#report.delivered('metrics')
     }
     this.#sending = undefined
-  }
-}
-
-/** Follows the OTLP exporter specification: instruments whose value can fall are always cumulative. */
-function temporalityOf(temporality: Temporality, instrument: InstrumentType): AggregationTemporality {
-  const { AggregationTemporality: Choice, InstrumentType: Kind } = metricsSdk()
-  switch (instrument) {
-    case Kind.COUNTER:
-    case Kind.HISTOGRAM:
-      return temporality === 'cumulative' ? Choice.CUMULATIVE : Choice.DELTA
-    case Kind.OBSERVABLE_COUNTER:
-    case Kind.GAUGE:
-    case Kind.OBSERVABLE_GAUGE:
-      return temporality === 'delta' ? Choice.DELTA : Choice.CUMULATIVE
-    default:
-      return Choice.CUMULATIVE
   }
 }
 

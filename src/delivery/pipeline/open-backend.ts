@@ -1,5 +1,5 @@
 import { writeTo } from '../terminal.ts'
-import type { LossLog } from '../trace-log/index.ts'
+import type { LossLog, PlainResource } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-sink.ts'
 import type { Signal, Transport } from './delivery.ts'
@@ -9,9 +9,10 @@ import { HeadersCommand } from './headers-command.ts'
 import { LineFile } from './line-file.ts'
 import type { LogEmitter } from './log-emitter.ts'
 import { LogQueue } from './log-queue.ts'
+import { OtlpLogSink } from './log-sink.ts'
 import { MetricQueue } from './metrics.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
-import { CONTENT_TYPES, OtlpLogSink, OtlpSpanSink } from './otlp-sinks.ts'
+import { CONTENT_TYPES, OtlpSpanSink } from './otlp-sinks.ts'
 import type { PipelineSettings, Reporter } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { readTlsFiles } from './tls-files.ts'
@@ -33,6 +34,7 @@ export function openBackend(
   report: Reporter,
   losses: LossLog | undefined,
   emitter: LogEmitter,
+  resource: PlainResource,
 ): OpenBackend {
   const { row, protocol } = plan
   const { name, type, headers_command, timeout_ms = settings.batch.exportTimeoutMillis } = plan.settings
@@ -65,7 +67,7 @@ export function openBackend(
   const ofMetrics = plan.metrics ? open('metrics') : undefined
   const metricQueue = ofMetrics && new MetricQueue(ofMetrics, encoding === 'http/json', plan.temporality, deliveries)
   const ofLogs = plan.logs ? open('logs') : undefined
-  const logSink = ofLogs && new OtlpLogSink(protocol, ofLogs, () => emitter.head)
+  const logSink = ofLogs && new OtlpLogSink(protocol, ofLogs, resource, settings.version)
   const logs = logSink && new LogQueue({ sink: logSink, batch: settings.batch, report: deliveries })
   if (logs) emitter.addQueue(logs)
   return { name, type, destination: destinationOf(plan), report: deliveries, isKept, queue, metricQueue, logs }

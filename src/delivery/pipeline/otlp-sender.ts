@@ -1,5 +1,4 @@
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
-import type { AgentOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -8,6 +7,7 @@ import type { StringMap } from '../backends/backend-config.ts'
 import { codeOf, type DeliveryFailure, type Transport, type TransportResult } from './delivery.ts'
 import type { HeadersCommand } from './headers-command.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
+import type { TlsFiles } from './tls-files.ts'
 
 /** Retried within one delivery, as OTLP demands. The queue retries other temporary statuses (408). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
@@ -26,15 +26,13 @@ const GZIP: ZlibOptions = { level: 3 }
 /** A backend has one request in flight per signal. The second socket is a spare. */
 const MAX_SOCKETS = 2
 
-type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
-
 export interface OtlpTarget {
   readonly url: string
   readonly headers: StringMap
   readonly command?: HeadersCommand | undefined
   readonly gzip: boolean
   readonly timeoutMillis: number
-  readonly tls: TlsOptions
+  readonly tls: TlsFiles
 }
 
 /**
@@ -73,7 +71,7 @@ export class OtlpSender implements Transport {
     const request: ClientRequest = this.#http.request(url, { method: 'POST', headers, agent: this.#agent })
     request.on('socket', leaveProcessFree)
     request.on('error', error => fail({ kind: 'network', code: codeOf(error) }))
-    request.on('response', response => readAnswer(response, settle))
+    request.on('response', response => void readAnswer(response).then(settle))
     for (const piece of body) request.write(piece)
     request.end()
     return () => request.destroy()
@@ -206,27 +204,20 @@ function backoff(attempts: number): number {
   return pauseMillis * (0.8 + Math.random() * 0.4)
 }
 
-function readAnswer(response: IncomingMessage, settle: (delivery: TransportResult) => void): void {
+/** The status decides, even if the connection breaks in the middle of the body. */
+async function readAnswer(response: IncomingMessage): Promise<TransportResult> {
   const chunks: Buffer[] = []
   let size = 0
-  let isDone = false
-  // The status decides, even if the connection breaks in the middle of the body.
-  const done = (): void => {
-    if (!isDone) settle(deliveryOf(response, Buffer.concat(chunks)))
-    isDone = true
-  }
-  response.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size <= MAX_ANSWER_BYTES) {
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > MAX_ANSWER_BYTES) break
       chunks.push(chunk)
-      return
     }
-    done()
-    response.destroy(new Error('the answer is too long'))
-  })
-  response.on('end', done)
-  response.on('error', done)
-  response.on('close', done)
+  } catch {
+    // The connection broke.
+  }
+  return deliveryOf(response, Buffer.concat(chunks))
 }
 
 function deliveryOf({ statusCode: status = 0, headers }: IncomingMessage, answer: Buffer): TransportResult {
@@ -234,10 +225,8 @@ function deliveryOf({ statusCode: status = 0, headers }: IncomingMessage, answer
     const isPage = headers['content-type']?.startsWith('text/html') === true
     return isPage ? { ok: false, failure: { kind: 'page', status } } : { ok: true, answer }
   }
-  const retryAfterMillis = retryAfter(headers['retry-after'])
-  const { location } = headers
-  const failure: DeliveryFailure = { kind: 'status', status, ...(location === undefined ? {} : { location }) }
-  return { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) }
+  const failure: DeliveryFailure = { kind: 'status', status, location: headers.location }
+  return { ok: false, failure, retryAfterMillis: retryAfter(headers['retry-after']) }
 }
 
 export function retryAfter(header: string | undefined): number | undefined {
@@ -247,7 +236,7 @@ export function retryAfter(header: string | undefined): number | undefined {
   return Number.isFinite(millis) ? Math.max(0, millis) : undefined
 }
 
-export function createAgent(url: string, files: TlsOptions): Agent {
+export function createAgent(url: string, files: TlsFiles): Agent {
   const { Agent: AgentOfScheme } = url.startsWith('https:') ? https() : http()
   return new AgentOfScheme({ keepAlive: true, maxSockets: MAX_SOCKETS, ...files })
 }

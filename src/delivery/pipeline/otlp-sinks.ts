@@ -1,7 +1,6 @@
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
 import type { ExportResult, SpanSink, Transport, TransportResult } from './delivery.ts'
-import { logsProtobuf } from './log-protobuf.ts'
 import { transformer } from './sdk.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
@@ -47,47 +46,12 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
   return pieces
 }
 
-/** Log records are JSON, whatever the protocol of the spans. Only gRPC has no JSON. */
-export class OtlpLogSink {
-  readonly #transport: Transport
-  readonly #isGrpc: boolean
-  readonly #head: () => string
-
-  constructor(protocol: OtlpProtocol, transport: Transport, head: () => string) {
-    this.#isGrpc = protocol === 'grpc'
-    this.#transport = transport
-    this.#head = head
-  }
-
-  async send(records: readonly string[], signal: AbortSignal): Promise<ExportResult> {
-    const payload = this.#serialize(`${this.#head()}${records.join(',')}]}]}]}`)
-    if (payload === undefined) return { lost: records.length, failure: UNSERIALISABLE }
-    return exportResult(await this.#transport.deliver([payload], signal), records.length, !this.#isGrpc)
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close()
-  }
-
-  #serialize(json: string): Uint8Array | undefined {
-    if (!this.#isGrpc) return Buffer.from(json)
-    try {
-      return logsProtobuf(json)
-    } catch {
-      return undefined
-    }
-  }
-}
-
 /** `{}`, which says that nothing was rejected. */
 const EMPTY_ANSWER_BYTES = 2
 
 /** A server may accept the request and still reject a part of it. */
 export function exportResult(delivery: TransportResult, sent: number, isJson: boolean): ExportResult {
-  if (!delivery.ok) {
-    const { ok: _not, ...why } = delivery
-    return { lost: sent, ...why }
-  }
+  if (!delivery.ok) return { lost: sent, failure: delivery.failure, retryAfterMillis: delivery.retryAfterMillis }
   const { answer } = delivery
   const isEmpty = answer === undefined || answer.byteLength <= EMPTY_ANSWER_BYTES
   const lost = isEmpty ? 0 : Math.min(rejectedIn(answer, isJson), sent)

@@ -1,8 +1,9 @@
 import type { Context, Span, SpanContext, SpanOptions, Tracer, TracerOptions, TracerProvider } from '@opentelemetry/api'
-import type { IdGenerator, ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { IdGenerator, ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { RecordedSpan, type SpanSettings } from '../trace-log/index.ts'
 import { api, isTracingSuppressed } from './sdk.ts'
 import { randomIds } from './span-id-generator.ts'
+import type { SpanListener } from './span-processors.ts'
 
 const INTERNAL = 0
 const SAMPLED = 1
@@ -12,7 +13,7 @@ const MAX_HASH = 0xffffffff
 
 export interface OwnTracerProviderOptions extends Pick<SpanSettings, 'attributeCountLimit' | 'partCountLimit'> {
   readonly resource: ReadableSpan['resource']
-  readonly spanProcessors: readonly SpanProcessor[]
+  readonly spanProcessors: readonly SpanListener[]
   readonly idGenerator: IdGenerator | undefined
   readonly sampleRate: number | undefined
 }
@@ -26,19 +27,13 @@ export class OwnTracerProvider implements TracerProvider {
   }
 
   getTracer(name: string, version?: string, options?: TracerOptions): Tracer {
-    const { schemaUrl } = options ?? {}
-    const scope = {
-      name,
-      ...(version === undefined ? {} : { version }),
-      ...(schemaUrl === undefined ? {} : { schemaUrl }),
-    }
-    return new OwnTracer(scope, this.#options)
+    return new OwnTracer({ name, version, schemaUrl: options?.schemaUrl } as SpanSettings['scope'], this.#options)
   }
 }
 
 class OwnTracer implements Tracer {
   readonly #ids: IdGenerator
-  readonly #processors: readonly SpanProcessor[]
+  readonly #processors: readonly SpanListener[]
   readonly #settings: SpanSettings
   readonly #hashLimit: number
 
@@ -60,12 +55,8 @@ class OwnTracer implements Tracer {
     const spanId = this.#ids.generateSpanId()
     const traceId = parent?.traceId ?? this.#ids.generateTraceId()
     const traceFlags = this.#isSampled(parent, traceId) ? SAMPLED : 0
-    const spanContext: SpanContext = {
-      traceId,
-      spanId,
-      traceFlags,
-      ...(parent?.traceState && { traceState: parent.traceState }),
-    }
+    const traceState = parent?.traceState
+    const spanContext: SpanContext = { traceId, spanId, traceFlags, ...(traceState && { traceState }) }
     if (traceFlags === 0) return trace.wrapSpanContext(spanContext)
     const { kind = INTERNAL, links, attributes, startTime } = options
     const span = new RecordedSpan(this.#settings, { name, kind, context: spanContext, parent, startTime })

@@ -1,27 +1,27 @@
 import { existsSync } from 'node:fs'
 import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelemetry/api'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
-import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BackendConfig } from '../backends/backend-config.ts'
 import type { PlainResource, RecoveredTrace, Resend, ResendRequest } from '../trace-log/index.ts'
 import { keptDirectory, LossLog, Store } from '../trace-log/index.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { codeOf } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
-import { LogEmitter, type LogEvent } from './log-emitter.ts'
+import { LogEmitter } from './log-emitter.ts'
 import type { LogCounts } from './log-queue.ts'
+import type { LogEvent } from './log-sink.ts'
 import { createMetricReader, type MetricQueue } from './metrics.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
-import { openPrometheus, type PrometheusEndpoint } from './prometheus.ts'
+import { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import { createMeterProvider, createOwnTracerProvider, createResource, createSdkTracerProvider } from './providers.ts'
 import { http, https } from './sdk.ts'
-import type { BatchSettings, LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
+import type { LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
 import { SpanIdGenerator } from './span-id-generator.ts'
-import { DirectSpanProcessor, NewSpanFilter } from './span-processors.ts'
+import { directProcessor, newSpanFilter, type SpanListener } from './span-processors.ts'
 import { NO_SPANS, type SpanCounts, type SpanQueue } from './span-queue.ts'
 import { type EarlyDecision, TailSampler } from './tail-sampler.ts'
-import { type UserExtensionOptions, UserExtensions, within } from './user-extensions.ts'
+import { type UserExtensionOptions, type UserExtensions, userExtensions, within } from './user-extensions.ts'
 
 const BURST_SPANS = 65_536
 const LAST_WORDS_MILLIS = 200
@@ -49,36 +49,7 @@ export interface PipelineStats {
   readonly traceFiles: readonly string[]
 }
 
-export interface Pipeline {
-  readonly tracerProvider: TracerProvider
-  readonly meterProvider: MeterProvider
-  readonly log: ((event: LogEvent) => void) | undefined
-  /**
-   * Sets the ids of the next span that is started; the trace id only if it is a root. `seedIds` is undefined unless ids are
-   * deterministic, `reserveIds` if they are.
-   */
-  readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
-  readonly reserveIds: ((traceId: string, spanId: string) => void) | undefined
-  /** Resolves when all data is in the trace log and delivered or failed. Never rejects. No time limit of its own. */
-  flush(): Promise<void>
-  startFlush(): void
-  /** Delivers pending data within `flushWaitMillis`. The rest stays in the trace log, or is dropped and counted. Never rejects. */
-  shutdown(): Promise<void>
-  startLogFlush(): void
-  renewNote(span: Span): void
-  flushLogSync(): void
-  /** For a process that ends immediately: writes everything to the trace log and stops delivery. */
-  shutdownSync(): void
-  /** Ends the spans that killed processes left open, and delivers pending data of other processes, in the background. */
-  recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void
-  setEarlyDecision(decide: EarlyDecision): void
-  /** Calls `use` once the metrics SDK is loaded, before any metric is read. */
-  onMeterProvider(use: (provider: MeterProvider) => void): void
-  deliverBacklog(): Promise<void>
-  /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
-  resend(request: ResendRequest): Resend | undefined
-  stats(): PipelineStats
-}
+export type Pipeline = Pick<DeliveryPipeline, keyof DeliveryPipeline>
 
 /** Builds the pipeline without touching anything global. Problems with one backend do not affect the others. */
 export function createPipeline(
@@ -86,21 +57,19 @@ export function createPipeline(
   report: Reporter,
   extensions: UserExtensionOptions = {},
 ): Pipeline {
-  return new DeliveryPipeline(settings, report, new UserExtensions(extensions, settings.flushWaitMillis, report))
+  const checked = userExtensions(extensions, settings.flushWaitMillis, line => report.warn(line))
+  return new DeliveryPipeline(settings, report, checked)
 }
 
-interface ClosingQueue {
-  waitedMillis(): number
-  /** Starts nothing more for other processes. Resolves when their data in flight has been dealt with. */
-  stop?(): Promise<void>
-  abandon(): Promise<void>
-}
-
-class DeliveryPipeline implements Pipeline {
+class DeliveryPipeline {
   readonly tracerProvider: TracerProvider
-  readonly log: Pipeline['log']
-  readonly seedIds: Pipeline['seedIds']
-  readonly reserveIds: Pipeline['reserveIds']
+  readonly log: ((event: LogEvent) => void) | undefined
+  /**
+   * Sets the ids of the next span that is started; the trace id only if it is a root. `seedIds` is undefined unless ids are
+   * deterministic, `reserveIds` if they are.
+   */
+  readonly seedIds: SpanIdGenerator['seed'] | undefined
+  readonly reserveIds: SpanIdGenerator['reserve'] | undefined
   readonly #settings: PipelineSettings
   readonly #report: Reporter
   readonly #extensions: UserExtensions
@@ -130,12 +99,12 @@ class DeliveryPipeline implements Pipeline {
     const { localLog, continuation } = settings
     const losses = localLog && new LossLog(localLog.directory)
     const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
-    const emitter = new LogEmitter(settings, resource)
+    const emitter = new LogEmitter(settings.namespace)
     this.#settings = settings
     this.#report = report
     this.#extensions = extensions
     this.#resource = resource
-    this.#backends = plans.map(plan => openBackend(plan, settings, report, losses, emitter))
+    this.#backends = plans.map(plan => openBackend(plan, settings, report, losses, emitter, resource))
     this.#queues = this.#backends.flatMap(({ queue }) => queue ?? [])
     this.#metricQueues = this.#backends.flatMap(({ metricQueue }) => metricQueue ?? [])
     this.#emitter = emitter.hasQueues ? emitter : undefined
@@ -143,31 +112,29 @@ class DeliveryPipeline implements Pipeline {
     this.#local = localLog && losses && openTraceLog(localLog, losses, this.#backends, settings, report)
     const { store, kept } = this.#local ?? {}
     this.#stores = [...(store ? [store] : []), ...(kept ? [kept] : [])]
-    this.#prometheus = settings.prometheus && openPrometheus(settings.prometheus, report)
+    this.#prometheus = settings.prometheus && new PrometheusEndpoint(settings.prometheus, report)
     this.#readers = [...(this.#prometheus ? [this.#prometheus.reader] : []), ...extensions.metricReaders]
-    const direct = store === undefined && this.#queues.length > 0
-    const directProcessor = direct
-      ? new DirectSpanProcessor(this.#queues, () => continuation?.isReplaying === true)
-      : undefined
-    const toSend = isTailSampling(settings) && kept !== undefined ? kept.traceLog : directProcessor
+    const isDirect = store === undefined && this.#queues.length > 0
+    const direct = isDirect ? directProcessor(this.#queues, () => continuation?.isReplaying === true) : undefined
+    const toSend = isTailSampling(settings) && kept !== undefined ? kept.traceLog : direct
     this.#sampler = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
-    const sender = this.#sampler ?? directProcessor
-    const onlyNew = (next: SpanProcessor, known: 'isWritten' | 'isKept'): SpanProcessor =>
-      continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation[known](traceId, spanId)) : next
+    const sender = this.#sampler ?? direct
+    const onlyNew = (next: SpanListener, known: 'isWritten' | 'isKept'): SpanListener =>
+      continuation ? newSpanFilter(next, continuation[known]) : next
     const spanProcessors = [
       ...(store ? [onlyNew(store.traceLog, 'isWritten')] : []),
       ...(sender ? [onlyNew(sender, store ? 'isKept' : 'isWritten')] : []),
       ...extensions.spanProcessors,
     ]
     for (const { traceLog } of this.#stores) continuation?.addSaver(() => traceLog.forceFlush())
-    // Only processors of ours accept the lighter spans.
-    const createTracerProvider =
-      extensions.spanProcessors.length > 0 ? createSdkTracerProvider : createOwnTracerProvider
     const ids = new SpanIdGenerator()
-    this.tracerProvider = createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids })
+    const provided = { settings, resource, spanProcessors, idGenerator: ids }
+    // Only processors of ours accept the lighter spans.
+    const isOwn = extensions.spanProcessors.length === 0
+    this.tracerProvider = isOwn ? createOwnTracerProvider(provided) : createSdkTracerProvider(provided)
     this.seedIds = settings.deterministicIds ? ids.seed : undefined
     this.reserveIds = settings.deterministicIds ? undefined : ids.reserve
-    this.log = this.#emitter && (event => emitter.emit(event))
+    this.log = emitter.hasQueues ? event => emitter.emit(event) : undefined
     this.#givenUp = settings.giveUp === undefined ? [] : [aborted(settings.giveUp)]
     const delayMillis = Math.min(METRICS_DELAY_MILLIS, settings.metricsIntervalMillis)
     if (this.#canMetersWait) this.#metersTimer = setTimeout(() => this.#openMeters(), delayMillis).unref()
@@ -177,6 +144,7 @@ class DeliveryPipeline implements Pipeline {
     return this.#openMeters().meterProvider
   }
 
+  /** Calls `use` once the metrics SDK is loaded, before any metric is read. */
   onMeterProvider(use: (provider: MeterProvider) => void): void {
     this.#useMeterProvider = use
     if (this.#meters !== undefined) use(this.#meters.meterProvider)
@@ -207,11 +175,12 @@ class DeliveryPipeline implements Pipeline {
     }
   }
 
+  /** Resolves when all data is in the trace log and delivered or failed. Never rejects. No time limit of its own. */
   async flush(): Promise<void> {
     if (this.#closed) return this.#closed
     // Keeps the process alive. Requests do not: a hanging collector must not hold the process.
     const hold = setTimeout(() => undefined, this.#settings.flushWaitMillis)
-    const extended = this.#extensions.spanProcessors.length > 0 ? this.#extensions.flush() : undefined
+    const extended = this.#extensions.spanProcessors.map(processor => processor.forceFlush())
     // First: writing to the log passes the spans on to the backends.
     await this.#flushLog()
     const flushed: Promise<void>[] = []
@@ -222,7 +191,7 @@ class DeliveryPipeline implements Pipeline {
       delivered,
       this.#metricQueues.length + this.#readers.length > 0 ? this.#openMeters().forceFlush() : undefined,
       this.#emitter?.flush(),
-      extended,
+      ...extended,
     ])
     clearTimeout(hold)
   }
@@ -238,6 +207,7 @@ class DeliveryPipeline implements Pipeline {
     void this.#emitter?.flush()
   }
 
+  /** Delivers pending data within `flushWaitMillis`. The rest stays in the trace log, or is dropped and counted. Never rejects. */
   shutdown(): Promise<void> {
     this.#releaseUndecided()
     this.#closed ??= this.#close()
@@ -256,6 +226,7 @@ class DeliveryPipeline implements Pipeline {
     for (const { traceLog: log } of this.#stores) log.flushSync()
   }
 
+  /** For a process that ends immediately: writes everything to the trace log and stops delivery. */
   shutdownSync(): void {
     clearTimeout(this.#metersTimer)
     this.#releaseUndecided()
@@ -269,6 +240,7 @@ class DeliveryPipeline implements Pipeline {
     if (this.#sampler) this.#sampler.decideEarly = decide
   }
 
+  /** Ends the spans that killed processes left open, and delivers pending data of other processes, in the background. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void {
     const { continuation } = this.#settings
     const run = (): void => void recoverAll(this.#stores, onCrashed)
@@ -281,6 +253,7 @@ class DeliveryPipeline implements Pipeline {
     await Promise.all(this.#queues.map(queue => queue.drainRecovered()))
   }
 
+  /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
   resend(request: ResendRequest): Resend | undefined {
     return this.#local?.store.resend(request)
   }
@@ -289,7 +262,7 @@ class DeliveryPipeline implements Pipeline {
     const local = this.#local
     return {
       backends: [...(local ? [local.stats()] : []), ...this.#backends.map(backend => statsOf(backend, this.#stores))],
-      traceFiles: local?.store.paths ?? [],
+      traceFiles: local?.store.segments.paths ?? [],
     }
   }
 
@@ -299,8 +272,10 @@ class DeliveryPipeline implements Pipeline {
   }
 
   async #close(): Promise<void> {
-    const extensions = this.#extensions.shutdown()
-    await this.#closeLog()
+    const extensions = Promise.all(this.#extensions.spanProcessors.map(processor => processor.shutdown()))
+    const closed = Promise.all(this.#stores.map(({ traceLog }) => traceLog.shutdown()))
+    // Bounded: a disk can hang like a backend.
+    await within(this.#settings.flushWaitMillis, closed)
     const leavingAt = performance.now()
     const recovered = Promise.all(this.#stores.map(store => store.recovered()))
     void this.#emitter?.flush()
@@ -319,7 +294,8 @@ class DeliveryPipeline implements Pipeline {
       ...this.#metricQueues.map(metricQueue => this.#closeQueue(metricQueue, measured, waitMillis)),
       ...logs,
     ])
-    await this.#closeStore()
+    await within(LAST_WORDS_MILLIS, Promise.all(this.#stores.map(store => store.stop())))
+    for (const store of this.#stores) store.release()
     await extensions
     this.#prometheus?.close()
   }
@@ -335,20 +311,9 @@ class DeliveryPipeline implements Pipeline {
     await Promise.all(flushed)
   }
 
-  /** Bounded: a disk can hang like a backend. */
-  async #closeLog(): Promise<void> {
-    const closed = Promise.all(this.#stores.map(({ traceLog }) => traceLog.shutdown()))
-    await within(this.#settings.flushWaitMillis, closed)
-  }
-
-  async #closeStore(): Promise<void> {
-    await within(LAST_WORDS_MILLIS, Promise.all(this.#stores.map(store => store.stop())))
-    for (const store of this.#stores) store.release()
-  }
-
   /** Subtracts the time that a flush has already waited for this export. */
   async #closeQueue(
-    leaving: ClosingQueue,
+    leaving: Pick<SpanQueue, 'waitedMillis' | 'abandon'> & Partial<Pick<SpanQueue, 'stop'>>,
     delivered: Promise<unknown>,
     waitMillis: number = this.#settings.flushWaitMillis,
   ): Promise<void> {
@@ -363,11 +328,6 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-/** A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it. */
-function inBursts(batch: BatchSettings): BatchSettings {
-  return { ...batch, maxQueueSize: Math.max(batch.maxQueueSize, BURST_SPANS) }
 }
 
 /** Starts all recoveries in the same tick: shutdown waits only for recoveries that have begun. */
@@ -435,8 +395,10 @@ function openTraceLog(
   const heldBy = isTailSampling(settings) ? settings.tailSampling.reasonName : undefined
   // Traces kept while tail sampling was on are delivered even after it is switched off.
   const hasKept = heldBy !== undefined || existsSync(directory)
-  const ofHolder = { ...parts, batch: inBursts(batch), deliveries: ofKept }
-  const kept = hasKept ? new Store({ ...ofHolder, settings: { ...localLog, directory, maxBytes } }) : undefined
+  // A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it.
+  const inBursts = { ...batch, maxQueueSize: Math.max(batch.maxQueueSize, BURST_SPANS) }
+  const ofKeptLog = { batch: inBursts, deliveries: ofKept, settings: { ...localLog, directory, maxBytes } }
+  const kept = hasKept ? new Store({ ...parts, ...ofKeptLog }) : undefined
   const shared = kept === undefined ? localLog : { ...localLog, maxBytes, heldBy }
   const store = new Store({ ...parts, settings: shared }, isPartial ? undefined : kept)
   return {
@@ -445,19 +407,16 @@ function openTraceLog(
     reportUnstored: () => deliveries.reportUnstored(),
     stats() {
       const lastError = deliveries.lastError ?? ofKept.lastError
-      return { ...LOCAL_LOG, ...countsOf(store), isKept: false, spoolBytes: 0, ...(lastError && { lastError }) }
+      const { stored, dropped, waiting } = store.traceLog.counts()
+      const counts = { ...NO_SPANS, delivered: stored, dropped, queued: waiting }
+      return { ...LOCAL_LOG, ...counts, isKept: false, spoolBytes: 0, ...(lastError && { lastError }) }
     },
   }
 }
 
-function countsOf({ traceLog: log }: Store): SpanCounts {
-  const { stored, dropped, waiting } = log.counts()
-  return { ...NO_SPANS, delivered: stored, dropped, queued: waiting }
-}
-
 function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, stores: readonly Store[]): BackendStats {
   const { lastError } = report
-  const spoolBytes = stores.reduce((bytes, store) => bytes + store.pendingBytes(name), 0)
+  const spoolBytes = stores.reduce((bytes, store) => bytes + store.segments.pendingBytes(name), 0)
   const counts = { ...(queue?.counts() ?? NO_SPANS), isKept, spoolBytes, ...(logs && { logs: logs.counts() }) }
   return { name, type, ...counts, ...(lastError && { lastError }) }
 }

@@ -1,54 +1,15 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { pipeline, Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { MetricData, MetricReader, ResourceMetrics, ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import type { MetricData, MetricReader, ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { PrometheusAddress } from '../backends/backend-config.ts'
 import { http, prometheusExporter, untraced } from './sdk.ts'
 import type { Reporter } from './settings.ts'
 
-export interface PrometheusEndpoint {
-  readonly reader: MetricReader
-  close(): void
-}
-
 /** Far above real use: Prometheus gives a scrape 10 s, too, and labels are limited far below. */
 const LIMITS: ScrapeLimits = { connections: 16, series: 50_000, clientMillis: 10_000 }
-
-/**
- * Serves the metrics for scraping at `/metrics`. We use our own server instead of the exporter's for these reasons:
- * - a connection that a scraper keeps open must not hold the process;
- * - a port in use is reported in one line;
- * - an unknown client can neither block the host nor fill its memory.
- */
-export function openPrometheus(
-  settings: PrometheusAddress,
-  report: Reporter,
-  limits: ScrapeLimits = LIMITS,
-): PrometheusEndpoint {
-  const { connections, clientMillis } = limits
-  const reader = new (prometheusExporter().PrometheusExporter)({ preventServerStart: true })
-  const scrapes = new ScrapeServer(reader, limits, report)
-  const server = http().createServer(
-    { headersTimeout: clientMillis, requestTimeout: clientMillis, connectionsCheckingInterval: clientMillis / 2 },
-    (request, response) => scrapes.handleRequest(request, response),
-  )
-  server.maxConnections = connections
-  // Instrumentation usually patches `emit` on the prototype of HTTP servers. A scrape is not a request to the host.
-  Object.assign(server, { emit: EventEmitter.prototype.emit })
-  server.on('connection', socket => socket.unref())
-  server.on('drop', () =>
-    scrapes.warnOnce('drop', `more than ${connections} clients at once; further ones are rejected`),
-  )
-  server.on('error', error => report.warn(describe(settings, error)))
-  untraced(() => server.listen(settings.port, settings.host).unref())
-  return { reader, close: () => closeServer(server) }
-}
-
-function closeServer(server: Server): void {
-  server.close()
-  server.closeAllConnections()
-}
 
 function describe({ host, port }: PrometheusAddress, error: NodeJS.ErrnoException): string {
   const code = error.code ?? 'unknown'
@@ -78,9 +39,17 @@ interface ScrapeResponse {
   clients: number
 }
 
-/** Concurrent clients share one text, built and written in pieces. A client that does not read is disconnected. */
-class ScrapeServer {
-  readonly #reader: MetricReader
+/**
+ * Serves the metrics for scraping at `/metrics`. We use our own server instead of the exporter's for these reasons:
+ * - a connection that a scraper keeps open must not hold the process;
+ * - a port in use is reported in one line;
+ * - an unknown client can neither block the host nor fill its memory.
+ *
+ * Concurrent clients share one text, built and written in pieces. A client that does not read is disconnected.
+ */
+export class PrometheusEndpoint {
+  readonly reader: MetricReader
+  readonly #server: Server
   readonly #limits: ScrapeLimits
   readonly #report: Reporter
   readonly #warned = new Set<string>()
@@ -88,13 +57,31 @@ class ScrapeServer {
   readonly #busy = new WeakSet<object>()
   #newest: ScrapeResponse | undefined
 
-  constructor(reader: MetricReader, limits: ScrapeLimits, report: Reporter) {
-    this.#reader = reader
+  constructor(address: PrometheusAddress, report: Reporter, limits: ScrapeLimits = LIMITS) {
+    const { connections, clientMillis } = limits
+    this.reader = new (prometheusExporter().PrometheusExporter)({ preventServerStart: true })
     this.#limits = limits
     this.#report = report
+    this.#server = http().createServer(
+      { headersTimeout: clientMillis, requestTimeout: clientMillis, connectionsCheckingInterval: clientMillis / 2 },
+      (request, response) => this.#handleRequest(request, response),
+    )
+    this.#server.maxConnections = connections
+    // Instrumentation usually patches `emit` on the prototype of HTTP servers. A scrape is not a request to the host.
+    Object.assign(this.#server, { emit: EventEmitter.prototype.emit })
+    this.#server.on('connection', socket => socket.unref())
+    const tooMany = `more than ${connections} clients at once; further ones are rejected`
+    this.#server.on('drop', () => this.#warnOnce('drop', tooMany))
+    this.#server.on('error', error => report.warn(describe(address, error)))
+    untraced(() => this.#server.listen(address.port, address.host).unref())
   }
 
-  handleRequest(request: IncomingMessage, response: ServerResponse): void {
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  #handleRequest(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     if (this.#busy.has(socket)) {
       socket.destroy()
@@ -106,7 +93,7 @@ class ScrapeServer {
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n')
   }
 
-  warnOnce(cause: string, line: string): void {
+  #warnOnce(cause: string, line: string): void {
     if (this.#warned.has(cause)) return
     this.#warned.add(cause)
     this.#report.warn(`prometheus: ${line}`)
@@ -115,27 +102,22 @@ class ScrapeServer {
   async #answer(response: ServerResponse): Promise<void> {
     const answer = this.#current()
     answer.clients += 1
-    const over = (): void => {
+    try {
+      await this.#send(response, await answer.pieces)
+    } catch {
+      if (!response.headersSent)
+        response.writeHead(503, { 'content-type': 'text/plain' }).end('the metrics cannot be collected\n')
+    } finally {
       answer.clients -= 1
       if (answer.clients === 0) this.#served.delete(answer)
-    }
-    const pieces = await answer.pieces.catch(() => undefined)
-    if (pieces !== undefined) this.#send(response, pieces, over)
-    else {
-      over()
-      response.writeHead(503, { 'content-type': 'text/plain' }).end('the metrics cannot be collected\n')
     }
   }
 
   /** Returns a new response, unless one is being built or slow clients hold the maximum number. */
   #current(): ScrapeResponse {
     const newest = this.#newest
-    if (
-      newest !== undefined &&
-      this.#served.has(newest) &&
-      (!newest.isBuilt || this.#served.size >= MAX_SERVED_ANSWERS)
-    )
-      return newest
+    const isFull = this.#served.size >= MAX_SERVED_ANSWERS
+    if (newest && this.#served.has(newest) && (!newest.isBuilt || isFull)) return newest
     const answer: ScrapeResponse = { pieces: this.#build(), isBuilt: false, clients: 0 }
     const built = (): void => {
       answer.isBuilt = true
@@ -147,7 +129,7 @@ class ScrapeServer {
   }
 
   async #build(): Promise<Buffer[]> {
-    const { resourceMetrics } = await this.#reader.collect()
+    const { resourceMetrics } = await this.reader.collect()
     const text = prometheusText(resourceMetrics, this.#limits.series)
     const pieces: Buffer[] = []
     for (let next = text.next(); ; next = text.next()) {
@@ -160,26 +142,22 @@ class ScrapeServer {
     }
   }
 
-  #send(response: ServerResponse, pieces: readonly Buffer[], over: () => void): void {
+  async #send(response: ServerResponse, pieces: readonly Buffer[]): Promise<void> {
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
     response.writeHead(200, { 'content-type': 'text/plain', 'content-length': length })
     const { clientMillis } = this.#limits
     const deadline = setTimeout(() => {
       response.destroy()
-      this.warnOnce('slow', `a client that had not read its answer after ${clientMillis / 1000} s was cut off`)
-    }, clientMillis)
-    deadline.unref()
-    pipeline(Readable.from(pieces), response, () => {
-      clearTimeout(deadline)
-      over()
-    })
+      this.#warnOnce('slow', `a client that had not read its answer after ${clientMillis / 1000} s was cut off`)
+    }, clientMillis).unref()
+    await pipeline(Readable.from(pieces), response).finally(() => clearTimeout(deadline))
   }
 
   #warnOmitted(leftOut: readonly OmittedSeries[]): void {
     if (leftOut.length === 0) return
     const labelSets = leftOut.reduce((sum, left) => sum + left.labelSets, 0)
     const names = leftOut.map(({ metric }) => metric).join(', ')
-    this.warnOnce(
+    this.#warnOnce(
       'series',
       `${labelSets} label sets are left out of what is scraped (${names}): it has room for ${this.#limits.series} series. ` +
         'A backend gets all of them',
@@ -199,8 +177,6 @@ export interface OmittedSeries {
   readonly labelSets: number
 }
 
-type Serialize = (resource: ResourceMetrics['resource'], scopeMetrics: ScopeMetrics[]) => string
-
 /**
  * The response to a scrape in pieces. The text is that of the official serializer, which gets a few label sets at a time:
  * for all of them at once it would block long enough for an agent to notice. Label sets beyond `maxSeries` are left out.
@@ -211,11 +187,13 @@ export function* prometheusText(
   { resource, scopeMetrics }: ResourceMetrics,
   maxSeries: number,
 ): Generator<string, readonly OmittedSeries[]> {
-  const serialize = serializer()
+  const official = new (prometheusExporter().PrometheusSerializer)('', false, undefined, true)
   const leftOut: OmittedSeries[] = []
   let room = maxSeries
   yield targetInfo(resource)
-  for (const [scope, metric] of singlesFirst(scopeMetrics)) {
+  const all = scopeMetrics.flatMap(({ scope, metrics }) => metrics.map(metric => ({ scope, metric })))
+  const isMultiple = ({ metric }: { readonly metric: MetricData }): number => Number(seriesOf(metric) > 1)
+  for (const { scope, metric } of all.sort((one, other) => isMultiple(one) - isMultiple(other))) {
     const each = seriesOf(metric)
     const points = metric.dataPoints.slice(0, Math.floor(room / each))
     room -= points.length * each
@@ -224,7 +202,7 @@ export function* prometheusText(
     const step = Math.max(1, Math.floor(PIECE_SERIES / each))
     for (let at = 0; at === 0 || at < points.length; at += step) {
       const some = { ...metric, dataPoints: points.slice(at, at + step) } as MetricData
-      const text = serialize(resource, [{ scope, metrics: [some] }])
+      const text = official.serialize({ resource, scopeMetrics: [{ scope, metrics: [some] }] })
       yield at === 0 ? text : withoutHead(text)
     }
   }
@@ -232,23 +210,11 @@ export function* prometheusText(
   return leftOut
 }
 
-function serializer(): Serialize {
-  const official = new (prometheusExporter().PrometheusSerializer)('', false, undefined, true)
-  return (resource, scopeMetrics) => official.serialize({ resource, scopeMetrics })
-}
-
 /** For a resource without metrics the serializer adds a line that says so, which is removed. */
 function targetInfo(resource: ResourceMetrics['resource']): string {
   const official = new (prometheusExporter().PrometheusSerializer)()
   const text = official.serialize({ resource, scopeMetrics: [] })
   return text.slice(0, text.lastIndexOf('\n') + 1)
-}
-
-function singlesFirst(scopes: readonly ScopeMetrics[]): [ScopeMetrics['scope'], MetricData][] {
-  const all = scopes.flatMap(({ scope, metrics }) =>
-    metrics.map((metric): [ScopeMetrics['scope'], MetricData] => [scope, metric]),
-  )
-  return [...all.filter(([, metric]) => seriesOf(metric) === 1), ...all.filter(([, metric]) => seriesOf(metric) > 1)]
 }
 
 /** Series per label set. A histogram has one per bucket, plus the unbounded bucket, the sum and the count. */

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { arch, hostname, platform } from 'node:os'
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
-import type { IdGenerator, Sampler, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { IdGenerator, Sampler } from '@opentelemetry/sdk-trace-base'
 import { OPENINFERENCE } from '../../contract/semconv/index.ts'
 import { PlainResource } from '../trace-log/index.ts'
 import { Histograms } from './histograms.ts'
 import { OwnTracerProvider } from './own-tracer.ts'
 import { api, metricsSdk, traceSdk } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
+import type { SpanListener } from './span-processors.ts'
 
 /** The SDK's own defaults, set explicitly: unset limits are read from the environment. */
 const PER_EVENT_OR_LINK = 128
@@ -16,8 +17,8 @@ const PER_EVENT_OR_LINK = 128
 export interface TracerProviderOptions {
   readonly settings: PipelineSettings
   readonly resource: PlainResource
-  readonly spanProcessors: SpanProcessor[]
-  readonly idGenerator: IdGenerator | undefined
+  readonly spanProcessors: readonly SpanListener[]
+  readonly idGenerator: IdGenerator
 }
 
 /** A private provider: it is never registered, so a host's own OpenTelemetry works beside it. */
@@ -31,8 +32,13 @@ export function createSdkTracerProvider(parts: TracerProviderOptions): TracerPro
   return new (traceSdk().BasicTracerProvider)({
     resource: parts.resource,
     sampler: createSampler(parts.settings.sampleRate),
-    spanProcessors: parts.spanProcessors,
-    ...(parts.idGenerator ? { idGenerator: parts.idGenerator } : {}),
+    spanProcessors: parts.spanProcessors.map(processor => ({
+      onStart: (span, context) => processor.onStart(span, context),
+      onEnd: span => processor.onEnd(span),
+      forceFlush: () => Promise.resolve(),
+      shutdown: () => Promise.resolve(),
+    })),
+    idGenerator: parts.idGenerator,
     spanLimits: {
       attributeCountLimit: parts.settings.attributeCountLimit,
       attributeValueLengthLimit: Number.POSITIVE_INFINITY,
@@ -95,14 +101,6 @@ function thisProcess(): Attributes {
   }
 }
 
-function named(settings: PipelineSettings): Attributes {
-  return {
-    'service.name': settings.serviceName,
-    'telemetry.distro.name': 'hookspan',
-    'telemetry.distro.version': settings.version,
-  }
-}
-
 const SDK = {
   'telemetry.sdk.language': 'nodejs',
   'telemetry.sdk.name': 'opentelemetry',
@@ -112,7 +110,9 @@ const SDK = {
 /** Later entries win. Without a schema URL: the official JSON serializer writes it inside the resource, where OTLP has no such field. */
 export function createResource(settings: PipelineSettings, backendAttributes: Attributes): PlainResource {
   const ours = {
-    ...named(settings),
+    'service.name': settings.serviceName,
+    'telemetry.distro.name': 'hookspan',
+    'telemetry.distro.version': settings.version,
     ...(settings.deterministicIds ? {} : thisProcess()),
     ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
     ...backendAttributes,

@@ -11,45 +11,18 @@ export function api(): typeof import('@opentelemetry/api') {
   return openTelemetryApi
 }
 
-export function traceSdk(): typeof import('@opentelemetry/sdk-trace-base') {
-  return load('@opentelemetry/sdk-trace-base')
-}
-
-export function metricsSdk(): typeof import('@opentelemetry/sdk-metrics') {
-  return load('@opentelemetry/sdk-metrics')
-}
-
-export function transformer(): typeof import('@opentelemetry/otlp-transformer') {
-  return load('@opentelemetry/otlp-transformer')
-}
-
-export function prometheusExporter(): typeof import('@opentelemetry/exporter-prometheus') {
-  return load('@opentelemetry/exporter-prometheus')
-}
-
-export function tls(): typeof import('node:tls') {
-  return load('node:tls')
-}
-
-export function http(): typeof import('node:http') {
-  return load('node:http')
-}
-
-export function https(): typeof import('node:https') {
-  return load('node:https')
-}
-
-export function http2(): typeof import('node:http2') {
-  return load('node:http2')
-}
-
-export function zlib(): typeof import('node:zlib') {
-  return load('node:zlib')
-}
-
-export function childProcess(): typeof import('node:child_process') {
-  return load('node:child_process')
-}
+export const traceSdk = (): typeof import('@opentelemetry/sdk-trace-base') => load('@opentelemetry/sdk-trace-base')
+export const metricsSdk = (): typeof import('@opentelemetry/sdk-metrics') => load('@opentelemetry/sdk-metrics')
+export const transformer = (): typeof import('@opentelemetry/otlp-transformer') =>
+  load('@opentelemetry/otlp-transformer')
+export const prometheusExporter = (): typeof import('@opentelemetry/exporter-prometheus') =>
+  load('@opentelemetry/exporter-prometheus')
+export const tls = (): typeof import('node:tls') => load('node:tls')
+export const http = (): typeof import('node:http') => load('node:http')
+export const https = (): typeof import('node:https') => load('node:https')
+export const http2 = (): typeof import('node:http2') => load('node:http2')
+export const zlib = (): typeof import('node:zlib') => load('node:zlib')
+export const childProcess = (): typeof import('node:child_process') => load('node:child_process')
 
 let contextKey: symbol | undefined
 

@@ -1,6 +1,6 @@
 import type { BackendQueue, Batch, LogSegment, SpanLine } from '../trace-log/index.ts'
 import { Cursor, isInLog, sizeOf } from '../trace-log/index.ts'
-import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
+import { BackOff, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
 import { type DeliveryReport, lossReason } from './delivery-report.ts'
 import { type Origin, SendRequest, TOO_LARGE } from './send-request.ts'
@@ -8,6 +8,7 @@ import type { BatchSettings, Reporter } from './settings.ts'
 
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
+const BROKEN: DeliveryFailure = { kind: 'internal', reason: 'the exporter broke' }
 /** They disappeared from the log without being removed by this process. */
 const MISSING = 'they are not in the trace log any more'
 /** Time for an aborted sink to report its result. */
@@ -59,12 +60,6 @@ interface QueuedBatch extends Batch {
   readonly bytes: number
 }
 
-/** Resolves when the given number of spans has been delivered or dropped. */
-interface Waiter {
-  readonly until: number
-  readonly resolve: () => void
-}
-
 /**
  * The queue of spans for one backend: bounded, with one export in flight. It blocks neither the code that ends a span nor
  * other backends. Spans in the log that cannot be delivered now are read from there later, in order: the queue is behind.
@@ -86,7 +81,8 @@ export class SpanQueue implements BackendQueue {
   #inFlightAt = 0
   /** Flush target: everything up to this count is sent, even if it does not fill a request. */
   #flushTarget = 0
-  #waiters: Waiter[] = []
+  /** Resolved when the given number of spans has been delivered or dropped. */
+  #waiters: { readonly until: number; readonly resolve: () => void }[] = []
   #timer: NodeJS.Timeout | undefined
   #isSending = false
   #isClosed = false
@@ -158,7 +154,7 @@ export class SpanQueue implements BackendQueue {
   }
 
   async drainRecovered(): Promise<void> {
-    while (this.#hasRecovered && !this.#backOff.isActive && !this.#isStopping) {
+    while (this.#adopted?.isCaughtUp === false && !this.#backOff.isActive && !this.#isStopping) {
       const waiter = this.#settled(Number.POSITIVE_INFINITY)
       void this.#sendDue()
       await waiter
@@ -202,11 +198,7 @@ export class SpanQueue implements BackendQueue {
 
   /** Gives up: spans stay in the log or count as dropped, and pending flushes resolve. Resolves within moments. */
   async abandon(): Promise<void> {
-    this.#isClosed = true
-    this.#isStopping = true
-    this.#isAbandoned = true
-    clearTimeout(this.#timer)
-    const waiting = this.#dropMemory()
+    const waiting = this.#endSending()
     this.#inFlight?.abort()
     if (this.#isSending) await this.#settled(Number.POSITIVE_INFINITY)
     this.#dropTooLate(waiting, this.#releaseCurrent())
@@ -215,10 +207,19 @@ export class SpanQueue implements BackendQueue {
 
   /** For a process that ends immediately. Drops and counts spans that are only in memory. */
   abandonNow(): void {
+    this.#dropTooLate(this.#endSending(), this.#releaseCurrent())
+  }
+
+  /** Returns the number of spans that were only in memory. */
+  #endSending(): number {
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
-    this.#dropTooLate(this.#dropMemory(), this.#releaseCurrent())
+    clearTimeout(this.#timer)
+    this.#countSpooled(this.#dropLogged())
+    const size = this.#size
+    this.#replaceLive([])
+    return size
   }
 
   counts(): SpanCounts {
@@ -254,10 +255,6 @@ export class SpanQueue implements BackendQueue {
     this.#countSpooled(this.#dropLogged() + more)
   }
 
-  get #hasRecovered(): boolean {
-    return this.#adopted?.isCaughtUp === false
-  }
-
   /** True if something must be sent without waiting for a full batch. */
   get #isDue(): boolean {
     const isWanted = this.#size > 0 && this.#delivered + this.#dropped < this.#flushTarget
@@ -266,7 +263,7 @@ export class SpanQueue implements BackendQueue {
 
   #scheduleSend(): void {
     if (this.#timer || this.#isSending || this.#isAbandoned) return
-    if (!this.#current && this.#size === 0 && !this.isBehind && !this.#hasRecovered) return
+    if (!this.#current && this.#size === 0 && !this.isBehind && this.#adopted?.isCaughtUp !== false) return
     // Timers truncate fractions, and would fire too early.
     const { isActive } = this.#backOff
     const millis = isActive ? Math.ceil(this.#backOff.remainingMillis()) : this.#parts.batch.scheduleDelayMillis
@@ -325,7 +322,7 @@ export class SpanQueue implements BackendQueue {
   async #openRequest(): Promise<void> {
     const most = this.#parts.batch.maxExportBatchSize
     while (this.#current === undefined) {
-      const hasAdopted = this.#hasRecovered && !this.#isStopping
+      const hasAdopted = this.#adopted?.isCaughtUp === false && !this.#isStopping
       if (this.isBehind && this.#own) {
         const read = await this.#own.readBatch(most)
         if (read) this.#current = new SendRequest('own', [read], most)
@@ -362,9 +359,10 @@ export class SpanQueue implements BackendQueue {
     const inFlight = new AbortController()
     this.#inFlight = inFlight
     this.#inFlightAt = performance.now()
-    const exported = sink.export(lines, inFlight.signal).catch(() => broken(lines))
+    const lost = (failure: DeliveryFailure): ExportResult => ({ lost: sizeOf(lines), failure })
+    const exported = sink.export(lines, inFlight.signal).catch(() => lost(BROKEN))
     const lastWord = new Promise<ExportResult>(resolve => {
-      const giveUp = (): void => resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis } })
+      const giveUp = (): void => resolve(lost({ kind: 'timeout', afterMillis }))
       inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
     })
     const guard = setTimeout(() => inFlight.abort(), afterMillis).unref()
@@ -398,8 +396,7 @@ export class SpanQueue implements BackendQueue {
       this.#removeGroup(current)
       return
     }
-    const verdict = classifyFailure(failure, current.tries)
-    const isRefused = verdict.kind === 'refused'
+    const { isRefused, reason } = classifyFailure(failure, current.tries)
     // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
     if (this.#isAbandoned) {
       // An aborted request is no evidence about the backend. `lostAtShutdown` reports the number of lost spans.
@@ -415,7 +412,7 @@ export class SpanQueue implements BackendQueue {
     current.tries++
     current.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
-    this.#backOff.failed(backOffReason(verdict, failure), retryAfterMillis)
+    this.#backOff.failed(reason, retryAfterMillis)
     this.#fallBehind()
   }
 
@@ -465,14 +462,6 @@ export class SpanQueue implements BackendQueue {
     if (waiting + current > 0) this.#parts.report.lostAtShutdown(waiting + current)
   }
 
-  /** Returns the number of spans that were only in memory. */
-  #dropMemory(): number {
-    this.#countSpooled(this.#dropLogged())
-    const size = this.#size
-    this.#replaceLive([])
-    return size
-  }
-
   #dropLogged(): number {
     const before = this.#size
     this.#replaceLive(this.#live.filter(batch => !isInLog(batch)))
@@ -510,8 +499,4 @@ export class SpanQueue implements BackendQueue {
       else this.#waiters.push(waiter)
     }
   }
-}
-
-function broken(lines: readonly SpanLine[]): ExportResult {
-  return { lost: sizeOf(lines), failure: { kind: 'internal', reason: 'the exporter broke' } }
 }

@@ -1,7 +1,8 @@
-import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { ReadableSpan, Span } from '@opentelemetry/sdk-trace-base'
 import { attributeOf, estimatedBytes, NOT_KEPT } from '../trace-log/index.ts'
 import { api } from './sdk.ts'
 import type { TailSamplingSettings } from './settings.ts'
+import type { SpanListener } from './span-processors.ts'
 
 const SAMPLED = 1
 /** Decisions remembered for late spans. A forgotten trace is sent: too much is better than too little. */
@@ -31,15 +32,15 @@ interface BufferedTrace {
  * root had a reason to keep it, the trace is dropped. If no root had a verdict at all, for example in a trace without a
  * turn, it is sent.
  */
-export class TailSampler implements SpanProcessor {
-  readonly #next: SpanProcessor
+export class TailSampler implements SpanListener {
+  readonly #next: SpanListener
   readonly #settings: TailSamplingSettings
   readonly #traces = new Map<string, BufferedTrace>()
   readonly #decisions = new Map<string, string>()
   #bytes = 0
   decideEarly: EarlyDecision = () => undefined
 
-  constructor(next: SpanProcessor, settings: TailSamplingSettings) {
+  constructor(next: SpanListener, settings: TailSamplingSettings) {
     this.#next = next
     this.#settings = settings
   }
@@ -68,14 +69,6 @@ export class TailSampler implements SpanProcessor {
       this.#applyDecision(trace, trace.decision ?? (hasOpenTurn ? UNDECIDED : this.#decisionOf(traceId, trace)))
     }
     this.#traces.clear()
-  }
-
-  forceFlush(): Promise<void> {
-    return this.#next.forceFlush()
-  }
-
-  shutdown(): Promise<void> {
-    return this.#next.shutdown()
   }
 
   #traceOf(span: ReadableSpan): BufferedTrace {
@@ -131,13 +124,9 @@ export class TailSampler implements SpanProcessor {
   #withSamplingState(span: ReadableSpan, decision: string): ReadableSpan {
     const context = span.spanContext()
     const state = context.traceState ?? api().createTraceState()
-    const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', this.#thresholdOf(decision)))
-    return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
-  }
-
-  #thresholdOf(decision: string): string {
     const digits = decision === RATE ? this.#settings.threshold?.replace(/0+$/, '') : undefined
-    return digits || NO_THRESHOLD
+    const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', digits || NO_THRESHOLD))
+    return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
   }
 }
 

@@ -12,8 +12,6 @@ export interface TlsFiles {
 
 export type TlsPaths = Pick<BackendConfig, 'name' | 'certificate' | 'client_certificate' | 'client_key'>
 
-const NO_FILES: TlsFiles = {}
-
 /**
  * Reads the TLS files of a backend. Unusable files are reported, one line each, and left out: the server then refuses the
  * connection, and the spans stay in the log.
@@ -31,7 +29,7 @@ export function readTlsFiles(paths: TlsPaths, warn: (line: string) => void): Tls
     }
   }
   const ca = certificate === undefined ? undefined : read('certificate', certificate)
-  const trusted = ca ? { ca } : NO_FILES
+  const trusted = ca ? { ca } : {}
   if (client_certificate === undefined && client_key === undefined) return trusted
   if (client_certificate === undefined || client_key === undefined) {
     const [there, missing] =

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises'
+import { readCheckpoint } from './checkpoint.ts'
 import type { CheckpointEntry } from './checkpoint-file.ts'
-import { keptDirectory, listCheckpoints, readCheckpoint, segmentPath, segmentStartAt } from './checkpoint-file.ts'
-import { isAlive } from './owner.ts'
-import { readHeader, SegmentReader } from './segment-file.ts'
+import { isOwned, keptDirectory, listCheckpoints, segmentStartAt } from './checkpoint-file.ts'
+import { linesIn, readHeader } from './segment-file.ts'
+import { SpanLine } from './span-line.ts'
 
 /** More bytes than this cannot be notes of open spans alone. */
 const NOTES_BYTES = 262_144
@@ -22,8 +23,8 @@ export interface BacklogEntry {
  */
 export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
   const rows = new Map<string, BacklogEntry>()
-  for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
-    for (const part of await pendingOf(directory, entry)) {
+  for (const entry of await allCheckpoints(stateDirectory)) {
+    for (const part of await pendingOf(entry)) {
       const key = JSON.stringify([part.backend, part.isLive])
       rows.set(key, sumParts(rows.get(key), part))
     }
@@ -34,36 +35,25 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
 /** Destinations (`destinationOf`) of the data pending for a backend. An unknown one is ''. Never rejects. */
 export async function pendingDestinations(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
-  for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
-    for (const row of await pendingOf(directory, entry)) {
-      if (row.backend !== backend) continue
-      destinations.add((await readHeader(segmentPath(directory, entry.segment))).backends.get(backend) ?? '')
-    }
+  for (const entry of await allCheckpoints(stateDirectory)) {
+    const isPending = (await pendingOf(entry)).some(row => row.backend === backend)
+    if (isPending) destinations.add((await readHeader(entry.segmentPath)).backends.get(backend) ?? '')
   }
   return destinations
 }
 
-async function checkpointsOf(
-  stateDirectory: string,
-): Promise<readonly { readonly directory: string; readonly entry: CheckpointEntry }[]> {
-  const directories = [stateDirectory, keptDirectory(stateDirectory)]
-  const found = directories.map(async directory =>
-    (await listCheckpoints(directory)).map(entry => ({ directory, entry })),
-  )
-  return (await Promise.all(found)).flat()
+async function allCheckpoints(stateDirectory: string): Promise<readonly CheckpointEntry[]> {
+  return (await Promise.all([stateDirectory, keptDirectory(stateDirectory)].map(listCheckpoints))).flat()
 }
 
-async function pendingOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {
-  const [state, stats] = await Promise.all([
-    readCheckpoint(entry),
-    stat(segmentPath(stateDirectory, entry.segment)).catch(() => undefined),
-  ])
+async function pendingOf(entry: CheckpointEntry): Promise<BacklogEntry[]> {
+  const { segmentPath } = entry
+  const [state, stats] = await Promise.all([readCheckpoint(entry), stat(segmentPath).catch(() => undefined)])
   const size = stats?.size ?? 0
-  const oldestAt = segmentStartAt(entry)
-  const isLive = entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())
+  const [oldestAt, isLive] = [segmentStartAt(entry), isOwned(entry)]
   const rows: BacklogEntry[] = []
-  for (const [backend, offset] of Object.entries(state?.delivered ?? {})) {
-    if (offset >= size || !(await hasSpans(segmentPath(stateDirectory, entry.segment), offset, size))) continue
+  for (const [backend, offset] of state?.delivered ?? []) {
+    if (offset >= size || !(await hasSpans(segmentPath, offset, size))) continue
     rows.push({ backend, segments: 1, bytes: size - offset, oldestAt, isLive })
   }
   return rows
@@ -72,14 +62,13 @@ async function pendingOf(stateDirectory: string, entry: CheckpointEntry): Promis
 /** The last spans may be followed by notes of open spans, which are not sent to backends. */
 async function hasSpans(path: string, from: number, until: number): Promise<boolean> {
   if (until - from > NOTES_BYTES) return true
-  const reader = new SegmentReader(path)
   try {
-    const { lines, damaged } = await reader.spans(from, until, 1)
-    return lines.length > 0 || damaged > 0
+    for await (const line of linesIn(path, from, until)) {
+      if (line instanceof SpanLine || line.kind === 'damaged') return true
+    }
+    return false
   } catch {
     return true
-  } finally {
-    await reader.close()
   }
 }
 
@@ -109,10 +98,8 @@ export interface OpenSegment {
 export async function listOpenSegments(stateDirectory: string, now: number): Promise<OpenSegment[]> {
   const segments: OpenSegment[] = []
   for (const entry of await listCheckpoints(stateDirectory)) {
-    const state = await readCheckpoint(entry)
-    if (state?.open !== true) continue
-    const isOwned = entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, now)
-    segments.push({ path: segmentPath(stateDirectory, entry.segment), isOwned })
+    if ((await readCheckpoint(entry))?.open !== true) continue
+    segments.push({ path: entry.segmentPath, isOwned: isOwned(entry, now) })
   }
   return segments
 }

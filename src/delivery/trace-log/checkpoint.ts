@@ -1,29 +1,60 @@
 import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { CheckpointContent, CheckpointEntry } from './checkpoint-file.ts'
+import type { CheckpointEntry } from './checkpoint-file.ts'
 import {
   checkpointDirectory,
   checkpointPath,
-  checkpointText,
-  codeOf,
-  createCheckpointFile,
   FREE,
   isOffset,
-  parseCheckpoint,
+  isOwned,
   parseCheckpointName,
   segmentPath,
-  writeCheckpointFile,
 } from './checkpoint-file.ts'
-import { isAlive, ownerToken, thisOwner } from './owner.ts'
-import { readOwnFile } from './private-file.ts'
+import { ownerToken, thisOwner } from './owner.ts'
+import { createOwnFile, isMissing, OPEN, readOwnFile, saveOwnFile } from './private-file.ts'
 import type { ResendProgress } from './resend-progress.ts'
 
-export { type CheckpointEntry, listCheckpoints, readCheckpoint } from './checkpoint-file.ts'
+export interface CheckpointContent {
+  readonly open: boolean
+  /** Number of acknowledged bytes of the segment by backend. */
+  readonly delivered: ReadonlyMap<string, number>
+  readonly isDamaged: boolean
+}
+
+const NOTHING: CheckpointContent = { open: false, delivered: new Map(), isDamaged: false }
+/**
+ * An unreadable checkpoint counts as open and as pending for no backend: crashed spans can still be found in the segment,
+ * and nothing is sent twice. The caller must report it, because undelivered data is lost.
+ */
+const DAMAGED: CheckpointContent = { open: true, delivered: new Map(), isDamaged: true }
+
+function checkpointText(open: boolean, delivered: ReadonlyMap<string, number>): string {
+  // A backend may be named `__proto__`: `fromEntries` defines such a key, an assignment would not.
+  return JSON.stringify({ open, delivered: Object.fromEntries(delivered) })
+}
+
+function parseCheckpoint(text: string): CheckpointContent {
+  try {
+    const { open, delivered } = JSON.parse(text) as { open: unknown; delivered: unknown }
+    if (typeof open !== 'boolean' || !isOffsets(delivered)) return DAMAGED
+    return { open, delivered: new Map(Object.entries(delivered)), isDamaged: false }
+  } catch {
+    return DAMAGED
+  }
+}
+
+function isOffsets(value: unknown): value is Record<string, number> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isOffset)
+}
+
+export async function readCheckpoint({ path }: CheckpointEntry): Promise<CheckpointContent | undefined> {
+  const text = await readFile(path, { encoding: 'utf8', flag: OPEN.read }).catch(() => undefined)
+  return text === undefined ? undefined : parseCheckpoint(text)
+}
 
 /** `taken`: another process considered this one dead. Only `ours` may be written. */
 type Ownership = 'ours' | 'taken' | 'free' | 'removed'
-
-const NOTHING: CheckpointContent = { open: false, delivered: new Map(), isDamaged: false }
 
 /**
  * The state of one segment: whether it has open spans, and the acknowledged offset of each backend. Every change is saved
@@ -55,13 +86,13 @@ export class Checkpoint {
 
   static create(stateDirectory: string, segment: string, backends: readonly string[]): Checkpoint {
     const delivered = new Map(backends.map(backend => [backend, 0]))
-    createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(true, delivered))
+    createOwnFile(ownPath(stateDirectory, segment), checkpointText(true, delivered))
     return new Checkpoint(stateDirectory, segment, { open: true, delivered, isDamaged: false })
   }
 
   /** Locks a segment that is pending for no backend. Undefined if another process owns it. */
   static lock(stateDirectory: string, segment: string): Checkpoint | undefined {
-    createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
+    createOwnFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
     const checkpoint = new Checkpoint(stateDirectory, segment, NOTHING)
     if (!checkpoint.#isTaken()) return checkpoint
     checkpoint.remove()
@@ -99,7 +130,7 @@ export class Checkpoint {
   advance(backend: string, offset: number): boolean {
     this.#resends.get(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
-    if (before === undefined || !isOffset(offset) || offset <= before) return this.#ensureSaved()
+    if (before === undefined || !(offset > before)) return this.#ensureSaved()
     this.#delivered.set(backend, offset)
     return this.#save()
   }
@@ -148,7 +179,7 @@ export class Checkpoint {
     try {
       updateHeartbeat(this.#path)
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') this.#save()
+      if (isMissing(error)) this.#save()
     }
     return this.#ownership === 'ours'
   }
@@ -159,7 +190,7 @@ export class Checkpoint {
       unlinkSync(this.#path)
       this.#ownership = 'removed'
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') this.#ownership = 'removed'
+      if (isMissing(error)) this.#ownership = 'removed'
     }
   }
 
@@ -170,28 +201,14 @@ export class Checkpoint {
   #save(): boolean {
     this.#isSaved = false
     if (this.#ownership !== 'ours') return false
-    const text = checkpointText(this.#open, this.#delivered)
-    try {
-      writeCheckpointFile(this.#path, text)
-      this.#isSaved = true
-    } catch (error) {
-      this.#isSaved = codeOf(error) === 'ENOENT' && this.#recreate(text)
-    }
+    this.#isSaved = saveOwnFile(this.#path, checkpointText(this.#open, this.#delivered), this.#mayRecreate)
     return this.#isSaved
   }
 
-  /** Recreates a deleted file, unless it was taken: then a new file would be a second checkpoint of the segment. */
-  #recreate(text: string): boolean {
-    if (this.#isTaken()) {
-      this.#ownership = 'taken'
-      return false
-    }
-    try {
-      createCheckpointFile(this.#path, text)
-      return true
-    } catch {
-      return false
-    }
+  /** A deleted file is recreated, unless it was taken: then a new file would be a second checkpoint of the segment. */
+  readonly #mayRecreate = (): boolean => {
+    if (this.#isTaken()) this.#ownership = 'taken'
+    return this.#ownership === 'ours'
   }
 
   #isTaken(): boolean {
@@ -208,35 +225,29 @@ export class Checkpoint {
 
 /**
  * Takes over a free checkpoint or that of a dead process. Returns undefined if its owner lives, if another process was first,
- * or if it cannot be read now. A damaged one is taken, too: see `parseCheckpoint`.
+ * or if it cannot be read now. A damaged one is taken, too: see `DAMAGED`.
  */
 export function takeOverCheckpoint(stateDirectory: string, entry: CheckpointEntry): Checkpoint | undefined {
-  const path = ownPath(stateDirectory, entry.segment)
+  const { segment } = entry
+  const path = ownPath(stateDirectory, segment)
   try {
+    // The heartbeat may be newer than the directory listing.
+    const isTaken = isOwned({ ...entry, heartbeatAt: statSync(entry.path).mtimeMs })
     // Another checkpoint of this segment can only be held by this process. Its file must not be overwritten.
-    if (isOwnedByLiving(entry) || existsSync(path)) return undefined
+    if (isTaken || existsSync(path)) return undefined
     // Before the rename: under our name with the old heartbeat, a process on another machine would consider us dead.
     updateHeartbeat(entry.path)
     renameSync(entry.path, path)
   } catch {
     return undefined
   }
-  return openTakenOver(stateDirectory, entry.segment, path)
-}
-
-function openTakenOver(stateDirectory: string, segment: string, path: string): Checkpoint | undefined {
   try {
     return new Checkpoint(stateDirectory, segment, parseCheckpoint(readOwnFile(path).toString()))
   } catch {
     // For example for lack of file descriptors. The content may be intact, so the file is put back.
-    new Checkpoint(stateDirectory, segment, { open: true, delivered: new Map(), isDamaged: true }).release()
+    new Checkpoint(stateDirectory, segment, DAMAGED).release()
     return undefined
   }
-}
-
-/** The heartbeat may be newer than the directory listing. */
-function isOwnedByLiving({ owner, path }: CheckpointEntry): boolean {
-  return owner !== undefined && isAlive(owner, statSync(path).mtimeMs, Date.now())
 }
 
 function updateHeartbeat(path: string): void {

@@ -49,7 +49,7 @@ export class Continuation {
   }
 
   /** True if a starting span is already written, or ended before the events of kind `again`. */
-  isWritten(traceId: string, spanId: string): boolean {
+  readonly isWritten = (traceId: string, spanId: string): boolean => {
     if (this.#phase === 'past') return true
     if (this.#phase === 'again') this.#replayedTraces.add(traceId)
     else if (this.#written.size === 0) return false
@@ -60,9 +60,8 @@ export class Continuation {
   }
 
   /** Like `isWritten`, with tail sampling: spans undecided by the previous process were not sent. */
-  isKept(traceId: string, spanId: string): boolean {
-    return this.#phase === 'past' || this.#kept.has(`${traceId}${spanId}`)
-  }
+  readonly isKept = (traceId: string, spanId: string): boolean =>
+    this.#phase === 'past' || this.#kept.has(`${traceId}${spanId}`)
 
   /** True if this process continues a span (trace id and span id). It has not crashed, whatever the log says. */
   readonly isContinuedHere = (key: string): boolean => this.#continued.has(key)
@@ -77,8 +76,9 @@ export class Continuation {
 
   async endReplay(): Promise<void> {
     this.#phase = 'new'
-    this.#written = new Set([...this.#written].filter(key => this.#replayedTraces.has(key.slice(0, TRACE_ID_CHARS))))
-    this.#kept = new Set([...this.#kept].filter(key => this.#replayedTraces.has(key.slice(0, TRACE_ID_CHARS))))
+    const isReplayed = (key: string): boolean => this.#replayedTraces.has(key.slice(0, TRACE_ID_CHARS))
+    this.#written = new Set([...this.#written].filter(isReplayed))
+    this.#kept = new Set([...this.#kept].filter(isReplayed))
     this.#replayedTraces.clear()
     await this.saved()
     this.#isSafe = true

@@ -9,7 +9,7 @@ const MAX_FAILURES = 3
 export class Cursor {
   readonly #backend: string
   readonly #report: Reporter
-  readonly #onMissing: (spans: number) => void
+  readonly #onLoss: (spans: number) => void
   readonly #prepare: (line: SpanLine) => void
   readonly #segments: LogSegment[] = []
   readonly #failures = new Map<LogSegment, number>()
@@ -18,15 +18,10 @@ export class Cursor {
   #ahead: { readonly segment: LogSegment; readonly from: number; readonly spans: Promise<ReadSpans> } | undefined
 
   /** @param prepare encodes a line that was read ahead */
-  constructor(
-    backend: string,
-    report: Reporter,
-    onMissing: (spans: number) => void,
-    prepare: (line: SpanLine) => void,
-  ) {
+  constructor(backend: string, report: Reporter, onLoss: (spans: number) => void, prepare: (line: SpanLine) => void) {
     this.#backend = backend
     this.#report = report
-    this.#onMissing = onMissing
+    this.#onLoss = onLoss
     this.#prepare = prepare
   }
 
@@ -144,13 +139,11 @@ export class Cursor {
     segment.acknowledge(this.#backend, segment.bytes, spans)
     const ofBackend = `those pending for backend ${this.#backend} are lost`
     this.#report.warn(`trace log: spans disappeared from ${segment.path}; ${ofBackend}`)
-    this.#onMissing(spans)
+    this.#onLoss(spans)
   }
 
   #first(): LogSegment | undefined {
-    return this.#segments.find(
-      segment => segment.pendingBytes(this.#backend) > 0 && segment.isReadableFor(this.#backend),
-    )
+    return this.#segments.find(each => each.pendingBytes(this.#backend) > 0 && each.isReadableFor(this.#backend))
   }
 
   #readerOf(segment: LogSegment): SegmentReader {

@@ -147,11 +147,8 @@ export class JsonBytes {
 export function stringJson(text: string): string {
   let json = JSON.stringify(text)
   for (const character of LINE_BREAKS_BESIDES) {
-    if (json.includes(character)) json = json.replaceAll(character, unicodeEscape(character))
+    if (!json.includes(character)) continue
+    json = json.replaceAll(character, `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
   }
   return json
-}
-
-function unicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

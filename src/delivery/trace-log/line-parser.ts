@@ -171,7 +171,8 @@ class StoredSpan extends ListedSpan implements ReadableSpan {
     const fields = readFields(value)
     const flags = readCount(fields['flags'], SAMPLED)
     this.name = readText(fields['name'])
-    this.kind = readKind(fields['kind'])
+    // The protocol has an additional value 0 (unspecified), which is read as INTERNAL.
+    this.kind = Math.max(0, readCount(fields['kind'], 0, MAX_KIND) - 1)
     const context = readContext(fields, flags & TRACE_FLAGS)
     this.spanContext = () => context
     const parent = readParent(fields, context, flags)
@@ -232,11 +233,6 @@ function readParent(fields: OtlpFields, { traceId, traceFlags }: SpanContext, fl
   return { traceId, spanId, traceFlags, isRemote: (flags & IS_REMOTE) !== 0 }
 }
 
-/** The protocol has an additional value 0 (unspecified), which is read as INTERNAL. */
-function readKind(value: unknown): ReadableSpan['kind'] {
-  return Math.max(0, readCount(value, 0, MAX_KIND) - 1)
-}
-
 function readStatus(value: unknown): ReadableSpan['status'] {
   if (value === undefined || value === null) return { code: 0 }
   const fields = readFields(value)
@@ -292,13 +288,8 @@ function readResource(group: OtlpFields): Resource {
 
 function readScope(group: OtlpFields): Scope {
   const scope = readFields(group['scope'] ?? {})
-  const version = readOptionalText(scope['version'])
-  const schemaUrl = readOptionalText(group['schemaUrl'])
-  return {
-    name: readOptionalText(scope['name']) ?? '',
-    ...(version === undefined ? {} : { version }),
-    ...(schemaUrl === undefined ? {} : { schemaUrl }),
-  }
+  const [name = '', version, schemaUrl] = [scope['name'], scope['version'], group['schemaUrl']].map(readOptionalText)
+  return { name, version, schemaUrl } as Scope
 }
 
 const MAX_UINT32 = 2 ** 32 - 1
@@ -356,7 +347,7 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-export function readAttributes(list: unknown): Attributes {
+function readAttributes(list: unknown): Attributes {
   // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
 }

@@ -1,7 +1,7 @@
-import { fstatSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { fstatSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-file.ts'
+import { endsWithLine, makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-file.ts'
 
 export interface Loss {
   readonly at: number
@@ -112,11 +112,6 @@ function append(path: string, lines: string): number {
     writeFileSync(descriptor, before + lines)
     return fstatSync(descriptor).size
   })
-}
-
-function endsWithLine(descriptor: number, size: number): boolean {
-  const last = Buffer.alloc(1)
-  return size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === LINE_END
 }
 
 /** The temporary file also serves as the lock: only one process cuts. */

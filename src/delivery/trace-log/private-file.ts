@@ -8,10 +8,13 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
+  rmSync,
   type Stats,
   statSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -21,6 +24,7 @@ const PRIVATE_DIRECTORY = 0o700
 const WRITABLE_BY_OTHERS = 0o022
 export const PRIVATE_FILE = 0o600
 
+const LINE_END = 0x0a
 const NOT_PRIVATE = 'ENOTPRIVATE'
 
 // Windows has neither these flags nor modes.
@@ -70,8 +74,81 @@ export function readOwnFile(path: string): Buffer {
   return withOwnFile(path, OPEN.read, descriptor => readFileSync(descriptor))
 }
 
+/** True if the file is empty or its last line is complete. A line that was cut off must not merge with the next one. */
+export function endsWithLine(descriptor: number, size: number): boolean {
+  const last = Buffer.alloc(1)
+  return size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === LINE_END
+}
+
 export function appendToOwnFile(path: string, text: string): void {
   withOwnFile(path, OPEN.append, descriptor => writeFileSync(descriptor, text))
+}
+
+/** Creates a file of ours, and its directory. Throws code `EEXIST` if it exists. */
+export function createOwnFile(path: string, text: string): void {
+  makePrivateDirectory(dirname(path))
+  try {
+    writeFileSync(path, text, { flag: 'wx', mode: PRIVATE_FILE })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') removeQuietly(path)
+    throw error
+  }
+}
+
+/** A write of this size fits into one page of memory, so no signal can interrupt it. */
+const IN_PLACE_BYTES = 4096
+const BLANKS: Buffer = Buffer.alloc(IN_PLACE_BYTES, ' ')
+
+/**
+ * Overwrites a JSON file, or creates it if it was deleted and may be created. Returns true if it is saved. Atomic, even if the
+ * process is killed. Written in place for two reasons: some file systems flush a file to the disk before a rename, which takes
+ * milliseconds, and this works on a full disk. Truncating the file would be a second step, so blanks are added, which are
+ * harmless.
+ */
+export function saveOwnFile(path: string, text: string, mayCreate: () => boolean = () => true): boolean {
+  try {
+    withOwnFile(path, OPEN.change, (descriptor, { size }) => {
+      const bytes = Buffer.from(text)
+      const length = Math.max(bytes.length, size)
+      if (length > IN_PLACE_BYTES) return replaceOwnFile(path, text)
+      const padded = Buffer.concat([bytes, BLANKS], length)
+      if (writeSync(descriptor, padded, 0, length, 0) < length) throw new Error('written in part')
+    })
+    return true
+  } catch (error) {
+    if (!isMissing(error) || !mayCreate()) return false
+  }
+  try {
+    createOwnFile(path, text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}
+
+function replaceOwnFile(path: string, text: string): void {
+  const temporary = `${path}.tmp`
+  try {
+    // A killed process may have left it.
+    removeQuietly(temporary)
+    writeFileSync(temporary, text, { flag: 'wx', mode: PRIVATE_FILE })
+    renameSync(temporary, path)
+  } catch (error) {
+    removeQuietly(temporary)
+    throw error
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // The file stays, which is harmless.
+  }
 }
 
 export function writePrivate(path: string, text: string): void {
@@ -118,7 +195,7 @@ export function makeDirectory(path: string): void {
   try {
     makeOne(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error
+    if (!isMissing(error) || dirname(path) === path) throw error
     makeDirectory(dirname(path))
     makeOne(path)
   }

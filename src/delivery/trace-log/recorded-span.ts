@@ -200,7 +200,8 @@ export class RecordedSpan extends ListedSpan implements Span, ReadableSpan {
 
   /** A small number is a time of `performance.now()`, as in the SDK. */
   timeOf(time: TimeInput | undefined): HrTime {
-    if (typeof time === 'number') return hrTimeOf(time <= performance.now() ? time + clockOffset() : time)
+    if (typeof time === 'number')
+      return hrTimeOf(time <= performance.now() ? time + (Date.now() - performance.now()) : time)
     if (time instanceof Date) return hrTimeOf(time.getTime())
     if (isHrTime(time)) return time
     if (this.hasGivenStart) return hrTimeOf(Date.now())
@@ -238,10 +239,6 @@ function isHrTime(time: unknown): time is HrTime {
 
 function isTimeInput(time: unknown): time is TimeInput {
   return typeof time === 'number' || time instanceof Date || isHrTime(time)
-}
-
-function clockOffset(): number {
-  return Date.now() - performance.now()
 }
 
 function hrTimeOf(millis: number): HrTime {

@@ -3,11 +3,10 @@ import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import type { Checkpoint, CheckpointEntry } from './checkpoint.ts'
-import { listCheckpoints, readCheckpoint, takeOverCheckpoint } from './checkpoint.ts'
+import { type Checkpoint, readCheckpoint, takeOverCheckpoint } from './checkpoint.ts'
+import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
 import { type Destinations, endedSpan, type SegmentMarks } from './line-parser.ts'
-import { isAlive } from './owner.ts'
 import { isOurs, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
 import { linesIn, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
@@ -62,7 +61,7 @@ export class Recovery {
     if (!this.#isPrivate()) return
     for (const entry of await listCheckpoints(this.#stateDirectory)) {
       if (this.#isStopped) return
-      if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
+      if (isOwned(entry)) continue
       try {
         await this.#recoverSegment(entry)
       } catch (error) {
@@ -92,7 +91,7 @@ export class Recovery {
     const { queues } = this.#parts
     const state = await readCheckpoint(entry)
     if (state === undefined) return
-    const pending = Object.keys(state.delivered)
+    const pending = [...state.delivered.keys()]
     const isMine = pending.length === 0 || pending.some(backend => queues.has(backend))
     if (!state.open && !isMine) return
     const checkpoint = takeOverCheckpoint(this.#stateDirectory, entry)
@@ -166,12 +165,7 @@ export class Recovery {
       const { continuedMillis, heldBy, backends } = await readHeader(segmentPath)
       const laterPaths = await laterSegments(segmentPath, continuedMillis > 0)
       const mayBeContinued = await this.#mayBeContinued([segmentPath, ...laterPaths], heartbeatAt, continuedMillis)
-      const crashed = await endCrashedSpans(segmentPath, {
-        heartbeatAt,
-        laterPaths,
-        mayBeContinued,
-        isContinuedHere: this.#parts.settings.continued?.isContinuedHere ?? (() => false),
-      })
+      const crashed = await this.#endCrashedSpans(segmentPath, heartbeatAt, laterPaths, mayBeContinued)
       if (crashed === undefined) return
       if (crashed.length > 0) this.#onCrashed(crashed)
       const isJudged = heldBy === '' || (!mayBeContinued && (await this.#sendUndecided(segmentPath, heldBy, backends)))
@@ -181,6 +175,32 @@ export class Recovery {
       const { code = String(error) } = error as NodeJS.ErrnoException
       this.#parts.report.debug(`trace log: what was open in ${checkpoint.segment} cannot be ended now (${code})`)
     }
+  }
+
+  /**
+   * Ends the open spans of a killed process in the segment itself. They keep their true start, and end at the last time at
+   * which the process was known to be alive.
+   *
+   * @param laterPaths newer segments of the process, or of one that continued it. Spans mentioned there are not handled here
+   * @returns the affected traces; undefined if some spans stay open
+   * @throws the error of the file system
+   */
+  async #endCrashedSpans(
+    path: string,
+    heartbeatAt: number,
+    laterPaths: readonly string[],
+    mayBeContinued: boolean,
+  ): Promise<readonly RecoveredTrace[] | undefined> {
+    const { continued } = this.#parts.settings
+    const { open, marks, lastAt: recordedAt } = await openSpansIn(path, laterPaths)
+    for (const key of open.keys()) if (continued?.isContinuedHere(key)) open.delete(key)
+    if (open.size === 0) return []
+    if (mayBeContinued) return undefined
+    const lastAt = lastKnownAt(recordedAt, (await stat(path)).mtimeMs, heartbeatAt)
+    const spans = [...open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
+    const end = (span: ReadableSpan): ReadableSpan => endedSpan(span, lastAt, marksOf(span, marks))
+    await append(path, spans.map(end))
+    return tracesOf(spans)
   }
 }
 
@@ -216,7 +236,6 @@ async function laterSegments(path: string, isContinued: boolean): Promise<string
 
 const SPANS_PER_LINE = 128
 const LINE_END: Buffer = Buffer.from('\n')
-const NANO_DIGITS = 9
 const LIVE_WITHIN_MILLIS = 60_000
 const ROOT_KIND = 'session'
 export const CRASHED = 'crashed'
@@ -227,36 +246,6 @@ export interface RecoveredTrace {
   readonly traceId: string
   readonly spanId: string
   readonly spans: number
-}
-
-export interface CrashFacts {
-  readonly heartbeatAt: number
-  /** Newer segments of the same process, or of one that continued it. Spans mentioned there are not handled here. */
-  readonly laterPaths: readonly string[]
-  readonly mayBeContinued: boolean
-  readonly isContinuedHere: (key: string) => boolean
-}
-
-/**
- * Ends the open spans of a killed process in the segment itself. They keep their true start, and end at the last time at
- * which the process was known to be alive.
- *
- * @returns the affected traces; undefined if some spans stay open
- * @throws the error of the file system
- */
-async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
-  const { heartbeatAt, laterPaths, mayBeContinued, isContinuedHere } = death
-  const scan = await openSpansIn(path, laterPaths)
-  for (const key of scan.open.keys()) if (isContinuedHere(key)) scan.open.delete(key)
-  if (scan.open.size === 0) return []
-  if (mayBeContinued) return undefined
-  const lastAt = lastKnownAt(scan.lastAt, (await stat(path)).mtimeMs, heartbeatAt)
-  const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
-  await append(
-    path,
-    spans.map(span => endedSpan(span, Math.max(millis(span.startTime), lastAt), marksOf(span, scan.marks))),
-  )
-  return tracesOf(spans)
 }
 
 function tracesOf(spans: readonly ReadableSpan[]): RecoveredTrace[] {
@@ -277,19 +266,16 @@ function lastKnownAt(recordedAt: number, writtenAt: number, heartbeatAt: number)
   return isLive ? Math.max(writtenAt, heartbeatAt) : recordedAt
 }
 
-interface OpenSpanScan {
-  readonly open: Map<string, ReadableSpan>
-  readonly marks: SegmentMarks
-  readonly lastAt: number
-}
-
-async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<OpenSpanScan> {
+async function openSpansIn(
+  path: string,
+  laterPaths: readonly string[],
+): Promise<{ readonly open: Map<string, ReadableSpan>; readonly marks: SegmentMarks; readonly lastAt: number }> {
   const open = new Map<string, ReadableSpan>()
   let [marks, lastAt] = [NO_MARKS, 0]
   for await (const line of linesIn(path)) {
     if (line instanceof SpanLine) {
       for (const { key, start, end } of line.stamps()) {
-        lastAt = Math.max(lastAt, millisOf(start), millisOf(end))
+        lastAt = Math.max(lastAt, start, end)
         open.delete(key)
       }
     } else if (line.kind === 'open') {
@@ -320,7 +306,7 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
   const file = SegmentFile.open(path)
   try {
     // If the process died in the middle of a line, the remainder must not merge with the next line.
-    if (file.bytes > 0 && !file.endsWithLineEnd()) await file.append(Buffer.from('\n'))
+    if (!file.endsWithLine()) await file.append(Buffer.from('\n'))
     for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
       const { json } = new SpanLine(spans.slice(at, at + SPANS_PER_LINE))
       await file.append(Buffer.concat([json, LINE_END]))
@@ -328,10 +314,6 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
   } finally {
     file.close()
   }
-}
-
-function millisOf(nanos: string): number {
-  return millis([Number(nanos.slice(0, -NANO_DIGITS)), Number(nanos.slice(-NANO_DIGITS))])
 }
 
 function millis([seconds, nanos]: HrTime): number {

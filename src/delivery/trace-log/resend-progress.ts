@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { codeOf, createCheckpointFile, isOffset, writeCheckpointFile } from './checkpoint-file.ts'
-import { readOwnFile } from './private-file.ts'
+import { isOffset } from './checkpoint-file.ts'
+import { readOwnFile, saveOwnFile } from './private-file.ts'
 
 const NANOS_PER_MILLI = 1_000_000
 
@@ -25,23 +25,13 @@ export interface ResendProgressOptions {
 export class ResendProgress {
   readonly #parts: ResendProgressOptions
   readonly #traceIds = new Set<string>()
-  #offset: number
-  #spans = 0
-  #from: number = Number.POSITIVE_INFINITY
-  #to: number = Number.NEGATIVE_INFINITY
+  tally: SentTally = { traceIds: this.#traceIds, spans: 0, from: Infinity, to: -Infinity }
+  offset: number
   #reading: readonly ReadableSpan[] = []
 
   constructor(parts: ResendProgressOptions) {
     this.#parts = parts
-    this.#offset = parts.pass.offset
-  }
-
-  get offset(): number {
-    return this.#offset
-  }
-
-  get tally(): SentTally {
-    return { traceIds: this.#traceIds, spans: this.#spans, from: this.#from, to: this.#to }
+    this.offset = parts.pass.offset
   }
 
   selectSpans(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
@@ -50,8 +40,8 @@ export class ResendProgress {
   }
 
   advance(offset: number): void {
-    if (offset <= this.#offset) return
-    this.#offset = offset
+    if (offset <= this.offset) return
+    this.offset = offset
     for (const span of this.#reading) this.#count(span)
     this.#reading = []
     this.#parts.onSent({ ...this.#parts.pass, offset })
@@ -67,10 +57,10 @@ export class ResendProgress {
   }
 
   #count(span: ReadableSpan): void {
-    this.#spans++
+    const { spans, from, to } = this.tally
+    const [start, end] = [millisOf(span.startTime), millisOf(span.endTime)]
     this.#traceIds.add(span.spanContext().traceId)
-    this.#from = Math.min(this.#from, millisOf(span.startTime))
-    this.#to = Math.max(this.#to, millisOf(span.endTime))
+    this.tally = { traceIds: this.#traceIds, spans: spans + 1, from: Math.min(from, start), to: Math.max(to, end) }
   }
 }
 
@@ -93,10 +83,6 @@ export function nextPass(state: SentState | undefined, since: number, bytes: num
   return since < state.since ? { since, before: state.since, offset: 0 } : undefined
 }
 
-function sentDirectory(stateDirectory: string): string {
-  return join(stateDirectory, 'sent')
-}
-
 /** The part of one segment that was sent on request. Written by the owner of the checkpoint, removed with the segment. */
 export class SentRecord {
   readonly #path: string
@@ -114,22 +100,7 @@ export class SentRecord {
   /** Returns true if the state is saved. An unsaved part may be sent twice. */
   set(destination: string, state: SentState): boolean {
     this.#states.set(destination, state)
-    const text = JSON.stringify(Object.fromEntries(this.#states))
-    try {
-      writeCheckpointFile(this.#path, text)
-      return true
-    } catch (error) {
-      return codeOf(error) === 'ENOENT' && this.#create(text)
-    }
-  }
-
-  #create(text: string): boolean {
-    try {
-      createCheckpointFile(this.#path, text)
-      return true
-    } catch {
-      return false
-    }
+    return saveOwnFile(this.#path, JSON.stringify(Object.fromEntries(this.#states)))
   }
 }
 
@@ -138,7 +109,7 @@ export async function removeSentRecord(stateDirectory: string, segment: string):
 }
 
 function recordPath(stateDirectory: string, segment: string): string {
-  return join(sentDirectory(stateDirectory), `${segment}.json`)
+  return join(stateDirectory, 'sent', `${segment}.json`)
 }
 
 /** An unreadable state counts as not sent: better twice than never. */

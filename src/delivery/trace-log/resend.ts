@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
-import { isAlive } from './owner.ts'
+import { Checkpoint, takeOverCheckpoint } from './checkpoint.ts'
+import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
 import { linesIn, listSegments, readHeader } from './segment-file.ts'
 import { type LogOptions, LogSegment, type SegmentManager } from './segments.ts'
@@ -59,7 +59,10 @@ export class Resend {
   readonly #stuck = new Set<string>()
   readonly #outcomes: ResendOutcome[] = []
   readonly #tasks: Task[] = []
+  readonly #backends: readonly string[]
   #progress = { done: 0, total: 0 }
+  /** Bytes of the files before the current one. */
+  #sentBefore = 0
   #files: readonly TraceFile[] = []
   #checkpoints: ReadonlyMap<string, CheckpointEntry> = new Map()
   #begunAt: Promise<TraceStart> | undefined
@@ -67,6 +70,7 @@ export class Resend {
   constructor(parts: LogOptions, segments: SegmentManager, request: ResendRequest) {
     this.#parts = parts
     this.#stateDirectory = parts.settings.directory
+    this.#backends = [...parts.queues.keys()]
     this.#segments = segments
     this.#request = request
   }
@@ -91,23 +95,23 @@ export class Resend {
     // Read after the files: a segment's checkpoint is created before the segment.
     this.#checkpoints = new Map((await listCheckpoints(this.#stateDirectory)).map(entry => [entry.segment, entry]))
     const total = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
-    let done = 0
     for (const file of this.#files) {
-      if (signal.aborted) this.#addOutcome(file, this.#backends(), 'left')
-      else await this.#sendFile(file, offset => (this.#progress = { done: done + offset, total }))
-      done += file.bytes
-      this.#progress = { done, total }
+      this.#progress = { done: this.#sentBefore, total }
+      if (signal.aborted) this.#addOutcome(file, this.#backends, 'left')
+      else await this.#sendFile(file)
+      this.#sentBefore += file.bytes
     }
+    this.#progress = { done: total, total }
   }
 
-  async #sendFile(file: TraceFile, onSent: (offset: number) => void): Promise<void> {
+  async #sendFile(file: TraceFile): Promise<void> {
     const segment = await this.#lockSegment(file)
-    if (segment === undefined) return this.#addOutcome(file, this.#backends(), 'running')
+    if (segment === undefined) return this.#addOutcome(file, this.#backends, 'running')
     const record = file.segment === undefined ? undefined : new SentRecord(this.#stateDirectory, file.segment)
     const candidates = await this.#candidates(file, segment)
     for (let isFirst = true, open = candidates; open.length > 0; isFirst = false) {
       // An earlier pass may be unfinished, and more may be requested now. The earlier pass is sent first.
-      const tasks = await this.#tasksOf(segment, open, record, onSent)
+      const tasks = await this.#tasksOf(segment, open, record)
       const busy = tasks.map(({ backend }) => backend)
       if (isFirst) this.#addOutcome(file, without(open, busy), 'had')
       await Promise.all(tasks.map(task => this.#deliver(task)))
@@ -119,16 +123,13 @@ export class Resend {
 
   async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
     if (name === undefined) {
-      return new LogSegment(
-        Checkpoint.ofFile(path),
-        { bytes, isAdopted: true, backends: this.#backends() },
-        () => undefined,
-      )
+      const state = { bytes, isAdopted: true, backends: this.#backends }
+      return new LogSegment(Checkpoint.ofFile(path), state, () => undefined)
     }
     const owned = [...this.#segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
     if (owned !== undefined) return owned.isWritten ? undefined : owned
     const entry = this.#checkpoints.get(name)
-    if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
+    if (entry && isOwned(entry)) return undefined
     const checkpoint =
       entry === undefined
         ? Checkpoint.lock(this.#stateDirectory, name)
@@ -138,22 +139,17 @@ export class Resend {
   }
 
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: LogSegment): Promise<readonly string[]> {
-    if (file.segment === undefined) return this.#backends()
+    if (file.segment === undefined) return this.#backends
     const { backends: meant, heldBy } = await readHeader(path)
     const isPending = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
-    const pending = this.#backends().filter(isPending)
-    const had = without(this.#backends(), pending).filter(backend => meant.get(backend) === this.#destination(backend))
+    const pending = this.#backends.filter(isPending)
+    const had = without(this.#backends, pending).filter(backend => meant.get(backend) === this.#destination(backend))
     this.#addOutcome(file, pending, 'owed')
     this.#addOutcome(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
-    return without(this.#backends(), [...pending, ...had])
+    return without(this.#backends, [...pending, ...had])
   }
 
-  async #tasksOf(
-    segment: LogSegment,
-    backends: readonly string[],
-    record: SentRecord | undefined,
-    onSent: (offset: number) => void,
-  ): Promise<readonly Task[]> {
+  async #tasksOf(segment: LogSegment, backends: readonly string[], record?: SentRecord): Promise<readonly Task[]> {
     const tasks: Task[] = []
     for (const backend of backends) {
       const destination = this.#destination(backend)
@@ -161,18 +157,11 @@ export class Resend {
       if (pass === undefined) continue
       const note = (state: SentState): void => {
         record?.set(destination, state)
-        onSent(state.offset)
+        this.#progress = { ...this.#progress, done: this.#sentBefore + state.offset }
       }
-      tasks.push({
-        backend,
-        segment,
-        progress: new ResendProgress({
-          pass,
-          traceId: this.#request.traceId,
-          begunAt: await this.#traceStartsFor(pass),
-          onSent: note,
-        }),
-      })
+      const { traceId } = this.#request
+      const begunAt = await this.#traceStartsFor(pass)
+      tasks.push({ backend, segment, progress: new ResendProgress({ pass, traceId, begunAt, onSent: note }) })
     }
     return tasks
   }
@@ -196,10 +185,6 @@ export class Resend {
 
   #addOutcome({ path }: TraceFile, backends: readonly string[], state: ResendState): void {
     for (const backend of backends) this.#outcomes.push({ path, backend, state, tally: NOTHING })
-  }
-
-  #backends(): readonly string[] {
-    return [...this.#parts.queues.keys()]
   }
 
   #destination(backend: string): string {

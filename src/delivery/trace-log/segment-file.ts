@@ -1,8 +1,8 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, write, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, write, writeSync } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LineParser, type SegmentHeader, type StoredLine } from './line-parser.ts'
-import { expectOwnFile, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-file.ts'
+import { endsWithLine, expectOwnFile, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-file.ts'
 import type { LogFailure } from './settings.ts'
 import { SpanLine } from './span-line.ts'
 
@@ -58,10 +58,8 @@ export class SegmentFile {
     return !this.#isSpoilt && (isPresent || (this.#links() ?? 0) > 0)
   }
 
-  endsWithLineEnd(): boolean {
-    const last = Buffer.alloc(1)
-    readSync(this.#descriptor, last, 0, 1, this.bytes - 1)
-    return last[0] === LINE_END
+  endsWithLine(): boolean {
+    return endsWithLine(this.#descriptor, this.bytes)
   }
 
   /** Appends in another thread. One call at a time. Rejects with the error of the file system. Then nothing was appended. */

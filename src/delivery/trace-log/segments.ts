@@ -96,7 +96,8 @@ export class SegmentManager {
       this.#onCreated()
       return next
     } catch (error) {
-      return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
+      const { path = this.#options.settings.directory } = error as NodeJS.ErrnoException
+      return { ok: false, failure: fileFailure(path, error) }
     }
   }
 
@@ -231,11 +232,6 @@ function closeSegment(segment: LogSegment, file: SegmentFile): void {
   segment.isWritten = false
   segment.checkpoint.close()
   segment.releaseIfDone()
-}
-
-function pathOf(error: unknown, otherwise: string): string {
-  const { path } = (error ?? {}) as { path?: unknown }
-  return typeof path === 'string' ? path : otherwise
 }
 
 /** A file of the trace log owned by this process: the current one, earlier ones, and those taken over from dead processes. */

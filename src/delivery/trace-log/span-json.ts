@@ -88,11 +88,10 @@ export function writeRequest(
 }
 
 /** Writes the note of open spans. OTLP readers see a line without spans. */
-export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): SpansOfLine {
+export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): void {
   out.ascii('{"hookspan.open":')
-  const become = writeRequest(out, spans)
+  writeRequest(out, spans)
   out.ascii('}')
-  return become
 }
 
 export function requestJson(spans: readonly ReadableSpan[]): Buffer {
@@ -311,17 +310,14 @@ function writeObject(out: JsonBytes, value: object, depth: number): void {
   }
   const isList = Array.isArray(value)
   out.ascii(isList ? '{"arrayValue":{"values":[' : '{"kvlistValue":{"values":[')
-  if (isList) writeElements(out, value, depth + 1)
-  else writeAttributes(out, value as Attributes, depth + 1)
+  if (!isList) writeAttributes(out, value as Attributes, depth + 1)
+  // Unlike `forEach`, visits holes. Otherwise a hole would leave a comma without a value.
+  else
+    for (let index = 0; index < value.length; index++) {
+      out.comma()
+      writeValue(out, value[index], depth + 1)
+    }
   out.ascii(']}}')
-}
-
-/** Unlike `forEach`, visits holes. Otherwise a hole would leave a comma without a value. */
-function writeElements(out: JsonBytes, values: readonly unknown[], depth: number): void {
-  for (let index = 0; index < values.length; index++) {
-    out.comma()
-    writeValue(out, values[index], depth)
-  }
 }
 
 /** JSON has no NaN or Infinity. The protobuf mapping writes them as strings: NaN -> "NaN". */

@@ -16,12 +16,14 @@ const SPAN_ID_CHARS = 16
 const BETWEEN_IDS = '","spanId":"'
 const BETWEEN_TIMES = /^"(\d+)","endTimeUnixNano":"(\d+)"/
 const TIMES_CHARS = 64
+const NANOS_PER_MILLI = 1e6
 const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
 
+/** Id and times of a span, in milliseconds since the epoch. */
 export interface SpanStamp {
   readonly key: string
-  readonly start: string
-  readonly end: string
+  readonly start: number
+  readonly end: number
 }
 
 /** Spans of one line, as objects, OTLP/JSON or protobuf. Each form is derived once for all backends. */
@@ -82,7 +84,8 @@ export class SpanLine {
       const rest = ids + TRACE_ID_CHARS + BETWEEN_IDS.length
       const times = json.indexOf(IN_EACH_SPAN, rest) + IN_EACH_SPAN.length
       const [, start = '0', end = '0'] = BETWEEN_TIMES.exec(json.toString('latin1', times, times + TIMES_CHARS)) ?? []
-      yield { key: `${traceId}${json.toString('latin1', rest, rest + SPAN_ID_CHARS)}`, start, end }
+      const key = `${traceId}${json.toString('latin1', rest, rest + SPAN_ID_CHARS)}`
+      yield { key, start: Number(start) / NANOS_PER_MILLI, end: Number(end) / NANOS_PER_MILLI }
     }
   }
 

@@ -1,8 +1,8 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { type Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
-import { isAlive } from './owner.ts'
+import { type Checkpoint, takeOverCheckpoint } from './checkpoint.ts'
+import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
 import { type RecoveredTrace, Recovery, type SendUndecided } from './recovery.ts'
 import { Resend, type ResendRequest } from './resend.ts'
 import { removeSentRecord } from './resend-progress.ts'
@@ -13,6 +13,8 @@ import { SpanLine } from './span-line.ts'
 import { TraceLog } from './trace-log.ts'
 import { countUndecided, undecidedSpans } from './undecided-spans.ts'
 
+const HOUR_MILLIS = 3_600_000
+const NONE: ReadonlyMap<string, number> = new Map()
 /** Interval of recovery: other processes may die at any time and leave pending data. */
 const LOOK_AGAIN_MILLIS = 300_000
 const PRUNED = 'the trace log was full'
@@ -24,7 +26,7 @@ export class Store {
   readonly #parts: LogOptions
   /** The log of kept traces, if there is one. */
   readonly #kept: Store | undefined
-  readonly #segments: SegmentManager
+  readonly segments: SegmentManager
   #recovery: Recovery | undefined
   #recoveryTimer: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
@@ -33,32 +35,24 @@ export class Store {
   constructor(parts: LogOptions, kept?: Store) {
     this.#parts = parts
     this.#kept = kept
-    this.#segments = new SegmentManager(
+    this.segments = new SegmentManager(
       parts,
       () => this.prune(),
       segment => this.#onRemoved(segment),
     )
-    this.traceLog = new TraceLog(parts, this.#segments)
-  }
-
-  get paths(): readonly string[] {
-    return this.#segments.paths
-  }
-
-  pendingBytes(backend: string): number {
-    return this.#segments.pendingBytes(backend)
+    this.traceLog = new TraceLog(parts, this.segments)
   }
 
   /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
-    this.#recovery ??= new Recovery(this.#parts, this.#segments, onCrashed, this.#sendUndecided)
+    this.#recovery ??= new Recovery(this.#parts, this.segments, onCrashed, this.#sendUndecided)
     const recovery = this.#recovery
     this.#recoveryTimer ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
     return recovery.run()
   }
 
   resend(request: ResendRequest): Resend {
-    return new Resend(this.#parts, this.#segments, request)
+    return new Resend(this.#parts, this.segments, request)
   }
 
   recovered(): Promise<void> {
@@ -72,19 +66,18 @@ export class Store {
 
   release(): void {
     clearInterval(this.#recoveryTimer)
-    this.#segments.releaseAll()
+    this.segments.releaseAll()
     this.#parts.losses.save()
   }
 
   get #sendUndecided(): SendUndecided | undefined {
     const kept = this.#kept
-    if (kept === undefined) return undefined
-    const keptTraces = join(kept.#parts.settings.directory, 'traces')
-    const isContinuedHere = this.#parts.settings.continued?.isContinuedHere ?? (() => false)
-    return async (path, heldBy) => {
-      for await (const spans of undecidedSpans({ path, heldBy, keptTraces, isContinuedHere }))
-        await kept.#writeRecovered(spans)
-    }
+    return (
+      kept &&
+      (async (path, heldBy) => {
+        for await (const spans of undecidedSpans(path, heldBy, this.#parts.settings)) await kept.#writeRecovered(spans)
+      })
+    )
   }
 
   /**
@@ -95,7 +88,7 @@ export class Store {
   async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
     const { traceLog: log } = this
     if (log.isClosed) throw new Error('this process ends')
-    const opened = this.#segments.current(() => undefined)
+    const opened = this.segments.current(() => undefined)
     if (!opened.ok) {
       this.#parts.deliveries.failed('traces', opened.failure, 0)
       throw new Error('what is kept cannot be written')
@@ -107,27 +100,52 @@ export class Store {
   }
 
   prune(): void {
+    this.#pruning = this.#pruning.then(() => this.#removeOldest()).catch(() => undefined)
+    // The log of kept traces may not be written for a long time, but must be pruned, too.
+    this.#kept?.prune()
+  }
+
+  /** Removes segments that are too old or too many, except those being written or pending for a living process. */
+  async #removeOldest(): Promise<void> {
+    const { directory, maxAgeHours, maxBytes } = this.#parts.settings
+    const tooOldAt = Date.now() - maxAgeHours * HOUR_MILLIS
+    const files = await listSegments(join(directory, 'traces'))
+    // Read after the files: a segment's checkpoint is created before the segment.
+    const checkpoints = new Map((await listCheckpoints(directory)).map(entry => [entry.segment, entry]))
+    const held = new Map([...this.segments.owned].map(segment => [segment.checkpoint.segment, segment]))
+    let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+    for (const file of files) {
+      if (file.changedAt >= tooOldAt && bytes <= maxBytes) continue
+      if (await this.#removeFile(file, held.get(file.name), checkpoints.get(file.name))) bytes -= file.bytes
+    }
+  }
+
+  async #removeFile(file: SegmentListing, segment?: LogSegment, entry?: CheckpointEntry): Promise<boolean> {
     const { settings, queues, losses } = this.#parts
-    const listener = {
-      beforeRemoval: (segment: LogSegment) => {
-        const callbacks = new Map(
-          [...queues].map(([backend, queue]) => [backend, queue.beforeRemoval(segment, PRUNED)]),
-        )
-        return (backend: string, pending: number): void => {
-          if (pending > 0) this.#warnPruned(backend, pending)
-          callbacks.get(backend)?.(pending)
-        }
-      },
-      onRemoved: (backend: string, pending: number) => {
+    const { directory } = settings
+    if (segment?.isWritten) return false
+    if (segment) {
+      segment.isRemoved = true
+      const counters = new Map([...queues].map(([backend, queue]) => [backend, queue.beforeRemoval(segment, PRUNED)]))
+      for (const [backend, pending] of await pendingOf(segment, file, settings)) {
+        if (pending > 0) this.#warnPruned(backend, pending)
+        counters.get(backend)?.(pending)
+      }
+      this.segments.removeSegment(segment)
+    } else if (entry) {
+      const checkpoint = isOwned(entry) ? undefined : takeOverCheckpoint(directory, entry)
+      if (checkpoint === undefined) return false
+      for (const [backend, pending] of await pendingSpans(checkpoint, file, settings)) {
         this.#warnPruned(backend, pending)
         const queue = queues.get(backend)
         if (queue) queue.countLost(pending, PRUNED)
         else losses.note(backend, pending, PRUNED)
-      },
-    }
-    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#segments, listener)).catch(() => undefined)
-    // The log of kept traces may not be written for a long time, but must be pruned, too.
-    this.#kept?.prune()
+      }
+      checkpoint.remove()
+    } else if (await hasCheckpoint(directory, file.name)) return false
+    await rm(file.path, { force: true }).catch(() => undefined)
+    await removeSentRecord(directory, file.name)
+    return true
   }
 
   /** Warns once: a long outage prunes the log repeatedly, and lost spans are counted anyway. */
@@ -144,61 +162,6 @@ export class Store {
       queue.beforeRemoval(segment, REMOVED)(segment.pendingSpans(backend))
     }
   }
-}
-
-const HOUR_MILLIS = 3_600_000
-const NONE: ReadonlyMap<string, number> = new Map()
-
-export interface PruneListener {
-  /** Called before a segment is removed. Returns a function that receives the pending spans per backend. */
-  beforeRemoval(segment: LogSegment): (backend: string, pending: number) => void
-  onRemoved(backend: string, pending: number): void
-}
-
-/** Removes segments that are too old or too many, except those being written or pending for a living process. */
-export async function pruneSegments(
-  settings: LocalLogSettings,
-  segments: SegmentManager,
-  listener: PruneListener,
-): Promise<void> {
-  const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
-  const files = await listSegments(join(settings.directory, 'traces'))
-  // Read after the files: a segment's checkpoint is created before the segment.
-  const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
-  const held = new Map([...segments.owned].map(segment => [segment.checkpoint.segment, segment]))
-  let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  for (const file of files) {
-    if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
-    const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
-    if (await removeSegment(settings, file, owner, segments, listener)) bytes -= file.bytes
-  }
-}
-
-async function removeSegment(
-  settings: LocalLogSettings,
-  file: SegmentListing,
-  { segment, entry }: { readonly segment: LogSegment | undefined; readonly entry: CheckpointEntry | undefined },
-  segments: SegmentManager,
-  listener: PruneListener,
-): Promise<boolean> {
-  const { directory } = settings
-  if (segment?.isWritten) return false
-  if (segment) {
-    segment.isRemoved = true
-    const report = listener.beforeRemoval(segment)
-    for (const [backend, pending] of await pendingOf(segment, file, settings)) report(backend, pending)
-    segments.removeSegment(segment)
-  } else if (entry) {
-    if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
-    const checkpoint = takeOverCheckpoint(directory, entry)
-    if (checkpoint === undefined) return false
-    for (const [backend, pending] of await pendingSpans(checkpoint, file, settings))
-      listener.onRemoved(backend, pending)
-    checkpoint.remove()
-  } else if (await hasCheckpoint(directory, file.name)) return false
-  await rm(file.path, { force: true }).catch(() => undefined)
-  await removeSentRecord(directory, file.name)
-  return true
 }
 
 /** The segment may have been taken over while others were examined. */

@@ -14,6 +14,8 @@ const SAMPLED = 1
 const LINE_BYTES = 262_144
 /** If a write takes longer and there is no room left in memory, the log does not wait for the disk. */
 const STALLED_MILLIS = 2000
+/** Marks this process as alive while spans are open. Recovery uses the last heartbeat as the end of a killed tool. */
+const HEARTBEAT_MILLIS = 2000
 
 interface LogWrite {
   readonly spans: readonly ReadableSpan[]
@@ -41,10 +43,7 @@ export class TraceLog implements SpanProcessor {
   readonly #noted = new Set<ReadableSpan>()
   /** Notes could not be written. They are not retried at once: a full disk stays full for a while. */
   #hasMissedNotes = false
-  readonly #heartbeat = new Heartbeat(
-    () => this.#segments.touchCurrent(),
-    () => this.#noted.size > 0,
-  )
+  #heartbeat: NodeJS.Timeout | undefined
   readonly #out = new JsonBytes()
   readonly #pending: ReadableSpan[] = []
   #write: LogWrite | undefined
@@ -119,7 +118,7 @@ export class TraceLog implements SpanProcessor {
   }
 
   #endWriting(): void {
-    this.#heartbeat.stop()
+    clearInterval(this.#heartbeat)
     this.#segments.endWriting(this.#unnoted.size === 0 && this.#noted.size === 0)
   }
 
@@ -238,7 +237,10 @@ export class TraceLog implements SpanProcessor {
     const { file } = current
     const out = this.#out
     out.start()
-    if (file.bytes === 0) out.json(`${this.#header()}\n`)
+    if (file.bytes === 0) {
+      const { marks, destinations, settings } = this.#parts
+      out.json(`${headerJson(marks, destinations, settings.continued?.withinMillis, settings.heldBy)}\n`)
+    }
     if (this.#unnoted.size > 0) {
       writeNote(out, this.#shiftUnnoted(most))
       out.ascii('\n')
@@ -252,11 +254,6 @@ export class TraceLog implements SpanProcessor {
     const json = spans.length > 0 && consumers.length > 0 ? out.from(from) : undefined
     if (spans.length > 0) out.ascii('\n')
     return { spans, json, bytes: out.written, current, isSettled: false, isStalled: false }
-  }
-
-  #header(): string {
-    const { marks, destinations, settings } = this.#parts
-    return headerJson(marks, destinations, settings.continued?.withinMillis, settings.heldBy)
   }
 
   #shiftUnnoted(most: number): ReadableSpan[] {
@@ -289,13 +286,21 @@ export class TraceLog implements SpanProcessor {
     }
     this.#parts.deliveries.delivered('traces')
     if (!current.isNoted && this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#segments.markNoted()
-    if (this.#noted.size > 0) this.#heartbeat.start()
+    if (this.#noted.size > 0) this.#heartbeat ??= setInterval(this.#beat, HEARTBEAT_MILLIS).unref()
     // Bytes without spans are not pending for any backend.
     if (spans.length === 0) return
     segment.bytes = file.bytes
     segment.spans += spans.length
     this.#stored += spans.length
     this.#enqueueBatch(spans, json, { segment, end: file.bytes })
+  }
+
+  readonly #beat = (): void => {
+    if (this.#noted.size > 0) this.#segments.touchCurrent()
+    else {
+      clearInterval(this.#heartbeat)
+      this.#heartbeat = undefined
+    }
   }
 
   #failed(spans: readonly ReadableSpan[], failure: LogFailure): void {
@@ -308,33 +313,5 @@ export class TraceLog implements SpanProcessor {
     if (this.#consumers.length === 0) return
     const batch = { lines: [new SpanLine(spans, json)], position }
     for (const consumer of this.#consumers) consumer.enqueueBatch(batch)
-  }
-}
-
-const INTERVAL_MILLIS = 2000
-
-/** Marks this process as alive while spans are open. Recovery uses the last heartbeat as the end of a killed tool. */
-export class Heartbeat {
-  readonly #beat: () => void
-  readonly #isNeeded: () => boolean
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(beat: () => void, isNeeded: () => boolean) {
-    this.#beat = beat
-    this.#isNeeded = isNeeded
-  }
-
-  start(): void {
-    if (this.#timer === undefined && this.#isNeeded()) this.#timer = setInterval(this.#tick, INTERVAL_MILLIS).unref()
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-    this.#timer = undefined
-  }
-
-  readonly #tick = (): void => {
-    if (this.#isNeeded()) this.#beat()
-    else this.stop()
   }
 }

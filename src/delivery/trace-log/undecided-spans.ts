@@ -3,18 +3,17 @@ import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { sumParts } from './backlog.ts'
+import { readCheckpoint } from './checkpoint.ts'
 import type { CheckpointEntry } from './checkpoint-file.ts'
-import { keptDirectory, listCheckpoints, readCheckpoint, segmentPath, segmentStartAt } from './checkpoint-file.ts'
+import { isOwned, keptDirectory, listCheckpoints, segmentStartAt } from './checkpoint-file.ts'
 import type { Destinations } from './line-parser.ts'
-import { isAlive } from './owner.ts'
 import { CRASHED } from './recovery.ts'
 import { endedKeysIn, linesIn, listSegments, readHeader, type SegmentListing, segmentIdentity } from './segment-file.ts'
 import { type LocalLogSettings, NOT_KEPT } from './settings.ts'
-import { SpanLine, spanKey } from './span-line.ts'
+import { SpanLine, type SpanStamp, spanKey } from './span-line.ts'
 
 /** Tolerance for a clock that was set back. */
 const CLOCK_MILLIS = 3_600_000
-const NANOS_PER_MILLI = 1_000_000n
 const TRACE_ID_CHARS = 32
 
 interface BufferedTrace {
@@ -24,20 +23,9 @@ interface BufferedTrace {
   isContinuedHere: boolean
 }
 
-/** Key and times of a span. Nanoseconds since the epoch, within the precision of a number. */
-interface Timed {
-  readonly key: string
+interface Timed extends SpanStamp {
   /** Number of spans of the trace that ended earlier. Clocks resolve milliseconds only. */
   readonly order: number
-  readonly start: number
-  readonly end: number
-}
-
-export interface UndecidedSpansOptions {
-  readonly path: string
-  readonly heldBy: string
-  readonly keptTraces: string
-  readonly isContinuedHere: (key: string) => boolean
 }
 
 /**
@@ -47,22 +35,20 @@ export interface UndecidedSpansOptions {
  *
  * @throws the error of the file system
  */
-export async function* undecidedSpans({
-  path,
-  heldBy,
-  keptTraces,
-  isContinuedHere,
-}: UndecidedSpansOptions): AsyncGenerator<ReadableSpan[]> {
-  const { traces, since } = await tracesIn(path, isContinuedHere)
+export async function* undecidedSpans(
+  path: string,
+  heldBy: string,
+  { directory, continued }: Pick<LocalLogSettings, 'directory' | 'continued'>,
+): AsyncGenerator<ReadableSpan[]> {
+  const { traces, since } = await tracesIn(path, continued?.isContinuedHere ?? (() => false))
   const { marks, continuedMillis } = await readHeader(path)
-  const { incomplete } = marks
   const segments = await segmentsOf(path, since, continuedMillis > 0 ? heldBy : undefined)
   const startAt = segmentIdentity(basename(path))?.startAt ?? 0
-  for (const each of segments) await readDecisions(each.path, { heldBy, incomplete }, traces)
+  for (const each of segments) await readDecisions(each.path, heldBy, marks.incomplete, traces)
   const wanted = new Set<string>()
   for (const trace of traces.values()) if (!trace.isContinuedHere) addMissing(trace, wanted)
   if (wanted.size === 0) return
-  for (const kept of await listSegments(keptTraces)) {
+  for (const kept of await listSegments(join(keptDirectory(directory), 'traces'))) {
     if (kept.changedAt >= since) for await (const key of endedKeysIn(kept.path)) wanted.delete(key)
   }
   for (const each of segments.filter(each => each.startAt <= startAt)) {
@@ -110,7 +96,7 @@ function addMissing({ spans, decisions }: BufferedTrace, missing: Set<string>): 
 /** @returns `since`: start of the first span, epoch milliseconds */
 async function tracesIn(
   path: string,
-  isContinuedHere: UndecidedSpansOptions['isContinuedHere'],
+  isContinuedHere: (key: string) => boolean,
 ): Promise<{ readonly traces: Map<string, BufferedTrace>; readonly since: number }> {
   const traces = new Map<string, BufferedTrace>()
   let since = Number.POSITIVE_INFINITY
@@ -122,7 +108,7 @@ async function tracesIn(
     since = Math.min(since, startAt)
   }
   for await (const line of linesIn(path)) {
-    if (line instanceof SpanLine) for (const { key, start } of line.stamps()) meet(key, millisOf(start))
+    if (line instanceof SpanLine) for (const { key, start } of line.stamps()) meet(key, start)
     else if (line.kind === 'open') {
       for (const span of line.spans) meet(spanKey(span), span.startTime[0] * 1000)
     }
@@ -133,14 +119,15 @@ async function tracesIn(
 /** Spans still open when the process was killed are undecided, regardless of earlier roots. */
 async function readDecisions(
   path: string,
-  { heldBy, incomplete }: { readonly heldBy: string; readonly incomplete: string },
+  heldBy: string,
+  incomplete: string,
   traces: ReadonlyMap<string, BufferedTrace>,
 ): Promise<void> {
   for await (const line of linesIn(path)) {
     if (!(line instanceof SpanLine)) continue
     for (const { key, start, end } of line.stamps()) {
       const spans = traces.get(key.slice(0, TRACE_ID_CHARS))?.spans
-      spans?.push({ key, order: spans.length, start: Number(start), end: Number(end) })
+      spans?.push({ key, order: spans.length, start, end })
     }
     if (!line.json.includes(heldBy) && !line.json.includes(CRASHED)) continue
     for (const span of line.spans) {
@@ -175,10 +162,6 @@ async function isContinuedAndBuffered(path: string, heldBy: string): Promise<boo
   return header.continuedMillis > 0 && header.heldBy === heldBy
 }
 
-function millisOf(nanos: string): number {
-  return Number(BigInt(nanos) / NANOS_PER_MILLI)
-}
-
 export interface UndecidedEntry {
   readonly destinations: Destinations
   readonly segments: number
@@ -190,7 +173,7 @@ export interface UndecidedEntry {
 export async function readUndecided(stateDirectory: string): Promise<readonly UndecidedEntry[]> {
   const rows = new Map<string, UndecidedEntry>()
   for (const entry of await listCheckpoints(stateDirectory)) {
-    const found = await undecidedIn(stateDirectory, entry)
+    const found = await undecidedIn(entry)
     if (found === undefined) continue
     const key = JSON.stringify([...found.destinations].sort())
     rows.set(key, sumParts(rows.get(key), found))
@@ -198,13 +181,11 @@ export async function readUndecided(stateDirectory: string): Promise<readonly Un
   return [...rows.values()].sort((one, other) => one.oldestAt - other.oldestAt)
 }
 
-async function undecidedIn(stateDirectory: string, entry: CheckpointEntry): Promise<UndecidedEntry | undefined> {
-  if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
-  if ((await readCheckpoint(entry))?.open !== true) return undefined
-  const path = segmentPath(stateDirectory, entry.segment)
-  const { heldBy, backends: destinations } = await readHeader(path)
+async function undecidedIn(entry: CheckpointEntry): Promise<UndecidedEntry | undefined> {
+  if (isOwned(entry) || (await readCheckpoint(entry))?.open !== true) return undefined
+  const { heldBy, backends: destinations } = await readHeader(entry.segmentPath)
   if (heldBy === '' || destinations.size === 0) return undefined
-  const bytes = (await stat(path).catch(() => undefined))?.size ?? 0
+  const bytes = (await stat(entry.segmentPath).catch(() => undefined))?.size ?? 0
   return { destinations, segments: 1, bytes, oldestAt: segmentStartAt(entry) }
 }
 
@@ -214,15 +195,10 @@ export function hasKeptLog(stateDirectory: string): boolean {
 }
 
 /** Pending spans per backend of an open segment without an owner, if it had been sampled. Excludes dropped traces. */
-export async function countUndecided(
-  path: string,
-  { directory, continued }: Pick<LocalLogSettings, 'directory' | 'continued'>,
-): Promise<ReadonlyMap<string, number>> {
+export async function countUndecided(path: string, settings: LocalLogSettings): Promise<ReadonlyMap<string, number>> {
   const { heldBy, backends } = await readHeader(path)
   if (heldBy === '' || backends.size === 0) return new Map()
-  const keptTraces = join(keptDirectory(directory), 'traces')
-  const isContinuedHere = continued?.isContinuedHere ?? (() => false)
   let count = 0
-  for await (const spans of undecidedSpans({ path, heldBy, keptTraces, isContinuedHere })) count += spans.length
+  for await (const spans of undecidedSpans(path, heldBy, settings)) count += spans.length
   return new Map(count === 0 ? [] : [...backends.keys()].map(backend => [backend, count]))
 }

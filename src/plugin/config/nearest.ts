@@ -10,7 +10,7 @@ export function nearestName(unknown: string, known: readonly string[]): string |
   for (const name of known) {
     const folded = fold(name)
     if (Math.abs(folded.length - wanted.length) >= best) continue
-    const distance = editDistance(wanted, folded)
+    const distance = editDistance(wanted, folded, best - 1)
     if (distance < best) [nearest, best] = [name, distance]
   }
   return nearest
@@ -28,17 +28,23 @@ function fold(name: string): string {
     .replace(/[^a-z0-9]/g, '')
 }
 
-function editDistance(from: string, to: string): number {
+/** Infinity as soon as more than `limit` edits are certain, which most pairs of names show in their first letters. */
+function editDistance(from: string, to: string, limit: number): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, column) => column)]
+  let leastBefore = 0
   for (let line = 1; line <= from.length; line += 1) {
     const next = [line]
+    let [left, least] = [line, line]
     for (let column = 1; column <= to.length; column += 1) {
       const changed = from[line - 1] === to[column - 1] ? 0 : 1
       const swapped = from[line - 1] === to[column - 2] && from[line - 2] === to[column - 1]
-      const kept = Math.min(at(row, column) + 1, at(next, column - 1) + 1, at(row, column - 1) + changed)
-      next.push(swapped ? Math.min(kept, at(before, column - 2) + 1) : kept)
+      left = Math.min(at(row, column) + 1, left + 1, at(row, column - 1) + changed)
+      if (swapped) left = Math.min(left, at(before, column - 2) + 1)
+      next.push(left)
+      if (left < least) least = left
     }
-    ;[before, row] = [row, next]
+    if (leastBefore > limit && least > limit) return Number.POSITIVE_INFINITY
+    ;[before, row, leastBefore] = [row, next, least]
   }
   return at(row, to.length)
 }

@@ -24,7 +24,6 @@ import type {
   EndedSpan,
   HookEvent,
   MetricPoint,
-  OpenedSpan,
   SpanDefinition,
   SpanEnd,
   TokenUsage,
@@ -79,9 +78,7 @@ function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeL
   return new AttributeList()
     .addAll(indexedMessages(facts.indexedOutput, messages))
     .set(facts.outputMessages, genAiMessages(messages, options, capture.id(payload.finish_reason) ?? 'stop'))
-    .set(facts.output, output?.text)
-    .set(facts.outputType, output?.mimeType)
-    .set(facts.contentTruncated, output?.truncated || undefined)
+    .setContent(facts.output, facts.outputType, facts.contentTruncated, output)
 }
 
 /** Epoch seconds of the host → milliseconds. */
@@ -91,7 +88,7 @@ export function millis(seconds: unknown): number | undefined {
 }
 
 /** Seconds from this attempt's own start to its first chunk. A negative value belongs to another attempt and is dropped. */
-function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): number | undefined {
+function timeToFirstChunk(payload: ApiEnd, opened: EndedSpan<unknown>): number | undefined {
   const firstChunkAt = millis(payload.first_chunk_at)
   if (firstChunkAt === undefined || opened.start === undefined || firstChunkAt < opened.startAt) return undefined
   return (firstChunkAt - opened.startAt) / 1000
@@ -127,11 +124,6 @@ function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: EndedSpan<A
   }
 }
 
-function partOf({ hook }: HookEvent<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): string {
-  if (isSubagent) return 'subagent'
-  return hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
-}
-
 export function tokenPoints(
   event: HookEvent<ApiEnd>,
   options: AttributeOptions,
@@ -146,10 +138,11 @@ export function tokenPoints(
   }
   const usage = usageOf(event)
   if (usage !== undefined) {
-    points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: partOf(event, ended) }, labels))
+    const part = ended.isSubagent ? 'subagent' : event.hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
+    points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: part }, labels))
     if (options.nextMetrics) points.push(...nextCountsOf(usage, labels))
   }
-  return points.filter(point => point.value > 0)
+  return points.filter(({ value }) => value !== undefined && value > 0)
 }
 
 function countsOf(usage: TokenUsage, own: Labels, { genAi }: ApiLabels): MetricPoint[] {
@@ -177,9 +170,10 @@ function nextCountsOf(usage: TokenUsage, { genAi }: ApiLabels): MetricPoint[] {
   ]
 }
 
-function durationPoints(millis: number, labels: Labels, options: AttributeOptions): MetricPoint[] {
-  const points: MetricPoint[] = [{ instrument: 'genAiOperationDuration', value: millis / 1000, labels }]
-  if (options.nextMetrics) points.push({ instrument: 'nextInferenceDuration', value: millis / 1000, labels })
+function durationPoints(millis: number | undefined, labels: Labels, options: AttributeOptions): MetricPoint[] {
+  const value = millis && millis / 1000
+  const points: MetricPoint[] = [{ instrument: 'genAiOperationDuration', value, labels }]
+  if (options.nextMetrics) points.push({ instrument: 'nextInferenceDuration', value, labels })
   return points
 }
 
@@ -191,10 +185,8 @@ export function apiPoints(
   const labels = labelsOf(event.payload, options, ended)
   const points = tokenPoints(event, options, ended, labels)
   const { durationMillis } = ended
-  if (durationMillis !== undefined) {
-    points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own })
-    points.push(...durationPoints(durationMillis, labels.genAi, options))
-  }
+  points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own })
+  points.push(...durationPoints(durationMillis, labels.genAi, options))
   const firstChunk = timeToFirstChunk(event.payload, ended)
   if (firstChunk !== undefined) {
     points.push({ instrument: 'genAiTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
@@ -225,9 +217,7 @@ export function apiErrorPoints(
     },
   ]
   if (payload.retryable === true) points.push({ instrument: 'retryCount', value: 1, labels: labels.own })
-  if (ended.durationMillis !== undefined) {
-    points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, options))
-  }
+  points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, options))
   return points
 }
 

@@ -41,17 +41,12 @@ export function isDenied(payload: Answer, start: unknown): boolean {
   return !isOpen && !GRANTING_CHOICES.has(choice ?? '')
 }
 
-interface QuestionSpan {
-  readonly kind: string
-  readonly start: unknown
-}
-
-export function isGuarded({ kind, start }: QuestionSpan): boolean {
+export function isGuarded({ kind, start }: { readonly kind: string; readonly start: unknown }): boolean {
   return kind === 'approval' && peek(start, 'surface') === GUARDIAN
 }
 
 /** Returns true if a request asks the user the question that a guardian had before, under the same key. */
-export function isEscalation(open: QuestionSpan, next: unknown): boolean {
+export function isEscalation(open: Parameters<typeof isGuarded>[0], next: unknown): boolean {
   return isGuarded(open) && peek(next, 'surface') !== GUARDIAN
 }
 
@@ -71,9 +66,7 @@ export const approval: SpanDefinition<Question, Answer> = {
     if (pattern === undefined || pattern === word) return word
     return options.spanNames === 'semconv' ? phrase`${word} ${pattern}` : phrase`${word}.${pattern}`
   },
-  start({ payload }, options) {
-    const { facts } = options
-    const { id, snippet } = options.capture
+  start({ payload }, { facts, capture: { id, snippet } }) {
     const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT)
       .map(id)
       .filter(key => key !== undefined)
@@ -86,25 +79,22 @@ export const approval: SpanDefinition<Question, Answer> = {
       .set(facts.approvalDescription, snippet(payload.description ?? payload.prompt))
       .set(facts.callId, id(payload.tool_call_id))
   },
-  end(event, options, ended) {
-    const { facts } = options
-    const choice = choiceOf(event.payload)
-    const isOpen = choice === ESCALATED || isQuestion(event.payload)
+  end({ at, payload }, { facts, capture: { id } }, { startAt }) {
+    const choice = choiceOf(payload)
+    const isOpen = choice === ESCALATED || isQuestion(payload)
     return {
       attributes: new AttributeList()
-        .set(facts.approvalChoice, options.capture.id(choice))
+        .set(facts.approvalChoice, id(choice))
         .set(facts.approvalGranted, isOpen ? undefined : GRANTING_CHOICES.has(choice ?? ''))
         .set(facts.approvalTimedOut, choice === 'timeout')
-        .set(facts.approvalDecidedBy, options.capture.id(event.payload.decided_by))
-        .set(facts.approvalDurationMs, Math.max(0, event.at - ended.startAt)),
+        .set(facts.approvalDecidedBy, id(payload.decided_by))
+        .set(facts.approvalDurationMs, Math.max(0, at - startAt)),
     }
   },
-  logEvent({ payload }, options, { start }) {
+  logEvent({ payload }, { facts, capture: { id } }, { start }) {
     const choice = choiceOf(payload)
     const isOpen = choice === ESCALATED || choice === undefined || isQuestion(payload) || isQuestion(start ?? {})
     if (isOpen || GRANTING_CHOICES.has(choice)) return undefined
-    const { facts } = options
-    const { id } = options.capture
     return {
       event: choice === 'timeout' ? 'approvalTimedOut' : 'approvalDenied',
       attributes: new AttributeList()
@@ -121,9 +111,7 @@ export const approval: SpanDefinition<Question, Answer> = {
     }
     return [
       { instrument: 'approvalCount', value: 1, labels },
-      ...(ended.durationMillis === undefined
-        ? []
-        : [{ instrument: 'approvalDuration' as const, value: ended.durationMillis, labels }]),
+      { instrument: 'approvalDuration', value: ended.durationMillis, labels },
     ]
   },
 }

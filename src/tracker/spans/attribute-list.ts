@@ -1,5 +1,5 @@
 import type { Attributes, Span } from '@opentelemetry/api'
-import type { SafeText } from '../../content/capture.ts'
+import type { CapturedContent, SafeText } from '../../content/capture.ts'
 import type { SpanFact } from '../../contract/semconv/index.ts'
 
 /** A span of our own pipeline, which accepts all attributes at once. */
@@ -37,6 +37,14 @@ export class AttributeList {
     this.names.push(name)
     this.values.push(value)
     return this
+  }
+
+  /** Sets a captured text, its type, and whether it was cut. */
+  setContent(text: SpanFact, type: SpanFact, truncated: SpanFact, content: CapturedContent | undefined): this {
+    if (content === undefined) return this
+    return this.set(text, content.text)
+      .set(type, content.mimeType)
+      .set(truncated, content.truncated || undefined)
   }
 
   put(name: string, value: SpanAttributeValue | undefined): this {

@@ -6,19 +6,11 @@ import { CONTROL_ACTIONS, CONTROL_FAILURES, CONTROL_PHASES, CONTROL_VERDICTS } f
 import { LABEL, OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { OTHER_ERROR } from './error-facts.ts'
-import type {
-  AttributeOptions,
-  EndedSpan,
-  HookEvent,
-  MetricPoint,
-  SpanDefinition,
-  SpanError,
-} from './span-definition.ts'
+import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 
 export type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
 
 const UNNAMED = 'unknown'
-const FAILED = 'failed'
 const FIELDS_LIMIT = 32
 
 /** Returns a word only if it is in the vocabulary, so that attributes and labels have no other values. */
@@ -31,36 +23,35 @@ function millisOf({ duration_ms }: ControlHookEnd): number | undefined {
   return reported !== undefined && reported >= 0 ? reported : undefined
 }
 
-function controlHookName({ hook_name }: ControlHookStart, options: AttributeOptions): SafeText {
-  return options.capture.id(hook_name) ?? literal(UNNAMED)
-}
-
-export interface ToolBlock {
-  readonly call: string
-  readonly by: SafeText
-}
-
-export function blockOf(
-  end: ControlHookEnd,
-  start: KeptControlHook | undefined,
+/** @param start the kept start of a run whose end has no name */
+function controlHookName(
+  { hook_name }: ControlHookStart,
   options: AttributeOptions,
-): ToolBlock | undefined {
-  const reported = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
-  const call = idOf(reported('tool_call_id'))
-  if (call === undefined || peek(end, 'action') !== 'blocked' || reported('hook_phase') !== 'before_tool')
-    return undefined
-  return { call, by: options.capture.id(reported('hook_name')) ?? literal(UNNAMED) }
+  start?: KeptControlHook,
+): SafeText {
+  return options.capture.id(hook_name === undefined ? start?.hook_name : hook_name) ?? literal(UNNAMED)
 }
 
-export interface NewArguments {
+/** The decision of a guard about a tool call: it blocked the call, or replaced its arguments. */
+interface ToolDecision {
   readonly call: string
+  readonly blockedBy: SafeText | undefined
   readonly args: unknown
 }
 
-export function newArgumentsOf(end: ControlHookEnd, start: KeptControlHook | undefined): NewArguments | undefined {
-  const call = idOf(peek(end, 'tool_call_id') ?? peek(start, 'tool_call_id'))
-  const args = peek(end, 'rewritten_args')
-  return call === undefined || args == null || peek(end, 'action') !== 'rewritten' ? undefined : { call, args }
+export function toolDecision(
+  end: ControlHookEnd,
+  start: KeptControlHook | undefined,
+  options: AttributeOptions,
+): ToolDecision | undefined {
+  const reported = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
+  const call = idOf(reported('tool_call_id'))
+  if (call === undefined) return undefined
+  const action = peek(end, 'action')
+  if (action === 'blocked' && reported('hook_phase') === 'before_tool')
+    return { call, blockedBy: options.capture.id(reported('hook_name')) ?? literal(UNNAMED), args: undefined }
+  const args = action === 'rewritten' ? peek(end, 'rewritten_args') : undefined
+  return args == null ? undefined : { call, blockedBy: undefined, args }
 }
 
 /** Returns true for hooks before a turn, which may be its first record. Other phases happen in a turn that is already open. */
@@ -68,39 +59,13 @@ export function opensTurn(payload: ControlHookStart): boolean {
   return peek(payload, 'hook_phase') === 'before_turn'
 }
 
-function isFailed({ verdict }: ControlHookEnd): boolean {
-  return verdict === FAILED
-}
-
 /** The error of a run that failed. A block is the purpose of a guard and not an error. */
 function errorOf({ payload }: HookEvent<ControlHookEnd>, options: AttributeOptions): SpanError | undefined {
-  if (!isFailed(payload)) return undefined
+  if (payload.verdict !== 'failed') return undefined
   return {
     type: wordOf(CONTROL_FAILURES, payload.failure, options) ?? literal(OTHER_ERROR),
     message: options.capture.errorText(payload.failure_message),
   }
-}
-
-function points(
-  { payload }: HookEvent<ControlHookEnd>,
-  options: AttributeOptions,
-  { start, durationMillis }: EndedSpan<KeptControlHook>,
-): MetricPoint[] {
-  const named = payload.hook_name === undefined ? (start ?? payload) : payload
-  const labels = {
-    [LABEL.hookName]: controlHookName(named, options),
-    [LABEL.phase]: wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options) ?? UNNAMED,
-  }
-  const verdict = wordOf(CONTROL_VERDICTS, payload.verdict, options) ?? UNNAMED
-  const failure = isFailed(payload) ? wordOf(CONTROL_FAILURES, payload.failure, options) : undefined
-  const runs: MetricPoint = {
-    instrument: 'hookRuns',
-    value: positive(payload.count) ?? 1,
-    labels: { ...labels, [LABEL.verdict]: verdict, ...(failure === undefined ? {} : { [LABEL.failure]: failure }) },
-  }
-  const millis = millisOf(payload) ?? durationMillis
-  if (millis === undefined || isSum(payload)) return [runs]
-  return [runs, { instrument: 'hookDuration', value: millis, labels }]
 }
 
 function isSum({ count }: ControlHookEnd): boolean {
@@ -147,7 +112,21 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
       error,
     }
   },
-  measure: points,
+  measure({ payload }, options, { start, durationMillis }) {
+    const labels = {
+      [LABEL.hookName]: controlHookName(payload, options, start),
+      [LABEL.phase]: wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options) ?? UNNAMED,
+    }
+    const verdict = wordOf(CONTROL_VERDICTS, payload.verdict, options) ?? UNNAMED
+    const failure = payload.verdict === 'failed' ? wordOf(CONTROL_FAILURES, payload.failure, options) : undefined
+    const runs: MetricPoint = {
+      instrument: 'hookRuns',
+      value: positive(payload.count) ?? 1,
+      labels: { ...labels, [LABEL.verdict]: verdict, ...(failure === undefined ? {} : { [LABEL.failure]: failure }) },
+    }
+    const value = isSum(payload) ? undefined : (millisOf(payload) ?? durationMillis)
+    return [runs, { instrument: 'hookDuration', value, labels }]
+  },
   logEvent({ payload }, options, { start }) {
     if (payload.action !== 'blocked') return undefined
     const { facts } = options
@@ -155,7 +134,7 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
     return {
       event: 'hookBlocked',
       attributes: new AttributeList()
-        .set(facts.hookName, controlHookName(payload.hook_name === undefined ? (start ?? payload) : payload, options))
+        .set(facts.hookName, controlHookName(payload, options, start))
         .set(facts.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options))
         .set(facts.hookReason, snippet(payload.reason))
         .set(facts.callId, id(payload.tool_call_id ?? start?.tool_call_id)),

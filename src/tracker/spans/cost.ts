@@ -3,7 +3,7 @@ import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ApiEnd, ApiStart } from '../../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import { modelProvider, requestModel } from './request-parameters.ts'
-import type { AttributeOptions, Cost, HookEvent } from './span-definition.ts'
+import type { AttributeOptions, Cost, EndedSpan, HookEvent } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
 /** A cost in US dollars. Zero is dropped: hosts send it for a model of unknown price, and it would look like a fact. */
@@ -19,15 +19,10 @@ export function roundedDollars(dollars: number): number {
   return Math.round(dollars * SMALLEST) / SMALLEST
 }
 
-export interface RequestStart {
-  readonly startAt: number
-  readonly start: Partial<ApiStart> | undefined
-}
-
 function costOf(
   event: HookEvent<ApiEnd>,
   options: AttributeOptions,
-  { start, startAt }: RequestStart,
+  { start, startAt }: EndedSpan<Partial<ApiStart>>,
 ): Cost | undefined {
   const { payload } = event
   const ofProvider = dollarsIn(peek(payload.usage, 'cost'))
@@ -53,7 +48,7 @@ function costOf(
 export function requestCost(
   event: HookEvent<ApiEnd>,
   options: AttributeOptions,
-  begun: RequestStart,
+  begun: EndedSpan<Partial<ApiStart>>,
 ): Cost | undefined {
   event.facts.cost ??= costOf(event, options, begun) ?? null
   return event.facts.cost ?? undefined

@@ -1,5 +1,5 @@
 import type { KeepRules } from './span-definition.ts'
-import { allTokens, type TurnTotals, type WaitInterval } from './turn-totals.ts'
+import { allTokens, type TurnTotals } from './turn-totals.ts'
 
 export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
 
@@ -21,7 +21,7 @@ export function samplingReason(rules: KeepRules, turn: SampledTurn): SamplingRea
   const { signs, cost } = totals
   if (rules.errors && (hasFailed || signs.errors > 0)) return 'error'
   if (rules.denied && signs.denied > 0) return 'denied'
-  const waitedMillis = rules.waitsCount ? 0 : lengthOf(signs.waits)
+  const waitedMillis = rules.waitsCount ? 0 : signs.waits.reduce((sum, [from, to]) => sum + to - from, 0)
   if (isOver(durationMillis - waitedMillis, rules.slowerThanMillis)) return 'slow'
   if (isOver(cost.dollars, rules.costOver)) return 'cost'
   const tokens = allTokens(totals)
@@ -48,8 +48,4 @@ function isInShare(traceId: string, threshold: string): boolean {
 
 function isOver(value: number, limit: number | undefined): boolean {
   return limit !== undefined && value > limit
-}
-
-function lengthOf(waited: readonly WaitInterval[]): number {
-  return waited.reduce((sum, [from, to]) => sum + to - from, 0)
 }

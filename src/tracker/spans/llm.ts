@@ -8,10 +8,6 @@ import { oneMessage } from './messages.ts'
 import { inferenceProvider, modelProvider } from './request-parameters.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
-function messageCount(history: unknown): number | undefined {
-  return isArray(history) ? numberOf(peek(history, 'length')) : undefined
-}
-
 /** The key of the loop: a turn has one. */
 export const LOOP = 'loop'
 
@@ -27,12 +23,12 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
     return options.spanNames === 'semconv' ? phrase`turn ${named}` : phrase`llm.${named}`
   },
   start({ payload }, options) {
-    const { facts } = options
-    const { capture } = options
+    const { facts, capture } = options
     const model = capture.id(payload.model)
     const provider = capture.id(modelProvider((payload as { provider?: unknown }).provider))
     const message = capture.content(payload.user_message, 'llm_input')
-    const history = capture.history(payload.conversation_history)
+    const messages = payload.conversation_history
+    const history = capture.history(messages)
     const input = history ?? message
     return (
       new AttributeList()
@@ -40,16 +36,14 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
         .set(facts.model, model)
         .set(facts.inferenceProvider, inferenceProvider(provider))
         .set(facts.providerName, provider)
-        .set(facts.input, input?.text)
-        .set(facts.inputType, input?.mimeType)
+        .setContent(facts.input, facts.inputType, facts.contentTruncated, input)
         .set(facts.inputMessages, oneMessage('user', message, options))
         .set(
           facts.conversationMessageCount,
-          history === undefined ? undefined : messageCount(payload.conversation_history),
+          history && isArray(messages) ? numberOf(peek(messages, 'length')) : undefined,
         )
         // The cost is on the requests.
         .set(facts.costDetails, literal('{"total":0}'))
-        .set(facts.contentTruncated, input?.truncated || undefined)
     )
   },
   end({ payload }, options) {
@@ -57,11 +51,9 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
     const output = options.capture.content(payload.assistant_response, 'llm_output')
     return {
       attributes: new AttributeList()
-        .set(facts.answer, output?.text)
-        .set(facts.outputType, output?.mimeType)
+        .setContent(facts.answer, facts.outputType, facts.contentTruncated, output)
         .set(facts.outputMessages, oneMessage('assistant', output, options))
-        .set(facts.responseModel, options.capture.id(payload.model))
-        .set(facts.contentTruncated, output?.truncated || undefined),
+        .set(facts.responseModel, options.capture.id(payload.model)),
     }
   },
   measure: () => [],

@@ -64,13 +64,12 @@ function captureParts(
   const rest = content.filter(part => !ofTools.includes(part))
   const reported = { role: peek(message, 'role'), content: rest.length === 0 ? undefined : rest, tool_calls: calls }
   return [
-    ...results.map(part => captureMessage(resultMessage(part), options, category)),
+    ...results.map(part => {
+      const result = { role: 'tool', tool_call_id: peek(part, 'tool_use_id'), content: peek(part, 'content') }
+      return captureMessage(result, options, category)
+    }),
     ...(rest.length === 0 && calls.length === 0 ? [] : [captureMessage(reported, options, category)]),
   ]
-}
-
-function resultMessage(part: unknown): object {
-  return { role: 'tool', tool_call_id: peek(part, 'tool_use_id'), content: peek(part, 'content') }
 }
 
 export function captureMessages(

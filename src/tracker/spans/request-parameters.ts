@@ -1,7 +1,7 @@
 import { literal, type SafeText, safeJson } from '../../content/capture.ts'
 import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiStart } from '../../contract/index.ts'
-import { OPENINFERENCE_PROVIDER, OPENINFERENCE_SYSTEM, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'
+import { MODEL_PROVIDERS, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions, HookEvent } from './span-definition.ts'
 
@@ -13,14 +13,14 @@ export function modelProvider(provider: unknown): string | undefined {
 
 /** `gen_ai.provider.name` as the value of `llm.provider`: 'gcp.gemini' -> 'google'. Returns other names unchanged. */
 export function inferenceProvider(provider: SafeText | undefined): SafeText | undefined {
-  if (provider === undefined || !Object.hasOwn(OPENINFERENCE_PROVIDER, provider)) return provider
-  return literal(OPENINFERENCE_PROVIDER[provider as keyof typeof OPENINFERENCE_PROVIDER])
+  const inference = MODEL_PROVIDERS.get(provider ?? '')?.inference
+  return inference === undefined ? provider : literal(inference)
 }
 
 /** The value of `llm.system`. Undefined for a router or a server, which offers models of several makers. */
 export function inferenceSystem(provider: SafeText | undefined): SafeText | undefined {
-  if (provider === undefined || !Object.hasOwn(OPENINFERENCE_SYSTEM, provider)) return undefined
-  return literal(OPENINFERENCE_SYSTEM[provider as keyof typeof OPENINFERENCE_SYSTEM])
+  const system = MODEL_PROVIDERS.get(provider ?? '')?.system
+  return system && literal(system)
 }
 
 const STOP_LIMIT = 16
@@ -42,15 +42,6 @@ function stopSequences(value: unknown, options: AttributeOptions): readonly Safe
   return stops.length === 0 ? undefined : stops
 }
 
-function effortIn(body: unknown): unknown {
-  return peek(peek(body, 'reasoning'), 'effort') ?? peek(peek(body, 'output_config'), 'effort')
-}
-
-/** The response that a request continues. The model then reads more than the request's own messages. */
-function previousResponse(body: unknown): unknown {
-  return peek(body, 'previous_response_id') ?? peek(body, 'previous_interaction_id')
-}
-
 function readParameters(payload: ApiStart, body: unknown, options: AttributeOptions) {
   const given = (key: keyof ApiStart & string): unknown =>
     payload[key] ?? (body === undefined ? undefined : peek(body, key))
@@ -68,7 +59,11 @@ function readParameters(payload: ApiStart, body: unknown, options: AttributeOpti
     n: choices === 1 ? undefined : choices,
     stream: booleanOf(given('stream')),
     seed: wholeOf(given('seed')),
-    reasoning_effort: options.capture.id(given('reasoning_effort') ?? effortIn(body)),
+    reasoning_effort: options.capture.id(
+      given('reasoning_effort') ??
+        peek(peek(body, 'reasoning'), 'effort') ??
+        peek(peek(body, 'output_config'), 'effort'),
+    ),
   }
 }
 
@@ -92,7 +87,9 @@ export function addRequestParameters(
   attributes.set(facts.requestStream, parameters.stream)
   attributes.set(facts.requestSeed, parameters.seed)
   attributes.set(facts.reasoningEffort, parameters.reasoning_effort)
-  attributes.set(facts.requestPreviousResponseId, options.capture.id(previousResponse(body)))
+  // The response that a request continues. The model then reads more than the request's own messages.
+  const previous = peek(body, 'previous_response_id') ?? peek(body, 'previous_interaction_id')
+  attributes.set(facts.requestPreviousResponseId, options.capture.id(previous))
   const json = safeJson(parameters)
   if (json !== NO_PARAMETERS) attributes.set(facts.invocationParameters, json)
 }
@@ -120,16 +117,13 @@ export function toolDefinitions(payload: ApiStart, options: AttributeOptions): S
   return named.length === 0 ? undefined : options.capture.json(named)
 }
 
-export interface ServerAddress {
-  readonly address: string
-  readonly port: number
-}
+type ServerAddress = { readonly address?: string; readonly port?: number }
 
-const NO_ADDRESS: Partial<ServerAddress> = {}
+const NO_ADDRESS: ServerAddress = {}
 const ADDRESSES_LIMIT = 100
-const addresses = new Map<string, Partial<ServerAddress>>()
+const addresses = new Map<string, ServerAddress>()
 
-function hostAndPort(baseUrl: string): Partial<ServerAddress> {
+function hostAndPort(baseUrl: string): ServerAddress {
   if (!URL.canParse(baseUrl)) return NO_ADDRESS
   const { hostname, port, protocol } = new URL(baseUrl)
   if (hostname === '') return NO_ADDRESS
@@ -137,7 +131,7 @@ function hostAndPort(baseUrl: string): Partial<ServerAddress> {
 }
 
 /** Host and port of a base URL; empty if it is invalid. An agent uses a handful of URLs, so each is parsed once. */
-export function serverAddress(baseUrl: unknown): Partial<ServerAddress> {
+export function serverAddress(baseUrl: unknown): ServerAddress {
   if (typeof baseUrl !== 'string' || baseUrl.length > 2048) return NO_ADDRESS
   let found = addresses.get(baseUrl)
   if (found === undefined) {

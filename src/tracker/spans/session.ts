@@ -50,24 +50,21 @@ function sessionKind(payload: SessionStart): string {
 
 /** The sampling reason of the trace. The outermost turn decides, because its totals include its children. */
 function samplingReasonOf(
-  { traceId, isPart, totals, durationMillis, earlySampling: judgedEarly }: RootSpanEnd,
+  { traceId, isPart, totals, durationMillis, earlySampling }: RootSpanEnd,
   error: SpanError | undefined,
   { keep }: AttributeOptions,
 ): SafeText | undefined {
   if (keep === undefined || traceId === undefined) return undefined
   const hasFailed = error !== undefined
-  if (!isPart) return literal(judgedEarly ?? samplingReason(keep, { traceId, totals, durationMillis, hasFailed }))
+  if (!isPart) return literal(earlySampling ?? samplingReason(keep, { traceId, totals, durationMillis, hasFailed }))
   // The root was sampled without this child, but with its own duration. Duration is not checked again.
   const reason = samplingReason(keep, { traceId, totals, durationMillis: 0, hasFailed })
   return reason === 'none' ? undefined : literal(reason)
 }
 
-function samplingPoints(
-  { earlySampling: judgedEarly, isPart }: RootSpanEnd,
-  reason: SafeText | undefined,
-): readonly MetricPoint[] {
+function samplingPoints({ earlySampling, isPart }: RootSpanEnd, reason: SafeText | undefined): readonly MetricPoint[] {
   if (reason === undefined || isPart) return []
-  const early = String(judgedEarly !== undefined)
+  const early = String(earlySampling !== undefined)
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
@@ -119,28 +116,23 @@ export function finalStatusOf(payload: SessionEnd): FinalStatus {
 function errorOf(end: RootSpanEnd, options: AttributeOptions): SpanError | undefined {
   if (end.finalStatus !== 'failed' && end.finalStatus !== 'incomplete') return undefined
   const reason = options.capture.id(end.turn_exit_reason) ?? options.capture.id(end.reason)
+  // A limit that the agent set for itself ended the turn, not an error of a request or a tool.
+  const isLimit = end.turn_exit_reason === MAX_TURNS
   return {
-    type: limitOf(end) ?? end.totals.lastErrorType ?? literal(end.finalStatus),
+    type: isLimit ? literal(MAX_TURNS) : (end.totals.lastErrorType ?? literal(end.finalStatus)),
     message: reason ?? literal(`turn ${end.finalStatus}`),
   }
 }
 
-/** A limit that the agent set for itself ended the turn, not an error of a request or a tool. */
-function limitOf({ turn_exit_reason }: RootSpanEnd): SafeText | undefined {
-  return turn_exit_reason === MAX_TURNS ? literal(MAX_TURNS) : undefined
-}
-
-export function sessionStartAttributes(payload: SessionStart, options: AttributeOptions): AttributeList {
-  const { facts } = options
-  const { id } = options.capture
-  const model = id(payload.model)
+export function sessionStartAttributes(payload: SessionStart, { facts, capture }: AttributeOptions): AttributeList {
+  const { id } = capture
   return new AttributeList()
     .set(facts.sessionKind, id(sessionKind(payload)))
     .set(facts.platform, id(payload.platform))
     .set(facts.profile, id(payload.profile))
     .set(facts.cronJobId, id(payload.job_id) ?? id(payload.cron_job_id))
     .set(facts.agentName, id(payload.agent_name))
-    .set(facts.model, model)
+    .set(facts.model, id(payload.model))
 }
 
 function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record<string, string>>): MetricPoint[] {
@@ -153,10 +145,8 @@ function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record
 export function promptAttributes(input: CapturedContent | undefined, options: AttributeOptions): AttributeList {
   const { facts } = options
   return new AttributeList()
-    .set(facts.input, input?.text)
-    .set(facts.inputType, input?.mimeType)
+    .setContent(facts.input, facts.inputType, facts.contentTruncated, input)
     .set(facts.inputMessages, oneMessage('user', input, options))
-    .set(facts.contentTruncated, input?.truncated || undefined)
 }
 
 export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
@@ -178,24 +168,20 @@ export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
       .addAll(sessionStartAttributes(payload, options))
   },
   end({ payload }, options) {
-    const { facts } = options
-    const { id } = options.capture
+    const { facts, capture } = options
     const { totals } = payload
-    const model = id(payload.model)
     const error = errorOf(payload, options)
     const attributes: AttributeList = new AttributeList()
-      .set(facts.model, model)
+      .set(facts.model, capture.id(payload.model))
       .set(facts.providerName, totals.modelProvider)
       .set(facts.inferenceProvider, inferenceProvider(totals.modelProvider))
       .set(facts.responseModel, totals.responseModel)
       .set(facts.sessionCompleted, booleanOf(payload.completed))
       .set(facts.sessionInterrupted, booleanOf(payload.interrupted))
       .set(facts.sessionFailed, booleanOf(payload.failed))
-      .set(facts.turnExitReason, id(payload.turn_exit_reason))
-      .set(facts.output, totals.output?.text)
-      .set(facts.outputType, totals.output?.mimeType)
+      .set(facts.turnExitReason, capture.id(payload.turn_exit_reason))
+      .setContent(facts.output, facts.outputType, facts.contentTruncated, totals.output)
       .set(facts.outputMessages, oneMessage('assistant', totals.output, options))
-      .set(facts.contentTruncated, totals.output?.truncated || undefined)
       .set(facts.turnDurationMs, payload.durationMillis || undefined)
       .set(facts.turnFinalStatus, literal(payload.finalStatus))
     addSummary(attributes, totals, options)

@@ -61,11 +61,7 @@ export function skillLifecycle(payload: SkillLifecycle, { facts, capture }: Attr
 }
 
 /** A skill span has no hook: the core opens it when a tool has loaded a skill and ends it with the turn. */
-export interface SkillWindowEnd {
-  readonly finalStatus: FinalStatus
-}
-
-export const skill: SpanDefinition<SkillEvidence, SkillWindowEnd> = {
+export const skill: SpanDefinition<SkillEvidence, { readonly finalStatus: FinalStatus }> = {
   kind: 'skill',
   spanKind: SpanKind.INTERNAL,
   parents: [],
@@ -74,13 +70,12 @@ export const skill: SpanDefinition<SkillEvidence, SkillWindowEnd> = {
     const name = ('name' in payload ? options.capture.id(payload.name) : undefined) ?? literal('unknown')
     return options.spanNames === 'semconv' ? phrase`skill ${name}` : phrase`skill.${name}`
   },
-  start({ payload }, options) {
-    const { facts } = options
+  start({ payload }, { facts, capture }) {
     return new AttributeList()
       .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.chain))
-      .set(facts.skillName, options.capture.id(payload.name))
+      .set(facts.skillName, capture.id(payload.name))
       .set(facts.skillSource, literal(payload.source))
-      .set(facts.skillPath, options.capture.snippet(payload.path))
+      .set(facts.skillPath, capture.snippet(payload.path))
   },
   end({ payload }, options) {
     return { attributes: new AttributeList().set(options.facts.skillResultStatus, literal(payload.finalStatus)) }

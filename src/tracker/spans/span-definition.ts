@@ -1,5 +1,6 @@
 import type { SpanKind } from '@opentelemetry/api'
-import type { Capture, SafeText } from '../../content/capture.ts'
+import type { SafeText } from '../../content/capture.ts'
+import type { Capture } from '../../content/capture-policy.ts'
 import type { HookMeta, HookName, SpanKindName } from '../../contract/index.ts'
 import type { FactNames, LogEventKey, MetricKey, NextMetricKey } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
@@ -42,14 +43,15 @@ export interface SpanEnd {
   readonly exception?: boolean
 }
 
-export interface OpenedSpan<Kept> {
+/** A span at its end, or an end that gets no span. */
+export interface EndedSpan<Kept> {
   /** Epoch milliseconds. */
   readonly startAt: number
+  readonly endAt: number
   /** The fields kept from the payload that started it (`kept-start.ts`); undefined if its start was never seen. */
   readonly start: Kept | undefined
-}
-
-export interface EndedSpan<Kept> extends OpenedSpan<Kept> {
+  /** Also true if the span with the start has been ended before. */
+  readonly startSeen: boolean
   /** Milliseconds; undefined if neither a start nor a duration is known. */
   readonly durationMillis: number | undefined
   readonly isSubagent: boolean
@@ -58,7 +60,8 @@ export interface EndedSpan<Kept> extends OpenedSpan<Kept> {
 
 export interface MetricPoint {
   readonly instrument: MetricKey | NextMetricKey
-  readonly value: number
+  /** Without a finite value of at least 0, no point is recorded. */
+  readonly value: number | undefined
   /** Low-cardinality by construction: never an id, a path or a command. */
   readonly labels: Readonly<Record<string, string>>
 }
@@ -73,6 +76,8 @@ export interface AttributeOptions {
   /** Returns true for a name that hookspan writes or might write. Custom attributes must not use it. */
   readonly isOurs: (name: string) => boolean
   readonly capture: Capture
+  /** Reports a line that is not yet reported. */
+  readonly warnOnce: (line: string) => void
   readonly workspaceCapture: 'off' | 'name' | 'path'
   readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'

@@ -27,9 +27,7 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
     if (role === undefined) return literal(options.spanNames === 'semconv' ? 'invoke_agent' : 'subagent')
     return options.spanNames === 'semconv' ? phrase`invoke_agent ${role}` : phrase`subagent.${role}`
   },
-  start({ payload }, options) {
-    const { facts } = options
-    const { id, content, snippet } = options.capture
+  start({ payload }, { facts, capture: { id, content, snippet } }) {
     const role = id(payload.child_role)
     const goal = content(payload.child_goal, 'llm_input')
     return new AttributeList()
@@ -43,13 +41,9 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
       .set(facts.subagentChildId, id(payload.child_subagent_id))
       .set(facts.subagentParentId, id(payload.parent_subagent_id))
       .set(facts.subagentGoal, snippet(payload.child_goal))
-      .set(facts.input, goal?.text)
-      .set(facts.inputType, goal?.mimeType)
-      .set(facts.contentTruncated, goal?.truncated || undefined)
+      .setContent(facts.input, facts.inputType, facts.contentTruncated, goal)
   },
-  end({ payload }, options) {
-    const { facts } = options
-    const { id, content, snippet, errorText } = options.capture
+  end({ payload }, { facts, capture: { id, content, snippet, errorText } }) {
     const status = id(statusOf(payload))
     const summary = content(payload.child_summary, 'llm_output')
     return {
@@ -57,9 +51,7 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
         .set(facts.subagentStatus, status)
         .set(facts.subagentDurationMs, numberOf(payload.duration_ms))
         .set(facts.subagentSummary, snippet(payload.child_summary))
-        .set(facts.output, summary?.text)
-        .set(facts.outputType, summary?.mimeType)
-        .set(facts.contentTruncated, summary?.truncated || undefined),
+        .setContent(facts.output, facts.outputType, facts.contentTruncated, summary),
       error:
         isFailedStop(payload) && status !== undefined
           ? { type: status, message: errorText(payload.child_summary) ?? status }
@@ -72,9 +64,7 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
     const labels = { [LABEL.role]: role, [LABEL.status]: isFailedStop(payload) ? 'error' : 'ok' }
     return [
       { instrument: 'subagentCount', value: 1, labels },
-      ...(durationMillis === undefined
-        ? []
-        : [{ instrument: 'subagentDuration' as const, value: durationMillis, labels: { [LABEL.role]: role } }]),
+      { instrument: 'subagentDuration', value: durationMillis, labels: { [LABEL.role]: role } },
     ]
   },
 }

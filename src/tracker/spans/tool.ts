@@ -10,12 +10,10 @@ import { errorFacts } from './error-facts.ts'
 import { type KeptTool, skillOf } from './skill.ts'
 import type {
   AttributeOptions,
-  EndedSpan,
   HookEvent,
   MetricPoint,
   SpanDefinition,
   SpanError,
-  SpanLogEvent,
   ToolEndFacts,
 } from './span-definition.ts'
 
@@ -28,31 +26,24 @@ const TOOL_ERROR = 'tool_error'
 const STOPPED = 130
 const CANCELLED = 'cancelled'
 
-const SAME_WORD: ReadonlyMap<string, string> = new Map([
-  ['success', 'completed'],
-  ['succeeded', 'completed'],
-  ['ok', 'completed'],
-  ['done', 'completed'],
-  ['complete', 'completed'],
-  ['failed', 'error'],
-  ['failure', 'error'],
-  ['fail', 'error'],
-  ['err', 'error'],
-  ['errored', 'error'],
-  ['exception', 'error'],
-  ['timed_out', 'timeout'],
-  ['denied', 'blocked'],
-  ['rejected', 'blocked'],
-  ['canceled', CANCELLED],
-  ['aborted', CANCELLED],
-])
+function meanings(words: Readonly<Record<string, string>>): (readonly [word: string, outcome: string])[] {
+  return Object.entries(words).flatMap(([outcome, same]) => same.split(' ').map(word => [word, outcome] as const))
+}
+
+const SAME_WORD: ReadonlyMap<string, string> = new Map(
+  meanings({
+    completed: 'success succeeded ok done complete',
+    error: 'failed failure fail err errored exception',
+    timeout: 'timed_out',
+    blocked: 'denied rejected',
+    [CANCELLED]: 'canceled aborted',
+  }),
+)
 
 /** Words that are valid only in a hook. A result with them reports what the tool did to something else, such as a process. */
 const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ...SAME_WORD,
-  ['killed', CANCELLED],
-  ['abort', CANCELLED],
-  ['terminated', CANCELLED],
+  ...meanings({ [CANCELLED]: 'killed abort terminated' }),
 ])
 
 const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
@@ -98,23 +89,18 @@ export function toolCommand(
   return facts.toolCommand ?? undefined
 }
 
-export function toolName(payload: ToolStart, options: AttributeOptions): SafeText {
-  return options.capture.id(payload.tool_name) ?? literal(UNNAMED)
+/** @param start the kept start of a call whose end has no name */
+export function toolName({ tool_name }: ToolStart, { capture }: AttributeOptions, start?: KeptTool): SafeText {
+  return capture.id(tool_name === undefined ? start?.tool_name : tool_name) ?? literal(UNNAMED)
 }
 
 export function argumentAttributes(args: unknown, { capture, facts }: AttributeOptions): AttributeList {
   const input = capture.content(args, 'tool_input')
   return new AttributeList()
-    .set(facts.toolInput, input?.text)
-    .set(facts.inputType, input?.mimeType)
+    .setContent(facts.toolInput, facts.inputType, facts.contentTruncated, input)
     .set(facts.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
     .set(facts.toolTarget, capture.snippet(firstText(args, TARGET_KEYS)))
     .set(facts.toolCommand, capture.snippet(firstText(args, COMMAND_KEYS)))
-    .set(facts.contentTruncated, input?.truncated || undefined)
-}
-
-function isMcp(name: string): boolean {
-  return name.startsWith('mcp_')
 }
 
 function statusWord(value: unknown, meanings = SAME_WORD): string | undefined {
@@ -165,13 +151,11 @@ function outcomeOfError({ error, error_type, error_message }: ToolEnd): string |
   return isPresent(error) || isPresent(error_type) || isPresent(error_message) ? 'error' : undefined
 }
 
-interface ToolOutcome {
-  readonly outcome: string
-  readonly resultError: unknown
-}
-
 /** The outcome of a tool call: the hook's own status first, then that of the result. */
-function readOutcome(payload: ToolEnd, { capture }: AttributeOptions): ToolOutcome {
+function readOutcome(
+  payload: ToolEnd,
+  { capture }: AttributeOptions,
+): { readonly outcome: string; readonly resultError: unknown } {
   const { status, result } = payload
   const fromHook = statusWord(status, HOOK_WORD) ?? outcomeOfError(payload)
   if (fromHook !== undefined && fromHook !== 'error' && fromHook !== 'completed')
@@ -212,47 +196,6 @@ export function toolEndOf(
   return facts.toolEnd
 }
 
-function points(event: HookEvent<ToolEnd>, options: AttributeOptions, ended: EndedSpan<KeptTool>): MetricPoint[] {
-  const name = toolName(event.payload.tool_name === undefined ? (ended.start ?? event.payload) : event.payload, options)
-  const { outcome, error, skill } = toolEndOf(event, options, ended.start)
-  const labels = { [LABEL.toolName]: name, [LABEL.outcome]: options.capture.id(outcome) ?? UNNAMED }
-  const found: MetricPoint[] = [{ instrument: 'toolCalls', value: 1, labels }]
-  const durationMillis = numberOf(event.payload.duration_ms) ?? ended.durationMillis
-  if (durationMillis !== undefined && durationMillis >= 0) {
-    const genAi = { 'gen_ai.tool.name': name, ...(error === undefined ? {} : { 'error.type': error.type }) }
-    found.push({ instrument: 'toolDuration', value: durationMillis, labels })
-    found.push({ instrument: 'genAiExecuteToolDuration', value: durationMillis / 1000, labels: genAi })
-  }
-  if (skill !== undefined) {
-    const name = options.capture.id(skill.name) ?? UNNAMED
-    found.push({
-      instrument: 'skillInferred',
-      value: 1,
-      labels: { [LABEL.skillName]: name, [LABEL.source]: skill.source },
-    })
-  }
-  return found
-}
-
-function failure(
-  event: HookEvent<ToolEnd>,
-  options: AttributeOptions,
-  { start }: EndedSpan<KeptTool>,
-): SpanLogEvent | undefined {
-  const { error } = toolEndOf(event, options, start)
-  if (error === undefined) return undefined
-  const { facts } = options
-  const { payload } = event
-  return {
-    event: 'toolFailed',
-    attributes: new AttributeList()
-      .set(facts.calledTool, toolName(payload.tool_name === undefined ? (start ?? payload) : payload, options))
-      .set(facts.callId, options.capture.id(payload.tool_call_id))
-      .set(facts.errorType, error.type)
-      .set(facts.errorMessage, error.message),
-  }
-}
-
 /** One tool call. `span-tracker.ts` adds the attributes of every span, `hook-processor.ts` the hook that blocked it. */
 export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   kind: 'tool',
@@ -272,25 +215,22 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
     const { facts } = options
     const { id, content } = options.capture
     const name = toolName(payload, options)
-    const callId = id(payload.tool_call_id)
     const input = content(payload.args, 'tool_input')
     const skill = skillOf(payload)
     return (
       new AttributeList()
         .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.tool))
         .set(facts.toolName, name)
-        .set(facts.toolCallId, callId)
-        .set(facts.toolInput, input?.text)
-        .set(facts.inputType, input?.mimeType)
+        .set(facts.toolCallId, id(payload.tool_call_id))
+        .setContent(facts.toolInput, facts.inputType, facts.contentTruncated, input)
         // The convention requires JSON, so arguments that are plain text are not written.
         .set(facts.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
         .set(facts.operationName, literal(OPERATION.executeTool))
-        .set(facts.toolType, literal(isMcp(name) ? 'extension' : 'function'))
+        .set(facts.toolType, literal(name.startsWith('mcp_') ? 'extension' : 'function'))
         .set(facts.toolTarget, toolTarget(event, options))
         .set(facts.toolCommand, toolCommand(event, options))
         .set(facts.skillName, id(skill?.name))
         .set(facts.skillSource, id(skill?.source))
-        .set(facts.contentTruncated, input?.truncated || undefined)
     )
   },
   end(event, options, ended) {
@@ -301,20 +241,47 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
     const reported = numberOf(duration_ms)
     return {
       attributes: new AttributeList()
-        .set(facts.toolOutput, output?.text)
-        .set(facts.outputType, output?.mimeType)
+        .setContent(facts.toolOutput, facts.outputType, facts.contentTruncated, output)
         .set(facts.toolOutcome, options.capture.id(outcome))
         .set(facts.toolDurationMs, reported === event.at - ended.startAt ? undefined : reported)
-        .set(facts.errorMessage, error?.message)
-        .set(facts.contentTruncated, output?.truncated || undefined),
+        .set(facts.errorMessage, error?.message),
       error,
     }
   },
-  measure: points,
-  logEvent: failure,
+  measure(event, options, ended) {
+    const name = toolName(event.payload, options, ended.start)
+    const { outcome, error, skill } = toolEndOf(event, options, ended.start)
+    const labels = { [LABEL.toolName]: name, [LABEL.outcome]: options.capture.id(outcome) ?? UNNAMED }
+    const millis = numberOf(event.payload.duration_ms) ?? ended.durationMillis
+    const genAi = { 'gen_ai.tool.name': name, ...(error === undefined ? {} : { 'error.type': error.type }) }
+    const found: MetricPoint[] = [
+      { instrument: 'toolCalls', value: 1, labels },
+      { instrument: 'toolDuration', value: millis, labels },
+      { instrument: 'genAiExecuteToolDuration', value: millis && millis / 1000, labels: genAi },
+    ]
+    if (skill !== undefined) {
+      const loaded = { [LABEL.skillName]: options.capture.id(skill.name) ?? UNNAMED, [LABEL.source]: skill.source }
+      found.push({ instrument: 'skillInferred', value: 1, labels: loaded })
+    }
+    return found
+  },
+  logEvent(event, options, { start }) {
+    const { error } = toolEndOf(event, options, start)
+    if (error === undefined) return undefined
+    const { facts } = options
+    const { payload } = event
+    return {
+      event: 'toolFailed',
+      attributes: new AttributeList()
+        .set(facts.calledTool, toolName(payload, options, start))
+        .set(facts.callId, options.capture.id(payload.tool_call_id))
+        .set(facts.errorType, error.type)
+        .set(facts.errorMessage, error.message),
+    }
+  },
 }
 
-/** Tools without an id may be open several times under one key; everything else only once. */
-export function isQueued(key: string): boolean {
-  return key.startsWith(QUEUED_KEY_PREFIX)
+/** Tools without an id may be open several times in one slot; everything else only once. */
+export function isQueued(slot: string): boolean {
+  return slot.startsWith(QUEUED_KEY_PREFIX, 'tool '.length)
 }

@@ -12,8 +12,6 @@ export interface CapturedMetadata {
   readonly userId: SafeText | undefined
 }
 
-export type WarnOnce = (line: string) => void
-
 /** Limit of tags, of metadata and of attributes each: they are written on every span of a turn. */
 const ENTRIES_LIMIT = 32
 const TAGS_LOOKED_AT = 1000
@@ -22,9 +20,9 @@ function overfull(field: string): string {
   return `${field}: there are more than ${ENTRIES_LIMIT}; the others are left out`
 }
 
-function distinct(tags: readonly (SafeText | undefined)[], complain: WarnOnce): readonly SafeText[] {
+function distinct(tags: readonly (SafeText | undefined)[], { warnOnce }: AttributeOptions): readonly SafeText[] {
   const all = [...new Set(tags)].filter(tag => tag !== undefined)
-  if (all.length > ENTRIES_LIMIT) complain(overfull('tags'))
+  if (all.length > ENTRIES_LIMIT) warnOnce(overfull('tags'))
   return all.slice(0, ENTRIES_LIMIT)
 }
 
@@ -36,41 +34,34 @@ function distinct(tags: readonly (SafeText | undefined)[], complain: WarnOnce): 
 function readEntries(
   field: string,
   map: unknown,
-  { capture }: AttributeOptions,
-  complain: WarnOnce,
+  { capture, warnOnce }: AttributeOptions,
   mayBe: (name: string) => boolean = () => true,
 ): Entries {
   const entries = new Map<SafeText, CapturedEntry['value']>()
   for (const key of keysOf(map, Number.MAX_SAFE_INTEGER)) {
     if (entries.size === ENTRIES_LIMIT) {
-      complain(overfull(field))
+      warnOnce(overfull(field))
       break
     }
     const value = peek(map, key)
     if (value == null) continue
     const entry = capture.entry(key, value)
-    if (entry === undefined) warnUnsupported(field, capture.id(key), value, complain)
-    else if (mayBe(entry.name)) entries.set(entry.name, entry.value)
-    else complain(`${field}: ${entry.name} is a name that hookspan writes itself; it is left out, choose another`)
+    const name = entry?.name ?? capture.id(key)
+    // A rejected text is not reported: it is empty, or is no identifier in a mode that allows only identifiers.
+    if (entry === undefined && name !== undefined && typeof value !== 'string')
+      warnOnce(`${field}: ${name} is neither text, a number nor a boolean; it is left out`)
+    if (entry === undefined) continue
+    if (mayBe(entry.name)) entries.set(entry.name, entry.value)
+    else warnOnce(`${field}: ${entry.name} is a name that hookspan writes itself; it is left out, choose another`)
   }
   return entries
 }
 
-/** A rejected text is not reported: it is empty, or is no identifier in a mode that allows only identifiers. */
-function warnUnsupported(field: string, name: SafeText | undefined, value: unknown, complain: WarnOnce): void {
-  if (name === undefined || typeof value === 'string') return
-  complain(`${field}: ${name} is neither text, a number nor a boolean; it is left out`)
+export function readAttributes(field: string, map: unknown, options: AttributeOptions): Entries {
+  return readEntries(field, map, options, name => !options.isOurs(name))
 }
 
-export function readAttributes(field: string, map: unknown, options: AttributeOptions, complain: WarnOnce): Entries {
-  return readEntries(field, map, options, complain, name => !options.isOurs(name))
-}
-
-export function readMetadata(
-  payload: unknown,
-  options: AttributeOptions,
-  complain: WarnOnce,
-): CapturedMetadata | undefined {
+export function readMetadata(payload: unknown, options: AttributeOptions): CapturedMetadata | undefined {
   const tags = peek(payload, 'tags')
   const metadata = peek(payload, 'metadata')
   const attributes = peek(payload, 'attributes')
@@ -81,9 +72,9 @@ export function readMetadata(
   // A user id is not content, but it is not expected where all content is switched off.
   const mayNameUser = capture.mode !== 'off' || capture.senderId
   return {
-    tags: distinct(listed, complain),
-    metadata: readEntries('metadata', metadata, options, complain),
-    attributes: readAttributes('attributes', attributes, options, complain),
+    tags: distinct(listed, options),
+    metadata: readEntries('metadata', metadata, options),
+    attributes: readAttributes('attributes', attributes, options),
     userId: mayNameUser ? capture.id(user) : undefined,
   }
 }
@@ -114,21 +105,21 @@ function lastPart(text: string | undefined): string | undefined {
 export function mergeMetadata(
   before: CapturedMetadata | undefined,
   later: CapturedMetadata | undefined,
-  complain: WarnOnce,
+  options: AttributeOptions,
 ): CapturedMetadata | undefined {
   if (before === undefined || later === undefined) return later ?? before
   return {
-    tags: distinct([...before.tags, ...later.tags], complain),
-    metadata: mergeEntries('metadata', before.metadata, later.metadata, complain),
-    attributes: mergeEntries('attributes', before.attributes, later.attributes, complain),
+    tags: distinct([...before.tags, ...later.tags], options),
+    metadata: mergeEntries('metadata', before.metadata, later.metadata, options),
+    attributes: mergeEntries('attributes', before.attributes, later.attributes, options),
     userId: later.userId ?? before.userId,
   }
 }
 
-function mergeEntries(field: string, before: Entries, later: Entries, complain: WarnOnce): Entries {
+function mergeEntries(field: string, before: Entries, later: Entries, { warnOnce }: AttributeOptions): Entries {
   const entries = new Map([...before, ...later])
   if (entries.size <= ENTRIES_LIMIT) return entries
-  complain(overfull(field))
+  warnOnce(overfull(field))
   return new Map([...entries].slice(0, ENTRIES_LIMIT))
 }
 

@@ -7,22 +7,18 @@ import type { ContextFill } from './usage.ts'
 /** Start and end of a wait, epoch milliseconds. */
 export type WaitInterval = readonly [from: number, to: number]
 
-export interface TurnSigns {
+export class TurnSigns {
   /** Spans with an error, and child agents that timed out. */
-  errors: number
+  errors = 0
   /** Actions that the user, or a guardian in the user's place, denied, and blocked tools. */
-  denied: number
-  tool: boolean
+  denied = 0
+  tool = false
   /** Waits for the user: in order, without overlaps. */
-  waits: readonly WaitInterval[]
+  waits: readonly WaitInterval[] = []
 }
 
 /** Limit of waits. A turn with more looks slower than it was, so it is kept rather than dropped. */
 const MAX_WAITS = 256
-
-export function noSigns(): TurnSigns {
-  return { errors: 0, denied: 0, tool: false, waits: [] }
-}
 
 /** Merges overlapping waits: two questions at once count once. */
 export function addWait(signs: TurnSigns, from: number, to: number): void {
@@ -56,76 +52,42 @@ export interface CostSum {
   unknown: number
 }
 
-export interface TurnTotals {
+export class TurnTotals {
   input: CapturedContent | undefined
   output: CapturedContent | undefined
   modelProvider: SafeText | undefined
   responseModel: SafeText | undefined
   lastErrorType: SafeText | undefined
   context: ContextFill | undefined
-  readonly tools: SafeText[]
-  readonly targets: SafeText[]
-  readonly commands: SafeText[]
-  readonly outcomes: SafeText[]
-  readonly skills: SafeText[]
-  toolCalls: number
-  toolErrors: number
-  apiCalls: number
-  apiErrors: number
-  retries: number
-  tokensInput: number
-  tokensOutput: number
-  tokensCacheRead: number
-  tokensCacheWrite: number
-  tokensReasoning: number
-  subagents: number
+  readonly tools: SafeText[] = []
+  readonly targets: SafeText[] = []
+  readonly commands: SafeText[] = []
+  readonly outcomes: SafeText[] = []
+  readonly skills: SafeText[] = []
+  toolCalls = 0
+  toolErrors = 0
+  apiCalls = 0
+  apiErrors = 0
+  retries = 0
+  tokensInput = 0
+  tokensOutput = 0
+  tokensCacheRead = 0
+  tokensCacheWrite = 0
+  tokensReasoning = 0
+  subagents = 0
   /** Children still running at the end of the turn: their later usage is not in its totals. */
-  subagentsOpen: number
+  subagentsOpen = 0
   /**
    * Tokens of child agents at any depth, their side calls included; not in the turn's own counts. `auxiliaryTokens`: of the
    * turn's side calls; in neither of the two.
    */
-  readonly subagentTokens: TokenSum
-  readonly auxiliaryTokens: TokenSum
+  readonly subagentTokens: TokenSum = { input: 0, output: 0 }
+  readonly auxiliaryTokens: TokenSum = { input: 0, output: 0 }
   /** Cost of everything used for the turn, child agents and side calls included. */
-  readonly cost: CostSum
-  approvals: number
-  approvalWaitMillis: number
-  readonly signs: TurnSigns
-}
-
-export function emptyTotals(): TurnTotals {
-  return {
-    input: undefined,
-    output: undefined,
-    modelProvider: undefined,
-    responseModel: undefined,
-    lastErrorType: undefined,
-    context: undefined,
-    tools: [],
-    targets: [],
-    commands: [],
-    outcomes: [],
-    skills: [],
-    toolCalls: 0,
-    toolErrors: 0,
-    apiCalls: 0,
-    apiErrors: 0,
-    retries: 0,
-    tokensInput: 0,
-    tokensOutput: 0,
-    tokensCacheRead: 0,
-    tokensCacheWrite: 0,
-    tokensReasoning: 0,
-    subagents: 0,
-    subagentsOpen: 0,
-    subagentTokens: { input: 0, output: 0 },
-    auxiliaryTokens: { input: 0, output: 0 },
-    cost: { dollars: 0, known: 0, unknown: 0 },
-    approvals: 0,
-    approvalWaitMillis: 0,
-    signs: noSigns(),
-  }
+  readonly cost: CostSum = { dollars: 0, known: 0, unknown: 0 }
+  approvals = 0
+  approvalWaitMillis = 0
+  readonly signs: TurnSigns = new TurnSigns()
 }
 
 /** All tokens used for the turn. A backend that adds up the requests of the trace gets the same totals. */

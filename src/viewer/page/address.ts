@@ -23,10 +23,7 @@ export type SessionFilter = { readonly [Name in (typeof FILTERS)[number]]?: stri
 
 export const USAGE_GROUPS = ['model', 'agent', 'project'] as const
 
-export interface UsageLook {
-  readonly since: string
-  readonly by: (typeof USAGE_GROUPS)[number]
-}
+export type UsageLook = Readonly<{ since: string; by: (typeof USAGE_GROUPS)[number] }>
 
 export const TURN_TABS = ['transcript', 'timeline', 'usage'] as const
 export type TurnTab = (typeof TURN_TABS)[number]

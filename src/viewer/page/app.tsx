@@ -96,14 +96,10 @@ export function TokenMissing() {
   )
 }
 
+type Titles = { readonly [View in PageAddress['view']]?: string }
+
 /** A session and a turn have titles of their own. */
-const TITLES: { readonly [View in PageAddress['view']]?: string } = {
-  live: '',
-  nowhere: '',
-  sessions: 'Sessions',
-  usage: 'Usage',
-  compare: 'Compare',
-}
+const TITLES: Titles = { live: '', nowhere: '', sessions: 'Sessions', usage: 'Usage', compare: 'Compare' }
 
 const SECTIONS: readonly (readonly [title: string, to: PageAddress])[] = [
   ['Live', { view: 'live' }],

@@ -1,10 +1,7 @@
 import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 
-export interface RowOrigin {
-  readonly traceId: string
-  readonly spanId: string
-}
+export type RowOrigin = Readonly<{ traceId: string; spanId: string }>
 
 type PlacedRow = SpanRow & { readonly origin?: RowOrigin }
 

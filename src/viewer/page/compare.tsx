@@ -131,10 +131,7 @@ function Side({ part }: { readonly part: ComparedPart | undefined }) {
   )
 }
 
-interface ComparisonItem {
-  readonly id: string
-  readonly title: string
-}
+type ComparisonItem = Readonly<{ id: string; title: string }>
 
 const picked = signal<ComparisonItem | undefined>(undefined)
 

@@ -78,10 +78,8 @@ const NONE_WHEN_LOST = 'No turn was running when the connection was lost.'
 function hasText({ agent, model, title, sessionTitle, sessionId, doing }: OpenTraceRow, text: string): boolean {
   const steps = doing.flatMap(({ name, hint, command = '' }) => [name, hint, command])
   const shown = [agent, model, title, sessionTitle, sessionId, ...steps].join('\n').toLowerCase()
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every(word => shown.includes(word))
+  const words = text.toLowerCase().split(/\s+/)
+  return words.every(word => shown.includes(word))
 }
 
 /** A turn with a hundred parallel tools must not push the others out of sight. */

@@ -5,10 +5,7 @@ export type ContentPart =
   | { readonly type: 'call' | 'other'; readonly name: string; readonly value: unknown }
   | { readonly type: 'result'; readonly value: unknown }
 
-export interface ConversationMessage {
-  readonly role: string
-  readonly parts: readonly ContentPart[]
-}
+export type ConversationMessage = Readonly<{ role: string; parts: readonly ContentPart[] }>
 
 export function messagesIn(text: string): readonly ConversationMessage[] | undefined {
   const list = parseJson(text)

@@ -29,21 +29,20 @@ export function startNotifications(): void {
   let known: ReadonlySet<string> | undefined
   effect(() => {
     if (openTraces.value === undefined) return
-    const waiting = new Map(
-      waitingTraces(openTraces.value).map(trace => [`${trace.traceId} ${trace.waitingSince}`, trace]),
-    )
-    for (const [tag, trace] of waiting) {
+    const waiting = waitingTraces(openTraces.value).map(trace => ({
+      ...trace,
+      tag: `${trace.traceId} ${trace.waitingSince}`,
+    }))
+    for (const trace of waiting) {
+      const { traceId, agent, tag } = trace
       if (known === undefined || known.has(tag) || !isOn.peek()) continue
-      const { traceId, agent } = trace
-      const note = new Notification(`${agent || 'An agent'} waits for you`, {
-        body: displayText(questionOf(trace)),
-        tag,
-      })
+      const body = displayText(questionOf(trace))
+      const note = new Notification(`${agent || 'An agent'} waits for you`, { body, tag })
       note.onclick = () => {
         window.focus()
         go(turnAddress(traceId))
       }
     }
-    known = new Set([...(known ?? []), ...waiting.keys()])
+    known = new Set([...(known ?? []), ...waiting.map(({ tag }) => tag)])
   })
 }

@@ -1,8 +1,9 @@
 import { countOf, humanDuration } from '../../reading/human-figures.ts'
 import type { LongValue, PromptDiff, SpanDetail, TraceView } from '../server/api.ts'
 import { turnAddress } from './address.ts'
-import { originOf } from './child-traces.ts'
+import { originOf, type RowOrigin } from './child-traces.ts'
 import {
+  Button,
   CopyButton,
   DescriptionList,
   Figure,
@@ -20,12 +21,8 @@ import { Link } from './navigation.tsx'
 import type { TreeMove } from './tree-model.ts'
 import { ContentBlock, DiffText, ValueText, visibleValue } from './values.tsx'
 
-interface PanelProps {
-  readonly traceId: string
-  readonly spanId: string
-  readonly view: TraceView
-  readonly move: (what: TreeMove) => void
-}
+type ViewProps = Readonly<{ view: TraceView }>
+type PanelProps = RowOrigin & ViewProps & Readonly<{ move: (what: TreeMove) => void }>
 
 export function SpanPanel({ traceId, spanId, view, move }: PanelProps) {
   const path = `${tracePath(traceId)}/spans/${encodeURIComponent(spanId)}`
@@ -45,11 +42,7 @@ export function SpanPanel({ traceId, spanId, view, move }: PanelProps) {
   )
 }
 
-interface DetailsProps extends Pick<PanelProps, 'view'> {
-  readonly detail: SpanDetail
-  readonly path: string
-  readonly show: (spanId: string) => void
-}
+type DetailsProps = ViewProps & Readonly<{ detail: SpanDetail; path: string; show: (spanId: string) => void }>
 
 function Details(props: DetailsProps) {
   const { detail, path } = props
@@ -158,13 +151,15 @@ function Request({ detail, path, show }: DetailsProps) {
       {previousId !== undefined && (
         <Fold summary="Prompt compared with the last request">
           <PromptDifference path={path} />
-          <button type="button" class="link" onClick={() => show(previousId)}>
-            Show the last request
-          </button>
+          {linkButton('Show the last request', () => show(previousId))}
         </Fold>
       )}
     </>
   )
+}
+
+function linkButton(text: string, act: () => void) {
+  return <Button class="link" onClick={act} children={text} />
 }
 
 function PromptDifference({ path }: { readonly path: string }) {
@@ -197,12 +192,7 @@ function Head({ detail, view, show }: DetailsProps) {
       <p class="small dim">
         <time dateTime={isoOf(startAt)}>{timeText(startAt)}</time>, {humanDuration(Math.max(0, startAt - view.startAt))}{' '}
         into the turn
-        {parent !== undefined && ' · child of '}
-        {parent !== undefined && (
-          <button type="button" class="link" onClick={() => show(parent.id)}>
-            {brief(parent.name)}
-          </button>
-        )}
+        {parent !== undefined && [' · child of ', linkButton(brief(parent.name), () => show(parent.id))]}
         {' · '}
         <CopyButton text={location.href} label="Copy a link to this span" /> link
       </p>

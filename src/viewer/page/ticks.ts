@@ -1,9 +1,6 @@
 import type { Range, TimeScale } from './time-scale.ts'
 
-export interface Tick {
-  readonly at: number
-  readonly text: string
-}
+export type Tick = Readonly<{ at: number; text: string }>
 
 const LAST_TICK = 0.97
 const STEPS = [1, 2, 5, 10, 15, 20, 30, 60] as const

@@ -2,14 +2,9 @@ import { rangeOf, splitAtGaps, type TimeRange } from '../../reading/time-ranges.
 import type { SpanRow, TraceView } from '../server/api.ts'
 
 /** Times are milliseconds since the start of the turn; positions are those on the scale, where idle stretches are compressed. */
-export interface Range {
-  readonly from: number
-  readonly to: number
-}
+export type Range = Readonly<{ from: number; to: number }>
 
-export interface Break extends Range {
-  readonly length: number
-}
+export type Break = Range & Readonly<{ length: number }>
 
 const MIN_IDLE_MILLIS = 30_000
 /** Length of a compressed stretch, as a share of the busy time. Stretches that are shorter anyway are not compressed. */

@@ -2,15 +2,12 @@ import type { Fold, SpanRow, TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
 import { withAncestors } from './path-parts.ts'
 
-export interface VisibleRow {
+type Place = 'index' | 'level' | 'position' | 'siblings' | 'hiddenCount'
+
+export interface VisibleRow extends Readonly<Record<Place, number>> {
   readonly row: SpanRow
-  readonly index: number
-  readonly level: number
-  readonly position: number
-  readonly siblings: number
   readonly isParent: boolean
   readonly isOpen: boolean
-  readonly hiddenCount: number
   readonly fold?: Fold
 }
 
@@ -82,10 +79,7 @@ function endOf(fold: Fold, ends: readonly number[]): number {
   return ends[last] ?? last + 1
 }
 
-export interface TreeMove {
-  readonly do: TreeAction | 'go' | 'open' | 'close'
-  readonly id?: string
-}
+export type TreeMove = Readonly<{ do: TreeAction | 'go' | 'open' | 'close'; id?: string }>
 
 type TreeAction = (typeof ACTIONS)[keyof typeof ACTIONS]
 

@@ -187,11 +187,7 @@ function Breaks({ time: { scale } }: Pick<TreeProps, 'time'>) {
   )
 }
 
-interface RowProps extends TreeProps {
-  readonly each: VisibleRow
-  readonly place: number
-  readonly marks: RowMarks
-}
+type RowProps = TreeProps & Readonly<{ each: VisibleRow; place: number; marks: RowMarks }>
 
 /** Deeper rows share one indent, so that names keep room. */
 const MAX_INDENT = 24

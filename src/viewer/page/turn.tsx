@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { pathSums } from '../../reading/critical-path.ts'
+import { groupBy } from '../../reading/group-by.ts'
 import { countOf, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { SpanRow, TraceView } from '../server/api.ts'
 import { changedLook, lookOfTab, TURN_TABS, type TurnLook, turnAddress } from './address.ts'
@@ -15,10 +16,7 @@ import { ShareButton } from './share.tsx'
 import { Feed, TurnTranscript } from './transcript.tsx'
 import { Waterfall } from './turn-tree.tsx'
 
-interface HeaderProps {
-  readonly view: TraceView
-  readonly look: TurnLook
-}
+type HeaderProps = Readonly<{ view: TraceView; look: TurnLook }>
 
 export function TurnView({ traceId, look }: { readonly traceId: string; readonly look: TurnLook }) {
   const { value, problem } = useLoaded<TraceView>(tracePath(traceId), [traceId])
@@ -213,22 +211,18 @@ function TurnUsage({ view: { rows } }: { readonly view: TraceView }) {
   )
 }
 
-type UsageSum = ReturnType<typeof emptySum>
+type UsageSum = ReturnType<typeof sumsByName>[number]
 
-function emptySum(name: string) {
-  return { name, count: 0, errors: 0, input: 0, cached: 0, output: 0, cost: 0, millis: 0 }
-}
-
-function sumsByName(rows: readonly SpanRow[]): UsageSum[] {
-  const sums = new Map<string, UsageSum>()
-  for (const row of rows) {
-    const name = row.name.replace(/^(api|auxiliary|tool)\./, '')
-    const sum = sums.get(name) ?? emptySum(name)
-    sum.count++
-    sum.errors += row.isError ? 1 : 0
-    for (const each of ['input', 'cached', 'output', 'cost'] as const) sum[each] += row[each] ?? 0
-    sum.millis += Math.max(0, row.endAt - row.startAt)
-    sums.set(name, sum)
-  }
-  return [...sums.values()].sort((a, b) => b.millis - a.millis)
+function sumsByName(rows: readonly SpanRow[]) {
+  const named = groupBy(rows, ({ name }) => name.replace(/^(api|auxiliary|tool)\./, ''))
+  const sums = Array.from(named, ([name, own]) => {
+    const sum = { name, count: own.length, errors: 0, input: 0, cached: 0, output: 0, cost: 0, millis: 0 }
+    for (const row of own) {
+      sum.errors += row.isError ? 1 : 0
+      for (const each of ['input', 'cached', 'output', 'cost'] as const) sum[each] += row[each] ?? 0
+      sum.millis += Math.max(0, row.endAt - row.startAt)
+    }
+    return sum
+  })
+  return sums.sort((a, b) => b.millis - a.millis)
 }

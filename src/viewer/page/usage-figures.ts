@@ -8,11 +8,7 @@ interface DayColumn {
   readonly parts: readonly number[]
 }
 
-interface DayChart {
-  readonly names: readonly string[]
-  readonly columns: readonly DayColumn[]
-  readonly max: number
-}
+type DayChart = Readonly<{ names: readonly string[]; columns: readonly DayColumn[]; max: number }>
 
 /** More colours are hard to distinguish. The rest is summed up as `others`. */
 const MAX_SERIES = 6

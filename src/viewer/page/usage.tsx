@@ -10,12 +10,7 @@ import { Choice, sessionsOf } from './sessions.tsx'
 import { now } from './state.ts'
 import { dayChart, OTHERS } from './usage-figures.ts'
 
-const PERIODS: Readonly<Record<string, string>> = {
-  '24h': 'today',
-  '7d': 'this week',
-  '30d': 'this month',
-  all: 'in all',
-}
+const PERIODS: Record<string, string> = { '24h': 'today', '7d': 'this week', '30d': 'this month', all: 'in all' }
 const PERIOD_DAYS: Readonly<Record<string, number>> = { '24h': 1, '7d': 7, '30d': 30 }
 
 export function UsageView({ look }: { readonly look: UsageLook }) {
@@ -86,10 +81,7 @@ const LATENCY = SHARES.map((share): Column<Pick<UsageGroupRow, 'latency'>> => {
 
 function groupColumns(by: UsageLook['by'], filter: SessionFilter): readonly Column<UsageGroupRow>[] {
   return [
-    [
-      GROUP_HEADS[by],
-      ({ name }) => (name ? <Link to={sessionsOf({ ...filter, [by]: name })}>{name}</Link> : `no ${by}`),
-    ],
+    [GROUP_HEADS[by], ({ name }) => (name ? sessionsLink(name, { ...filter, [by]: name }) : `no ${by}`)],
     ['Cost', costText],
     ['Tokens in', ({ input }) => shortCount(input)],
     ['Cached', sums => sums.input > 0 && percent(cachedShare(sums))],
@@ -109,7 +101,7 @@ const SESSION_COLUMNS: readonly Column<UsageGroupRow>[] = [
 
 function toolColumns(filter: SessionFilter): readonly Column<ToolFigures>[] {
   return [
-    ['Tool', ({ tool }) => (tool ? <Link to={sessionsOf({ ...filter, tool })}>{tool}</Link> : 'no name')],
+    ['Tool', ({ tool }) => (tool ? sessionsLink(tool, { ...filter, tool }) : 'no name')],
     ['Calls', ({ callCount }) => humanCount(callCount)],
     [
       'Failed',
@@ -125,6 +117,10 @@ function toolColumns(filter: SessionFilter): readonly Column<ToolFigures>[] {
   ]
 }
 
+function sessionsLink(text: string, filter: SessionFilter) {
+  return <Link to={sessionsOf(filter)}>{text}</Link>
+}
+
 function costText({ dollars }: UsageSums): string {
   return dollars === 0 ? '' : humanCost(dollars)
 }
@@ -133,12 +129,7 @@ function rateText({ errorCount, requestCount }: UsageSums): string {
   return percent(requestCount === 0 ? 0 : errorCount / requestCount)
 }
 
-interface MarksProps {
-  readonly usage: Usage
-  readonly by: UsageLook['by']
-  readonly measure: UsageMeasure
-  readonly filter: SessionFilter
-}
+type MarksProps = Readonly<{ usage: Usage; by: UsageLook['by']; measure: UsageMeasure; filter: SessionFilter }>
 
 const COLOURS = ['api', 'approval', 'tool', 'subagent', 'skill', 'other'] as const
 const COLUMN_HEIGHT = 160
@@ -150,7 +141,7 @@ function Days({ usage, by, measure }: MarksProps) {
     name,
     text: name || `no ${by}`,
     colour: { '--kind': `var(--kind-${COLOURS[index] ?? 'other'})` },
-    sessions: (day: string) => sessionsOf(name === OTHERS || name === '' ? { day } : { day, [by]: name }),
+    sessions: (day: string) => (name === OTHERS || name === '' ? { day } : { day, [by]: name }),
   }))
   return (
     <figure class="card days">
@@ -172,7 +163,12 @@ function Days({ usage, by, measure }: MarksProps) {
                 const part = parts[index] ?? 0
                 if (part === 0) return null
                 return (
-                  <Link key={name} to={sessions(day)} tabIndex={-1} title={`${day}, ${text}: ${measure.text(part)}`}>
+                  <Link
+                    key={name}
+                    to={sessionsOf(sessions(day))}
+                    tabIndex={-1}
+                    title={`${day}, ${text}: ${measure.text(part)}`}
+                  >
                     <i style={{ ...colour, height: `${(part / max) * COLUMN_HEIGHT}px` }} />
                   </Link>
                 )
@@ -187,14 +183,11 @@ function Days({ usage, by, measure }: MarksProps) {
         <Table
           rows={columns}
           columns={[
-            ['Day', ({ day }) => <Link to={sessionsOf({ day })}>{day}</Link>],
-            ...series.map(
-              ({ text, sessions }, index): Column<(typeof columns)[number]> => [
-                text,
-                ({ day, parts: { [index]: part = 0 } }) =>
-                  part > 0 && <Link to={sessions(day)}>{measure.text(part)}</Link>,
-              ],
-            ),
+            ['Day', ({ day }) => sessionsLink(day, { day })],
+            ...series.map(({ text, sessions }, index): Column<(typeof columns)[number]> => {
+              const cell = (part = 0, day = '') => part > 0 && sessionsLink(measure.text(part), sessions(day))
+              return [text, ({ day, parts }) => cell(parts[index], day)]
+            }),
             ['Sum', ({ value }) => measure.text(value)],
           ]}
         />

@@ -18,10 +18,7 @@ interface ValueProps {
 
 type MessagePick = (messages: readonly ConversationMessage[]) => readonly ConversationMessage[]
 
-interface ContentProps extends ValueProps {
-  readonly label: string
-  readonly pick?: MessagePick
-}
+type ContentProps = ValueProps & Readonly<{ label: string; pick?: MessagePick }>
 
 export function ContentBlock({ label, pick, ...content }: ContentProps) {
   const { text, isWhole, more } = useWhole(content)
@@ -138,15 +135,10 @@ const FEW_ENTRIES = 100
 /** Limits automatic opening: otherwise a value a thousand levels deep would be rendered whole. */
 const OPEN_DEPTH = 3
 
-interface BranchProps {
-  readonly name?: string
-  readonly value: object
-  readonly isOpen: boolean
-  readonly depth: number
-}
+type Opening = Readonly<{ isOpen: boolean; depth: number }>
 
 /** JSON with foldable levels. Closed levels are not rendered, so depth and size cost nothing until opened. */
-function Branch({ name, value, isOpen, depth }: BranchProps) {
+function Branch({ name, value, isOpen, depth }: Opening & Readonly<{ name?: string; value: object }>) {
   const [open, setOpen] = useState(isOpen)
   const entries = Object.entries(value as Readonly<Record<string, unknown>>)
   const [most, setMost] = useState(FEW_ENTRIES)
@@ -177,9 +169,7 @@ function Branch({ name, value, isOpen, depth }: BranchProps) {
 /** Fields of tools that usually hold source code or a command. */
 const CODE_FIELDS: ReadonlySet<string> = new Set(['content', 'file_text', 'code', 'script', 'command', 'new_string'])
 
-type EntryProps = Omit<BranchProps, 'name' | 'value'> & { readonly name: string; readonly value: unknown }
-
-function Entry({ name, value, isOpen, depth }: EntryProps) {
+function Entry({ name, value, isOpen, depth }: Opening & Readonly<{ name: string; value: unknown }>) {
   if (typeof value === 'object' && value !== null)
     return <Branch name={name} value={value} isOpen={isOpen && Object.keys(value).length <= 8} depth={depth} />
   const text = String(value)
@@ -213,16 +203,16 @@ function LongText({ text, isCode = false }: { readonly text: string; readonly is
   )
 }
 
-const CLASSES = { ' ': '', '-': 'is-gone', '+': 'is-new' } as const
-const SIGNS = { ' ': ' ', '-': '−', '+': '+' } as const
+/** Class and sign. */
+const SIGNS = { ' ': ['', ' '], '-': ['is-gone', '−'], '+': ['is-new', '+'] } as const
 
 export function DiffText({ lines, cutCount }: PromptDiff) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide diff scrolls, also by keyboard
     <pre class="diff" tabIndex={0}>
       {lines.map(({ sign, text }, index) => (
-        <span key={`${index}${sign}`} class={CLASSES[sign]}>
-          {`${SIGNS[sign]} ${visibleValue(text)}\n`}
+        <span key={`${index}${sign}`} class={SIGNS[sign][0]}>
+          {`${SIGNS[sign][1]} ${visibleValue(text)}\n`}
         </span>
       ))}
       {cutCount !== undefined && `… ${countOf(cutCount, 'line')} more`}

@@ -5,9 +5,7 @@ import { type PathFilter, pathSections } from './path-parts.ts'
 import { endOf } from './time-scale.ts'
 import { subtreeEnds } from './tree-model.ts'
 
-export interface ParallelRows extends ParallelTimes {
-  readonly rows: readonly number[]
-}
+export type ParallelRows = ParallelTimes & Readonly<{ rows: readonly number[] }>
 
 /**
  * Groups of siblings whose times overlap.
@@ -16,10 +14,8 @@ export interface ParallelRows extends ParallelTimes {
  */
 export function parallelRows(rows: readonly SpanRow[], now: number): ParallelRows[] {
   const ranges = rows.map((row, index) => ({ ...row, index, endAt: endOf(row, now) }))
-  const siblings = groupBy(
-    ranges.filter(({ kind, parent }) => PARALLEL_KINDS.has(kind) && parent >= 0),
-    ({ parent }) => parent,
-  )
+  const parallel = ranges.filter(({ kind, parent }) => PARALLEL_KINDS.has(kind) && parent >= 0)
+  const siblings = groupBy(parallel, ({ parent }) => parent)
   const groups = [...siblings.values()].flatMap(parallelGroups)
   return groups.map(({ members, ...times }) => {
     return { rows: members.map(({ index }) => index), count: members.length, ...times }
@@ -35,9 +31,7 @@ export function foldRanges(fold: Fold, rows: readonly SpanRow[]): TimeRange[] {
   return splitAtGaps(calls, (endAt - startAt) / MAX_FOLD_BARS).map(rangeOf)
 }
 
-export interface RetryWait extends TimeRange {
-  readonly row: number
-}
+export type RetryWait = TimeRange & Readonly<{ row: number }>
 
 /** Attempts are siblings: a failed request, followed by one marked as a further attempt. */
 export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
@@ -61,11 +55,7 @@ export interface RowMarks {
   readonly pathOf: ReadonlyMap<number, readonly PathSectionRow[]>
 }
 
-export interface GroupMark {
-  readonly group: ParallelRows
-  readonly isFirst: boolean
-  readonly depth: number
-}
+export type GroupMark = Readonly<{ group: ParallelRows; isFirst: boolean; depth: number }>
 
 export function rowMarks(view: TraceView, filter: PathFilter | undefined): RowMarks {
   const { rows } = view

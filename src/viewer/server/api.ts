@@ -27,13 +27,6 @@ export type {
   UsageSums,
 } from '../trace-index/answers.ts'
 
-export interface Status {
-  readonly version: string
-  /** The server's clock, to which ages refer. */
-  readonly now: number
-  readonly source: SourceStatus
-}
-
 /**
  * `/api/live`: one of these per line. The first is complete; later ones contain changes. A line with only `now` is a heartbeat.
  */
@@ -77,23 +70,11 @@ export interface SpanRow extends SpanFields {
   readonly sum?: RowSum
 }
 
-export interface RowSum {
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly cost: number
-  readonly errorCount: number
-}
+export type RowSum = Readonly<Record<'input' | 'output' | 'cached' | 'cost' | 'errorCount', number>>
 
-export interface PathSectionRow extends PathSection {
-  readonly row: number
-}
+export type PathSectionRow = PathSection & Readonly<{ row: number }>
 
-export interface Fold {
-  readonly rows: readonly number[]
-  readonly totalMillis: number
-  readonly longestMillis: number
-}
+export type Fold = Readonly<{ rows: readonly number[]; totalMillis: number; longestMillis: number }>
 
 export interface TraceView {
   readonly turn: TurnRow
@@ -109,9 +90,7 @@ export interface TraceView {
   readonly next?: string
 }
 
-export interface TranscriptText extends LongValue {
-  readonly id: string
-}
+export type TranscriptText = LongValue & Readonly<{ id: string }>
 
 /** One line of a transcript. Absent means zero, none or false. */
 export interface TranscriptStep extends SpanFields {
@@ -145,20 +124,11 @@ export interface Transcript {
 }
 
 /** `/api/traces/:traceId/find?text=`: spans that contain the text, in tree order. */
-export interface FoundSpans {
-  readonly spanIds: readonly string[]
-}
+export type FoundSpans = Readonly<{ spanIds: readonly string[] }>
 
-export interface LongValue {
-  readonly value: unknown
-  readonly length?: number
-}
+export type LongValue = Readonly<{ value: unknown; length?: number }>
 
-export interface SpanEvent {
-  readonly name: string
-  readonly at: number
-  readonly attributes: Readonly<Record<string, LongValue>>
-}
+export type SpanEvent = Readonly<{ name: string; at: number; attributes: Readonly<Record<string, LongValue>> }>
 
 export interface SpanLink {
   readonly traceId: string
@@ -209,32 +179,13 @@ export interface PromptView {
 }
 
 /** `/api/traces/:traceId/spans/:spanId/prompt`: the prompt compared with that of the previous request. */
-export interface PromptDiff {
-  readonly lines: readonly DiffLine[]
-  readonly cutCount?: number
-}
+export type PromptDiff = Readonly<{ lines: readonly DiffLine[]; cutCount?: number }>
 
-export interface ValuePart {
-  readonly text: string
-  readonly from: number
-  readonly length: number
-}
+export type ValuePart = Readonly<{ text: string; from: number; length: number }>
 
-export const COMPARED_FIELDS = [
-  'kind',
-  'name',
-  'hint',
-  'model',
-  'outcome',
-  'attempts',
-  'millis',
-  'inputTokens',
-  'outputTokens',
-  'traceId',
-  'spanId',
-] as const
-
-export type ComparedPart = Pick<TurnStep, (typeof COMPARED_FIELDS)[number]>
+type StepFigure = 'attempts' | 'millis' | 'inputTokens' | 'outputTokens'
+type StepField = 'kind' | 'name' | 'hint' | 'model' | 'outcome' | 'traceId' | 'spanId' | StepFigure
+export type ComparedPart = Pick<TurnStep, StepField>
 
 export interface ComparedRow {
   readonly depth: number
@@ -261,11 +212,6 @@ export interface Compared {
 }
 
 /** `/api/export?of=`: a turn by trace id, or a session by session id. `/api/export/html?of=` is the page to share. */
-export interface Shared {
-  readonly lines: readonly string[]
-  readonly commands: readonly string[]
-}
+export type Shared = Readonly<{ lines: readonly string[]; commands: readonly string[] }>
 
-export interface Problem {
-  readonly problem: string
-}
+export type Problem = Readonly<{ problem: string }>

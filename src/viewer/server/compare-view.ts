@@ -1,7 +1,8 @@
+import { dropUndefined } from '../../reading/attribute-value.ts'
 import { type ComparedSide, type ComparedStep, compareTraces } from '../../reading/compare-traces.ts'
 import type { TraceTree } from '../../reading/trace-forest.ts'
 import type { TurnStep } from '../../reading/turn-steps.ts'
-import { COMPARED_FIELDS, type Compared, type ComparedPart, type ComparedRow, type ComparedTotals } from './api.ts'
+import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from './api.ts'
 
 /** More than can be read at once. `hookspan diff` prints all of them. */
 const MAX_ROWS = 1_500
@@ -28,8 +29,7 @@ function row({ depth, a, b, differences, argumentDiff }: ComparedStep): Compared
   const lines = argumentDiff.slice(0, MAX_LINES)
   return {
     depth,
-    ...(a !== undefined && { a: part(a) }),
-    ...(b !== undefined && { b: part(b) }),
+    ...dropUndefined({ a: a && part(a), b: b && part(b) }),
     differences,
     lines: lines.map(({ sign, text }) => ({ sign, text: text.slice(0, MAX_LINE_CHARS) })),
     ...(argumentDiff.length > lines.length && { cutCount: argumentDiff.length - lines.length }),
@@ -37,5 +37,6 @@ function row({ depth, a, b, differences, argumentDiff }: ComparedStep): Compared
 }
 
 function part(step: TurnStep): ComparedPart {
-  return Object.fromEntries(COMPARED_FIELDS.map(name => [name, step[name]])) as ComparedPart
+  const { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId } = step
+  return { kind, name, hint, model, outcome, attempts, millis, inputTokens, outputTokens, traceId, spanId }
 }

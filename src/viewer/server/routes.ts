@@ -1,10 +1,11 @@
+import { dropUndefined } from '../../reading/attribute-value.ts'
 import { exportHtml } from '../../reading/export-html.ts'
 import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
 import { namespaceOfTree } from '../../reading/span-attributes.ts'
 import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
 import { SESSION_SORTS } from '../trace-index/answers.ts'
-import type { FoundSpans, Shared, SpanState, Status, UsageGroup } from './api.ts'
+import type { FoundSpans, Shared, SpanState, UsageGroup } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
 import type { SessionQuery, TraceSource } from './source.ts'
@@ -43,17 +44,14 @@ export class Download {
   }
 }
 
+const PAGES = ['/', '/sessions', '/sessions/:id', '/turns/:traceId', '/usage', '/compare']
+
 export const ROUTES: readonly Route[] = [
-  { path: '/', answer: 'page' },
-  { path: '/sessions', answer: 'page' },
-  { path: '/sessions/:id', answer: 'page' },
-  { path: '/turns/:traceId', answer: 'page' },
-  { path: '/usage', answer: 'page' },
-  { path: '/compare', answer: 'page' },
+  ...PAGES.map((path): Route => ({ path, answer: 'page' })),
   { path: '/api/live', answer: 'live' },
   {
     path: '/api/status',
-    answer: async ({ source, version, now }): Promise<Status> => ({ version, now: now(), source: source.status() }),
+    answer: async ({ source, version, now }) => ({ version, now: now(), source: source.status() }),
   },
   { path: '/api/sessions', answer: ({ source, query }) => source.sessions(sessionQuery(query)) },
   { path: '/api/sessions/:id', answer: session },
@@ -183,7 +181,7 @@ async function span(request: RouteRequest): Promise<object> {
   if (attribute === null) {
     const here = new Set<string>()
     for (const { traceId } of node.span.links) if ((await source.trace(traceId)).length > 0) here.add(traceId)
-    return spanDetail(node, tree, openStateOf(tree, source), id => here.has(id))
+    return spanDetail(node, tree, openStateOf(tree, source), here)
   }
   const part = valuePart(node.span, attribute, count(query, 'from') ?? 0)
   if (part === undefined) throw new RequestError(404, 'the span has no such attribute')
@@ -218,14 +216,13 @@ const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
-  const weekHour = count(query, 'hour')
   const order = query.get('sort') ?? ''
   const sort = SESSION_SORTS.find(name => name === order.replace(/^-/, ''))
   return {
     ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
     ...within(query),
     ...zoneIn(query),
-    ...(weekHour !== undefined && { weekHour }),
+    ...dropUndefined({ weekHour: count(query, 'hour') }),
     ...(sort !== undefined && { sort, isAscending: order.startsWith('-') }),
     ...(query.has('facets') && { hasFacets: true }),
     ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
@@ -252,9 +249,7 @@ function zoneIn(query: URLSearchParams): { timeZone?: string } {
 }
 
 function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } {
-  const sinceAt = count(query, 'since')
-  const untilAt = count(query, 'until')
-  return { ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) }
+  return dropUndefined({ sinceAt: count(query, 'since'), untilAt: count(query, 'until') })
 }
 
 const MAX_TEXT = 500

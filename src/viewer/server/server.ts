@@ -19,11 +19,7 @@ export interface ServerOptions {
   now(): number
 }
 
-export interface ViewLimits extends ListenerLimits {
-  readonly questions: number
-  readonly streams: number
-  readonly answerMillis: number
-}
+export type ViewLimits = ListenerLimits & Readonly<{ questions: number; streams: number; answerMillis: number }>
 
 const LIMITS: ViewLimits = {
   connections: 128,

@@ -21,12 +21,8 @@ const PART_CHARS = 256_000
 const MAX_EVENTS = 1_000
 const MAX_LINKS = 200
 
-export function spanDetail(
-  node: TraceNode,
-  tree: TraceTree,
-  openState: SpanState,
-  isHere: (traceId: string) => boolean,
-): SpanDetail {
+/** @param here the linked traces that are in this log */
+export function spanDetail(node: TraceNode, tree: TraceTree, state: SpanState, here: ReadonlySet<string>): SpanDetail {
   const { span } = node
   const namespace = namespaceOfTree(tree)
   const { kind, name, outcome, isError } = factsOf(node, namespace)
@@ -45,7 +41,7 @@ export function spanDetail(
     name,
     startAt: span.startAt,
     endAt: span.endAt,
-    state: isOpen ? openState : 'ended',
+    state: isOpen ? state : 'ended',
     status: span.status,
     ...(failure !== '' && { failure }),
     ...(prompt !== undefined && { prompt }),
@@ -57,7 +53,7 @@ export function spanDetail(
       return { name: displayText(name), at, attributes: cutAll(attributes, cutter) }
     }),
     links: span.links.slice(0, MAX_LINKS).map(({ traceId, spanId, attributes }) => {
-      return { traceId, spanId, attributes: cutAll(attributes, cutter), isHere: isHere(traceId) }
+      return { traceId, spanId, attributes: cutAll(attributes, cutter), isHere: here.has(traceId) }
     }),
     resource: cutAll(span.resource, cutter),
     scope: displayText([span.scope.name, span.scope.version ?? ''].join(' ')),

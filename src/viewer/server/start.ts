@@ -12,11 +12,7 @@ import { type Environment, stateHome } from '../../plugin/config/paths.ts'
 import { type PageFiles, startServer, type ViewServer } from './server.ts'
 import type { TraceSource } from './source.ts'
 
-interface ViewAddress {
-  readonly pid: number
-  readonly port: number
-  readonly token: string
-}
+type ViewAddress = Readonly<{ pid: number; port: number; token: string }>
 
 export function viewDirectory(env: Environment, home: string): string {
   const state = stateHome(env, home)

@@ -5,6 +5,7 @@ import { cachedTokensOf, factsOf, isApprovalWait } from '../../reading/span-fact
 import { PARALLEL_KINDS, parallelGroups } from '../../reading/time-ranges.ts'
 import type { TraceNode, TraceTree } from '../../reading/trace-forest.ts'
 import { answerOf } from '../../reading/trajectory.ts'
+import type { Mutable } from '../../reading/turn-steps.ts'
 import type { ChildTraces } from '../trace-index/answers.ts'
 import type { SpanState, Transcript, TranscriptStep } from './api.ts'
 import { spanFields } from './trace-view.ts'
@@ -21,11 +22,7 @@ const MAX_STEPS = 5_000
 /** Agents below this depth share the card of the deepest one: nested JSON must not overflow the stack. */
 const MAX_AGENT_DEPTH = 16
 
-type Mutable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }
-
-interface GrowingTranscript extends Mutable<Omit<Transcript, 'steps'>> {
-  readonly steps: TranscriptStep[]
-}
+type GrowingTranscript = Mutable<Omit<Transcript, 'steps'>> & Readonly<{ steps: TranscriptStep[] }>
 
 interface Position {
   readonly transcript: GrowingTranscript

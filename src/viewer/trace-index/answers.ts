@@ -56,17 +56,12 @@ export type FacetName = 'project' | 'branch' | 'agent' | 'model' | 'tool' | 'out
 /** Value → sessions with it that meet the other conditions, most frequent first. */
 export type Facets = Readonly<Record<FacetName, readonly (readonly [string, number])[]>>
 
-export interface Sums {
-  readonly startAt: number
-  readonly lastAt: number
-  readonly spanCount: number
-  readonly errorCount: number
-  readonly runningCount: number
-  /** Counted as in `summarize`, never twice. */
+type SumName = 'startAt' | 'lastAt' | 'spanCount' | 'errorCount' | 'runningCount' | 'cachedTokens' | 'waitedMillis'
+
+/** Tokens are counted as in `summarize`, never twice. */
+export interface Sums extends Readonly<Record<SumName, number>> {
   readonly tokens: Tokens | undefined
-  readonly cachedTokens: number
   readonly cost: KnownCost
-  readonly waitedMillis: number
 }
 
 export interface Openness {
@@ -114,17 +109,10 @@ export interface TurnRow extends Sums, Openness, TurnLabels, TurnFigures {
   readonly cacheHitRate: number | undefined
 }
 
-export interface SessionDetail {
-  readonly session: SessionRow
-  readonly turns: readonly TurnRow[]
-}
+export type SessionDetail = Readonly<{ session: SessionRow; turns: readonly TurnRow[] }>
 
 /** A session started by a span of a trace, and its traces by start. */
-export interface ChildTraces {
-  readonly spanId: string
-  readonly sessionId: string
-  readonly traceIds: readonly string[]
-}
+export type ChildTraces = Readonly<{ spanId: string; sessionId: string; traceIds: readonly string[] }>
 
 export type UsageGroup = 'agent' | 'model' | 'project' | 'session' | 'day'
 
@@ -132,19 +120,10 @@ export type UsageGroup = 'agent' | 'model' | 'project' | 'session' | 'day'
  * Times are rounded down to quarters of an hour; `sinceAt` is included, `untilAt` is not. Groups are by `model` by default, days
  * and hours in the zone of this process; `timeZone` is an IANA name.
  */
-export interface UsageQuery {
-  readonly sinceAt?: number
-  readonly untilAt?: number
-  readonly by?: UsageGroup
-  readonly timeZone?: string
-}
+export type UsageQuery = Readonly<{ sinceAt?: number; untilAt?: number; by?: UsageGroup; timeZone?: string }>
 
 /** Milliseconds, of all durations at once, without waiting for the user. */
-export interface Percentiles {
-  readonly p50: number
-  readonly p90: number
-  readonly p99: number
-}
+export type Percentiles = Readonly<{ p50: number; p90: number; p99: number }>
 
 export interface UsageGroupRow extends UsageSums {
   /**
@@ -156,10 +135,7 @@ export interface UsageGroupRow extends UsageSums {
   readonly latency: Percentiles | undefined
 }
 
-interface UsageCell extends UsageSums {
-  readonly day: string
-  readonly name: string
-}
+type UsageCell = UsageSums & Readonly<{ day: string; name: string }>
 
 export interface ToolFigures {
   readonly tool: string
@@ -184,13 +160,9 @@ export interface Usage {
   readonly tools: readonly ToolFigures[]
 }
 
-export interface OpenTraceRow {
-  readonly traceId: string
-  readonly sessionId: string
-  readonly agent: string
-  readonly model: string
-  readonly title: string
-  readonly sessionTitle: string
+type OpenTraceText = 'traceId' | 'sessionId' | 'agent' | 'model' | 'title' | 'sessionTitle'
+
+export interface OpenTraceRow extends Readonly<Record<OpenTraceText, string>> {
   /** `owner-dead`: the process that had it open is gone. It will be ended as crashed, or continued by another process. */
   readonly state: 'open' | 'owner-dead'
   /** The process is known to live. Always false for a plain file, which does not record its writer. */

@@ -65,7 +65,8 @@ export class LocalIndex {
       await pause()
       if (this.#isStopped) throw new Error('the index is closed')
     }
-    const { table, files } = (this.#stateDirectory && loadSnapshot(this.#stateDirectory, subject.prices)) || EMPTY()
+    const saved = this.#stateDirectory && loadSnapshot(this.#stateDirectory, subject.prices)
+    const { table, files } = saved || { table: new TraceTable(), files: [] }
     this.#table = table
     const price = createSpanPricer(() => subject.prices)
     this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause, price })
@@ -166,8 +167,6 @@ export class LocalIndex {
     return this.#subject.kind === 'file' ? [await realpath(this.#subject.path)] : listSegments(this.#tracesPath)
   }
 }
-
-const EMPTY = () => ({ table: new TraceTable(), files: [] })
 
 /** A machine crash leaves many traces that look open. */
 const MAX_TRACES = 300

@@ -11,16 +11,9 @@ const MAX_LINE: number = 64 * 1024 * 1024
 const TAIL_BYTES = 256
 
 /** A line of a log file. `length` excludes the line end. */
-export interface LinePlace {
-  readonly path: string
-  readonly offset: number
-  readonly length: number
-}
+export type LinePlace = Readonly<{ path: string; offset: number; length: number }>
 
-interface PlacedEntry {
-  readonly entry: TraceFileEntry
-  readonly line: LinePlace
-}
+type PlacedEntry = Readonly<{ entry: TraceFileEntry; line: LinePlace }>
 
 export interface Window {
   readonly from: number

@@ -26,10 +26,7 @@ const UNSPACED =
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu
 
 /** Patterns for raw lines of JSON, of which the bytes are read as Latin-1. They may match more than the text that is sought. */
-interface RawPatterns {
-  readonly scan: RegExp
-  readonly line: readonly RegExp[]
-}
+type RawPatterns = Readonly<{ scan: RegExp; line: readonly RegExp[] }>
 
 interface TextMatcher {
   /** For lines without accents, which is cheaper, and for all others. */
@@ -170,11 +167,7 @@ export interface FoundTexts {
   readonly searchedSince: number | undefined
 }
 
-interface Chunk {
-  readonly block: TextBlock
-  readonly text: string
-  readonly hasAccents: boolean
-}
+type Chunk = Readonly<{ block: TextBlock; text: string; hasAccents: boolean }>
 
 type TraceCondition = (entry: TraceEntry) => boolean
 

@@ -37,11 +37,7 @@ export interface SessionSource {
   readonly now: number
 }
 
-interface ListedSession {
-  readonly id: string
-  readonly traces: readonly TraceEntry[]
-  readonly rank: number
-}
+type ListedSession = Readonly<{ id: string; traces: readonly TraceEntry[]; rank: number }>
 
 export async function querySessions(source: SessionSource, query: SessionQuery): Promise<SessionPage> {
   const text = query.text === undefined ? undefined : SearchText.parse(query.text)
@@ -50,9 +46,15 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   const limit = Math.min(MAX_ROWS, Math.max(1, Math.floor(query.limit ?? DEFAULT_LIMIT)))
   const isListed = (entry: TraceEntry): boolean =>
     found === undefined ? accepts(entry.facts as TraceFacts) : found.matches.has(entry)
-  const order = orderOf(query)
-  const all = listSessions(source.table, isListed, order.rankOf)
-  const listed = all.filter(isAfter(query.before, order.direction)).sort(order.compare)
+  const { sort = 'last', isAscending = false } = query
+  const direction = isAscending ? -1 : 1
+  const before = readCursor(query.before)
+  const all = Array.from(source.table.sessions, ([id, traces]) => ({ id, traces: [...traces] }))
+  const listed = all
+    .filter(({ traces }) => traces.some(isListed))
+    .map((session): ListedSession => ({ ...session, rank: rankOf(session.traces, sort) }))
+    .filter(session => before === undefined || direction * compareRanks(before, session) < 0)
+    .sort((a, b) => direction * compareRanks(a, b))
   const shown = listed.slice(0, limit)
   const rows = shown.map(session => sessionRow(source, session, found && newestMatch(session, found.matches)))
   const last = listed.length > limit ? listed[limit - 1] : undefined
@@ -231,46 +233,22 @@ const RANKS: Readonly<Record<SessionSort, (turn: StoredTurn) => number>> = {
   last: ({ lastAt }) => lastAt,
 }
 
-interface SessionOrder {
-  /** 1: the highest first. */
-  readonly direction: 1 | -1
-  rankOf(traces: Iterable<TraceEntry>): number
-  compare(a: Ranked, b: Ranked): number
+function rankOf(traces: readonly TraceEntry[], sort: SessionSort): number {
+  const ranks = traces.map(entry => RANKS[sort](turnIn(entry)))
+  return ranks.reduce((all, rank) => (sort === 'last' ? Math.max(all, rank) : all + rank))
 }
 
 type Ranked = Pick<ListedSession, 'id' | 'rank'>
 
-function orderOf({ sort = 'last', isAscending = false }: SessionQuery): SessionOrder {
-  const direction = isAscending ? -1 : 1
-  return {
-    direction,
-    rankOf: traces => {
-      const ranks = Array.from(traces, entry => RANKS[sort](turnIn(entry)))
-      return sort === 'last'
-        ? ranks.reduce((last, rank) => Math.max(last, rank), Number.NEGATIVE_INFINITY)
-        : ranks.reduce((sum, rank) => sum + rank, 0)
-    },
-    compare: (a, b) => direction * (b.rank - a.rank || (a.id < b.id ? 1 : -1)),
-  }
+/** The highest first. */
+function compareRanks(a: Ranked, b: Ranked): number {
+  return b.rank - a.rank || (a.id < b.id ? 1 : a.id === b.id ? 0 : -1)
 }
 
-function listSessions(
-  { sessions }: TraceTable,
-  isListed: (entry: TraceEntry) => boolean,
-  rankOf: SessionOrder['rankOf'],
-): ListedSession[] {
-  const listed: ListedSession[] = []
-  for (const [id, traces] of sessions) {
-    if ([...traces].some(isListed)) listed.push({ id, traces: [...traces], rank: rankOf(traces) })
-  }
-  return listed
-}
-
-function isAfter(cursor: string | undefined, direction: 1 | -1): (session: ListedSession) => boolean {
-  const [match, last = '', id = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(cursor ?? '') ?? []
-  if (match === undefined) return () => true
-  const rank = Number(last)
-  return session => direction * (rank - session.rank || (session.id < id ? 1 : session.id === id ? 0 : -1)) > 0
+/** The last session of the page before. */
+function readCursor(cursor: string | undefined): Ranked | undefined {
+  const [match, rank, id = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(cursor ?? '') ?? []
+  return match === undefined ? undefined : { rank: Number(rank), id }
 }
 
 function newestMatch({ traces }: ListedSession, matches: ReadonlyMap<TraceEntry, TextMatch>): TextMatch | undefined {
@@ -287,11 +265,13 @@ function newer(a: StoredTurn, b: StoredTurn): number {
   return b.startAt - a.startAt || (a.traceId < b.traceId ? 1 : -1)
 }
 
+function backgroundLast(a: TraceEntry, b: TraceEntry): number {
+  return Number(turnIn(a).isBackground) - Number(turnIn(b).isBackground)
+}
+
 /** The trace that names a session: the first that no timer or hook of the agent started. */
 function firstTrace(traces: Iterable<TraceEntry>): TraceEntry {
-  const [first] = [...traces].sort(
-    (a, b) => Number(turnIn(a).isBackground) - Number(turnIn(b).isBackground) || newer(turnIn(b), turnIn(a)),
-  )
+  const [first] = [...traces].sort((a, b) => backgroundLast(a, b) || newer(turnIn(b), turnIn(a)))
   return first as TraceEntry
 }
 
@@ -300,9 +280,7 @@ function sessionRow(
   { id, traces }: Omit<ListedSession, 'rank'>,
   match: TextMatch | undefined,
 ): Untitled<Omit<SessionRow, 'title'>> {
-  const newestFirst = traces.toSorted(
-    (a, b) => Number(turnIn(a).isBackground) - Number(turnIn(b).isBackground) || newer(turnIn(a), turnIn(b)),
-  )
+  const newestFirst = traces.toSorted((a, b) => backgroundLast(a, b) || newer(turnIn(a), turnIn(b)))
   const turns = newestFirst.map(turnIn)
   const [latest] = newestFirst as [TraceEntry]
   const last = turnIn(latest)

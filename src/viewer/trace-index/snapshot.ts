@@ -16,10 +16,7 @@ const VERSION = 4
 const LINES_AT_ONCE = 500
 const LINE_END = 0x0a
 
-interface Content {
-  readonly table: TraceTable
-  readonly files: readonly IndexedFile[]
-}
+type Content = Readonly<{ table: TraceTable; files: readonly IndexedFile[] }>
 
 type StoredFile = Omit<IndexedFile, 'texts'> & { readonly texts: readonly StoredBlock[] }
 type StoredFacts = Omit<TraceFacts, 'prompt' | 'open'>

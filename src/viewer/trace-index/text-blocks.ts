@@ -73,12 +73,22 @@ export class WantedTrigrams {
   constructor(texts: readonly string[], startWords: boolean) {
     const trigrams = new Uint8Array(FILTER_BYTES)
     for (const text of texts) addTrigrams(text, trigrams, startWords)
-    this.#bits = Array.from({ length: FILTER_BYTES * 8 }, (_, bit) => bit).filter(bit => hasBit(trigrams, bit))
+    this.#bits = bitsOf(trigrams)
   }
 
   mayBeIn({ trigrams }: TextBlock): boolean {
     return this.#bits.every(bit => hasBit(trigrams, bit))
   }
+}
+
+/** The numbers of the bits that are set: few, so empty bytes are skipped. */
+function bitsOf(bits: Uint8Array): number[] {
+  const found: number[] = []
+  for (let bit = 0; bit < bits.length * 8; bit++) {
+    if (bits[bit >> 3] === 0) bit |= 7
+    else if (hasBit(bits, bit)) found.push(bit)
+  }
+  return found
 }
 
 function hasBit(bits: Uint8Array, bit: number): boolean {

@@ -1,6 +1,15 @@
+import { groupBy } from '../../reading/group-by.ts'
 import { innermostOpen, waitingSince } from '../../reading/open-turns.ts'
 import { DEFAULT_NAMESPACE, namespaceOf, namespaceOfTree, SpanAttributes } from '../../reading/span-attributes.ts'
-import { approvalWaitMillis, costOf, factsOf, isApprovalWait, isRequest, tokensOf } from '../../reading/span-facts.ts'
+import {
+  approvalWaitMillis,
+  cachedTokensOf,
+  costOf,
+  factsOf,
+  isApprovalWait,
+  isRequest,
+  tokensOf,
+} from '../../reading/span-facts.ts'
 import type { Attributes, StoredSpan } from '../../reading/stored-span.ts'
 import { buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { mainRoot, summarize } from '../../reading/trace-summary.ts'
@@ -10,14 +19,9 @@ import type { LinePlace } from './log-file.ts'
 export type StoredTurn = Omit<TurnRow, keyof Openness | 'title'>
 
 /** `nth` counts the spans of the line, running ones first. */
-export interface SpanPlace {
-  readonly line: LinePlace
-  readonly nth: number
-}
+export type SpanPlace = Readonly<{ line: LinePlace; nth: number }>
 
-export interface PlacedSpan extends SpanPlace {
-  readonly span: StoredSpan
-}
+export type PlacedSpan = SpanPlace & Readonly<{ span: StoredSpan }>
 
 /** The kinds of spans summed up by day. `turn` also has the tokens of a trace that none of its requests records. */
 type FigureKind = 'request' | 'tool' | 'turn'
@@ -118,6 +122,7 @@ export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): T
   const turn = turnOf(tree, all, namespace)
   const root = mainRoot(tree)
   const prompt = root && spans.get(promptNode(root, namespace).span.spanId)
+  const place = prompt && places.get(prompt)
   const running = [...spans.values()].filter(span => span.running === true)
   return {
     turn,
@@ -127,21 +132,17 @@ export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): T
     parents: [...new Set([...spans.values()].flatMap(parentLinkOf))].slice(0, MAX_NAMES),
     delegations: [...spans.values()].toSorted((a, b) => a.startAt - b.startAt).flatMap(delegationOf),
     figures: packFigures(figuresOf(all, turn, namespace)),
-    prompt: prompt && placeOf(places.get(prompt)),
+    prompt: place && { line: place.line, nth: place.nth },
     open: running.length === 0 ? undefined : { ...openSpansOf(tree, namespace, running, places), ...requestsOf(all) },
   }
-}
-
-function placeOf(placed: PlacedSpan | undefined): SpanPlace | undefined {
-  return placed && { line: placed.line, nth: placed.nth }
 }
 
 function turnOf(tree: TraceTree, all: readonly SpanAttributes[], namespace: string): StoredTurn {
   const { silentMillis: _, startAt, ...summary } = summarize(tree)
   const { tokens, cost, outcome } = summary
   const requests = all.filter(({ kind }) => isRequest(kind))
-  const approvals = all.filter(({ kind, span }) => kind === 'approval' && span.running !== true)
-  const cachedTokens = requests.reduce((sum, request) => sum + cachedTokensOf(request), 0)
+  const approvals = all.flatMap(({ kind, span }) => (kind === 'approval' && span.running !== true ? [span] : []))
+  const cachedTokens = requests.reduce((sum, request) => sum + boundedTokens(cachedTokensOf(request) ?? 0), 0)
   const input = boundedTokens(tokens?.input ?? 0)
   return {
     ...summary,
@@ -165,10 +166,7 @@ function turnOf(tree: TraceTree, all: readonly SpanAttributes[], namespace: stri
     cacheHitRate: input > 0 ? Math.min(1, cachedTokens / input) : undefined,
     requestCount: requests.length,
     toolCount: all.filter(({ kind }) => kind === 'tool').length,
-    waitedMillis: approvalWaitMillis(
-      approvals.map(({ span }) => span),
-      namespace,
-    ),
+    waitedMillis: approvalWaitMillis(approvals, namespace),
   }
 }
 
@@ -179,14 +177,9 @@ function promptNode(root: TraceNode, namespace: string): TraceNode {
 }
 
 function namesOf(all: readonly SpanAttributes[], keys: readonly string[]): string[] {
-  const names = new Set<string>()
-  for (const { span } of all) {
-    for (const key of keys) {
-      const value = span.attributes[key]
-      if (typeof value === 'string' && names.size < MAX_NAMES) names.add(cutText(value))
-    }
-  }
-  return [...names]
+  const values = all.flatMap(({ span }) => keys.map(key => span.attributes[key]))
+  const names = values.filter(value => typeof value === 'string').map(value => cutText(value))
+  return [...new Set(names)].slice(0, MAX_NAMES)
 }
 
 function parentLinkOf(span: StoredSpan): string[] {
@@ -259,14 +252,11 @@ function bounded(figure: number, most: number): number {
   return Number.isNaN(figure) ? 0 : Math.min(most, Math.max(-most, figure))
 }
 
-function cachedTokensOf(attributes: SpanAttributes): number {
-  const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
-  return Math.max(0, boundedTokens(cached ?? 0))
-}
-
 function figuresOf(all: readonly SpanAttributes[], turn: StoredTurn, namespace: string): Figure[] {
   const figures: Figure[] = []
-  const waits = waitsBelow(all)
+  const approvals = all.filter(({ kind }) => kind === 'approval').map(({ span }) => span)
+  // The waiting time of the approvals below a tool is not the tool's own.
+  const waits = groupBy(approvals, ({ parentSpanId }) => parentSpanId)
   for (const attributes of all) {
     const { span, kind } = attributes
     if (isRequest(kind)) figures.push(requestFigure(attributes))
@@ -276,18 +266,6 @@ function figuresOf(all: readonly SpanAttributes[], turn: StoredTurn, namespace: 
   }
   figures.push(turnFigure(turn, figures))
   return figures
-}
-
-/** Span id → the approvals below it, whose waiting time is not the tool's own. */
-function waitsBelow(all: readonly SpanAttributes[]): ReadonlyMap<string, StoredSpan[]> {
-  const waits = new Map<string, StoredSpan[]>()
-  for (const { span, kind } of all) {
-    if (span.parentSpanId === undefined || kind !== 'approval') continue
-    const siblings = waits.get(span.parentSpanId)
-    if (siblings === undefined) waits.set(span.parentSpanId, [span])
-    else siblings.push(span)
-  }
-  return waits
 }
 
 const NO_USAGE = { input: 0, output: 0, cached: 0, nanodollars: 0 }
@@ -306,7 +284,7 @@ function requestFigure(attributes: SpanAttributes): Figure {
     failed: Number(isOver && span.status === 'error'),
     input: Math.round(boundedTokens(input)),
     output: Math.round(boundedTokens(output)),
-    cached: Math.round(cachedTokensOf(attributes)),
+    cached: Math.round(boundedTokens(cachedTokensOf(attributes) ?? 0)),
     nanodollars: nanodollars(costOf(attributes) ?? 0),
   }
 }

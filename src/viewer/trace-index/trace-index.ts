@@ -16,10 +16,7 @@ import type { IndexThreadMessage, IndexThreadRequest } from './index-thread.ts'
 import type { IndexQuery, IndexSubject } from './local-index.ts'
 import { type LinePlace, readTrace } from './log-file.ts'
 
-export interface TraceIndexOptions {
-  readonly subject: IndexSubject
-  readonly thread?: URL
-}
+export type TraceIndexOptions = Readonly<{ subject: IndexSubject; thread?: URL }>
 
 /** The path is valid both in the compiled sources and in the published package, where this file has the same depth. */
 const THREAD = new URL('../trace-index/index-thread.js', import.meta.url)

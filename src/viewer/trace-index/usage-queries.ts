@@ -50,8 +50,7 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
   const titles = new Map<string, string>()
   for (const [id] of heaviest) titles.set(id, await sessionTitle(table, id))
   const row = ([name, sum]: NamedSum): UsageGroupRow => {
-    const title = (heaviest.some(([id]) => id === name) && titles.get(name)) || ''
-    return { name, title, ...sum.sums(), latency: sum.percentiles() }
+    return { name, title: titles.get(name) ?? '', ...sum.sums(), latency: sum.percentiles() }
   }
   // A turn without requests may name a model that it never used.
   const ranked = groups.heaviestFirst().filter(([, sum]) => by !== 'model' || sum.isUsed)

@@ -80,7 +80,7 @@ test('reports an incomplete answer as a request', () => {
 test('treats a request before the last batch of tools as answered', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.request(5, 'r1'))
   transcript.advance(START + 10, false)
-  transcript.noteRequest(START + 20)
+  transcript.askedAt = START + 20
   expect(transcript.hasRequestOf('t2')).toBe(false)
   expect(transcript.drainFor('t2').map(told)).toMatchObject([{ event: 'prompt' }])
   transcript.addLine(lines.block(8, 'm1', use('t1'), { requestRef: 'r1' }))
@@ -206,11 +206,11 @@ test('reads which hooks timed out, each once', () => {
     lines.cancelled(120, 'Stop', 'a-random-id', { command: 'http://127.0.0.1:1/claude-code', timeoutMs: 100 }),
   )
   transcript.advance(START + 1000, false)
-  expect(transcript.drainCancelledHooks()).toEqual([
+  expect(transcript.cancelledHooks.splice(0)).toEqual([
     { event: 'PostToolUse', callId: 't1', command: undefined, firedAt: START + 110 },
     { event: 'Stop', callId: 'a-random-id', command: 'http://127.0.0.1:1/claude-code', firedAt: START + 20 },
   ])
-  expect(transcript.drainCancelledHooks()).toEqual([])
+  expect(transcript.cancelledHooks).toEqual([])
 })
 
 test('reads the branch of the last prompt', () => {

@@ -3,6 +3,7 @@ import { BackOff } from '../../../src/delivery/pipeline/back-off.ts'
 import type { DeliveryFailure, ExportResult } from '../../../src/delivery/pipeline/delivery.ts'
 import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
 import { LogQueue } from '../../../src/delivery/pipeline/log-queue.ts'
+import type { QueuedLogEvent } from '../../../src/delivery/pipeline/log-sink.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { Lines } from './pipeline-fixture.ts'
 
@@ -35,8 +36,8 @@ function queueThatPauses(scale: number, answers: ExportResult[]) {
   const sent: string[] = []
   const lines = new Lines()
   const sink = {
-    send(records: readonly string[]): Promise<ExportResult> {
-      sent.push(records.join(' '))
+    send(events: readonly QueuedLogEvent[]): Promise<ExportResult> {
+      sent.push(events.map(({ name }) => name).join(' '))
       return Promise.resolve(answers.shift() ?? TAKEN)
     },
     close: () => Promise.resolve(),
@@ -50,8 +51,8 @@ function queueThatPauses(scale: number, answers: ExportResult[]) {
   return { queue, sent, lines }
 }
 
-function take(queue: LogQueue, ...records: string[]): void {
-  for (const record of records) queue.enqueueRecord(record)
+function take(queue: LogQueue, ...names: string[]): void {
+  for (const name of names) queue.enqueueEvent({ name, severity: 'INFO', at: 0, observedAt: 0, attributes: {} })
 }
 
 test('sends events in order, in requests of the configured size', async () => {

@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { OtlpSender, type OtlpTarget } from '../../../src/delivery/pipeline/otlp-sender.ts'
 import { OtlpSpanSink } from '../../../src/delivery/pipeline/otlp-sinks.ts'
 import { createResource, createSdkTracerProvider } from '../../../src/delivery/pipeline/providers.ts'
+import { randomIds } from '../../../src/delivery/pipeline/span-id-generator.ts'
 import { SpanLine } from '../../../src/delivery/trace-log/span-line.ts'
 import type { OtlpSink, SinkBehaviour } from '../../support/otlp-sink.ts'
 import { backend, countPoint, openPipeline, pipelineSettings, recordSpans, startSink } from './pipeline-fixture.ts'
@@ -36,7 +37,7 @@ function lineOf(name: string): SpanLine {
     settings,
     resource: createResource(settings, {}),
     spanProcessors: [new SimpleSpanProcessor(memory)],
-    idGenerator: undefined,
+    idGenerator: randomIds,
   })
   provider.getTracer('test').startSpan(name).end()
   return new SpanLine(memory.getFinishedSpans())

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import { afterEach, expect, test, vi } from 'vitest'
-import { openPrometheus, type ScrapeLimits } from '../../../src/delivery/pipeline/prometheus.ts'
+import { PrometheusEndpoint, type ScrapeLimits } from '../../../src/delivery/pipeline/prometheus.ts'
 import { freePort, Lines } from './pipeline-fixture.ts'
 
 /** More than the buffers of two sockets take of one who does not read. */
@@ -20,7 +20,7 @@ async function open(limits: Partial<ScrapeLimits> = {}) {
   const lines = new Lines()
   const port = await freePort()
   const all = { connections: 16, series: 50_000, clientMillis: 600_000, ...limits }
-  const endpoint = openPrometheus({ host: '127.0.0.1', port }, lines, all)
+  const endpoint = new PrometheusEndpoint({ host: '127.0.0.1', port }, lines, all)
   cleanups.push(() => endpoint.close())
   const meter = new MeterProvider({ readers: [endpoint.reader] }).getMeter('test')
   const collect = vi.spyOn(endpoint.reader, 'collect')

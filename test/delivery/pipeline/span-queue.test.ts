@@ -2,7 +2,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
 import type { ExportResult, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
 import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
-import { DirectSpanProcessor } from '../../../src/delivery/pipeline/span-processors.ts'
+import { directProcessor } from '../../../src/delivery/pipeline/span-processors.ts'
 import { SpanQueue } from '../../../src/delivery/pipeline/span-queue.ts'
 import type { Batch } from '../../../src/delivery/trace-log/segments.ts'
 import { SpanLine, sizeOf } from '../../../src/delivery/trace-log/span-line.ts'
@@ -127,7 +127,7 @@ test('accepts a burst above the queue limit, up to a number of bytes', async () 
 
 test('skips spans without the sampled flag', () => {
   const taken: Batch[] = []
-  const fanOut = new DirectSpanProcessor([{ enqueueBatch: batch => taken.push(batch) }])
+  const fanOut = directProcessor([{ enqueueBatch: batch => taken.push(batch) }])
   fanOut.onEnd(span(0))
   expect(taken).toEqual([])
   fanOut.onEnd(span())

@@ -2,7 +2,7 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
-import { DirectSpanProcessor, NewSpanFilter } from '../../../src/delivery/pipeline/span-processors.ts'
+import { directProcessor, newSpanFilter } from '../../../src/delivery/pipeline/span-processors.ts'
 import { TailSampler } from '../../../src/delivery/pipeline/tail-sampler.ts'
 import { type Batch, estimatedBytes, spansOf } from '../../../src/delivery/trace-log/index.ts'
 import fc from '../../support/fast-check.ts'
@@ -149,9 +149,9 @@ describe('spans that a process reads again of a predecessor without a log', () =
     const reading = { isReading: true }
     const sent: string[] = []
     const take = ({ lines }: Batch): void => void sent.push(...spansOf(lines).map(({ name }) => name))
-    const fanOut = new DirectSpanProcessor([{ enqueueBatch: take }], () => reading.isReading)
+    const fanOut = directProcessor([{ enqueueBatch: take }], () => reading.isReading)
     const holder = new TailSampler(fanOut, { reasonName: REASON, threshold: undefined, maxBytes: PLENTY })
-    const first = new NewSpanFilter(holder, () => false)
+    const first = newSpanFilter(holder, () => false)
     for (const told of [ROOT, CHILD, LATER]) first.onStart(spanOf(told), ROOT_CONTEXT)
     return { sent, holder, reading, end: (told: Told): void => first.onEnd(spanOf(told)) }
   }

@@ -2,8 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'no
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Checkpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
-import { pruneSegments } from '../../../src/delivery/trace-log/store.ts'
+import { openStore } from '../trace-log/spooled-queue.ts'
 import {
   backend,
   countPoint,
@@ -172,11 +171,10 @@ describe('pruning', () => {
     const settings = { directory, ...FOREVER, ...limits }
     const pruned: [string, number][] = []
     const nothing = (): void => undefined
-    const custody = new SegmentManager({ settings, queues: new Map(), report: new Lines() }, nothing, nothing)
-    await pruneSegments(settings, custody, {
-      beforeRemoval: () => () => undefined,
-      onRemoved: (backend, spans) => pruned.push([backend, spans]),
-    })
+    const losses = { note: (backend: string, spans: number) => pruned.push([backend, spans]), save: nothing }
+    const store = openStore(settings, losses)
+    store.prune()
+    await store.stop()
     return pruned
   }
 

@@ -7,13 +7,11 @@ import type { RecoveredTrace } from '../../../src/delivery/trace-log/index.ts'
 import { LineParser } from '../../../src/delivery/trace-log/line-parser.ts'
 import { readLosses } from '../../../src/delivery/trace-log/losses.ts'
 import { ownerToken } from '../../../src/delivery/trace-log/owner.ts'
-import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
-import { pruneSegments } from '../../../src/delivery/trace-log/store.ts'
 import { until } from '../../support/until.ts'
-import { backend, DEAD_URL, Lines, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
+import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
 import { always, breakDisk, mend, noFaults, once, wholeForEachTest } from './broken-disk.ts'
 import { farOwner, leave } from './checkpoint-fixture.ts'
-import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
+import { FakeServer, names, openScene, openStore, scratch, status, TAKEN } from './spooled-queue.ts'
 
 const faults = noFaults()
 breakDisk(faults)
@@ -288,9 +286,9 @@ test('keeps a segment if its checkpoint changes owners while the log is pruned',
     renameSync(free, taken)
   }
   const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-  const nothing = (): void => undefined
-  const custody = new SegmentManager({ settings, queues: new Map(), report: new Lines() }, nothing, nothing)
-  await pruneSegments(settings, custody, { beforeRemoval: () => () => undefined, onRemoved: () => undefined })
+  const store = openStore(settings)
+  store.prune()
+  await store.stop()
   expect(readdirSync(join(state, 'traces'))).toEqual([`${segment}.jsonl`])
 })
 

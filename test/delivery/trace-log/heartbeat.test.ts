@@ -2,30 +2,13 @@
 import { readFileSync } from 'node:fs'
 import type { Span } from '@opentelemetry/api'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { Heartbeat } from '../../../src/delivery/trace-log/trace-log.ts'
+import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint-file.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { openScene } from './spooled-queue.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
   afterwards(() => vi.useRealTimers())
-})
-
-test('beats every two seconds while needed, without holding the process', () => {
-  const beat = vi.fn()
-  let isNeeded = false
-  const heartbeat = new Heartbeat(beat, () => isNeeded)
-  heartbeat.start()
-  expect(vi.getTimerCount()).toBe(0)
-  isNeeded = true
-  heartbeat.start()
-  heartbeat.start()
-  vi.advanceTimersByTime(6000)
-  expect(beat).toHaveBeenCalledTimes(3)
-  isNeeded = false
-  vi.advanceTimersByTime(2000)
-  expect([beat.mock.calls.length, vi.getTimerCount()]).toEqual([3, 0])
 })
 
 test('records in the checkpoint until when its process lived', async () => {
@@ -43,16 +26,16 @@ test('records in the checkpoint until when its process lived', async () => {
   expect(await seenAfter()).toBe(4000)
   tool.end()
   await scene.store.traceLog.forceFlush()
-  const last = await seenAfter()
+  const [last, timers] = [await seenAfter(), vi.getTimerCount()]
   vi.advanceTimersByTime(4900)
-  expect(await seenAfter()).toBe(last)
+  expect([await seenAfter(), vi.getTimerCount()]).toEqual([last, timers - 1])
 })
 
 test('renews the note of an open span with its attributes', async () => {
   const scene = openScene({})
   const root = scene.start('root') as Span
   await scene.store.traceLog.forceFlush()
-  const size = (): string => readFileSync(scene.store.paths[0] ?? '', 'utf8')
+  const size = (): string => readFileSync(scene.store.segments.paths[0] ?? '', 'utf8')
   expect(size()).not.toContain('Why does CI fail?')
   root.setAttribute('input.value', 'Why does CI fail?')
   scene.store.traceLog.renewNote(root)

@@ -30,7 +30,7 @@ class Server {
     const link = {
       isCut: false,
       export: async (lines: readonly SpanLine[]): Promise<ExportResult> => {
-        const names = spansOf(lines).map(span => span.name.trimEnd())
+        const names = spansOf(lines).map(({ name }) => withoutPadding(name))
         for (let turn = 0; turn < this.turns; turn++) await new Promise(setImmediate)
         if (link.isCut) return { lost: names.length, failure: { kind: 'network', code: 'ECONNRESET' } }
         const delivery = ANSWERS[this.mood](names)
@@ -41,6 +41,12 @@ class Server {
     }
     return link
   }
+}
+
+/** Looks at no more of the padding than its beginning: `trimEnd` of thousands of names took a tenth of a run. */
+function withoutPadding(name: string): string {
+  const end = name.indexOf('  ')
+  return end === -1 ? name.trimEnd() : name.slice(0, end)
 }
 
 export type Step =

@@ -32,7 +32,7 @@ describe('spans pruned during their export', () => {
     await until(() => scene.lines.said.some(line => line.includes('oldest part of the log')))
     server.answer = TAKEN
     await until(() => server.taken.length > 100)
-    await until(() => scene.store.pendingBytes('jaeger') === 0)
+    await until(() => scene.store.segments.pendingBytes('jaeger') === 0)
     return { ...scene, recorded }
   }
 

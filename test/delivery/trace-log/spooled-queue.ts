@@ -9,6 +9,8 @@ import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.t
 import type { BatchSettings } from '../../../src/delivery/pipeline/settings.ts'
 import { SpanQueue } from '../../../src/delivery/pipeline/span-queue.ts'
 import { LossLog } from '../../../src/delivery/trace-log/losses.ts'
+import type { LogOptions } from '../../../src/delivery/trace-log/segments.ts'
+import type { LocalLogSettings } from '../../../src/delivery/trace-log/settings.ts'
 import { type SpanLine, spansOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { Store } from '../../../src/delivery/trace-log/store.ts'
 import { Lines, MARKS } from '../pipeline/pipeline-fixture.ts'
@@ -72,6 +74,14 @@ export interface SceneOptions {
   readonly pauseScale?: number
 }
 
+const BATCH = {
+  maxQueueSize: 2048,
+  scheduleDelayMillis: 5,
+  maxExportBatchSize: 128,
+  // None of these servers is slow: it is the machine, if anything.
+  exportTimeoutMillis: 60_000,
+}
+
 export function scratch(): string {
   const directory = mkdtempSync(join(tmpdir(), 'hookspan-log-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
@@ -82,31 +92,15 @@ export function scratch(): string {
 export function openScene(servers: Readonly<Record<string, SpanSink>>, options: SceneOptions = {}): Scene {
   const { directory = scratch(), pauseScale = 0.005, maxBytes = 1 << 28 } = options
   const lines = new Lines()
-  const batch = {
-    maxQueueSize: 2048,
-    scheduleDelayMillis: 5,
-    maxExportBatchSize: 128,
-    // None of these servers is slow: it is the machine, if anything.
-    exportTimeoutMillis: 60_000,
-    ...options.batch,
-  }
+  const batch = { ...BATCH, ...options.batch }
   const byName = new Map<string, SpanQueue>()
   for (const [name, sink] of Object.entries(servers)) {
     const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
     byName.set(name, new SpanQueue({ sink, batch, report, log: lines, backOff: new BackOff(pauseScale) }))
   }
   const queues = [...byName.values()]
-  const store = new Store({
-    settings: { directory, maxBytes, maxAgeHours: 1000, flushMillis: 5 },
-    batch,
-    marks: MARKS,
-    consumers: queues,
-    queues: byName,
-    destinations: new Map([...byName.keys()].map(name => [name, `where ${name} is`])),
-    deliveries: new DeliveryReport({ ...FACTS, name: 'local_log', type: 'local_log' }, lines),
-    report: lines,
-    losses: new LossLog(directory),
-  })
+  const settings = { directory, maxBytes, maxAgeHours: 1000, flushMillis: 5 }
+  const store = openStore(settings, new LossLog(directory), { batch, consumers: queues, queues: byName, report: lines })
   const tracer = new BasicTracerProvider({ spanProcessors: [store.traceLog] }).getTracer('test')
   const flush = async (): Promise<void> => {
     await store.traceLog.forceFlush()
@@ -131,6 +125,26 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     },
     spool: () => readdirSync(join(directory, 'spool')),
   }
+}
+
+/** A trace log alone, unless collaborators are given. */
+export function openStore(
+  settings: LocalLogSettings,
+  losses: Pick<LossLog, 'note' | 'save'> = new LossLog(settings.directory),
+  { queues = new Map(), report = new Lines(), ...more }: Partial<LogOptions> = {},
+): Store {
+  return new Store({
+    settings,
+    batch: BATCH,
+    marks: MARKS,
+    consumers: [],
+    queues,
+    destinations: new Map([...queues.keys()].map(name => [name, `where ${name} is`])),
+    deliveries: new DeliveryReport({ ...FACTS, name: 'local_log', type: 'local_log' }, report),
+    report,
+    losses: losses as LossLog,
+    ...more,
+  })
 }
 
 export function names(count: number, prefix = 'span'): string[] {

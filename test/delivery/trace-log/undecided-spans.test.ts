@@ -14,7 +14,7 @@ const [PID, OTHER_PID] = [4711, 4712]
 let directory: string
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'hookspan-held-'))
-  for (const name of ['traces', 'kept']) mkdirSync(join(directory, name))
+  for (const name of ['traces', 'kept/traces']) mkdirSync(join(directory, name), { recursive: true })
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
@@ -57,13 +57,14 @@ function begunWith(header: string, age: number, pid: number, lines: readonly str
 }
 
 function kept(...lines: readonly string[]): void {
-  writeFileSync(join(directory, 'kept', `${NOW}-${PID}.jsonl`), [headerJson(MARKS, new Map()), ...lines, ''].join('\n'))
+  const path = join(directory, 'kept', 'traces', `${NOW}-${PID}.jsonl`)
+  writeFileSync(path, [headerJson(MARKS, new Map()), ...lines, ''].join('\n'))
 }
 
 async function heldBack(path: string, isContinuedHere: (key: string) => boolean = () => false): Promise<string[]> {
   const names: string[] = []
-  const given = { path, heldBy: REASON, keptTraces: join(directory, 'kept'), isContinuedHere }
-  for await (const spans of undecidedSpans(given)) names.push(...spans.map(({ name }) => name))
+  const settings = { directory, continued: { withinMillis: 0, isContinuedHere } }
+  for await (const spans of undecidedSpans(path, REASON, settings)) names.push(...spans.map(({ name }) => name))
   return names
 }
 

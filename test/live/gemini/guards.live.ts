@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CAPABILITIES } from '../../../src/agents/gemini/guard-protocol.ts'
+import { geminiGuardProtocol } from '../../../src/agents/gemini/guard-protocol.ts'
 import { GeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type Claim, claims, GuardedReceiver } from '../guarded-receiver.ts'
@@ -254,5 +254,5 @@ for (const guards of ['open', 'closed'] as const) {
 }
 
 test('guards: each decision that the table of Gemini CLI claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(CAPABILITIES))
+  expect([...claimed].sort()).toEqual(claims(geminiGuardProtocol.capabilities))
 })

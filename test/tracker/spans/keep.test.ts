@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type SampledTurn, samplingReason, thresholdOf } from '../../../src/tracker/spans/keep.ts'
 import type { KeepRules } from '../../../src/tracker/spans/span-definition.ts'
-import { addSigns, addWait, emptyTotals, noSigns, type TurnSigns } from '../../../src/tracker/spans/turn-totals.ts'
+import { addSigns, addWait, TurnSigns, TurnTotals } from '../../../src/tracker/spans/turn-totals.ts'
 import fc from '../../support/fast-check.ts'
 
 const NONE: KeepRules = {
@@ -48,8 +48,8 @@ function turn({
 }: Came): SampledTurn {
   const [own, children, side] = tokens
   const totals = {
-    ...emptyTotals(),
-    signs: { ...noSigns(), ...signs },
+    ...new TurnTotals(),
+    signs: { ...new TurnSigns(), ...signs },
     cost: { dollars, known: 1, unknown: 0 },
     tokensInput: own,
     subagentTokens: { input: 0, output: children },
@@ -149,7 +149,7 @@ describe('waiting', () => {
   test('counts overlapping waits once, in any order of reports, of any turn of the family', () => {
     fc.assert(
       fc.property(waits, waits, (own, childs) => {
-        const [parent, child] = [noSigns(), noSigns()]
+        const [parent, child] = [new TurnSigns(), new TurnSigns()]
         for (const [from, to] of own) addWait(parent, from, to)
         for (const [from, to] of childs) addWait(child, from, to)
         addSigns(parent, child)
@@ -163,7 +163,7 @@ describe('waiting', () => {
   })
 
   test('is bounded, and a turn looks slower beyond the bound', () => {
-    const signs = noSigns()
+    const signs = new TurnSigns()
     for (let at = 0; at < 2000; at += 2) addWait(signs, at, at + 1)
     expect(signs.waits.length).toBe(256)
   })
