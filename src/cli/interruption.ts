@@ -17,7 +17,6 @@ export class Interruption {
   readonly #giveUp = new AbortController()
   readonly stop: AbortSignal = this.#stop.signal
   readonly giveUp: AbortSignal = this.#giveUp.signal
-  /** Undefined until interrupted. */
   exitCode: number | undefined
 
   constructor(io: Pick<CommandIo, 'interrupted'>, onStop: () => void = () => undefined) {

@@ -292,7 +292,6 @@ interface ReplayRun {
 }
 
 interface DrawnRun extends ReplayRun {
-  /** The last drawn trace. */
   readonly traceId: string | undefined
   readonly isDelivered: boolean
   readonly isStored: boolean

@@ -17,9 +17,11 @@ export function keepAll(text: string): string {
   return text
 }
 
-/** Replaces lone surrogates by U+FFFD: backends reject them in JSON and UTF-8. */
+/**
+ * Replaces lone surrogates by U+FFFD: backends reject them in JSON and UTF-8. The method is available since Node 20, but only
+ * in the es2024 types.
+ */
 export function wellFormed(text: string): string {
-  // Available since Node 20, but only in the es2024 types.
   return (text as unknown as { toWellFormed(): string }).toWellFormed()
 }
 

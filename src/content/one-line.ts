@@ -35,9 +35,8 @@ const COLOURS = new RegExp(
   'g',
 )
 
-/** Removes terminal colours: `grep --color` inserts them into its matches. */
+/** Removes terminal colours, which `grep --color` inserts. Four character searches cost a tenth of the pattern. */
 export function withoutColours(text: string): string {
-  // Four character searches cost a tenth of the pattern.
   const mayHave = text.includes(ESC) || text.includes('\\') || text.includes(CSI) || text.includes('^[[')
   return mayHave ? text.replace(COLOURS, '') : text
 }

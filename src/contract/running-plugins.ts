@@ -1,4 +1,3 @@
-/** A plugin that traces a host in this process. */
 interface RunningPlugin {
   readonly plugin: object
   /** Returns true after the plugin was shut down. */

@@ -19,7 +19,6 @@ export type FinalStatus =
 /** Result of processing one hook record. */
 export type HookResult = 'ok' | 'ignored' | 'duplicate' | 'error'
 
-/** Choices that let the tool run. */
 export const GRANTING_CHOICES: ReadonlySet<string> = new Set(['once', 'session', 'always', 'smart_approve'])
 
 /** Step of the agent that a guard inspects. */

@@ -16,10 +16,12 @@ function onBeforeExit(): void {
   for (const shutdown of [...waiting]) void shutdown()
 }
 
-/** Runs on `process.exit()` or an uncaught error. Asynchronous work is not possible any more. */
+/**
+ * Runs on `process.exit()` or an uncaught error. Asynchronous work is not possible any more. An exception would change the
+ * host's exit code, and keep the other plugins from saving.
+ */
 function onExit(): void {
   for (const save of [...saving]) {
-    // An exception would change the host's exit code, and keep the other plugins from saving.
     ignoreErrors(save)
   }
 }

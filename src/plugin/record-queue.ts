@@ -284,7 +284,6 @@ export class RecordQueue {
   }
 }
 
-/** The view of any session before the first record is processed. */
 const UNKNOWN_SESSION: SessionView = { turn: undefined, isNewTurn: () => true }
 
 /** Limits the objects, elements and fields of one record. Building attributes inline is cheaper than copying more. */

@@ -93,7 +93,6 @@ const EDITS = [
   ['old', 'new'],
   ['search', 'replace'],
 ] as const
-/** Fields that hold several edits, or a patch. */
 const NESTED: ReadonlySet<string> = new Set(['edits', 'changes', 'operation', 'operations', 'input', 'command'])
 const PATCHES: ReadonlySet<string> = new Set(['diff', 'patch', 'patchText', 'unified_diff'])
 const MAX_EDITS = 100

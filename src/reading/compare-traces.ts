@@ -100,7 +100,6 @@ function partnersOf(a: readonly TurnStep[], b: readonly TurnStep[]): ReadonlyMap
   return partners
 }
 
-/** The stretches between partners on both sides. */
 function gapsOf(partners: ReadonlyMap<number, number>, lengthA: number, lengthB: number) {
   const settled = [...partners].sort(([one], [other]) => one - other)
   const gaps: { fromA: number; toA: number; fromB: number; toB: number }[] = []

@@ -101,7 +101,6 @@ function headLine(columns: Columns, width: number): Line {
   return alignEnds([], [segment('dim', cellsOf(['A', 'B', 'A tokens', 'B tokens'], columns))], width)
 }
 
-/** The lengths of both sides, and then their tokens. */
 function cellsOf(texts: readonly string[], { length, tokens }: Columns): string {
   const widths = [length, length, tokens, tokens]
   return texts.map((text, index) => (widths[index] ? GAP + padStartToWidth(text, widths[index]) : '')).join('')

@@ -15,7 +15,6 @@ const CATEGORY: { readonly [Kind in DisplayKind]?: string } = {
   hook: 'guardrail',
 }
 
-/** The attributes that name an outcome. */
 const OUTCOMES = ['.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict'] as const
 
 /**

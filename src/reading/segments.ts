@@ -3,7 +3,6 @@ import { clipToWidth, displayWidth } from './display-width.ts'
 
 export type DisplayKind = (typeof OWN_KINDS)[number] | 'other'
 
-/** The kinds that our spans record. */
 export const OWN_KINDS = [
   'session',
   'llm',

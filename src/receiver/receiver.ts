@@ -132,12 +132,14 @@ export class ReceiverServer implements ReceiverRoutes {
     return this.closed
   }
 
+  /**
+   * Removes `starting` before closing, so that the next event starts a receiver at once: clients otherwise wait some seconds
+   * after a start. An event that finds no receiver starts the next one, which waits for this lock.
+   */
   async #end(): Promise<void> {
     this.#state = 'closing'
     const { place, lock, recorder, requests } = this.#options
     try {
-      // Lets the next event start a receiver at once. Clients otherwise wait some seconds after a start. Must come before
-      // closing: an event that finds no receiver starts the next one, which waits for this lock.
       rmSync(place.starting, { force: true })
       await this.#closeListeners()
       await this.#listeners?.whenEnded()

@@ -61,7 +61,6 @@ class JournallingRecorder {
   #waiting: JournalLineToWrite[] = []
   #inHand = 0
   #working: Promise<void> | undefined
-  /** Called when the currently queued events are journalled. */
   #onJournalled: (() => void)[] = []
   #write: Promise<unknown> = Promise.resolve()
   #tidyAt = Date.now() + TIDY_MILLIS

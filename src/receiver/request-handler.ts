@@ -128,9 +128,11 @@ export class RequestHandler {
     }
   }
 
-  /** @param bytes size of the body, which hooks hold until they decide */
+  /**
+   * @param bytes size of the body, which hooks hold until they decide. Reserved by a negative `free`, which cannot fail for
+   * lack of room: the body is in memory already.
+   */
   async #endWithDecision(response: ServerResponse, asked: Promise<HookReply | undefined>, bytes: number) {
-    // Reserves by a negative `free`, which cannot fail for lack of room: the body is in memory already.
     this.#memory.free(-bytes)
     const reply = await asked.finally(() => this.#memory.free(bytes))
     const text = setReply(response, reply)

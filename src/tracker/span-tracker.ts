@@ -50,7 +50,6 @@ export interface SpanStartOptions {
 }
 
 export interface SpanEndOptions {
-  /** Reason why hookspan ends the span. */
   readonly incomplete?: IncompleteReason | undefined
   readonly isUnset?: boolean | undefined
 }

@@ -36,7 +36,11 @@ export function inheritedMetadata(
   return mergeMetadata(above, session.metadata, options)
 }
 
-/** Attributes that every span of a turn carries, not only the root: backends group and filter by them. */
+/**
+ * Attributes that every span of a turn carries, not only the root: backends group and filter by them. The session that the
+ * trace belongs to is that of its outermost turn. Backends file a whole trace under the `session.id` of whichever span arrives
+ * first. A child's span ends and arrives before its parent's.
+ */
 export function turnIdentity(
   options: AttributeOptions,
   session: TrackedSession,
@@ -45,8 +49,6 @@ export function turnIdentity(
   delegation?: TrackedDelegation,
 ): AttributeList {
   const { facts, capture } = options
-  // The session that the trace belongs to is that of its outermost turn. Backends file a whole trace under the `session.id`
-  // of whichever span arrives first. A child's span ends and arrives before its parent's.
   const outer = delegation?.open.turn.identity.get(nameOf(facts.traceSession))
   const id = capture.id(session.id)
   const identity = new AttributeList()

@@ -22,7 +22,6 @@ export class NewerFindings {
     return true
   }
 
-  /** Returns the findings that are not newer than the next hook. */
   drainUntil(hookAt: number = this.#hookAt): readonly TimedEvent[] {
     this.#hookAt = hookAt
     if (this.#events.length === 0) return this.#events

@@ -69,7 +69,6 @@ export function injectedTexts(role: Injection['role'], injected: readonly Inject
   return injected.flatMap(each => (each.role === role ? [each.text] : []))
 }
 
-/** The injected texts of one role, joined; undefined if there are none. */
 export function injectedBy(role: Injection['role'], injected: readonly Injection[]): string | undefined {
   return textOf(injectedTexts(role, injected).join('\n\n'))
 }

@@ -5,7 +5,6 @@ import { settle } from './guard-values.ts'
 /** An answer as guards see it. `error`: the exception of the request, or the error in a streamed answer. */
 export type AnswerContent = Pick<AfterModel, 'text' | 'toolCalls' | 'usage'> & { readonly error?: unknown }
 
-/** The requests and answers of one SDK. */
 export interface AnswerFormat<Request, Result> {
   messagesOf(request: Request): ModelMessage[]
   withMessages(request: Request, messages: readonly ModelMessage[], injections: readonly Injection[]): Request

@@ -23,7 +23,6 @@ export class Records {
   }
 }
 
-/** The subject of records: a session, or one turn of it. */
 export class RecordScope {
   readonly records: Records
   readonly sessionId: string | undefined

@@ -26,7 +26,6 @@ export class Approval<Of extends RecordScope = RecordScope> {
     this.turn.emit('pre_approval_request', this.askedAt, { ...facts, ...this.#ids }, correlation)
   }
 
-  /** @param choice a value of the contract */
   emitResponse(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
     if (this.isAnswered) return
     this.isAnswered = true

@@ -213,7 +213,6 @@ const FINDINGS: ClaudeHandlers = {
 
 const CLAUDE_CODE: Dialect = { platform: 'claude-code', provider: 'anthropic', usageOf: anthropicUsage }
 
-/** Translates Claude Code's hooks and transcripts. */
 export class ClaudeCodeMachine extends FileMachine<ClaudeSession> {
   constructor(dialect: Dialect = CLAUDE_CODE) {
     const tables = { hooks: HOOKS, findings: FINDINGS, quiet: QUIET_HOOKS }

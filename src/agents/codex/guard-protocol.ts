@@ -46,9 +46,8 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
   return { hookSpecificOutput: { hookEventName, ...rewritten, ...(additionalContext && { additionalContext }) } }
 }
 
-/** Codex has Claude Code's hooks, with ids and results of its own. */
+/** Codex has Claude Code's hooks, with ids and results of its own. It cannot ask the user: `ask` becomes `block`. */
 export const codexGuardProtocol: GuardProtocol = {
-  // Codex cannot ask the user: `ask` becomes `block`.
   capabilities: {
     beforeTurn: ['block', 'inject'],
     beforeTool: ['block', 'rewrite', 'inject'],

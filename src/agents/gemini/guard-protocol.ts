@@ -22,7 +22,6 @@ const REPLIES: ReadonlyMap<string, (outcome: Outcome<Phase>) => object | undefin
   ['BeforeModel', beforeModel],
   ['BeforeTool', beforeTool],
   ['AfterTool', outcome => denied(outcome) ?? addedContext('AfterTool', outcome)],
-  // The agent goes on with the reason as its prompt.
   ['AfterAgent', denied],
 ])
 

@@ -104,7 +104,6 @@ interface AgentSpanNode {
   request?: OpenModelRequest
   tool?: ToolRun | undefined
   isTool?: boolean
-  /** Tokens of agents inside the tools of this loop. */
   nestedTokens?: UsageCounts | undefined
 }
 

@@ -85,7 +85,6 @@ class Guard {
   readonly #done = new WeakSet<object>()
   readonly #starting = new WeakSet<object>()
   readonly #names = new Set<string>()
-  /** The turns of each run of a runner. */
   readonly #turns = new AsyncLocalStorage<Map<string, HookIds>>()
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
@@ -136,11 +135,13 @@ class Guard {
     }
   }
 
-  /** A turn begins with the agent that is run, not with one that it hands over to. */
+  /**
+   * A turn begins with the agent that is run, not with one that it hands over to. The guardrail does not run in parallel: the
+   * request would already be sent.
+   */
   #guardTurn(agent: Plain): void {
     if (!this.hooks.handles('beforeTurn') || this.#starting.has(agent)) return
     this.#starting.add(agent)
-    // Not in parallel: the request would already be sent.
     addGuardrail(agent, 'inputGuardrails', { name: NAME, runInParallel: false, execute: this.#checkPrompt })
   }
 

@@ -268,11 +268,10 @@ function handleToolEnd(book: RunBook, facts: Facts): void {
   endTool(tool, at)
 }
 
-/** Handles the last hook of an attempt. */
+/** Handles the last hook of an attempt. Its usage is the sum of the run's calls: used only if no call has its own. */
 function handleOutput(run: Run, { data }: Facts): void {
   const [text] = elementsOf(peek(data, 'assistantTexts'), 1, 'last')
   if (run.seesConversation) run.answer ??= textOf(text)
-  // Its usage is the sum of the run's calls, so it is used only if no call has its own.
   if (run.endedCalls.some(({ hasFailed }) => hasFailed)) return
   emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(peek(data, 'usage')) })
 }

@@ -12,8 +12,7 @@ const TITLE = 'title'
 const HEADER = 'traceparent'
 const VARIABLE = 'TRACEPARENT'
 
-// opencode calls every export of a plugin's module as a plugin, and rejects the module if an export is not a function. Never add
-// a second export here. `tool.execute.before` is not registered, because an error in it fails the tool.
+// Never add a second export: opencode calls every export as a plugin, and rejects the module if one is not a function.
 
 /**
  * The plugin for opencode: records turns, model requests, tools, permissions and sub-agents as traces. Options are the keys of
@@ -33,7 +32,10 @@ export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
   return Promise.resolve(hooksOf(attachment, idOf(peek(input, 'directory')) ?? ''))
 }
 
-/** Builds the hooks of one instance: opencode runs an instance of each plugin for each directory. */
+/**
+ * Builds the hooks of one instance: opencode runs an instance of each plugin for each directory. `tool.execute.before` is not
+ * registered, because an error in it fails the tool.
+ */
 function hooksOf(attachment: Attachment, directory: string): Hooks {
   const take = (event: string, data: unknown, output?: unknown): Promise<void> => {
     attachment.handleEvent({ event, at: Date.now(), data, output }, idOf(peek(data, 'sessionID')) ?? directory)

@@ -14,7 +14,6 @@ class PiRequests extends RequestCounter {
   /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
   #sentAt: number | undefined
   #headAt: number | undefined
-  /** When the headers of the next request were prepared. */
   headersAt: number | undefined
 
   sendRequest(moment: TimedEvent): void {
@@ -377,11 +376,13 @@ class PiTools {
     tool.emitEnd(at, facts, isSure ? undefined : 'inferred')
   }
 
-  /** Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. */
+  /**
+   * Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. A second question about the same
+   * tool shows that the first was approved.
+   */
   startQuestion(moment: TimedEvent): void {
     const tool = this.#toolOfQuestion()
     if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question?.isReplied === false) return
-    // A second question about the same tool shows that the first was approved.
     tool.approval?.setChoice('once')
     tool.approval = new PiApproval(tool, moment)
     this.#question = tool.approval

@@ -264,7 +264,6 @@ function turnOf({ payload }: ReadRecord): { sessionId: string | undefined; turnI
 
 type EventBuilder = (payload: unknown, calls: Map<string, ToolCall>) => RecordedEvent | MissingField
 
-/** The event that guards see, by the hook of a record. */
 const EVENTS: Readonly<Record<string, EventBuilder>> = {
   pre_llm_call: beforeTurn,
   pre_api_request: beforeModel,

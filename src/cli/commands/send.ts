@@ -31,7 +31,6 @@ interface SendJob extends Place {
   readonly since: number | undefined
 }
 
-/** Delivers the backlog, and sends the requested traces again. */
 function createDelivery(pipeline: Pipeline, job: SendJob, before: readonly BacklogEntry[]) {
   const { files, traceId, since, directory } = job
   const names = job.backends.map(({ name }) => name)
@@ -126,7 +125,6 @@ interface BackendRequest {
   readonly isLog: boolean
   readonly kept: number
   readonly waiting: number
-  /** Spans that the backend rejected or that failed permanently. */
   readonly dropped: number
 }
 

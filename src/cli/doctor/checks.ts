@@ -158,7 +158,6 @@ export function checkAgents(agents: readonly AgentState[], now: number): readonl
 }
 
 interface BacklogContext {
-  /** The names of the configured backends, and of those whose probe failed. */
   readonly configured: ReadonlySet<string>
   readonly failing: ReadonlySet<string>
   readonly maxAgeHours: number

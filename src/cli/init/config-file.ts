@@ -22,7 +22,6 @@ import type { FileChange } from './plan.ts'
 const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 const BACKUP = '.hookspan-backup'
-/** Marks a folder that `init` created. */
 const CREATED = '.hookspan-created'
 /** The limit of the kernel. */
 const MAX_LINKS = 40

@@ -106,7 +106,6 @@ export interface ReceiverAccess {
 export interface HooksHost {
   readonly name: string
   readonly title: string
-  /** The host's own folder, and the file in it. */
   folder(surroundings: InitContext): string
   readonly file: string
   /** The file holds nothing but hooks, so it may be blank. */

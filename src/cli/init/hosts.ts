@@ -19,7 +19,6 @@ import type { HostSetup, InitContext } from './plan.ts'
 import { folderFrom, inHome, kilo, opencode, pi } from './plugin-file.ts'
 import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 
-/** An agent that runs our command at each event. */
 interface CommandHost extends Omit<HooksHost, 'entriesOf' | 'canGuard'> {
   readonly events: readonly string[]
   readonly guarded?: GuardedEvents

@@ -72,7 +72,6 @@ function configPath(surroundings: InitContext): string {
   return join(folderFrom(env['OPENCLAW_STATE_DIR'], join(user.home, '.openclaw'), user), 'openclaw.json')
 }
 
-/** This copy of hookspan, and the home directory of OpenClaw. */
 function installedIn(surroundings: InitContext): InstalledPackage {
   const { env, home, folder } = surroundings
   const own = env['OPENCLAW_HOME']

@@ -10,7 +10,6 @@ export const GEN_AI_NEXT = {
   toolAgentName: 'gen_ai.agent.name',
 } as const
 
-/** Metric names of the same release. */
 export const GEN_AI_NEXT_METRIC = {
   nextInferenceDuration: 'gen_ai.client.inference.duration',
   nextTimeToFirstChunk: 'gen_ai.client.inference.time_to_first_chunk',

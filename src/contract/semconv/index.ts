@@ -1,4 +1,3 @@
-/** Names only, one file per convention. */
 export * from './facts.ts'
 export * from './gen-ai.ts'
 export * from './gen-ai-next.ts'

@@ -1,4 +1,3 @@
-/** Returns undefined unless the text is an http or https URL. */
 export function parseHttpUrl(text: string): URL | undefined {
   return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined
 }

@@ -84,7 +84,6 @@ class DeliveryPipeline {
   readonly #emitter: LogEmitter | undefined
   readonly #metricQueues: readonly MetricQueue[]
   readonly #readers: readonly IMetricReader[]
-  /** True if a backend gets metrics or logs. */
   readonly #hasReports: boolean
   #meters: OwnMeterProvider | undefined
   #metersTimer: NodeJS.Timeout | undefined

@@ -78,7 +78,6 @@ function bySegmentStart(one: CheckpointEntry, other: CheckpointEntry): number {
   return segmentStartAt(one) - segmentStartAt(other) || (one.segment < other.segment ? -1 : 1)
 }
 
-/** A number of bytes in a segment. */
 export function isOffset(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }

@@ -17,7 +17,6 @@ export class Cursor {
   /** The lines after those that are being sent, which are read meanwhile. */
   #ahead: { readonly segment: LogSegment; readonly from: number; readonly spans: Promise<ReadSpans> } | undefined
 
-  /** @param prepare encodes a line that was read ahead */
   constructor(backend: string, report: Reporter, onLoss: (spans: number) => void, prepare: (line: SpanLine) => void) {
     this.#backend = backend
     this.#report = report
@@ -124,7 +123,6 @@ export class Cursor {
     this.#report.warn(
       `trace log: ${segment.path}, which holds spans for backend ${this.#backend}, cannot be read (${code})`,
     )
-    // A recovered segment is released to other processes.
     if (segment.isRecovered) segment.releaseWhenIdle()
     else segment.unreadableFor.add(this.#backend)
   }

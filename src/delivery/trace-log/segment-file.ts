@@ -336,7 +336,6 @@ async function readWhole(handle: FileHandle, buffer: Buffer, at: number): Promis
   }
 }
 
-/** The lines of a segment, without an offset all of them. */
 export async function* linesIn(path: string, from = 0, until?: number): AsyncGenerator<SpanLine | StoredLine, void> {
   const reader = new SegmentReader(path)
   try {

@@ -32,7 +32,6 @@ export interface CurrentSegment {
   fullAt: number
 }
 
-/** The settings of a trace log and its collaborators. */
 export interface LogOptions {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings

@@ -85,7 +85,6 @@ function shown(value: unknown): string {
 interface LoggedEvent {
   readonly fields: LogFields
   readonly content: LogFields
-  /** The operation whose duration is logged at its end. */
   readonly timer: string
 }
 

@@ -39,7 +39,6 @@ export class AttributeList {
     return this
   }
 
-  /** Sets a captured text, its type, and whether it was cut. */
   setContent(text: SpanFact, type: SpanFact, truncated: SpanFact, content: CapturedContent | undefined): this {
     if (content === undefined) return this
     return this.set(text, content.text)

@@ -43,9 +43,8 @@ export interface SpanEnd {
   readonly exception?: boolean
 }
 
-/** A span at its end, or an end that gets no span. */
+/** A span at its end, or an end that gets no span. Times are epoch milliseconds. */
 export interface EndedSpan<Kept> {
-  /** Epoch milliseconds. */
   readonly startAt: number
   readonly endAt: number
   /** The fields kept from the payload that started it (`kept-start.ts`); undefined if its start was never seen. */
@@ -76,7 +75,6 @@ export interface AttributeOptions {
   /** Returns true for a name that hookspan writes or might write. Custom attributes must not use it. */
   readonly isOurs: (name: string) => boolean
   readonly capture: Capture
-  /** Reports a line that is not yet reported. */
   readonly warnOnce: (line: string) => void
   readonly workspaceCapture: 'off' | 'name' | 'path'
   readonly nextMetrics: boolean
@@ -115,7 +113,6 @@ export interface SkillEvidence {
 export interface ToolEndFacts {
   /** `completed`, `error`, `timeout`, `blocked`, `cancelled`, or a result's own status in lower case. */
   readonly outcome: string
-  /** Present if the outcome is `error`. */
   readonly error: SpanError | undefined
   readonly skill: SkillEvidence | undefined
 }

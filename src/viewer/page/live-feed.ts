@@ -11,7 +11,6 @@ const RETRY_MILLIS = 2_000
 const SILENCE_LIMIT_MILLIS = 15_000
 /** After this time a hidden tab closes its own connection: a browser allows only six per server. */
 const HIDDEN_LIMIT_MILLIS = 20_000
-/** Name of the lock and of the channel of hidden tabs. */
 const SHARED_FEED = 'hookspan-live'
 const JOINED = 'joined'
 

@@ -35,7 +35,6 @@ export function tabTitle(open: readonly OpenTraceRow[], isConnected: boolean, pa
   return [title, page, 'hookspan'].filter(part => part !== '').join(' · ')
 }
 
-/** The command that continues a session in a terminal, for the agents that have one. */
 const RESUME: Readonly<Record<string, string>> = {
   'claude-code': 'claude --resume',
   codex: 'codex resume',

@@ -34,9 +34,11 @@ export function dayChart({ cells, groups }: Usage, { amountOf }: UsageMeasure): 
   return { names, columns, max: columns.reduce((max, { value }) => Math.max(max, value), 0) }
 }
 
-/** All days from the first to the last: a day without usage is an empty column. */
+/**
+ * All days from the first to the last: a day without usage is an empty column. Skips years of five digits, which a wrong clock
+ * makes and no ISO date has.
+ */
 function daysBetween(days: readonly string[]): string[] {
-  // A wrong clock makes years of five digits, which no ISO date has.
   const times = days.filter(day => /^\d{4}-\d\d-\d\d$/.test(day)).map(day => Date.parse(day))
   const last = Math.max(...times)
   const count = times.length === 0 ? 0 : Math.min(MAX_DAYS, (last - Math.min(...times)) / DAY_MILLIS + 1)

@@ -87,7 +87,6 @@ function JsonValue({ value }: { readonly value: object }) {
 }
 
 const FEW_MESSAGES = 6
-/** The colours of the known roles. */
 const ROLES = new Map(Object.entries({ system: 'skill', user: 'session', assistant: 'api', tool: 'tool' }))
 
 function Conversation({ messages }: { readonly messages: readonly ConversationMessage[] }) {
@@ -166,7 +165,6 @@ function Branch({ name, value, isOpen, depth }: Opening & Readonly<{ name?: stri
   )
 }
 
-/** Fields of tools that usually hold source code or a command. */
 const CODE_FIELDS: ReadonlySet<string> = new Set(['content', 'file_text', 'code', 'script', 'command', 'new_string'])
 
 function Entry({ name, value, isOpen, depth }: Opening & Readonly<{ name: string; value: unknown }>) {

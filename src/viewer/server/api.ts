@@ -170,7 +170,6 @@ export interface SpanDetail extends SpanStory {
 
 /** The messages of a model request. Instructions are not among them if the span has them as an attribute. */
 export interface PromptView {
-  /** The span of the agent's previous request in this turn. */
   readonly previousId?: string
   /** The number of messages at the beginning that the previous request had as well. `fresh`: the others, as JSON. */
   readonly sameCount: number

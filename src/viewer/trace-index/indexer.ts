@@ -234,9 +234,8 @@ export class Indexer {
   }
 }
 
-/** Spans of traces that are open or have grown lately, so that their lines are not read again at each step. */
+/** Spans of traces that are open or have grown lately, so that their lines are not read again. The latest last. */
 class GrowingTraces {
-  /** The latest last. */
   readonly #traces = new Map<TraceEntry, { readonly spans: PlacedSpan[]; readonly bytes: number }>()
   #bytes = 0
 
