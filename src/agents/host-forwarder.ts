@@ -29,12 +29,14 @@ export class HostForwarder {
     return SHARED[TAP] === undefined && this.#machine.isQuiet?.(event) === true
   }
 
-  /** Returns the emitted records: an empty list if the event yields none or cannot be read. */
+  /**
+   * Returns the emitted records: an empty list if the event yields none or cannot be read. The core counts an unknown
+   * name as ignored.
+   */
   forwardEvent(event: HostEvent): readonly HookRecord[] {
     try {
       SHARED[TAP]?.(this.#host, event)
       const records = this.#machine.accept(event)
-      // The core counts an unknown name as ignored.
       if (records === undefined) this.#plugin.emitUntyped(`${this.#host}:${event.event}`)
       else this.#emitRecords(records)
       return records ?? NOTHING

@@ -20,11 +20,13 @@ const OPEN = String.raw`(?:\$?${QUOTE})?`
 
 type Flag = Pick<CommandFlag, 'beginnings' | 'flag'>
 
-/** `names`: literal, or with a pattern after their first three characters. */
+/**
+ * `names`: literal, or with a pattern after their first three characters. The quote precedes or follows the user's
+ * name.
+ */
 function flag(names: string, gap: string, user = ''): Flag {
   return {
     beginnings: names.split('|').map(name => name.slice(0, name.startsWith('--') ? 3 : 2)),
-    // The quote precedes or follows the user's name.
     flag: new RegExp(`(?:${names})${gap}(?:${user === '' ? '' : `${user}${QUOTE}|`}${OPEN}${user})`, 'y'),
   }
 }

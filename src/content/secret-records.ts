@@ -108,12 +108,11 @@ function changed(text: string, start: number, end: number, mask: string): Secret
 const PRIVATE_MEMBER = new RegExp(String.raw`(\\{0,31}["'](?:d|p|q|dp|dq|qi|k)${COLON}\\{0,31}["'])([\w-]{20,})`, 'g')
 const IS_KEY_TYPE = new RegExp(String.raw`kty${COLON}\\{0,31}["'](?:RSA|EC|OKP|oct)\b`, 'y')
 
-/** The private members of a JSON web key, before and after its `kty`. */
+/** The private members of a JSON web key, before and after its `kty`. Another `kty` belongs to another key. */
 function jsonWebKeyAt(text: string, at: number): SecretSpan | undefined {
   if (endOfMatch(IS_KEY_TYPE, text, at) === -1) return undefined
   const before = text.slice(Math.max(0, at - RECORD_REACH), at)
   const behind = text.slice(at, at + RECORD_REACH)
-  // Another `kty` belongs to another key.
   const start = at - before.length + Math.max(0, before.lastIndexOf('{'), before.lastIndexOf('kty'))
   const ends = [behind.indexOf('}'), behind.indexOf('kty', 1)].filter(end => end !== -1)
   const end = at + Math.min(behind.length, ...ends)

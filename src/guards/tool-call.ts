@@ -82,12 +82,14 @@ function kindOf(name: unknown): ToolKind {
   return KINDS.get(name.toLowerCase()) ?? (/^mcp__|^mcp[_:.]/i.test(name) ? 'mcp' : 'other')
 }
 
-/** Every argument that may hold the command. The model cannot choose which one a tool reads, so all count. */
+/**
+ * Every argument that may hold the command. The model cannot choose which one a tool reads, so all count. Each element
+ * of an argv list is one quoted word.
+ */
 export function commandsIn(args: ToolArguments): readonly string[] {
   const commands = COMMANDS.flatMap(key => {
     const value = peek(args, key)
     if (typeof value === 'string') return [value]
-    // An argv list: each element is one quoted word.
     const words = elementsOf(value, Number.POSITIVE_INFINITY)
     const texts = words.map(word => quoted(typeof word === 'string' ? word : `${idOf(word) ?? ''}`))
     return isArray(value) ? [texts.join(' ')] : []

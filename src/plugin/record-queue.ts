@@ -262,9 +262,11 @@ export class RecordQueue {
     }
   }
 
-  /** @param needsSpanContextOnly the caller only needs a span context; the next slice does the rest */
+  /**
+   * A user callback that asks in the middle of a record gets the state at that point. @param needsSpanContextOnly the
+   * caller only needs a span context; the next slice does the rest
+   */
   #drain(needsSpanContextOnly = false): void {
-    // A user callback asks in the middle of a record, and gets the state at that point.
     if (this.#current !== undefined) return
     while (this.#processNext(needsSpanContextOnly));
     if (!needsSpanContextOnly) this.#core?.setDeferredAttributes()

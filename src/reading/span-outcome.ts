@@ -41,12 +41,14 @@ function finishReason(attributes: SpanAttributes): string {
 /** The error type of a tool that reports its failure without a type. */
 const PLAIN_FAILURE = 'tool_error'
 
-/** `429 RateLimitError`, `FileNotFoundError`, `timeout ETIMEDOUT`, `failed`: the status code or word, then the error type. */
+/**
+ * `429 RateLimitError`, `FileNotFoundError`, `timeout ETIMEDOUT`, `failed`: the status code or word, then the error
+ * type. `error FileNotFoundError` would name the failure twice.
+ */
 function errorText(attributes: SpanAttributes, word: string): string {
   const code = attributes.text('http.response.status_code', 'gen_ai.response.status_code')
   const type = attributes.text('error.type')
   if (type === PLAIN_FAILURE && ['', 'error'].includes(word)) return 'failed'
-  // `error FileNotFoundError` would name the failure twice.
   const isRepeated = type.toLowerCase().includes(word.toLowerCase())
   const parts = [code || (isRepeated ? '' : word), type].filter(part => part !== '' && part !== '_OTHER')
   if (parts.length > 0) return [...new Set(parts)].join(' ')

@@ -302,10 +302,12 @@ export class TurnLifecycle {
     if (by === 'activityAt') this.#registry.forgetEndedBefore(now - this.#options.rootSpanTtlMillis)
   }
 
-  /** @param guarded runs each end by itself, so that one failure keeps no other turn open */
+  /**
+   * Children end before their parents, whose totals include them. @param guarded runs each end by itself, so that one
+   * failure keeps no other turn open
+   */
   endAll(guarded: (end: () => void) => void): void {
     const { sweepByClock, now } = this.#options
-    // Children end before their parents, whose totals include them.
     for (const turn of [...this.#registry.openTurns()].reverse()) {
       const at = Math.max(turn.activityAt, sweepByClock ? now() : turn.activityAt)
       guarded(() => this.endTurn(turn, { at, finalStatus: 'incomplete', incomplete: 'shutdown', isUnset: true }))

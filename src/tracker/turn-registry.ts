@@ -194,11 +194,13 @@ export class TurnRegistry {
     return begins ? undefined : this.#shareRotated(ids)
   }
 
-  /** The finished turn that a late record belongs to: named by its id, or the session's last one by time. */
+  /**
+   * The finished turn that a late record belongs to: named by its id, or the session's last one by time. Also finds
+   * turns of a session that has been dropped since.
+   */
   findEnded(ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
     const { sessionId, turnId } = ids
     if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(ids.host, turnId)
-    // Also finds turns of a session that has been dropped since.
     const session = sessionKeyOf(ids)
     const key = turnId === undefined ? this.#lastEnded.get(session) : joint(session, turnId)
     const ended = key === undefined ? undefined : this.#ended.get(key)

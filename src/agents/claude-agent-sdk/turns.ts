@@ -55,12 +55,14 @@ export function handleTaskNotification(session: SdkSession, at: number, data: un
   if (call === undefined || call.state === 'ended') endChild(child, at)
 }
 
-/** Handles the end of a child's tool call. A child launched in the background goes on. */
+/**
+ * Handles the end of a child's tool call. A child launched in the background goes on. Without a notification, messages
+ * of the child may still be pending: the notification follows them.
+ */
 export function noteDelegationResult(call: ClaudeCall, at: number, response: unknown): void {
   for (const child of delegatedChildren(call, response) as readonly SdkLoop[]) {
     if (child.hasEnded) continue
     child.handedBack = { at, response, hasFailed: response === undefined }
-    // Without a notification, messages of the child may still be pending: the notification follows them.
     if (child.notified !== undefined) endChild(child, at)
   }
 }

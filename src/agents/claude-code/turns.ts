@@ -116,12 +116,14 @@ function endLoop(loop: ClaudeLoop, at: number, end: LoopEnd): void {
   loop.emitLoopEnd(at, end)
 }
 
-/** Handles a new process of the agent. A process that was killed has left its turn open. */
+/**
+ * Handles a new process of the agent. A process that was killed has left its turn open. A late hook belongs to the
+ * process of the current turn.
+ */
 export function handleSessionStart(session: ClaudeSession, at: number, data: unknown, context: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
   const source = peek(data, 'source')
   const { main } = session
-  // A late hook belongs to the process of the current turn.
   const isSameProcess = source === 'compact' || source === 'clear' || (main !== undefined && at <= main.startAt)
   if (isSameProcess) return
   if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })

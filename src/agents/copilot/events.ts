@@ -181,10 +181,12 @@ function emitOpenAnswer(loop: CopilotLoop, message?: object, callCount?: number)
   })
 }
 
-/** Handles `ErrorOccurred`, a failed attempt. Only the file has its status, and shows whether it was the last. */
+/**
+ * Handles `ErrorOccurred`, a failed attempt. Only the file has its status, and shows whether it was the last. If the
+ * file was read first, this is the attempt that ended the turn.
+ */
 function handleFailedAttempt(loop: CopilotLoop, at: number, data: unknown): void {
   if (peek(data, 'error_context') !== 'model_call') return
-  // The file was read first: this is the attempt that ended the turn.
   const last = loop.hasGivenUp ? loop.failedAttempt : undefined
   if (last === undefined) settleRequest(loop)
   const error = peek(data, 'error')

@@ -91,13 +91,12 @@ export function answerOf(type: string, data: unknown): ModelAnswer {
   return type === 'response' ? responsesAnswer(data) : chatAnswer(data)
 }
 
-/** The Responses API echoes the parameters of a request in its answer. */
+/** The Responses API echoes the parameters of a request in its answer. Compatible servers may echo none. */
 function responsesRequest(data: unknown): ModelSpanRequest {
   const response = peek(data, '_response')
   return spanRequest(textOf(peek(response, 'model')), peek(data, '_input') ?? undefined, response, {
     provider: OPENAI,
     api_mode: 'responses',
-    // Compatible servers may echo none.
     tool_count: countOf(peek(response, 'tools')) || undefined,
     max_tokens: peek(response, 'max_output_tokens') ?? undefined,
     reasoning_effort: peek(peek(response, 'reasoning'), 'effort') ?? undefined,

@@ -501,7 +501,10 @@ function startCall(run: Run, facts: Facts): void {
   })
 }
 
-/** Handles `model_call_ended`. The call is emitted with its message, which arrives separately. */
+/**
+ * Handles `model_call_ended`. The call is emitted with its message, which arrives separately. Hooks can overlap: the
+ * message may have arrived first.
+ */
 function endCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
   if (known?.endAt === facts.at) return
@@ -512,7 +515,6 @@ function endCall(run: Run, facts: Facts): void {
   call.hasFailed = peek(facts.data, 'outcome') === 'error'
   run.requests.failures = call.hasFailed ? run.requests.failures + 1 : 0
   run.endedCalls.push(call)
-  // Hooks can overlap: the message may have arrived first.
   if (call.message !== undefined && !call.hasFailed) emitEndedCalls(run)
 }
 

@@ -22,9 +22,11 @@ class PiRequests extends RequestCounter {
     if (!isRepeat) this.#startRequest(moment, at)
   }
 
-  /** Handles the head of an answer. It may be the first event of a request if an extension provides the model client. */
+  /**
+   * Handles the head of an answer. It may be the first event of a request if an extension provides the model client. If
+   * the run is stopped between two requests, Pi emits an answer to a request that it never sent.
+   */
   beginAnswer(moment: TimedEvent): void {
-    // If the run is stopped between two requests, Pi emits an answer to a request that it never sent.
     if (this.#open === undefined && isAborted(moment.context)) return
     if (this.#open === undefined) this.#startRequest(moment, undefined)
     this.#headAt ??= moment.at
@@ -263,9 +265,11 @@ class PiSession {
 
 const LEFT_LIMIT = 100
 
-/** Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. */
+/**
+ * Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. `left`:
+ * sessions that were left, with the reason.
+ */
 class SessionChain {
-  /** Sessions that were left, with the reason. */
   readonly left: LimitedMap<string, string> = new LimitedMap(LEFT_LIMIT)
 
   /**

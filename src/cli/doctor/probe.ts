@@ -99,10 +99,12 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
   return url === undefined ? undefined : shownUrl(url)
 }
 
-/** The configured settings for one backend and one span, without sampling and other filters. */
+/**
+ * The configured settings for one backend and one span, without sampling and other filters, and without the attributes
+ * that would override the service name of the probe.
+ */
 function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
-  // These attributes would override the service name of the probe.
   const { 'service.name': _name, 'service.namespace': _namespace, ...resourceAttributes } = settings.resourceAttributes
   return {
     ...rest,

@@ -272,9 +272,11 @@ export interface AttributeKey {
   readonly head: Buffer
   readonly textHead: Buffer
   value: unknown
-  /** The JSON of key and value, once `value` has occurred twice in a row. */
+  /**
+   * The JSON of key and value, once `value` has occurred twice in a row. The same in protobuf: `wireKey` is the field
+   * of the key, `wirePair` the whole attribute of a span.
+   */
   pair: Buffer | undefined
-  /** The same in protobuf: the field of the key, and the whole attribute of a span. */
   wireKey: Uint8Array | undefined
   wireValue: unknown
   wirePair: Uint8Array | undefined

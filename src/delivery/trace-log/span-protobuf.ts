@@ -228,7 +228,10 @@ export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
   return writer.from(0)
 }
 
-/** Resources have as many attributes as a span, and are the same in every request. */
+/**
+ * Resources have as many attributes as a span, and are the same in every request. While its attributes are pending, a
+ * resource is incomplete and must not be cached.
+ */
 function writeResource(resource: ReadableSpan['resource']): void {
   const known = resources.get(resource)
   if (known !== undefined) {
@@ -239,7 +242,6 @@ function writeResource(resource: ReadableSpan['resource']): void {
   writeAttributes(RESOURCE.attributes, resource.attributes)
   writer.integer(RESOURCE.droppedAttributesCount, 0)
   writer.end(start)
-  // While attributes are pending, it is incomplete and must not be cached.
   if (!resource.asyncAttributesPending) resources.set(resource, writer.from(start - HEAD_BYTES))
 }
 

@@ -209,12 +209,11 @@ type CopyProps = Readonly<{ text: string; label: string; idle?: string }>
 
 const COPIED_MILLIS = 1_500
 
-/** Copies the text as stored, not the visible signs for its hidden characters. */
+/** Copies the text as stored, not the visible signs for its hidden characters. A browser may deny clipboard access. */
 export function CopyButton({ text, label, idle = 'Copy' }: CopyProps) {
   const [said, setSaid] = useState(idle)
   const copy = async (): Promise<void> => {
     const copying = navigator.clipboard.writeText(text)
-    // A browser may deny clipboard access.
     setSaid(await copying.then(() => 'Copied').catch(() => 'Copy failed'))
     setTimeout(() => setSaid(idle), COPIED_MILLIS)
   }

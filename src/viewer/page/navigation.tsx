@@ -47,14 +47,16 @@ interface LinkProps extends Omit<JSX.IntrinsicElements['a'], 'href' | 'onClick'>
   readonly isCurrent?: boolean
 }
 
-/** A link within the page. Modified clicks keep the browser's behaviour, such as opening a tab. */
+/**
+ * A link within the page. Modified clicks keep the browser's behaviour, such as opening a tab. Moves the focus to the
+ * new content, for screen readers and keyboards.
+ */
 export function Link({ to, isCurrent, ...attributes }: LinkProps) {
   const follow = (event: JSX.TargetedMouseEvent<HTMLAnchorElement>): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     event.preventDefault()
     go(to)
     scrollTo(0, 0)
-    // Moves the focus to the new content, for screen readers and keyboards.
     document.getElementById('main')?.focus({ preventScroll: true })
   }
   return <a {...attributes} href={hrefOf(to)} aria-current={isCurrent ? 'page' : undefined} onClick={follow} />

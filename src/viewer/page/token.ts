@@ -4,13 +4,15 @@ const TOKEN = /^[\w-]{20,100}$/
 /** Other tabs answer at once, or not at all. */
 const ANSWER_TIMEOUT_MILLIS = 300
 
-/** The token from the address, from this tab's storage, or from another tab of this viewer; undefined if there is none. */
+/**
+ * The token from the address, from this tab's storage, or from another tab of this viewer; undefined if there is none.
+ * Only pages of this origin can use the channel.
+ */
 export async function findToken(): Promise<string | undefined> {
   const channel = new BroadcastChannel(KEY)
   const token = fromAddress() ?? sessionStorage.getItem(KEY) ?? (await askTabs(channel))
   if (token === undefined) return undefined
   sessionStorage.setItem(KEY, token)
-  // Only pages of this origin can use the channel.
   channel.onmessage = ({ data }) => {
     if (data === 'asked') channel.postMessage(token)
   }
