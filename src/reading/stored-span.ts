@@ -152,12 +152,14 @@ function records(value: unknown, what: string): Record<string, unknown>[] {
 function readSpan(span: Record<string, unknown>, resource: Attributes, scope: StoredSpan['scope']): StoredSpan {
   const startAt = readTime(span['startTimeUnixNano'])
   if (startAt === undefined) throw new ExportLineError('a span without startTimeUnixNano')
+  const { flags } = span
+  const isRemote = typeof flags === 'number' && (flags & REMOTE_PARENT) === REMOTE_PARENT
   const parentSpanId = readId(span['parentSpanId'])
   return {
     traceId: requireId(span['traceId'], 'traceId'),
     spanId: requireId(span['spanId'], 'spanId'),
     ...(parentSpanId !== undefined && { parentSpanId }),
-    ...(parentSpanId !== undefined && isRemote(span['flags']) && { parentIsRemote: true }),
+    ...(parentSpanId !== undefined && isRemote && { parentIsRemote: true }),
     name: text(span['name']),
     kind: readEnum(span['kind'], KINDS, 'SPAN_KIND_'),
     startAt,
@@ -210,10 +212,6 @@ function readId(value: unknown): string | undefined {
 
 /** Two flag bits. One means that the remoteness of the parent is known, the other that the parent is remote. */
 const REMOTE_PARENT = 0x300
-
-function isRemote(flags: unknown): boolean {
-  return typeof flags === 'number' && (flags & REMOTE_PARENT) === REMOTE_PARENT
-}
 
 function readEnum<Name extends string>(value: unknown, names: readonly Name[], prefix: string): Name {
   const found =

@@ -72,7 +72,8 @@ function sumsOf(tree: TraceTree, namespace: string) {
     const { span, kind } = attributes
     if (span.status === 'error') sums.errorCount += 1
     if (span.running === true) sums.runningCount += 1
-    if (parent !== undefined && (subagents.has(parent.node) || isSubagent(attributes))) subagents.add(node)
+    const isSubagent = kind === 'subagent' || (kind === 'session' && attributes.isTrue('.session.is_subagent'))
+    if (parent !== undefined && (isSubagent || subagents.has(parent.node))) subagents.add(node)
     if (!isRequest(kind)) continue
     const tokens = tokensOf(attributes)
     const cost = costOf(attributes)
@@ -87,8 +88,4 @@ function sumsOf(tree: TraceTree, namespace: string) {
     else if (kind === 'auxiliary') sums.auxiliaryTokens += input + output
   }
   return sums
-}
-
-function isSubagent(attributes: SpanAttributes): boolean {
-  return attributes.kind === 'subagent' || (attributes.kind === 'session' && attributes.isTrue('.session.is_subagent'))
 }

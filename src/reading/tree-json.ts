@@ -32,7 +32,9 @@ export function treeJson(tree: TraceTree): string {
 }
 
 export function jsonLine(value: unknown, indent?: number): string {
-  return JSON.stringify(value, undefined, indent).replace(UNSAFE, escapeUnits)
+  return JSON.stringify(value, undefined, indent).replace(UNSAFE, text =>
+    text.replace(/./gs, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
 }
 
 function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
@@ -61,8 +63,4 @@ function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
 export function isoInstant(at: number): string | undefined {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-}
-
-function escapeUnits(character: string): string {
-  return character.replace(/./gs, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -19,7 +19,7 @@ export interface SpooledEvent {
 }
 
 const NAME = /^\d{13}-\d{1,10}-[0-9a-f]{8}\.json$/
-const UNFINISHED = /^\d{13}-\d{1,10}-[0-9a-f]{8}(?:\.json)?\.tmp$/
+const UNFINISHED = /^\d{13}-\d{1,10}-[0-9a-f]{8}(?:\.json(?:\.\d{1,10}-[0-9a-f]{8})?)?\.tmp$/
 const FOR_OTHERS = 0o077
 const UNFINISHED_MILLIS = 3_600_000
 /** Limits the remembered names of refused files. They are remembered so that each is counted once. */

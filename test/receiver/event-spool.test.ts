@@ -242,10 +242,11 @@ test('removes unfinished files of dead clients', async () => {
   const scene = new Scene()
   const clock = new FakeClock()
   mkdirSync(scene.place.spool, { recursive: true, mode: 0o700 })
-  const [old, young] = [clock.now() - 7_200_000, clock.now() - 1000].map(at => `${nameAt(at)}.tmp`) as [string, string]
-  for (const name of [old, young]) writeFileSync(join(scene.place.spool, name), '{"pa', { mode: 0o600 })
+  const [old, young] = [clock.now() - 7_200_000, clock.now() - 1000].map(nameAt) as [string, string]
+  const names = [old, young].flatMap(name => [`${name}.tmp`, `${name}.4711-0a1b2c3d.tmp`])
+  for (const name of names) writeFileSync(join(scene.place.spool, name), '{"pa', { mode: 0o600 })
   await scene.start({ clock })
-  expect(scene.spooled).toEqual([young])
+  expect(scene.spooled.toSorted()).toEqual(names.slice(2).toSorted())
 })
 
 test('reports and counts events that clients dropped', async () => {

@@ -9,7 +9,8 @@ export type ConversationMessage = Readonly<{ role: string; parts: readonly Conte
 
 export function messagesIn(text: string): readonly ConversationMessage[] | undefined {
   const list = parseJson(text)
-  return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? list.map(messageOf) : undefined
+  if (!Array.isArray(list) || list.length === 0 || !list.every(isRecord)) return undefined
+  return list.every(({ role }) => typeof role === 'string') ? list.map(messageOf) : undefined
 }
 
 /** Parses a JSON object or list. Undefined for anything else: numbers and quoted strings read better as they are. */
@@ -20,10 +21,6 @@ export function jsonIn(text: string): object | undefined {
 }
 
 type Fields = Readonly<Record<string, unknown>>
-
-function isMessage(value: unknown): value is Fields {
-  return isRecord(value) && typeof value['role'] === 'string'
-}
 
 function messageOf({ role, parts, content, tool_calls: calls }: Fields): ConversationMessage {
   return {

@@ -34,11 +34,14 @@ export function SessionsView({ filter }: FilterProps) {
             <Notice>Searched back to {timeText(value.searchedSince)}. Narrow the filters to search further.</Notice>
           )}
           {value !== undefined && !isEmpty && <SessionTable rows={value.rows} filter={filter} />}
-          {value?.next !== undefined && (
-            <p>
-              <button type="button" onClick={() => setLimit(limit * 2)} children="More" />
-            </p>
-          )}
+          {value?.next !== undefined &&
+            (value.rows.length < limit ? (
+              <Notice>These are the first {value.rows.length}. Narrow the filters to see others.</Notice>
+            ) : (
+              <p>
+                <button type="button" onClick={() => setLimit(limit * 2)} children="More" />
+              </p>
+            ))}
         </div>
       </div>
     </>

@@ -212,20 +212,16 @@ function missing(source: TraceSource, what: string, problem: string): RequestErr
   return new RequestError(404, indexedBytes < bytes ? `no such ${what} so far: the log is still being read` : problem)
 }
 
-const MAX_ROWS = 200
-
 function sessionQuery(query: URLSearchParams): SessionQuery {
-  const limit = count(query, 'limit')
   const order = query.get('sort') ?? ''
   const sort = SESSION_SORTS.find(name => name === order.replace(/^-/, ''))
   return {
     ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
     ...within(query),
     ...zoneIn(query),
-    ...dropUndefined({ weekHour: count(query, 'hour') }),
+    ...dropUndefined({ weekHour: count(query, 'hour'), limit: count(query, 'limit') }),
     ...(sort !== undefined && { sort, isAscending: order.startsWith('-') }),
     ...(query.has('facets') && { hasFacets: true }),
-    ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
 }
 

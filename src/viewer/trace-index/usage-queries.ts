@@ -1,7 +1,7 @@
-import type { Percentiles, ToolFigures, Usage, UsageGroup, UsageGroupRow, UsageQuery, UsageSums } from './answers.ts'
+import type { Percentiles, ToolFigures, Usage, UsageGroupRow, UsageQuery, UsageSums } from './answers.ts'
 import { LocalCalendar } from './local-calendar.ts'
 import { sessionTitle } from './session-queries.ts'
-import { dollarsOf, type Figure, SLOT_MILLIS, slotOf, type TraceFacts, unpackFigures } from './trace-facts.ts'
+import { dollarsOf, type Figure, SLOT_MILLIS, slotOf, unpackFigures } from './trace-facts.ts'
 import type { TraceTable } from './trace-table.ts'
 
 const MAX_SESSIONS = 10
@@ -28,7 +28,7 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
   for (const entry of table.traces) {
     const { facts } = entry
     if (facts === undefined) continue
-    const { sessionId, lastAt } = facts.turn
+    const { sessionId, agent, project, lastAt } = facts.turn
     if (lastAt < beforeSince * SLOT_MILLIS) continue
     for (const figure of unpackFigures(facts.figures)) {
       const { slot, kind, name } = figure
@@ -39,7 +39,7 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
         continue
       }
       const { day, weekHour } = calendar.timeOf(slot)
-      const group = groupOf(by, facts, figure, day)
+      const group = { agent, model: name, project, session: sessionId, day }[by]
       const ofDay = days.get(day) ?? new SumMap()
       days.set(day, ofDay)
       const sums = [total, groups.sumOf(group), ofDay.sumOf(group), sessions.sumOf(sessionId), hours[weekHour]]
@@ -73,10 +73,6 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
       .map(([tool, sum]) => sum.toolFigures(tool))
       .sort((a, b) => b.callCount - a.callCount),
   }
-}
-
-function groupOf(by: UsageGroup, { turn }: TraceFacts, { name }: Figure, day: string): string {
-  return { agent: turn.agent, model: name, project: turn.project, session: turn.sessionId, day }[by]
 }
 
 type NamedSum = readonly [name: string, sum: UsageSum]

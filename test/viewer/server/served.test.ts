@@ -277,6 +277,24 @@ test('lists sessions by filters, in pages', async () => {
   expect([session.turnCount, ...turns.map(({ title }) => title)]).toEqual([2, 'question1', 'question3'])
 })
 
+test('lists as many sessions as requested, up to 500', async () => {
+  const turn = (number: number): SpanNote => ({
+    id: String(number).padStart(16, '0'),
+    trace: String(number).padStart(32, '0'),
+    name: 'agent',
+    from: number,
+    to: number,
+    attributes: { 'session.id': `s${number}`, 'hermes.span.kind': 'session' },
+  })
+  const source = await sourceOf(exportLine(...Array.from({ length: 501 }, (_, at) => turn(at + 1))))
+  const { port } = await serve({ source })
+  const page = (limit: number): Promise<SessionPage> => data(port, `/api/sessions?limit=${limit}`)
+  for (const [limit, shown] of Object.entries({ 1: 1, 400: 400, 800: 500 })) {
+    const { rows, next } = await page(Number(limit))
+    expect([rows.length, next !== undefined]).toEqual([shown, true])
+  }
+})
+
 test('has the usage of the requested time', async () => {
   const { port } = await serve({ source: sample })
   const { tools, total } = await data<Usage>(port, '/api/usage?zone=Asia/Kolkata&by=agent')
