@@ -47,6 +47,7 @@ function words(name: string): string[] {
  */
 export type SecretKeyStrength = 'strong' | 'weak'
 
+/** A secret's name in a text, and where its value begins. */
 export interface NamedValue {
   readonly text: string
   readonly name: string

@@ -18,6 +18,7 @@ export interface EarlyContextOptions {
   readonly silenceMillis: number
 }
 
+/** A span that a processed or a queued record has started. */
 interface ForeseenSpan {
   readonly spanId: string | undefined
   readonly record: ForeseeableRecord | undefined
@@ -145,6 +146,7 @@ const LLM_KEY = 'llm'
 class ForeseenTurn {
   readonly id: string
   readonly #view: TurnView | undefined
+  /** The record that opens the turn; undefined if it is open. */
   readonly #opening: ForeseeableRecord | undefined
   readonly #started = new Map<string, ForeseenSpan>()
   readonly #ended = new Set<string>()

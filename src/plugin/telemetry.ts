@@ -75,11 +75,9 @@ function offers<Method extends string>(provider: unknown, method: Method): provi
   return typeof (provider as Record<string, unknown> | null | undefined)?.[method] === 'function'
 }
 
-/**
- * OpenTelemetry's API does not include flushing. A provider may offer it, and so may the one behind the global proxy.
- * Lets the hook that ends a session return before its spans are serialized.
- */
+/** OpenTelemetry's API does not include flushing. A provider may offer it, and so may the one behind the global proxy. */
 async function flushProvider(provider: unknown): Promise<void> {
+  // Lets the hook that ends a session return before its spans are serialized.
   await undefined
   const behind = offers(provider, 'getDelegate') ? provider.getDelegate() : provider
   if (offers(behind, 'forceFlush')) await behind.forceFlush()

@@ -65,6 +65,7 @@ export class ClaudeLoop extends AgentLoop<ClaudeSession> {
 
 export class ClaudeSession extends AgentSession {
   readonly dialect: Dialect
+  /** W3C `traceparent` of the span in which the agent's process was started. */
   callerTraceparent: string | undefined
   turns = 0
   main: ClaudeLoop | undefined

@@ -125,6 +125,7 @@ interface BackendRequest {
   readonly isLog: boolean
   readonly kept: number
   readonly waiting: number
+  /** Spans that the backend rejected or that failed permanently. */
   readonly dropped: number
 }
 

@@ -13,4 +13,5 @@ export const GENERAL = {
   branchName: 'vcs.ref.head.name',
 } as const
 
+/** The version of OpenTelemetry's conventions that the scope follows. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'

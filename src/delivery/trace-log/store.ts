@@ -24,6 +24,7 @@ const REMOVED = 'the trace log was removed'
 export class Store {
   readonly traceLog: TraceLog
   readonly #parts: LogOptions
+  /** The log of kept traces, if there is one. */
   readonly #kept: Store | undefined
   readonly segments: SegmentManager
   #recovery: Recovery | undefined
