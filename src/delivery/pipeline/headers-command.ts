@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import { homedir } from 'node:os'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { StringMap } from '../backends/backend-config.ts'
 import { codeOf, type DeliveryFailure } from './delivery.ts'
 import { childProcess } from './sdk.ts'
@@ -39,8 +38,20 @@ export class HeadersCommand {
       this.#current = result
       return result
     })
-    const giveUp = pause(timeoutMillis, undefined, { ref: false, signal }).catch(() => undefined)
-    return Promise.race([this.#running, giveUp.then(() => failed(TOO_LONG))])
+    const running = this.#running
+    return new Promise(resolve => {
+      const settle = (result: CommandHeaders): void => {
+        clearTimeout(expiry)
+        // The signal may be that of a queue, which lives as long as the process.
+        signal.removeEventListener('abort', giveUp)
+        resolve(result)
+      }
+      const giveUp = (): void => settle(failed(TOO_LONG))
+      const expiry = setTimeout(giveUp, timeoutMillis).unref()
+      signal.addEventListener('abort', giveUp)
+      if (signal.aborted) giveUp()
+      void running.then(settle)
+    })
   }
 
   /** Makes the next request run the program again, unless another request has done so since. */

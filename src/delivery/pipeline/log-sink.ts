@@ -50,8 +50,8 @@ export class OtlpLogSink {
   }
 
   #serialize(events: readonly QueuedLogEvent[]): Uint8Array | undefined {
-    if (this.#isJson) return Buffer.from(requestJson(events, this.#origin))
     try {
+      if (this.#isJson) return Buffer.from(requestJson(events, this.#origin))
       const records = events.map(event => ({ ...recordOf(event), ...this.#origin }))
       return transformer().ProtobufLogsSerializer.serializeRequest(records)
     } catch {

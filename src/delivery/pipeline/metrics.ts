@@ -82,8 +82,8 @@ export class MetricQueue implements PushMetricExporter {
   }
 
   #serialize(metrics: ResourceMetrics): Uint8Array | undefined {
-    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
     try {
+      const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
       return (this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer).serializeRequest(metrics)
     } catch {
       return undefined

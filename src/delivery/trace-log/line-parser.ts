@@ -288,7 +288,9 @@ function readResource(group: OtlpFields): Resource {
 
 function readScope(group: OtlpFields): Scope {
   const scope = readFields(group['scope'] ?? {})
-  const [name = '', version, schemaUrl] = [scope['name'], scope['version'], group['schemaUrl']].map(readOptionalText)
+  const name = readOptionalText(scope['name']) ?? ''
+  const version = readOptionalText(scope['version'])
+  const schemaUrl = readOptionalText(group['schemaUrl'])
   return { name, version, schemaUrl } as Scope
 }
 

@@ -17,6 +17,7 @@ const BETWEEN_IDS = '","spanId":"'
 const BETWEEN_TIMES = /^"(\d+)","endTimeUnixNano":"(\d+)"/
 const TIMES_CHARS = 64
 const NANOS_PER_MILLI = 1e6
+const DIGITS_BELOW_MILLI = 6
 const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
 
 /** Id and times of a span, in milliseconds since the epoch. */
@@ -85,7 +86,7 @@ export class SpanLine {
       const times = json.indexOf(IN_EACH_SPAN, rest) + IN_EACH_SPAN.length
       const [, start = '0', end = '0'] = BETWEEN_TIMES.exec(json.toString('latin1', times, times + TIMES_CHARS)) ?? []
       const key = `${traceId}${json.toString('latin1', rest, rest + SPAN_ID_CHARS)}`
-      yield { key, start: Number(start) / NANOS_PER_MILLI, end: Number(end) / NANOS_PER_MILLI }
+      yield { key, start: millisOf(start), end: millisOf(end) }
     }
   }
 
@@ -97,6 +98,11 @@ export class SpanLine {
     this.#size = spans.length
     return spans
   }
+}
+
+/** A number holds whole milliseconds exactly, but not the nanoseconds of the text: it rounds them to multiples of 256. */
+function millisOf(nanos: string): number {
+  return Number(nanos.slice(0, -DIGITS_BELOW_MILLI)) + Number(nanos.slice(-DIGITS_BELOW_MILLI)) / NANOS_PER_MILLI
 }
 
 export function spanKey(span: ReadableSpan): string {

@@ -72,12 +72,10 @@ export class Store {
 
   get #sendUndecided(): SendUndecided | undefined {
     const kept = this.#kept
-    return (
-      kept &&
-      (async (path, heldBy) => {
-        for await (const spans of undecidedSpans(path, heldBy, this.#parts.settings)) await kept.#writeRecovered(spans)
-      })
-    )
+    if (kept === undefined) return undefined
+    return async (path, heldBy) => {
+      for await (const spans of undecidedSpans(path, heldBy, this.#parts.settings)) await kept.#writeRecovered(spans)
+    }
   }
 
   /**

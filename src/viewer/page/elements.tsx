@@ -143,7 +143,8 @@ type TextOf<Row> = (row: Row) => string
 
 /** The head of a column, its cell in a row, and how both look. A column without `isText` holds numbers; the first names the row. */
 export type Column<Row> = readonly [
-  ...[head: ComponentChildren, cell: (row: Row) => ComponentChildren],
+  head: ComponentChildren,
+  cell: (row: Row) => ComponentChildren,
   look?: { readonly isText?: true; readonly tone?: TextOf<Row>; readonly title?: TextOf<Row> },
 ]
 

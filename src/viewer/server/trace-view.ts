@@ -68,7 +68,11 @@ export function spanFields({ span }: TraceNode, facts: SpanFacts, openState: Spa
   const { kind, name, attempt, tokens, cost, outcome, isError } = facts
   const isOpen = span.running === true
   return {
-    ...{ id: span.spanId, kind, name, startAt: span.startAt, endAt: span.endAt },
+    id: span.spanId,
+    kind,
+    name,
+    startAt: span.startAt,
+    endAt: span.endAt,
     state: isOpen ? openState : ('ended' as const),
     ...dropUndefined({ input: tokens?.input, output: tokens?.output, cost, outcome: isOpen ? undefined : outcome }),
     ...(attempt !== '' && { attempt }),

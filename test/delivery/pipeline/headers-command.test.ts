@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -70,6 +71,13 @@ test('sends the printed headers, which override others, and runs once for all si
     expect(headers['content-type']).toMatch(/^application\//)
   }
   expect(await helper.runs()).toBe(1)
+})
+
+test('leaves no listener on the signal, which may be one for the life of the process', async () => {
+  const { signal } = new AbortController()
+  const command = new HeadersCommand([process.execPath, '-e', 'process.exit(3)'])
+  await command.read(60_000, signal)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 test('sends a printed token as Bearer', async () => {

@@ -35,6 +35,13 @@ describe('a line that is found', () => {
     )
   })
 
+  test('has exact times if these are whole milliseconds', () => {
+    const millis = Array.from({ length: 1000 }, (_, each) => each)
+    const spans = millis.map(each => spanWith({ endTime: [1_795_256_100, each * 1e6] }))
+    const ends = Array.from(found(lineOf(spans))?.stamps() ?? [], ({ end }) => end)
+    expect(ends).toEqual(millis.map(each => 1_795_256_100_000 + each))
+  })
+
   test('counts no text for a span', () => {
     const spans = [spanWith({ name: '"startTimeUnixNano":', attributes: LOOKS_LIKE_SPANS }), spanWith()]
     expect(found(lineOf(spans))?.size).toBe(2)
@@ -104,7 +111,7 @@ describe('one request of several lines', () => {
 })
 
 function millisOf([seconds, nanos]: readonly [number, number]): number {
-  return Number(BigInt(seconds) * 1_000_000_000n + BigInt(nanos)) / 1e6
+  return seconds * 1000 + Math.trunc(nanos / 1e6) + (nanos % 1e6) / 1e6
 }
 
 function resourcesIn(line: string): unknown[] {
