@@ -348,10 +348,13 @@ export class AiSdkMachine extends EventMachine {
   #openCall(id: string, at: number, data: unknown, session: string, delegation?: DelegatedTask): AiSdkCall {
     const call = new AiSdkCall(this.records, session, id, at, data, delegation)
     this.#calls.set(id, call)
-    const [model, conversation_history] = [peek(data, 'modelId'), peek(data, 'messages')]
     call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...turnMetadataOf(data) })
-    const prompt = { user_message: promptOf(data), conversation_history }
-    call.emit('pre_llm_call', at, { ...prompt, model, provider: providerOf(data) })
+    call.emit('pre_llm_call', at, {
+      user_message: promptOf(data),
+      conversation_history: peek(data, 'messages'),
+      model: peek(data, 'modelId'),
+      provider: providerOf(data),
+    })
     return call
   }
 

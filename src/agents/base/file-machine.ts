@@ -47,10 +47,13 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
     const session = this.sessions.get(id)
+    if (event in this.#table.findings) {
+      this.receiveFinding(session, moment)
+      return
+    }
     session.noteWorkspace(data)
     if (event === this.#table.readEnd) this.#releaseHook(session, peek(data, 'goes_on') === true)
-    else if (Object.hasOwn(this.#table.hooks, event)) this.receiveHook(session, moment)
-    else this.receiveFinding(session, moment)
+    else this.receiveHook(session, moment)
   }
 
   protected receiveHook(session: Session, moment: TimedEvent): void {

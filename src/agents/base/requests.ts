@@ -6,6 +6,10 @@ import type { RecordScope } from './records.ts'
 type StartFacts = LoosePayload<'pre_auxiliary_call'>
 type EndFacts = LoosePayload<'post_auxiliary_call'>
 type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: unknown }
+/** Set on the facts one by one, which is cheaper than a copy. */
+type Numbers = Partial<
+  Record<'api_request_id' | 'retry_count' | 'api_call_count' | 'first_chunk_at' | 'aux_task', unknown>
+>
 
 export interface RequestNumbers {
   readonly id: string
@@ -40,12 +44,13 @@ export class ModelRequest {
     if (this.isStartEmitted) return
     this.isStartEmitted = true
     const hook = this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call'
-    this.#emit(hook, this.startAt, Object.assign(facts, { api_call_count: this.ordinal }), correlation)
+    ;(facts as Numbers).api_call_count = this.ordinal
+    this.#emit(hook, this.startAt, facts, correlation)
   }
 
   emitAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
     // Seconds, as in the contract.
-    if (this.firstChunkAt !== undefined) Object.assign(facts, { first_chunk_at: this.firstChunkAt / 1000 })
+    if (this.firstChunkAt !== undefined) (facts as Numbers).first_chunk_at = this.firstChunkAt / 1000
     this.#emit(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
   }
 
@@ -53,9 +58,11 @@ export class ModelRequest {
     this.#emit(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, facts, correlation)
   }
 
-  #emit(hook: HookName, at: number, facts: object, correlation: Correlation | undefined): void {
-    if (this.task !== undefined) Object.assign(facts, { aux_task: this.task })
-    this.scope.emit(hook, at, Object.assign(facts, { api_request_id: this.id, retry_count: this.retry }), correlation)
+  #emit(hook: HookName, at: number, facts: Numbers, correlation: Correlation | undefined): void {
+    facts.api_request_id = this.id
+    facts.retry_count = this.retry
+    if (this.task !== undefined) facts.aux_task = this.task
+    this.scope.emit(hook, at, facts, correlation)
   }
 }
 

@@ -23,18 +23,20 @@ export class Approval<Of extends RecordScope = RecordScope> {
   emitRequest(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     if (this.isAsked) return
     this.isAsked = true
-    this.turn.emit('pre_approval_request', this.askedAt, { ...facts, ...this.#ids }, correlation)
+    this.turn.emit('pre_approval_request', this.askedAt, this.#withIds(facts), correlation)
   }
 
   emitResponse(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
     if (this.isAnswered) return
     this.isAnswered = true
-    const payload = { choice, decided_by: decidedBy, ...this.#ids }
+    const payload = this.#withIds({ choice, decided_by: decidedBy })
     this.turn.emit('post_approval_response', Math.max(at, this.askedAt), payload, correlation)
   }
 
-  get #ids(): { readonly tool_call_id: string | undefined; readonly pattern_key: unknown } {
-    return { tool_call_id: this.toolId, pattern_key: this.pattern }
+  #withIds(payload: { choice?: unknown; decided_by?: unknown; tool_call_id?: unknown; pattern_key?: unknown }): object {
+    payload.tool_call_id = this.toolId
+    payload.pattern_key = this.pattern
+    return payload
   }
 }
 
@@ -76,17 +78,20 @@ export class Tool<Of extends RecordScope = RecordScope> {
   emitStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'
-    this.turn.emit('pre_tool_call', this.startAt, Object.assign(this.#ids, { args: this.args }), correlation)
+    this.turn.emit('pre_tool_call', this.startAt, this.#withIds({ args: this.args }), correlation)
   }
 
   emitEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
     if (this.state === 'ended') return
     this.state = 'ended'
-    this.turn.emit('post_tool_call', at, Object.assign(facts, this.#ids), correlation)
+    this.turn.emit('post_tool_call', at, this.#withIds(facts), correlation)
   }
 
-  get #ids(): { tool_call_id: string; api_request_id: string | undefined; tool_name: unknown } {
-    return { tool_call_id: this.id, api_request_id: this.requestId, tool_name: this.name }
+  #withIds(payload: { tool_call_id?: unknown; api_request_id?: unknown; tool_name?: unknown; args?: unknown }): object {
+    payload.tool_call_id = this.id
+    payload.api_request_id = this.requestId
+    payload.tool_name = this.name
+    return payload
   }
 }
 

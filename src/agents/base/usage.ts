@@ -82,19 +82,16 @@ export const NO_USAGE: UsageCounts = {
 }
 
 export function combineUsage(one: UsageCounts, other: UsageCounts, rule: typeof plus): UsageCounts {
-  const combined = (name: keyof UsageCounts): number => rule(one[name] ?? 0, other[name] ?? 0)
-  const [prompt, output, long] = [
-    combined('prompt_tokens'),
-    combined('output_tokens'),
-    combined('cache_write_1h_tokens'),
-  ]
+  const prompt = rule(one.prompt_tokens, other.prompt_tokens)
+  const output = rule(one.output_tokens, other.output_tokens)
+  const long = rule(one.cache_write_1h_tokens ?? 0, other.cache_write_1h_tokens ?? 0)
   return {
     prompt_tokens: prompt,
     output_tokens: output,
-    cache_read_tokens: combined('cache_read_tokens'),
-    cache_write_tokens: combined('cache_write_tokens'),
+    cache_read_tokens: rule(one.cache_read_tokens, other.cache_read_tokens),
+    cache_write_tokens: rule(one.cache_write_tokens, other.cache_write_tokens),
     cache_write_1h_tokens: long > 0 ? long : undefined,
-    reasoning_tokens: combined('reasoning_tokens'),
+    reasoning_tokens: rule(one.reasoning_tokens, other.reasoning_tokens),
     total_tokens: prompt + output,
   }
 }

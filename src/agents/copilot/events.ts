@@ -95,7 +95,8 @@ class RecordedSession extends AgentSession {
   }
 
   findCall(id: string): Tool<CopilotLoop> | undefined {
-    return [...this.loops.values()].map(loop => loop.calls.get(id)).find(call => call !== undefined)
+    for (const { calls } of this.loops.values()) if (calls.has(id)) return calls.get(id)
+    return undefined
   }
 }
 
@@ -261,11 +262,12 @@ function inLoop(read: LoopLineHandler): LineHandler {
 
 /** Wraps a handler for lines of an open turn, or of one that begins without a prompt to answer a notification. */
 function inLoopOrNew(read: LoopLineHandler): LineHandler {
+  const readInLoop = inLoop(read)
   return (session, at, data) => {
     const { notice } = session
     if (notice !== undefined && agentIn(data) === undefined && session.findLoop(undefined) === undefined)
       openLoop(session, undefined, notice.at, 'notice', notice.text)
-    inLoop(read)(session, at, data)
+    readInLoop(session, at, data)
   }
 }
 

@@ -93,14 +93,16 @@ function ofSpecific(name: string, fields: readonly string[], result?: string): H
   return (session, { at, data }) => {
     if (session.hasGenericHooks) return
     const turn = session.turnFor(at, idOf(peek(data, 'generation_id')))
-    // The core's name for tools of MCP servers.
-    const mcp = { name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
-    const called = { id: undefined, ...(name === 'MCP' ? mcp : { name, args: pickFields(data, fields) }) }
-    if (result === undefined) turn.startTool(at, called)
-    else {
-      const facts = { result: wrapJson(peek(data, result)), duration_ms: numberOf(peek(data, 'duration')) }
-      turn.endTool(at, called, { status: 'completed', ...facts })
+    const isMcp = name === 'MCP'
+    const called = {
+      id: undefined,
+      // The core's name for tools of MCP servers.
+      name: isMcp ? `mcp_${textOf(peek(data, 'tool_name')) ?? ''}` : name,
+      args: isMcp ? peek(data, 'tool_input') : pickFields(data, fields),
     }
+    const duration_ms = numberOf(peek(data, 'duration'))
+    if (result === undefined) turn.startTool(at, called)
+    else turn.endTool(at, called, { status: 'completed', result: wrapJson(peek(data, result)), duration_ms })
   }
 }
 

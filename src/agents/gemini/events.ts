@@ -44,8 +44,7 @@ class GeminiCall extends Tool<GeminiLoop> {
   askedAt: number | undefined
   end: { readonly at: number; readonly response: unknown } | undefined
 
-  constructor(turn: GeminiLoop, name: unknown, args: unknown, startAt: number) {
-    const key = toolKey(name, args)
+  constructor(turn: GeminiLoop, name: unknown, args: unknown, startAt: number, key: string = toolKey(name, args)) {
     super(turn, callIdOf(turn.session.id, key, startAt), name, startAt)
     this.args = args
     this.key = key
@@ -194,7 +193,7 @@ function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: num
   const { unassignedCalls } = loop.session
   let call = [...loop.calls].find(fits)
   if (call === undefined) {
-    call = [...unassignedCalls].find(fits) ?? new GeminiCall(loop, name, args, answeredAt)
+    call = [...unassignedCalls].find(fits) ?? new GeminiCall(loop, name, args, answeredAt, key)
     call.turn = loop
     call.id = id
     startCall(call, requestId, unassignedCalls.delete(call) ? 'inferred' : undefined)

@@ -100,11 +100,12 @@ interface AgentSpanNode {
   readonly id: string
   /** `unknown`: known only as a parent; its start was not received. */
   kind: string
-  turn?: AgentTurn | undefined
-  request?: OpenModelRequest
-  tool?: ToolRun | undefined
-  isTool?: boolean
-  nestedTokens?: UsageCounts | undefined
+  turn: AgentTurn | undefined
+  request: OpenModelRequest | undefined
+  tool: ToolRun | undefined
+  isTool: boolean
+  /** Tokens of agents inside the tools of this loop. */
+  nestedTokens: UsageCounts | undefined
 }
 
 /** A trace of the host. A resumed run continues in it without a new start. `stray`: a turn whose start was missed. */
@@ -417,7 +418,18 @@ export class OpenAiAgentsMachine extends EventMachine {
   }
 
   #nodeOf(spanId: string): AgentSpanNode {
-    const node = this.#nodes.get(spanId) ?? { id: spanId, kind: 'unknown' }
+    const known = this.#nodes.get(spanId)
+    if (known !== undefined) return known
+    const none = undefined
+    const node = {
+      id: spanId,
+      kind: 'unknown',
+      turn: none,
+      request: none,
+      tool: none,
+      isTool: false,
+      nestedTokens: none,
+    }
     this.#nodes.set(spanId, node)
     return node
   }
@@ -760,7 +772,8 @@ function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unkno
   turn.prompt ??= promptOf(input)
   turn.history ??= historyOf(input)
   openLoop(turn)
-  request.emitStart(Object.assign(facts, { model }))
+  facts.model = model
+  request.emitStart(facts)
 }
 
 function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: UsageCounts | undefined): void {

@@ -59,8 +59,10 @@ export interface AnswerToolCall {
 export interface ModelSpanRequest {
   readonly model: string | undefined
   readonly input: unknown
-  readonly facts: LoosePayload<'pre_api_request'>
+  readonly facts: RequestFacts
 }
+
+type RequestFacts = { -readonly [Field in keyof LoosePayload<'pre_api_request'>]: unknown }
 
 export interface ModelAnswer {
   readonly calls: readonly AnswerToolCall[]
@@ -122,17 +124,14 @@ function spanRequest(
   model: string | undefined,
   input: unknown,
   parameters: unknown,
-  others: LoosePayload<'pre_api_request'>,
+  facts: RequestFacts,
 ): ModelSpanRequest {
-  const request = input === undefined ? undefined : new LazyConversation(() => messagesOf(input))
-  const facts = Object.assign(others, {
-    temperature: peek(parameters, 'temperature') ?? undefined,
-    top_p: peek(parameters, 'top_p') ?? undefined,
-    frequency_penalty: peek(parameters, 'frequency_penalty') ?? undefined,
-    presence_penalty: peek(parameters, 'presence_penalty') ?? undefined,
-    message_count: typeof input === 'string' ? 1 : countOf(input),
-    request,
-  })
+  facts.temperature = peek(parameters, 'temperature') ?? undefined
+  facts.top_p = peek(parameters, 'top_p') ?? undefined
+  facts.frequency_penalty = peek(parameters, 'frequency_penalty') ?? undefined
+  facts.presence_penalty = peek(parameters, 'presence_penalty') ?? undefined
+  facts.message_count = typeof input === 'string' ? 1 : countOf(input)
+  facts.request = input === undefined ? undefined : new LazyConversation(() => messagesOf(input))
   return { model, input, facts }
 }
 
@@ -190,7 +189,11 @@ function addCall(calls: AnswerToolCall[], call: unknown, idKey: string): void {
 }
 
 function first(usage: unknown, ...names: readonly string[]): unknown {
-  return names.map(name => peek(usage, name)).find(value => value !== undefined && value !== null)
+  for (const name of names) {
+    const value = peek(usage, name)
+    if (value !== undefined && value !== null) return value
+  }
+  return undefined
 }
 
 /** The SDK's usage has a list of details, one for each request; the API's has an object. */

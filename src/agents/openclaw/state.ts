@@ -157,14 +157,19 @@ const SESSIONS_LIMIT = 1000
 export class Sessions {
   readonly #byKey = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
   readonly #byId = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
+  #newest: OpenClawSession | undefined
 
   of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): OpenClawSession | undefined {
     if (sessionKey === undefined && sessionId === undefined) return undefined
+    const newest = this.#newest
+    // Fast path: consecutive events usually belong to the same session.
+    if (newest !== undefined && newest.key === sessionKey && newest.id === sessionId) return newest
     const session = this.#byKey.get(sessionKey ?? '') ?? this.#byId.get(sessionId ?? '') ?? new OpenClawSession()
     session.key ??= sessionKey
     session.id = sessionId ?? session.id
     if (sessionKey !== undefined) this.#byKey.recall(sessionKey, () => session)
     if (sessionId !== undefined) this.#byId.recall(sessionId, () => session)
+    this.#newest = session
     return session
   }
 

@@ -123,7 +123,7 @@ export class QwenMachine implements HostMachine {
       return known === undefined ? event : numbered(event, prompt, said === prompt ? 0 : numberIn(run, said))
     }
     if (!isOfChild && run.isOver && this.#begins(event.event, data, run)) nextIn(run)
-    if (!isOfChild && ['Stop', 'StopFailure'].includes(event.event)) {
+    if (!isOfChild && (event.event === 'Stop' || event.event === 'StopFailure')) {
       run.isOver = true
       run.overAt = peek(data, 'timestamp')
     }
