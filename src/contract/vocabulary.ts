@@ -33,19 +33,48 @@ export type ControlAction = 'ran' | 'blocked' | 'rewritten' | 'injected' | 'retr
 /** Kind of failure of a guard. */
 export type ControlFailure = 'threw' | 'timed_out' | 'nonsense'
 
-export const CONTROL_PHASES: ReadonlySet<string> = new Set(
-  'before_turn after_turn before_model after_model before_tool after_tool'.split(' '),
-)
-export const CONTROL_VERDICTS: ReadonlySet<string> = new Set('pass block rewrite inject retry ask failed'.split(' '))
-export const CONTROL_ACTIONS: ReadonlySet<string> = new Set(
-  'ran blocked rewritten injected retried asked none'.split(' '),
-)
-export const CONTROL_FAILURES: ReadonlySet<string> = new Set(['threw', 'timed_out', 'nonsense'])
+export const CONTROL_PHASES: ReadonlySet<string> = new Set<ControlPhase>([
+  'before_turn',
+  'after_turn',
+  'before_model',
+  'after_model',
+  'before_tool',
+  'after_tool',
+])
+
+export const CONTROL_VERDICTS: ReadonlySet<string> = new Set<ControlVerdict>([
+  'pass',
+  'block',
+  'rewrite',
+  'inject',
+  'retry',
+  'ask',
+  'failed',
+])
+
+export const CONTROL_ACTIONS: ReadonlySet<string> = new Set<ControlAction>([
+  'ran',
+  'blocked',
+  'rewritten',
+  'injected',
+  'retried',
+  'asked',
+  'none',
+])
+
+export const CONTROL_FAILURES: ReadonlySet<string> = new Set<ControlFailure>(['threw', 'timed_out', 'nonsense'])
 
 /** Sub-agent statuses (lower case) that are errors. Every other status, even an unknown one, is not. */
-export const FAILED_SUBAGENT_STATUSES: ReadonlySet<string> = new Set(
-  'error errored failed failure cancelled canceled timeout timed_out'.split(' '),
-)
+export const FAILED_SUBAGENT_STATUSES: ReadonlySet<string> = new Set([
+  'error',
+  'errored',
+  'failed',
+  'failure',
+  'cancelled',
+  'canceled',
+  'timeout',
+  'timed_out',
+])
 
 /** Tools (lower case) that start a child agent. */
 export const DELEGATING_TOOLS: readonly string[] = ['delegate_task', 'task', 'agent', 'subagent', 'dispatch_agent']

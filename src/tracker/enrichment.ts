@@ -54,8 +54,6 @@ export interface EndFacts {
 /** Average time that a call may take. A slow callback is reported once it has cost `SLOW_IN_ALL_MILLIS` in total. */
 const SLOW_MILLIS = 1
 const SLOW_IN_ALL_MILLIS = 50
-/** Fields that hookspan adds to the record that ends a turn. */
-const INTERNAL = 'finalStatus totals durationMillis agentName isBackground traceId isPart earlySampling'.split(' ')
 
 export class Enrichment {
   readonly #enrich: Enrich
@@ -118,10 +116,9 @@ export class Enrichment {
   }
 }
 
-function recordOf({ hook, at, payload }: AnyHookEvent): EnrichRecord {
-  if (hook !== 'on_session_end') return { hook, at, payload }
-  const fields = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.includes(name))
-  return { hook, at, payload: Object.fromEntries(fields) }
+function recordOf({ hook, at, payload, reported }: AnyHookEvent): EnrichRecord {
+  if (reported === undefined) return { hook, at, payload }
+  return { hook, at, payload: Object.fromEntries(Object.entries(reported).filter(([, value]) => value !== undefined)) }
 }
 
 function spanOf({ kind, name, span, turn, startAt }: TrackedSpan, end?: EndFacts): EnrichedSpan {

@@ -343,7 +343,7 @@ export class TurnLifecycle {
 
   #endDescendants(turn: TrackedTurn, over: TrackedTurnEnd): void {
     for (const open of turn.open.all(open => open !== turn.root)) {
-      if (open.kind === 'skill') this.#tracker.endSpan(open, endOfTurn(over, { finalStatus: over.finalStatus }))
+      if (open.kind === 'skill') this.#tracker.endSpan(open, endOfTurn(over.at, { finalStatus: over.finalStatus }))
       else if (over.incomplete !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
         turn.totals.subagentsOpen += 1
         this.#spans.hasten(open)
@@ -365,7 +365,7 @@ export class TurnLifecycle {
     }
     if (!turn.session.started)
       turn.setRootAttributes(new AttributeList().set(this.#options.attributeOptions.facts.sessionSynthesized, true))
-    this.#tracker.endSpan(root, endOfTurn(over, payload), over)
+    this.#tracker.endSpan(root, endOfTurn(over.at, payload, over.payload), over)
   }
 
   #forgetTurn(turn: TrackedTurn, over: TrackedTurnEnd, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
@@ -386,8 +386,14 @@ export class TurnLifecycle {
   }
 }
 
-function endOfTurn({ at }: TrackedTurnEnd, payload: object): AnyHookEvent {
-  return { hook: 'on_session_end', at, payload: payload as AnyHookEvent['payload'], facts: {} }
+function endOfTurn(at: number, payload: object, reported: object = {}): AnyHookEvent {
+  return {
+    hook: 'on_session_end',
+    at,
+    payload: payload as AnyHookEvent['payload'],
+    reported: reported as AnyHookEvent['payload'],
+    facts: {},
+  }
 }
 
 /** A child may continue after its parent has ended, so its totals go to the nearest open turn. */

@@ -25,6 +25,8 @@ export interface HookEvent<Payload> {
   readonly hook: HookName
   readonly at: number
   readonly payload: Payload
+  /** The host's own fields, if hookspan adds others to the payload. */
+  readonly reported?: Readonly<Record<string, unknown>>
   readonly correlation?: HookMeta['correlation'] | undefined
   readonly facts: RecordFacts
 }

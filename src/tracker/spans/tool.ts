@@ -26,24 +26,31 @@ const TOOL_ERROR = 'tool_error'
 const STOPPED = 130
 const CANCELLED = 'cancelled'
 
-function meanings(words: Readonly<Record<string, string>>): (readonly [word: string, outcome: string])[] {
-  return Object.entries(words).flatMap(([outcome, same]) => same.split(' ').map(word => [word, outcome] as const))
-}
-
-const SAME_WORD: ReadonlyMap<string, string> = new Map(
-  meanings({
-    completed: 'success succeeded ok done complete',
-    error: 'failed failure fail err errored exception',
-    timeout: 'timed_out',
-    blocked: 'denied rejected',
-    [CANCELLED]: 'canceled aborted',
-  }),
-)
+const SAME_WORD: ReadonlyMap<string, string> = new Map([
+  ['success', 'completed'],
+  ['succeeded', 'completed'],
+  ['ok', 'completed'],
+  ['done', 'completed'],
+  ['complete', 'completed'],
+  ['failed', 'error'],
+  ['failure', 'error'],
+  ['fail', 'error'],
+  ['err', 'error'],
+  ['errored', 'error'],
+  ['exception', 'error'],
+  ['timed_out', 'timeout'],
+  ['denied', 'blocked'],
+  ['rejected', 'blocked'],
+  ['canceled', CANCELLED],
+  ['aborted', CANCELLED],
+])
 
 /** Words that are valid only in a hook. A result with them reports what the tool did to something else, such as a process. */
 const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ...SAME_WORD,
-  ...meanings({ [CANCELLED]: 'killed abort terminated' }),
+  ['killed', CANCELLED],
+  ['abort', CANCELLED],
+  ['terminated', CANCELLED],
 ])
 
 const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
