@@ -71,9 +71,9 @@ export function rotatedIdentity(
 
 export function rememberedAttributes(payload: SessionStart, { facts, capture }: AttributeOptions): AttributeList {
   const sender = capture.senderId ? textOf(payload.sender_id) : undefined
-  const platform = textOf(payload.platform)
+  const platform = sender === undefined ? undefined : textOf(payload.platform)
   return new AttributeList()
     .set(facts.senderId, capture.id(sender))
-    .set(facts.userId, capture.id(sender === undefined || platform === undefined ? sender : `${platform}:${sender}`))
+    .set(facts.userId, capture.id(platform === undefined ? sender : `${platform}:${sender}`))
     .set(facts.correlationId, capture.id(payload.correlation_id))
 }
