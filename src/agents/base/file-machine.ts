@@ -1,6 +1,6 @@
 import { idOf, peek } from '../../contract/foreign.ts'
 import type { AgentSession } from './agent-loop.ts'
-import type { EventHandlers, TimedEvent } from './event-machine.ts'
+import type { EventHandler, EventHandlers, TimedEvent } from './event-machine.ts'
 import { EventMachine, eventHandlers, handlersByName } from './event-machine.ts'
 import { SessionStates } from './limited-map.ts'
 import type { Records } from './records.ts'
@@ -31,29 +31,29 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
     super()
     this.#table = table
     this.sessions = new SessionStates(id => create(this.records, id))
-    const names = [...Object.keys(table.hooks), ...Object.keys(table.findings), table.readEnd]
-    this.events = eventHandlers(
-      handlersByName(names, () => moment => this.#receive(moment)),
-      table.quiet,
-    )
+    const onHook = this.#inSession((session, moment) => {
+      session.noteWorkspace(moment.data)
+      this.receiveHook(session, moment)
+    })
+    const onFinding = this.#inSession((session, moment) => this.receiveFinding(session, moment))
+    const onReadEnd = this.#inSession((session, { data }) => {
+      session.noteWorkspace(data)
+      this.#releaseHook(session, peek(data, 'goes_on') === true)
+    })
+    const hooks = handlersByName(Object.keys(table.hooks), () => onHook)
+    const findings = handlersByName(Object.keys(table.findings), () => onFinding)
+    this.events = eventHandlers({ ...hooks, ...findings, [table.readEnd]: onReadEnd }, table.quiet)
   }
 
   protected endSessions(): void {
     for (const session of this.sessions.values()) this.#releaseHook(session)
   }
 
-  #receive(moment: TimedEvent): void {
-    const { event, data } = moment
-    const id = idOf(peek(data, 'session_id'))
-    if (id === undefined) return
-    const session = this.sessions.get(id)
-    if (event in this.#table.findings) {
-      this.receiveFinding(session, moment)
-      return
+  #inSession(handle: (session: Session, moment: TimedEvent) => void): EventHandler {
+    return moment => {
+      const id = idOf(peek(moment.data, 'session_id'))
+      if (id !== undefined) handle(this.sessions.get(id), moment)
     }
-    session.noteWorkspace(data)
-    if (event === this.#table.readEnd) this.#releaseHook(session, peek(data, 'goes_on') === true)
-    else this.receiveHook(session, moment)
   }
 
   protected receiveHook(session: Session, moment: TimedEvent): void {
