@@ -98,6 +98,16 @@ test('rotates a large file, and removes it when its last request is settled', ()
   expect(written()).toBe('')
 })
 
+test('writes on when a request of an earlier file is settled, whose descriptor the new file has', () => {
+  const journal = opened()
+  const settle = journal.appendRequest(request('large', 'x'.repeat(5_000_000)))
+  journal.appendRequest(request('b'))
+  settle()
+  journal.appendRequest(request('c'))
+  expect(lines).toEqual([])
+  expect(recovered().map(({ id }) => id)).toEqual(['b', 'c'])
+})
+
 test('leaves no file if all is settled when it is closed', () => {
   const journal = opened()
   journal.appendRequest(request('a'))()
