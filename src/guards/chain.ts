@@ -31,8 +31,17 @@ function memberOf(hook: AnyHook, phase: Phase): Member {
   const priority = hook.priority ?? DEFAULT_PRIORITY
   const judges = !transforms(hook, phase)
   const passed: HookRun = {
-    ...{ hook: hook.name, priority, judges, verdict: 'pass', reason: undefined, detail: undefined },
-    ...{ rewrittenFields: [], failure: undefined, failureMessage: undefined, startAt: 0, durationMillis: 0 },
+    hook: hook.name,
+    priority,
+    judges,
+    verdict: 'pass',
+    reason: undefined,
+    detail: undefined,
+    rewrittenFields: Object.freeze([]),
+    failure: undefined,
+    failureMessage: undefined,
+    startAt: 0,
+    durationMillis: 0,
   }
   return { hook, priority, judges, decisions: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
@@ -181,9 +190,9 @@ export class ChainRun<P extends Phase> {
   }
 
   /** The first ask or retry wins; a block overrides both. */
-  #recordDecision(member: Member, verdict: DecidingVerdict): void {
-    const { decision, reason, detail } = verdict
-    if (this.#decision === undefined || decision === 'block') this.#decision = { ...verdict, by: member.hook.name }
+  #recordDecision(member: Member, { decision, reason, detail, delayMillis }: DecidingVerdict): void {
+    if (this.#decision === undefined || decision === 'block')
+      this.#decision = { decision, by: member.hook.name, reason, detail, delayMillis }
     this.#recordRun(member, decision, { reason, detail })
   }
 

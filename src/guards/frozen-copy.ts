@@ -31,7 +31,8 @@ export function copied(
     if (Array.isArray(each)) {
       const list: unknown[] = []
       copies.set(each, list)
-      for (const one of each) list.push(copyOf(one, key, depth + 1))
+      // By index, as code that uses the value reads it: a list may have an iterator of its own.
+      for (let at = 0; at < each.length; at++) list.push(copyOf(each[at], key, depth + 1))
       return finish(list)
     }
     const copy: Record<string, unknown> = {}

@@ -85,7 +85,7 @@ async function answer(hooks: readonly AnyHook[], request: Exclude<ThreadRequest,
     const run = hook[phase] as (event: unknown, context: HookContext) => unknown
     const verdict = await run.call(hook, frozenCopy(request.event), {
       ...context,
-      ...{ [TURN]: turns.of(request.turn, () => ({})) },
+      [TURN]: turns.of(request.turn, () => ({})),
       logger,
       signal: controller.signal,
     })

@@ -161,7 +161,8 @@ export const PHASES: { readonly [P in Phase]: PhaseRow<P> } = {
     ...row('beforeTool', 'tool', isPlain, ['block', 'rewrite', 'inject', 'ask']),
     field: 'arguments',
     valueOf: ({ tool }) => tool.arguments,
-    rewritten: ({ tool }, value) => (isPlain(value) ? { tool: toolCallOf(rawOf(tool, value)) } : undefined),
+    rewritten: (event, value) =>
+      isPlain(value) ? { ...event, tool: toolCallOf(rawOf(event.tool, value)) } : undefined,
   },
   afterTool: row('afterTool', 'result', result => result !== undefined, ['block', 'rewrite', 'inject', 'retry']),
 }

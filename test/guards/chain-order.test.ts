@@ -187,6 +187,22 @@ test('passes changes to later hooks, and ignores changes after the answer', asyn
   ])
 })
 
+test('has the fields of an outcome and no others, also if a hook that decides has metadata', async () => {
+  const blocking: AnyHook = { name: 'a', beforeTool: () => block('No.', { metadata: { secret: 'x' } }) }
+  const [passed, blocked] = [await askIn('beforeTool', []), await askIn('beforeTool', [blocking])]
+  expect(Object.keys(blocked.outcome).sort()).toEqual(Object.keys(passed.outcome).sort())
+})
+
+test('keeps what else an event has when the arguments of its tool are rewritten', async () => {
+  const seen: unknown[] = []
+  const hooks: AnyHook[] = [
+    { name: 'a', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
+    { name: 'b', beforeTool: event => void seen.push(event) },
+  ]
+  await askIn('beforeTool', hooks, { event: { ...EVENTS.beforeTool, mode: 'plan' } as never })
+  expect(seen).toEqual([expect.objectContaining({ mode: 'plan' })])
+})
+
 test('drops the metadata of an invalid rewrite', async () => {
   const seen: unknown[] = []
   const hooks: AnyHook[] = [

@@ -51,6 +51,11 @@ test('keeps an own `__proto__` of the arguments', () => {
   }
 })
 
+test('copies the elements of a list by index, whatever its iterator yields', () => {
+  const given = Object.assign(['rm', '-rf'], { [Symbol.iterator]: () => ['ls'][Symbol.iterator]() })
+  expect([frozenCopy(given).length, frozenCopy(given)[0], plainCopy(given)[1]]).toEqual([2, 'rm', '-rf'])
+})
+
 test('reads a getter once', () => {
   let reads = 0
   const copy = frozenCopy({

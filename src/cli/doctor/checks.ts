@@ -472,7 +472,8 @@ async function tryState(stateDirectory: string, write: typeof writeTrial): Promi
   const traces = join(stateDirectory, 'traces')
   const file = join(traces, `.doctor-${process.pid}-${randomBytes(4).toString('hex')}`)
   const missing: string[] = []
-  for (let each = traces; !existsSync(each); each = dirname(each)) missing.push(each)
+  // On Windows, a drive that does not exist is its own parent.
+  for (let each = traces; !existsSync(each) && dirname(each) !== each; each = dirname(each)) missing.push(each)
   try {
     makeDirectory(traces)
     await write(file)

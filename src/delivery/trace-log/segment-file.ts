@@ -23,6 +23,7 @@ export class SegmentFile {
   #inFlight: InFlight | undefined
   #outstanding = 0
   #isClosing = false
+  #isClosed = false
   /** An abandoned write may still happen at its offset. */
   #isSpoilt = false
 
@@ -120,8 +121,9 @@ export class SegmentFile {
 
   close(): void {
     this.#isClosing = true
-    // The number of a closed descriptor may be reused at once for another file, which the pending write would hit.
-    if (this.#outstanding > 0) return
+    // The number of a closed descriptor may be reused at once for another file, which a pending write or a second close would hit.
+    if (this.#outstanding > 0 || this.#isClosed) return
+    this.#isClosed = true
     try {
       closeSync(this.#descriptor)
     } catch {
