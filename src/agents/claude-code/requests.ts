@@ -1,6 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type ModelRequest, sentAt } from '../base/requests.ts'
-import { ClaudeCall, type ClaudeLoop } from './session.ts'
+import type { ClaudeLoop } from './session.ts'
 
 function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
@@ -37,10 +37,8 @@ export function handleResponse(loop: ClaudeLoop, endAt: number, data: unknown): 
   for (const block of calls) {
     const callId = idOf(peek(block, 'id'))
     if (callId === undefined || session.calls.has(callId)) continue
-    const call = new ClaudeCall(loop, callId, textOf(peek(block, 'name')), endAt)
-    call.args = peek(block, 'input')
-    call.requestId = request.id
-    session.requestedCalls.set(callId, call)
+    const [name, args] = [textOf(peek(block, 'name')), peek(block, 'input')]
+    session.requestedCalls.set(callId, { name, args, requestId: request.id, startAt: endAt })
   }
   loop.requests.failures = 0
   closeRequest(loop, endAt)

@@ -26,6 +26,8 @@ export class ClaudeCall extends Tool<ClaudeLoop> {
   sentOnAt: number | undefined
 }
 
+type RequestedCall = Pick<ClaudeCall, 'name' | 'args' | 'requestId' | 'startAt'>
+
 export interface ClaudeLoopIds extends LoopIds {
   readonly promptId: string | undefined
 }
@@ -76,7 +78,7 @@ export class ClaudeSession extends AgentSession {
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(1000)
   /** Calls with a hook or result; `requestedCalls`: those that only an answer of the model contains. */
   readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(10_000)
-  readonly requestedCalls: LimitedMap<string, ClaudeCall> = new LimitedMap(10_000)
+  readonly requestedCalls: LimitedMap<string, RequestedCall> = new LimitedMap(10_000)
 
   constructor(records: Records, id: string, dialect: Dialect) {
     super(records, id, dialect.platform, dialect.provider)
@@ -90,8 +92,12 @@ export class ClaudeSession extends AgentSession {
   callOf(loop: ClaudeLoop, id: string, at: number): ClaudeCall {
     const known = this.calls.get(id)
     if (known !== undefined) return known
-    const call = this.requestedCalls.get(id) ?? new ClaudeCall(loop, id, undefined, at)
-    call.requestId ??= loop.open?.id ?? (this.dialect.asksLast === true ? loop.requests.lastId : undefined)
+    const asked = this.requestedCalls.get(id)
+    const last = this.dialect.asksLast === true ? loop.requests.lastId : undefined
+    // The call belongs to the loop that runs it: an answer may be read before the hook that starts a second run of its agent.
+    const call = new ClaudeCall(loop, id, asked?.name, asked?.startAt ?? at)
+    call.args = asked?.args
+    call.requestId = asked?.requestId ?? loop.open?.id ?? last
     this.requestedCalls.delete(id)
     this.calls.set(id, call)
     loop.calls.add(call)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ClaudeCodeMachine } from '../../../src/agents/claude-code/events.ts'
 import { play } from './play.ts'
 import { Scene, tool } from './scene.ts'
 
@@ -137,6 +138,23 @@ test('starts a second run of an agent that is resumed', async () => {
   scene.hook('SubagentStop', { ...scout, agent_id: 'a1', last_assistant_message: 'Again.' }).found('read')
   scene.ends('t1', 'Agent').ends('t2', 'Agent').batch('t1', 't2').stops()
   expect((await treeOf(scene)).match(/subagent/g)).toHaveLength(2)
+})
+
+test('adds a tool to the run that starts it, even if its answer was read in the run before', async () => {
+  const scene = delegating()
+    .hook('SubagentStart', { ...scout, agent_id: 'a1' })
+    .found('read')
+  scene.hook('SubagentStop', { ...scout, agent_id: 'a1', last_assistant_message: 'Seen.' }).found('read')
+  scene.answered('m7', { agent_id: 'a1', calls: ['t7'] })
+  scene.hook('SubagentStart', { ...scout, agent_id: 'a1' }).found('read')
+  scene.starts('t7', 'Bash', { agent_id: 'a1' }).ends('t7', 'Bash', { agent_id: 'a1' })
+  const machine = new ClaudeCodeMachine()
+  const records = scene.events.flatMap(event => machine.accept(event) ?? [])
+  const turns = records.flatMap(({ hook, payload }) => (hook.endsWith('_tool_call') ? [payload] : []))
+  expect(turns.slice(-2)).toMatchObject([
+    { tool_call_id: 't7', turn_id: 'a1:2' },
+    { tool_call_id: 't7', turn_id: 'a1:2' },
+  ])
 })
 
 test('starts a child with its first request if its start hook is lost', async () => {
