@@ -161,7 +161,7 @@ function importsOf(path: string): string[] {
   const statements = code(path).matchAll(
     /(?:^|[};\n])\s*(?:import|export)[^'"`;]*?\sfrom '([^']+)'|\nimport '([^']+)'/g,
   )
-  const calls = code(path).matchAll(/\b(?:import|load|require)(?:<[^()]*>)?\(\s*'([^']+)'/g)
+  const calls = code(path).matchAll(/\b(?:import|load|require)(?:<[^>]*>)?\(\s*'([^']+)'/g)
   return [...statements, ...calls].map(match => (match[1] ?? match[2]) as string)
 }
 

@@ -92,7 +92,9 @@ function bun(...flags: readonly string[]): Bundler {
     name: `bun build ${flags.join(' ')}`,
     async bundle(input, output) {
       const outfile = `${output}${flags.includes('--compile') ? '' : '.mjs'}`
-      await run(join(REPOSITORY, 'node_modules', '.bin', 'bun'), ['build', input, ...flags, `--outfile=${outfile}`])
+      // Bun writes temporary files to its working directory.
+      const args = ['build', input, ...flags, `--outfile=${outfile}`]
+      await run(join(REPOSITORY, 'node_modules', '.bin', 'bun'), args, { cwd: scratch })
       return flags.includes('--compile') ? [outfile] : [process.execPath, outfile]
     },
   }

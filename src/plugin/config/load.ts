@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
-import { ignoreErrors } from '../../contract/foreign.ts'
 import { BACKEND_FIELDS, isShownField } from './backends.ts'
 import { configFiles, type Environment, expandHome, variable } from './paths.ts'
 import { emptyMap, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
@@ -95,9 +94,13 @@ function lineOf(lines: ReadonlyMap<string, number>, path: string): number {
 }
 
 function warnAboutMode(path: string, values: PlainMap, problems: Problems): void {
-  // It may be gone, or not readable any more.
-  const mode = ignoreErrors(() => statSync(path))?.mode ?? 0
   if (process.platform === 'win32') return
+  let mode = 0
+  try {
+    mode = statSync(path).mode
+  } catch {
+    // It may be gone, or not readable any more.
+  }
   if ((mode & 0o002) !== 0) problems.add('warning', path, 'anybody can write to it', undefined, 'chmod 600 it')
   const backends = [values['backends'] as Plain | Plain[]].flat()
   const holdsSecret = backends.some(each => isPlainMap(each) && Object.entries(each).some(isSecretField))
