@@ -48,6 +48,8 @@ async function stayConnected(): Promise<void> {
 async function readLines(until: AbortSignal, receiveLine: (line: LiveLine) => void): Promise<void> {
   const silence = new AbortController()
   breakConnection = () => silence.abort()
+  // Otherwise the silence before this connection would end it before its first line.
+  receivedAt = Date.now()
   for await (const line of fetchLiveLines(AbortSignal.any([until, silence.signal]))) receiveLine(line)
 }
 
