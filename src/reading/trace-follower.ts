@@ -133,7 +133,8 @@ function isElsewhere({ parentSpanId, parentIsRemote }: StoredSpan, { spans }: Gr
 }
 
 function mayGrow({ spans }: GrowingTrace): boolean {
-  return [...spans.values()].some(({ running, parentSpanId, parentIsRemote }) => {
-    return running === true || (parentSpanId !== undefined && !parentIsRemote && !spans.has(parentSpanId))
-  })
+  for (const { running, parentSpanId, parentIsRemote } of spans.values()) {
+    if (running === true || (parentSpanId !== undefined && !parentIsRemote && !spans.has(parentSpanId))) return true
+  }
+  return false
 }

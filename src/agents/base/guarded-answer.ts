@@ -45,10 +45,13 @@ export async function guardedAnswer<Request, Result>(
   request: Request,
   send: (request: Request) => PromiseLike<Result>,
 ): Promise<Result> {
+  const { hooks, checksTurn } = guarded
+  const isChecked = hooks.handles('afterModel') || (checksTurn && hooks.handles('afterTurn'))
   const tries: Tries = { afterModel: 0, afterTurn: 0 }
   for (let asked = request; ; ) {
     const sent = await requestToSend(guarded, format, asked)
     if (typeof sent === 'string') return format.fromText(sent)
+    if (!isChecked) return send(sent)
     const { result, error, isError } = await settle(send(sent))
     const said = isError ? { text: '', toolCalls: [], error } : format.contentOf(result as Result)
     const verdict = await checkAnswer(guarded, format, said, tries)

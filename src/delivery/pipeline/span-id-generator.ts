@@ -35,31 +35,34 @@ function valid(id: string): string {
 export class SpanIdGenerator implements IdGenerator {
   #spanId: string | undefined
   #traceId: string | undefined
+  #traceIdentity: string | undefined
 
   /** Sets the ids of the next span; the trace id only if it is a root. */
   readonly reserve = (traceId: string, spanId: string): void => {
     this.#traceId = traceId
+    this.#traceIdentity = undefined
     this.#spanId = spanId
   }
 
   /** Derives the ids of the next span from its identity, so that a replay yields the same ids. */
   readonly seed = (traceIdentity: string, spanIdentity: string): void => {
-    const traceId = digest(TRACE_ID_DIGITS, 'trace', traceIdentity)
-    this.reserve(traceId, digest(SPAN_ID_DIGITS, 'span', traceIdentity, spanIdentity))
+    this.#traceId = undefined
+    this.#traceIdentity = traceIdentity
+    this.#spanId = digest(SPAN_ID_DIGITS, 'span', traceIdentity, spanIdentity)
   }
 
   /** The tracer requests the span id first, for every span, and then the trace id if the span is a root. */
   generateSpanId(): string {
     const reserved = this.#spanId
     this.#spanId = undefined
-    if (reserved === undefined) this.#traceId = undefined
+    if (reserved === undefined) this.#traceId = this.#traceIdentity = undefined
     return reserved ?? random(SPAN_ID_DIGITS)
   }
 
   generateTraceId(): string {
-    const reserved = this.#traceId
-    this.#traceId = undefined
-    return reserved ?? random(TRACE_ID_DIGITS)
+    const [reserved, identity] = [this.#traceId, this.#traceIdentity]
+    this.#traceId = this.#traceIdentity = undefined
+    return reserved ?? (identity === undefined ? random(TRACE_ID_DIGITS) : digest(TRACE_ID_DIGITS, 'trace', identity))
   }
 }
 
