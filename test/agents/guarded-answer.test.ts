@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { type AnswerFormat, guardedAnswer } from '../../src/agents/base/guarded-answer.ts'
+import type { HostHooks } from '../../src/guards/index.ts'
+
+test('does not read an answer that no hook checks', async () => {
+  const hooks = { handles: () => false } as unknown as HostHooks
+  const format = {
+    contentOf: () => {
+      throw new Error('read')
+    },
+  } as unknown as AnswerFormat<string, object>
+  const result = {}
+  const guarded = { hooks, ids: {} as never, model: undefined, signal: undefined, checksTurn: true }
+  expect(await guardedAnswer(guarded, format, 'question', () => Promise.resolve(result))).toBe(result)
+  const failure = new Error('the provider fails')
+  await expect(guardedAnswer(guarded, format, 'question', () => Promise.reject(failure))).rejects.toBe(failure)
+})
