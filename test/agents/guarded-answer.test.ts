@@ -8,10 +8,10 @@ test('does not read an answer that no hook checks', async () => {
     contentOf: () => {
       throw new Error('read')
     },
-  } as unknown as AnswerFormat<string, object>
+  } as unknown as AnswerFormat<object, object>
   const result = {}
   const guarded = { hooks, ids: {} as never, model: undefined, signal: undefined, checksTurn: true }
-  expect(await guardedAnswer(guarded, format, 'question', () => Promise.resolve(result))).toBe(result)
+  expect(await guardedAnswer(guarded, format, {}, () => Promise.resolve(result))).toBe(result)
   const failure = new Error('the provider fails')
-  await expect(guardedAnswer(guarded, format, 'question', () => Promise.reject(failure))).rejects.toBe(failure)
+  await expect(guardedAnswer(guarded, format, {}, () => Promise.reject(failure))).rejects.toBe(failure)
 })
