@@ -56,10 +56,9 @@ export function budget(options: BudgetOptions): Hook<'block'> {
   const knownCalls = new TurnState(() => new Set<string>())
 
   function spentOf(ctx: HookContext): readonly (readonly [string, Usage, Limits])[] {
-    return [
-      ...(turn === undefined ? [] : [['turn', turns.of(ctx), turn] as const]),
-      ...(session === undefined ? [] : [['session', sessions.of(ctx.sessionId ?? '', make), session] as const]),
-    ]
+    const ofTurn = turn && (['turn', turns.of(ctx), turn] as const)
+    const ofSession = session && (['session', sessions.of(ctx.sessionId ?? '', make), session] as const)
+    return [ofTurn, ofSession].filter(spent => spent !== undefined)
   }
   function over(ctx: HookContext): Block | undefined {
     for (const [what, spent, limits] of spentOf(ctx)) {

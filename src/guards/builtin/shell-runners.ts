@@ -6,7 +6,7 @@ import { byPackageManager, wrapped, XARGS } from './shell-wrappers.ts'
 type Runner = (args: readonly ShellWord[]) => ShellRuns
 
 const RUNNERS = rowsByName<Runner>({
-  '. source': sourced,
+  '. source': () => doubtful('a file of commands is sourced'),
   alias: args => (args.length === 0 ? RUNS_NOTHING : doubtful('names of commands are given another meaning')),
   hash: withOption(/^-[a-z]*p/, 'names of commands are given another meaning'),
   enable: withOption(/^-[a-z]*f/, 'names of commands are given another meaning'),
@@ -59,10 +59,6 @@ export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   return wrapped(name, args) ?? interpreted(name.replace(/-?[\d.]+$/, ''), args) ?? RUNS_NOTHING
 }
 
-function sourced(): ShellRuns {
-  return doubtful('a file of commands is sourced')
-}
-
 function readsCommands(): ShellRuns {
   return doubtful('a shell or an interpreter reads what to run')
 }
@@ -108,15 +104,11 @@ function find(args: readonly ShellWord[]): ShellRuns {
   for (let at = 0; at < args.length; at++) {
     if (!FIND_RUNS.has(args[at]?.value ?? '')) continue
     const begin = at + 1
-    while (at < args.length && !endsFind(args, at)) at++
+    const isEnd = (value = ''): boolean => value === ';' || (value === '+' && args[at - 1]?.value === '{}')
+    while (at < args.length && !isEnd(args[at]?.value)) at++
     commands.push(args.slice(begin, at).map(each => filled(each, '{}')))
   }
   return { commands, doubt }
-}
-
-function endsFind(args: readonly ShellWord[], at: number): boolean {
-  const value = args[at]?.value
-  return value === ';' || (value === '+' && args[at - 1]?.value === '{}')
 }
 
 /** A word that the runner substitutes is unknown: `find -exec rm {} +`. */
@@ -200,21 +192,12 @@ function setsCommand(word: ShellWord): boolean {
 }
 
 function byGitSubcommand(subcommand: string, args: readonly ShellWord[]): ShellRuns {
-  switch (subcommand) {
-    case 'bisect':
-      return args[0]?.value === 'run' ? { commands: [args.slice(1)] } : RUNS_NOTHING
-    case 'submodule': {
-      const at = args.findIndex(word => word.value === 'foreach')
-      const command = args.slice(at + 1).filter(word => !/^(?:--recursive|--quiet|-q)$/.test(word.start))
-      return at === -1 ? RUNS_NOTHING : { code: [asText(command)] }
-    }
-    case 'filter-branch':
-      return doubtful('a setting of git names a command')
-    case 'config':
-      return byGitConfig(args)
-    default:
-      return RUNS_NOTHING
-  }
+  if (subcommand === 'filter-branch') return doubtful('a setting of git names a command')
+  if (subcommand === 'config') return byGitConfig(args)
+  if (subcommand === 'bisect' && args[0]?.value === 'run') return { commands: [args.slice(1)] }
+  const at = subcommand === 'submodule' ? args.findIndex(word => word.value === 'foreach') : -1
+  const command = args.slice(at + 1).filter(word => !/^(?:--recursive|--quiet|-q)$/.test(word.start))
+  return at === -1 ? RUNS_NOTHING : { code: [asText(command)] }
 }
 
 const READS_CONFIG = /^(?:get|list|unset|--get.*|--list|-l|--unset.*|--remove-section)$/

@@ -70,9 +70,13 @@ const SHOWN_BY: { readonly [Type in KeyRow['type']]?: (value: never) => string }
 /** Options of a file are shown as `<set>`, because they may be secrets. */
 function showHooks({ enabled, options, ...rest }: HooksConfig): string {
   if (!enabled) return 'off'
-  const files = Object.keys(options).map(file => `${showName(file)}: ${SET}`)
   const parts = Object.entries(rest).flatMap(([field, value]) => (value === undefined ? [] : [`${field}=${value}`]))
-  return [...parts, ...(files.length > 0 ? [`options={${files.join(', ')}}`] : [])].join(' ')
+  return [...parts, ...showHidden('options', options)].join(' ')
+}
+
+function showHidden(field: string, values: object): string[] {
+  const shown = Object.keys(values).map(name => `${showName(name)}: ${SET}`)
+  return shown.length === 0 ? [] : [`${field}={${shown.join(', ')}}`]
 }
 
 function showKeep(config: KeepConfig): string {
@@ -91,15 +95,14 @@ function showBackend({ type, name, endpoint, headers, headers_command, options, 
   })
   const fields: Record<string, unknown> = {
     type,
-    ...(name === type ? {} : { name }),
-    ...(endpoint === undefined ? {} : { endpoint: showUrl(endpoint) }),
-    ...(headers_command === undefined ? {} : { headers_command: SET }),
+    ...(name !== type && { name }),
+    ...(endpoint !== undefined && { endpoint: showUrl(endpoint) }),
+    ...(headers_command !== undefined && { headers_command: SET }),
     ...rest,
     ...Object.fromEntries(own),
   }
-  const shownHeaders = Object.keys(headers).map(header => `${showName(header)}: ${SET}`)
   const parts = Object.entries(fields).map(([field, value]) => `${field}=${String(value)}`)
-  return [...parts, ...(shownHeaders.length > 0 ? [`headers={${shownHeaders.join(', ')}}`] : [])].join(' ')
+  return [...parts, ...showHidden('headers', headers)].join(' ')
 }
 
 function showUrl(text: string): string {

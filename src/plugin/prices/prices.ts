@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import type { MatchLogic, ModelInfo, ModelPrice, PriceCalculation, TieredPrices } from '@pydantic/genai-prices'
+import type { MatchLogic, ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
 import { load } from '../../delivery/load-package.ts'
 import type { Cost, PricedRequest, Pricing, TokenUsage } from '../../tracker/spans/span-definition.ts'
 import type { OwnPrice, OwnRates, PricesConfig } from '../config/prices.ts'
@@ -68,15 +68,12 @@ export function listedPrices(
   model: string,
   at: number,
 ): { readonly prices: UnitPrices; readonly model: string } | undefined {
-  const found = calculated(PROVIDERS.get(provider) ?? provider, model, at)
-  if (found === undefined || !isSameModel(model, found.model)) return undefined
-  const prices = unitPrices(found.model_price)
-  return prices && { prices, model: found.model.id }
-}
-
-function calculated(providerId: string, model: string, at: number): PriceCalculation | undefined {
+  const request = { providerId: PROVIDERS.get(provider) ?? provider, timestamp: new Date(at) }
   try {
-    return loadPriceList().calcPrice({ input_tokens: 1 }, model, { providerId, timestamp: new Date(at) }) ?? undefined
+    const found = loadPriceList().calcPrice({ input_tokens: 1 }, model, request)
+    if (!found || !isSameModel(model, found.model)) return undefined
+    const prices = unitPrices(found.model_price)
+    return prices && { prices, model: found.model.id }
   } catch {
     // An invalid time, or a package that cannot be loaded: no price is known.
     return undefined
