@@ -22,10 +22,6 @@ function textOrParts(content: unknown): unknown {
   return texts.length > 0 && texts.every(text => text !== undefined) ? texts.join('\n') : content
 }
 
-export function historyOf(input: unknown): readonly unknown[] | undefined {
-  return isArray(input) ? input : undefined
-}
-
 function messagesOf(input: unknown): readonly unknown[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
   return elementsOf(input, MESSAGES_LIMIT, 'last').map(asMessage)
@@ -120,12 +116,7 @@ function chatRequest(data: unknown): ModelSpanRequest {
   })
 }
 
-function spanRequest(
-  model: string | undefined,
-  input: unknown,
-  parameters: unknown,
-  facts: RequestFacts,
-): ModelSpanRequest {
+function spanRequest(model: string | undefined, input: unknown, parameters: unknown, facts: RequestFacts) {
   facts.temperature = peek(parameters, 'temperature') ?? undefined
   facts.top_p = peek(parameters, 'top_p') ?? undefined
   facts.frequency_penalty = peek(parameters, 'frequency_penalty') ?? undefined
@@ -214,6 +205,8 @@ export function tokensOf(usage: unknown): UsageCounts | undefined {
   })
 }
 
-export function withoutUsage(all: UsageCounts | undefined, part: UsageCounts | undefined): UsageCounts | undefined {
-  return all === undefined || part === undefined ? all : combineUsage(all, part, (a, b) => Math.max(0, a - b))
+/** Tokens of a loop, without those of agents inside its tools. */
+export function loopTokensOf(data: unknown, nested: UsageCounts | undefined): UsageCounts | undefined {
+  const all = tokensOf(peek(data, 'usage'))
+  return all === undefined || nested === undefined ? all : combineUsage(all, nested, (a, b) => Math.max(0, a - b))
 }
