@@ -21,7 +21,7 @@ class AiSdkCall extends HostTurn {
   isStepOpen = false
   failure: PlainError | undefined
   readonly pendingApprovals: { readonly approval: Approval; readonly command: unknown }[] = []
-  readonly #tools = new Map<string, Tool>()
+  readonly openTools: Map<string, Tool> = new Map()
   readonly #toolIds = new Set<string>()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
   #request: ModelRequest | undefined
@@ -90,23 +90,19 @@ class AiSdkCall extends HostTurn {
     })
   }
 
-  get hasOpenTools(): boolean {
-    return this.#tools.size > 0
-  }
-
   startTool(at: number, asked: ModelToolCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
     const isTaken = this.#toolIds.has(asked.id)
     const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
     tool.args = asked.args
     tool.requestId = this.requests.lastId
     this.#toolIds.add(tool.id)
-    this.#tools.set(asked.id, tool)
+    this.openTools.set(asked.id, tool)
     return { tool, judgedAt: this.toolHooks.startTool(tool, asked.id) }
   }
 
   endTool(at: number, asked: ModelToolCall, data: unknown): void {
-    const tool = this.#tools.get(asked.id) ?? this.startTool(at, asked).tool
-    this.#tools.delete(asked.id)
+    const tool = this.openTools.get(asked.id) ?? this.startTool(at, asked).tool
+    this.openTools.delete(asked.id)
     tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
@@ -116,23 +112,17 @@ class AiSdkCall extends HostTurn {
       const { tool, judgedAt } = this.startTool(at, asked)
       tool.emitEnd(judgedAt ?? at, facts)
     }
-    this.#tools.delete(asked.id)
+    this.openTools.delete(asked.id)
   }
 
   cancelOpenTools(at: number): void {
-    for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
-    this.#tools.clear()
+    for (const tool of this.openTools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
+    this.openTools.clear()
     this.toolHooks.flush()
   }
 
-  /** An approval may take days: content must not stay in memory with the call. */
-  releaseContent(): void {
-    this.stepStart = undefined
-    this.pendingApprovals.length = 0
-  }
-
   openTool(id: unknown): Tool | undefined {
-    return this.#tools.get(idOf(id) ?? '')
+    return this.openTools.get(idOf(id) ?? '')
   }
 }
 
@@ -396,7 +386,9 @@ export class AiSdkMachine extends EventMachine {
     call.emitEnd(at, { outcome, reason })
     call.delegation?.emitEnd(at, { status: outcome, summary: answer })
     for (const { approval, command } of call.pendingApprovals) approval.emitRequest({ command, surface: SURFACE })
-    call.releaseContent()
+    // An approval may take days: content must not stay in memory with the call.
+    call.stepStart = undefined
+    call.pendingApprovals.length = 0
   }
 
   /** Concurrent calls in one session do not interrupt each other: all but the first get a session of their own. */
@@ -405,7 +397,7 @@ export class AiSdkMachine extends EventMachine {
     const session = sessionIn(data) ?? asking.find(known => known !== undefined) ?? id
     const open = this.#turns.get(session)
     if (open === undefined) return session
-    if (open.hasOpenTools || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
+    if (open.openTools.size > 0 || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
     this.#closeCall(open, open.lastAt, 'interrupted', 'cut_off')
     return session
   }

@@ -213,9 +213,7 @@ function refusingModel(given: unknown): HostModel {
   }
 }
 
-interface StreamedAnswer {
-  readonly stream: ReadableStream<Part>
-}
+type StreamedAnswer = { readonly stream: ReadableStream<Part> }
 
 interface HostModel
   extends Partial<Record<'specificationVersion' | 'provider' | 'modelId' | 'supportedUrls', unknown>> {

@@ -11,10 +11,7 @@ const HOST = 'ai-sdk'
 /** The SDK does not report in which tool a call is made: only the async context, shared by copies of this package, shows it. */
 const CALLER = Symbol.for('hookspan.ai-sdk.caller')
 
-interface Caller {
-  readonly callId: string
-  readonly toolCallId: string
-}
+type Caller = Readonly<Record<'callId' | 'toolCallId', string>>
 
 /**
  * Creates a telemetry integration for the AI SDK.

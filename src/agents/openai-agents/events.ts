@@ -643,9 +643,7 @@ function isRejected(error: unknown): boolean {
   return textOf(peek(peek(error, 'data'), 'error'))?.endsWith(REJECTED) === true
 }
 
-interface ClaimedCall extends AnswerToolCall {
-  readonly from?: AgentTurn
-}
+type ClaimedCall = AnswerToolCall & { readonly from?: AgentTurn }
 
 function claimCall(turn: AgentTurn, name: string, input: string | undefined): ClaimedCall | undefined {
   const own = bestMatch(turn.requestedCalls, name, input)
@@ -658,11 +656,7 @@ function claimCall(turn: AgentTurn, name: string, input: string | undefined): Cl
 }
 
 /** Matches by name and arguments, else by name, else by arguments (namespaced tools have another name). */
-function bestMatch<Call extends AnswerToolCall>(
-  calls: readonly Call[],
-  name: string,
-  input?: string,
-): Call | undefined {
+function bestMatch<Call extends AnswerToolCall>(calls: readonly Call[], name: string, input?: string) {
   if (calls.length === 0) return undefined
   return (
     calls.find(call => call.name === name && input !== undefined && call.args === input) ??

@@ -184,9 +184,7 @@ function addGuardrail(holder: Plain, key: string, guardrail: object): void {
   holder[key] = [...listOf(holder[key]), guardrail]
 }
 
-interface Response {
-  readonly output: readonly ConversationItem[]
-}
+type Response = { readonly output: readonly ConversationItem[] }
 
 /** `response_done` contains the whole answer. */
 type StreamEvent = Readonly<Record<string, unknown>>

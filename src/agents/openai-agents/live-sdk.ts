@@ -60,12 +60,7 @@ const DEPTH_LIMIT = 100
  * The run of the current async context, by the ids of the SDK's trace, which are ours too. `agentName` is undefined if the run
  * is not traced.
  */
-interface CurrentRun {
-  readonly ids: HookIds
-  readonly agentName: string | undefined
-}
-
-export function currentRun(): CurrentRun {
+export function currentRun(): { readonly ids: HookIds; readonly agentName: string | undefined } {
   const { trace, span: innermost, outer } = sdkContext()
   let agent: unknown
   let task: unknown

@@ -96,7 +96,8 @@ class Run extends HostTurn {
   readonly requestingCalls: Map<string, OpenClawCall> = new LimitedMap(IDS_LIMIT)
   readonly approvals: Map<string, Approval> = new Map()
   answer: string | undefined
-  ending: RunEnding = {}
+  /** Reported facts about the end, before it is certain that the run has ended. */
+  ending: { agentFailed?: boolean; failed?: boolean; interrupted?: boolean; reason?: string } = {}
 
   constructor(records: Records, id: string, session: OpenClawSession, { at, data, context }: Facts) {
     // Fixed here: the session id can change during the run.
@@ -119,14 +120,6 @@ class Run extends HostTurn {
     this.answer = undefined
     for (const kept of [this.calls, this.tools, this.openTools, this.requestingCalls, this.approvals]) kept.clear()
   }
-}
-
-/** Reported facts about the end, before it is certain that the run has ended. */
-interface RunEnding {
-  agentFailed?: boolean
-  failed?: boolean
-  interrupted?: boolean
-  reason?: string
 }
 
 class OpenClawCall extends ModelRequest {

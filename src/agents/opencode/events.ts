@@ -187,8 +187,7 @@ class OpencodeTurn extends HostTurn {
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
     if (!this.#messages.has(id)) this.#beginStep(at, id, !isComplete)
     if (id !== this.#current) return
-    const failure = failureOf(peek(info, 'error'))
-    if (failure !== undefined) this.#failStep(at, failure)
+    this.receiveError(at, peek(info, 'error'))
     const finish = textOf(peek(info, 'finish'))
     if (finish !== undefined || isComplete) this.#endStep(at, id, finish, info)
     if (isComplete) this.isWriting = false
@@ -255,10 +254,7 @@ class OpencodeTurn extends HostTurn {
 
   receiveError(at: number, error: unknown): void {
     const failure = failureOf(error)
-    if (failure !== undefined) this.#failStep(at, failure)
-  }
-
-  #failStep(at: number, failure: OpencodeFailure): void {
+    if (failure === undefined) return
     this.#failure = failure
     // Stopped while tools ran: the model had answered, only its end was not reported.
     const haveToolsBegun = this.#callsOf(this.#current).some(({ state }) => state !== 'asked')
@@ -474,31 +470,24 @@ class OpencodeSession {
     turn.emit('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
     return turn
   }
-}
+  /** @param call the tool call that requested this session; undefined if unknown */
+  startDelegation(parent: OpencodeTurn, at: number, call?: OpencodeToolCall, correlation?: Correlation): void {
+    if (this.delegation !== undefined) return
+    if (call !== undefined) call.childId = this.id
+    const startedAt = Math.min(at, Math.max(this.createdAt ?? at, call?.startAt ?? 0))
+    this.delegation = new DelegatedTask(parent, startedAt, {
+      child_session_id: this.id,
+      child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(this.agent),
+      tool_call_id: call?.id,
+    })
+    this.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
+  }
 
-/** @param call the tool call that requested the child session; undefined if unknown */
-function delegate(
-  child: OpencodeSession,
-  parent: OpencodeTurn,
-  call: OpencodeToolCall | undefined,
-  at: number,
-  correlation?: Correlation,
-): void {
-  if (child.delegation !== undefined) return
-  if (call !== undefined) call.childId = child.id
-  const startedAt = Math.min(at, Math.max(child.createdAt ?? at, call?.startAt ?? 0))
-  child.delegation = new DelegatedTask(parent, startedAt, {
-    child_session_id: child.id,
-    child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(child.agent),
-    tool_call_id: call?.id,
-  })
-  child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
-}
-
-function endDelegation(child: OpencodeSession, at: number, status: string, summary?: string): void {
-  const { delegation } = child
-  child.delegation = undefined
-  delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
+  endDelegation(at: number, status: string, summary?: string): void {
+    const { delegation } = this
+    this.delegation = undefined
+    delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
+  }
 }
 
 /** Agents that opencode itself runs in a user's session. */
@@ -665,7 +654,7 @@ export class OpencodeMachine extends EventMachine {
     call.childId = childId
     const child = this.#sessions.get(childId)
     child.parentId ??= turn.sessionId
-    delegate(child, turn, call, at)
+    child.startDelegation(turn, at, call)
   }
 
   /** Starts a delegation to a child that begins to work before any tool has named it. */
@@ -674,7 +663,7 @@ export class OpencodeMachine extends EventMachine {
     const parent = parentId === undefined || hadTurn ? undefined : this.#sessions.find(parentId)?.turn
     if (parent === undefined || delegation !== undefined) return
     const [call, ...others] = parent.callsWithoutChild()
-    delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
+    child.startDelegation(parent, at, others.length === 0 ? call : undefined, 'inferred')
   }
 
   /**
@@ -685,7 +674,7 @@ export class OpencodeMachine extends EventMachine {
     const child = this.#sessions.find(call.childId ?? '')
     const isAtWork = child?.turn !== undefined || child?.lastPrompt !== undefined
     if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
-    endDelegation(child, at, status === 'completed' ? 'completed' : 'failed')
+    child.endDelegation(at, status === 'completed' ? 'completed' : 'failed')
   }
 
   #idle(session: OpencodeSession, at: number): void {
@@ -704,7 +693,7 @@ export class OpencodeMachine extends EventMachine {
     turn.cancelPermissions(at)
     turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined)
     turn.emitEnd(at, end)
-    endDelegation(session, at, end.outcome, turn.answer)
+    session.endDelegation(at, end.outcome, turn.answer)
   }
 
   #closeSession(at: number, session: OpencodeSession, reason: string): void {
@@ -714,7 +703,7 @@ export class OpencodeMachine extends EventMachine {
     else this.#endTurn(session, turn.idleAt)
     session.abandonTitleRequest(at)
     if (session.hadTurn) this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
-    endDelegation(session, at, 'interrupted')
+    session.endDelegation(at, 'interrupted')
   }
 }
 

@@ -251,10 +251,6 @@ class PiApproval extends Approval {
     this.emitRequest({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')
   }
 
-  get isReplied(): boolean {
-    return this.#repliedAt !== undefined
-  }
-
   endPrompt(at: number): void {
     this.#repliedAt ??= at
     if (this.#choice !== undefined) this.closeApproval(at)
@@ -334,7 +330,7 @@ class PiTools {
    */
   startQuestion(moment: TimedEvent): void {
     const tool = this.#toolOfQuestion()
-    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question?.isReplied === false) return
+    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question !== undefined) return
     tool.approval?.setChoice('once')
     tool.approval = new PiApproval(tool, moment)
     this.#question = tool.approval
@@ -376,7 +372,7 @@ const DELEGATING_TOOL = 'subagent'
  *
  * @param startAt when the tool began to run
  */
-function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
+function emitDelegation(tool: Tool, startAt: number, at: number, status: string, outcome: unknown): void {
   if (tool.name !== DELEGATING_TOOL || status === 'blocked') return
   const { turn, args } = tool
   const delegation = new DelegatedTask(turn, startAt, {
@@ -389,8 +385,6 @@ function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolSta
   delegation.emitEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
 }
 
-type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
-
 /** Pi's messages for tools not started: the user stopped the run, the arguments are invalid, or the answer is truncated. */
 const ABORTED = 'Operation aborted'
 const UNFIT = ['Validation failed for tool ', 'Tool call "']
@@ -401,11 +395,7 @@ const HEAD = 64
  * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
  * invalid one.
  */
-function toolStatus(
-  { calledAt, ran, name }: PiTool,
-  { data, context }: TimedEvent,
-  outcome: unknown,
-): { readonly status: ToolStatus; readonly isSure: boolean } {
+function toolStatus({ calledAt, ran, name }: PiTool, { data, context }: TimedEvent, outcome: unknown) {
   if (booleanOf(peek(data, 'isError')) !== true) return { status: 'ok', isSure: true }
   const text = plainText(peek(outcome, 'content'))
   if (isAborted(context) || text === ABORTED) return { status: 'cancelled', isSure: true }
