@@ -42,18 +42,9 @@ export function isHookName(value: unknown): value is HookName {
 }
 
 const IGNORED_HOOKS: ReadonlySet<string> = new Set([
-  'agent_loop_stopped',
-  'gateway_platform_event',
-  'on_interim_message',
-  'on_room_member_activity',
-  'on_stream_delta',
-  'pre_command',
-  'pre_gateway_dispatch',
-  'pre_transcription',
-  'pre_tts_synthesis',
-  'pre_verify',
-  'transform_api_error_classification',
-  'transform_terminal_output',
+  ...['agent_loop_stopped', 'gateway_platform_event', 'on_interim_message', 'on_room_member_activity'],
+  ...['on_stream_delta', 'pre_command', 'pre_gateway_dispatch', 'pre_transcription', 'pre_tts_synthesis', 'pre_verify'],
+  ...['transform_api_error_classification', 'transform_terminal_output'],
 ])
 
 /**

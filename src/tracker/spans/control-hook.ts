@@ -14,8 +14,8 @@ const UNNAMED = 'unknown'
 const FIELDS_LIMIT = 32
 
 /** Returns a word only if it is in the vocabulary, so that attributes and labels have no other values. */
-function wordOf(words: ReadonlySet<string>, value: unknown, { capture }: AttributeOptions): SafeText | undefined {
-  return typeof value === 'string' && words.has(value) ? capture.id(value) : undefined
+function wordOf(words: readonly string[], value: unknown, { capture }: AttributeOptions): SafeText | undefined {
+  return typeof value === 'string' && words.includes(value) ? capture.id(value) : undefined
 }
 
 function millisOf({ duration_ms }: ControlHookEnd): number | undefined {

@@ -26,31 +26,26 @@ const TOOL_ERROR = 'tool_error'
 const STOPPED = 130
 const CANCELLED = 'cancelled'
 
-const SAME_WORD: ReadonlyMap<string, string> = new Map([
-  ['success', 'completed'],
-  ['succeeded', 'completed'],
-  ['ok', 'completed'],
-  ['done', 'completed'],
-  ['complete', 'completed'],
-  ['failed', 'error'],
-  ['failure', 'error'],
-  ['fail', 'error'],
-  ['err', 'error'],
-  ['errored', 'error'],
-  ['exception', 'error'],
-  ['timed_out', 'timeout'],
-  ['denied', 'blocked'],
-  ['rejected', 'blocked'],
-  ['canceled', CANCELLED],
-  ['aborted', CANCELLED],
-])
+function meaningsOf(words: Readonly<Record<string, string>>): [word: string, outcome: string][] {
+  return Object.entries(words).flatMap(([outcome, same]) =>
+    same.split(' ').map((word): [string, string] => [word, outcome]),
+  )
+}
+
+const SAME_WORD: ReadonlyMap<string, string> = new Map(
+  meaningsOf({
+    completed: 'success succeeded ok done complete',
+    error: 'failed failure fail err errored exception',
+    timeout: 'timed_out',
+    blocked: 'denied rejected',
+    cancelled: 'canceled aborted',
+  }),
+)
 
 /** Words that are valid only in a hook. A result with them reports what the tool did to something else, such as a process. */
 const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ...SAME_WORD,
-  ['killed', CANCELLED],
-  ['abort', CANCELLED],
-  ['terminated', CANCELLED],
+  ...meaningsOf({ cancelled: 'killed abort terminated' }),
 ])
 
 const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
