@@ -23,8 +23,6 @@ import { TurnLifecycle } from './turn-lifecycle.ts'
 import { idsOf, type ReceivedHook, TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
-/** Clock of a replay, in which the duration of `enrich` calls does not matter. */
-const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
 const SWEEP_INTERVAL_MILLIS = 10_000
 /**
@@ -93,9 +91,21 @@ export class Core {
     const { id } = options.attributeOptions.capture
     this.#guard = new Guard(options.report, name => id(name) ?? 'an error without a name')
     this.#linter = new PayloadLinter(options, name => id(name) ?? '(a name that is not shown)')
-    this.#instruments = this.#createInstruments()
+    this.#instruments = new Instruments(options, {
+      hooks: result => this.#counts.observe(result),
+      spansOpen: result => result.observe(this.#tracker.openCount),
+      turnsOpen: result => result.observe(this.#lifecycle.turnsOpen),
+      ...options.gauges,
+    })
+    if (options.meter !== undefined) this.#instruments.attach(options.meter)
     this.#logEvents = options.log && new LogEvents(options)
-    this.#tracker = this.#createTracker()
+    this.#tracker = new SpanTracker({
+      ...options,
+      instruments: this.#instruments,
+      guard: this.#guard,
+      enrichment: options.enrich && new Enrichment(options.enrich, options, this.#guard),
+      logEvents: this.#logEvents,
+    })
     this.#registry = new TurnRegistry(options.attributeOptions)
     this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
     this.#processor = new HookProcessor(options, this.#registry, this.#tracker, this.#lifecycle)
@@ -288,42 +298,5 @@ export class Core {
       this.#guard.run('sweep', () => this.#lifecycle.expire(now, 'seenAt'), undefined)
     }, everyMillis)
     this.#timer.unref()
-  }
-
-  #createInstruments(): Instruments {
-    const { meter, openMeter, namespace, emitGenAiMetrics: emitGenAi, gauges } = this.#options
-    const { catchUp, attributeOptions } = this.#options
-    const instruments = new Instruments(
-      {
-        namespace,
-        emitGenAi,
-        emitGenAiNext: attributeOptions.nextMetrics,
-        catchUp,
-        isMuted: this.#options.isReadAgain,
-        openMeter,
-      },
-      {
-        hooks: result => this.#counts.observe(result),
-        spansOpen: result => result.observe(this.#tracker.openCount),
-        turnsOpen: result => result.observe(this.#lifecycle.turnsOpen),
-        ...gauges,
-      },
-    )
-    if (meter !== undefined) instruments.attach(meter)
-    return instruments
-  }
-
-  #createTracker(): SpanTracker {
-    const { enrich, attributeOptions, sweepByClock } = this.#options
-    const guard = this.#guard
-    const enrichment =
-      enrich && new Enrichment(enrich, attributeOptions, guard, sweepByClock ? () => performance.now() : NO_CLOCK)
-    return new SpanTracker({
-      ...this.#options,
-      instruments: this.#instruments,
-      guard,
-      enrichment,
-      logEvents: this.#logEvents,
-    })
   }
 }

@@ -613,7 +613,7 @@ function noteStream(turn: TrackedTurn, event: ReceivedHook): void {
 /** Hosts emit this hook for every result and every answer, changed or not. The text is kept and compared at the end. */
 function noteTransformable(turn: TrackedTurn, event: ReceivedHook): void {
   const isTool = event.hook === 'transform_tool_result'
-  const open = isTool ? turn.openTool(event.toolCallId) : turn.root
+  const open = isTool ? turn.openSpan('tool', event.toolCallId) : turn.root
   const text = event.payload[isTool ? 'result' : 'response_text']
   if (open !== undefined && typeof text === 'string') open.transformable = { at: event.at, text }
 }

@@ -46,7 +46,7 @@ function isUnasked(payload: Identity): boolean {
 }
 
 function gatedTool(turn: TrackedTurn, payload: Identity): TrackedSpan | undefined {
-  return turn.openTool(idOf(payload.tool_call_id))
+  return turn.openSpan('tool', idOf(payload.tool_call_id))
 }
 
 function delegatingTool(
@@ -74,7 +74,7 @@ function guardedApproval(turn: TrackedTurn, payload: AuxiliaryStart): TrackedSpa
 function callOf(turn: TrackedTurn, payload: Identity): Context | undefined {
   const open = gatedTool(turn, payload)
   if (open !== undefined) return contextOf(open)
-  const ended = turn.endedTool(idOf(payload.tool_call_id))
+  const ended = turn.endedSpan('tool', idOf(payload.tool_call_id))
   return ended !== undefined && isSpanContextValid(ended.context) ? contextOfSpan(ended.context) : undefined
 }
 

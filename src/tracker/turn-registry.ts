@@ -92,10 +92,9 @@ function onlyRooted(turns: ReadonlySet<TrackedTurn> | undefined): TrackedTurn | 
 }
 
 function isNamedBy(turn: TrackedTurn, { toolCallId, apiRequestId, taskId }: RecordIds): boolean {
-  if (turn.openTool(toolCallId) !== undefined) return true
-  if (apiRequestId !== undefined && (turn.openRequest(apiRequestId) ?? turn.endedRequest(apiRequestId)) !== undefined)
-    return true
-  return taskId !== undefined && turn.taskId === taskId
+  const named =
+    turn.openSpan('tool', toolCallId) ?? turn.openSpan('api', apiRequestId) ?? turn.endedSpan('api', apiRequestId)
+  return named !== undefined || (taskId !== undefined && turn.taskId === taskId)
 }
 
 type TurnField = 'identity' | 'metadata' | 'agentName'

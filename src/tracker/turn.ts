@@ -189,20 +189,12 @@ export class TrackedTurn {
     return [this.session, ...this.sharedWith]
   }
 
-  openTool(id: string | undefined): TrackedSpan | undefined {
-    return id === undefined ? undefined : this.open.find(slot('tool', id))
+  openSpan(kind: 'tool' | 'api', id: string | undefined): TrackedSpan | undefined {
+    return id === undefined ? undefined : this.open.find(slot(kind, id))
   }
 
-  endedTool(id: string | undefined): EndedMark | undefined {
-    return id === undefined ? undefined : this.history.ended.get(slot('tool', id))
-  }
-
-  openRequest(id: string): TrackedSpan | undefined {
-    return this.open.find(slot('api', id))
-  }
-
-  endedRequest(id: string): EndedMark | undefined {
-    return this.history.ended.get(slot('api', id))
+  endedSpan(kind: 'tool' | 'api', id: string | undefined): EndedMark | undefined {
+    return id === undefined ? undefined : this.history.ended.get(slot(kind, id))
   }
 
   setRootAttributes(attributes: AttributeList): void {
