@@ -118,10 +118,7 @@ export class Capture {
     return { name, value: this.#isSecret(key) ? literal(MASK) : plain }
   }
 
-  /**
-   * Captures content in the form of the mode (preview or full), within the category's limit. Undefined if off, absent or
-   * blank.
-   */
+  /** Captures content in the form of the mode, within the category's limit. Undefined if off, absent or blank. */
   readonly content = (value: unknown, category: ContentCategory): CapturedContent | undefined => {
     if (this.mode === 'off') return undefined
     if (this.#ofTools && (category === 'tool_input' || category === 'tool_output')) {

@@ -17,10 +17,7 @@ export function keepAll(text: string): string {
   return text
 }
 
-/**
- * Replaces lone surrogates by U+FFFD: backends reject them in JSON and UTF-8. The method is available since Node 20, but only
- * in the es2024 types.
- */
+/** Replaces lone surrogates, which backends reject, by U+FFFD. Node 20 has the method, but only the es2024 types do. */
 export function wellFormed(text: string): string {
   return (text as unknown as { toWellFormed(): string }).toWellFormed()
 }

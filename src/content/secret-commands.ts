@@ -20,10 +20,7 @@ const OPEN = String.raw`(?:\$?${QUOTE})?`
 
 type Flag = Pick<CommandFlag, 'beginnings' | 'flag'>
 
-/**
- * `names`: literal, or with a pattern after their first three characters. The quote precedes or follows the user's
- * name.
- */
+/** `names`: literal, or with a pattern after three characters. The quote precedes or follows the user's name. */
 function flag(names: string, gap: string, user = ''): Flag {
   return {
     beginnings: names.split('|').map(name => name.slice(0, name.startsWith('--') ? 3 : 2)),
@@ -93,9 +90,7 @@ const MAX_VALUE = 512
 const NO_PASSWORD = /^[\s,)\]]*$/
 const WORD = /(?:[^\s"'\\]|\\(?!\\{0,31}[nrt"'])[\s\S])+/y
 
-/**
- * Restores line breaks. Written as `\n` at some depth of escaping, one has 1, 2, 4, … backslashes. A continued line has more.
- */
+/** Restores line breaks. By its depth of escaping, `\n` has 1, 2, 4, … backslashes. A continued line has more. */
 function asLines(text: string): string {
   const plain = text
     .replace(/(\\{1,32})([nrt])/g, (_, { length }: string, letter: string) =>

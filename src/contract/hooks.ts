@@ -47,10 +47,7 @@ const IGNORED_HOOKS: ReadonlySet<string> = new Set([
   ...['transform_api_error_classification', 'transform_terminal_output'],
 ])
 
-/**
- * Returns true for a hook of Hermes that a trace does not need. It is ignored like an unknown one, but not reported as
- * a typo.
- */
+/** Returns true for a hook of Hermes that traces do not need. It is ignored like an unknown one, but is no typo. */
 export function isIgnoredHook(name: string): boolean {
   return IGNORED_HOOKS.has(name) || /^(on_)?kanban_/.test(name)
 }

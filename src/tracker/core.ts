@@ -25,10 +25,7 @@ import { idsOf, type ReceivedHook, TurnRegistry } from './turn-registry.ts'
 const DELIVERIES_LIMIT = 10_000
 const UNKNOWN_HOOK = 'unknown'
 const SWEEP_INTERVAL_MILLIS = 10_000
-/**
- * A live record may be this far ahead of our clock. Beyond it our clock is used: one such record must not expire all
- * other turns.
- */
+/** Beyond this, a live record gets our time instead of its own: one such record must not expire all other turns. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
 const PLANS: ReadonlyMap<unknown, HookPlan> = new Map(Object.entries(HOOK_PLAN))
@@ -176,10 +173,7 @@ export class Core {
     clearInterval(this.#timer)
   }
 
-  /**
-   * Applies the sampling rules to the turns of a trace before they end. `none` means not kept; undefined if no such
-   * turn is open.
-   */
+  /** Samples the turns of a trace before they end. `none`: not kept; undefined if no such turn is open. */
   sampleEarly(traceId: string): SamplingReason | undefined {
     return this.#guard.run('keep', () => sampleEarly(this.#registry, traceId, this.#options), undefined)
   }

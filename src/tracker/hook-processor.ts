@@ -231,10 +231,7 @@ export class HookProcessor {
     return ended
   }
 
-  /**
-   * Ends the span that is still open under the key of a new start. If a guardian escalated its question, that is its
-   * decision.
-   */
+  /** Ends the span that is open under the key of a new start. A guardian that escalated its question decided so. */
   #supersede(open: TrackedSpan, { at, payload }: ReceivedHook): void {
     if (isEscalation(open, payload)) this.#lifecycle.endSpan(open, escalationAt(at))
     else this.#lifecycle.abandonSpan(open, 'superseded', at)
@@ -246,10 +243,7 @@ export class HookProcessor {
     return attemptAttribute(definition.kind === 'api' ? attempt : undefined, this.#attributeOptions)
   }
 
-  /**
-   * Watches delegations and approvals, which have their own limit. Links a child that started before its delegation was
-   * reported.
-   */
+  /** Watches delegations and approvals, which have their own limit. Links a child that started before. */
   #watchSpan(open: TrackedSpan, event: ReceivedHook): void {
     if (open.kind !== 'subagent' && open.kind !== 'approval') return
     this.#lifecycle.watchSpan(open, event.at)
@@ -269,10 +263,7 @@ export class HookProcessor {
     })
   }
 
-  /**
-   * The open turn that a record which begins a turn belongs to. Ignores turns without a root, which hold late and loose
-   * spans.
-   */
+  /** The open turn of a record that begins a turn. Ignores turns without a root, which hold late and loose spans. */
   #rootedTurn(event: ReceivedHook): TrackedTurn | undefined {
     const turn = this.#registry.findOrIndex(event, true)
     return turn?.root === undefined ? undefined : turn
@@ -423,10 +414,7 @@ export class HookProcessor {
     return isCertain || (event.isExplicit && event.at === ended.endAt) ? [by, ended] : undefined
   }
 
-  /**
-   * Handles an end whose start was not seen. Creates a span afterwards if its time is known or it failed; otherwise
-   * only counts.
-   */
+  /** Handles an end without a start. Creates the span now if its time is known or it failed; otherwise only counts. */
   #endWithoutStart(event: ReceivedHook, turn?: TrackedTurn, place?: string, before?: EndedMark): HookResult {
     const { kind } = event.definition
     const duration = reportedDuration(kind, event.payload)

@@ -8,10 +8,7 @@ import type { AttributeOptions, SpanLogEvent } from './spans/span-definition.ts'
 import { readAttributes } from './spans/turn-metadata.ts'
 import type { NamedSpan } from './traceparent.ts'
 
-/**
- * A log event or a line of the host's own log, ready to be sent. The input of `pipeline/log-record.ts`, which core does
- * not import.
- */
+/** A log event or a line of the host's log: the input of `pipeline/log-record.ts`, which core does not import. */
 export interface LogRecordInput {
   readonly name?: string
   readonly body?: SafeText

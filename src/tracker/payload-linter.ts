@@ -16,10 +16,7 @@ const RECORDS_LIMIT = 100
 const EVERY = 16
 
 const LINES_LIMIT = 100
-/**
- * No hook has so many fields, and no known name is nearly so long. A larger payload is not checked: listing its names costs
- * more than reading the known ones.
- */
+/** No hook has so many fields or so long names. Larger payloads are not checked: listing costs more than reading. */
 const NAMES_LIMIT = 200
 const NAME_LIMIT = 100
 
@@ -104,10 +101,7 @@ export class PayloadLinter {
     return true
   }
 
-  /**
-   * Classifies a field name that is new for this hook. If the payload also has the similar known field, the name is not
-   * a typo.
-   */
+  /** Classifies a field name that is new for this hook. It is no typo if the payload has the similar field, too. */
   #classify(hook: HookName, verdicts: Classes, payload: object, name: string): boolean {
     if (name.length > NAME_LIMIT) return true
     const meant = this.#options.nearestName(name, Object.keys(this.#options.payloadFields[hook]))

@@ -42,10 +42,7 @@ export interface SpanStartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
-  /**
-   * The start was never seen, and the record is the span's end. `computed`: the start comes from a duration; `instant`:
-   * there is none.
-   */
+  /** The record is the end of a span without a start. `computed`: it has a duration; `instant`: it has none. */
   readonly retroactive?: 'computed' | 'instant' | undefined
 }
 

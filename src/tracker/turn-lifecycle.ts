@@ -52,10 +52,7 @@ export class TurnLifecycle {
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #turns: OrphanSweep<TrackedTurn>
-  /**
-   * Background work has no end hook and is ended after a short silence. `#spans`: delegations and approvals, which have their own
-   * limit.
-   */
+  /** Background work has no end hook: a short silence ends it. `#spans`: delegations and approvals. */
   readonly #background: OrphanSweep<TrackedTurn>
   readonly #presumedOver: OrphanSweep<TrackedTurn>
   readonly #spans: OrphanSweep<TrackedSpan>
@@ -317,10 +314,7 @@ export class TurnLifecycle {
     }
   }
 
-  /**
-   * Returns true if no further hook is expected of a turn whose end was not reported. Its request failed for good, or it
-   * has its answer and its host reports no sessions.
-   */
+  /** True if no end may follow: a request failed for good, or the turn has its answer and its host reports none. */
   #isPresumedOver(turn: TrackedTurn): boolean {
     const isAnswered = turn.answeredAt !== undefined && !this.#registry.areSessionsReported(turn.host)
     const isSettled = turn.deadEnd?.isReported === true || isAnswered

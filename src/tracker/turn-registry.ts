@@ -9,10 +9,7 @@ import { TrackedSession, type TrackedTurn } from './turn.ts'
 const IDLE_SESSIONS_LIMIT = 2000
 /** Limit of finished turns whose late records still find their trace. */
 const ENDED_TURNS_LIMIT = 500
-/**
- * Limits of open turns that are searched for a record without a turn. Beyond `ROOTED_SEARCH_LIMIT`, finding the only real one is
- * not worth the search.
- */
+/** Limits of open turns that are searched for a record without a turn, and for the only real one. */
 const SEARCH_LIMIT = 1000
 const ROOTED_SEARCH_LIMIT = 16
 
@@ -225,10 +222,7 @@ export class TurnRegistry {
     if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(turn.host, turn.turnId), turn)
   }
 
-  /**
-   * Remembers a finished turn, also under the sessions that it was rotated into. Background work never receives records
-   * that name no turn.
-   */
+  /** Remembers an ended turn for all its sessions. Background work never receives records that name no turn. */
   rememberEnded(turn: TrackedTurn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
     const { session, turnId, identity, metadata, agentName, number, delegation, history } = turn
     const ended: EndedTurn = { session, turnId, identity, metadata, agentName, number, delegation, history, ...how }

@@ -72,10 +72,7 @@ export class TrackedSession {
   started = false
   prompted = false
   turnCount = 0
-  /**
-   * Stated once, valid for every later turn: correlation id, sender. `workspace`: working directory, repository and branch,
-   * which only root spans carry.
-   */
+  /** Stated once, for later turns: correlation id, sender. `workspace`: directory, repository, branch of roots. */
   readonly remembered: AttributeList = new AttributeList()
   readonly workspace: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */

@@ -104,10 +104,7 @@ export function toolCount(payload: ApiStart): number | undefined {
   return count === undefined ? undefined : Math.trunc(count)
 }
 
-/**
- * The tools in a request, by name. Their descriptions and parameters are left out: they repeat in each request and are
- * larger than the rest of it.
- */
+/** The tools of a request by name: their descriptions and parameters repeat in each and are larger than the rest. */
 export function toolDefinitions(payload: ApiStart, options: AttributeOptions): SafeText | undefined {
   const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
     const name = options.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))

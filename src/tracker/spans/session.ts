@@ -91,10 +91,7 @@ export function turnEventAttributes(
     .toAttributes()
 }
 
-/**
- * Reads the end of a turn once, field by field. If a field throws or changes on a second read, the turn must end all
- * the same.
- */
+/** Reads each field once: if one throws or changes on a second read, the turn must end all the same. */
 export function readSessionEnd(payload: unknown): SessionEnd {
   return {
     completed: booleanOf(peek(payload, 'completed')),

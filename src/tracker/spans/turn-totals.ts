@@ -167,10 +167,7 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, option
   attributes.set(facts.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }
 
-/**
- * An incomplete sum is marked by the count of unknown costs. Without any known cost, that count is written only if
- * prices are configured.
- */
+/** The count of unknown costs marks an incomplete sum. Without a sum it is written only if prices are configured. */
 function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, options: AttributeOptions): void {
   const { facts } = options
   if (known > 0) attributes.set(facts.turnCostTotal, roundedDollars(dollars))
