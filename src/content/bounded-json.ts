@@ -1,5 +1,5 @@
 import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN } from './clip.ts'
-import { JsonWriter } from './json-writer.ts'
+import { type BoundedJson, JsonWriter } from './json-writer.ts'
 import { isSecretKey } from './secret-keys.ts'
 import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { acrossStrings } from './secret-private-keys.ts'
@@ -13,11 +13,6 @@ export { closeJson } from './json-text.ts'
  * JSON of a foreign value. Its getters, Proxy traps and `toJSON` can throw at any step, and one failure must not cost the rest
  * of the value. Besides `tracker/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.
  */
-
-export interface BoundedJson {
-  readonly text: string
-  readonly truncated: boolean
-}
 
 const MAX_DEPTH = 32
 /** Limits an object's keys, which the engine lists completely before it returns the first. */

@@ -1,5 +1,5 @@
 import { keepAll, redactWithin } from './clip.ts'
-import { JsonWriter } from './json-writer.ts'
+import { type BoundedJson, JsonWriter } from './json-writer.ts'
 import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { MASK } from './secret-span.ts'
 import { namesNoSecret } from './secret-values.ts'
@@ -230,11 +230,7 @@ class JsonTextWalk {
  * Rewrites JSON text, or the start of it, as valid JSON of at most `maxChars` characters. Undefined if the text is not JSON.
  * Cost is linear in the text: pass a window, not the whole.
  */
-export function rewriteJson(
-  text: string,
-  maxChars: number,
-  rewrite: JsonRewrite,
-): { text: string; truncated: boolean } | undefined {
+export function rewriteJson(text: string, maxChars: number, rewrite: JsonRewrite): BoundedJson | undefined {
   const walk = new JsonTextWalk(text, maxChars, rewrite)
   if (text.trim() === '' || !walk.run()) return undefined
   if (walk.writer.text.trim() !== '') return { text: walk.writer.text, truncated: walk.writer.isTruncated }

@@ -144,15 +144,11 @@ export function traceOf(turn: TrackedTurn): string | undefined {
  * Notes a delegation that fails after its turn was sampled. If a turn above is open, it counts the error. Otherwise the
  * delegation's own span carries the sampling reason.
  */
-export function noteLateFailure(
-  { kind, turn }: TrackedSpan,
-  attributes: AttributeList,
-  { keep, facts }: AttributeOptions,
-): void {
-  if (kind !== 'subagent' || !turn.hasEnded) return
-  const above = openAbove(turn)
+export function noteLateFailure(open: TrackedSpan, attributes: AttributeList, options: AttributeOptions): void {
+  if (open.kind !== 'subagent' || !open.turn.hasEnded) return
+  const above = openAbove(open.turn)
   if (above !== undefined) above.totals.signs.errors += 1
-  else if (keep?.errors) attributes.set(facts.samplingReason, literal('error'))
+  else if (options.keep?.errors) attributes.set(options.facts.samplingReason, literal('error'))
 }
 
 export function sampleEarly(

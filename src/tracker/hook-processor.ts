@@ -32,7 +32,7 @@ import { HERMES, linkAttributes, linkCaller } from './root-span.ts'
 import { isFailedEnd, isRequest, reportedDuration, type SpanTracker } from './span-tracker.ts'
 import { ESCALATED, isEscalation, isGuarded } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import { type KeptControlHook, opensTurn, toolDecision } from './spans/control-hook.ts'
+import { opensTurn, toolDecision } from './spans/control-hook.ts'
 import type { HookPhase } from './spans/hook-plan.ts'
 import {
   finalStatusOf,
@@ -158,7 +158,7 @@ export class HookProcessor {
   }
 
   #addFacts(turn: TrackedTurn, event: ReceivedHook): void {
-    addFacts(turn, event, readMetadata(event.payload, this.#attributeOptions), this.#attributeOptions)
+    addFacts(turn, event.payload, this.#attributeOptions, readMetadata(event.payload, this.#attributeOptions))
   }
 
   #startSpan(event: ReceivedHook): HookResult {
@@ -286,7 +286,7 @@ export class HookProcessor {
     turn.setRootAttributes(supplied)
     this.#options.noteAgain?.(turn.root.span)
     linkCaller(this.#options, turn, payload)
-    addFacts(turn, event, reported, this.#attributeOptions)
+    addFacts(turn, payload, this.#attributeOptions, reported)
     return 'ok'
   }
 
@@ -620,7 +620,7 @@ function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { facts }
  * attributes, even if the tool starts later.
  */
 function keepDecision(turn: TrackedTurn, { payload }: AnyHookEvent, start: unknown, options: AttributeOptions): void {
-  const decision = toolDecision(payload, start as KeptControlHook | undefined, options)
+  const decision = toolDecision(payload, start, options)
   if (decision === undefined) return
   const { blockedBy, args } = decision
   const { history } = turn

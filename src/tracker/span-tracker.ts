@@ -344,18 +344,14 @@ export class SpanTracker {
 const endOtelSpan = (span: Span, at: number): void => span.end(at)
 
 /** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */
-function nameByModel(
-  open: TrackedSpan,
-  event: AnyHookEvent,
-  attributeOptions: AttributeOptions,
-): AttributeList | undefined {
+function nameByModel(open: TrackedSpan, event: AnyHookEvent, options: AttributeOptions): AttributeList | undefined {
   const { kind, definition, name, span, start } = open
   if (peek(start, 'model') !== undefined) return undefined
-  const model = attributeOptions.capture.id(peek(event.payload, 'model'))
-  const named = definition.name(event.payload, attributeOptions)
+  const { facts, capture } = options
+  const model = capture.id(peek(event.payload, 'model'))
+  const named = definition.name(event.payload, options)
   if (model === undefined || named === name) return undefined
   span.updateName(named)
-  const { facts } = attributeOptions
   // The end of a turn names the model that answered, which may differ from the requested one.
   return new AttributeList()
     .set(facts.inferenceModel, model)

@@ -146,11 +146,8 @@ export class TurnLifecycle {
     return turn
   }
 
-  #turnOf(
-    session: TrackedSession,
-    event: ReceivedHook,
-    { isSide, isBackground, isReview }: OpeningOptions,
-  ): TrackedTurn {
+  #turnOf(session: TrackedSession, event: ReceivedHook, how: OpeningOptions): TrackedTurn {
+    const { isSide, isBackground, isReview } = how
     const payload = event.payload as SessionStart
     const delegation = this.delegations.forChild(session.host, session.id, event.at)
     session.remembered.putAll(rememberedAttributes(payload, this.#options.attributeOptions))

@@ -5,7 +5,6 @@ import type {
   ApiError,
   ApiStart,
   ApprovalResponse,
-  AuxiliaryEnd,
   SubagentStop,
   ToolEnd,
   ToolStart,
@@ -81,12 +80,7 @@ function addCost(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, opt
   } else if (usageOf(event) !== undefined) totals.cost.unknown += 1
 }
 
-function sideCallEnded(
-  totals: TurnTotals,
-  event: HookEvent<AuxiliaryEnd>,
-  ended: Ended,
-  options: AttributeOptions,
-): void {
+function sideCallEnded(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, options: AttributeOptions): void {
   addCost(totals, event, ended, options)
   const usage = usageOf(event)
   if (usage === undefined) return
@@ -181,7 +175,7 @@ export function foldEnd(turn: TrackedTurn, event: HookEvent<unknown>, options: A
       apiFailed(totals, event as HookEvent<ApiError>, options)
       break
     case 'post_auxiliary_call':
-      sideCallEnded(totals, event as HookEvent<AuxiliaryEnd>, ended, options)
+      sideCallEnded(totals, event as HookEvent<ApiEnd>, ended, options)
       break
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, event as HookEvent<ToolStart>, options)

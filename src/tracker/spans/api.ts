@@ -36,7 +36,6 @@ import { contextFill, usageOf } from './usage.ts'
  */
 function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
   const { capture, facts } = options
-  if (capture.mode !== 'full') return new AttributeList()
   const body = requestBody(payload)
   const given = payload.request_messages ?? payload.messages ?? peek(body, 'messages') ?? peek(body, 'input')
   const messages = captureMessages(given, options, 'llm_input')
@@ -69,7 +68,6 @@ function withSystem(content: SafeText | undefined, messages: readonly CapturedMe
 
 function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeList {
   const { capture, facts } = options
-  if (capture.mode !== 'full') return new AttributeList()
   const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')
   if (message === undefined) return new AttributeList()
   const messages = captureMessages([message], options, 'llm_output')
@@ -99,7 +97,9 @@ export function apiErrorType(payload: ApiError, options: AttributeOptions): Safe
   return id(errorFacts(payload.error).type) ?? id(textOf(payload.reason)) ?? literal(OTHER_ERROR)
 }
 
-type Labels = Readonly<Record<string, string>>
+type End = ApiEnd & ApiError
+type Ended = EndedSpan<ApiStart>
+type Labels = MetricPoint['labels']
 
 /** Stands for a name that neither end nor start has. A label must have a value, and an empty one looks like a defect. */
 const UNKNOWN = 'unknown'
@@ -109,7 +109,7 @@ interface ApiLabels {
   readonly genAi: Labels
 }
 
-function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: EndedSpan<ApiStart>): ApiLabels {
+function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: Ended): ApiLabels {
   const { id } = options.capture
   const model = id(requestModel(ended.start ?? payload)) ?? id(payload.model) ?? UNKNOWN
   const provider = id(modelProvider(payload.provider ?? ended.start?.provider)) ?? UNKNOWN
@@ -127,7 +127,7 @@ function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: EndedSpan<A
 export function tokenPoints(
   event: HookEvent<ApiEnd>,
   options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
+  ended: Ended,
   labels: ApiLabels = labelsOf(event.payload, options, ended),
 ): MetricPoint[] {
   const cost = requestCost(event, options, ended)
@@ -177,11 +177,7 @@ function durationPoints(millis: number | undefined, labels: Labels, options: Att
   return points
 }
 
-export function apiPoints(
-  event: HookEvent<ApiEnd>,
-  options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
-): MetricPoint[] {
+export function apiPoints(event: HookEvent<ApiEnd>, options: AttributeOptions, ended: Ended): MetricPoint[] {
   const labels = labelsOf(event.payload, options, ended)
   const points = tokenPoints(event, options, ended, labels)
   const { durationMillis } = ended
@@ -196,32 +192,18 @@ export function apiPoints(
   return points
 }
 
-export function apiErrorPoints(
-  event: HookEvent<ApiEnd & ApiError>,
-  options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
-): MetricPoint[] {
+export function apiErrorPoints(event: HookEvent<End>, options: AttributeOptions, ended: Ended): MetricPoint[] {
   const { payload } = event
   const labels = labelsOf(payload, options, ended)
   const errorType = apiErrorType(payload, options)
   const retryable = typeof payload.retryable === 'boolean' ? String(payload.retryable) : UNKNOWN
-  const points: MetricPoint[] = [
-    {
-      instrument: 'apiErrorCount',
-      value: 1,
-      labels: {
-        [LABEL.errorType]: errorType,
-        [LABEL.statusClass]: statusClass(payload.status_code),
-        [LABEL.retryable]: retryable,
-      },
-    },
-  ]
+  const status = statusClass(payload.status_code)
+  const failure = { [LABEL.errorType]: errorType, [LABEL.statusClass]: status, [LABEL.retryable]: retryable }
+  const points: MetricPoint[] = [{ instrument: 'apiErrorCount', value: 1, labels: failure }]
   if (payload.retryable === true) points.push({ instrument: 'retryCount', value: 1, labels: labels.own })
   points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, options))
   return points
 }
-
-type End = ApiEnd & ApiError
 
 export function requestAttributes(event: HookEvent<ApiStart>, options: AttributeOptions): AttributeList {
   const { facts } = options
@@ -245,7 +227,7 @@ export function requestAttributes(event: HookEvent<ApiStart>, options: Attribute
     .set(facts.requestToolCount, toolCount(payload))
     .set(facts.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
     .set(facts.requestCharCount, wholeOf(payload.request_char_count))
-  addRequestParameters(attributes, event, options)
+  addRequestParameters(attributes, payload, options)
   return options.capture.mode === 'full' ? attributes.addAll(requestContent(payload, options)) : attributes
 }
 
@@ -261,11 +243,7 @@ function addUsage(attributes: AttributeList, event: HookEvent<ApiEnd>, options: 
   attributes.set(facts.reasoningTokens, usage.reasoningTokens || undefined)
 }
 
-export function responseAttributes(
-  event: HookEvent<End>,
-  options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
-): AttributeList {
+export function responseAttributes(event: HookEvent<End>, options: AttributeOptions, ended: Ended): AttributeList {
   const { facts } = options
   const { payload } = event
   const { id } = options.capture
@@ -289,7 +267,7 @@ export function responseAttributes(
   return options.capture.mode === 'full' ? attributes.addAll(responseContent(payload, options)) : attributes
 }
 
-function failed(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<ApiStart>): SpanEnd {
+function failed(event: HookEvent<End>, options: AttributeOptions, ended: Ended): SpanEnd {
   const { facts } = options
   const { payload } = event
   const type = apiErrorType(payload, options)

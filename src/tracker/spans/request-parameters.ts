@@ -3,7 +3,7 @@ import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, whole
 import type { ApiStart } from '../../contract/index.ts'
 import { MODEL_PROVIDERS, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { AttributeOptions, HookEvent } from './span-definition.ts'
+import type { AttributeOptions } from './span-definition.ts'
 
 /** A host's name of a model provider as the value of `gen_ai.provider.name`: the well-known one, else the host's own. */
 export function modelProvider(provider: unknown): string | undefined {
@@ -68,11 +68,7 @@ function readParameters(payload: ApiStart, body: unknown, options: AttributeOpti
 }
 
 /** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
-export function addRequestParameters(
-  attributes: AttributeList,
-  { payload }: HookEvent<ApiStart>,
-  options: AttributeOptions,
-): void {
+export function addRequestParameters(attributes: AttributeList, payload: ApiStart, options: AttributeOptions): void {
   const body = requestBody(payload)
   const parameters = readParameters(payload, body, options)
   const { facts } = options

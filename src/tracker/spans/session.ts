@@ -68,25 +68,19 @@ function samplingPoints({ earlySampling, isPart }: RootSpanEnd, reason: SafeText
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
-export function iterationAttributes(
-  { iteration, confidence }: IterationStart,
-  { facts }: AttributeOptions,
-): Attributes {
+export function iterationAttributes(payload: IterationStart, { facts }: AttributeOptions): Attributes {
   return new AttributeList()
-    .set(facts.iterationNumber, wholeOf(iteration))
-    .set(facts.iterationConfidence, numberOf(confidence))
+    .set(facts.iterationNumber, wholeOf(payload.iteration))
+    .set(facts.iterationConfidence, numberOf(payload.confidence))
     .toAttributes()
 }
 
 /** Attributes of a turn event. The adapter may have had to guess its turn, so `correlation` is included. */
-export function turnEventAttributes(
-  { payload, correlation }: HookEvent<TurnEvent>,
-  options: AttributeOptions,
-): Attributes {
-  const { facts } = options
+export function turnEventAttributes(event: HookEvent<TurnEvent>, { facts, capture }: AttributeOptions): Attributes {
+  const { payload, correlation } = event
   const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
   return new AttributeList()
-    .set(facts.eventName, options.capture.id(payload.name))
+    .set(facts.eventName, capture.id(payload.name))
     .set(facts.correlation, isGuess ? literal(correlation) : undefined)
     .toAttributes()
 }

@@ -75,20 +75,14 @@ const TELLING_KEYS = [
 /** Tools without an id pair first in, first out, per name and task. The prefix marks these keys for the tracker. */
 const QUEUED_KEY_PREFIX = '\u0000queued '
 
-export function toolTarget(
-  { facts, payload }: HookEvent<ToolStart>,
-  { capture }: AttributeOptions,
-): SafeText | undefined {
-  facts.toolTarget ??= capture.snippet(firstText(payload.args, TARGET_KEYS)) ?? null
-  return facts.toolTarget ?? undefined
+export function toolTarget(event: HookEvent<ToolStart>, { capture }: AttributeOptions): SafeText | undefined {
+  event.facts.toolTarget ??= capture.snippet(firstText(event.payload.args, TARGET_KEYS)) ?? null
+  return event.facts.toolTarget ?? undefined
 }
 
-export function toolCommand(
-  { facts, payload }: HookEvent<ToolStart>,
-  { capture }: AttributeOptions,
-): SafeText | undefined {
-  facts.toolCommand ??= capture.snippet(firstText(payload.args, COMMAND_KEYS)) ?? null
-  return facts.toolCommand ?? undefined
+export function toolCommand(event: HookEvent<ToolStart>, { capture }: AttributeOptions): SafeText | undefined {
+  event.facts.toolCommand ??= capture.snippet(firstText(event.payload.args, COMMAND_KEYS)) ?? null
+  return event.facts.toolCommand ?? undefined
 }
 
 /** @param start the kept start of a call whose end has no name */
@@ -154,10 +148,7 @@ function outcomeOfError({ error, error_type, error_message }: ToolEnd): string |
 }
 
 /** The outcome of a tool call: the hook's own status first, then that of the result. */
-function readOutcome(
-  payload: ToolEnd,
-  { capture }: AttributeOptions,
-): { readonly outcome: string; readonly resultError: unknown } {
+function readOutcome(payload: ToolEnd, { capture }: AttributeOptions): { outcome: string; resultError: unknown } {
   const { status, result } = payload
   const fromHook = statusWord(status, HOOK_WORD) ?? outcomeOfError(payload)
   if (fromHook !== undefined && fromHook !== 'error' && fromHook !== 'completed')
@@ -171,11 +162,8 @@ function readOutcome(
   return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
 }
 
-function errorOf(
-  { error, error_type, error_message }: ToolEnd,
-  resultError: unknown,
-  { capture }: AttributeOptions,
-): SpanError {
+function errorOf(payload: ToolEnd, resultError: unknown, { capture }: AttributeOptions): SpanError {
+  const { error, error_type, error_message } = payload
   const inHook = errorFacts(error)
   const inResult = errorFacts(resultError)
   return {
