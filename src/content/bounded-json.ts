@@ -25,8 +25,8 @@ const MIN_SECRET_KEY_TEXT = 16
 const MAX_BIGINT = 2n ** 512n
 
 /** Decimal digits. A huge value is shown as `[BigInt]`, because its conversion takes more than linear time. */
-export function bigintText(value: bigint): string {
-  return value < MAX_BIGINT && value > -MAX_BIGINT ? String(value) : '[BigInt]'
+export function numberText(value: number | bigint): string {
+  return typeof value === 'number' || (value < MAX_BIGINT && value > -MAX_BIGINT) ? String(value) : '[BigInt]'
 }
 
 /** Cached, because several spans show the same value, and listing millions of keys takes a second. */
@@ -87,7 +87,7 @@ class ValueWalk {
       case 'boolean':
         return this.writer.scalar(lead, String(value))
       case 'bigint':
-        return this.writer.scalar(lead, `"${bigintText(value)}"`)
+        return this.writer.scalar(lead, `"${numberText(value)}"`)
       case 'object':
         return value === null ? this.writer.scalar(lead, 'null') : this.#object(lead, value)
       default:

@@ -5,16 +5,11 @@ export type SpanKindName = 'session' | 'llm' | 'api' | 'tool' | 'subagent' | 'ap
 /** Reason why hookspan ended a span itself. */
 export type IncompleteReason = 'turn_ended' | 'orphaned' | 'superseded' | 'shutdown' | 'crashed'
 
-/** Outcome of a turn. The first four come from `on_session_end`, in order of strength; the rest have other causes. */
-export type FinalStatus =
-  | 'failed'
-  | 'completed'
-  | 'interrupted'
-  | 'incomplete'
-  | 'timed_out'
-  | 'finalized'
-  | 'reset'
-  | 'crashed'
+/** Outcomes of a turn that come from `on_session_end`, in order of strength. */
+type ReportedStatus = 'failed' | 'completed' | 'interrupted' | 'incomplete'
+
+/** Outcome of a turn: reported, or with another cause. */
+export type FinalStatus = ReportedStatus | 'timed_out' | 'finalized' | 'reset' | 'crashed'
 
 /** Result of processing one hook record. */
 export type HookResult = 'ok' | 'ignored' | 'duplicate' | 'error'

@@ -2,8 +2,7 @@ import { numberOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
 import { isFailedEnd, isRequest } from './span-tracker.ts'
 import { isEscalation } from './spans/approval.ts'
-import { AttributeList } from './spans/attribute-list.ts'
-import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
+import type { AnyHookEvent } from './spans/span-definition.ts'
 import type { TrackedSpan, TrackedTurn } from './turn.ts'
 import type { EndedMark } from './turn-history.ts'
 import type { ReceivedHook } from './turn-registry.ts'
@@ -20,10 +19,6 @@ export function retryCount(payload: unknown): number | undefined {
 
 export function unseenAttempt(payload: unknown, before: EndedMark | undefined): number {
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
-}
-
-export function attemptAttribute(attempt: number | undefined, { facts }: AttributeOptions): AttributeList | undefined {
-  return attempt === undefined ? undefined : new AttributeList().set(facts.apiAttempt, attempt)
 }
 
 /** True for the end of a later attempt, whose start was lost or never emitted: some hosts emit one per request. */
@@ -94,9 +89,4 @@ export function isPromptAgain(turn: TrackedTurn, event: ReceivedHook): boolean {
   if (open === undefined || event.turnId === undefined || event.turnId !== turn.turnId) return false
   const model = textOf(event.payload['model'])
   return model === undefined || model === textOf(peek(open.start, 'model'))
-}
-
-/** The end of a request or tool whose start was not seen has already added the start to the turn's totals. */
-export function foldedByEnd({ kind }: TrackedSpan): boolean {
-  return kind === 'api' || kind === 'tool'
 }

@@ -1,20 +1,11 @@
 import { type Attributes, type Context, INVALID_SPAN_CONTEXT, type Span, trace } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import { idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
-import type {
-  FinalStatus,
-  HookResult,
-  SessionReset,
-  SessionStart,
-  SubagentStart,
-  SubagentStop,
-} from '../contract/index.ts'
+import type { HookResult, SessionReset, SessionStart, SubagentStart, SubagentStop } from '../contract/index.ts'
 import { nameOf, type SpanFact } from '../contract/semconv/index.ts'
 import {
-  attemptAttribute,
   earlyEnd,
   endedBehind,
-  foldedByEnd,
   isEndOf,
   isOfEarlierAttempt,
   isOfLaterAttempt,
@@ -205,7 +196,8 @@ export class HookProcessor {
       attempt,
       attributes: rotatedIdentity(this.#attributeOptions, turn, event.sessionId)?.addAll(own) ?? own,
     })
-    if (early === undefined || !foldedByEnd(open)) this.#tracker.foldStart(turn, event)
+    // The end of a request or tool without a start has already added the start to the turn's totals.
+    if (early === undefined || (kind !== 'api' && kind !== 'tool')) this.#tracker.foldStart(turn, event)
     if (kind === 'llm' && turn.root !== undefined) this.#options.noteAgain?.(turn.root.span)
     if (early === undefined) this.#watchSpan(open, event)
     else this.#tracker.endCounted(open, early)
@@ -240,7 +232,8 @@ export class HookProcessor {
   /** The decisions of guards about a tool call, or the number of a request's attempt. */
   #ownAttributes(turn: TrackedTurn, place: string, { definition }: ReceivedHook, attempt?: number) {
     if (definition.kind === 'tool') return decidedAttributes(turn, place, this.#attributeOptions)
-    return attemptAttribute(definition.kind === 'api' ? attempt : undefined, this.#attributeOptions)
+    if (definition.kind !== 'api' || attempt === undefined) return undefined
+    return new AttributeList().set(this.#attributeOptions.facts.apiAttempt, attempt)
   }
 
   /** Watches delegations and approvals, which have their own limit. Links a child that started before. */
@@ -557,7 +550,7 @@ export class HookProcessor {
     return 'ok'
   }
 
-  #tearDownSession(session: TrackedSession, event: ReceivedHook, finalStatus: FinalStatus): void {
+  #tearDownSession(session: TrackedSession, event: ReceivedHook, finalStatus: 'finalized' | 'reset'): void {
     // Includes a turn whose own session id was rotated into this one.
     for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
       this.#lifecycle.endTurn(turn, { at: event.at, finalStatus })

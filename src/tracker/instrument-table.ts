@@ -1,10 +1,8 @@
 import { LABEL, type MetricKey, type NextMetricKey, TOKEN_MODALITY } from '../contract/semconv/index.ts'
 
-export type InstrumentKind = 'counter' | 'histogram' | 'up_down_counter' | 'gauge'
-
 /** One instrument. The documentation table is generated from these rows, and the dashboards are checked against them. */
 export interface InstrumentRow {
-  readonly kind: InstrumentKind
+  readonly kind: 'counter' | 'histogram' | 'up_down_counter' | 'gauge'
   readonly unit: string
   readonly description: string
   readonly labels: readonly string[]

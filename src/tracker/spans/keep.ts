@@ -1,10 +1,8 @@
 import type { KeepRules } from './span-definition.ts'
 import { allTokens, type TurnTotals } from './turn-totals.ts'
 
-export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
-
 /** The sampling reason on the root of a turn. `none`: its trace is not kept. */
-export type SamplingReason = KeepReason | 'none'
+export type SamplingReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate' | 'none'
 
 export interface SampledTurn {
   readonly traceId: string

@@ -126,13 +126,6 @@ export function sessionStartAttributes(payload: SessionStart, { facts, capture }
     .set(facts.model, id(payload.model))
 }
 
-function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record<string, string>>): MetricPoint[] {
-  return [
-    { instrument: 'nextInferenceCalls', value: apiCalls, labels },
-    { instrument: 'nextToolCalls', value: toolCalls, labels },
-  ]
-}
-
 export function promptAttributes(input: CapturedContent | undefined, options: AttributeOptions): AttributeList {
   const { facts } = options
   return new AttributeList()
@@ -204,12 +197,16 @@ export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
       ...(payload.agentName === undefined ? {} : { 'gen_ai.agent.name': payload.agentName }),
       ...(error === undefined ? {} : { 'error.type': error.type }),
     }
-    return [
+    const points: MetricPoint[] = [
       { instrument: 'sessions', value: 1, labels },
       ...samplingPoints(payload, samplingReasonOf(payload, error, options)),
       { instrument: 'turnDuration', value: seconds, labels },
       { instrument: 'genAiInvokeAgentDuration', value: seconds, labels: agent },
-      ...(options.nextMetrics ? callPoints(payload.totals, agent) : []),
     ]
+    if (!options.nextMetrics) return points
+    const { apiCalls, toolCalls } = payload.totals
+    points.push({ instrument: 'nextInferenceCalls', value: apiCalls, labels: agent })
+    points.push({ instrument: 'nextToolCalls', value: toolCalls, labels: agent })
+    return points
   },
 }

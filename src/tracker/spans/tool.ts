@@ -8,14 +8,7 @@ import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/ind
 import { AttributeList } from './attribute-list.ts'
 import { errorFacts } from './error-facts.ts'
 import { type KeptTool, skillOf } from './skill.ts'
-import type {
-  AttributeOptions,
-  HookEvent,
-  MetricPoint,
-  SpanDefinition,
-  SpanError,
-  ToolEndFacts,
-} from './span-definition.ts'
+import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, ToolEndFacts } from './span-definition.ts'
 
 const TARGET_KEYS = ['path', 'file_path', 'target', 'url', 'uri'] as const
 const COMMAND_KEYS = ['command', 'cmd'] as const
@@ -26,10 +19,8 @@ const TOOL_ERROR = 'tool_error'
 const STOPPED = 130
 const CANCELLED = 'cancelled'
 
-function meaningsOf(words: Readonly<Record<string, string>>): [word: string, outcome: string][] {
-  return Object.entries(words).flatMap(([outcome, same]) =>
-    same.split(' ').map((word): [string, string] => [word, outcome]),
-  )
+function meaningsOf(words: Readonly<Record<string, string>>) {
+  return Object.entries(words).flatMap(([outcome, same]) => same.split(' ').map(word => [word, outcome] as const))
 }
 
 const SAME_WORD: ReadonlyMap<string, string> = new Map(
@@ -63,14 +54,7 @@ const OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC
 const PARSE_LIMIT = 64 * 1024
 const HEAD = 4 * 1024
 
-const TELLING_KEYS = [
-  '"status"',
-  '"error"',
-  '"timeout"',
-  '"blocked"',
-  `"exit_code": ${STOPPED}`,
-  `"exit_code":${STOPPED}`,
-]
+const READ_KEYS = ['"status"', '"error"', '"timeout"', '"blocked"', `"exit_code": ${STOPPED}`, `"exit_code":${STOPPED}`]
 
 /** Tools without an id pair first in, first out, per name and task. The prefix marks these keys for the tracker. */
 const QUEUED_KEY_PREFIX = '\u0000queued '
@@ -124,7 +108,7 @@ function parse(text: string): unknown {
 function resultObject(result: unknown): unknown {
   if (typeof result !== 'string') return result
   const head = result.length > PARSE_LIMIT ? result.slice(0, HEAD) : result
-  if (head.trimStart()[0] !== '{' || !TELLING_KEYS.some(key => head.includes(key))) return undefined
+  if (head.trimStart()[0] !== '{' || !READ_KEYS.some(key => head.includes(key))) return undefined
   return parse(head.length === result.length ? head : (closeJson(head, HEAD) ?? ''))
 }
 
@@ -162,7 +146,7 @@ function readOutcome(payload: ToolEnd, { capture }: AttributeOptions): { outcome
   return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
 }
 
-function errorOf(payload: ToolEnd, resultError: unknown, { capture }: AttributeOptions): SpanError {
+function errorOf(payload: ToolEnd, resultError: unknown, { capture }: AttributeOptions) {
   const { error, error_type, error_message } = payload
   const inHook = errorFacts(error)
   const inResult = errorFacts(resultError)
