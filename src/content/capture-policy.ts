@@ -100,10 +100,7 @@ export class Capture {
     return safe(text)
   }
 
-  /**
-   * Captures the name and value of one entry of a flat map: text as in `id`, a finite number, a boolean. The value of a
-   * secret's name is masked completely. Undefined for anything else.
-   */
+  /** Captures an entry of a flat map: text as in `id`, a finite number, a boolean. Masks values of secrets' names. */
   readonly entry = (key: string, value: unknown): CapturedEntry | undefined => {
     const name = this.id(key)
     if (name === undefined) return undefined

@@ -226,10 +226,7 @@ class JsonTextWalk {
   }
 }
 
-/**
- * Rewrites JSON text, or the start of it, as valid JSON of at most `maxChars` characters. Undefined if the text is not JSON.
- * Cost is linear in the text: pass a window, not the whole.
- */
+/** Rewrites JSON text or its start as valid JSON; undefined for other text. Linear in the text: pass a window of it. */
 export function rewriteJson(text: string, maxChars: number, rewrite: JsonRewrite): BoundedJson | undefined {
   const walk = new JsonTextWalk(text, maxChars, rewrite)
   if (text.trim() === '' || !walk.run()) return undefined

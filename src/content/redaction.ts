@@ -81,10 +81,7 @@ function maskFamilies(text: string): string {
   return masked
 }
 
-/**
- * Creates a function that replaces the secrets in a text by `[REDACTED]`. Linear in the text; masking twice changes nothing
- * more. Returns `keepAll` if disabled.
- */
+/** Creates a function that masks the secrets in a text. Linear; a second run changes nothing. `keepAll` if disabled. */
 export function createRedactor({ enabled, patterns, own }: RedactorOptions): (text: string) => string {
   if (!enabled) return keepAll
   function maskAt(text: string, depth: number): string {

@@ -1,7 +1,4 @@
-/**
- * Parses a regular expression into a tree with the details needed to detect bad backtracking: which characters can match
- * where, and what repeats. The source must have been accepted by `new RegExp`.
- */
+/** Parses a valid regular expression into a tree to detect bad backtracking: what can match where, and what repeats. */
 
 /** One bit for each ASCII character, and one for all others. */
 export type CharacterSet = bigint

@@ -608,10 +608,7 @@ function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { facts }
   addEvent(target.span, fact, target.transformable.at, {})
 }
 
-/**
- * Handles the answer of a control hook. If it blocked a tool or changed its arguments, that tool's span gets the
- * attributes, even if the tool starts later.
- */
+/** Notes that a guard blocked a tool or changed its arguments, for the tool's span, even if it starts later. */
 function keepDecision(turn: TrackedTurn, { payload }: AnyHookEvent, start: unknown, options: AttributeOptions): void {
   const decision = toolDecision(payload, start, options)
   if (decision === undefined) return

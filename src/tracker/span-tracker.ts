@@ -62,10 +62,7 @@ const NO_POINTS: readonly MetricPoint[] = []
 
 /** Guards against values that are not a duration, in milliseconds. */
 const MAX_MILLIS = 4.1e12
-/**
- * A host's own end may be this much after the record, because its clock rounds. It may begin to measure `EARLIER_START_MILLIS`
- * before it emits the start.
- */
+/** A host's own end may be this much after the record, because its clock rounds, and its start this much before. */
 const TOLERANCE_MILLIS = 1000
 const EARLIER_START_MILLIS = 250
 
@@ -337,10 +334,7 @@ export class SpanTracker {
   }
 }
 
-/**
- * Calls the span processors that `delivery/pipeline` registers: the trace log or an exporter. They may be user code;
- * one that throws must not keep the rest of a turn open.
- */
+/** Calls the span processors, which may be user code: one that throws must not keep the rest of a turn open. */
 const endOtelSpan = (span: Span, at: number): void => span.end(at)
 
 /** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */

@@ -59,10 +59,7 @@ export class TurnHistory {
     this.seed = seed
   }
 
-  /**
-   * The attempt that a start begins, from 0: the host's number, or our own ordinal if the host repeats one. Several
-   * hosts send the same id for every attempt.
-   */
+  /** The attempt that a start begins, from 0: the host's number, or our ordinal if the host repeats one. */
   nextAttempt(slot: string, reported = 0): number {
     const last = this.#attempts.get(slot)
     const attempt = last === undefined ? reported : Math.max(reported, last + 1)

@@ -296,10 +296,7 @@ export class TurnLifecycle {
     if (by === 'activityAt') this.#registry.forgetEndedBefore(now - this.#options.rootSpanTtlMillis)
   }
 
-  /**
-   * Children end before their parents, whose totals include them. @param guarded runs each end by itself, so that one
-   * failure keeps no other turn open
-   */
+  /** Children end before parents, whose totals include them. Each is `guarded`: a failure keeps no other turn open. */
   endAll(guarded: (end: () => void) => void): void {
     const { sweepByClock, now } = this.#options
     for (const turn of [...this.#registry.openTurns()].reverse()) {

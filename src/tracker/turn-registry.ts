@@ -99,10 +99,7 @@ type TurnField = 'identity' | 'metadata' | 'agentName'
 export interface EndedTurn
   extends Pick<TrackedTurn, TurnField | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'history'> {
   readonly endAt: number
-  /**
-   * Time after which it can be dropped. `isSilent`: it was ended only because of its silence, and its host may continue it, so
-   * that this is long after its end.
-   */
+  /** Time after which it can be dropped: long after its end if it `isSilent`, because its host may continue it. */
   readonly closedAt: number
   readonly isSilent: boolean
 }
@@ -190,10 +187,7 @@ export class TurnRegistry {
     return begins ? undefined : this.#shareRotated(ids)
   }
 
-  /**
-   * The finished turn that a late record belongs to: named by its id, or the session's last one by time. Also finds
-   * turns of a session that has been dropped since.
-   */
+  /** The ended turn of a late record: named by its id, or the session's last by time, even of a dropped session. */
   findEnded(ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
     const { sessionId, turnId } = ids
     if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(ids.host, turnId)

@@ -25,10 +25,7 @@ export interface TrackedSpan {
   readonly attempt: number
   context: Context | undefined
   ended: boolean
-  /**
-   * Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then.
-   * `streamEnd`: the end of the stream, in case the host reports no other end.
-   */
+  /** Requests only: end by the next one or a later attempt. `streamEnd`: used if the host reports no other end. */
   followedAt: number | undefined
   streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
   /** Text that other plugins may change, and its time: a tool result, or the answer (on the root). */

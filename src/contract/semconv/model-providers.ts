@@ -39,10 +39,7 @@ export const MODEL_PROVIDERS: ReadonlyMap<string, ModelProvider> = new Map<strin
   ['x_ai', { spellings: ['xai', 'x-ai', 'grok'], inference: 'xai', system: 'xai' }],
 ])
 
-/**
- * Host spelling → well-known value of `gen_ai.provider.name`. Unlisted names are passed through: the convention allows
- * custom values, and a guess would be worse.
- */
+/** Host spelling → well-known value of `gen_ai.provider.name`. Other names pass through: a guess would be worse. */
 export const WELL_KNOWN_PROVIDERS: ReadonlyMap<string, string> = new Map(
   [...MODEL_PROVIDERS].flatMap(([name, { spellings }]) =>
     [name, ...(spellings ?? [])].map(spelling => [spelling, name] as const),

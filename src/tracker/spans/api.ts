@@ -30,10 +30,7 @@ import type {
 } from './span-definition.ts'
 import { contextFill, usageOf } from './usage.ts'
 
-/**
- * Whole requests and responses are written in `full` mode only. Each request repeats the conversation so far, which is
- * an agent's largest and most private data.
- */
+/** Whole requests and responses, in `full` mode only: each repeats the conversation, an agent's most private data. */
 function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
   const { capture, facts } = options
   const body = requestBody(payload)

@@ -26,11 +26,7 @@ function distinct(tags: readonly (SafeText | undefined)[], { warnOnce }: Attribu
   return all.slice(0, ENTRIES_LIMIT)
 }
 
-/**
- * Captures a flat map from the host or the user.
- *
- * @param mayBe returns false for a name that cannot be written
- */
+/** Captures a flat map from the host or the user. `mayBe` returns false for a name that cannot be written. */
 function readEntries(
   field: string,
   map: unknown,

@@ -77,10 +77,7 @@ export class TurnTotals {
   subagents = 0
   /** Children still running at the end of the turn: their later usage is not in its totals. */
   subagentsOpen = 0
-  /**
-   * Tokens of child agents at any depth, their side calls included; not in the turn's own counts. `auxiliaryTokens`: of the
-   * turn's side calls; in neither of the two.
-   */
+  /** Tokens of child agents at any depth with their side calls, and of the turn's side calls: in no other count. */
   readonly subagentTokens: TokenSum = { input: 0, output: 0 }
   readonly auxiliaryTokens: TokenSum = { input: 0, output: 0 }
   /** Cost of everything used for the turn, child agents and side calls included. */
