@@ -7,8 +7,6 @@ import { isSecretMember } from './secret-records.ts'
 import { MASK } from './secret-span.ts'
 import { namesNoSecret } from './secret-values.ts'
 
-export { closeJson } from './json-text.ts'
-
 /**
  * JSON of a foreign value. Its getters, Proxy traps and `toJSON` can throw at any step, and one failure must not cost the rest
  * of the value. Besides `tracker/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.

@@ -182,10 +182,8 @@ export class Core {
     for (const { spans, ...outermost } of crashed) {
       this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
       const attributes = new AttributeList().setNamed(LOG_ATTRIBUTE.spans, spans)
-      this.#logEvents?.emitSpanEvent({ event: 'crashFound', attributes }, this.#options.now(), {
-        ...outermost,
-        traceFlags: 1,
-      })
+      const context = { ...outermost, traceFlags: 1 }
+      this.#logEvents?.emitSpanEvent({ event: 'crashFound', attributes }, this.#options.now(), context)
     }
   }
 

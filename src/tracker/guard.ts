@@ -16,11 +16,7 @@ function placeOf({ stack, message }: Error): string | undefined {
   const header = stack.indexOf(message)
   if (header < 0) return undefined
   const frames = stack.slice(header + message.length, header + message.length + FRAMES_LIMIT).split('\n')
-  for (const frame of frames) {
-    const place = FRAME.exec(frame)?.[1]
-    if (place !== undefined) return place
-  }
-  return undefined
+  return frames.map(frame => FRAME.exec(frame)?.[1]).find(place => place !== undefined)
 }
 
 /** Limit of distinct causes; further ones are only counted. A host whose failures vary in wording must not flood stderr. */

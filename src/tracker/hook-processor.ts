@@ -532,6 +532,7 @@ export class HookProcessor {
   /** Links the first turn of the new session to the old session's last root. */
   #resetSession(event: ReceivedHook): HookResult {
     const payload = event.payload as SessionReset
+    const { capture } = this.#attributeOptions
     const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
     const reported =
       idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
@@ -540,10 +541,7 @@ export class HookProcessor {
     const predecessor =
       reported === undefined
         ? this.#lastFinalized.get(event.host)
-        : (this.#finalized.get(`${event.host}\u0000${reported}`) ?? {
-            id: this.#attributeOptions.capture.id(reported),
-            root: undefined,
-          })
+        : (this.#finalized.get(`${event.host}\u0000${reported}`) ?? { id: capture.id(reported), root: undefined })
     if (newId === undefined || predecessor === undefined || newId === reported)
       return old === undefined ? 'ignored' : 'ok'
     this.#registry.session(named(newId, event.host)).previous = predecessor

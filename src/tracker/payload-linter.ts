@@ -75,7 +75,7 @@ export class PayloadLinter {
       if (!isUnknownStatus(status)) return
       const word = String(status).trim().toLowerCase()
       this.#unreadable(hook, `status ${word}`, () => {
-        const meant = didYouMean(this.#options.nearestName(word, TOOL_OUTCOMES))
+        const meant = didYouMean(this.#options.nearestName(word, [...TOOL_OUTCOMES]))
         return `status ${this.#clean(word)} is unknown, so it is the outcome and no error${meant}`
       })
     } else if (hook === 'post_api_request' || hook === 'post_auxiliary_call') {

@@ -141,7 +141,9 @@ export class SpanTracker {
     const { kind } = definition
     const name = guard.call(event.hook, definition.name, literal(kind), event.payload, attributeOptions)
     this.#options.seedIds?.(turn.history.seed, turn.history.nextSeed(options.slot))
-    if (this.reserved !== undefined) this.#reserveIds(this.reserved, definition)
+    const reserved = kind === 'session' ? this.reserved?.rootSpanId : this.reserved?.spanId
+    if (this.reserved !== undefined && reserved !== undefined)
+      this.#options.reserveIds?.(this.reserved.traceId, reserved)
     const span = tracer.startSpan(
       name,
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
@@ -156,7 +158,7 @@ export class SpanTracker {
       turn,
       startAt: options.startAt,
       startIsExplicit: options.isExplicit,
-      start: options.retroactive === undefined ? this.#keptFields(definition, event) : undefined,
+      start: options.retroactive === undefined ? guard.call(event.hook, keptStart, {}, kind, event.payload) : undefined,
       attempt: options.attempt ?? 0,
       context: undefined,
       ended: false,
@@ -173,11 +175,6 @@ export class SpanTracker {
     turn.open.push(open)
     this.#openCount += 1
     return open
-  }
-
-  #reserveIds({ traceId, rootSpanId, spanId }: ReservedIds, { kind }: AnyDefinition): void {
-    const reserved = kind === 'session' ? rootSpanId : spanId
-    if (reserved !== undefined) this.#options.reserveIds?.(traceId, reserved)
   }
 
   setDeferredAttributes(): void {
@@ -262,10 +259,6 @@ export class SpanTracker {
     if (definition.logEvent === undefined) return
     const logEvent = guard.call(event.hook, definition.logEvent, undefined, event, attributeOptions, ended)
     if (logEvent !== undefined) logEvents?.emitSpanEvent(logEvent, ended.endAt, span.spanContext(), turn.identity)
-  }
-
-  #keptFields({ kind }: AnyDefinition, { hook, payload }: AnyHookEvent): unknown {
-    return this.#options.guard.call(hook, keptStart, {}, kind, payload)
   }
 
   #setStartAttributes(open: TrackedSpan, event: AnyHookEvent, options: SpanStartOptions): void {

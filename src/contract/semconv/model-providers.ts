@@ -1,19 +1,13 @@
+/** Words that `llm.provider` and `llm.system` have in common. */
+type Maker = 'google' | 'mistralai' | 'moonshot' | 'xai'
+
 interface ModelProvider {
   /** Other names that hosts use, in lower case. */
   readonly spellings?: readonly string[]
   /** The value of `llm.provider`, if OpenInference uses another word. */
-  readonly inference?: 'aws' | 'azure' | 'google' | 'mistralai' | 'moonshot' | 'xai'
+  readonly inference?: Maker | 'aws' | 'azure'
   /** The value of `llm.system`. A provider that hosts the models of several makers has none. */
-  readonly system?:
-    | 'anthropic'
-    | 'cohere'
-    | 'deepseek'
-    | 'google'
-    | 'mistralai'
-    | 'moonshot'
-    | 'openai'
-    | 'vertexai'
-    | 'xai'
+  readonly system?: Maker | 'anthropic' | 'cohere' | 'deepseek' | 'openai' | 'vertexai'
 }
 
 /** Model providers by the well-known value of `gen_ai.provider.name`. */

@@ -47,10 +47,7 @@ function requestContent(payload: ApiStart, options: AttributeOptions): Attribute
     .addAll(indexedMessages(facts.indexedInput, withSystem(leading === undefined ? apart : undefined, messages)))
     .set(facts.inputMessages, genAiMessages(messages, options))
     .set(facts.toolDefinitions, toolDefinitions(payload, options))
-    .set(
-      facts.systemInstructions,
-      instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
-    )
+    .set(facts.systemInstructions, instructions && capture.json([{ type: 'text', content: instructions }]))
     .set(facts.input, input?.text ?? last?.content)
     .set(facts.inputType, input?.mimeType)
     .set(facts.contentTruncated, input?.truncated || undefined)
@@ -228,18 +225,6 @@ export function requestAttributes(event: HookEvent<ApiStart>, options: Attribute
   return options.capture.mode === 'full' ? attributes.addAll(requestContent(payload, options)) : attributes
 }
 
-function addUsage(attributes: AttributeList, event: HookEvent<ApiEnd>, options: AttributeOptions): void {
-  const usage = usageOf(event)
-  if (usage === undefined) return
-  const { facts } = options
-  attributes.set(facts.inputTokens, usage.promptTokens)
-  attributes.set(facts.outputTokens, usage.outputTokens)
-  attributes.set(facts.totalTokens, usage.totalTokens)
-  attributes.set(facts.cacheReadTokens, usage.cacheReadTokens || undefined)
-  attributes.set(facts.cacheWriteTokens, usage.cacheWriteTokens || undefined)
-  attributes.set(facts.reasoningTokens, usage.reasoningTokens || undefined)
-}
-
 export function responseAttributes(event: HookEvent<End>, options: AttributeOptions, ended: Ended): AttributeList {
   const { facts } = options
   const { payload } = event
@@ -260,13 +245,22 @@ export function responseAttributes(event: HookEvent<End>, options: AttributeOpti
     .set(facts.responseContentChars, wholeOf(payload.assistant_content_chars))
     .set(facts.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
   addCost(attributes, requestCost(event, options, ended), options)
-  addUsage(attributes, event, options)
+  const usage = usageOf(event)
+  if (usage !== undefined) {
+    attributes.set(facts.inputTokens, usage.promptTokens)
+    attributes.set(facts.outputTokens, usage.outputTokens)
+    attributes.set(facts.totalTokens, usage.totalTokens)
+    attributes.set(facts.cacheReadTokens, usage.cacheReadTokens || undefined)
+    attributes.set(facts.cacheWriteTokens, usage.cacheWriteTokens || undefined)
+    attributes.set(facts.reasoningTokens, usage.reasoningTokens || undefined)
+  }
   return options.capture.mode === 'full' ? attributes.addAll(responseContent(payload, options)) : attributes
 }
 
 function failed(event: HookEvent<End>, options: AttributeOptions, ended: Ended): SpanEnd {
   const { facts } = options
   const { payload } = event
+  const { id, errorText } = options.capture
   const type = apiErrorType(payload, options)
   return {
     attributes: new AttributeList()
@@ -277,12 +271,8 @@ function failed(event: HookEvent<End>, options: AttributeOptions, ended: Ended):
       .set(facts.retryCount, wholeOf(payload.retry_count))
       .set(facts.maxRetries, wholeOf(payload.max_retries))
       .set(facts.retryable, booleanOf(payload.retryable))
-      .set(facts.errorReason, options.capture.id(payload.reason)),
-    error: {
-      type,
-      message:
-        options.capture.errorText(errorFacts(payload.error).message) ?? options.capture.id(payload.reason) ?? type,
-    },
+      .set(facts.errorReason, id(payload.reason)),
+    error: { type, message: errorText(errorFacts(payload.error).message) ?? id(payload.reason) ?? type },
     exception: true,
   }
 }

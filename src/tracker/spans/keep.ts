@@ -25,7 +25,9 @@ export function samplingReason(rules: KeepRules, turn: SampledTurn): SamplingRea
   const tokens = allTokens(totals)
   if (isOver(tokens.input + tokens.output, rules.tokensOver)) return 'tokens'
   if (signs.tool) return 'tool'
-  return rules.threshold !== undefined && isInShare(traceId, rules.threshold) ? 'rate' : 'none'
+  // Only the last 56 bits of the trace id count, so that all processes with one rate choose the same traces.
+  const isInShare = rules.threshold !== undefined && traceId.slice(-RANDOM_HEX_DIGITS) >= rules.threshold
+  return isInShare ? 'rate' : 'none'
 }
 
 /** Least random part of a sampled trace id, in 14 hexadecimal digits, as in OpenTelemetry's consistent sampling. */
@@ -34,11 +36,6 @@ export function thresholdOf(rate: number): string | undefined {
   const chosen = BigInt(Math.round(rate * RANDOM_VALUES))
   if (chosen === 0n) return undefined
   return (BigInt(RANDOM_VALUES) - chosen).toString(16).padStart(RANDOM_HEX_DIGITS, '0')
-}
-
-/** Depends only on the last 56 bits of the trace id, so that all processes with one rate choose the same traces. */
-function isInShare(traceId: string, threshold: string): boolean {
-  return traceId.slice(-RANDOM_HEX_DIGITS) >= threshold
 }
 
 function isOver(value: number, limit: number | undefined): boolean {

@@ -1,8 +1,8 @@
 import { SpanKind } from '@opentelemetry/api'
-import { closeJson } from '../../content/bounded-json.ts'
 import { literal, phrase, type SafeText } from '../../content/capture.ts'
 import { JSON_TYPE } from '../../content/capture-policy.ts'
-import { firstText, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { closeJson } from '../../content/json-text.ts'
+import { firstText, idOf, ignoreErrors, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ToolEnd, ToolStart } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
@@ -48,7 +48,7 @@ const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
 const SPECIFIC: ReadonlySet<string> = new Set(['blocked', 'timeout', CANCELLED])
 
 /** The outcomes that hookspan defines. A result is content, so in mode `off` it supplies no other words. */
-const OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC])
+export const TOOL_OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC])
 
 /** Limit in characters. Of a longer result only the head is parsed. */
 const PARSE_LIMIT = 64 * 1024
@@ -88,28 +88,19 @@ function statusWord(value: unknown, meanings = SAME_WORD): string | undefined {
   return word === undefined || word.length > 40 ? undefined : (meanings.get(word) ?? word)
 }
 
-export const TOOL_OUTCOMES: readonly string[] = ['completed', 'error', 'timeout', 'blocked', CANCELLED]
-
 /** Returns true if a hook's status is an unknown word. It is kept as the outcome and is not treated as an error. */
 export function isUnknownStatus(status: unknown): boolean {
   const word = statusWord(status, HOOK_WORD)
-  return word !== undefined && !OUTCOMES.has(word) && !OTHER_OUTCOMES.has(word)
-}
-
-function parse(text: string): unknown {
-  // JSON.parse is the only reliable test for JSON, and it throws on other text.
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return word !== undefined && !TOOL_OUTCOMES.has(word) && !OTHER_OUTCOMES.has(word)
 }
 
 function resultObject(result: unknown): unknown {
   if (typeof result !== 'string') return result
   const head = result.length > PARSE_LIMIT ? result.slice(0, HEAD) : result
   if (head.trimStart()[0] !== '{' || !READ_KEYS.some(key => head.includes(key))) return undefined
-  return parse(head.length === result.length ? head : (closeJson(head, HEAD) ?? ''))
+  const json = head.length === result.length ? head : (closeJson(head, HEAD) ?? '')
+  // JSON.parse is the only reliable test for JSON, and it throws on other text.
+  return ignoreErrors(() => JSON.parse(json) as unknown)
 }
 
 function isPresent(error: unknown): boolean {
@@ -140,7 +131,7 @@ function readOutcome(payload: ToolEnd, { capture }: AttributeOptions): { outcome
   const object = resultObject(result)
   const inResult = statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
   const isContentWanted = capture.mode !== 'off'
-  const ownStatus = isContentWanted || OUTCOMES.has(inResult ?? '') ? inResult : undefined
+  const ownStatus = isContentWanted || TOOL_OUTCOMES.has(inResult ?? '') ? inResult : undefined
   const isBareError = fromHook === 'error' && !SPECIFIC.has(ownStatus ?? '')
   const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus)
   return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }

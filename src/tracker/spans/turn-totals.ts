@@ -26,11 +26,9 @@ export function addWait(signs: TurnSigns, from: number, to: number): void {
   const touching = signs.waits.filter(wait => wait[0] <= to && wait[1] >= from)
   const rest = signs.waits.filter(wait => wait[0] > to || wait[1] < from)
   if (touching.length === 0 && rest.length >= MAX_WAITS) return
-  const joined: WaitInterval = [
-    Math.min(from, ...touching.map(([start]) => start)),
-    Math.max(to, ...touching.map(([, end]) => end)),
-  ]
-  signs.waits = [...rest, joined].sort(([one], [other]) => one - other)
+  const first = Math.min(from, ...touching.map(([start]) => start))
+  const last = Math.max(to, ...touching.map(([, end]) => end))
+  signs.waits = [...rest, [first, last] as const].sort(([one], [other]) => one - other)
 }
 
 export function addSigns(to: TurnSigns, { errors, denied, tool, waits: waited }: TurnSigns): void {
@@ -100,15 +98,11 @@ export function addTokens(to: TokenSum, { input, output }: TokenSum): void {
   to.output += output
 }
 
-function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
-  to.dollars += dollars
-  to.known += known
-  to.unknown += unknown
-}
-
 export function addChild(to: TurnTotals, child: TurnTotals): void {
   addTokens(to.subagentTokens, allTokens(child))
-  addCosts(to.cost, child.cost)
+  to.cost.dollars += child.cost.dollars
+  to.cost.known += child.cost.known
+  to.cost.unknown += child.cost.unknown
   addSigns(to.signs, child.signs)
 }
 
@@ -124,9 +118,7 @@ export function withChildren(totals: TurnTotals, children: readonly TurnTotals[]
 const JOINED_LIMIT = 500
 
 const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
-
 const some = (value: number): number | undefined => value || undefined
-
 const totalOf = ({ input, output }: TokenSum): number => input + output
 
 export function addSummary(attributes: AttributeList, totals: TurnTotals, options: AttributeOptions): void {
