@@ -28,7 +28,9 @@ const LOOK_MILLIS = 20
 
 /** The folders of this user's agent, as for `agentFolders`, and real time. */
 export function ownEnvironment(...folders: Parameters<typeof agentFolders>): AdapterEnvironment {
-  return { place: agentFolders(...folders), wait: sleep }
+  const wait: AdapterEnvironment['wait'] = (millis, signal) =>
+    sleep(millis, undefined, { signal }).catch(() => undefined)
+  return { place: agentFolders(...folders), wait }
 }
 
 /**
