@@ -54,10 +54,7 @@ export async function listAgentFolder(
   try {
     const real = await ownPath(path, place, part)
     if (real === undefined) return names
-    for await (const { name } of await opendir(real)) {
-      names.push(name)
-      if (names.length === most) break
-    }
+    for await (const { name } of await opendir(real)) if (names.push(name) === most) break
   } catch {
     return names
   }
@@ -95,12 +92,10 @@ export class AppendedLineReader {
   #offset = 0
   #inode: number | undefined
   #isSkipping = false
-  readonly #maxBytes: number
-  readonly #maxLineBytes: number
+  readonly #limits = { maxBytes: MAX_BYTES, maxLineBytes: MAX_LINE_BYTES }
 
   constructor(limits: { readonly maxBytes?: number; readonly maxLineBytes?: number } = {}) {
-    this.#maxBytes = limits.maxBytes ?? MAX_BYTES
-    this.#maxLineBytes = limits.maxLineBytes ?? MAX_LINE_BYTES
+    Object.assign(this.#limits, limits)
   }
 
   /**
@@ -124,8 +119,9 @@ export class AppendedLineReader {
         restart()
       }
       this.#inode = ino
-      if (size - this.#offset > this.#maxBytes) {
-        this.#offset = size - this.#maxBytes
+      const { maxBytes } = this.#limits
+      if (size - this.#offset > maxBytes) {
+        this.#offset = size - maxBytes
         this.#isSkipping = true
         restart()
       }
@@ -137,35 +133,30 @@ export class AppendedLineReader {
   }
 
   async #lines(file: FileHandle, size: number, onLine: (line: string) => void): Promise<void> {
-    let begun: Buffer[] = []
-    let length = 0
-    let position = this.#offset
-    while (position < size) {
+    let rest: Buffer = Buffer.alloc(0)
+    for (let position = this.#offset; position < size; ) {
       const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - position))
       const { bytesRead } = await file.read(chunk, 0, chunk.length, position)
       if (bytesRead === 0) return
-      const rest = this.#emitLines([...begun, chunk.subarray(0, bytesRead)], position - length, onLine)
+      const read = chunk.subarray(0, bytesRead)
+      rest = this.#emitLines(rest.length === 0 ? read : Buffer.concat([rest, read]), onLine)
       position += bytesRead
-      begun = rest.length === 0 ? [] : [rest]
-      length = rest.length
-      if (length <= this.#maxLineBytes) continue
+      if (rest.length <= this.#limits.maxLineBytes) continue
       this.#offset = position
       this.#isSkipping = true
-      begun = []
-      length = 0
+      rest = Buffer.alloc(0)
     }
   }
 
-  /** @param from the offset of the bytes in the file @returns the incomplete rest */
-  #emitLines(bytes: readonly Buffer[], from: number, onLine: (line: string) => void): Buffer {
-    const all = bytes.length === 1 && bytes[0] !== undefined ? bytes[0] : Buffer.concat(bytes)
+  /** @returns the incomplete rest */
+  #emitLines(bytes: Buffer, onLine: (line: string) => void): Buffer {
     let start = 0
-    for (let end = all.indexOf(NEWLINE); end >= 0; end = all.indexOf(NEWLINE, start)) {
-      if (!this.#isSkipping && end - start <= this.#maxLineBytes) onLine(all.toString('utf8', start, end))
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      if (!this.#isSkipping && end - start <= this.#limits.maxLineBytes) onLine(bytes.toString('utf8', start, end))
       this.#isSkipping = false
+      this.#offset += end + 1 - start
       start = end + 1
-      this.#offset = from + start
     }
-    return all.subarray(start)
+    return bytes.subarray(start)
   }
 }

@@ -6,8 +6,6 @@ import type { Records, TurnResult } from './records.ts'
 import type { DelegatedTask } from './tool.ts'
 import { HostTurn } from './turn.ts'
 
-const IDS_LIMIT = 10_000
-
 export class AgentSession {
   readonly records: Records
   readonly id: string
@@ -21,7 +19,7 @@ export class AgentSession {
   isAnnounced = false
   /** A hook that is processed after the agent's files have been read. */
   bufferedHook: TimedEvent | undefined
-  readonly #emittedIds = new LimitedMap<string, true>(IDS_LIMIT)
+  readonly #emittedIds = new LimitedMap<string, true>(10_000)
 
   constructor(records: Records, id: string, platform: string, provider?: string) {
     this.records = records

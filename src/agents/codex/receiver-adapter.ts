@@ -1,14 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, AppendedLineReader, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import {
-  FileAdapter,
-  type Findings,
-  NO_FINDINGS,
-  ownEnvironment,
-  pollUntil,
-  type ReadTrigger,
-} from '../base/file-adapter.ts'
+import { FileAdapter, type Findings, ownEnvironment, pollUntil, type ReadTrigger } from '../base/file-adapter.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
@@ -27,12 +20,12 @@ export class CodexAdapter extends FileAdapter {
   protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
   readonly #rollouts = new LimitedMap<string, Rollout>(200)
 
-  protected async read(trigger: ReadTrigger): Promise<Findings> {
+  protected async read(trigger: ReadTrigger): Promise<Findings | undefined> {
     const { event, at, data, owner } = trigger
     if (event === 'SubagentStart') return { found: await this.#readParents(trigger) }
     // The end of a child names both files.
     const path = textOf(peek(data, 'agent_transcript_path')) ?? trigger.path
-    if (path === undefined || !ROLLOUT.test(path)) return NO_FINDINGS
+    if (path === undefined || !ROLLOUT.test(path)) return undefined
     const rollout = this.#rollouts.recall(path, () => new Rollout(path, owner))
     await this.#readUntilEnough([rollout], trigger)
     const goesOn = hasContinued(rollout, trigger)
@@ -87,7 +80,6 @@ function hasContinued(rollout: Rollout, { event, at, data }: ReadTrigger): boole
 
 export const codex: ReceiverAdapter = new CodexAdapter(ownEnvironment(['CODEX_HOME'], '.codex'))
 
-const NANOS_PER_MILLI = 1_000_000
 const NON_REQUEST_ERRORS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
 const CALL_TYPES: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
 
@@ -281,7 +273,7 @@ export class Rollout {
     if (call_id === undefined || status === undefined) return
     const duration = peek(item, 'duration')
     const seconds = numberOf(peek(duration, 'secs')) ?? 0
-    const millis = seconds * 1000 + (numberOf(peek(duration, 'nanos')) ?? 0) / NANOS_PER_MILLI
+    const millis = seconds * 1000 + (numberOf(peek(duration, 'nanos')) ?? 0) / 1_000_000
     const end = numberOf(peek(payload, 'completed_at_ms'))
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
     // Other tools list agents that were started by an earlier call.

@@ -2,14 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import {
-  FileAdapter,
-  type Findings,
-  NO_FINDINGS,
-  ownEnvironment,
-  pollUntil,
-  type ReadTrigger,
-} from '../base/file-adapter.ts'
+import { FileAdapter, type Findings, ownEnvironment, pollUntil, type ReadTrigger } from '../base/file-adapter.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST, type TranscriptOwner, type TranscriptResponse } from '../claude-code/events.ts'
 import { jsonIn } from '../event-json.ts'
@@ -41,8 +34,13 @@ export class QwenAdapter extends FileAdapter {
     return this.#hooks.lost
   }
 
-  protected async read({ event, data, path, owner: { session_id, agent_id } }: ReadTrigger): Promise<Findings> {
-    if (path === undefined) return NO_FINDINGS
+  protected async read({
+    event,
+    data,
+    path,
+    owner: { session_id, agent_id },
+  }: ReadTrigger): Promise<Findings | undefined> {
+    if (path === undefined) return undefined
     const lines = this.#transcripts.recall(path, () => new QwenTranscript(session_id))
     const look = async (): Promise<boolean> => {
       await this.#readFile(path, lines)
