@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 
 const MAX_PATH = 4096
+const MAX_NAMES = 5000
 /** The format of the agents' session and agent ids. In a path, such an id cannot leave the folder. */
 export const ID_IN_PATH: RegExp = /^[\w-]{1,128}$/
 
@@ -34,7 +35,13 @@ export function agentFolders(variables: readonly string[], name: string, part = 
 export async function openAgentFile(path: string, place: AgentFolders, part: string): Promise<FileHandle | undefined> {
   try {
     const real = await ownPath(path, place, part)
-    return real === undefined ? undefined : await openRegular(real, place.uid)
+    if (real === undefined) return undefined
+    // Without O_NONBLOCK, opening a pipe would wait for its writer.
+    const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const stat = await file.stat()
+    if (stat.isFile() && (place.uid === undefined || stat.uid === place.uid)) return file
+    await file.close()
+    return undefined
   } catch {
     return undefined
   }
@@ -44,17 +51,12 @@ export async function openAgentFile(path: string, place: AgentFolders, part: str
  * Returns the names in a folder of an agent, sorted, under the same rules as `openAgentFile`. Returns an empty list if there is
  * no such folder.
  */
-export async function listAgentFolder(
-  path: string,
-  place: AgentFolders,
-  part: string,
-  most: number,
-): Promise<readonly string[]> {
+export async function listAgentFolder(path: string, place: AgentFolders, part: string): Promise<readonly string[]> {
   const names: string[] = []
   try {
     const real = await ownPath(path, place, part)
     if (real === undefined) return names
-    for await (const { name } of await opendir(real)) if (names.push(name) === most) break
+    for await (const { name } of await opendir(real)) if (names.push(name) === MAX_NAMES) break
   } catch {
     return names
   }
@@ -70,15 +72,6 @@ async function ownPath(given: string, { folders }: AgentFolders, part: string): 
   // The folder itself may be a symlink of the user's.
   const real = join(await realpath(folder), relative(folder, path))
   return (await realpath(real)) === real ? real : undefined
-}
-
-async function openRegular(path: string, uid: number | undefined): Promise<FileHandle | undefined> {
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  const stat = await file.stat()
-  if (stat.isFile() && (uid === undefined || stat.uid === uid)) return file
-  await file.close()
-  return undefined
 }
 
 const CHUNK_BYTES = 256 * 1024

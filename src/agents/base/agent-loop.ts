@@ -1,6 +1,7 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import type { Workspace } from '../../contract/index.ts'
 import type { TimedEvent } from './event-machine.ts'
+import { NewerFindings } from './findings.ts'
 import { LimitedMap } from './limited-map.ts'
 import type { Records, TurnResult } from './records.ts'
 import type { DelegatedTask } from './tool.ts'
@@ -19,6 +20,7 @@ export class AgentSession {
   isAnnounced = false
   /** A hook that is processed after the agent's files have been read. */
   bufferedHook: TimedEvent | undefined
+  readonly newerFindings: NewerFindings = new NewerFindings()
   readonly #emittedIds = new LimitedMap<string, true>(10_000)
 
   constructor(records: Records, id: string, platform: string, provider?: string) {

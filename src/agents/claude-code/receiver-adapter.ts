@@ -148,9 +148,7 @@ export class ClaudeCodeAdapter extends FileAdapter {
     const found: HostEvent[] = []
     for (const file of this.#files.values()) {
       if (!file.hasPendingLines || file.owner.session_id !== owner.session_id) continue
-      await file.readRest(this.environment)
-      this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
-      found.push(...this.#childFindings(file.drain()))
+      found.push(...(await this.#readRest(file, at)))
     }
     return found
   }
@@ -183,11 +181,14 @@ export class ClaudeCodeAdapter extends FileAdapter {
     const path = agentFile(transcript, agent_id, '.jsonl')
     if (agent_id === undefined || path === undefined || this.#linkedAgents.has(agent_id)) return []
     this.#linkedAgents.set(agent_id, true)
-    const file = this.#fileOf(path, { session_id, agent_id })
+    const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
+    return [join, ...(await this.#readRest(this.#fileOf(path, { session_id, agent_id }), at))]
+  }
+
+  async #readRest(file: ClaudeTranscript, at: number): Promise<HostEvent[]> {
     await file.readRest(this.environment)
     this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
-    const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
-    return [join, ...this.#childFindings(file.drain())]
+    return this.#childFindings(file.drain())
   }
 
   #fileOf(path: string, owner: FindingOwner): ClaudeTranscript {

@@ -25,7 +25,7 @@ export class GeminiAdapter extends FileAdapter {
     const found = await this.#readNewLines(path, { session_id })
     if (ID_IN_PATH.test(session_id)) {
       const folder = join(dirname(path), session_id)
-      for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER, 5000)) {
+      for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER)) {
         const [file, agent_id] = [join(folder, name), name.slice(0, -FILE_EXTENSION.length)]
         const isChild = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(file)
         if (isChild) found.push(...(await this.#readNewLines(file, { session_id, agent_id })))

@@ -75,14 +75,8 @@ export class QwenMachine implements HostMachine {
   }
 
   #translate(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
-    const records: HookRecord[] = []
-    let isKnown = true
-    for (const event of events) {
-      const translated = this.#claude.accept(event)
-      if (translated === undefined) isKnown = false
-      else records.push(...translated)
-    }
-    return isKnown ? records : undefined
+    const translated = events.map(event => this.#claude.accept(event))
+    return translated.includes(undefined) ? undefined : translated.flatMap(records => records ?? [])
   }
 
   #drainNewer(newer: NewerFindings, hookAt: number | undefined): readonly HookRecord[] {

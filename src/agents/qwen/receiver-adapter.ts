@@ -135,7 +135,7 @@ class QwenTranscript {
   /** Answers found in an agent's own file minus those in the session's file, by agent. */
   readonly #missing = new Map<string, number>()
   readonly #calls = new Set<string>()
-  #findings: HostEvent[] = []
+  readonly #findings: HostEvent[] = []
 
   constructor(sessionId: string) {
     this.#sessionId = sessionId
@@ -158,9 +158,7 @@ class QwenTranscript {
   /** Returns the findings since the last call. Open answers are treated as complete. */
   drain(): readonly HostEvent[] {
     for (const agent of [...this.#answers.keys()]) this.#emitAnswer(agent)
-    const found = this.#findings.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
-    this.#findings = []
-    return found
+    return this.#findings.splice(0).sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
   }
 
   #handleTelemetry(line: unknown, event: unknown, at: number): void {
@@ -205,8 +203,8 @@ class QwenTranscript {
       const call = peek(part, 'functionCall')
       const text = peek(part, 'thought') === true ? undefined : textOf(peek(part, 'text'))
       const id = idOf(peek(call, 'id'))
-      if (id !== undefined) this.#calls.add(id)
       if (id !== undefined) {
+        this.#calls.add(id)
         answer?.content.push({ type: 'tool_use', id, name: peek(call, 'name'), input: peek(call, 'args') })
       } else if (text !== undefined) answer?.content.push({ type: 'text', text })
     }
