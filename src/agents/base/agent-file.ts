@@ -80,6 +80,8 @@ const MAX_BYTES = 64 * 1024 * 1024
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 const NEWLINE = 10
 
+type LineSink = (line: string) => void
+
 /** Reads the new lines of a growing file. An incomplete line is read again with the next call. */
 export class AppendedLineReader {
   #offset = 0
@@ -97,11 +99,7 @@ export class AppendedLineReader {
    * @param restart called if the file was replaced or truncated, or if a part of it was skipped
    * @returns false if there is no file
    */
-  async readFrom(
-    opening: Promise<FileHandle | undefined>,
-    onLine: (line: string) => void,
-    restart: () => void = () => undefined,
-  ): Promise<boolean> {
+  async readFrom(opening: Promise<FileHandle | undefined>, onLine: LineSink, restart?: () => void): Promise<boolean> {
     const file = await opening
     if (file === undefined) return false
     try {
@@ -109,14 +107,14 @@ export class AppendedLineReader {
       if ((this.#inode !== undefined && this.#inode !== ino) || size < this.#offset) {
         this.#offset = 0
         this.#isSkipping = false
-        restart()
+        restart?.()
       }
       this.#inode = ino
       const { maxBytes } = this.#limits
       if (size - this.#offset > maxBytes) {
         this.#offset = size - maxBytes
         this.#isSkipping = true
-        restart()
+        restart?.()
       }
       await this.#lines(file, size, onLine)
     } finally {
@@ -125,7 +123,7 @@ export class AppendedLineReader {
     return true
   }
 
-  async #lines(file: FileHandle, size: number, onLine: (line: string) => void): Promise<void> {
+  async #lines(file: FileHandle, size: number, onLine: LineSink): Promise<void> {
     let rest: Buffer = Buffer.alloc(0)
     for (let position = this.#offset; position < size; ) {
       const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - position))
@@ -142,7 +140,7 @@ export class AppendedLineReader {
   }
 
   /** @returns the incomplete rest */
-  #emitLines(bytes: Buffer, onLine: (line: string) => void): Buffer {
+  #emitLines(bytes: Buffer, onLine: LineSink): Buffer {
     let start = 0
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
       if (!this.#isSkipping && end - start <= this.#limits.maxLineBytes) onLine(bytes.toString('utf8', start, end))

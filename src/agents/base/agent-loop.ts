@@ -87,17 +87,10 @@ export class AgentLoop<Session extends AgentSession = AgentSession> extends Host
   emitPrompt(model?: string): void {
     this.model = model ?? this.model
     if (this.prompt === undefined) return
-    const { at, text, traceparent } = this.prompt
+    const { at, text: user_message, traceparent } = this.prompt
     const { provider, platform, workspace } = this.session
     this.prompt = undefined
-    this.emit('pre_llm_call', at, {
-      user_message: text,
-      model: this.model,
-      provider,
-      platform,
-      traceparent,
-      ...workspace,
-    })
+    this.emit('pre_llm_call', at, { user_message, model: this.model, provider, platform, traceparent, ...workspace })
   }
 
   announceSession(traceparent?: string): void {

@@ -34,15 +34,12 @@ function count(tokens: unknown): number {
 }
 
 /** Returns undefined if all counts are zero: agents report zeros for a request that did not end. */
-export function usageOf(
-  counts: ReportedCounts,
-  { cacheIsOutside, reasoningIsOutside }: CountRules = {},
-): UsageCounts | undefined {
+export function usageOf(counts: ReportedCounts, rules: CountRules = {}): UsageCounts | undefined {
   const cacheRead = count(counts.cacheRead)
   const cacheWrite = count(counts.cacheWrite)
   const reasoning = count(counts.reasoning)
-  const prompt = count(counts.input) + (cacheIsOutside === true ? cacheRead + cacheWrite : 0)
-  const output = count(counts.output) + (reasoningIsOutside === true ? reasoning : 0)
+  const prompt = count(counts.input) + (rules.cacheIsOutside === true ? cacheRead + cacheWrite : 0)
+  const output = count(counts.output) + (rules.reasoningIsOutside === true ? reasoning : 0)
   const long = count(counts.cacheWriteLong)
   if (prompt + output === 0) return undefined
   return {

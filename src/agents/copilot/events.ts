@@ -208,14 +208,10 @@ function settleRequest(loop: CopilotLoop): void {
   const request = loop.requests.nextRequest(Math.min(at, loop.askedAt))
   loop.requests.failures += 1
   loop.askedAt = at
-  request.emitStart({ model: loop.model }, 'inferred')
-  request.emitFailure(at, {
-    model: loop.model,
-    status_code: status,
-    retryable: !loop.hasGivenUp,
-    reason: type,
-    error: { type, message },
-  })
+  const { model, hasGivenUp } = loop
+  const error = { type, message }
+  request.emitStart({ model }, 'inferred')
+  request.emitFailure(at, { model, status_code: status, retryable: !hasGivenUp, reason: type, error })
 }
 
 function handleCompactionStart(loop: CopilotLoop, at: number, data: unknown): void {
@@ -519,7 +515,7 @@ function answerTextIn(messages: unknown): string | undefined {
   return joinTexts(parts.map(part => (peek(part, 'type') === 'text' ? textOf(peek(part, 'content')) : undefined)))
 }
 
-const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
+export const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
 const BOUNDARIES: ReadonlySet<string> = new Set(['file:user.message', 'file:session.resume', 'file:session.shutdown'])
 const FILE = 'file:'
 

@@ -7,9 +7,9 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
-import { FILE_LINES } from './events.ts'
+import { FILE_LINES, FIRST_HOOKS } from './events.ts'
 
-const SESSIONS_FOLDER = 'session-state'
+const FOLDER = 'session-state'
 /** Copilot writes its file in batches, up to half a second after the hooks. */
 const PATIENCE_MILLIS = 1500
 const FILES_LIMIT = 200
@@ -35,7 +35,6 @@ const PROMPT_HOOK = 'UserPromptSubmit'
 const SHUTDOWN = 'file:session.shutdown'
 const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
 const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
-const STARTS: ReadonlySet<string> = new Set(['SessionStart', PROMPT_HOOK])
 
 function isPrompt({ event, data }: TimedEvent): boolean {
   return PROMPTS.has(event) && peek(data, 'agent_id') === undefined
@@ -59,11 +58,7 @@ class SessionFile {
 
   read(place: AgentFolders): Promise<boolean> {
     const restart = (): unknown => this.#pendingLines.splice(0)
-    return this.#reader.readFrom(
-      openAgentFile(this.#path, place, SESSIONS_FOLDER),
-      line => this.#readLine(line),
-      restart,
-    )
+    return this.#reader.readFrom(openAgentFile(this.#path, place, FOLDER), line => this.#readLine(line), restart)
   }
 
   isEnough({ event, at }: ReadTrigger): boolean {
@@ -83,7 +78,7 @@ class SessionFile {
       return PROCESSES.has(line.event) && (line.event !== SHUTDOWN || event !== 'SessionEnd')
     })
     const taken = this.#pendingLines.splice(0, end < 0 ? this.#pendingLines.length : end)
-    const recent = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
+    const recent = this.#isFirst ? lastTurns(taken, FIRST_HOOKS.has(event) ? 2 : 1) : taken
     if (taken.length > 0) this.#isFirst = false
     return recent
   }
@@ -144,7 +139,7 @@ export class SessionFiles {
     const known = this.#files.get(session)
     if (known !== undefined) return (await known.read(place)) ? known : undefined
     for (const folder of ID_IN_PATH.test(session) ? place.folders : []) {
-      const file = new SessionFile(join(folder, SESSIONS_FOLDER, session, 'events.jsonl'), session)
+      const file = new SessionFile(join(folder, FOLDER, session, 'events.jsonl'), session)
       if (!(await file.read(place))) continue
       this.#files.set(session, file)
       this.#isMissing = false

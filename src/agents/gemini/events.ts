@@ -260,9 +260,7 @@ function childLoopFor(session: GeminiSession, at: number, agentId: string, data:
   if (known !== undefined || main === undefined || at < main.startAt) return known
   const goal = textOf(peek(data, 'text'))
   const taken = new Set([...session.children.values()].map(child => child.delegatingCall))
-  const free = [...main.calls].filter(
-    call => call.name === 'invoke_agent' && call.state === 'running' && !taken.has(call),
-  )
+  const free = [...main.calls].filter(one => one.name === 'invoke_agent' && one.state === 'running' && !taken.has(one))
   const asked = free.filter(call => goal !== undefined && peek(call.args, 'prompt') === goal)
   const call = asked[0] ?? free[0]
   const role = textOf(peek(call?.args, 'agent_name'))

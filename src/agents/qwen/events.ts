@@ -20,12 +20,7 @@ const RUN = ' turn '
 const DENIED: ReadonlySet<unknown> = new Set(['execution_denied', 'permission_denied'])
 
 const COUNTS = { input: 'input', output: 'output', cacheRead: 'cached', reasoning: 'thoughts' }
-const QWEN: Dialect = {
-  platform: 'qwen-code',
-  provider: undefined,
-  usageOf: said => readUsage(said, COUNTS),
-  asksLast: true,
-}
+const QWEN: Dialect = { platform: 'qwen-code', usageOf: said => readUsage(said, COUNTS), asksLast: true }
 
 interface QwenPrompt {
   ended: number

@@ -34,13 +34,9 @@ export class QwenAdapter extends FileAdapter {
     return this.#hooks.lost
   }
 
-  protected async read({
-    event,
-    data,
-    path,
-    owner: { session_id, agent_id },
-  }: ReadTrigger): Promise<Findings | undefined> {
+  protected async read({ event, data, path, owner }: ReadTrigger): Promise<Findings | undefined> {
     if (path === undefined) return undefined
+    const { session_id, agent_id } = owner
     const lines = this.#transcripts.recall(path, () => new QwenTranscript(session_id))
     const look = async (): Promise<boolean> => {
       await this.#readFile(path, lines)
