@@ -28,7 +28,7 @@ export interface CoreConfig {
 export type FieldKind = 'text' | 'number' | 'boolean' | 'list' | 'any'
 
 export interface CoreOptions extends CoreConfig, FlusherOptions {
-  readonly tracer: Tracer
+  readonly tracer: Pick<Tracer, 'startSpan'>
   /** Undefined if `Core.attachMeter` follows. */
   readonly meter: Meter | undefined
   readonly openMeter?: (() => unknown) | undefined
