@@ -29,7 +29,7 @@ export type Gauge = (result: ObservableResult) => void
 export type FieldKind = 'text' | 'number' | 'boolean' | 'list' | 'any'
 
 export interface CoreOptions extends CoreConfig, FlusherOptions {
-  readonly tracer: Tracer
+  readonly tracer: Pick<Tracer, 'startSpan'>
   /** Undefined if `Core.attachMeter` follows. */
   readonly meter: Meter | undefined
   /** Calls `Core.attachMeter` before it returns. Called if too many points are waiting for a meter. */
