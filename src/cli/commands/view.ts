@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { readPageFiles } from '../../viewer/server/server.ts'
-import { openSource } from '../../viewer/server/source.ts'
 import { startView, urlOf, viewDirectory } from '../../viewer/server/start.ts'
+import { TraceIndex } from '../../viewer/trace-index/trace-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { portOf } from '../option-values.ts'
 import { packageFile, packageFolder } from '../package-folder.ts'
@@ -36,7 +36,7 @@ export const view: Command = command(PAGE, async ({ values, operands }, io) => {
     port,
     page: readPageFiles(packageFile(packageFolder(), 'dist', 'page')),
     version: PACKAGE_VERSION,
-    openSource: () => openSource({ subject }),
+    openSource: () => TraceIndex.open({ subject }),
     showUrl: url => {
       if (values.open) openInBrowser(url, io)
       io.stdout.write(`The viewer shows ${path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
