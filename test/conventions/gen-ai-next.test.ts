@@ -80,7 +80,6 @@ describe(`all data with the set, ${SAMPLED}`, () => {
   const names = new Set<string>()
 
   test.each([
-    // With the rest, `emitted.test.ts` has the same data of all of them, without the set.
     ['full', 'hermes', [...sample(CAPTURED_RUNS, 40), ...MADE_RUNS]],
     ['off', 'semconv', sample(RUNS, 15)],
   ] as const)(
