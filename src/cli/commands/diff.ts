@@ -1,5 +1,4 @@
-import { compareTraces } from '../../reading/compare-traces.ts'
-import { comparisonJson } from '../../reading/comparison-json.ts'
+import { compareTraces, comparisonJson } from '../../reading/compare-traces.ts'
 import { renderComparison } from '../../reading/comparison-text.ts'
 import { countOf, humanCount } from '../../reading/human-figures.ts'
 import type { TraceTree } from '../../reading/trace-forest.ts'

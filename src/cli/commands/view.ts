@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { readPageFiles } from '../../viewer/server/server.ts'
-import { openSource } from '../../viewer/server/source.ts'
 import { startView, urlOf, viewDirectory } from '../../viewer/server/start.ts'
+import { TraceIndex } from '../../viewer/trace-index/trace-index.ts'
 import { type Command, type CommandIo, command, EXIT } from '../command.ts'
 import { portOf } from '../option-values.ts'
 import { packageFile, packageFolder } from '../package-folder.ts'
@@ -34,7 +34,7 @@ not a trace log, or the port is in use.`,
       port,
       page: readPageFiles(packageFile(packageFolder(), 'dist', 'page')),
       version: PACKAGE_VERSION,
-      openSource: () => openSource({ subject }),
+      openSource: () => TraceIndex.open({ subject }),
       showUrl: url => {
         if (values.open) openInBrowser(url, io)
         io.stdout.write(`The viewer shows ${path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
