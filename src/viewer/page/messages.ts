@@ -20,9 +20,12 @@ export function jsonIn(text: string): object | undefined {
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-function messageOf({ role, parts, content, tool_calls: calls }: Fields): ConversationMessage {
+function messageOf({
+  role,
+  parts,
+  content,
+  tool_calls: calls,
+}: Readonly<Record<string, unknown>>): ConversationMessage {
   return {
     role: String(role),
     parts: [
