@@ -20,12 +20,9 @@ export function jsonIn(text: string): object | undefined {
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
-function messageOf({
-  role,
-  parts,
-  content,
-  tool_calls: calls,
-}: Readonly<Record<string, unknown>>): ConversationMessage {
+type Fields = Readonly<Record<string, unknown>>
+
+function messageOf({ role, parts, content, tool_calls: calls }: Fields): ConversationMessage {
   return {
     role: String(role),
     parts: [
