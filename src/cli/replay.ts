@@ -15,13 +15,10 @@ import type { Plugin, PluginOptions, PluginStats } from '../plugin/plugin.ts'
 import { countOf, humanCount } from '../reading/human-figures.ts'
 import { selectTraces } from '../reading/trace-log.ts'
 import { renderTotals, renderTree } from '../reading/tree-text.ts'
-import type { CommandIo } from './command.ts'
-import { whyNot } from './file-trouble.ts'
+import { type CommandIo, whyNot } from './command.ts'
 import { openInput, type ReadRecord, RecordReader } from './hook-records.ts'
-import { Interruption, interruptedAt, STOPPING } from './interruption.ts'
-import { spanPricer } from './prices.ts'
-import { lookOf, Progress } from './terminal.ts'
-import { bytesOf } from './traces.ts'
+import { Interruption, interruptedAt, lookOf, Progress, STOPPING } from './terminal.ts'
+import { bytesOf, spanPricer } from './traces.ts'
 
 async function whyNotStored({ local_log }: ResolvedConfig, io: CommandIo): Promise<string | undefined> {
   if (!local_log) return 'local_log is off'
@@ -211,9 +208,7 @@ interface DeliveryContext {
 
 /**
  * Prints a line for each backend. Causes of failures were reported when they happened. Files opened by this run itself appear
- * only if spans are missing in them.
- *
- * @returns whether everything arrived everywhere
+ * only if spans are missing in them. @returns whether everything arrived everywhere
  */
 export function reportDelivery(result: ReplayResult, context: DeliveryContext, io: CommandIo): boolean {
   const { stats, hasErrors } = result

@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline'
+import { inTime } from '../guards/in-time.ts'
 import { displayWidth } from '../reading/display-width.ts'
 import { humanDuration } from '../reading/human-figures.ts'
-import type { CommandIo, Output } from './command.ts'
+import type { CommandIo, Output, StopSignal } from './command.ts'
 
 const MAX_COLUMNS = 160
 const PIPED_COLUMNS = 120
@@ -49,9 +50,8 @@ export class Progress {
     if (now - this.#shownAt < EVERY_MILLIS) return
     this.#shownAt = now
     const elapsed = now - this.#startedAt
-    this.showStep(
-      [text(elapsed / 1000), this.share, this.#left(elapsed)].filter(part => part !== undefined).join(' · '),
-    )
+    const parts = [text(elapsed / 1000), this.share, this.#left(elapsed)]
+    this.showStep(parts.filter(part => part !== undefined).join(' · '))
   }
 
   /** `42 %`; undefined if the total is unknown. */
@@ -160,12 +160,42 @@ export async function confirm(
 
 const POLL_MILLIS = 500
 
-/** Waits for the poll interval or until interrupted. Clears the timer, so that it does not keep the process alive. */
+/** Waits for the poll interval or until interrupted. */
 export async function waitForPoll(interrupted: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, POLL_MILLIS)
-  })
-  await Promise.race([timeout, interrupted])
-  clearTimeout(timer)
+  await inTime(interrupted, POLL_MILLIS)
+}
+
+/** Time for requests in flight. Anything not yet sent stays where it is. */
+const GRACE_MILLIS = 1000
+/** The exit code that shells use for a signal: 128 + number. */
+const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 }
+
+export const STOPPING = 'stopping … (Ctrl-C again ends it at once)'
+
+/**
+ * Handles Ctrl-C in a long command: it starts no more work, reports its progress, and exits with the code of an interruption. A
+ * second Ctrl-C ends the process at once (see `CommandIo`).
+ */
+export class Interruption {
+  readonly #stop = new AbortController()
+  readonly #giveUp = new AbortController()
+  readonly stop: AbortSignal = this.#stop.signal
+  readonly giveUp: AbortSignal = this.#giveUp.signal
+  readonly stopped: Promise<void>
+  exitCode: number | undefined
+
+  constructor(io: Pick<CommandIo, 'interrupted'>, onStop: () => void = () => undefined) {
+    this.stopped = io.interrupted().then(signal => {
+      this.exitCode = EXIT_CODES[signal]
+      this.#stop.abort()
+      setTimeout(() => this.#giveUp.abort(), GRACE_MILLIS).unref()
+      onStop()
+    })
+  }
+}
+
+/** The start of a summary: `Interrupted at 42 %: `, or empty if not interrupted. */
+export function interruptedAt({ exitCode }: Interruption, progress?: Progress): string {
+  if (exitCode === undefined) return ''
+  return progress?.share === undefined ? 'Interrupted: ' : `Interrupted at ${progress.share}: `
 }

@@ -65,7 +65,7 @@ function hintOf(attributes: SpanAttributes): string {
   const isOfRequest = isRequest(kind)
   if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
   const hint = attributes.text(...(HINT_NAMES[kind] ?? []))
-  if (kind === 'hook') return hint || attributes.joinedText('.hook.rewritten_fields')
+  if (kind === 'hook') return hint || displayText(attributes.texts('.hook.rewritten_fields').join(', '))
   return isOfRequest && span.name.includes(hint) ? '' : hint
 }
 
@@ -94,19 +94,16 @@ export function tokensOf(attributes: SpanAttributes): Tokens | undefined {
 }
 
 function marksOf(node: TraceNode, attributes: SpanAttributes): TextSegment[] {
+  const [incomplete, correlation] = [attributes.text('.span.incomplete'), attributes.text('.correlation')]
   const marks: (readonly [Tone, string])[] = [
-    ['warn', prefixed('! ', attributes.text('.span.incomplete'))],
+    ['warn', incomplete && `! ${incomplete}`],
     ['warn', node.orphan && node.awaiting ? '… parent running' : ''],
     ['warn', node.orphan && !node.awaiting ? '? parent missing' : ''],
     ['dim', node.elsewhere ? '↑ parent elsewhere' : ''],
     ['dim', attributes.isTrue('.span.retroactive') ? '~ retroactive' : ''],
-    ['dim', prefixed('? ', attributes.text('.correlation'))],
+    ['dim', correlation && `? ${correlation}`],
   ]
   return marks.filter(([, text]) => text !== '').map(([tone, text]) => segment(tone, text))
-}
-
-function prefixed(prefix: string, text: string): string {
-  return text === '' ? '' : prefix + text
 }
 
 /** A guardian model decides first: it grants by itself, or escalates to the user, which is a span of its own. */

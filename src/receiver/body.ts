@@ -10,11 +10,7 @@ export interface RequestBody {
   readonly held: number
 }
 
-/**
- * Decompresses a gzipped body. The limits apply before and after.
- *
- * @throws Refused
- */
+/** Decompresses a gzipped body. The limits apply before and after. @throws Refused */
 export function readBody(request: IncomingMessage, limits: ReceiverLimits, room: MemoryBudget): Promise<RequestBody> {
   const length = Number(request.headers['content-length'] ?? 0)
   if (length > limits.bodyBytes) return Promise.reject(new RefusedRequest('size'))

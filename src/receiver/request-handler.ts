@@ -77,7 +77,7 @@ export class RequestHandler {
       response.on('close', () => open.count--)
       response.sendDate = false
       // Connection errors arrive here, too. The reader of the body handles them by itself.
-      request.on('error', ignore)
+      request.on('error', () => undefined)
       this.#answer(request, response, port(), open.count).catch((error: unknown) => {
         this.#refuse(request, response, error instanceof RefusedRequest ? error.refusal : 'request')
       })
@@ -92,7 +92,7 @@ export class RequestHandler {
     const { path } = admitted
     if (underWay > limits.requestsPerConnection) throw new RefusedRequest('busy')
     const endpoint = endpoints.get(path)
-    if (endpoint === undefined) return this.#answerCommand(admitted, request, response)
+    if (endpoint === undefined) return this.#answerCommand(path, request, response)
     const client = headers['x-hookspan-client']
     if (client !== undefined && isNewer(String(client), version)) throw new RefusedRequest('older')
     const { bytes, held } = await readBody(request, limits, this.#memory)
@@ -108,7 +108,11 @@ export class RequestHandler {
     await this.#endWithDecision(response, asked, bytes.length)
   }
 
-  #acceptBody(admitted: AdmittedRequest, headers: IncomingHttpHeaders, body: RequestBody & { arrivedAt: number }) {
+  #acceptBody(
+    admitted: ReturnType<typeof admit>,
+    headers: IncomingHttpHeaders,
+    body: RequestBody & { arrivedAt: number },
+  ) {
     const { path } = admitted
     const { bytes, held, arrivedAt } = body
     try {
@@ -150,7 +154,7 @@ export class RequestHandler {
     return values.map((body, index) => ({ body, headers, at, id: index === 0 ? id : `${id}/${index}` }))
   }
 
-  async #answerCommand({ path }: AdmittedRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answerCommand(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { limits, routes } = this.#options
     const { bytes, held } = await readBody(request, { ...limits, bodyBytes: DRAINED_BODY_BYTES }, this.#memory)
     this.#memory.free(held)
@@ -189,8 +193,6 @@ export class RequestHandler {
   }
 }
 
-const ignore = (): void => undefined
-
 function idIn(headers: IncomingHttpHeaders): string | undefined {
   const id = headers['x-hookspan-delivery'] ?? headers['x-hermes-delivery']
   return typeof id === 'string' && id !== '' && id.length <= TEXT_LIMIT ? id : undefined
@@ -222,11 +224,6 @@ export function setReply(response: ServerResponse, reply: HookReply | undefined)
   if (body === undefined) return undefined
   response.setHeader('content-type', 'application/json')
   return JSON.stringify(body)
-}
-
-interface AdmittedRequest {
-  readonly path: string
-  readonly isByPath: boolean
 }
 
 /**

@@ -5,7 +5,6 @@ import type {
   ApiError,
   ApiStart,
   ApprovalResponse,
-  AuxiliaryEnd,
   SubagentStop,
   ToolEnd,
   ToolStart,
@@ -81,12 +80,7 @@ function addCost(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, opt
   } else if (usageOf(event) !== undefined) totals.cost.unknown += 1
 }
 
-function sideCallEnded(
-  totals: TurnTotals,
-  event: HookEvent<AuxiliaryEnd>,
-  ended: Ended,
-  options: AttributeOptions,
-): void {
+function sideCallEnded(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, options: AttributeOptions): void {
   addCost(totals, event, ended, options)
   const usage = usageOf(event)
   if (usage === undefined) return
@@ -95,12 +89,7 @@ function sideCallEnded(
 
 /** Hooks that show that a turn continues after a failed request. Side calls are missing: failed turns make them, too. */
 const GOES_ON: ReadonlySet<string> = new Set([
-  'pre_llm_call',
-  'pre_api_request',
-  'post_api_request',
-  'pre_tool_call',
-  'post_llm_call',
-  'subagent_start',
+  ...['pre_llm_call', 'pre_api_request', 'post_api_request', 'pre_tool_call', 'post_llm_call', 'subagent_start'],
   'pre_approval_request',
 ])
 
@@ -186,7 +175,7 @@ export function foldEnd(turn: TrackedTurn, event: HookEvent<unknown>, options: A
       apiFailed(totals, event as HookEvent<ApiError>, options)
       break
     case 'post_auxiliary_call':
-      sideCallEnded(totals, event as HookEvent<AuxiliaryEnd>, ended, options)
+      sideCallEnded(totals, event as HookEvent<ApiEnd>, ended, options)
       break
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, event as HookEvent<ToolStart>, options)

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { runningAddress } from '../../src/receiver/forwarder/running-receiver.ts'
+import { runningAddress } from '../../src/receiver/forwarder/forward.ts'
 import {
   createReceiverFolders,
   ensureToken,

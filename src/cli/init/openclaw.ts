@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { ignoreErrors } from '../../contract/foreign.ts'
 import { isRecord } from '../../reading/attribute-value.ts'
 import { hostModule, packageFile } from '../package-folder.ts'
 import type { JsonChange, JsonConfig, JsonPath } from './json-config.ts'
@@ -167,11 +168,7 @@ function isOwn(path: string, folder: string): boolean {
   if (path === folder) return true
   const manifest = join(path, 'package.json')
   if (!existsSync(manifest)) return basename(path) === ID && basename(join(path, '..')) === 'node_modules'
-  try {
-    return valueAt(JSON.parse(readFileSync(manifest, 'utf8')), ['name']) === ID
-  } catch {
-    return false
-  }
+  return ignoreErrors(() => valueAt(JSON.parse(readFileSync(manifest, 'utf8')), ['name'])) === ID
 }
 
 function pathOf(given: string, { home }: InstalledPackage): string {
@@ -179,14 +176,8 @@ function pathOf(given: string, { home }: InstalledPackage): string {
 }
 
 const LISTS: readonly JsonPath[] = [PATHS, ALLOW]
-const OBJECTS: readonly JsonPath[] = [
-  [],
-  ['plugins'],
-  ['plugins', 'load'],
-  ENTRY.slice(0, 2),
-  ENTRY,
-  ACCESS.slice(0, -1),
-]
+/** Everything that holds one of our values. */
+const OBJECTS: readonly JsonPath[] = [PATHS, ACCESS].flatMap(path => path.map((_, depth) => path.slice(0, depth)))
 
 function checkKinds(root: unknown): void {
   for (const path of [...OBJECTS, ...LISTS]) {

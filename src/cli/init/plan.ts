@@ -90,12 +90,7 @@ export function whyByHand({ file, why }: ByHand): string {
   return `${file} stays as it is: ${why}; please change it by hand`
 }
 
-export function report(
-  { restored, notes }: FileChange,
-  backup: string | undefined,
-  title: string,
-  isUndo: boolean,
-): string[] {
+export function report({ restored, notes, isUndo }: FileChange, backup: string | undefined, title: string): string[] {
   const lines = [`Done: ${title} ${isUndo ? 'no longer loads' : 'will load'} hookspan.`]
   if (backup !== undefined) lines.push(`Backup: ${backup}`)
   if (restored !== undefined) lines.push('The file is restored byte by byte.')

@@ -3,7 +3,7 @@ import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, whole
 import type { ApiStart } from '../../contract/index.ts'
 import { MODEL_PROVIDERS, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { AttributeOptions, HookEvent } from './span-definition.ts'
+import type { AttributeOptions } from './span-definition.ts'
 
 /** A host's name of a model provider as the value of `gen_ai.provider.name`: the well-known one, else the host's own. */
 export function modelProvider(provider: unknown): string | undefined {
@@ -68,11 +68,7 @@ function readParameters(payload: ApiStart, body: unknown, options: AttributeOpti
 }
 
 /** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
-export function addRequestParameters(
-  attributes: AttributeList,
-  { payload }: HookEvent<ApiStart>,
-  options: AttributeOptions,
-): void {
+export function addRequestParameters(attributes: AttributeList, payload: ApiStart, options: AttributeOptions): void {
   const body = requestBody(payload)
   const parameters = readParameters(payload, body, options)
   const { facts } = options
@@ -104,10 +100,7 @@ export function toolCount(payload: ApiStart): number | undefined {
   return count === undefined ? undefined : Math.trunc(count)
 }
 
-/**
- * The tools in a request, by name. Their descriptions and parameters are left out: they repeat in each request and are
- * larger than the rest of it.
- */
+/** The tools of a request by name: their descriptions and parameters repeat in each and are larger than the rest. */
 export function toolDefinitions(payload: ApiStart, options: AttributeOptions): SafeText | undefined {
   const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
     const name = options.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))

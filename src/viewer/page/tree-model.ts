@@ -136,10 +136,9 @@ export function treeMove(
   return current && { do: action, id: active }
 }
 
-export function windowOf(
-  count: number,
-  { top, height, rowHeight }: { readonly top: number; readonly height: number; readonly rowHeight: number },
-): { readonly from: number; readonly to: number } {
+type Scroll = Readonly<Record<'top' | 'height' | 'rowHeight', number>>
+
+export function windowOf(count: number, { top, height, rowHeight }: Scroll): Readonly<Record<'from' | 'to', number>> {
   const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   return { from: Math.min(from, count), to: Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN) }
 }

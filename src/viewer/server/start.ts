@@ -9,8 +9,8 @@ import {
   writePrivate,
 } from '../../delivery/trace-log/private-file.ts'
 import { type Environment, stateHome } from '../../plugin/config/paths.ts'
+import type { TraceSource } from '../trace-index/trace-index.ts'
 import { type PageFiles, startServer, type ViewServer } from './server.ts'
-import type { TraceSource } from './source.ts'
 
 type ViewAddress = Readonly<{ pid: number; port: number; token: string }>
 
@@ -70,10 +70,7 @@ export interface ViewerOptions {
   say(line: string): void
 }
 
-export interface RunningView {
-  readonly url: string
-  close(): Promise<void>
-}
+export type RunningView = Readonly<{ url: string; close: () => Promise<void> }>
 
 export type OtherView = Readonly<{ already: ViewAddress }>
 

@@ -66,7 +66,7 @@ export interface TraceFacts {
   readonly open: OpenSpans | undefined
 }
 
-const NANO = 1e9
+export const NANO = 1e9
 export const SLOT_MILLIS = 900_000
 /** The length that `displayText` shows. */
 const MAX_VALUE_CHARS = 2_000
@@ -242,10 +242,6 @@ function boundedTokens(tokens: number): number {
 /** Sums of integers do not depend on their order. */
 function nanodollars(dollars: number): number {
   return Math.round(bounded(dollars, MAX_DOLLARS) * NANO)
-}
-
-export function dollarsOf(nanos: number): number {
-  return nanos / NANO
 }
 
 function bounded(figure: number, most: number): number {

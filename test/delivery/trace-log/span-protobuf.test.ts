@@ -100,7 +100,6 @@ test('writes no bytes for no spans', () => {
 test('encodes attributes that repeat from span to span, and those that alternate', () => {
   const { resource, instrumentationScope: scope } = BASE
   const settings = { resource, scope, attributeCountLimit: 128, partCountLimit: 128, processors: [] }
-  const start = { name: 'tool', kind: 0, context: BASE.spanContext(), parent: undefined, startTime: 1_795_256_100_000 }
   const values = [
     1,
     1,
@@ -129,7 +128,7 @@ test('encodes attributes that repeat from span to span, and those that alternate
   const long = 'long '.repeat(40)
   for (let round = 0; round < 3; round++) {
     for (const value of values) {
-      const span = new RecordedSpan(settings, start)
+      const span = new RecordedSpan(settings, 'tool', 0, BASE.spanContext(), undefined, 1_795_256_100_000)
       span.setAttributes({ same: 'same', value, [`of.${typeof value}`]: value, long, ['key'.repeat(50)]: value })
       span.end(1_795_256_100_300)
       expect(hex([span]), String(value)).toBe(officialProtobuf([span]))
