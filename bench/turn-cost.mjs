@@ -7,7 +7,7 @@ import { turnRecords } from './turn.mjs'
 const { resolveConfig } = await load('plugin/config/resolve.js')
 const { INSTRUMENTS } = await load('tracker/instrument-table.js')
 const { createPlugin } = await load('index.js')
-const { OwnTracerProvider } = await load('delivery/pipeline/own-tracer.js')
+const { ownTracerProvider } = await load('delivery/pipeline/own-tracer.js')
 const { createMeterProvider } = await load('delivery/pipeline/providers.js')
 const { PlainResource } = await load('delivery/trace-log/plain-resource.js')
 const { METRIC } = await load('contract/semconv/metrics.js')
@@ -92,7 +92,7 @@ function ours(write) {
   const onEnd = span => write && ended.push(span)
   const spanProcessors = [{ onStart() {}, onEnd, async forceFlush() {}, async shutdown() {} }]
   const limits = { attributeCountLimit: 1024, partCountLimit: 128 }
-  const tracerProvider = new OwnTracerProvider({ resource, spanProcessors, ...limits })
+  const tracerProvider = ownTracerProvider({ resource, spanProcessors, ...limits })
   const plugin = createPlugin({ host: 'bench', tracerProvider, meterProvider })
   return (session, turn) => {
     for (const { hook, payload, meta } of turnRecords(session, turn, AT)) plugin.on(hook, payload, meta)

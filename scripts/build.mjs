@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as bundle, transform } from 'esbuild'
 import { rollup } from 'rollup'
 import { buildPage } from './build-page.mjs'
+import { writeStamp } from './build-stamp.mjs'
 import { writeWords } from './declarations.mjs'
 import { jsonInside, loadedLate, loadFiles, writeLateFile, writePayloadFields } from './load-files.mjs'
 
@@ -155,4 +156,5 @@ function declarationsFrom(compiled) {
 
 if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {
   await build(join(REPOSITORY, 'build'), join(REPOSITORY, 'dist'))
+  writeStamp()
 }

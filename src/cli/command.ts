@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
+import { fileErrorReason } from '../delivery/trace-log/private-file.ts'
 import { nearestName } from '../plugin/config/nearest.ts'
 
 export type Completions = 'files' | readonly string[]
@@ -49,24 +50,18 @@ type OptionToken = Extract<NonNullable<ReturnType<typeof parseArgs>['tokens']>[n
 
 /**
  * Parses arguments by a table of options. Uses messages of our own: those of `parseArgs` differ between Node versions and
- * suggest nothing.
- *
- * @throws WrongUse for an unknown option, a missing or a superfluous value
+ * suggest nothing. @throws WrongUse for an unknown option, a missing or a superfluous value
  */
 export function readOptions<Options extends OptionTable>(
   args: readonly string[],
   table: Options,
 ): CommandArguments<Options> {
   const values: Record<string, boolean | string | readonly string[] | undefined> = {}
-  for (const [name, { value, many, default: fallback }] of Object.entries(table)) {
+  const options: Record<string, { type: 'boolean' | 'string'; short?: string }> = {}
+  for (const [name, { short, value, many, default: fallback }] of Object.entries<CommandOption>(table)) {
     values[name] = value === undefined ? false : many === true ? [] : fallback
+    options[name] = { type: value === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) }
   }
-  const options = Object.fromEntries(
-    Object.entries(table).map(([name, { short, value }]) => [
-      name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short !== undefined && { short }) },
-    ]),
-  )
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true })
   const operands: string[] = []
   for (const token of tokens) {
@@ -108,8 +103,13 @@ function meantBy(written: string, table: OptionTable): string | undefined {
   return meant && `--${meant}`
 }
 
-export function shellWord(text: string): string {
+function shellWord(text: string): string {
   return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60))
+}
+
+/** Quotes a word for a POSIX shell, if it needs quotes. */
+export function shellQuoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** The minimum width of terminals. */
@@ -179,10 +179,7 @@ export interface CommandIo {
   /** The user's home directory, absolute. Empty if there is none. */
   readonly home: string
   now(): number
-  /**
-   * Resolves at the first SIGINT or SIGTERM. After the first call, the first signal does not end the process; the second one
-   * does.
-   */
+  /** Resolves at the first SIGINT or SIGTERM, which after the first call does not end the process. A second one does. */
   interrupted(): Promise<StopSignal>
   hungUp(): Promise<void>
 }
@@ -212,14 +209,13 @@ export class Interrupted extends Error {
 
 export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
 
-/**
- * Wraps the common behavior of commands: parse options by table, print `--help`, and report wrong use as one line with a hint
- * and other errors as one line.
- */
-export function command<Options extends OptionTable>(
-  page: CommandPage<Options>,
-  body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
-): Command {
+/** Shared by all commands: options by table, `--help`, one line and a hint for wrong use, and one line for other errors. */
+export function command<const Options extends OptionTable>({
+  run: body,
+  ...page
+}: CommandPage<Options> & {
+  run(given: CommandArguments<Options>, io: CommandIo): Promise<number> | number
+}): Command {
   const run: Command['run'] = async (args, io) => {
     const end = args.indexOf('--')
     if ((end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')) {
@@ -254,4 +250,15 @@ export function reportFailure(command: { readonly name: string }, error: unknown
   io.stderr.write(`hookspan ${command.name}: ${inOneLine(error)}\n`)
   if (io.env['HOOKSPAN_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`)
   return EXIT.failed
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or directory',
+  EDQUOT: 'the quota is used up',
+}
+
+export function whyNot(error: unknown): string {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  const name = typeof code === 'string' ? code : String(message ?? error)
+  return WORDS[name] ?? fileErrorReason({ code: name, message: name })
 }

@@ -5,7 +5,7 @@ import type { HostEvent, HostMachine } from '../agents/host-event.ts'
 import { MACHINES } from '../agents/machines.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
-import { nearestName } from '../plugin/config/nearest.ts'
+import { suggestion } from '../plugin/config/nearest.ts'
 import { dropUndefined, isRecord } from '../reading/attribute-value.ts'
 import { LineSplitter, type NumberedLine } from '../reading/line-reader.ts'
 
@@ -13,6 +13,8 @@ export type RecordEntry =
   | { readonly record: ReadRecord }
   /** An invalid line. Line numbers start at 1. */
   | { readonly line: number; readonly problem: string }
+
+export const HOSTS_WITH_ADAPTER: readonly string[] = Object.keys(MACHINES)
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
@@ -24,8 +26,7 @@ function problemOf(value: unknown): string | undefined {
   if (!isRecord(value)) return `expected an object {"hook": …, "payload": …}, got ${kindOf(value)}`
   const { hook } = value
   if (typeof hook === 'string') return hook.trim() === '' ? 'its "hook" is empty' : undefined
-  if (hook !== undefined) return `its "hook" is ${kindOf(hook)}, not a name`
-  return 'it has no "hook"'
+  return hook === undefined ? 'it has no "hook"' : `its "hook" is ${kindOf(hook)}, not a name`
 }
 
 /**
@@ -93,11 +94,11 @@ export class RecordReader {
 }
 
 function noAdapter(host: string | undefined): string {
-  const hosts = hostsWithAdapter().join(', ')
+  const hosts = HOSTS_WITH_ADAPTER.join(', ')
   if (host === undefined) return `a raw event without a host; name it with --host (${hosts})`
-  const meant = nearestName(host, hostsWithAdapter())
-  const advice = meant === undefined ? '' : `; did you mean ${meant}?`
-  return `a raw event of ${JSON.stringify(host)}, whose events are not supported; supported: ${hosts}${advice}`
+  const advice = suggestion(host, HOSTS_WITH_ADAPTER)
+  const what = `a raw event of ${JSON.stringify(host)}, whose events are not supported; supported: ${hosts}`
+  return advice === undefined ? what : `${what}; ${advice}`
 }
 
 /** A problem never quotes the line: the engine's own message does, and the line may be private. */
@@ -154,8 +155,4 @@ export class RawEvents {
   #asRead({ hook, payload, ...meta }: HookRecord): ReadRecord {
     return { hook, payload, meta: { ...(meta as HookMeta), host: this.host } }
   }
-}
-
-export function hostsWithAdapter(): readonly string[] {
-  return Object.keys(MACHINES)
 }

@@ -1,6 +1,6 @@
 import { BACKEND_TYPES, isBackendType } from '../delivery/backends/rows.ts'
 import { readEndpoint } from '../plugin/config/backends.ts'
-import { nearestName } from '../plugin/config/nearest.ts'
+import { suggestion } from '../plugin/config/nearest.ts'
 import { type CommandOption, WrongUse } from './command.ts'
 
 export const BACKEND_OPTION: CommandOption & { readonly value: string; readonly many: true } = {
@@ -25,8 +25,7 @@ function checkTyped(value: string): void {
   const [, name = '', target] = /^([^=]*)(?:=(.*))?$/s.exec(value) ?? []
   const type = name.trim().toLowerCase()
   if (!isBackendType(type)) {
-    const meant = nearestName(type, BACKEND_TYPES)
-    const advice = meant === undefined ? `types: ${BACKEND_TYPES.join(', ')}` : `did you mean ${meant}?`
+    const advice = suggestion(type, BACKEND_TYPES) ?? `types: ${BACKEND_TYPES.join(', ')}`
     throw new WrongUse(`--backend does not know the type ${JSON.stringify(name.slice(0, 40))}; ${advice}`)
   }
   if (type === 'file' && (target ?? '').trim() === '') throw new WrongUse('--backend file takes a path: file=PATH')
@@ -61,12 +60,7 @@ export function ageMillis(text: string): number | undefined {
   return millis === undefined ? undefined : Number(amount) * millis
 }
 
-/**
- * Parses the value of `--since`: an age (`90s`, `30m`, `2h`, `7d`, `1w`) or an ISO time, UTC by default. Returns epoch
- * milliseconds.
- *
- * @throws {WrongUse} if it is neither
- */
+/** The epoch milliseconds of an age (`90s`, `30m`, `2h`, `7d`, `1w`) or an ISO time, UTC by default. @throws {WrongUse} */
 export function sinceAt(text: string, now: number): number {
   const age = ageMillis(text)
   if (age !== undefined) return now - age

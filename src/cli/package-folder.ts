@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ignoreErrors } from '../contract/foreign.ts'
 
 /** The folder of this package. The published code is bundled into `dist/chunks`, which is as deep as this file in `src`. */
 export const PACKAGE_FOLDER: URL = new URL('../../', import.meta.url)
@@ -15,10 +16,7 @@ const CACHES: readonly (readonly [part: string, owner: string])[] = [
 ]
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp', '/dev/shm']
 
-/**
- * The absolute folder of this copy of hookspan. Symbolic links are resolved, except pnpm's: its target contains the version and
- * disappears with an upgrade.
- */
+/** Symbolic links are resolved, except that of pnpm: its target contains the version and disappears with an upgrade. */
 export function packageFolder(): string {
   const folder = fileURLToPath(PACKAGE_FOLDER).replace(/[/\\]$/, '')
   const link = withoutStore(folder)
@@ -30,12 +28,7 @@ export function withoutStore(folder: string): string {
   return folder.replace(/([/\\])\.pnpm\1[^/\\]+\1node_modules\1/, '$1')
 }
 
-/**
- * The reason why a host must not refer to this folder, with a remedy: a package manager clears it, or a host cannot read it.
- * Undefined if it is suitable.
- *
- * @param from an absolute path to look for another copy
- */
+/** The reason why no host may refer to the folder: it is cleared, or unreadable. @param from a path to find another copy */
 export function whyNotLasting(folder: string, from: string): string | undefined {
   const path = slashed(folder)
   const owner = CACHES.find(([part]) => path.includes(part))?.[1]
@@ -72,11 +65,7 @@ export function hostModule(folder: string, host: string): string {
   return packageFile(folder, 'dist', 'agents', host, 'index.js')
 }
 
-/**
- * A file of this copy of hookspan.
- *
- * @throws Error if it does not exist
- */
+/** A file of this copy of hookspan. @throws Error if it does not exist */
 export function packageFile(folder: string, ...names: readonly string[]): string {
   const path = join(folder, ...names)
   if (!existsSync(path)) throw new Error(`this copy of hookspan is not complete: there is no ${path}`)
@@ -84,9 +73,5 @@ export function packageFile(folder: string, ...names: readonly string[]): string
 }
 
 function resolved(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
+  return ignoreErrors(() => realpathSync(path)) ?? path
 }

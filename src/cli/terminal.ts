@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline'
+import { inTime } from '../guards/in-time.ts'
 import { displayWidth } from '../reading/display-width.ts'
 import { humanDuration } from '../reading/human-figures.ts'
-import type { CommandIo, Output } from './command.ts'
+import type { CommandIo, Output, StopSignal } from './command.ts'
 
 const MAX_COLUMNS = 160
 const PIPED_COLUMNS = 120
@@ -38,9 +39,7 @@ export class Progress {
     this.#shownAt = this.#startedAt
   }
 
-  /**
-   * Updates the progress. @param text called only if the line is drawn @param totalBytes a new total, if more work was found
-   */
+  /** @param text called only if the line is drawn @param totalBytes a new total, if more work was found */
   update(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
     this.#bytes = bytes
     this.#totalBytes = totalBytes
@@ -49,9 +48,8 @@ export class Progress {
     if (now - this.#shownAt < EVERY_MILLIS) return
     this.#shownAt = now
     const elapsed = now - this.#startedAt
-    this.showStep(
-      [text(elapsed / 1000), this.share, this.#left(elapsed)].filter(part => part !== undefined).join(' · '),
-    )
+    const parts = [text(elapsed / 1000), this.share, this.#left(elapsed)]
+    this.showStep(parts.filter(part => part !== undefined).join(' · '))
   }
 
   /** `42 %`; undefined if the total is unknown. */
@@ -160,12 +158,39 @@ export async function confirm(
 
 const POLL_MILLIS = 500
 
-/** Waits for the poll interval or until interrupted. Clears the timer, so that it does not keep the process alive. */
+/** Waits for the poll interval or until interrupted. */
 export async function waitForPoll(interrupted: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, POLL_MILLIS)
-  })
-  await Promise.race([timeout, interrupted])
-  clearTimeout(timer)
+  await inTime(interrupted, POLL_MILLIS)
+}
+
+/** Time for requests in flight. Anything not yet sent stays where it is. */
+const GRACE_MILLIS = 1000
+/** The exit code that shells use for a signal: 128 + number. */
+const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 }
+
+export const STOPPING = 'stopping … (Ctrl-C again ends it at once)'
+
+/** On Ctrl-C, a long command starts no more work and reports its progress. A second one ends the process at once. */
+export class Interruption {
+  readonly #stop = new AbortController()
+  readonly #giveUp = new AbortController()
+  readonly stop: AbortSignal = this.#stop.signal
+  readonly giveUp: AbortSignal = this.#giveUp.signal
+  readonly stopped: Promise<void>
+  exitCode: number | undefined
+
+  constructor(io: Pick<CommandIo, 'interrupted'>, onStop: () => void = () => undefined) {
+    this.stopped = io.interrupted().then(signal => {
+      this.exitCode = EXIT_CODES[signal]
+      this.#stop.abort()
+      setTimeout(() => this.#giveUp.abort(), GRACE_MILLIS).unref()
+      onStop()
+    })
+  }
+}
+
+/** The start of a summary: `Interrupted at 42 %: `, or empty if not interrupted. */
+export function interruptedAt({ exitCode }: Interruption, progress?: Progress): string {
+  if (exitCode === undefined) return ''
+  return progress?.share === undefined ? 'Interrupted: ' : `Interrupted at ${progress.share}: `
 }

@@ -4,19 +4,32 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { peek } from '../contract/foreign.ts'
 import { stateDirectory } from '../plugin/config/paths.ts'
+import type { PricesConfig } from '../plugin/config/prices.ts'
+import { resolveConfig } from '../plugin/config/resolve.ts'
+import { createSpanPricer } from '../plugin/prices/span-prices.ts'
 import { dropUndefined, parseJson } from '../reading/attribute-value.ts'
 import { displayText } from '../reading/display-text.ts'
 import { countOf, humanBytes, humanCount, humanInstant } from '../reading/human-figures.ts'
+import type { SpanPricer } from '../reading/stored-span.ts'
 import type { TraceFilter } from '../reading/trace-filter.ts'
 import type { TraceTree } from '../reading/trace-forest.ts'
 import { listSegments, selectTraces, type TraceQuery, type TraceSelection } from '../reading/trace-log.ts'
 import { summarize } from '../reading/trace-summary.ts'
 import type { IndexSubject } from '../viewer/trace-index/local-index.ts'
 import { type CommandArguments, type CommandIo, Interrupted, WrongUse } from './command.ts'
-import { Interruption } from './interruption.ts'
 import { sinceAt } from './option-values.ts'
-import { readPrices, spanPricer } from './prices.ts'
-import { Progress } from './terminal.ts'
+import { Interruption, Progress } from './terminal.ts'
+
+/** Prices of requests without a recorded cost: the user's, else the bundled list. `prices: false` disables them. */
+function readPrices({ env, home }: CommandIo): PricesConfig | undefined {
+  const { config, sources } = resolveConfig({ env, home })
+  return sources.get('prices')?.from === 'default' ? { own: [] } : config.prices
+}
+
+/** Prices requests as the viewer does. Reads the configuration and the list only for a request without a cost. */
+export function spanPricer(io: CommandIo): SpanPricer {
+  return createSpanPricer(() => readPrices(io))
+}
 
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
   let sum = 0
@@ -68,11 +81,7 @@ export interface TracesPlace {
   listFiles(): Promise<readonly string[]>
 }
 
-/**
- * An existing path is FILE; another word that can be a prefix of an id is TRACE_ID.
- *
- * @throws {WrongUse} if there are two of a kind; otherwise an error with the reason why FILE cannot be read
- */
+/** An existing path is FILE, another possible prefix of an id TRACE_ID. @throws {WrongUse} for two of a kind */
 export async function findSubject(
   names: readonly string[],
   io: CommandIo,
@@ -128,11 +137,7 @@ export async function placeAt(path: string): Promise<TracesPlace | undefined> {
   return { path, kind: 'file', listFiles: async () => [path] }
 }
 
-/**
- * The files to send.
- *
- * @throws if one of them is missing or holds no traces
- */
+/** The files to send. @throws if one of them is missing or holds no traces */
 export async function traceFiles(operands: readonly string[]): Promise<readonly string[]> {
   const files: string[] = []
   for (const operand of operands) {
@@ -167,16 +172,10 @@ export async function expectTraceFiles({ path, kind, listFiles }: TracesPlace, u
   }
 }
 
-export function indexSubject({ kind, path }: TracesPlace, { env, home }: CommandIo): IndexSubject {
-  const prices = readPrices({ env, home })
+export function indexSubject({ kind, path }: TracesPlace, io: CommandIo): IndexSubject {
+  const prices = readPrices(io)
   if (kind !== 'local log') return dropUndefined({ kind, path, prices })
-  return dropUndefined({ kind: 'log' as const, stateDirectory: stateDirectory(env, home), prices })
-}
-
-interface NoTraceFile {
-  readonly problem: string
-  /** Certain from the beginning of the file: no line can be a trace. */
-  readonly isCertain: boolean
+  return dropUndefined({ kind: 'log' as const, stateDirectory: stateDirectory(io.env, io.home), prices })
 }
 
 /** The first line of a trace log may be longer; in other files it usually is not. */
@@ -187,43 +186,29 @@ const OURS = /"(?:resourceSpans|hookspan\.segment|hookspan\.open)"\s*:/
 const OTHER_SIGNAL = /^\s*\{\s*"resource(Metrics|Logs)"\s*:/
 
 /**
- * Checks the beginning of a file. Undefined if it may be a trace log. Messages never quote the file, which may contain prompts.
- *
- * @throws the error of the file system if the file cannot be read
+ * Checks the beginning of a file. Undefined if it may be a trace log; `isCertain` if no line can be a trace. Messages never
+ * quote the file, which may contain prompts. @throws the error of the file system if the file cannot be read
  */
-async function noTraceFile(path: string): Promise<NoTraceFile | undefined> {
+async function noTraceFile(path: string): Promise<{ problem: string; isCertain: boolean } | undefined> {
   const head = await buffer(createReadStream(path, { end: HEAD_BYTES - 1 }))
-  if (head[0] === 0x1f && head[1] === 0x8b) return certain(`it is compressed with gzip: gunzip -k ${path}`)
+  const isCompressed = head[0] === 0x1f && head[1] === 0x8b
+  if (isCompressed) return { isCertain: true, problem: `it is compressed with gzip: gunzip -k ${path}` }
   const text = head.toString('utf8')
   if (OURS.test(text)) return undefined
-  const isWhole = head.length < HEAD_BYTES
-  const lines = text.split('\n')
-  // The last line may be cut off.
-  if (!isWhole && lines.length > 1) lines.pop()
-  const values = lines.map(parseJson).filter(value => value !== undefined)
-  // The suggested command needs no option for the host of a recording that has a fixture line.
-  const hasHost = values.some(each => typeof peek(peek(each, 'fixture'), 'host') === 'string')
+  const values = text.split('\n').map(parseJson)
   const record = values.find(each => ['hook', 'event'].some(key => typeof peek(each, key) === 'string'))
-  if (typeof peek(record, 'hook') === 'string') return certain(`these are hook records: hookspan replay ${path}`)
-  if (record !== undefined)
-    return certain(`these are raw events of a host: hookspan replay ${hasHost ? '' : '--host HOST '}${path}`)
-  return { problem: otherContent(head, text, isWhole, values.length > 0), isCertain: false }
-}
-
-function otherContent(head: Buffer, text: string, isWhole: boolean, hasJsonLines: boolean): string {
-  const signal = OTHER_SIGNAL.exec(text)?.[1]
-  if (head.length === 0) return 'it is empty'
-  if (head.includes(0)) return 'it is a binary file'
-  if (signal !== undefined) return `it holds OpenTelemetry ${signal.toLowerCase()}, and no traces`
-  if (text.trim() === '') return 'there is nothing but blanks in it'
-  if (isWhole && parseJson(text) !== undefined) return 'it is other JSON, no OTLP: there is no "resourceSpans" in it'
-  if (hasJsonLines) return 'its lines are other JSON, no OTLP: there is no "resourceSpans" in them'
-  if (/^\s*[{[]/.test(text)) return 'it begins like JSON, but its first line is none; expected one request a line'
-  return 'it is text, no JSON'
-}
-
-function certain(problem: string): NoTraceFile {
-  return { problem, isCertain: true }
+  if (record === undefined) {
+    const signal = OTHER_SIGNAL.exec(text)?.[1]
+    if (text.trim() === '') return { isCertain: false, problem: 'it is empty' }
+    if (signal === undefined) return { isCertain: false, problem: 'it has no line of OTLP/JSON with "resourceSpans"' }
+    return { isCertain: false, problem: `it holds OpenTelemetry ${signal.toLowerCase()}, and no traces` }
+  }
+  if (typeof peek(record, 'hook') === 'string')
+    return { isCertain: true, problem: `these are hook records: hookspan replay ${path}` }
+  // A recording with a fixture line names its host.
+  const hasHost = values.some(each => typeof peek(peek(each, 'fixture'), 'host') === 'string')
+  const command = `hookspan replay ${hasHost ? '' : '--host HOST '}${path}`
+  return { isCertain: true, problem: `these are raw events of a host: ${command}` }
 }
 
 export const FILTER_OPTIONS = {
@@ -281,8 +266,9 @@ export function nothingThere({ path, kind }: TracesPlace): string {
   return `There are no traces in ${path} yet. Run "hookspan demo" to record some, or name a file: hookspan tree FILE`
 }
 
-export function nothingMatches(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
+export function nothingFound(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
   const { traceCount, matchCount, extent } = selection
+  if (traceCount === 0) return nothingThere(place)
   if (matchCount > 0) return `${place.path} holds ${humanCount(traceCount)} traces, but --last is ${query.last}.`
   const period = extent && `, of ${humanInstant(extent.startAt)} to ${humanInstant(extent.endAt)}`
   return `No trace ${conditions(query)} among the ${humanCount(traceCount)} in ${place.path}${period ?? ''}.`

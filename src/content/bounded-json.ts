@@ -1,5 +1,5 @@
 import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN } from './clip.ts'
-import { JsonWriter } from './json-writer.ts'
+import { type BoundedJson, JsonWriter } from './json-writer.ts'
 import { isSecretKey } from './secret-keys.ts'
 import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { acrossStrings } from './secret-private-keys.ts'
@@ -7,17 +7,10 @@ import { isSecretMember } from './secret-records.ts'
 import { MASK } from './secret-span.ts'
 import { namesNoSecret } from './secret-values.ts'
 
-export { closeJson } from './json-text.ts'
-
 /**
  * JSON of a foreign value. Its getters, Proxy traps and `toJSON` can throw at any step, and one failure must not cost the rest
  * of the value. Besides `tracker/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.
  */
-
-export interface BoundedJson {
-  readonly text: string
-  readonly truncated: boolean
-}
 
 const MAX_DEPTH = 32
 /** Limits an object's keys, which the engine lists completely before it returns the first. */
@@ -30,8 +23,8 @@ const MIN_SECRET_KEY_TEXT = 16
 const MAX_BIGINT = 2n ** 512n
 
 /** Decimal digits. A huge value is shown as `[BigInt]`, because its conversion takes more than linear time. */
-export function bigintText(value: bigint): string {
-  return value < MAX_BIGINT && value > -MAX_BIGINT ? String(value) : '[BigInt]'
+export function numberText(value: number | bigint): string {
+  return typeof value === 'number' || (value < MAX_BIGINT && value > -MAX_BIGINT) ? String(value) : '[BigInt]'
 }
 
 /** Cached, because several spans show the same value, and listing millions of keys takes a second. */
@@ -92,7 +85,7 @@ class ValueWalk {
       case 'boolean':
         return this.writer.scalar(lead, String(value))
       case 'bigint':
-        return this.writer.scalar(lead, `"${bigintText(value)}"`)
+        return this.writer.scalar(lead, `"${numberText(value)}"`)
       case 'object':
         return value === null ? this.writer.scalar(lead, 'null') : this.#object(lead, value)
       default:
@@ -137,11 +130,10 @@ class ValueWalk {
       const replaced: unknown = toJSON.call(object, '')
       if (replaced !== object) return this.value(lead, isWritable(replaced) ? replaced : null)
     }
-    if (object instanceof Error)
-      return this.#entries(
-        lead,
-        ['name', 'message'].map(key => [key, read(object, key)] as const),
-      )
+    if (object instanceof Error) {
+      const named = ['name', 'message'].map(key => [key, read(object, key)] as const)
+      return this.#entries(lead, named)
+    }
     if (object instanceof Map) return this.#entries(lead, mapEntries(object))
     if (object instanceof Set) return this.#array(lead, object)
     if (object instanceof String || object instanceof Number || object instanceof Boolean) {

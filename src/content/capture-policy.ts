@@ -1,5 +1,5 @@
 import { peek, textOf } from '../contract/foreign.ts'
-import { bigintText, boundedJson } from './bounded-json.ts'
+import { boundedJson, numberText } from './bounded-json.ts'
 import type { CapturedContent, CapturedEntry, ContentCategory, ContentMode, SafeText } from './capture.ts'
 import { literal } from './capture.ts'
 import type { Clipped } from './clip.ts'
@@ -46,10 +46,6 @@ function isNumeric(value: unknown): value is number | bigint {
   return typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-function numberText(value: number | bigint): SafeText {
-  return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
-}
-
 /**
  * The compiled capture policy. Never throws, whatever the value. Cost is linear in the limit, not in the value. Its functions
  * do not use `this`, so they can be destructured (`const { id } = capture`).
@@ -93,7 +89,7 @@ export class Capture {
    * accepted, because a host may put a sentence in place of a name. Repeated values cost a map look-up.
    */
   readonly id = (value: unknown): SafeText | undefined => {
-    if (typeof value !== 'string') return isNumeric(value) ? numberText(value) : undefined
+    if (typeof value !== 'string') return isNumeric(value) ? safe(numberText(value)) : undefined
     const known = this.#ids.get(value)
     if (known !== undefined) return known
     const isIdentifier = IDENTIFIER.test(value)
@@ -104,10 +100,7 @@ export class Capture {
     return safe(text)
   }
 
-  /**
-   * Captures the name and value of one entry of a flat map: text as in `id`, a finite number, a boolean. The value of a
-   * secret's name is masked completely. Undefined for anything else.
-   */
+  /** Captures an entry of a flat map: text as in `id`, a finite number, a boolean. Masks values of secrets' names. */
   readonly entry = (key: string, value: unknown): CapturedEntry | undefined => {
     const name = this.id(key)
     if (name === undefined) return undefined
@@ -118,10 +111,7 @@ export class Capture {
     return { name, value: this.#isSecret(key) ? literal(MASK) : plain }
   }
 
-  /**
-   * Captures content in the form of the mode (preview or full), within the category's limit. Undefined if off, absent or
-   * blank.
-   */
+  /** Captures content in the form of the mode, within the category's limit. Undefined if off, absent or blank. */
   readonly content = (value: unknown, category: ContentCategory): CapturedContent | undefined => {
     if (this.mode === 'off') return undefined
     if (this.#ofTools && (category === 'tool_input' || category === 'tool_output')) {
@@ -179,10 +169,8 @@ export class Capture {
       return json && { text: safe(json.text), mimeType: JSON_TYPE, truncated: json.truncated }
     }
     if (typeof value !== 'boolean' && !isNumeric(value)) return undefined
-    const { text, isCut } = clip(
-      { text: String(typeof value === 'boolean' ? value : numberText(value)), isCut: false },
-      cap,
-    )
+    const plain = typeof value === 'boolean' ? String(value) : numberText(value)
+    const { text, isCut } = clip({ text: plain, isCut: false }, cap)
     return { text: safe(text), mimeType: TEXT_TYPE, truncated: isCut }
   }
 

@@ -39,6 +39,9 @@ export function safeJson(data: SafeData): SafeText {
   return JSON.stringify(data) as SafeText
 }
 
+/** Masks the secrets of a text. */
+export type Redact = (text: string) => string
+
 /** `off`: no content at all. `preview`: clipped one-line previews. `full`: whole values up to `content_max_chars`. */
 export type ContentMode = 'off' | 'preview' | 'full'
 

@@ -1,3 +1,4 @@
+import type { Redact } from './capture.ts'
 import { maskRecords, RECORD_REACH } from './secret-records.ts'
 
 /** Cuts text without leaving half a character or half a secret. */
@@ -17,10 +18,7 @@ export function keepAll(text: string): string {
   return text
 }
 
-/**
- * Replaces lone surrogates by U+FFFD: backends reject them in JSON and UTF-8. The method is available since Node 20, but only
- * in the es2024 types.
- */
+/** Replaces lone surrogates, which backends reject, by U+FFFD. Node 20 has the method, but only the es2024 types do. */
 export function wellFormed(text: string): string {
   return (text as unknown as { toWellFormed(): string }).toWellFormed()
 }
@@ -86,12 +84,7 @@ export function maskedWindowOf(text: string, length: number): Clipped {
  *
  * @param isMasked the records of the text are masked already
  */
-export function redactWithin(
-  source: Clipped,
-  room: number,
-  redact: (text: string) => string,
-  isMasked = false,
-): Clipped {
+export function redactWithin(source: Clipped, room: number, redact: Redact, isMasked = false): Clipped {
   const length = Math.max(room, 0) + WINDOW_MARGIN
   const window = isMasked || redact === keepAll ? windowOf(source.text, length) : maskedWindowOf(source.text, length)
   const redacted = redact(wellFormed(window.text))

@@ -1,7 +1,7 @@
 import { keepAll, redactWithin } from './clip.ts'
-import { JsonWriter } from './json-writer.ts'
+import { type BoundedJson, JsonWriter } from './json-writer.ts'
 import { type Masking, Neighbours } from './secret-neighbours.ts'
-import { MASK } from './secret-span.ts'
+import { endOfMatch, MASK } from './secret-span.ts'
 import { namesNoSecret } from './secret-values.ts'
 
 export interface JsonRewrite extends Masking {
@@ -105,8 +105,7 @@ class JsonTextWalk {
 
   /** An empty container reveals no secret. */
   #isEmpty(): boolean {
-    EMPTY.lastIndex = this.#at
-    return EMPTY.test(this.#text)
+    return endOfMatch(EMPTY, this.#text, this.#at) !== -1
   }
 
   #close(bracket: '{' | '['): Step {
@@ -226,15 +225,8 @@ class JsonTextWalk {
   }
 }
 
-/**
- * Rewrites JSON text, or the start of it, as valid JSON of at most `maxChars` characters. Undefined if the text is not JSON.
- * Cost is linear in the text: pass a window, not the whole.
- */
-export function rewriteJson(
-  text: string,
-  maxChars: number,
-  rewrite: JsonRewrite,
-): { text: string; truncated: boolean } | undefined {
+/** Rewrites JSON text or its start as valid JSON; undefined for other text. Linear in the text: pass a window of it. */
+export function rewriteJson(text: string, maxChars: number, rewrite: JsonRewrite): BoundedJson | undefined {
   const walk = new JsonTextWalk(text, maxChars, rewrite)
   if (text.trim() === '' || !walk.run()) return undefined
   if (walk.writer.text.trim() !== '') return { text: walk.writer.text, truncated: walk.writer.isTruncated }

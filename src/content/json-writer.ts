@@ -1,5 +1,10 @@
 import type { Clipped } from './clip.ts'
 
+export interface BoundedJson {
+  readonly text: string
+  readonly truncated: boolean
+}
+
 const BACKSLASH = 92
 const CUT = '..."'
 /** `"..."`: the shortest string that shows a cut. */

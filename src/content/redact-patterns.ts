@@ -28,10 +28,7 @@ function failed(reason: string): PatternCheck {
   return { ok: false, reason }
 }
 
-/**
- * Compiles a custom pattern, or explains why it cannot be used. Patterns run on all captured text while the host waits. One
- * that can backtrack badly, or that matches everywhere, is refused.
- */
+/** Compiles a custom pattern. Refuses one that matches everywhere or can backtrack badly, because the host waits. */
 export function checkPattern(source: string): PatternCheck {
   if (source.length > MAX_SOURCE) return failed(`it is longer than ${MAX_SOURCE} characters`)
   const pattern = compile(source)

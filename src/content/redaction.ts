@@ -9,8 +9,6 @@ import { maskRecords, RECORDS } from './secret-records.ts'
 import { MASK, maskInRounds, maskSpans, type SecretFamily } from './secret-span.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
-export { isSecretKey }
-
 export interface RedactorOptions {
   readonly enabled: boolean
   readonly patterns: readonly RegExp[]
@@ -67,10 +65,7 @@ function mayHide(text: string): boolean {
   return (text.includes('\\u00') || text.includes(DEEP)) && JSON_HEAD.test(text)
 }
 
-/**
- * Masks secrets in the decoded strings of JSON: in the escaped text, a quote may appear to end a value that goes on. Undefined
- * if the text is not JSON.
- */
+/** Masks secrets in the strings of JSON, whose ends escaped quotes may hide. Undefined if the text is not JSON. */
 function maskJson(text: string, leaf: (text: string) => string): string | undefined {
   if (!JSON_HEAD.test(text)) return undefined
   const json = rewriteJson(text, Number.POSITIVE_INFINITY, { leaf, isSecret: isSecretKey, keepsSpace: true })?.text
@@ -84,10 +79,7 @@ function maskFamilies(text: string): string {
   return masked
 }
 
-/**
- * Creates a function that replaces the secrets in a text by `[REDACTED]`. Linear in the text; masking twice changes nothing
- * more. Returns `keepAll` if disabled.
- */
+/** Creates a function that masks the secrets in a text. Linear; a second run changes nothing. `keepAll` if disabled. */
 export function createRedactor({ enabled, patterns, own }: RedactorOptions): (text: string) => string {
   if (!enabled) return keepAll
   function maskAt(text: string, depth: number): string {

@@ -1,7 +1,4 @@
-/**
- * Parses a regular expression into a tree with the details needed to detect bad backtracking: which characters can match
- * where, and what repeats. The source must have been accepted by `new RegExp`.
- */
+/** Parses a valid regular expression into a tree to detect bad backtracking: what can match where, and what repeats. */
 
 /** One bit for each ASCII character, and one for all others. */
 export type CharacterSet = bigint
@@ -26,10 +23,14 @@ function range(first: number, last: number): CharacterSet {
   return set
 }
 
+function single(code: number): CharacterSet {
+  return range(code, code)
+}
+
 const DIGITS = range(48, 57)
-const WORD = DIGITS | range(65, 90) | range(97, 122) | range(95, 95)
-const SPACE = range(9, 13) | range(32, 32) | OTHERS
-const NEWLINES = range(10, 10) | range(13, 13)
+const WORD = DIGITS | range(65, 90) | range(97, 122) | single(95)
+const SPACE = range(9, 13) | single(32) | OTHERS
+const NEWLINES = single(10) | single(13)
 const CLASSES: Readonly<Record<string, CharacterSet>> = {
   d: DIGITS,
   D: ANY & ~DIGITS,
@@ -85,7 +86,7 @@ class RegexReader {
     if (character === '\\') return this.#escape()
     if (character === '.') return { type: 'character', set: ANY & ~NEWLINES }
     if (character === '^' || character === '$') return { type: 'assertion', body: undefined }
-    return { type: 'character', set: this.#literal(character) }
+    return { type: 'character', set: single(character.charCodeAt(0)) }
   }
 
   #group(): RegexNode {
@@ -112,13 +113,13 @@ class RegexReader {
     const code = this.#match(CODE)
     if (code !== undefined) {
       const digits = code[1] ?? code[2] ?? code[3]
-      if (digits !== undefined) return this.#codeSet(Number.parseInt(digits, 16))
-      return this.#codeSet(code[4] === undefined ? 0 : code[4].charCodeAt(0) % 32)
+      if (digits !== undefined) return single(Number.parseInt(digits, 16))
+      return single(code[4] === undefined ? 0 : code[4].charCodeAt(0) % 32)
     }
     const character = this.#peek()
     if (this.#match(NAMED) === undefined) this.#at++
     const control = CONTROLS[character]
-    return control === undefined ? (CLASSES[character] ?? this.#literal(character)) : this.#codeSet(control)
+    return control === undefined ? (CLASSES[character] ?? single(character.charCodeAt(0))) : single(control)
   }
 
   #class(): CharacterSet {
@@ -140,15 +141,7 @@ class RegexReader {
   #classMember(): CharacterSet {
     const character = this.#peek()
     this.#at++
-    return character === '\\' ? this.#escapedSet() : this.#literal(character)
-  }
-
-  #literal(character: string): CharacterSet {
-    return this.#codeSet(character.charCodeAt(0))
-  }
-
-  #codeSet(code: number): CharacterSet {
-    return range(code, code)
+    return character === '\\' ? this.#escapedSet() : single(character.charCodeAt(0))
   }
 
   #peek(): string {
@@ -172,7 +165,7 @@ class RegexReader {
 /** Every character between two single ones. If either end is a class (`[\w-x]`), the dash is a literal. */
 function span(first: CharacterSet, last: CharacterSet): CharacterSet {
   const isSingle = (set: CharacterSet): boolean => (set & (set - 1n)) === 0n
-  if (!isSingle(first) || !isSingle(last)) return first | last | range(45, 45)
+  if (!isSingle(first) || !isSingle(last)) return first | last | single(45)
   let set = last
   for (let bit = first; bit < last; bit <<= 1n) set |= bit
   return set

@@ -11,24 +11,18 @@ interface CommandFlag {
   /** Sticky, at the dash. The match ends where the password begins. */
   readonly flag: RegExp
   /** Required content of the password: `curl -b` accepts a file, too. */
-  readonly must?: RegExp
+  readonly must: RegExp | undefined
 }
 
 /** Between a flag and its argument. A list of arguments has a comma between two quotes, or the next line. */
 const GAP = String.raw`(?:=|${SPACE}{1,8}(?:(?:[+>|-]|\d{1,6}(?:[\t→:|]|\\{1,31}t))?${SPACE}{0,8}- ${SPACE}{0,4})?|\\{0,31}["'],${SPACE}{0,40}(?=\\{0,31}["']))`
 const OPEN = String.raw`(?:\$?${QUOTE})?`
 
-type Flag = Pick<CommandFlag, 'beginnings' | 'flag'>
-
-/**
- * `names`: literal, or with a pattern after their first three characters. The quote precedes or follows the user's
- * name.
- */
-function flag(names: string, gap: string, user = ''): Flag {
-  return {
-    beginnings: names.split('|').map(name => name.slice(0, name.startsWith('--') ? 3 : 2)),
-    flag: new RegExp(`(?:${names})${gap}(?:${user === '' ? '' : `${user}${QUOTE}|`}${OPEN}${user})`, 'y'),
-  }
+/** `names`: literal, or with a pattern after three characters. The quote precedes or follows the user's name. */
+function flag(command: RegExp, names: string, gap: string, user = '', must?: RegExp): CommandFlag {
+  const beginnings = names.split('|').map(name => name.slice(0, name.startsWith('--') ? 3 : 2))
+  const opening = user === '' ? OPEN : `(?:${user}${QUOTE}|${OPEN}${user})`
+  return { command, beginnings, flag: new RegExp(`(?:${names})${gap}${opening}`, 'y'), must }
 }
 
 function command(names: string): RegExp {
@@ -43,39 +37,37 @@ const LOGIN = String.raw`(?:docker|podman|nerdctl|buildah|skopeo|oras|crane|helm
 const KEY = String.raw`[^\s:,"'\\]{1,128}[:,]`
 
 const COMMAND_FLAGS: readonly CommandFlag[] = [
-  { command: command('curl|wget|https?|xh|lftp'), ...flag('-u|--user|-U|--proxy-user', `${GAP}?`, KEY) },
+  flag(command('curl|wget|https?|xh|lftp'), '-u|--user|-U|--proxy-user', `${GAP}?`, KEY),
   // An API key as the user name, without a password.
-  { command: command('curl'), ...flag('-u|--user', `${GAP}?`), must: /^[^:]{12,}:$/ },
-  { command: command('curl'), ...flag('-b|--cookie', `${GAP}?`), must: /=/ },
-  { command: command('sshpass'), ...flag('-p', `${GAP}?`) },
-  { command: command('https?|xh'), ...flag('-a|--auth', GAP, String.raw`(?:[^\s:"'\\]{1,128}:)?`) },
-  { command: command(String.raw`mysql\w*|mariadb[\w-]*|mycli|7za?|p7zip|xtrabackup`), ...flag('-p', '') },
-  { command: command('redis-cli|valkey-cli|keydb-cli'), ...flag('-a', GAP) },
-  { command: command(LOGIN), ...flag('-p', `${GAP}?`) },
-  {
-    command: command('twine|mongo(?:sh|dump|restore|export|import)?|cypher-shell|cqlsh|pscp|sqoop|hdbsql'),
-    ...flag('-p', GAP),
-  },
-  { command: command(String.raw`ldap\w+`), ...flag('-w', GAP) },
-  { command: command2('security', 'add-(?:generic|internet)-password'), ...flag('-w', GAP) },
-  { command: command('sqlcmd|bcp|osql|isql|zip|unzip|zipcloak|ipmitool'), ...flag('-P', `${GAP}?`) },
-  { command: command('plink|pscp|psftp|putty'), ...flag('-pw', GAP) },
-  { command: command('smbclient|smbget|rpcclient|net'), ...flag('-U', `${GAP}?`, String.raw`[^\s%"'\\]{1,128}%`) },
-  { command: command('openssl'), ...flag('-pass|-passin|-passout', GAP, 'pass:') },
-  { command: command2('openssl', 'enc'), ...flag('-k', GAP) },
-  { command: command('snmp[a-z]+'), ...flag('-A|-X', GAP) },
-  { command: command('ssh-keygen'), ...flag('-N|-P', GAP) },
-  {
-    command: command('keytool|jarsigner|apksigner'),
-    ...flag('-storepass|-keypass|-srcstorepass|-srckeypass|-deststorepass|-destkeypass', GAP),
-  },
-  { command: command2('nuget', 'push'), ...flag('-k|-ApiKey', GAP) },
-  { command: command2('gh', 'secret[^|]{1,40}set'), ...flag('-b|--body', `${GAP}?`) },
-  { command: command2('az', 'secret[^|]{1,40}set'), ...flag('--value', GAP) },
-  { command: command2('eas|expo', '(?:secret|env):create'), ...flag('--value', GAP) },
-  { command: command2('aws', 'secretsmanager'), ...flag('--secret-string', GAP) },
-  { command: command2('pulumi', 'set'), ...flag('--secret', GAP, String.raw`[\w.:[\]"-]{1,80}${SPACE}{1,8}`) },
-  { command: command2('kubectl|oc', 'secret'), ...flag('--from-literal', GAP, String.raw`[\w.-]{1,80}=`) },
+  flag(command('curl'), '-u|--user', `${GAP}?`, '', /^[^:]{12,}:$/),
+  flag(command('curl'), '-b|--cookie', `${GAP}?`, '', /=/),
+  flag(command('sshpass'), '-p', `${GAP}?`),
+  flag(command('https?|xh'), '-a|--auth', GAP, String.raw`(?:[^\s:"'\\]{1,128}:)?`),
+  flag(command(String.raw`mysql\w*|mariadb[\w-]*|mycli|7za?|p7zip|xtrabackup`), '-p', ''),
+  flag(command('redis-cli|valkey-cli|keydb-cli'), '-a', GAP),
+  flag(command(LOGIN), '-p', `${GAP}?`),
+  flag(command('twine|mongo(?:sh|dump|restore|export|import)?|cypher-shell|cqlsh|pscp|sqoop|hdbsql'), '-p', GAP),
+  flag(command(String.raw`ldap\w+`), '-w', GAP),
+  flag(command2('security', 'add-(?:generic|internet)-password'), '-w', GAP),
+  flag(command('sqlcmd|bcp|osql|isql|zip|unzip|zipcloak|ipmitool'), '-P', `${GAP}?`),
+  flag(command('plink|pscp|psftp|putty'), '-pw', GAP),
+  flag(command('smbclient|smbget|rpcclient|net'), '-U', `${GAP}?`, String.raw`[^\s%"'\\]{1,128}%`),
+  flag(command('openssl'), '-pass|-passin|-passout', GAP, 'pass:'),
+  flag(command2('openssl', 'enc'), '-k', GAP),
+  flag(command('snmp[a-z]+'), '-A|-X', GAP),
+  flag(command('ssh-keygen'), '-N|-P', GAP),
+  flag(
+    command('keytool|jarsigner|apksigner'),
+    '-storepass|-keypass|-srcstorepass|-srckeypass|-deststorepass|-destkeypass',
+    GAP,
+  ),
+  flag(command2('nuget', 'push'), '-k|-ApiKey', GAP),
+  flag(command2('gh', 'secret[^|]{1,40}set'), '-b|--body', `${GAP}?`),
+  flag(command2('az', 'secret[^|]{1,40}set'), '--value', GAP),
+  flag(command2('eas|expo', '(?:secret|env):create'), '--value', GAP),
+  flag(command2('aws', 'secretsmanager'), '--secret-string', GAP),
+  flag(command2('pulumi', 'set'), '--secret', GAP, String.raw`[\w.:[\]"-]{1,80}${SPACE}{1,8}`),
+  flag(command2('kubectl|oc', 'secret'), '--from-literal', GAP, String.raw`[\w.-]{1,80}=`),
 ]
 
 const BY_BEGINNING = new Map<string, CommandFlag[]>()
@@ -93,9 +85,7 @@ const MAX_VALUE = 512
 const NO_PASSWORD = /^[\s,)\]]*$/
 const WORD = /(?:[^\s"'\\]|\\(?!\\{0,31}[nrt"'])[\s\S])+/y
 
-/**
- * Restores line breaks. Written as `\n` at some depth of escaping, one has 1, 2, 4, … backslashes. A continued line has more.
- */
+/** Restores line breaks. By its depth of escaping, `\n` has 1, 2, 4, … backslashes. A continued line has more. */
 function asLines(text: string): string {
   const plain = text
     .replace(/(\\{1,32})([nrt])/g, (_, { length }: string, letter: string) =>

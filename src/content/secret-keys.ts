@@ -41,10 +41,7 @@ function words(name: string): string[] {
   return parts.filter(part => part !== '')
 }
 
-/**
- * `strong`: the value is always a secret. `weak`: the word has other meanings, so in running text the value must look random.
- * Undefined: not a secret's name.
- */
+/** `strong`: always a secret. `weak`: the word has other meanings, so in running text the value must look random. */
 export type SecretKeyStrength = 'strong' | 'weak'
 
 /** A secret's name in a text, and where its value begins. */

@@ -66,10 +66,7 @@ export interface Masking {
 const REACH = 200
 const MAX_ARGUMENT = 2000
 
-/**
- * Detects secrets by their neighbours in a list or object. Examples: the flag before an argument, the name of a header, a
- * field `name` beside the field `value`. One instance for each open container.
- */
+/** Detects secrets by neighbours in one container: the flag before an argument, a field `name` beside a `value`. */
 export class Neighbours {
   #previous = ''
   /** The strings of a list so far, joined to one command line. */

@@ -192,10 +192,7 @@ export function isSecretMember(key: string, value: unknown, sibling: (key: strin
   return value.length >= 20 && typeof sibling('kty') === 'string'
 }
 
-/**
- * Masks secrets that only the whole text identifies, not a single string of its JSON: records, and private keys as lists of
- * lines.
- */
+/** Masks secrets that only the whole text identifies, no string of it: records, private keys as lists of lines. */
 export function maskRecords(text: string): string {
   const mask = (plain: string): string => maskSpans(maskSpans(maskSpans(plain, PRIVATE_KEYS), AZURE_KEYS), RECORDS)
   // A later round finds further values of a record.

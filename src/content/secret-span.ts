@@ -1,3 +1,4 @@
+import type { Redact } from './capture.ts'
 import { withoutColours } from './one-line.ts'
 
 /** Replaces a secret. Contains no quote and no backslash, so that JSON text stays valid. */
@@ -14,10 +15,7 @@ export interface SecretSpan {
 export interface SecretFamily {
   /** Global. Must cost about a nanosecond per character on ordinary text. */
   readonly candidates: RegExp
-  /**
-   * Each secret of the family has one of these in its candidate. Searching for one costs a fiftieth of the pattern, unless it
-   * begins with a frequent letter.
-   */
+  /** Each candidate has one. Its search costs a fiftieth of the pattern, unless it begins with a frequent letter. */
   readonly hints?: readonly string[]
   /** `at` is the start of the candidate. The span may begin before it. */
   spanAt(text: string, at: number): SecretSpan | undefined
@@ -44,11 +42,7 @@ export function maskSpans(text: string, family: SecretFamily): string {
 const MAX_ROUNDS = 8
 
 /** Masks until nothing changes any more. `again` masks in the later rounds. If no secret is found, the colours stay. */
-export function maskInRounds(
-  text: string,
-  mask: (text: string) => string,
-  again: (text: string) => string = mask,
-): string {
+export function maskInRounds(text: string, mask: Redact, again: Redact = mask): string {
   const plain = withoutColours(text)
   let masked = mask(plain)
   if (masked === plain) return text

@@ -6,10 +6,7 @@ const MAX_ENTRIES = 4000
 /** Limits the texts and results of a memo: 512 KiB, or 1 MiB beyond Latin-1. */
 const MAX_CHARS = 512 * 1024
 
-/**
- * Memoizes a pure function of texts, because each model request repeats the conversation so far. Starts anew when a limit is
- * reached.
- */
+/** Memoizes a pure function: each model request repeats the conversation so far. Starts anew at a limit. */
 export class TextMemo<Result extends string | { readonly text: string } | undefined> {
   readonly #compute: (text: string) => Result
   readonly #results = new Map<string, Result>()

@@ -7,7 +7,7 @@ import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 import type { PluginOptions } from './plugin.ts'
 
 export interface Telemetry {
-  readonly tracer: Tracer
+  readonly tracer: Pick<Tracer, 'startSpan'>
   /** Undefined if the pipeline provides it later. */
   readonly meter: Meter | undefined
   readonly pipeline: Pipeline | undefined

@@ -3,10 +3,10 @@ import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } fr
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
 import { runsOf } from './group-by.ts'
-import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
+import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
 import type { Line, TextSegment, Tone } from './segments.ts'
 import { alignEnds, blankSegment, clipSegments, joinSegments, paintLine, segment, segmentsWidth } from './segments.ts'
-import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
+import { headerTitle, shortTraceId } from './tree-header.ts'
 import { ARROW, GAP } from './tree-text.ts'
 import type { TurnStep } from './turn-steps.ts'
 
@@ -25,6 +25,7 @@ export function renderComparison(
   const width = Math.max(MIN_WIDTH, options.width)
   const rows = comparisonRows(comparison.steps)
   const columns = planFigures(rows, width)
+  const head = alignEnds([], [segment('dim', cellsOf(['A', 'B', 'A tokens', 'B tokens'], columns))], width)
   const lines: Line[] = [
     sideLine('A', comparison.a, width),
     sideLine('B', comparison.b, width),
@@ -33,7 +34,7 @@ export function renderComparison(
     [],
     resultLine(comparison),
     [],
-    ...(rows.length === 0 ? [] : [headLine(columns, width)]),
+    ...(rows.length === 0 ? [] : [head]),
     ...rows.flatMap(row => rowLines(row, columns, width)),
   ]
   return lines.map(line => paintLine(clipSegments(line, width), options.color)).join('\n')
@@ -49,7 +50,10 @@ function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: Compare
     segment('api', models.length === 0 ? '' : ` · ${models.join(', ')}`),
     segment('dim', turns > 1 ? ` · ${countOf(turns, 'turn')}` : ''),
   ]
-  const right = segment('dim', summary === undefined ? '' : `${headerTime(summary)}${GAP}${shortTraceId(first)}`)
+  const right = segment(
+    'dim',
+    summary === undefined ? '' : `${humanInstant(summary.startAt)}${GAP}${shortTraceId(first)}`,
+  )
   const room = width - segmentsWidth(left) - GAP.length
   return room < displayWidth(right.text) ? left : alignEnds(left, [right], width)
 }
@@ -95,10 +99,6 @@ function lengthText(figures: RowFigures | undefined): string {
 function tokensText(figures: RowFigures | undefined): string {
   if (figures === undefined || figures.inputTokens + figures.outputTokens === 0) return ''
   return `${humanCount(figures.inputTokens)}${ARROW}${humanCount(figures.outputTokens)}`
-}
-
-function headLine(columns: Columns, width: number): Line {
-  return alignEnds([], [segment('dim', cellsOf(['A', 'B', 'A tokens', 'B tokens'], columns))], width)
 }
 
 function cellsOf(texts: readonly string[], { length, tokens }: Columns): string {

@@ -127,12 +127,8 @@ export interface PathPart {
 
 type PathStep = TimeRange & Readonly<{ part: PathPart }>
 
-/**
- * Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time.
- */
-function isOffMainLine({ kind, isBackground }: PathPart): boolean {
-  return isBackground || kind === 'auxiliary' || kind === 'hook' || kind === 'other'
-}
+/** These, and background children, are on the path only where no other part explains the time. */
+const OFF_MAIN_LINE: ReadonlySet<DisplayKind> = new Set<DisplayKind>(['auxiliary', 'hook', 'other'])
 
 /**
  * Yields the parts awaited in a period, latest first and without overlap. The agent loop defines the dependencies: a request
@@ -140,13 +136,14 @@ function isOffMainLine({ kind, isBackground }: PathPart): boolean {
  * call or a background tool, fill the remaining gaps.
  */
 function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt: number): Generator<PathStep, void> {
-  const line = new MainLine(parts)
-  const others = new Fillers(parts)
+  const takeLastEndedBefore = mainLineOf(parts)
+  const byEnd = [...parts].sort((a, b) => b.endAt - a.endAt || a.startAt - b.startAt)
+  let next = 0
   let cursor = toAt
   while (cursor > fromAt) {
-    const part = line.takeLastEndedBefore(cursor)
+    const part = takeLastEndedBefore(cursor)
     const until = part === undefined ? fromAt : Math.max(fromAt, Math.min(part.endAt, cursor))
-    for (const step of others.fillGap(until, cursor)) {
+    for (const step of fillGap(until, cursor)) {
       yield step
       cursor = step.startAt
     }
@@ -157,85 +154,70 @@ function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt: numbe
     yield step
     cursor = step.startAt
   }
+
+  /** Latest first. Call with times that never increase. */
+  function* fillGap(gapFromAt: number, gapToAt: number): Generator<PathStep, void> {
+    let end = gapToAt
+    for (let part = byEnd[next]; part !== undefined; part = byEnd[next]) {
+      if (part.endAt <= gapFromAt) return
+      next += 1
+      const step = { part, startAt: Math.max(gapFromAt, part.startAt), endAt: part.endAt }
+      if (part.isOnPath || step.endAt > end || step.startAt >= step.endAt) continue
+      part.isOnPath = true
+      end = step.startAt
+      yield step
+    }
+  }
 }
 
-class MainLine {
-  readonly #requests: readonly PathPart[]
+/**
+ * Returns a function that takes the awaited part with the latest end at or before a time. A part that ends later was not waited
+ * for. Call it with times that never increase.
+ */
+function mainLineOf(parts: readonly PathPart[]): (cursor: number) => PathPart | undefined {
+  const line = parts.filter(part => !part.isBackground && !OFF_MAIN_LINE.has(part.kind))
+  line.sort((a, b) => a.startAt - b.startAt)
+  const requests = line.filter(({ kind }) => kind === 'api')
+  const places = new Map(requests.map((request, index) => [request, index + 1]))
   /** The parts that each request asked for, latest end last. The first entry has those before any request. */
-  readonly #asked: PathPart[][]
-  #at: number
-  #isAsked = false
-
-  constructor(parts: readonly PathPart[]) {
-    const line = parts.filter(part => !isOffMainLine(part)).sort((a, b) => a.startAt - b.startAt)
-    this.#requests = line.filter(({ kind }) => kind === 'api')
-    this.#asked = Array.from({ length: this.#requests.length + 1 }, () => [])
-    this.#at = this.#requests.length
-    const places = new Map(this.#requests.map((request, index) => [request, index + 1]))
-    let begun = 0
-    for (const part of line) {
-      if (part.kind === 'api') begun += 1
-      else this.#asked[(part.requestedBy && places.get(part.requestedBy)) ?? begun]?.push(part)
-    }
-    // Among parts with the same end the longest is taken first: it did not wait for the others.
-    for (const group of this.#asked) group.sort((a, b) => a.endAt - b.endAt || b.startAt - a.startAt)
+  const asked: PathPart[][] = [[], ...requests.map(() => [])]
+  let begun = 0
+  for (const part of line) {
+    if (part.kind === 'api') begun += 1
+    else asked[(part.requestedBy && places.get(part.requestedBy)) ?? begun]?.push(part)
   }
-
-  /** The awaited part with the latest end at or before `cursor`. A part that ends later was not waited for. */
-  takeLastEndedBefore(cursor: number): PathPart | undefined {
-    for (; this.#at > 0; this.#stepBack()) {
-      const request = this.#requests[this.#at - 1]
-      const asked = this.#lastAsked(cursor)
-      const isOver = request !== undefined && request.endAt <= cursor
-      if (asked !== undefined && !(isOver && request.endAt > asked.endAt)) {
-        this.#asked[this.#at]?.pop()
-        this.#isAsked = true
-        return asked
-      }
-      if (request !== undefined && !request.isOnPath && (isOver || this.#isAsked)) {
-        this.#stepBack()
-        return request
-      }
-    }
-    const asked = this.#lastAsked(cursor)
-    this.#asked[0]?.pop()
-    return asked
+  // Among parts with the same end the longest is taken first: it did not wait for the others.
+  for (const group of asked) group.sort((a, b) => a.endAt - b.endAt || b.startAt - a.startAt)
+  let [at, hasTaken] = [requests.length, false]
+  const stepBack = (): void => {
+    at -= 1
+    hasTaken = false
   }
-
-  #stepBack(): void {
-    this.#at -= 1
-    this.#isAsked = false
-  }
-
-  #lastAsked(cursor: number): PathPart | undefined {
-    const group = this.#asked[this.#at] ?? []
+  const lastAsked = (cursor: number): PathPart | undefined => {
+    const group = asked[at] ?? []
     for (let last = group.at(-1); last !== undefined; last = group.at(-1)) {
       if (!last.isOnPath && last.endAt <= cursor) return last
       group.pop()
     }
     return undefined
   }
-}
-
-class Fillers {
-  readonly #parts: readonly PathPart[]
-  #next = 0
-
-  constructor(parts: readonly PathPart[]) {
-    this.#parts = [...parts].sort((a, b) => b.endAt - a.endAt || a.startAt - b.startAt)
-  }
-
-  /** Latest first. Call with times that never increase. */
-  *fillGap(fromAt: number, toAt: number): Generator<PathStep, void> {
-    let cursor = toAt
-    for (let part = this.#parts[this.#next]; part !== undefined; part = this.#parts[this.#next]) {
-      if (part.endAt <= fromAt) return
-      this.#next += 1
-      const step = { part, startAt: Math.max(fromAt, part.startAt), endAt: part.endAt }
-      if (part.isOnPath || step.endAt > cursor || step.startAt >= step.endAt) continue
-      part.isOnPath = true
-      cursor = step.startAt
-      yield step
+  return cursor => {
+    for (; at > 0; stepBack()) {
+      const request = requests[at - 1]
+      const last = lastAsked(cursor)
+      const isOver = request !== undefined && request.endAt <= cursor
+      if (last !== undefined && !(isOver && request.endAt > last.endAt)) {
+        asked[at]?.pop()
+        hasTaken = true
+        return last
+      }
+      if (request !== undefined && !request.isOnPath && (isOver || hasTaken)) {
+        stepBack()
+        return request
+      }
     }
+    const last = lastAsked(cursor)
+    asked[0]?.pop()
+    return last
   }
 }

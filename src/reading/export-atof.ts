@@ -33,7 +33,9 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
   const ends: Line[] = []
   for (const { parent, attributes } of walkSpans(tree)) {
     const { span, kind } = attributes
-    const [startMicros, endMicros] = extent(span)
+    const startMicros = Math.round(span.startAt * 1000)
+    // The format requires an end after the start, so an instant span lasts one microsecond.
+    const endMicros = Math.max(startMicros + 1, Math.round(span.endAt * 1000))
     const profile = profileOf(attributes)
     const common = {
       kind: 'scope',
@@ -53,7 +55,13 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
       data: dataOf(attributes, 'output.value'),
       category_profile: answeredProfile(profile, attributes),
     }
-    const metadata = metadataOf(attributes)
+    const metadata = {
+      kind,
+      agent_name: attributes.rawText('gen_ai.agent.name') || undefined,
+      trace_id: span.traceId,
+      span_id: span.spanId,
+      session_id: attributes.rawText('.session.id', 'gen_ai.conversation.id', 'session.id') || undefined,
+    }
     yield { micros: startMicros, record: { ...common, ...start, metadata } }
     const outcome = {
       status: span.status,
@@ -65,12 +73,6 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
       ends.push({ micros: endMicros, record: { ...common, ...end, metadata: { ...metadata, ...outcome } } })
   }
   yield* ends.reverse()
-}
-
-/** The format requires an end after the start, so an instant span lasts one microsecond. */
-function extent(span: StoredSpan): [number, number] {
-  const start = Math.round(span.startAt * 1000)
-  return [start, Math.max(start + 1, Math.round(span.endAt * 1000))]
 }
 
 function profileOf(attributes: SpanAttributes): object | null {
@@ -99,17 +101,6 @@ function answeredProfile(profile: object | null, attributes: SpanAttributes): ob
 function dataOf(attributes: SpanAttributes, name: string): unknown {
   const text = attributes.rawText(name)
   return text === '' ? null : (parseJson(text) ?? text)
-}
-
-function metadataOf(attributes: SpanAttributes): object {
-  const { span, kind } = attributes
-  return {
-    kind,
-    agent_name: attributes.rawText('gen_ai.agent.name') || undefined,
-    trace_id: span.traceId,
-    span_id: span.spanId,
-    session_id: attributes.rawText('.session.id', 'gen_ai.conversation.id', 'session.id') || undefined,
-  }
 }
 
 /** A UUID version 7, derived from the span's start and ids, so that repeated exports give the same one. */

@@ -2,18 +2,17 @@ import { createHash } from 'node:crypto'
 import type { Attributes, AttributeValue } from './attribute-value.ts'
 import { criticalPath, type PathSection, pathText } from './critical-path.ts'
 import { HIDDEN } from './display-text.ts'
-import { type FoldedCalls, foldRepeats, isFolded } from './fold-repeats.ts'
+import { type FoldedCalls, foldRepeats, isFolded, type SubtreeSum, subtreeSums } from './fold-repeats.ts'
 import { groupBy } from './group-by.ts'
 import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
 import { segment, type TextSegment } from './segments.ts'
 import { sharedContent, sharedContentLines } from './shared-content.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type SubtreeSum, subtreeSums } from './subtree-sums.ts'
 import { positionIn, type TimeRange } from './time-ranges.ts'
 import { asOf, type TraceNode, type TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
-import { headerFigures, headerTime, headerTitle } from './tree-header.ts'
+import { headerFigures, headerTitle } from './tree-header.ts'
 import { rowEnding, rowTitle, type TreeRow, tokensText, treeRows } from './tree-rows.ts'
 
 /**
@@ -27,7 +26,9 @@ export function* exportHtml(stored: readonly TraceTree[], now: number): Generato
   const title = first === undefined ? 'No traces' : titleText(first, trees.length)
   yield `${head(title)}<body>\n<h1>${escapeHtml(title)}</h1>\n`
   yield `<p class="dim">${countOf(trees.length, 'trace')}, exported by hookspan on ${escapeHtml(humanInstant(now))}</p>\n`
-  yield* preview(trees)
+  yield '<details class="note"><summary>Contents of this page, and what was masked or truncated</summary>\n<ul>\n'
+  for (const line of sharedContentLines(sharedContent(trees))) yield `<li>${escapeHtml(line.trim())}</li>\n`
+  yield '</ul>\n</details>\n'
   for (const tree of trees) yield* turn(tree)
   yield '</body>\n</html>\n'
 }
@@ -54,19 +55,13 @@ function head(title: string): string {
 `
 }
 
-function* preview(trees: readonly TraceTree[]): Generator<string, void> {
-  yield '<details class="note"><summary>Contents of this page, and what was masked or truncated</summary>\n<ul>\n'
-  for (const line of sharedContentLines(sharedContent(trees))) yield `<li>${escapeHtml(line.trim())}</li>\n`
-  yield '</ul>\n</details>\n'
-}
-
 function* turn(tree: TraceTree): Generator<string, void> {
   const summary = summarize(tree)
   const path = criticalPath(tree)
   const parts = pathText(path) || 'empty'
   yield `<section>\n<h2>${segmentsHtml(headerTitle(summary, tree.traceId))}</h2>\n`
   yield `<p>${segmentsHtml(headerFigures(summary))}</p>\n<p>Critical path${tree.isRunning ? ' so far' : ''}: ${parts}</p>\n`
-  yield `<p class="dim">${escapeHtml(headerTime(summary))} · trace ${escapeHtml(tree.traceId)}</p>\n`
+  yield `<p class="dim">${escapeHtml(humanInstant(summary.startAt))} · trace ${escapeHtml(tree.traceId)}</p>\n`
   yield* spanRows(tree, path)
   yield '</section>\n'
 }

@@ -72,7 +72,10 @@ export class LogLineReader {
 
   async *readLines(onRead?: OnRead): AsyncGenerator<NumberedLine, void> {
     const { size } = await stat(this.path)
-    if (size < this.#offset) this.#restart()
+    if (size < this.#offset) {
+      this.#offset = 0
+      this.#splitter = new LineSplitter(this.#maxBytes)
+    }
     if (size === this.#offset) return
     const taken = (bytes: number): void => {
       this.#offset += bytes
@@ -86,11 +89,6 @@ export class LogLineReader {
   /** The text after the last line end: the last line of a finished file, or half a line of a growing one. */
   readRest(): NumberedLine | undefined {
     return this.#splitter.endLine()
-  }
-
-  #restart(): void {
-    this.#offset = 0
-    this.#splitter = new LineSplitter(this.#maxBytes)
   }
 }
 

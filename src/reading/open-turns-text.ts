@@ -1,15 +1,7 @@
 import { countOf, humanAge, humanCost, humanCount, humanDuration } from './human-figures.ts'
 import { type OpenState, type OpenTurn, openTurns, promptIn } from './open-turns.ts'
-import {
-  alignEnds,
-  clipSegments,
-  joinSegments,
-  type Line,
-  paintLine,
-  segment,
-  type TextSegment,
-  type Tone,
-} from './segments.ts'
+import type { Line, TextSegment, Tone } from './segments.ts'
+import { alignEnds, clipSegments, joinSegments, paintLine, segment } from './segments.ts'
 import type { TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
@@ -18,10 +10,7 @@ import { rowTitle, tokensText, treeRows } from './tree-rows.ts'
 export type OpenTurnsOptions = Readonly<{ width: number; color: boolean; now: number; maxLines: number }>
 
 /** The selected turn of an interactive list, and what is listed below the open turns. */
-export interface TopOptions extends OpenTurnsOptions {
-  readonly selectedId?: string | undefined
-  readonly ended?: readonly TraceTree[]
-}
+export type TopOptions = OpenTurnsOptions & Readonly<{ selectedId?: string | undefined; ended?: readonly TraceTree[] }>
 
 /** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_SPANS = 3

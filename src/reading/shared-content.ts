@@ -8,16 +8,10 @@ const MIN_CONTENT_CHARS = 40
 
 export type AlteredValue = Readonly<{ span: string; attribute: string; count: number }>
 
-export interface SharedContent {
-  readonly spans: number
-  readonly texts: number
-  readonly chars: number
-  readonly masked: readonly AlteredValue[]
-  readonly cut: readonly AlteredValue[]
-}
+type SharedContent = Record<'spans' | 'texts' | 'chars', number> & Record<'masked' | 'cut', AlteredValue[]>
 
 export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
-  const found = { spans: 0, texts: 0, chars: 0, masked: [] as AlteredValue[], cut: [] as AlteredValue[] }
+  const found: SharedContent = { spans: 0, texts: 0, chars: 0, masked: [], cut: [] }
   for (const tree of trees) {
     for (const { node } of walkTree(tree)) {
       found.spans += 1

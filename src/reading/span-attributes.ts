@@ -51,15 +51,7 @@ export class SpanAttributes {
     return this.#value(name) === true
   }
 
-  firstText(name: string): string {
-    return displayText(this.#texts(name)[0] ?? '')
-  }
-
-  joinedText(name: string): string {
-    return displayText(this.#texts(name).join(', '))
-  }
-
-  #texts(name: string): readonly string[] {
+  texts(name: string): readonly string[] {
     const value = this.#value(name)
     return Array.isArray(value) ? value.map(entry => (typeof entry === 'string' ? entry : '')) : []
   }

@@ -28,10 +28,12 @@ export function factsOf(node: TraceNode, namespace: string): SpanFacts {
   const { span } = node
   const attributes = new SpanAttributes(span, namespace)
   const { kind } = attributes
+  // Counted from 0, and displayed from 1. The first attempt is the normal case and is not numbered.
+  const retries = attributes.number('.api.attempt') ?? 0
   return {
     kind,
     name: displayText(span.name) || '(no name)',
-    attempt: attemptOf(attributes),
+    attempt: retries > 0 ? `attempt ${retries + 1}` : '',
     hint: hintOf(attributes),
     durationMillis: span.endAt - span.startAt,
     tokens: tokensOf(attributes),
@@ -41,12 +43,6 @@ export function factsOf(node: TraceNode, namespace: string): SpanFacts {
     marks: marksOf(node, attributes),
     isError: span.status === 'error',
   }
-}
-
-/** The attribute counts from 0, the display from 1. The first attempt is the normal case and is not numbered. */
-function attemptOf(attributes: SpanAttributes): string {
-  const retries = attributes.number('.api.attempt') ?? 0
-  return retries > 0 ? `attempt ${retries + 1}` : ''
 }
 
 const HINT_NAMES: { readonly [Kind in DisplayKind]?: readonly string[] } = {
@@ -65,7 +61,7 @@ function hintOf(attributes: SpanAttributes): string {
   const isOfRequest = isRequest(kind)
   if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
   const hint = attributes.text(...(HINT_NAMES[kind] ?? []))
-  if (kind === 'hook') return hint || attributes.joinedText('.hook.rewritten_fields')
+  if (kind === 'hook') return hint || displayText(attributes.texts('.hook.rewritten_fields').join(', '))
   return isOfRequest && span.name.includes(hint) ? '' : hint
 }
 
@@ -94,19 +90,16 @@ export function tokensOf(attributes: SpanAttributes): Tokens | undefined {
 }
 
 function marksOf(node: TraceNode, attributes: SpanAttributes): TextSegment[] {
+  const [incomplete, correlation] = [attributes.text('.span.incomplete'), attributes.text('.correlation')]
   const marks: (readonly [Tone, string])[] = [
-    ['warn', prefixed('! ', attributes.text('.span.incomplete'))],
+    ['warn', incomplete && `! ${incomplete}`],
     ['warn', node.orphan && node.awaiting ? '… parent running' : ''],
     ['warn', node.orphan && !node.awaiting ? '? parent missing' : ''],
     ['dim', node.elsewhere ? '↑ parent elsewhere' : ''],
     ['dim', attributes.isTrue('.span.retroactive') ? '~ retroactive' : ''],
-    ['dim', prefixed('? ', attributes.text('.correlation'))],
+    ['dim', correlation && `? ${correlation}`],
   ]
   return marks.filter(([, text]) => text !== '').map(([tone, text]) => segment(tone, text))
-}
-
-function prefixed(prefix: string, text: string): string {
-  return text === '' ? '' : prefix + text
 }
 
 /** A guardian model decides first: it grants by itself, or escalates to the user, which is a span of its own. */

@@ -35,7 +35,7 @@ const OUTCOMES: { readonly [Kind in DisplayKind]?: (attributes: SpanAttributes) 
 
 function finishReason(attributes: SpanAttributes): string {
   const reason = attributes.text('gen_ai.response.finish_reason', 'llm.finish_reason')
-  return reason || attributes.firstText('gen_ai.response.finish_reasons')
+  return reason || displayText(attributes.texts('gen_ai.response.finish_reasons')[0] ?? '')
 }
 
 /** The error type of a tool that reports its failure without a type. */

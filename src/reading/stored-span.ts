@@ -95,11 +95,6 @@ export function readExportLine(line: string): StoredSpan[] {
 /** The only non-OTLP line of a trace log: the spans that its process has open. */
 const OPEN_NOTE = 'hookspan.open'
 
-function readNote(note: unknown): StoredSpan[] {
-  if (!isRecord(note)) return []
-  return readSpans(note).map(span => ({ ...span, endAt: span.startAt, running: true }))
-}
-
 function readSpans(request: Record<string, unknown>): StoredSpan[] {
   const spans: StoredSpan[] = []
   for (const resourceSpans of records(request['resourceSpans'], 'resourceSpans')) {
@@ -129,7 +124,9 @@ export function readEntry(line: NumberedLine): TraceFileEntry {
   if ('problem' in line) return line
   try {
     const request = parseObject(line.text)
-    return { spans: readSpans(request), running: readNote(request[OPEN_NOTE]) }
+    const note = request[OPEN_NOTE]
+    const open = isRecord(note) ? readSpans(note) : []
+    return { spans: readSpans(request), running: open.map(span => ({ ...span, endAt: span.startAt, running: true })) }
   } catch (error) {
     if (error instanceof ExportLineError) return { line: line.line, problem: error.message }
     throw error

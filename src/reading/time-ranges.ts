@@ -30,11 +30,7 @@ export function splitAtGaps<Range extends TimeRange>(ranges: readonly Range[], g
 /** Spans of these kinds run beside each other. The requests of an agent follow each other. */
 export const PARALLEL_KINDS: ReadonlySet<string> = new Set(['tool', 'subagent', 'session'])
 
-export interface ParallelGroup<Range> {
-  readonly members: readonly Range[]
-  readonly millis: number
-  readonly sumMillis: number
-}
+export type ParallelGroup<Range> = Readonly<{ members: readonly Range[]; millis: number; sumMillis: number }>
 
 /** A range that begins exactly at the end of another does not overlap it. */
 const OVERLAP = -Number.MIN_VALUE

@@ -101,7 +101,8 @@ function orderCalls({ span, children }: GrowingNode): void {
     return before?.span.startAt === child.span.startAt && callIdOf(before.span) !== undefined
   })
   if (!areTied) return
-  const places = callPositions(span)
+  const ids = idsInAnswer(span)
+  const places = new Map((ids.length > 0 ? ids : listedIds(span)).map((id, place) => [id, place]))
   const placeOf = (child: GrowingNode): number => places.get(callIdOf(child.span) ?? '') ?? places.size
   if (places.size > 0) {
     children.sort((a, b) => a.span.startAt - b.span.startAt || placeOf(a) - placeOf(b) || a.order - b.order)
@@ -120,11 +121,9 @@ function markReached(root: GrowingNode): void {
 function cutCircle(start: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode {
   const walked = new Set<GrowingNode>()
   let node = start
-  for (let next = parentOf(node, nodes); next !== undefined && !walked.has(node); next = parentOf(node, nodes)) {
-    walked.add(node)
-    node = next
-  }
-  const earliest = earliestInCircle(node, nodes)
+  for (; !walked.has(node); node = parentOf(node, nodes) ?? node) walked.add(node)
+  const path = [...walked]
+  const earliest = path.slice(path.indexOf(node)).reduce((first, each) => (each.order < first.order ? each : first))
   const siblings = parentOf(earliest, nodes)?.children
   siblings?.splice(siblings.indexOf(earliest), 1)
   earliest.orphan = true
@@ -132,20 +131,7 @@ function cutCircle(start: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>):
   return earliest
 }
 
-function earliestInCircle(member: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode {
-  let earliest = member
-  for (let node = parentOf(member, nodes); node !== undefined && node !== member; node = parentOf(node, nodes)) {
-    if (node.order < earliest.order) earliest = node
-  }
-  return earliest
-}
-
-export interface TreeStep {
-  readonly node: TraceNode
-  readonly depth: number
-  readonly isLast: boolean
-  readonly parent: TreeStep | undefined
-}
+export type TreeStep = Readonly<{ node: TraceNode; depth: number; isLast: boolean; parent: TreeStep | undefined }>
 
 export function* walkTree(tree: TraceTree): Generator<TreeStep, void> {
   const open = stepsOf(tree.roots, undefined)
@@ -161,9 +147,7 @@ function stepsOf(nodes: readonly TraceNode[], parent: TreeStep | undefined): Tre
   return nodes.map((node, index) => ({ node, depth, isLast: index === nodes.length - 1, parent })).reverse()
 }
 
-interface CopiedNode extends TraceNode {
-  readonly children: CopiedNode[]
-}
+type CopiedNode = TraceNode & Readonly<{ children: CopiedNode[] }>
 
 /** The tree at a given time, in epoch milliseconds: running spans last until then. Default: unchanged. */
 export function asOf(tree: TraceTree, now?: number): TraceTree {
@@ -190,12 +174,6 @@ const LISTED_ID = /^llm\.output_messages\.(\d+)\.message\.tool_calls\.(\d+)\.too
 function callIdOf({ attributes }: StoredSpan): string | undefined {
   const id = attributes[CALL_ID]
   return typeof id === 'string' ? id : undefined
-}
-
-function callPositions(request: StoredSpan): ReadonlyMap<string, number> {
-  const ids = idsInAnswer(request)
-  const found = ids.length > 0 ? ids : listedIds(request)
-  return new Map(found.map((id, place) => [id, place]))
 }
 
 function idsInAnswer({ attributes }: StoredSpan): string[] {

@@ -3,12 +3,7 @@ import { type SpanAttributes, walkSpans } from './span-attributes.ts'
 import type { TraceNode, TraceTree } from './trace-forest.ts'
 
 /** The activity of an agent in a session, in the shape of evaluation and training formats: turns, requests and tool calls. */
-export interface Trajectory {
-  readonly sessionId: string
-  readonly agent: string
-  readonly agentVersion: string
-  readonly turns: TrajectoryTurn[]
-}
+export type Trajectory = Readonly<{ sessionId: string; agent: string; agentVersion: string; turns: TrajectoryTurn[] }>
 
 export interface TrajectoryTurn {
   readonly span: SpanAttributes
@@ -26,16 +21,12 @@ export interface TrajectoryCall extends Readonly<Record<'id' | 'name' | 'argumen
   readonly children: Trajectory[]
 }
 
-interface TrajectoryPosition {
-  readonly turn?: TrajectoryTurn
-  readonly request?: TrajectoryRequest | undefined
-  readonly call?: TrajectoryCall
-}
+type Position = Readonly<{ turn?: TrajectoryTurn; request?: TrajectoryRequest | undefined; call?: TrajectoryCall }>
 
 export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory[] {
   const sessions: Trajectory[] = []
   for (const tree of trees) {
-    const places = new Map<TraceNode, TrajectoryPosition>()
+    const places = new Map<TraceNode, Position>()
     for (const { node, parent, attributes } of walkSpans(tree)) {
       places.set(node, positionOf(attributes, (parent && places.get(parent.node)) ?? {}, sessions))
     }
@@ -43,7 +34,7 @@ export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory
   return sessions
 }
 
-function positionOf(span: SpanAttributes, above: TrajectoryPosition, sessions: Trajectory[]): TrajectoryPosition {
+function positionOf(span: SpanAttributes, above: Position, sessions: Trajectory[]): Position {
   if (span.kind !== 'session' && above.turn !== undefined) return positionInTurn(span, above, above.turn)
   const [input, output] = [span.rawText('input.value'), span.rawText('output.value')]
   const turn: TrajectoryTurn = { span, input, output, requests: [], calls: [], children: [] }
@@ -52,7 +43,7 @@ function positionOf(span: SpanAttributes, above: TrajectoryPosition, sessions: T
   return span.kind === 'session' ? { turn } : positionInTurn(span, { turn }, turn)
 }
 
-function positionInTurn(span: SpanAttributes, above: TrajectoryPosition, turn: TrajectoryTurn): TrajectoryPosition {
+function positionInTurn(span: SpanAttributes, above: Position, turn: TrajectoryTurn): Position {
   if (span.kind === 'api') {
     const request = { span, failed: span.span.status === 'error', calls: [] }
     turn.requests.push(request)
@@ -67,7 +58,7 @@ function positionInTurn(span: SpanAttributes, above: TrajectoryPosition, turn: T
   return { turn, request: above.request, call }
 }
 
-function ownerOf(span: SpanAttributes, { turn, call }: TrajectoryPosition, sessions: Trajectory[]): Trajectory {
+function ownerOf(span: SpanAttributes, { turn, call }: Position, sessions: Trajectory[]): Trajectory {
   const among = call?.children ?? turn?.children ?? sessions
   const sessionId = span.rawText('.session.id', 'gen_ai.conversation.id', 'session.id') || span.span.traceId
   const known = among.find(each => each.sessionId === sessionId)
@@ -108,8 +99,8 @@ export function answerOf(span: SpanAttributes): { readonly text: string; readonl
   return { text: joined('text'), reasoning: joined('reasoning') }
 }
 
-export function systemPromptOf({ requests }: TrajectoryTurn): string {
-  for (const { span } of requests) {
+export function systemPromptOf({ turns }: Trajectory): string {
+  for (const { span } of turns[0]?.requests ?? []) {
     const parts = parseJson(span.rawText('gen_ai.system_instructions'))
     const texts = Array.isArray(parts) ? parts.map((part: MessagePart | null) => part?.content) : []
     const text = texts.filter(content => typeof content === 'string').join('\n')

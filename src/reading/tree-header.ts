@@ -1,5 +1,5 @@
 import { displayText } from './display-text.ts'
-import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
+import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
 import { joinSegments, segment, type TextSegment } from './segments.ts'
 import { type KnownCost, sumCosts, type TraceSummary } from './trace-summary.ts'
 import { tokensText } from './tree-rows.ts'
@@ -11,14 +11,8 @@ export function headerTitle(summary: TraceSummary, traceId: string): TextSegment
   return joinSegments([segment('strong', summary.agent), segment('plain', id), segment('dim', turn)], ' · ')
 }
 
-const ID_CHARS = 8
-
 export function shortTraceId(traceId: string): string {
-  return displayText(traceId).slice(0, ID_CHARS)
-}
-
-export function headerTime(summary: TraceSummary): string {
-  return humanInstant(summary.startAt)
+  return displayText(traceId).slice(0, 8)
 }
 
 /** @param isShort without the shares of sub-agents and side calls, which would push the cost out of a narrow line */

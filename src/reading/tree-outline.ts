@@ -37,19 +37,15 @@ export function outline(tree: TraceTree, options: OutlineOptions = {}): string {
 
 function spanText(node: TraceNode, attributes: SpanAttributes, options: OutlineOptions): string {
   const { span } = node
+  const errorType = span.status === 'error' ? attributes.text('error.type') : ''
   const parts = [
     displayText(span.name),
-    (options.status ?? true) ? statusText(attributes) : '',
+    (options.status ?? true) ? `${span.status.toUpperCase()} ${errorType}`.trim() : '',
     options.durations === true ? humanDuration(span.endAt - span.startAt) : '',
     ...flags(node, attributes),
     attributesText(node, options.attributes ?? []),
   ]
   return parts.filter(part => part !== '').join(' ')
-}
-
-function statusText(attributes: SpanAttributes): string {
-  const { status } = attributes.span
-  return `${status.toUpperCase()} ${status === 'error' ? attributes.text('error.type') : ''}`.trim()
 }
 
 function flags(node: TraceNode, attributes: SpanAttributes): string[] {

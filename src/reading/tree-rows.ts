@@ -26,22 +26,16 @@ export function rowEnding({ facts }: TreeRow): TextSegment[] {
   return joinSegments(facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks], '  ')
 }
 
-export function inputText(tokens: Tokens | undefined): string {
-  return tokens === undefined ? '' : figure(tokens.input)
-}
-
-export function outputText(tokens: Tokens | undefined): string {
-  return tokens === undefined ? '' : figure(tokens.output)
+export function tokenText(tokens: Tokens | undefined, side: keyof Tokens): string {
+  if (tokens === undefined) return ''
+  const count = tokens[side]
+  return count === undefined ? '–' : humanCount(count)
 }
 
 export function costText({ facts }: TreeRow): string {
   return facts.cost === undefined ? '' : humanCost(facts.cost)
 }
 
-function figure(count: number | undefined): string {
-  return count === undefined ? '–' : humanCount(count)
-}
-
 export function tokensText(tokens: Tokens): string {
-  return `${inputText(tokens)} → ${outputText(tokens)}`
+  return `${tokenText(tokens, 'input')} → ${tokenText(tokens, 'output')}`
 }

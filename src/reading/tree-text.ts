@@ -1,12 +1,12 @@
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
-import { humanDuration } from './human-figures.ts'
+import { humanDuration, humanInstant } from './human-figures.ts'
 import type { DisplayKind, TextSegment } from './segments.ts'
 import { blankSegment, clipSegments, paintLine, segment, segmentsWidth } from './segments.ts'
 import { positionIn, type TimeRange } from './time-ranges.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
-import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
-import { costText, hintText, inputText, outputText, rowEnding, rowTitle, type TreeRow, treeRows } from './tree-rows.ts'
+import { headerFigures, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
+import { costText, hintText, rowEnding, rowTitle, type TreeRow, tokenText, treeRows } from './tree-rows.ts'
 
 export interface TreeTextOptions {
   /** Cells of a line, at least 20. Default 100; from 60 on there is a column of waterfall bars. */
@@ -47,7 +47,7 @@ function fitFigures(figures: (isShort: boolean) => TextSegment[], width: number)
 
 function headerLines(tree: TraceTree, width: number): (readonly TextSegment[])[] {
   const summary = summarize(tree)
-  const time = segment('dim', headerTime(summary))
+  const time = segment('dim', humanInstant(summary.startAt))
   const title = [segment(summary.outcome?.tone ?? 'dim', '● '), ...headerTitle(summary, tree.traceId)]
   const room = width - segmentsWidth([time]) - GAP.length
   const figures = figuresLine(summary, tree.traceId, width)
@@ -81,9 +81,9 @@ function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): TextSegme
       segment('plain', padStartToWidth(humanDuration(facts.durationMillis), columns.duration)),
     ]),
     ...cell(columns.input, [
-      segment('plain', padStartToWidth(inputText(tokens), columns.input)),
+      segment('plain', padStartToWidth(tokenText(tokens, 'input'), columns.input)),
       segment('dim', tokens === undefined ? ' '.repeat(ARROW.length) : ARROW),
-      segment('plain', padEndToWidth(outputText(tokens), columns.output)),
+      segment('plain', padEndToWidth(tokenText(tokens, 'output'), columns.output)),
     ]),
     ...cell(columns.cost, [segment('plain', padStartToWidth(costText(row), columns.cost))]),
     ...cell(columns.ending, clipSegments(rowEnding(row), columns.ending)),
@@ -158,9 +158,7 @@ function barWidth(least: number, room: number, names: number, titles: number, wi
   return Math.min(MAX_BAR, Math.max(least, fair, room - Math.max(titles, MIN_TITLE)))
 }
 
-type WidestCells = Omit<TreeColumns, 'title' | 'bar' | 'levels'> & Readonly<{ names: number; titles: number }>
-
-function widestCells(rows: readonly TreeRow[], levels: number): WidestCells {
+function widestCells(rows: readonly TreeRow[], levels: number): Readonly<Record<'names' | 'titles' | Figures, number>> {
   const widths = { names: 0, titles: 0, duration: 0, input: 0, output: 0, cost: 0, ending: 0 }
   for (const row of rows) {
     const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL
@@ -169,8 +167,8 @@ function widestCells(rows: readonly TreeRow[], levels: number): WidestCells {
     widths.names = Math.max(widths.names, Math.min(MAX_TITLE, branches + segmentsWidth(name)))
     widths.titles = Math.max(widths.titles, Math.min(MAX_TITLE, branches + segmentsWidth(title)))
     widths.duration = Math.max(widths.duration, displayWidth(humanDuration(row.facts.durationMillis)))
-    widths.input = Math.max(widths.input, displayWidth(inputText(row.facts.tokens)))
-    widths.output = Math.max(widths.output, displayWidth(outputText(row.facts.tokens)))
+    widths.input = Math.max(widths.input, displayWidth(tokenText(row.facts.tokens, 'input')))
+    widths.output = Math.max(widths.output, displayWidth(tokenText(row.facts.tokens, 'output')))
     widths.cost = Math.max(widths.cost, displayWidth(costText(row)))
     widths.ending = Math.max(widths.ending, Math.min(MAX_ENDING, segmentsWidth(rowEnding(row))))
   }

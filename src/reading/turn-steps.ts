@@ -39,11 +39,7 @@ const STEP_KINDS: { readonly [Kind in DisplayKind]?: StepKind } = {
 }
 
 /** Turns with their steps: the loop as one list, the attempts of a request as one step, and framing spans left out. */
-export function turnSteps(trees: readonly TraceTree[]): readonly TurnStep[] {
-  return trees.flatMap(stepsOfTree)
-}
-
-function stepsOfTree(tree: TraceTree): TurnStep[] {
+export function turnSteps(tree: TraceTree): TurnStep[] {
   const namespace = namespaceOfTree(tree)
   const turns: GrowingStep[] = []
   const all: GrowingStep[] = []
@@ -98,6 +94,8 @@ const ARGUMENT_NAMES: { readonly [Kind in StepKind]?: readonly string[] } = {
   subagent: ['.subagent.goal', 'input.value'],
 }
 
+const NO_FIGURES = { millis: 0, personMillis: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
+
 function stepOf(step: TreeStep, kind: StepKind, attributes: SpanAttributes, namespace: string): GrowingStep {
   const { node, parent } = step
   const { span } = node
@@ -114,11 +112,7 @@ function stepOf(step: TreeStep, kind: StepKind, attributes: SpanAttributes, name
     outcome,
     isError,
     attempts: 1,
-    millis: 0,
-    personMillis: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    cost: 0,
+    ...NO_FIGURES,
     traceId: span.traceId,
     spanId: span.spanId,
     startAt: span.startAt,

@@ -1,12 +1,13 @@
 import type { HostEvent } from '../agents/host-event.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
+import { kindOf } from '../contract/foreign.ts'
 import { inTime } from '../guards/in-time.ts'
-import { type EventSpool, SpoolDrain, type SpooledEvent } from './event-spool.ts'
+import type { EventSpool } from './event-spool.ts'
 import type { ReceiverLimits } from './limits.ts'
 import { RecentIds } from './recent-ids.ts'
 import type { Recorder } from './recorder.ts'
-import type { ReceiverCounts, Refusal } from './refusal.ts'
+import type { ReceiverCounts } from './refusal.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
 
 export interface DeliveryIntakeOptions {
@@ -16,9 +17,8 @@ export interface DeliveryIntakeOptions {
   readonly spool: EventSpool
   readonly limits: ReceiverLimits
   readonly counts: ReceiverCounts
-  onDelivery(): void
-  onBroken(endpoint: ReceiverEndpoint, error: unknown): void
-  refuse(why: Refusal): void
+  now(): number
+  sayOnce(line: string): void
 }
 
 /**
@@ -28,17 +28,16 @@ export interface DeliveryIntakeOptions {
 export class DeliveryIntake {
   readonly #options: DeliveryIntakeOptions
   readonly #queue: DeliveryQueue
-  readonly #spoolDrain: SpoolDrain
   readonly #seen: RecentIds
+  lastDeliveryAt: number
   /** Requests received before the first spool scan ends, by path and id. Undefined from then on. */
   #early: Map<unknown, () => void> | undefined = new Map()
 
   constructor(options: DeliveryIntakeOptions) {
     this.#options = options
-    const { limits, spool, refuse } = options
     this.#queue = new DeliveryQueue(options)
-    this.#seen = new RecentIds(limits.deliveries)
-    this.#spoolDrain = new SpoolDrain({ spool, refuse, take: (event, done) => this.#acceptSpooled(event, done) })
+    this.#seen = new RecentIds(options.limits.deliveries)
+    this.lastDeliveryAt = options.now()
   }
 
   get isIdle(): boolean {
@@ -49,9 +48,7 @@ export class DeliveryIntake {
     return this.#queue.waiting + (this.#early?.size ?? 0)
   }
 
-  /**
-   * Accepts the requests that an earlier receiver left in the journal. @param deliveriesOf throws if a request cannot be read
-   */
+  /** Accepts the requests that an earlier receiver left. @param deliveriesOf throws if a request cannot be read */
   recover(deliveriesOf: (request: ReceivedRequest) => readonly HookDelivery[]): void {
     for (const { request, settle } of this.#options.requests.takeRecovered()) {
       try {
@@ -64,11 +61,7 @@ export class DeliveryIntake {
     }
   }
 
-  /**
-   * The request is in the request journal when this returns.
-   *
-   * @param done called when nothing of the request is held in memory any more
-   */
+  /** Returns with the request in the journal. @param done called when nothing of the request is held in memory any more */
   acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): void {
     const settled =
       deliveries.length === 0 ? undefined : this.#whenJournalled(this.#options.requests.appendRequest(request))
@@ -84,12 +77,13 @@ export class DeliveryIntake {
   }
 
   drainSpool(): void {
-    void this.#spoolDrain.run().then(() => this.#releaseEarly())
+    const take = this.#acceptSpooled.bind(this)
+    void this.#options.spool.drain(take).then(() => this.#releaseEarly())
   }
 
   /** Resolves when the recorder has everything accepted so far. The rest of the spool stays there. */
   async whenProcessed(): Promise<void> {
-    await this.#spoolDrain.stop()
+    await this.#options.spool.stop()
     this.#releaseEarly()
     await this.#queue.whenIdle()
   }
@@ -116,7 +110,7 @@ export class DeliveryIntake {
     }
   }
 
-  #acceptSpooled({ path, delivery }: SpooledEvent, done: () => void): void {
+  #acceptSpooled(path: string, delivery: HookDelivery, done: () => void): void {
     const endpoint = this.#options.endpoints.get(path)
     const key = keyOf(path, delivery)
     const settled = this.#whenJournalled(done)
@@ -145,7 +139,7 @@ export class DeliveryIntake {
 
   #countDelivery(): void {
     this.#options.counts.deliveries++
-    this.#options.onDelivery()
+    this.lastDeliveryAt = this.#options.now()
   }
 
   #whenJournalled(settle: () => void): () => void {
@@ -184,12 +178,12 @@ const MAX_AT_ONCE = 100
  * The answered deliveries that are not processed yet, in order for each host. If an adapter reads files of its agent, later
  * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
  */
-export class DeliveryQueue {
-  readonly #options: Pick<DeliveryIntakeOptions, 'recorder' | 'onBroken' | 'limits'>
+class DeliveryQueue {
+  readonly #options: DeliveryIntakeOptions
   readonly #lanes = new Map<string, (QueuedDelivery | InternalEvent)[]>()
   #idle: (() => void)[] = []
 
-  constructor(options: Pick<DeliveryIntakeOptions, 'recorder' | 'onBroken' | 'limits'>) {
+  constructor(options: DeliveryIntakeOptions) {
     this.#options = options
   }
 
@@ -257,7 +251,7 @@ export class DeliveryQueue {
       }
       return this.#readMore(endpoint, events, take).finally(done)
     } catch (error) {
-      this.#options.onBroken(endpoint, error)
+      this.#reportUnreadable(endpoint, error)
       done()
       return undefined
     }
@@ -270,16 +264,20 @@ export class DeliveryQueue {
   ): Promise<void> {
     for (const [index, event] of events.entries()) {
       try {
-        const more = await inTime(
-          endpoint.adapter.enrich?.(event) ?? Promise.resolve([]),
-          this.#options.limits.moreMillis,
-        )
+        const reading = endpoint.adapter.enrich?.(event) ?? Promise.resolve([])
+        const more = await inTime(reading, this.#options.limits.moreMillis)
         if (typeof more === 'symbol') throw new Error('it takes too long')
         take(more, `+${index}`)
       } catch (error) {
-        this.#options.onBroken(endpoint, error)
+        this.#reportUnreadable(endpoint, error)
       }
     }
+  }
+
+  /** Reported once per endpoint. The error message is left out because it could quote a user. */
+  #reportUnreadable({ host }: ReceiverEndpoint, error: unknown): void {
+    this.#options.counts.unreadable++
+    this.#options.sayOnce(`${host}: an event could not be read (${kindOf(error)}); the trace lacks it`)
   }
 }
 

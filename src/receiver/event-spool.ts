@@ -7,16 +7,7 @@ import { OPEN, withOwnFile, writePrivate } from '../delivery/trace-log/private-f
 import { DROPPED, SPOOL_LIMITS } from '../plugin/config/paths.ts'
 import { TEXT_LIMIT } from './limits.ts'
 import { fileKind } from './receiver-files.ts'
-import { type Refusal, RefusedRequest } from './refusal.ts'
-
-export interface SpooledEvent {
-  /** The path of a request: `/claude-code`. */
-  readonly path: string
-  readonly delivery: HookDelivery
-  readonly bytes: number
-  remove(): void
-  release(): void
-}
+import type { ReceiverCounts } from './refusal.ts'
 
 const NAME = /^\d{13}-\d{1,10}-[0-9a-f]{8}\.json$/
 const UNFINISHED = /^\d{13}-\d{1,10}-[0-9a-f]{8}(?:\.json(?:\.\d{1,10}-[0-9a-f]{8})?)?\.tmp$/
@@ -26,44 +17,89 @@ const UNFINISHED_MILLIS = 3_600_000
 const REFUSED_LIMIT = 10_000
 const DROPPED_BYTES = 1_000_000
 
-export function spoolProblemLine(why: Refusal, directory: string): string {
-  return why === 'spoolPlace'
-    ? `${directory} is no directory of its own; move it away: events that find no receiver are lost`
-    : `in ${directory} are files that no client of hookspan wrote completely; they are not read`
+/** Limits the spool files in memory at once. */
+const MAX_FILES = 256
+const MAX_BYTES = 16_000_000
+
+interface SpoolOptions {
+  readonly directory: string
+  readonly maxBytes: number
+  readonly counts: Pick<ReceiverCounts, 'countRefusal' | 'dropped'>
+  isEndpoint(path: string): boolean
+  say(line: string): void
+  sayOnce(line: string): void
 }
 
 /** The spool's files, oldest first, each validated when it is reached. Files of other programs are left alone. */
 export class EventSpool {
+  readonly #options: SpoolOptions
   readonly #directory: string
-  readonly #maxBytes: number
-  readonly #isEndpoint: (path: string) => boolean
   readonly #refused = new Set<string>()
   readonly #processing = new Set<string>()
   #written = 0
+  #running: Promise<void> | undefined
+  #isMore = false
+  #isStopped = false
+  #files = 0
+  #bytes = 0
+  #waiting: (() => void)[] = []
 
-  constructor(directory: string, mostBytes: number, isEndpoint: (path: string) => boolean) {
-    this.#directory = directory
-    this.#maxBytes = mostBytes
-    this.#isEndpoint = isEndpoint
+  constructor(options: SpoolOptions) {
+    this.#options = options
+    this.#directory = options.directory
   }
 
-  *events(refuse: (why: 'spoolFile' | 'spoolPlace') => void): Generator<SpooledEvent> {
-    for (const name of this.#names(refuse)) {
-      if (this.#refused.has(name) || this.#processing.has(name)) continue
-      const event = this.#read(name)
-      if (event !== undefined) yield event
-      else if (fileKind(join(this.#directory, name)) !== undefined) {
-        if (this.#refused.size < REFUSED_LIMIT) this.#refused.add(name)
-        refuse('spoolFile')
+  /**
+   * Empties the spool. Resolves when it is empty. Files that are added meanwhile are read, too. Never runs twice at once.
+   *
+   * @param take accepts an event. `done` must be called when all its records are journalled. After a kill before that, the next
+   * receiver finds the file
+   */
+  drain(take: (path: string, delivery: HookDelivery, done: () => void) => void): Promise<void> {
+    this.#reportDropped()
+    this.#isMore = true
+    this.#running ??= this.#drain(take).finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const resolve of this.#waiting.splice(0)) resolve()
+    await this.#running
+  }
+
+  async #drain(take: Parameters<EventSpool['drain']>[0]): Promise<void> {
+    while (this.#isMore && !this.#isStopped) {
+      this.#isMore = false
+      if (!['directory', undefined].includes(fileKind(this.#directory))) this.#refuse('spoolPlace')
+      for (const name of this.#names(NAME)) {
+        const event = this.#refused.has(name) || this.#processing.has(name) ? undefined : this.#read(name)
+        if (event === undefined) continue
+        while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES))
+          await new Promise<void>(resolve => this.#waiting.push(resolve))
+        if (this.#isStopped) return
+        this.#processing.add(name)
+        this.#files += 1
+        this.#bytes += event.bytes
+        take(event.path, event.delivery, () => this.#remove(name, event.bytes))
       }
     }
   }
 
-  /** The number of events that clients dropped for lack of room since the last call. */
-  takeDropped(): number {
+  /** Reports the events that clients dropped for lack of room since the last call. */
+  #reportDropped(): void {
+    const dropped = this.#takeDropped()
+    if (dropped === 0) return
+    this.#options.counts.dropped += dropped
+    this.#options.say(`${dropped} events were lost: no receiver ran, and the spool was full`)
+  }
+
+  #takeDropped(): number {
     const [path, taken] = [join(this.#directory, DROPPED), join(this.#directory, `${DROPPED}.${process.pid}`)]
     if (fileKind(this.#directory) !== 'directory' || fileKind(path) !== 'other') return 0
-    try {
+    const dropped = ignoreErrors(() => {
       // A client that appends meanwhile starts a new file, or appends to this one before it is read.
       renameSync(path, taken)
       const text = withOwnFile(taken, OPEN.read, (descriptor, { size }) =>
@@ -71,13 +107,12 @@ export class EventSpool {
       )
       rmSync(taken, { force: true })
       return text.split('\n').reduce((sum, line) => sum + (/^\d{1,9}$/.test(line) ? Number(line) : 0), 0)
-    } catch {
-      return 0
-    }
+    })
+    return dropped ?? 0
   }
 
   removeUnfinished(now: number): void {
-    for (const name of this.#names(() => undefined, UNFINISHED)) {
+    for (const name of this.#names(UNFINISHED)) {
       const isOld = now - Number(name.slice(0, 13)) > UNFINISHED_MILLIS
       // It may be a directory, or owned by another user.
       if (isOld) ignoreErrors(() => rmSync(join(this.#directory, name), { force: true }))
@@ -100,53 +135,65 @@ export class EventSpool {
     return watcher?.on('error', () => watcher.close())
   }
 
-  #names(refuse: (why: 'spoolPlace') => void, pattern: RegExp = NAME): string[] {
-    const found = fileKind(this.#directory)
-    if (found !== undefined && found !== 'directory') refuse('spoolPlace')
-    if (found !== 'directory') return []
+  #names(pattern: RegExp): string[] {
+    if (fileKind(this.#directory) !== 'directory') return []
     const names = readdirSync(this.#directory)
     const there = new Set(names)
     for (const name of this.#refused) if (!there.has(name)) this.#refused.delete(name)
     return names.filter(name => pattern.test(name)).sort()
   }
 
-  #read(name: string): SpooledEvent | undefined {
-    return ignoreErrors(() =>
-      withOwnFile(join(this.#directory, name), OPEN.read, (descriptor, { size, mode, nlink }) => {
+  /** Undefined, and refused once, if no client of hookspan wrote the file completely. Undefined also if it is gone. */
+  #read(name: string) {
+    const path = join(this.#directory, name)
+    const event = ignoreErrors(() =>
+      withOwnFile(path, OPEN.read, (descriptor, { size, mode, nlink }) => {
         const isOpen = process.platform !== 'win32' && (mode & FOR_OTHERS) !== 0
-        if (size > this.#maxBytes || nlink > 1 || isOpen) throw new RefusedRequest('spoolFile')
-        const { path, delivery } = parseSpooled(parseEventJson(readFileSync(descriptor, 'utf8')))
-        if (!this.#isEndpoint(path)) throw new RefusedRequest('spoolFile')
-        this.#processing.add(name)
-        return {
-          path,
-          delivery,
-          bytes: size,
-          remove: () => this.#remove(name),
-          release: () => void this.#processing.delete(name),
-        }
+        if (size > this.#options.maxBytes || nlink > 1 || isOpen) return undefined
+        const spooled = spooledEvent(parseEventJson(readFileSync(descriptor, 'utf8')), size)
+        return spooled !== undefined && this.#options.isEndpoint(spooled.path) ? spooled : undefined
       }),
+    )
+    if (event === undefined && fileKind(path) !== undefined) {
+      if (this.#refused.size < REFUSED_LIMIT) this.#refused.add(name)
+      this.#refuse('spoolFile')
+    }
+    return event
+  }
+
+  #refuse(why: 'spoolFile' | 'spoolPlace'): void {
+    const { counts, sayOnce } = this.#options
+    counts.countRefusal(why)
+    sayOnce(
+      why === 'spoolPlace'
+        ? `${this.#directory} is no directory of its own; move it away: events that find no receiver are lost`
+        : `in ${this.#directory} are files that no client of hookspan wrote completely; they are not read`,
     )
   }
 
-  #remove(name: string): void {
+  #remove(name: string, bytes: number): void {
     ignoreErrors(() => {
       rmSync(join(this.#directory, name), { force: true })
       // If the file cannot be removed, it stays here, so that it is not processed again.
       this.#processing.delete(name)
     })
+    this.#files -= 1
+    this.#bytes -= bytes
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 }
 
-function parseSpooled(value: unknown): { path: string; delivery: HookDelivery } {
+/** `path`: that of a request, for example `/claude-code`. */
+function spooledEvent(value: unknown, bytes: number) {
   const { path, at, id, body, traceparent } = (value ?? {}) as Record<string, unknown>
   const isPath = typeof path === 'string' && /^\/[\w/-]{1,100}$/.test(path)
   const isTime = typeof at === 'number' && Number.isFinite(at) && at > 0 && at < 1e13
   const isId = id === undefined || isText(id)
   const isTold = traceparent === undefined || isText(traceparent)
-  if (!isPath || !isTime || !isId || !isTold || body === undefined) throw new RefusedRequest('spoolFile')
+  if (!isPath || !isTime || !isId || !isTold || body === undefined) return undefined
   const headers = traceparent === undefined ? {} : { traceparent }
-  return { path, delivery: { body: bodyOf(body), headers, at, ...(id !== undefined && { id }) } }
+  const delivery: HookDelivery = { body: bodyOf(body), headers, at, ...(id !== undefined && { id }) }
+  return { path, bytes, delivery }
 }
 
 function isText(value: unknown): value is string {
@@ -160,76 +207,5 @@ function bodyOf(body: unknown): unknown {
     return parseEventJson(body)
   } catch {
     return body
-  }
-}
-
-export interface DrainOptions {
-  readonly spool: EventSpool
-  /**
-   * Accepts an event. `done` must be called when all its records are journalled. After a kill before that, the next receiver
-   * finds the file.
-   */
-  take(event: SpooledEvent, done: () => void): void
-  refuse(why: Refusal): void
-}
-
-/** Limits the spool files in memory at once. */
-const MAX_FILES = 256
-const MAX_BYTES = 16_000_000
-
-/** Empties the spool whenever files are added. Never runs twice at once. */
-export class SpoolDrain {
-  readonly #options: DrainOptions
-  #running: Promise<void> | undefined
-  #isMore = false
-  #isStopped = false
-  #files = 0
-  #bytes = 0
-  #waiting: (() => void)[] = []
-
-  constructor(options: DrainOptions) {
-    this.#options = options
-  }
-
-  /** Resolves when the spool is empty. Files that are added meanwhile are read, too. */
-  run(): Promise<void> {
-    this.#isMore = true
-    this.#running ??= this.#drain().finally(() => {
-      this.#running = undefined
-    })
-    return this.#running
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    for (const resolve of this.#waiting.splice(0)) resolve()
-    await this.#running
-  }
-
-  async #drain(): Promise<void> {
-    const { spool, refuse } = this.#options
-    while (this.#isMore && !this.#isStopped) {
-      this.#isMore = false
-      for (const event of spool.events(refuse)) {
-        while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES))
-          await new Promise<void>(resolve => this.#waiting.push(resolve))
-        if (this.#isStopped) {
-          event.release()
-          return
-        }
-        this.#take(event)
-      }
-    }
-  }
-
-  #take(event: SpooledEvent): void {
-    this.#files += 1
-    this.#bytes += event.bytes
-    this.#options.take(event, () => {
-      event.remove()
-      this.#files -= 1
-      this.#bytes -= event.bytes
-      for (const resolve of this.#waiting.splice(0)) resolve()
-    })
   }
 }

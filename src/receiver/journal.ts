@@ -1,6 +1,7 @@
 import { ftruncateSync, lstatSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { jsonIn } from '../agents/event-json.ts'
 import type { HostEvent } from '../agents/host-event.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import { SegmentFile } from '../delivery/trace-log/index.ts'
@@ -34,13 +35,11 @@ interface RecoveredJournal {
   ids: readonly string[]
 }
 
-/**
- * A file of the received events, kept while something of them is open. Never throws. Without a journal, recording goes on, but
- * open spans do not survive the receiver.
- */
+/** The received events of which something is open. Never throws: without a journal, only open spans do not survive. */
 export class Journal {
   readonly #directory: string
   readonly #path: string
+  readonly #temporary: string
   readonly #report: Diagnostics
   #file: SegmentFile | undefined
   #locations: EntryLocation[] = []
@@ -55,6 +54,7 @@ export class Journal {
   constructor(directory: string, report: Diagnostics) {
     this.#directory = directory
     this.#path = join(directory, NAME)
+    this.#temporary = `${this.#path}.tmp`
     this.#report = report
     this.#try(() => this.#open())
   }
@@ -81,16 +81,25 @@ export class Journal {
   async append(entries: readonly JournalLineToWrite[]): Promise<readonly (EntryLocation | undefined)[]> {
     const file = this.#usableFile()
     if (file === undefined) return []
-    const lines = entries.map(({ line }) => (line.length > MAX_ENTRY_CHARS ? '' : line))
-    const from = file.bytes
-    const text = lines.join('')
-    const bytes = Buffer.from(text)
-    const failure = await this.#write(file, bytes)
+    const lines = entries.map(({ line }) => Buffer.from(line.length > MAX_ENTRY_CHARS ? '' : line))
+    let offset = file.bytes
+    const failure = await this.#write(file, Buffer.concat(lines))
     this.#isFailing &&= failure !== undefined
-    const isAscii = bytes.length === text.length
-    if (failure === undefined) return this.#locate(entries, lines, from, isAscii)
-    this.#handleFailure(failure)
-    return []
+    if (failure !== undefined) {
+      this.#handleFailure(failure)
+      return []
+    }
+    return entries.map(({ entry }, index) => {
+      const bytes = lines[index]?.length ?? 0
+      if (bytes === 0) {
+        this.#warnDropped()
+        return undefined
+      }
+      const place = locationOf(entry, { offset, bytes, isPast: false })
+      offset += bytes
+      this.#locations.push(place)
+      return place
+    })
   }
 
   /** Called at process exit. The pending write and these lines are in the file when it returns. */
@@ -105,10 +114,8 @@ export class Journal {
     const plan = planRetention(this.#locations, need)
     if (!(this.isFull || isCompactionWorthwhile(plan)) || this.#usableFile() === undefined) return
     try {
-      await this.#rewrite(
-        limitPlan(plan, this.isFull, () => this.#warnDropped()),
-        ids,
-      )
+      const limited = limitPlan(plan, this.isFull, () => this.#warnDropped())
+      await this.#rewrite(limited, ids)
     } catch (error) {
       this.#handleFailure(error)
     }
@@ -122,10 +129,6 @@ export class Journal {
     this.#file?.close()
     this.#file = undefined
     this.#isRefused = true
-  }
-
-  get #temporary(): string {
-    return `${this.#path}.tmp`
   }
 
   #open(): void {
@@ -173,10 +176,7 @@ export class Journal {
 
   async #write(file: SegmentFile, bytes: Buffer): Promise<unknown> {
     this.#isStalled = true
-    const failure = file.append(bytes).then(
-      () => undefined,
-      (error: unknown) => error,
-    )
+    const failure: Promise<unknown> = file.append(bytes).catch((error: unknown) => error)
     const unstalled = failure.finally(() => {
       this.#isStalled = false
     })
@@ -229,29 +229,11 @@ export class Journal {
     return this.#file?.isUsable() ? this.#file : undefined
   }
 
-  #locate(entries: readonly JournalLineToWrite[], lines: readonly string[], from: number, isAscii: boolean) {
-    let offset = from
-    return entries.map(({ entry }, index) => {
-      const line = lines[index] ?? ''
-      const bytes = isAscii ? line.length : Buffer.byteLength(line)
-      if (bytes === 0) {
-        this.#warnDropped()
-        return undefined
-      }
-      const place = locationOf(entry, { offset, bytes, isPast: false })
-      offset += bytes
-      this.#locations.push(place)
-      return place
-    })
-  }
-
   #warnDropped(): void {
     if (this.#hasDropped) return
     this.#hasDropped = true
-    const most = `${MAX_JOURNAL_BYTES / 1_048_576} MiB`
-    this.#warn(
-      `has room for ${most} of open turns, and more was received: after a restart of the receiver, open turns lack their first events`,
-    )
+    const most = `has room for ${MAX_JOURNAL_BYTES / 1_048_576} MiB of open turns, and more was received`
+    this.#warn(`${most}: after a restart of the receiver, open turns lack their first events`)
   }
 
   #try(run: () => void): void {
@@ -314,12 +296,7 @@ export function entryLine({ host, at, id, event }: JournalEntry): string {
 }
 
 export function readLine(text: string): JournalLine {
-  let line: unknown
-  try {
-    line = JSON.parse(text)
-  } catch {
-    return { kind: 'damaged' }
-  }
+  const line = jsonIn(text)
   const header = peek(line, HEADER)
   if (header !== undefined) return { kind: 'header', version: numberOf(peek(header, 'version')) ?? 0 }
   const ids = peek(line, 'ids')
@@ -392,11 +369,7 @@ export function isCompactionWorthwhile(plan: readonly PlannedEntry[]): boolean {
   return goes > 0 && goes >= stays
 }
 
-/**
- * Limits the past entries, and those of turns without an end, to the newest.
- *
- * @param isFull the journal has exceeded its limit. It is halved, so that this happens seldom
- */
+/** Keeps the newest past entries and turns without an end. @param isFull halves the journal, so that this happens seldom */
 export function limitPlan(plan: readonly PlannedEntry[], isFull: boolean, onLeftOut: () => void): PlannedEntry[] {
   let [past, live] = [PAST_BYTES, isFull ? MAX_JOURNAL_BYTES / 2 : MAX_JOURNAL_BYTES]
   const within = [...plan].reverse().map(({ location, fate }): PlannedEntry => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
@@ -139,13 +140,8 @@ async function openSocket(options: ListenOptions): Promise<{ door: LoopbackListe
 /** The lock proves that no receiver of this directory runs. A receiver of another directory may use the same socket. */
 async function inUseProblem(path: string): Promise<string | undefined> {
   if (fileKind(path) === undefined) return undefined
-  const isTaken = await new Promise<boolean>(resolve => {
-    const socket = connect(path)
-    socket.once('error', () => resolve(false))
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-  })
-  return isTaken ? `another receiver listens at ${path}, with another XDG_STATE_HOME` : undefined
+  const socket = connect(path)
+  const connected = await once(socket, 'connect').catch(() => undefined)
+  socket.destroy()
+  return connected && `another receiver listens at ${path}, with another XDG_STATE_HOME`
 }

@@ -60,11 +60,13 @@ export function readToken({ token: path }: ReceiverFiles): string | undefined {
   )
 }
 
+/** Creates the folders, and the token if there is none. @param fresh that token */
 export function ensureToken(
   place: ReceiverFiles,
   say: (line: string) => void,
   fresh: string = randomBytes(32).toString('hex'),
 ): string {
+  createReceiverFolders(place, say)
   const path = place.token
   const found = readToken(place)
   if (found !== undefined) {
@@ -81,9 +83,7 @@ export function ensureToken(
   return readToken(place) ?? ''
 }
 
-/**
- * Creates the file with its content in one step, because other processes may look meanwhile. @throws also if the file exists
- */
+/** Atomic, because other processes may look meanwhile. @throws also if the file exists */
 function writeWhole(path: string, text: string): void {
   const unfinished = `${path}.${randomBytes(8).toString('hex')}`
   writeFileSync(unfinished, text, { mode: PRIVATE_FILE, flag: 'wx' })
@@ -111,6 +111,16 @@ function restrictToOwner(path: string, say: (line: string) => void): void {
 
 export function readSecret({ directory }: ReceiverFiles, endpoint: string): string | undefined {
   return readPrivate(join(directory, `${endpoint}-secret`))?.trim() || undefined
+}
+
+/** Read for each request, because it may change meanwhile. If it is unreadable, a random secret refuses the request. */
+export function secretOf(place: ReceiverFiles, path: string, sayOnce: (line: string) => void): string | undefined {
+  try {
+    return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined
+  } catch (error) {
+    sayOnce(`${(error as Error).message}; until then what is sent to ${path} by a path with the token is refused`)
+    return crypto.randomUUID()
+  }
 }
 
 function readPrivate(path: string): string | undefined {
@@ -149,10 +159,10 @@ export function readAddress(place: ReceiverFiles): Address | undefined {
   return { pid, startedAt, version, socket, port, ...(content_capture === 'full' && { content_capture }) }
 }
 
-/** The address of the lock's holder. Ignores an address left by a dead receiver: another program may own that port by now. */
-export function addressOf(place: ReceiverFiles, holder: Owner): Address | undefined {
+/** Ignores an address that is not the lock holder's: a dead receiver left it, and another program may own that port by now. */
+export function addressOf(place: ReceiverFiles, holder?: Owner): Address | undefined {
   const address = readAddress(place)
-  return isOnThisHost(holder) && address?.pid !== holder.pid ? undefined : address
+  return holder && isOnThisHost(holder) && address?.pid !== holder.pid ? undefined : address
 }
 
 export function writeAddress(place: ReceiverFiles, address: Address): void {

@@ -2,17 +2,17 @@ import { rmSync } from 'node:fs'
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
-import { ignoreErrors, kindOf, peek, textOf } from '../contract/foreign.ts'
+import { ignoreErrors, peek, textOf } from '../contract/foreign.ts'
 import type { Lock } from '../delivery/trace-log/index.ts'
 import { DeliveryIntake, type InternalEvent, laneOf, lostHooksByAgent } from './deliveries.ts'
-import { EventSpool, spoolProblemLine } from './event-spool.ts'
+import { EventSpool } from './event-spool.ts'
 import type { DecisionTrace, FailurePolicy, HookDecisions } from './hook-decisions.ts'
 import type { ReceiverLimits } from './limits.ts'
 import type { ReceiverListeners } from './listeners.ts'
 import type { Address, ReceiverFiles } from './receiver-files.ts'
 import { readAddress, removeAddress, writeAddress } from './receiver-files.ts'
 import type { Recorder } from './recorder.ts'
-import { ReceiverCounts, type Refusal } from './refusal.ts'
+import { ReceiverCounts } from './refusal.ts'
 import { type ReceiverRoutes, RequestHandler } from './request-handler.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
 import { type Health, isNewer } from './running-receiver.ts'
@@ -39,31 +39,26 @@ export class ReceiverServer implements ReceiverRoutes {
   readonly #decider: HookDecisions | undefined
   #state: ReceiverState = 'receiving'
   #listeners: ReceiverListeners | undefined
-  #lastDeliveryAt: number
   #resolve: () => void = () => undefined
 
   constructor(parts: ReceiverOptions) {
     this.#options = parts
-    const { limits, clock, place, endpoints, recorder, requests } = parts
+    const { limits, clock, place, endpoints, recorder, requests, say, sayOnce } = parts
+    const { counts } = this
     this.closed = new Promise(resolve => {
       this.#resolve = resolve
     })
     this.#startedAt = clock.now()
-    this.#lastDeliveryAt = this.#startedAt
     this.#decider = parts.deciderFor?.({
       recordEvent: remark => this.#recordDecision(remark),
       traceparent: (host, ids) => parts.recorder.traceparent(host, ids),
     })
-    this.#spool = new EventSpool(place.spool, limits.bodyBytes, path => endpoints.has(path))
-    this.#intake = new DeliveryIntake({
-      ...{ endpoints, recorder, requests, limits, spool: this.#spool, counts: this.counts },
-      onDelivery: () => {
-        this.#lastDeliveryAt = clock.now()
-      },
-      onBroken: (endpoint, error) => this.#reportUnreadable(endpoint, error),
-      refuse: why => this.#refuse(why),
-    })
-    this.requests = new RequestHandler({ ...parts, counts: this.counts, routes: this, now: clock.now })
+    const isEndpoint = (path: string): boolean => endpoints.has(path)
+    const files = { directory: place.spool, maxBytes: limits.bodyBytes, isEndpoint }
+    this.#spool = new EventSpool({ ...files, counts, say, sayOnce })
+    const intake = { endpoints, recorder, requests, limits, spool: this.#spool, counts, now: clock.now, sayOnce }
+    this.#intake = new DeliveryIntake(intake)
+    this.requests = new RequestHandler({ ...parts, counts, routes: this, now: clock.now })
   }
 
   start(listening: ReceiverListeners): void {
@@ -72,8 +67,8 @@ export class ReceiverServer implements ReceiverRoutes {
     const { clock, idleMillis, say } = this.#options
     this.#spool.removeUnfinished(clock.now())
     this.#intake.recover(request => this.requests.deliveriesIn(request))
-    this.#drainSpool()
-    const watcher = this.#spool.watch(() => this.#drainSpool())
+    this.#intake.drainSpool()
+    const watcher = this.#spool.watch(() => this.#intake.drainSpool())
     if (watcher === undefined) say(`files of ${this.#options.place.spool} are found twice a minute only`)
     else this.#stopWatching.push(() => watcher.close())
     this.#stopWatching.push(
@@ -118,7 +113,7 @@ export class ReceiverServer implements ReceiverRoutes {
       startedAt: this.#startedAt,
       openTurns: recorder.openTurns,
       waiting: this.#intake.waiting,
-      counts: this.counts.toJSON(),
+      counts: { ...this.counts },
       lostHooks: lostHooksByAgent(this.#options.endpoints.values()),
       recorder: recorder.stats(),
       lines: lines.slice(-20),
@@ -164,12 +159,6 @@ export class ReceiverServer implements ReceiverRoutes {
     return isSpooled
   }
 
-  /** Reported once per endpoint. The error message is left out because it could quote a user. */
-  #reportUnreadable({ host }: ReceiverEndpoint, error: unknown): void {
-    this.counts.unreadable++
-    this.#options.sayOnce(`${host}: an event could not be read (${kindOf(error)}); the trace lacks it`)
-  }
-
   #checkPeriodically(): void {
     const { place, clock, idleMillis, recorder, say } = this.#options
     if (!this.#checkFiles()) {
@@ -177,15 +166,12 @@ export class ReceiverServer implements ReceiverRoutes {
       void this.stop()
       return
     }
-    this.#drainSpool()
+    this.#intake.drainSpool()
     const isIdle = this.#intake.isIdle && recorder.openTurns === 0
-    if (idleMillis !== undefined && isIdle && clock.now() - this.#lastDeliveryAt >= idleMillis) void this.stop()
+    if (idleMillis !== undefined && isIdle && clock.now() - this.#intake.lastDeliveryAt >= idleMillis) void this.stop()
   }
 
-  /**
-   * Maintains the files through which a receiver is found, which may have been removed by the user or the system. Returns false
-   * if the directory belongs to another receiver now.
-   */
+  /** The user or the system may have removed them. Returns false if the directory belongs to another receiver now. */
   #checkFiles(): boolean {
     try {
       this.#options.lock.touch()
@@ -202,18 +188,6 @@ export class ReceiverServer implements ReceiverRoutes {
     const isWritten = written?.pid === address.pid && written.socket === address.socket
     // If this fails, the next check tries again.
     if (this.#state === 'receiving' && !isWritten) ignoreErrors(() => writeAddress(place, address))
-  }
-
-  #drainSpool(): void {
-    const dropped = this.#spool.takeDropped()
-    this.counts.dropped += dropped
-    if (dropped > 0) this.#options.say(`${dropped} events were lost: no receiver ran, and the spool was full`)
-    this.#intake.drainSpool()
-  }
-
-  #refuse(why: Refusal): void {
-    this.counts.countRefusal(why)
-    this.#options.sayOnce(spoolProblemLine(why, this.#options.place.spool))
   }
 
   /** Hands over to a newer receiver: it inherits open spans by the journal and later events by the spool. */

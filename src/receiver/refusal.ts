@@ -37,8 +37,6 @@ export class RefusedRequest extends Error {
   }
 }
 
-export type ReceiverCountValues = Readonly<Omit<ReceiverCounts, 'countRefusal' | 'toJSON'>>
-
 export class ReceiverCounts {
   requests = 0
   deliveries = 0
@@ -47,17 +45,9 @@ export class ReceiverCounts {
   unreadable = 0
   /** Events that clients dropped: no receiver answered and the spool was full. */
   dropped = 0
-  readonly #refused = new Map<Refusal, number>()
+  readonly refused: Partial<Record<Refusal, number>> = {}
 
   countRefusal(refusal: Refusal, count = 1): void {
-    this.#refused.set(refusal, (this.#refused.get(refusal) ?? 0) + count)
-  }
-
-  get refused(): Readonly<Partial<Record<Refusal, number>>> {
-    return Object.fromEntries(this.#refused)
-  }
-
-  toJSON(): ReceiverCountValues {
-    return { ...this, refused: this.refused }
+    this.refused[refusal] = (this.refused[refusal] ?? 0) + count
   }
 }

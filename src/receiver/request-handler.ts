@@ -20,15 +20,9 @@ export interface ReceiverRoutes {
    * @param done called when nothing of the request is held in memory any more
    */
   acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean
-  /**
-   * Asks the guards about an accepted event. Undefined if they have no answer. Never rejects.
-   *
-   * @param failing undefined if the sender does not wait for an answer
-   */
+  /** Undefined if the guards have no answer. Never rejects. @param failing undefined if the sender does not wait for one */
   decide(path: string, body: unknown, failing: FailurePolicy | undefined): Promise<HookReply | undefined> | undefined
-  /**
-   * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
-   */
+  /** Undefined if there is no such path. Resolves to undefined on a refusal. */
   runCommand(path: string, body: unknown): Promise<object | undefined> | undefined
 }
 
@@ -77,7 +71,7 @@ export class RequestHandler {
       response.on('close', () => open.count--)
       response.sendDate = false
       // Connection errors arrive here, too. The reader of the body handles them by itself.
-      request.on('error', ignore)
+      request.on('error', () => undefined)
       this.#answer(request, response, port(), open.count).catch((error: unknown) => {
         this.#refuse(request, response, error instanceof RefusedRequest ? error.refusal : 'request')
       })
@@ -92,7 +86,7 @@ export class RequestHandler {
     const { path } = admitted
     if (underWay > limits.requestsPerConnection) throw new RefusedRequest('busy')
     const endpoint = endpoints.get(path)
-    if (endpoint === undefined) return this.#answerCommand(admitted, request, response)
+    if (endpoint === undefined) return this.#answerCommand(path, request, response)
     const client = headers['x-hookspan-client']
     if (client !== undefined && isNewer(String(client), version)) throw new RefusedRequest('older')
     const { bytes, held } = await readBody(request, limits, this.#memory)
@@ -108,7 +102,11 @@ export class RequestHandler {
     await this.#endWithDecision(response, asked, bytes.length)
   }
 
-  #acceptBody(admitted: AdmittedRequest, headers: IncomingHttpHeaders, body: RequestBody & { arrivedAt: number }) {
+  #acceptBody(
+    admitted: ReturnType<typeof admit>,
+    headers: IncomingHttpHeaders,
+    body: RequestBody & { arrivedAt: number },
+  ) {
     const { path } = admitted
     const { bytes, held, arrivedAt } = body
     try {
@@ -128,10 +126,7 @@ export class RequestHandler {
     }
   }
 
-  /**
-   * @param bytes size of the body, which hooks hold until they decide. Reserved by a negative `free`, which cannot fail for
-   * lack of room: the body is in memory already.
-   */
+  /** @param bytes of the body, which hooks hold. Reserved by a negative `free`, which cannot fail: they are in memory. */
   async #endWithDecision(response: ServerResponse, asked: Promise<HookReply | undefined>, bytes: number) {
     this.#memory.free(-bytes)
     const reply = await asked.finally(() => this.#memory.free(bytes))
@@ -150,7 +145,7 @@ export class RequestHandler {
     return values.map((body, index) => ({ body, headers, at, id: index === 0 ? id : `${id}/${index}` }))
   }
 
-  async #answerCommand({ path }: AdmittedRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answerCommand(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { limits, routes } = this.#options
     const { bytes, held } = await readBody(request, { ...limits, bodyBytes: DRAINED_BODY_BYTES }, this.#memory)
     this.#memory.free(held)
@@ -189,8 +184,6 @@ export class RequestHandler {
   }
 }
 
-const ignore = (): void => undefined
-
 function idIn(headers: IncomingHttpHeaders): string | undefined {
   const id = headers['x-hookspan-delivery'] ?? headers['x-hermes-delivery']
   return typeof id === 'string' && id !== '' && id.length <= TEXT_LIMIT ? id : undefined
@@ -224,11 +217,6 @@ export function setReply(response: ServerResponse, reply: HookReply | undefined)
   return JSON.stringify(body)
 }
 
-interface AdmittedRequest {
-  readonly path: string
-  readonly isByPath: boolean
-}
-
 /**
  * Admits requests with the token. Requests of a web page are refused even before that, by their Host or Origin header.
  *
@@ -259,11 +247,7 @@ function splitToken(url: string): { given: string | undefined; path: string } {
   return { given, path: rest ?? path }
 }
 
-/**
- * Verifies the signature of a sender that shares a secret with us: `sha256=<hex>`, the HMAC of the body as received.
- *
- * @throws Refused if the signature is missing or wrong
- */
+/** `sha256=<hex>`, the HMAC of the body as received. @throws Refused if the signature is missing or wrong */
 function expectSigned(headers: IncomingHttpHeaders, body: Buffer, secret: string): void {
   const expected = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
   if (!isSameSecret(headers['x-hermes-signature-256'], expected)) throw new RefusedRequest('signature')

@@ -82,7 +82,7 @@ export class RequestJournal {
 
   /** Its pending requests keep the file until they are settled. */
   #leaveSegment(): void {
-    if (this.#current?.pending === 0) this.#current.remove()
+    if (this.#current?.pending === 0) removeSegment(this.#current)
     else this.#current?.file?.close()
     this.#current = undefined
   }
@@ -101,7 +101,7 @@ export class RequestJournal {
   }
 
   #recoverSegment(path: string): void {
-    const segment = new RequestSegment(path)
+    const segment: RequestSegment = { path, pending: 0 }
     const requests = withOwnFile(path, OPEN.read, (descriptor, { size }) => {
       if (size <= MAX_FILE_BYTES) return this.#requestsIn(readFileSync(descriptor), path)
       this.#report.warn(`${path} is too large: it is not read, and removed`)
@@ -109,7 +109,7 @@ export class RequestJournal {
     })
     segment.pending = requests.length
     for (const request of requests) this.#recovered.push({ request, settle: this.#createSettle(segment, 0) })
-    if (requests.length === 0) segment.remove()
+    if (requests.length === 0) removeSegment(segment)
   }
 
   #requestsIn(content: Buffer, path: string): ReceivedRequest[] {
@@ -145,9 +145,9 @@ export class RequestJournal {
   #releaseSegment(segment: RequestSegment): void {
     try {
       if (segment === this.#current) segment.file?.clear()
-      else segment.remove()
+      else removeSegment(segment)
     } catch {
-      segment.remove()
+      removeSegment(segment)
       this.#current = undefined
     }
   }
@@ -161,7 +161,7 @@ export class RequestJournal {
     const path = join(this.#directory, `requests-${String(++this.#number).padStart(8, '0')}`)
     try {
       rmSync(path, { force: true })
-      this.#current = new RequestSegment(path, SegmentFile.create(path))
+      this.#current = { path, file: SegmentFile.create(path), pending: 0 }
     } catch (error) {
       this.#reportFailure(error)
     }
@@ -176,22 +176,17 @@ export class RequestJournal {
   }
 }
 
-class RequestSegment {
-  readonly #path: string
+interface RequestSegment {
+  readonly path: string
   /** Undefined for a file of an earlier receiver. */
-  readonly file: SegmentFile | undefined
-  pending = 0
+  readonly file?: SegmentFile
+  pending: number
+}
 
-  constructor(path: string, file?: SegmentFile) {
-    this.#path = path
-    this.file = file
-  }
-
-  remove(): void {
-    this.file?.close()
-    // If this fails, the next receiver reads the file once more, and recognizes its requests by their ids.
-    ignoreErrors(() => rmSync(this.#path, { force: true }))
-  }
+function removeSegment({ path, file }: RequestSegment): void {
+  file?.close()
+  // If this fails, the next receiver reads the file once more, and recognizes its requests by their ids.
+  ignoreErrors(() => rmSync(path, { force: true }))
 }
 
 function bytesOf({ path, at, id, headers, bytes }: ReceivedRequest): Buffer {

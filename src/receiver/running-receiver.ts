@@ -2,14 +2,14 @@ import { request } from 'node:http'
 import { jsonIn } from '../agents/event-json.ts'
 import type { Address } from './receiver-files.ts'
 import type { RecorderStats } from './recorder.ts'
-import type { ReceiverCountValues } from './refusal.ts'
+import type { ReceiverCounts } from './refusal.ts'
 
 export interface Health {
   readonly version: string
   readonly pid: number
   readonly startedAt: number
   readonly openTurns: number
-  readonly counts: ReceiverCountValues
+  readonly counts: Readonly<Omit<ReceiverCounts, 'countRefusal'>>
   /** `ReceiverAdapter.lostHooks` by agent, without agents that lost none. An older receiver does not report it. */
   readonly lostHooks?: Readonly<Record<string, number>>
   readonly waiting: number
@@ -36,17 +36,9 @@ export class ReceiverClient {
     return typeof found?.version === 'string' && typeof found.pid === 'number' ? (found as Health) : undefined
   }
 
-  /** Asks the receiver to stop processing new events and to spool them for the next one. Returns false if it does not. */
-  async replace(version: string): Promise<boolean> {
-    return (await this.#ask('POST', '/v1/replace', { version }, HANDOVER_MILLIS)) !== undefined
-  }
-
-  async closeListeners(): Promise<boolean> {
-    return (await this.#ask('POST', '/v1/leave', {}, HANDOVER_MILLIS)) !== undefined
-  }
-
-  async stop(): Promise<boolean> {
-    return (await this.#ask('POST', '/v1/stop', {}, HANDOVER_MILLIS)) !== undefined
+  /** `replace` spools new events for the next receiver, `leave` then closes the listeners, `stop` ends. False if refused. */
+  async command(name: 'replace' | 'leave' | 'stop', body: object = {}): Promise<boolean> {
+    return (await this.#ask('POST', `/v1/${name}`, body, HANDOVER_MILLIS)) !== undefined
   }
 
   #ask(method: string, path: string, body: object, millis: number): Promise<unknown> {

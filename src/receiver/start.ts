@@ -2,26 +2,17 @@ import { uptime } from 'node:os'
 import { join } from 'node:path'
 import type { ReceiverEndpoint } from '../agents/receiver-endpoints.ts'
 import { acquireLock, type Lock, type Owner } from '../delivery/trace-log/index.ts'
+import type { ConfiguredHooks } from '../guards/configured-hooks.ts'
 import { inTime } from '../guards/in-time.ts'
-import type { ControlHooks } from '../guards/index.ts'
 import type { Environment } from '../plugin/config/paths.ts'
 import { hookProblems, resolveConfig } from '../plugin/config/resolve.ts'
-import type { ResolvedConfig } from '../plugin/config/types.ts'
+import type { Resolution, ResolvedConfig } from '../plugin/config/types.ts'
 import type { DecisionTrace } from './hook-decisions.ts'
 import { LIMITS, type ReceiverLimits } from './limits.ts'
 import { ReceiverListeners } from './listeners.ts'
 import { type Clock, type ReceiverOptions, ReceiverServer, SYSTEM_CLOCK } from './receiver.ts'
-import {
-  addressOf,
-  createReceiverFolders,
-  ensureToken,
-  lastPort,
-  type ReceiverFiles,
-  readAddress,
-  readSecret,
-  receiverFiles,
-  rememberPort,
-} from './receiver-files.ts'
+import type { ReceiverFiles } from './receiver-files.ts'
+import { addressOf, ensureToken, lastPort, receiverFiles, rememberPort, secretOf } from './receiver-files.ts'
 import type { openRecorder } from './recorder.ts'
 import { RequestJournal } from './request-journal.ts'
 import { type Health, isNewer, ReceiverClient } from './running-receiver.ts'
@@ -29,22 +20,25 @@ import { type Health, isNewer, ReceiverClient } from './running-receiver.ts'
 /** A module that never finishes loading must not block events. */
 const LOAD_MILLIS = 12_000
 
-export interface LoadedHookSet {
-  readonly hooks: ControlHooks | undefined
-  /** One line for each hook that is configured but missing. */
-  readonly lines: readonly string[]
-  close(): void
-}
+export type LoadedHookSet = Pick<ConfiguredHooks, 'hooks' | 'lines' | 'close'>
 
 /** Undefined if there are no hooks. Their code is then not loaded, because a receiver is mostly idle. */
-async function loadDecisionMakers(options: StartReceiverOptions) {
-  const { env, home, loadHooks, say } = options
+async function loadDecisionMakers(options: StartReceiverOptions, resolution: Resolution) {
+  const { loadHooks, loadMillis = LOAD_MILLIS, say } = options
   if (loadHooks === undefined) return undefined
-  const resolution = resolveConfig({ env, home })
-  const found = await loadedInTime(() => loadHooks(resolution.config), options.loadMillis ?? LOAD_MILLIS)
-  const { hooks, close } = found
+  const failed = (why: string): LoadedHookSet => {
+    return { hooks: undefined, lines: [`hooks: they ${why}`], close: () => undefined }
+  }
+  let found: LoadedHookSet | undefined
+  try {
+    const loaded = await inTime(loadHooks(resolution.config), loadMillis)
+    found = typeof loaded === 'symbol' ? failed(`are not loaded after ${loadMillis} ms`) : loaded
+  } catch (error) {
+    found = failed(`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+  }
   // An unreadable configuration may contain guards that the user relies on.
-  const lines = [...hookProblems(resolution), ...found.lines]
+  const lines = [...hookProblems(resolution), ...(found?.lines ?? [])]
+  const { hooks, close } = found ?? {}
   if (hooks === undefined && lines.length === 0) return undefined
   for (const line of lines) say(line)
   const isComplete = lines.length === 0
@@ -52,18 +46,6 @@ async function loadDecisionMakers(options: StartReceiverOptions) {
     say('guards are missing, or may be: agents that are set up with --guards closed do nothing until then')
   const { HookDecisions } = await import('./hook-decisions.ts')
   return { close, deciderFor: (trace: DecisionTrace) => new HookDecisions({ hooks, isComplete, trace, report: say }) }
-}
-
-async function loadedInTime(load: () => Promise<LoadedHookSet | undefined>, loadMillis: number) {
-  const none = { hooks: undefined, close: () => undefined }
-  try {
-    const found = await inTime(load(), loadMillis)
-    if (typeof found !== 'symbol') return found ?? { ...none, lines: [] }
-    return { ...none, lines: [`hooks: they are not loaded after ${loadMillis} ms`] }
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return { ...none, lines: [`hooks: they cannot be loaded: ${message}`] }
-  }
 }
 
 export interface StartReceiverOptions {
@@ -87,11 +69,7 @@ const AGAIN_MILLIS = 20
 /** Clocks are corrected shortly after a machine has started. */
 const BOOT_SLACK_MILLIS = 60_000
 
-/**
- * Starts the receiver of this user and replaces an older running one. A running one of the same or a newer version stays.
- *
- * @throws Error in one line
- */
+/** Replaces an older running receiver. One of the same or a newer version stays. @throws Error in one line */
 export async function startReceiver(options: StartReceiverOptions): Promise<Started> {
   const { env, home, say, clock = SYSTEM_CLOCK } = options
   const limits = { ...LIMITS, ...options.limits }
@@ -107,10 +85,9 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Star
     reported.add(line)
   }
   const place = receiverFiles(env, home)
-  createReceiverFolders(place, tell)
   const token = ensureToken(place, tell)
   const turn = await waitForTurn(place, token, options.version, limits, clock)
-  if ('already' in turn) return turn
+  if (turn.already !== undefined) return { already: turn.already }
   try {
     return { receiver: await start(turn, { ...options, say: tell }, { place, token, limits, clock, lines, sayOnce }) }
   } catch (error) {
@@ -125,23 +102,17 @@ interface Turn {
   readonly before: ReceiverClient | undefined
 }
 
-async function waitForTurn(
-  place: ReceiverFiles,
-  token: string,
-  version: string,
-  { startMillis }: ReceiverLimits,
-  { now }: Clock,
-): Promise<Turn | { readonly already: Health }> {
-  const until = performance.now() + startMillis
+async function waitForTurn(place: ReceiverFiles, token: string, version: string, limits: ReceiverLimits, clock: Clock) {
+  const until = performance.now() + limits.startMillis
   let before: ReceiverClient | undefined
   for (;;) {
-    const lock = acquireLock(place.directory, now)
+    const lock = acquireLock(place.directory, clock.now)
     if (!('pid' in lock)) return { lock, before: before ?? leftBehind(place, token) }
     const address = addressOf(place, lock)
     const peer = address === undefined ? undefined : new ReceiverClient(address, token)
     const health = await peer?.health()
     if (health !== undefined && !isNewer(version, health.version)) return { already: health }
-    if (health !== undefined && (await peer?.replace(version))) before = peer
+    if (health !== undefined && (await peer?.command('replace', { version }))) before = peer
     else if (performance.now() > until) throw new Error(whyNotOver(place, lock, health))
     else await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
   }
@@ -149,7 +120,7 @@ async function waitForTurn(
 
 /** A receiver whose successor died before it asked for the listeners. If there is none, requests to it fail. */
 function leftBehind(place: ReceiverFiles, token: string): ReceiverClient | undefined {
-  const address = readAddress(place)
+  const address = addressOf(place)
   return address === undefined || address.socket === null ? undefined : new ReceiverClient(address, token)
 }
 
@@ -170,7 +141,9 @@ async function start(
   const { place, limits, sayOnce } = around
   const debug = (line: string): void => (env['HOOKSPAN_DEBUG'] === '1' ? say(line) : undefined)
   const report = { warn: say, error: say, debug }
-  const deciders = await loadDecisionMakers(options)
+  const resolution = resolveConfig({ env, home })
+  const { content_capture, capture_conversation_history } = resolution.config
+  const deciders = await loadDecisionMakers(options, resolution)
   const recorder = await options.openRecorder({
     env,
     home,
@@ -187,13 +160,13 @@ async function start(
     requests,
     deciderFor: deciders?.deciderFor,
     idleMillis,
-    isAllWanted: isAllWanted(env, home),
+    isAllWanted: content_capture === 'full' || capture_conversation_history,
     endpoints: new Map(Object.entries(endpoints)),
     say,
     secretOf: path => secretOf(place, path, sayOnce),
   })
   try {
-    await before?.closeListeners()
+    await before?.command('leave')
     const listening = await ReceiverListeners.start({
       sockets: place.sockets,
       port: options.port,
@@ -209,27 +182,9 @@ async function start(
     rememberPort(place, listening.port)
     return receiver
   } catch (error) {
-    deciders?.close()
+    deciders?.close?.()
     requests.close()
     await recorder.close('handover')
     throw error
-  }
-}
-
-function isAllWanted(env: Environment, home: string): boolean {
-  const { content_capture, capture_conversation_history } = resolveConfig({ env, home }).config
-  return content_capture === 'full' || capture_conversation_history
-}
-
-/**
- * Reads the secret for each request, because it may be created or removed while the receiver runs. If the file is unreadable,
- * requests are refused: they are checked against a random secret.
- */
-function secretOf(place: ReceiverFiles, path: string, sayOnce: (line: string) => void): string | undefined {
-  try {
-    return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined
-  } catch (error) {
-    sayOnce(`${(error as Error).message}; until then what is sent to ${path} by a path with the token is refused`)
-    return crypto.randomUUID()
   }
 }

@@ -2,8 +2,7 @@ import { numberOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
 import { isFailedEnd, isRequest } from './span-tracker.ts'
 import { isEscalation } from './spans/approval.ts'
-import { AttributeList } from './spans/attribute-list.ts'
-import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
+import type { AnyHookEvent } from './spans/span-definition.ts'
 import type { TrackedSpan, TrackedTurn } from './turn.ts'
 import type { EndedMark } from './turn-history.ts'
 import type { ReceivedHook } from './turn-registry.ts'
@@ -22,24 +21,14 @@ export function unseenAttempt(payload: unknown, before: EndedMark | undefined): 
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
 }
 
-export function attemptAttribute(attempt: number | undefined, { facts }: AttributeOptions): AttributeList | undefined {
-  return attempt === undefined ? undefined : new AttributeList().set(facts.apiAttempt, attempt)
-}
-
-/**
- * Returns true if an end belongs to a later attempt than the remembered one. The start of that attempt was lost, or the
- * host emits one start per request.
- */
+/** True for the end of a later attempt, whose start was lost or never emitted: some hosts emit one per request. */
 export function isOfLaterAttempt(kind: SpanKindName, event: AnyHookEvent, { attempt, failed }: EndedMark): boolean {
   if (!isRequest(kind)) return false
   // Many hosts send 0 for every attempt. A success after a failure is a later attempt even then.
   return (retryCount(event.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, event))
 }
 
-/**
- * Notes the start of the turn's next request. An earlier request that never gets an answer is ended at this time. Hosts
- * that count their requests make one at a time.
- */
+/** Notes the turn's next request: one without an answer ended by then. Hosts that count them make one at a time. */
 export function noteFollowed(turn: TrackedTurn, payload: ApiStart, at: number): void {
   const before = turn.open.innermost('api')
   if (before === undefined || before.followedAt !== undefined) return
@@ -52,20 +41,14 @@ export function notePassed(open: TrackedSpan | undefined, attempt: number, at: n
   if (open !== undefined && open.attempt < attempt) open.followedAt ??= Math.max(open.startAt, at)
 }
 
-/**
- * Returns true if an end may end this attempt. An end that names another attempt arrived late, for one that has already
- * ended.
- */
+/** Returns true if an end may end this attempt. One that names another attempt is late, for one that has ended. */
 export function isEndOf(open: TrackedSpan, payload: { readonly retry_count?: number }): boolean {
   const reported = retryCount(payload)
   const started = open.start === undefined ? undefined : retryCount(open.start)
   return reported === undefined || started === undefined || reported === started || reported === open.attempt
 }
 
-/**
- * Returns true if an end belongs to an attempt before the remembered one, whose end was already received. A success is
- * always the last attempt, whatever its number.
- */
+/** Returns true for a repeated end of an attempt before the remembered one. A success is always the last attempt. */
 export function isOfEarlierAttempt(kind: SpanKindName, event: AnyHookEvent, { attempt }: EndedMark): boolean {
   return isFailedEnd(kind, event) && (retryCount(event.payload) ?? attempt) < attempt
 }
@@ -100,18 +83,10 @@ export function isRepeat(ended: EndedMark | undefined, open: TrackedSpan | undef
   return event.at === ended.startAt || event.at === ended.earlierStartAt || event.at < ended.endAt
 }
 
-/**
- * Returns true for a prompt that names a turn whose loop is open: a turn has one prompt. A prompt for another model
- * begins another loop.
- */
+/** Returns true for another prompt of an open loop: a turn has one. A prompt for another model begins another loop. */
 export function isPromptAgain(turn: TrackedTurn, event: ReceivedHook): boolean {
   const open = turn.open.innermost('llm')
   if (open === undefined || event.turnId === undefined || event.turnId !== turn.turnId) return false
   const model = textOf(event.payload['model'])
   return model === undefined || model === textOf(peek(open.start, 'model'))
-}
-
-/** The end of a request or tool whose start was not seen has already added the start to the turn's totals. */
-export function foldedByEnd({ kind }: TrackedSpan): boolean {
-  return kind === 'api' || kind === 'tool'
 }

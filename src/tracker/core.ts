@@ -23,14 +23,9 @@ import { TurnLifecycle } from './turn-lifecycle.ts'
 import { idsOf, type ReceivedHook, TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
-/** Clock of a replay, in which the duration of `enrich` calls does not matter. */
-const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
 const SWEEP_INTERVAL_MILLIS = 10_000
-/**
- * A live record may be this far ahead of our clock. Beyond it our clock is used: one such record must not expire all
- * other turns.
- */
+/** Beyond this, a live record gets our time instead of its own: one such record must not expire all other turns. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
 const PLANS: ReadonlyMap<unknown, HookPlan> = new Map(Object.entries(HOOK_PLAN))
@@ -93,9 +88,21 @@ export class Core {
     const { id } = options.attributeOptions.capture
     this.#guard = new Guard(options.report, name => id(name) ?? 'an error without a name')
     this.#linter = new PayloadLinter(options, name => id(name) ?? '(a name that is not shown)')
-    this.#instruments = this.#createInstruments()
+    this.#instruments = new Instruments(options, {
+      hooks: result => this.#counts.observe(result),
+      spansOpen: result => result.observe(this.#tracker.openCount),
+      turnsOpen: result => result.observe(this.#lifecycle.turnsOpen),
+      ...options.gauges,
+    })
+    if (options.meter !== undefined) this.#instruments.attach(options.meter)
     this.#logEvents = options.log && new LogEvents(options)
-    this.#tracker = this.#createTracker()
+    this.#tracker = new SpanTracker({
+      ...options,
+      instruments: this.#instruments,
+      guard: this.#guard,
+      enrichment: options.enrich && new Enrichment(options.enrich, options, this.#guard),
+      logEvents: this.#logEvents,
+    })
     this.#registry = new TurnRegistry(options.attributeOptions)
     this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
     this.#processor = new HookProcessor(options, this.#registry, this.#tracker, this.#lifecycle)
@@ -166,10 +173,7 @@ export class Core {
     clearInterval(this.#timer)
   }
 
-  /**
-   * Applies the sampling rules to the turns of a trace before they end. `none` means not kept; undefined if no such
-   * turn is open.
-   */
+  /** Samples the turns of a trace before they end. `none`: not kept; undefined if no such turn is open. */
   sampleEarly(traceId: string): SamplingReason | undefined {
     return this.#guard.run('keep', () => sampleEarly(this.#registry, traceId, this.#options), undefined)
   }
@@ -178,10 +182,8 @@ export class Core {
     for (const { spans, ...outermost } of crashed) {
       this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
       const attributes = new AttributeList().setNamed(LOG_ATTRIBUTE.spans, spans)
-      this.#logEvents?.emitSpanEvent({ event: 'crashFound', attributes }, this.#options.now(), {
-        ...outermost,
-        traceFlags: 1,
-      })
+      const context = { ...outermost, traceFlags: 1 }
+      this.#logEvents?.emitSpanEvent({ event: 'crashFound', attributes }, this.#options.now(), context)
     }
   }
 
@@ -288,42 +290,5 @@ export class Core {
       this.#guard.run('sweep', () => this.#lifecycle.expire(now, 'seenAt'), undefined)
     }, everyMillis)
     this.#timer.unref()
-  }
-
-  #createInstruments(): Instruments {
-    const { meter, openMeter, namespace, emitGenAiMetrics: emitGenAi, gauges } = this.#options
-    const { catchUp, attributeOptions } = this.#options
-    const instruments = new Instruments(
-      {
-        namespace,
-        emitGenAi,
-        emitGenAiNext: attributeOptions.nextMetrics,
-        catchUp,
-        isMuted: this.#options.isReadAgain,
-        openMeter,
-      },
-      {
-        hooks: result => this.#counts.observe(result),
-        spansOpen: result => result.observe(this.#tracker.openCount),
-        turnsOpen: result => result.observe(this.#lifecycle.turnsOpen),
-        ...gauges,
-      },
-    )
-    if (meter !== undefined) instruments.attach(meter)
-    return instruments
-  }
-
-  #createTracker(): SpanTracker {
-    const { enrich, attributeOptions, sweepByClock } = this.#options
-    const guard = this.#guard
-    const enrichment =
-      enrich && new Enrichment(enrich, attributeOptions, guard, sweepByClock ? () => performance.now() : NO_CLOCK)
-    return new SpanTracker({
-      ...this.#options,
-      instruments: this.#instruments,
-      guard,
-      enrichment,
-      logEvents: this.#logEvents,
-    })
   }
 }

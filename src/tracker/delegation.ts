@@ -37,10 +37,7 @@ export class DelegationRegistry {
   readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
   readonly #limitMillis: number
 
-  /**
-   * @param limitMillis time after its stop in which a delegation accepts records from before the stop
-   * @param onEvict ends the span of a delegation that is dropped
-   */
+  /** `limitMillis`: how long a stopped one accepts earlier records. `onEvict` ends the span of a dropped one. */
   constructor(limitMillis: number, onEvict: (delegation: TrackedDelegation) => void) {
     this.#limitMillis = limitMillis
     this.#delegations = new BoundedMap(DELEGATIONS_LIMIT, onEvict)
@@ -140,19 +137,12 @@ export function traceOf(turn: TrackedTurn): string | undefined {
   return context && (context.traceFlags & TraceFlags.SAMPLED) !== 0 ? context.traceId : undefined
 }
 
-/**
- * Notes a delegation that fails after its turn was sampled. If a turn above is open, it counts the error. Otherwise the
- * delegation's own span carries the sampling reason.
- */
-export function noteLateFailure(
-  { kind, turn }: TrackedSpan,
-  attributes: AttributeList,
-  { keep, facts }: AttributeOptions,
-): void {
-  if (kind !== 'subagent' || !turn.hasEnded) return
-  const above = openAbove(turn)
+/** Counts a delegation that fails after its turn was sampled: in an open turn above, else as its sampling reason. */
+export function noteLateFailure(open: TrackedSpan, attributes: AttributeList, options: AttributeOptions): void {
+  if (open.kind !== 'subagent' || !open.turn.hasEnded) return
+  const above = openAbove(open.turn)
   if (above !== undefined) above.totals.signs.errors += 1
-  else if (keep?.errors) attributes.set(facts.samplingReason, literal('error'))
+  else if (options.keep?.errors) attributes.set(options.facts.samplingReason, literal('error'))
 }
 
 export function sampleEarly(

@@ -65,11 +65,16 @@ export class Enrichment {
   #calls = 0
   #millis = 0
 
-  constructor(enrich: Enrich, attributeOptions: AttributeOptions, guard: Guard, clock: () => number) {
+  /** @param sweepByClock false in a replay, in which the duration of the calls does not matter */
+  constructor(
+    enrich: Enrich,
+    { attributeOptions, sweepByClock }: { readonly attributeOptions: AttributeOptions; readonly sweepByClock: boolean },
+    guard: Guard,
+  ) {
     this.#enrich = enrich
     this.#attributeOptions = attributeOptions
     this.#guard = guard
-    this.#clock = clock
+    this.#clock = sweepByClock ? () => performance.now() : () => 0
   }
 
   attributesFor(open: TrackedSpan, event: AnyHookEvent, end?: EndFacts): AttributeList | undefined {

@@ -1,19 +1,13 @@
 import { OnDemand } from '../contract/on-demand.ts'
 
-/**
- * Pause between two flushes that no caller awaits. Turns that end in quick succession cause few requests and still
- * appear soon.
- */
+/** Pause of flushes that no caller awaits: turns that end in quick succession cause few requests and appear soon. */
 const PAUSE_MILLIS = 1000
 
 export interface FlusherOptions {
   readonly hurry?: (() => void) | undefined
   /** Begins to write recorded data to disk: if no caller waits, the process may exit right after the turn. */
   readonly save?: (() => void) | undefined
-  /**
-   * True if the flush itself does not keep the process alive. The timer then must, or Node exits while a program awaits
-   * the flush.
-   */
+  /** The flush itself does not keep the process alive, so the timer must: Node could exit while a program awaits it. */
   readonly holdsProcess?: boolean | undefined
 }
 

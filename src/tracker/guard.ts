@@ -16,11 +16,7 @@ function placeOf({ stack, message }: Error): string | undefined {
   const header = stack.indexOf(message)
   if (header < 0) return undefined
   const frames = stack.slice(header + message.length, header + message.length + FRAMES_LIMIT).split('\n')
-  for (const frame of frames) {
-    const place = FRAME.exec(frame)?.[1]
-    if (place !== undefined) return place
-  }
-  return undefined
+  return frames.map(frame => FRAME.exec(frame)?.[1]).find(place => place !== undefined)
 }
 
 /** Limit of distinct causes; further ones are only counted. A host whose failures vary in wording must not flood stderr. */
@@ -36,10 +32,7 @@ export function onceEach(report: (line: string) => void): (line: string) => void
   }
 }
 
-/**
- * The fail-open boundary, and the only place of the hot path that catches. An error inside becomes one line per
- * distinct cause and a count. The host never sees it.
- */
+/** The fail-open boundary, the only catch of the hot path. An error becomes a count and one line per distinct cause. */
 export class Guard {
   /** Masks an error's name before it is written: a host's error can carry agent content there. */
   readonly #clean: (text: string) => string

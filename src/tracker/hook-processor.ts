@@ -1,20 +1,11 @@
 import { type Attributes, type Context, INVALID_SPAN_CONTEXT, type Span, trace } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import { idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
-import type {
-  FinalStatus,
-  HookResult,
-  SessionReset,
-  SessionStart,
-  SubagentStart,
-  SubagentStop,
-} from '../contract/index.ts'
+import type { HookResult, SessionReset, SessionStart, SubagentStart, SubagentStop } from '../contract/index.ts'
 import { nameOf, type SpanFact } from '../contract/semconv/index.ts'
 import {
-  attemptAttribute,
   earlyEnd,
   endedBehind,
-  foldedByEnd,
   isEndOf,
   isOfEarlierAttempt,
   isOfLaterAttempt,
@@ -32,7 +23,7 @@ import { HERMES, linkAttributes, linkCaller } from './root-span.ts'
 import { isFailedEnd, isRequest, reportedDuration, type SpanTracker } from './span-tracker.ts'
 import { ESCALATED, isEscalation, isGuarded } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import { type KeptControlHook, opensTurn, toolDecision } from './spans/control-hook.ts'
+import { opensTurn, toolDecision } from './spans/control-hook.ts'
 import type { HookPhase } from './spans/hook-plan.ts'
 import {
   finalStatusOf,
@@ -158,7 +149,7 @@ export class HookProcessor {
   }
 
   #addFacts(turn: TrackedTurn, event: ReceivedHook): void {
-    addFacts(turn, event, readMetadata(event.payload, this.#attributeOptions), this.#attributeOptions)
+    addFacts(turn, event.payload, this.#attributeOptions, readMetadata(event.payload, this.#attributeOptions))
   }
 
   #startSpan(event: ReceivedHook): HookResult {
@@ -205,7 +196,8 @@ export class HookProcessor {
       attempt,
       attributes: rotatedIdentity(this.#attributeOptions, turn, event.sessionId)?.addAll(own) ?? own,
     })
-    if (early === undefined || !foldedByEnd(open)) this.#tracker.foldStart(turn, event)
+    // The end of a request or tool without a start has already added the start to the turn's totals.
+    if (early === undefined || (kind !== 'api' && kind !== 'tool')) this.#tracker.foldStart(turn, event)
     if (kind === 'llm' && turn.root !== undefined) this.#options.noteAgain?.(turn.root.span)
     if (early === undefined) this.#watchSpan(open, event)
     else this.#tracker.endCounted(open, early)
@@ -231,10 +223,7 @@ export class HookProcessor {
     return ended
   }
 
-  /**
-   * Ends the span that is still open under the key of a new start. If a guardian escalated its question, that is its
-   * decision.
-   */
+  /** Ends the span that is open under the key of a new start. A guardian that escalated its question decided so. */
   #supersede(open: TrackedSpan, { at, payload }: ReceivedHook): void {
     if (isEscalation(open, payload)) this.#lifecycle.endSpan(open, escalationAt(at))
     else this.#lifecycle.abandonSpan(open, 'superseded', at)
@@ -243,13 +232,11 @@ export class HookProcessor {
   /** The decisions of guards about a tool call, or the number of a request's attempt. */
   #ownAttributes(turn: TrackedTurn, place: string, { definition }: ReceivedHook, attempt?: number) {
     if (definition.kind === 'tool') return decidedAttributes(turn, place, this.#attributeOptions)
-    return attemptAttribute(definition.kind === 'api' ? attempt : undefined, this.#attributeOptions)
+    if (definition.kind !== 'api' || attempt === undefined) return undefined
+    return new AttributeList().set(this.#attributeOptions.facts.apiAttempt, attempt)
   }
 
-  /**
-   * Watches delegations and approvals, which have their own limit. Links a child that started before its delegation was
-   * reported.
-   */
+  /** Watches delegations and approvals, which have their own limit. Links a child that started before. */
   #watchSpan(open: TrackedSpan, event: ReceivedHook): void {
     if (open.kind !== 'subagent' && open.kind !== 'approval') return
     this.#lifecycle.watchSpan(open, event.at)
@@ -269,10 +256,7 @@ export class HookProcessor {
     })
   }
 
-  /**
-   * The open turn that a record which begins a turn belongs to. Ignores turns without a root, which hold late and loose
-   * spans.
-   */
+  /** The open turn of a record that begins a turn. Ignores turns without a root, which hold late and loose spans. */
   #rootedTurn(event: ReceivedHook): TrackedTurn | undefined {
     const turn = this.#registry.findOrIndex(event, true)
     return turn?.root === undefined ? undefined : turn
@@ -295,7 +279,7 @@ export class HookProcessor {
     turn.setRootAttributes(supplied)
     this.#options.noteAgain?.(turn.root.span)
     linkCaller(this.#options, turn, payload)
-    addFacts(turn, event, reported, this.#attributeOptions)
+    addFacts(turn, payload, this.#attributeOptions, reported)
     return 'ok'
   }
 
@@ -423,10 +407,7 @@ export class HookProcessor {
     return isCertain || (event.isExplicit && event.at === ended.endAt) ? [by, ended] : undefined
   }
 
-  /**
-   * Handles an end whose start was not seen. Creates a span afterwards if its time is known or it failed; otherwise
-   * only counts.
-   */
+  /** Handles an end without a start. Creates the span now if its time is known or it failed; otherwise only counts. */
   #endWithoutStart(event: ReceivedHook, turn?: TrackedTurn, place?: string, before?: EndedMark): HookResult {
     const { kind } = event.definition
     const duration = reportedDuration(kind, event.payload)
@@ -551,6 +532,7 @@ export class HookProcessor {
   /** Links the first turn of the new session to the old session's last root. */
   #resetSession(event: ReceivedHook): HookResult {
     const payload = event.payload as SessionReset
+    const { capture } = this.#attributeOptions
     const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
     const reported =
       idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
@@ -559,17 +541,14 @@ export class HookProcessor {
     const predecessor =
       reported === undefined
         ? this.#lastFinalized.get(event.host)
-        : (this.#finalized.get(`${event.host}\u0000${reported}`) ?? {
-            id: this.#attributeOptions.capture.id(reported),
-            root: undefined,
-          })
+        : (this.#finalized.get(`${event.host}\u0000${reported}`) ?? { id: capture.id(reported), root: undefined })
     if (newId === undefined || predecessor === undefined || newId === reported)
       return old === undefined ? 'ignored' : 'ok'
     this.#registry.session(named(newId, event.host)).previous = predecessor
     return 'ok'
   }
 
-  #tearDownSession(session: TrackedSession, event: ReceivedHook, finalStatus: FinalStatus): void {
+  #tearDownSession(session: TrackedSession, event: ReceivedHook, finalStatus: 'finalized' | 'reset'): void {
     // Includes a turn whose own session id was rotated into this one.
     for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
       this.#lifecycle.endTurn(turn, { at: event.at, finalStatus })
@@ -613,7 +592,7 @@ function noteStream(turn: TrackedTurn, event: ReceivedHook): void {
 /** Hosts emit this hook for every result and every answer, changed or not. The text is kept and compared at the end. */
 function noteTransformable(turn: TrackedTurn, event: ReceivedHook): void {
   const isTool = event.hook === 'transform_tool_result'
-  const open = isTool ? turn.openTool(event.toolCallId) : turn.root
+  const open = isTool ? turn.openSpan('tool', event.toolCallId) : turn.root
   const text = event.payload[isTool ? 'result' : 'response_text']
   if (open !== undefined && typeof text === 'string') open.transformable = { at: event.at, text }
 }
@@ -627,12 +606,9 @@ function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { facts }
   addEvent(target.span, fact, target.transformable.at, {})
 }
 
-/**
- * Handles the answer of a control hook. If it blocked a tool or changed its arguments, that tool's span gets the
- * attributes, even if the tool starts later.
- */
+/** Notes that a guard blocked a tool or changed its arguments, for the tool's span, even if it starts later. */
 function keepDecision(turn: TrackedTurn, { payload }: AnyHookEvent, start: unknown, options: AttributeOptions): void {
-  const decision = toolDecision(payload, start as KeptControlHook | undefined, options)
+  const decision = toolDecision(payload, start, options)
   if (decision === undefined) return
   const { blockedBy, args } = decision
   const { history } = turn

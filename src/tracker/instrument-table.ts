@@ -1,10 +1,8 @@
 import { LABEL, type MetricKey, type NextMetricKey, TOKEN_MODALITY } from '../contract/semconv/index.ts'
 
-export type InstrumentKind = 'counter' | 'histogram' | 'up_down_counter' | 'gauge'
-
 /** One instrument. The documentation table is generated from these rows, and the dashboards are checked against them. */
 export interface InstrumentRow {
-  readonly kind: InstrumentKind
+  readonly kind: 'counter' | 'histogram' | 'up_down_counter' | 'gauge'
   readonly unit: string
   readonly description: string
   readonly labels: readonly string[]
@@ -42,11 +40,13 @@ const SUBAGENT = ['ms', [1000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000, 6
 const CALLS = ['{call}', doubling(1, 10)] as const
 
 const TURN_LABELS = [LABEL.kind, LABEL.finalStatus]
+const GEN_AI_TOOL_LABELS = ['gen_ai.tool.name', 'error.type']
+const MODEL_LABELS = [LABEL.model, LABEL.provider]
 const TOOL_LABELS = [LABEL.toolName, LABEL.outcome]
 const APPROVAL_LABELS = [LABEL.choice, LABEL.patternKey]
 const AGENT_LABELS = ['gen_ai.agent.name', 'error.type']
 const GEN_AI_LABELS = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model']
-const GEN_AI_DURATION_LABELS = [...GEN_AI_LABELS, 'error.type']
+const GEN_AI_ERROR_LABELS = [...GEN_AI_LABELS, 'error.type']
 
 function tokenCounter(description: string): InstrumentRow {
   return counter('{token}', description, [LABEL.model, LABEL.provider, LABEL.part], 'api and auxiliary end, non-zero')
@@ -74,24 +74,14 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
     [LABEL.model, LABEL.provider, LABEL.agent],
     'api and auxiliary end, if the agent or `prices` gives the cost',
   ),
-  apiDuration: histogram(
-    API,
-    'Duration of an attempt at a model request that succeeded',
-    [LABEL.model, LABEL.provider],
-    'api end',
-  ),
+  apiDuration: histogram(API, 'Duration of an attempt at a model request that succeeded', MODEL_LABELS, 'api end'),
   apiErrorCount: counter(
     '{request}',
     'Attempts at a model request that failed',
     [LABEL.errorType, LABEL.statusClass, LABEL.retryable],
     'api error',
   ),
-  retryCount: counter(
-    '{attempt}',
-    'Failed attempts that may be retried',
-    [LABEL.model, LABEL.provider],
-    'retryable api error',
-  ),
+  retryCount: counter('{attempt}', 'Failed attempts that may be retried', MODEL_LABELS, 'retryable api error'),
   subagentCount: counter('{run}', 'Delegated child agents that returned', [LABEL.role, LABEL.status], 'subagent end'),
   subagentDuration: histogram(SUBAGENT, 'Duration of a delegated child agent', [LABEL.role], 'subagent end'),
   approvalCount: counter(
@@ -115,24 +105,14 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   ),
   skillInferred: counter('{hit}', 'Tool calls that loaded a skill', [LABEL.skillName, LABEL.source], 'skill detected'),
   genAiTokenUsage: histogram(TOKENS, 'Tokens used by a model request', [...GEN_AI_LABELS, LABEL.tokenType], 'api end'),
-  genAiOperationDuration: histogram(
-    OPERATION,
-    'Duration of a model request',
-    GEN_AI_DURATION_LABELS,
-    'api end and error',
-  ),
+  genAiOperationDuration: histogram(OPERATION, 'Duration of a model request', GEN_AI_ERROR_LABELS, 'api end and error'),
   genAiTimeToFirstChunk: histogram(
     OPERATION,
     'Time from a streamed model request to its first chunk',
     GEN_AI_LABELS,
     'api end, streaming',
   ),
-  genAiExecuteToolDuration: histogram(
-    OPERATION,
-    'Duration of a tool call',
-    ['gen_ai.tool.name', 'error.type'],
-    'tool end',
-  ),
+  genAiExecuteToolDuration: histogram(OPERATION, 'Duration of a tool call', GEN_AI_TOOL_LABELS, 'tool end'),
   genAiInvokeAgentDuration: histogram(TURN, 'Duration of one turn of an agent', AGENT_LABELS, 'root end'),
   hooks: counter('{hook}', 'Hook records received', [LABEL.hook, LABEL.result], 'every record'),
   spansIncomplete: counter('{span}', 'Spans that hookspan had to end itself', [LABEL.reason], 'end by hookspan'),
@@ -145,15 +125,13 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   },
 }
 
-const NEXT_COUNTER_LABELS = [...GEN_AI_LABELS, TOKEN_MODALITY]
-
 function nextCounter(description: string): InstrumentRow {
-  return counter('{token}', description, NEXT_COUNTER_LABELS, 'api end, non-zero')
+  return counter('{token}', description, [...GEN_AI_LABELS, TOKEN_MODALITY], 'api end, non-zero')
 }
 
 /** Recorded only if `conventions` contains `gen_ai_next`. */
 export const NEXT_INSTRUMENTS: { readonly [Key in NextMetricKey]: InstrumentRow } = {
-  nextInferenceDuration: histogram(OPERATION, 'Duration of a model request', GEN_AI_DURATION_LABELS, 'api end'),
+  nextInferenceDuration: histogram(OPERATION, 'Duration of a model request', GEN_AI_ERROR_LABELS, 'api end'),
   nextTimeToFirstChunk: histogram(OPERATION, 'Time to the first chunk of a streamed request', GEN_AI_LABELS, 'api end'),
   nextUsageInput: nextCounter('Input tokens of model requests, including cached ones'),
   nextUsageOutput: nextCounter('Output tokens of model requests, including reasoning'),

@@ -2,22 +2,19 @@ import type { Histogram, Meter, ObservableResult } from '@opentelemetry/api'
 import type { MetricKey, NextMetricKey } from '../contract/semconv/index.ts'
 import { CLOSED_LABELS, GEN_AI_NEXT_METRIC, METRIC, resolveNamespace } from '../contract/semconv/index.ts'
 import { INSTRUMENTS, type InstrumentRow, NEXT_INSTRUMENTS } from './instrument-table.ts'
+import type { CoreOptions, Gauge } from './options.ts'
 import type { MetricPoint } from './spans/span-definition.ts'
 
-type Labels = Readonly<Record<string, string>>
-
-export interface InstrumentOptions {
-  readonly namespace: string
-  readonly emitGenAi: boolean
-  readonly emitGenAiNext: boolean
-  /** Distinct values per open-ended label, 0 = no limit. Default: 100. */
-  readonly labelLimit?: number
-  readonly catchUp?: (() => void) | undefined
-  readonly isMuted?: (() => boolean) | undefined
-  /** Calls `attach` before it returns. Called if too many points are waiting for a meter. */
-  readonly openMeter?: (() => unknown) | undefined
+type Labels = MetricPoint['labels']
+type InstrumentOptions = Pick<
+  CoreOptions,
+  'namespace' | 'emitGenAiMetrics' | 'catchUp' | 'isReadAgain' | 'openMeter'
+> & {
+  readonly attributeOptions: Pick<CoreOptions['attributeOptions'], 'nextMetrics'>
 }
+type InstrumentKey = MetricPoint['instrument']
 
+/** Distinct values per open-ended label. */
 const LABEL_VALUES_LIMIT = 100
 /** Label sets per counter. Just below the limit of the SDK (2000), which silently merges those beyond it. */
 const SERIES_LIMIT = 1900
@@ -57,10 +54,7 @@ function keyOf(labels: Labels): string {
 
 const OTHER = 'other'
 
-/**
- * Keeps metrics low-cardinality whatever hosts send: each label keeps its first `limit` values, the rest become
- * `other`. A limit of 0 means none.
- */
+/** Keeps metrics low-cardinality: each label keeps its first `limit` values, the rest become `other`. */
 export class LabelLimit {
   readonly #limit: number
   readonly #seen = new Map<string, Set<string>>()
@@ -70,7 +64,7 @@ export class LabelLimit {
   }
 
   /** Returns the labels themselves if every value is within the limit, so that the common case allocates nothing. */
-  apply(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  apply(labels: Labels): Labels {
     let limited: Record<string, string> | undefined
     for (const key in labels) {
       const value = labels[key] as string
@@ -82,7 +76,7 @@ export class LabelLimit {
   }
 
   #admits(key: string, value: string): boolean {
-    if (this.#limit === 0 || CLOSED_LABELS.has(key)) return true
+    if (CLOSED_LABELS.has(key)) return true
     let seen = this.#seen.get(key)
     if (seen === undefined) {
       seen = new Set()
@@ -95,42 +89,33 @@ export class LabelLimit {
   }
 }
 
-export type Gauge = (result: ObservableResult) => void
-
-interface Instrument {
-  readonly key: MetricKey | NextMetricKey
-  readonly name: string
-  readonly row: InstrumentRow
-  readonly gauge: Gauge | undefined
-}
+const METRIC_NAMES: Readonly<Record<InstrumentKey, string>> = { ...METRIC, ...GEN_AI_NEXT_METRIC }
 
 /** The instruments of a meter that may follow later: loading the metrics SDK must not delay the first turn. */
 export class Instruments {
-  readonly #rows: Instrument[] = []
-  readonly #counters = new Map<MetricKey | NextMetricKey, Counter>()
-  readonly #histograms = new Map<MetricKey | NextMetricKey, Histogram>()
-  readonly #limit: LabelLimit
+  readonly #rows: readonly (readonly [InstrumentKey, InstrumentRow])[]
+  readonly #counters = new Map<InstrumentKey, Counter>()
+  readonly #histograms = new Map<InstrumentKey, Histogram>()
+  readonly #limit = new LabelLimit(LABEL_VALUES_LIMIT)
   readonly #options: InstrumentOptions
+  readonly #gauges: CoreOptions['gauges']
   /** Points of histograms until there is a meter. */
   #pending: (MetricPoint & { readonly value: number })[] | undefined = []
 
-  constructor(options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
-    this.#limit = new LabelLimit(options.labelLimit ?? LABEL_VALUES_LIMIT)
+  constructor(options: InstrumentOptions, gauges: CoreOptions['gauges']) {
     this.#options = options
-    for (const [key, row] of Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]) {
-      const name = resolveNamespace(METRIC[key], options.namespace)
-      if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#rows.push({ key, name, row, gauge: gauges[key] })
-    }
-    if (options.emitGenAiNext) {
-      for (const [key, row] of Object.entries(NEXT_INSTRUMENTS) as [NextMetricKey, InstrumentRow][]) {
-        this.#rows.push({ key, name: GEN_AI_NEXT_METRIC[key], row, gauge: undefined })
-      }
-    }
-    for (const { key, row } of this.#rows) if (row.kind === 'counter') this.#counters.set(key, new Counter())
+    this.#gauges = gauges
+    const rows = Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]
+    const next = Object.entries(options.attributeOptions.nextMetrics ? NEXT_INSTRUMENTS : {})
+    this.#rows = [
+      ...rows.filter(([key]) => options.emitGenAiMetrics || !METRIC[key].startsWith('gen_ai.')),
+      ...(next as [NextMetricKey, InstrumentRow][]),
+    ]
+    for (const [key, { kind }] of this.#rows) if (kind === 'counter') this.#counters.set(key, new Counter())
   }
 
   attach(meter: Meter): void {
-    for (const instrument of this.#rows) this.#build(meter, instrument)
+    for (const [key, row] of this.#rows) this.#build(meter, key, row)
     const pending = this.#pending ?? []
     this.#pending = undefined
     for (const { instrument, value, labels } of pending) this.#histograms.get(instrument)?.record(value, labels)
@@ -140,8 +125,12 @@ export class Instruments {
     for (const { instrument, value, labels } of points) this.add(instrument, value, labels)
   }
 
-  add(instrument: MetricKey | NextMetricKey, value: number | undefined, labels: Labels): void {
-    if (value === undefined || !(value >= 0 && value < Number.POSITIVE_INFINITY) || this.#options.isMuted?.() === true)
+  add(instrument: InstrumentKey, value: number | undefined, labels: Labels): void {
+    if (
+      value === undefined ||
+      !(value >= 0 && value < Number.POSITIVE_INFINITY) ||
+      this.#options.isReadAgain?.() === true
+    )
       return
     const limited = this.#limit.apply(labels)
     const counter = this.#counters.get(instrument)
@@ -151,8 +140,10 @@ export class Instruments {
       this.#options.openMeter?.()
   }
 
-  #build(meter: Meter, { key, name, row, gauge }: Instrument): void {
+  #build(meter: Meter, key: InstrumentKey, row: InstrumentRow): void {
     const { unit, description } = row
+    const name = resolveNamespace(METRIC_NAMES[key], this.#options.namespace)
+    const gauge = this.#gauges[key as MetricKey]
     const counter = this.#counters.get(key)
     if (row.kind === 'histogram') {
       const advice = { explicitBucketBoundaries: [...(row.buckets ?? [])] }

@@ -8,10 +8,7 @@ import type { AttributeOptions, SpanLogEvent } from './spans/span-definition.ts'
 import { readAttributes } from './spans/turn-metadata.ts'
 import type { NamedSpan } from './traceparent.ts'
 
-/**
- * A log event or a line of the host's own log, ready to be sent. The input of `pipeline/log-record.ts`, which core does
- * not import.
- */
+/** A log event or a line of the host's log: the input of `pipeline/log-record.ts`, which core does not import. */
 export interface LogRecordInput {
   readonly name?: string
   readonly body?: SafeText
@@ -70,21 +67,18 @@ export class LogEvents {
     })
   }
 
-  emitHostLine(
-    { message, about }: HostLine,
-    beside: NamedSpan | undefined,
-    now: number,
-    attributeOptions: AttributeOptions,
-  ): void {
+  emitHostLine(line: HostLine, beside: NamedSpan | undefined, now: number, options: AttributeOptions): void {
     if (this.#options.isReadAgain?.()) return
+    const { message, about } = line
+    const { id, content, errorText } = options.capture
     const severity = peek(about, 'severity')
-    const body = attributeOptions.capture.content(message, 'tool_output')?.text
+    const body = content(message, 'tool_output')?.text
     const error = peek(about, 'error')
     const attributes = new AttributeList()
       .addAll(beside?.turn?.identity)
-      .setNamed(GENERAL.exceptionType, attributeOptions.capture.id(peek(error, 'type') ?? peek(error, 'name')))
-      .setNamed(GENERAL.exceptionMessage, attributeOptions.capture.errorText(peek(error, 'message')))
-    const own = readAttributes('log', peek(about, 'attributes'), attributeOptions)
+      .setNamed(GENERAL.exceptionType, id(peek(error, 'type') ?? peek(error, 'name')))
+      .setNamed(GENERAL.exceptionMessage, errorText(peek(error, 'message')))
+    const own = readAttributes('log', peek(about, 'attributes'), options)
     for (const [name, value] of own) attributes.setNamed(name, value)
     this.#options.log?.({
       ...(body === undefined ? {} : { body }),

@@ -1,10 +1,9 @@
-import type { Meter, Span, SpanContext, Tracer } from '@opentelemetry/api'
+import type { Meter, ObservableResult, Span, SpanContext, Tracer } from '@opentelemetry/api'
 import type { HookName } from '../contract/index.ts'
 import type { MetricKey } from '../contract/semconv/index.ts'
 import type { Enrich } from './enrichment.ts'
 import type { FlusherOptions } from './flush.ts'
 import type { Diagnostics } from './guard.ts'
-import type { Gauge } from './instruments.ts'
 import type { EmitLog } from './log-events.ts'
 import type { AttributeOptions } from './spans/span-definition.ts'
 
@@ -24,13 +23,16 @@ export interface CoreConfig {
   readonly flushWaitMillis: number
 }
 
+export type Gauge = (result: ObservableResult) => void
+
 /** The type that a field must have to be readable; `any` accepts every value. */
 export type FieldKind = 'text' | 'number' | 'boolean' | 'list' | 'any'
 
 export interface CoreOptions extends CoreConfig, FlusherOptions {
-  readonly tracer: Tracer
+  readonly tracer: Pick<Tracer, 'startSpan'>
   /** Undefined if `Core.attachMeter` follows. */
   readonly meter: Meter | undefined
+  /** Calls `Core.attachMeter` before it returns. Called if too many points are waiting for a meter. */
   readonly openMeter?: (() => unknown) | undefined
   readonly attributeOptions: AttributeOptions
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined

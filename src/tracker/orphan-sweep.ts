@@ -30,10 +30,7 @@ export class OrphanSweep<Item extends SweepItem> {
   #quietUntil = Number.POSITIVE_INFINITY
 
   /** @param patience a longer limit for items that have a reason to be silent */
-  constructor(
-    limitMillis: number,
-    patience?: { readonly limitMillis: number; readonly isFor: (item: Item) => boolean },
-  ) {
+  constructor(limitMillis: number, patience?: { limitMillis: number; isFor: (item: Item) => boolean }) {
     this.#limitMillis = limitMillis
     this.#isPatientWith = patience?.isFor
     this.#patient = patience && new OrphanSweep(patience.limitMillis)

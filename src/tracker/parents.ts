@@ -1,6 +1,6 @@
 import { type Context, isSpanContextValid } from '@opentelemetry/api'
 import { elementsOf, idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
-import type { ApiEnd, AuxiliaryStart, ControlHookStart, Identity } from '../contract/index.ts'
+import type { ApiEnd, AuxiliaryStart, ControlHookStart, Identity, SpanKindName } from '../contract/index.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
 import { contextOf, contextOfSpan, type TrackedSpan, type TrackedTurn } from './turn.ts'
 import { slot } from './turn-history.ts'
@@ -37,6 +37,10 @@ function requestIn(turn: TrackedTurn, place: string): Context | undefined {
   if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   const ended = turn.history.ended.get(place)
   if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
+  return contextIn(open)
+}
+
+function contextIn(open: TrackedSpan | undefined): Context | undefined {
   return open && contextOf(open)
 }
 
@@ -46,15 +50,7 @@ function isUnasked(payload: Identity): boolean {
 }
 
 function gatedTool(turn: TrackedTurn, payload: Identity): TrackedSpan | undefined {
-  return turn.openTool(idOf(payload.tool_call_id))
-}
-
-function delegatingTool(
-  turn: TrackedTurn,
-  payload: Identity,
-  delegatingTools: ReadonlySet<string>,
-): TrackedSpan | undefined {
-  return gatedTool(turn, payload) ?? turn.open.onlyToolNamed(delegatingTools)
+  return turn.openSpan('tool', idOf(payload.tool_call_id))
 }
 
 /** The tool that asks the user: the one named by the question's kind, else the only open one. */
@@ -74,7 +70,7 @@ function guardedApproval(turn: TrackedTurn, payload: AuxiliaryStart): TrackedSpa
 function callOf(turn: TrackedTurn, payload: Identity): Context | undefined {
   const open = gatedTool(turn, payload)
   if (open !== undefined) return contextOf(open)
-  const ended = turn.endedTool(idOf(payload.tool_call_id))
+  const ended = turn.endedSpan('tool', idOf(payload.tool_call_id))
   return ended !== undefined && isSpanContextValid(ended.context) ? contextOfSpan(ended.context) : undefined
 }
 
@@ -93,42 +89,38 @@ function lookedAt(turn: TrackedTurn, payload: ControlHookStart): Context | undef
 
 function namedParent(
   turn: TrackedTurn,
-  definition: AnyDefinition,
+  kind: SpanKindName,
   payload: Identity,
   delegatingTools: ReadonlySet<string>,
 ): Context | undefined {
-  if (definition.kind === 'tool') return requestOf(turn, payload) ?? requestOfCall(turn, payload)
-  if (definition.kind === 'hook') return lookedAt(turn, payload)
-  const open = openParent(turn, definition, payload, delegatingTools)
-  return open === undefined ? undefined : contextOf(open)
+  switch (kind) {
+    case 'tool':
+      return requestOf(turn, payload) ?? requestOfCall(turn, payload)
+    case 'hook':
+      return lookedAt(turn, payload)
+    case 'approval':
+      return contextIn(askingTool(turn, payload))
+    case 'subagent':
+      return contextIn(gatedTool(turn, payload) ?? turn.open.onlyToolNamed(delegatingTools))
+    case 'auxiliary':
+      return contextIn(guardedApproval(turn, payload))
+    default:
+      return undefined
+  }
 }
 
-function openParent(
-  turn: TrackedTurn,
-  { kind }: AnyDefinition,
-  payload: Identity,
-  delegatingTools: ReadonlySet<string>,
-): TrackedSpan | undefined {
-  if (kind === 'approval') return askingTool(turn, payload)
-  if (kind === 'subagent') return delegatingTool(turn, payload, delegatingTools)
-  return kind === 'auxiliary' ? guardedApproval(turn, payload as AuxiliaryStart) : undefined
-}
-
-/**
- * The parent of a new span: the one named by an id, else the innermost open span of an allowed kind, always in its own
- * turn. The ambient context is never used, because the active span may be unrelated.
- */
+/** The span named by an id, else the innermost open one of an allowed kind. The ambient context may be unrelated. */
 export function parentOf(
   turn: TrackedTurn,
-  definition: AnyDefinition,
+  { kind, parents }: AnyDefinition,
   payload: Identity,
   delegatingTools: ReadonlySet<string>,
 ): Context {
-  const named = namedParent(turn, definition, payload, delegatingTools)
+  const named = namedParent(turn, kind, payload, delegatingTools)
   if (named !== undefined) return named
-  for (const kind of definition.parents) {
-    if (kind === 'api' && definition.kind === 'tool' && isUnasked(payload)) continue
-    const open = turn.open.innermost(kind)
+  for (const parent of parents) {
+    if (parent === 'api' && kind === 'tool' && isUnasked(payload)) continue
+    const open = turn.open.innermost(parent)
     if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   }
   return turn.root === undefined || turn.root.ended ? turn.anchor : contextOf(turn.root)

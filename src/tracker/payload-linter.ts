@@ -16,10 +16,7 @@ const RECORDS_LIMIT = 100
 const EVERY = 16
 
 const LINES_LIMIT = 100
-/**
- * No hook has so many fields, and no known name is nearly so long. A larger payload is not checked: listing its names costs
- * more than reading the known ones.
- */
+/** No hook has so many fields or so long names. Larger payloads are not checked: listing costs more than reading. */
 const NAMES_LIMIT = 200
 const NAME_LIMIT = 100
 
@@ -75,24 +72,16 @@ export class PayloadLinter {
   #checkValues(hook: HookName, payload: object): void {
     if (hook === 'post_tool_call') {
       const status = peek(payload, 'status')
-      if (isUnknownStatus(status)) this.#unknownStatus(hook, status)
+      if (!isUnknownStatus(status)) return
+      const word = String(status).trim().toLowerCase()
+      this.#unreadable(hook, `status ${word}`, () => {
+        const meant = didYouMean(this.#options.nearestName(word, [...TOOL_OUTCOMES]))
+        return `status ${this.#clean(word)} is unknown, so it is the outcome and no error${meant}`
+      })
     } else if (hook === 'post_api_request' || hook === 'post_auxiliary_call') {
-      if (!isUnreadableUsage(peek(payload, 'usage'))) return
-      this.#stats.types += 1
-      this.#warnOnce(
-        `${hook} usage`,
-        () => `${hook}: no tokens can be read from usage; docs/hooks.md lists the names of its fields`,
-      )
+      const line = 'no tokens can be read from usage; docs/hooks.md lists the names of its fields'
+      if (isUnreadableUsage(peek(payload, 'usage'))) this.#unreadable(hook, 'usage', () => line)
     }
-  }
-
-  #unknownStatus(hook: HookName, status: unknown): void {
-    this.#stats.types += 1
-    const word = String(status).trim().toLowerCase()
-    this.#warnOnce(`${hook} status ${word}`, () => {
-      const meant = didYouMean(this.#options.nearestName(word, TOOL_OUTCOMES))
-      return `${hook}: status ${this.#clean(word)} is unknown, so it is the outcome and no error${meant}`
-    })
   }
 
   #checkField(hook: HookName, verdicts: Classes, payload: Payload, name: string): boolean {
@@ -104,10 +93,7 @@ export class PayloadLinter {
     return true
   }
 
-  /**
-   * Classifies a field name that is new for this hook. If the payload also has the similar known field, the name is not
-   * a typo.
-   */
+  /** Classifies a field name that is new for this hook. It is no typo if the payload has the similar field, too. */
   #classify(hook: HookName, verdicts: Classes, payload: object, name: string): boolean {
     if (name.length > NAME_LIMIT) return true
     const meant = this.#options.nearestName(name, Object.keys(this.#options.payloadFields[hook]))
@@ -115,20 +101,20 @@ export class PayloadLinter {
     verdicts.set(name, isSlip ? 'slip' : 'other')
     if (isSlip) {
       this.#stats.fields += 1
-      this.#warnOnce(
-        `${hook} ${name}`,
-        () => `${hook}: it has no field ${this.#clean(name)}, so that is not read${didYouMean(meant)}`,
-      )
+      const line = (): string => `it has no field ${this.#clean(name)}, so that is not read${didYouMean(meant)}`
+      this.#warnOnce(`${hook} ${name}`, () => `${hook}: ${line()}`)
     }
     return verdicts.size <= NAMES_LIMIT
   }
 
   #mistyped(hook: HookName, name: string, expected: string, value: unknown): void {
+    const line = (): string => `${name} should be ${expected} and is ${kindOf(value)}; it counts as missing`
+    this.#unreadable(hook, `${name} type`, line)
+  }
+
+  #unreadable(hook: HookName, what: string, line: () => string): void {
     this.#stats.types += 1
-    this.#warnOnce(
-      `${hook} ${name} type`,
-      () => `${hook}: ${name} should be ${expected} and is ${kindOf(value)}; it counts as missing`,
-    )
+    this.#warnOnce(`${hook} ${what}`, () => `${hook}: ${line()}`)
   }
 
   #isNew(key: string): boolean {

@@ -14,17 +14,10 @@ import { idsOf, type TurnRegistry } from './turn-registry.ts'
 export const HERMES = 'hermes'
 const HERMES_AGENT = 'hermes-agent'
 
-/**
- * If one process serves several hosts, the agent name distinguishes them. The default of `agent_name` is the plugin's
- * host, so it does not apply to another host.
- */
-export function agentNameOf(
-  { attributeOptions, host: own }: CoreOptions,
-  host: string,
-  payload: SessionStart,
-): SafeText | undefined {
-  const { capture, agentName } = attributeOptions
-  const isOthers = host !== own && agentName === capture.id(own)
+/** Distinguishes the hosts of a process. The default of `agent_name` is the plugin's host, and not for another one. */
+export function agentNameOf(options: CoreOptions, host: string, payload: SessionStart): SafeText | undefined {
+  const { capture, agentName } = options.attributeOptions
+  const isOthers = host !== options.host && agentName === capture.id(options.host)
   const set = isOthers ? undefined : agentName
   return capture.id(payload.agent_name) ?? set ?? capture.id(host === HERMES ? HERMES_AGENT : host)
 }
@@ -51,12 +44,7 @@ export function linkAttributes(fact: SpanFact, value: string): Attributes {
   return Object.fromEntries(fact.map(name => [name, value]))
 }
 
-export function rootLinks(
-  options: CoreOptions,
-  registry: TurnRegistry,
-  turn: TrackedTurn,
-  payload: SessionStart,
-): Link[] {
+export function rootLinks(options: CoreOptions, turns: TurnRegistry, turn: TrackedTurn, payload: SessionStart): Link[] {
   const { session, delegation, caller, isBackground } = turn
   const fact = options.attributeOptions.facts.link
   const links: Link[] = []
@@ -70,18 +58,14 @@ export function rootLinks(
   if (options.parent === 'link') link(caller, 'parent')
   const session_id = idOf(payload.parent_session_id)
   if (session_id === undefined) return links
-  const parent = registry.knownSession(idsOf('on_session_start', { session_id }, session.host))
+  const parent = turns.knownSession(idsOf('on_session_start', { session_id }, session.host))
   link(parent?.main?.root?.span.spanContext(), 'parent')
   return links
 }
 
-export function rootAttributes(
-  { attributeOptions }: CoreOptions,
-  turn: TrackedTurn,
-  payload: SessionStart,
-): AttributeList {
-  const { facts } = attributeOptions
-  const { id } = attributeOptions.capture
+export function rootAttributes(options: CoreOptions, turn: TrackedTurn, payload: SessionStart): AttributeList {
+  const { facts } = options.attributeOptions
+  const { id } = options.attributeOptions.capture
   const { session, delegation } = turn
   const parentSession = delegation?.parentSessionId ?? idOf(payload.parent_session_id)
   return new AttributeList()

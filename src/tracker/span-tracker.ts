@@ -42,10 +42,7 @@ export interface SpanStartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
-  /**
-   * The start was never seen, and the record is the span's end. `computed`: the start comes from a duration; `instant`:
-   * there is none.
-   */
+  /** The record is the end of a span without a start. `computed`: it has a duration; `instant`: it has none. */
   readonly retroactive?: 'computed' | 'instant' | undefined
 }
 
@@ -65,10 +62,7 @@ const NO_POINTS: readonly MetricPoint[] = []
 
 /** Guards against values that are not a duration, in milliseconds. */
 const MAX_MILLIS = 4.1e12
-/**
- * A host's own end may be this much after the record, because its clock rounds. It may begin to measure `EARLIER_START_MILLIS`
- * before it emits the start.
- */
+/** A host's own end may be this much after the record, because its clock rounds, and its start this much before. */
 const TOLERANCE_MILLIS = 1000
 const EARLIER_START_MILLIS = 250
 
@@ -147,7 +141,9 @@ export class SpanTracker {
     const { kind } = definition
     const name = guard.call(event.hook, definition.name, literal(kind), event.payload, attributeOptions)
     this.#options.seedIds?.(turn.history.seed, turn.history.nextSeed(options.slot))
-    if (this.reserved !== undefined) this.#reserveIds(this.reserved, definition)
+    const reserved = kind === 'session' ? this.reserved?.rootSpanId : this.reserved?.spanId
+    if (this.reserved !== undefined && reserved !== undefined)
+      this.#options.reserveIds?.(this.reserved.traceId, reserved)
     const span = tracer.startSpan(
       name,
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
@@ -162,7 +158,7 @@ export class SpanTracker {
       turn,
       startAt: options.startAt,
       startIsExplicit: options.isExplicit,
-      start: options.retroactive === undefined ? this.#keptFields(definition, event) : undefined,
+      start: options.retroactive === undefined ? guard.call(event.hook, keptStart, {}, kind, event.payload) : undefined,
       attempt: options.attempt ?? 0,
       context: undefined,
       ended: false,
@@ -179,11 +175,6 @@ export class SpanTracker {
     turn.open.push(open)
     this.#openCount += 1
     return open
-  }
-
-  #reserveIds({ traceId, rootSpanId, spanId }: ReservedIds, { kind }: AnyDefinition): void {
-    const reserved = kind === 'session' ? rootSpanId : spanId
-    if (reserved !== undefined) this.#options.reserveIds?.(traceId, reserved)
   }
 
   setDeferredAttributes(): void {
@@ -270,10 +261,6 @@ export class SpanTracker {
     if (logEvent !== undefined) logEvents?.emitSpanEvent(logEvent, ended.endAt, span.spanContext(), turn.identity)
   }
 
-  #keptFields({ kind }: AnyDefinition, { hook, payload }: AnyHookEvent): unknown {
-    return this.#options.guard.call(hook, keptStart, {}, kind, payload)
-  }
-
   #setStartAttributes(open: TrackedSpan, event: AnyHookEvent, options: SpanStartOptions): void {
     const { attributeOptions, guard, enrichment } = this.#options
     const attributes = guard.call(event.hook, open.definition.start, new AttributeList(), event, attributeOptions)
@@ -340,25 +327,18 @@ export class SpanTracker {
   }
 }
 
-/**
- * Calls the span processors that `delivery/pipeline` registers: the trace log or an exporter. They may be user code;
- * one that throws must not keep the rest of a turn open.
- */
+/** Calls the span processors, which may be user code: one that throws must not keep the rest of a turn open. */
 const endOtelSpan = (span: Span, at: number): void => span.end(at)
 
 /** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */
-function nameByModel(
-  open: TrackedSpan,
-  event: AnyHookEvent,
-  attributeOptions: AttributeOptions,
-): AttributeList | undefined {
+function nameByModel(open: TrackedSpan, event: AnyHookEvent, options: AttributeOptions): AttributeList | undefined {
   const { kind, definition, name, span, start } = open
   if (peek(start, 'model') !== undefined) return undefined
-  const model = attributeOptions.capture.id(peek(event.payload, 'model'))
-  const named = definition.name(event.payload, attributeOptions)
+  const { facts, capture } = options
+  const model = capture.id(peek(event.payload, 'model'))
+  const named = definition.name(event.payload, options)
   if (model === undefined || named === name) return undefined
   span.updateName(named)
-  const { facts } = attributeOptions
   // The end of a turn names the model that answered, which may differ from the requested one.
   return new AttributeList()
     .set(facts.inferenceModel, model)

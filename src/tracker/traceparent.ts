@@ -43,7 +43,7 @@ export function namedSpan(registry: TurnRegistry, ids: unknown, pluginHost: stri
   const open =
     named.toolCallId === undefined
       ? (turn.open.innermost('api') ?? turn.open.innermost('llm') ?? turn.root)
-      : turn.openTool(named.toolCallId)
+      : turn.openSpan('tool', named.toolCallId)
   const context = open?.span.spanContext()
   return context !== undefined && isSpanContextValid(context) ? { context, turn } : undefined
 }

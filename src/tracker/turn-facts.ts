@@ -2,7 +2,7 @@ import { textOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { nameOf } from '../contract/semconv/index.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { AnyHookEvent, AttributeOptions } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import type { CapturedMetadata } from './spans/turn-metadata.ts'
 import { mergeMetadata, metadataAttributes, workspaceAttributes } from './spans/turn-metadata.ts'
 import type { TrackedDelegation, TrackedSession, TrackedTurn } from './turn.ts'
@@ -10,13 +10,13 @@ import type { TrackedDelegation, TrackedSession, TrackedTurn } from './turn.ts'
 /** Facts that a record states once and that every later span of the turn carries: sender, correlation id, turn metadata. */
 export function addFacts(
   turn: TrackedTurn,
-  { payload }: AnyHookEvent,
-  reported: CapturedMetadata | undefined,
+  payload: SessionStart,
   options: AttributeOptions,
+  reported?: CapturedMetadata,
 ): void {
   const workspace = workspaceAttributes(payload, options)
   if (workspace.size > 0) turn.setRootAttributes(turn.session.workspace.putAll(workspace))
-  const remembered = rememberedAttributes(payload as SessionStart, options)
+  const remembered = rememberedAttributes(payload, options)
   if (remembered.size === 0 && reported === undefined) return
   turn.session.remembered.putAll(remembered)
   if (reported !== undefined) turn.metadata = mergeMetadata(turn.metadata, reported, options)
@@ -60,13 +60,9 @@ export function turnIdentity(
 }
 
 /** The session attributes of a record whose session id was rotated during the turn: its span gets the new id. */
-export function rotatedIdentity(
-  { facts, capture }: AttributeOptions,
-  turn: TrackedTurn,
-  sessionId: string | undefined,
-): AttributeList | undefined {
-  if (sessionId === undefined || sessionId === turn.session.id) return undefined
-  return new AttributeList().set(facts.sessionId, capture.id(sessionId))
+export function rotatedIdentity(options: AttributeOptions, turn: TrackedTurn, id?: string): AttributeList | undefined {
+  if (id === undefined || id === turn.session.id) return undefined
+  return new AttributeList().set(options.facts.sessionId, options.capture.id(id))
 }
 
 export function rememberedAttributes(payload: SessionStart, { facts, capture }: AttributeOptions): AttributeList {

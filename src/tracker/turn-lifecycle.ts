@@ -52,10 +52,7 @@ export class TurnLifecycle {
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #turns: OrphanSweep<TrackedTurn>
-  /**
-   * Background work has no end hook and is ended after a short silence. `#spans`: delegations and approvals, which have their own
-   * limit.
-   */
+  /** Background work has no end hook: a short silence ends it. `#spans`: delegations and approvals. */
   readonly #background: OrphanSweep<TrackedTurn>
   readonly #presumedOver: OrphanSweep<TrackedTurn>
   readonly #spans: OrphanSweep<TrackedSpan>
@@ -149,11 +146,8 @@ export class TurnLifecycle {
     return turn
   }
 
-  #turnOf(
-    session: TrackedSession,
-    event: ReceivedHook,
-    { isSide, isBackground, isReview }: OpeningOptions,
-  ): TrackedTurn {
+  #turnOf(session: TrackedSession, event: ReceivedHook, how: OpeningOptions): TrackedTurn {
+    const { isSide, isBackground, isReview } = how
     const payload = event.payload as SessionStart
     const delegation = this.delegations.forChild(session.host, session.id, event.at)
     session.remembered.putAll(rememberedAttributes(payload, this.#options.attributeOptions))
@@ -302,10 +296,7 @@ export class TurnLifecycle {
     if (by === 'activityAt') this.#registry.forgetEndedBefore(now - this.#options.rootSpanTtlMillis)
   }
 
-  /**
-   * Children end before their parents, whose totals include them. @param guarded runs each end by itself, so that one
-   * failure keeps no other turn open
-   */
+  /** Children end before parents, whose totals include them. Each is `guarded`: a failure keeps no other turn open. */
   endAll(guarded: (end: () => void) => void): void {
     const { sweepByClock, now } = this.#options
     for (const turn of [...this.#registry.openTurns()].reverse()) {
@@ -317,10 +308,7 @@ export class TurnLifecycle {
     }
   }
 
-  /**
-   * Returns true if no further hook is expected of a turn whose end was not reported. Its request failed for good, or it
-   * has its answer and its host reports no sessions.
-   */
+  /** True if no end may follow: a request failed for good, or the turn has its answer and its host reports none. */
   #isPresumedOver(turn: TrackedTurn): boolean {
     const isAnswered = turn.answeredAt !== undefined && !this.#registry.areSessionsReported(turn.host)
     const isSettled = turn.deadEnd?.isReported === true || isAnswered

@@ -9,10 +9,7 @@ import { TrackedSession, type TrackedTurn } from './turn.ts'
 const IDLE_SESSIONS_LIMIT = 2000
 /** Limit of finished turns whose late records still find their trace. */
 const ENDED_TURNS_LIMIT = 500
-/**
- * Limits of open turns that are searched for a record without a turn. Beyond `ROOTED_SEARCH_LIMIT`, finding the only real one is
- * not worth the search.
- */
+/** Limits of open turns that are searched for a record without a turn, and for the only real one. */
 const SEARCH_LIMIT = 1000
 const ROOTED_SEARCH_LIMIT = 16
 
@@ -92,10 +89,9 @@ function onlyRooted(turns: ReadonlySet<TrackedTurn> | undefined): TrackedTurn | 
 }
 
 function isNamedBy(turn: TrackedTurn, { toolCallId, apiRequestId, taskId }: RecordIds): boolean {
-  if (turn.openTool(toolCallId) !== undefined) return true
-  if (apiRequestId !== undefined && (turn.openRequest(apiRequestId) ?? turn.endedRequest(apiRequestId)) !== undefined)
-    return true
-  return taskId !== undefined && turn.taskId === taskId
+  const named =
+    turn.openSpan('tool', toolCallId) ?? turn.openSpan('api', apiRequestId) ?? turn.endedSpan('api', apiRequestId)
+  return named !== undefined || (taskId !== undefined && turn.taskId === taskId)
 }
 
 type TurnField = 'identity' | 'metadata' | 'agentName'
@@ -103,10 +99,7 @@ type TurnField = 'identity' | 'metadata' | 'agentName'
 export interface EndedTurn
   extends Pick<TrackedTurn, TurnField | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'history'> {
   readonly endAt: number
-  /**
-   * Time after which it can be dropped. `isSilent`: it was ended only because of its silence, and its host may continue it, so
-   * that this is long after its end.
-   */
+  /** Time after which it can be dropped: long after its end if it `isSilent`, because its host may continue it. */
   readonly closedAt: number
   readonly isSilent: boolean
 }
@@ -190,14 +183,15 @@ export class TurnRegistry {
     // A late record means the ended turn of its own session, even if a turn of another session has the same id.
     if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, ids.host, turnId)
     const main = this.knownSession(ids)?.main
-    if (main !== undefined && main.turnId === undefined) return this.#nameTurn(main, turnId)
+    if (main !== undefined && main.turnId === undefined) {
+      main.identify(turnId, this.#attributeOptions)
+      this.#index(this.#byTurnId, joint(main.host, turnId), main)
+      return main
+    }
     return begins ? undefined : this.#shareRotated(ids)
   }
 
-  /**
-   * The finished turn that a late record belongs to: named by its id, or the session's last one by time. Also finds
-   * turns of a session that has been dropped since.
-   */
+  /** The ended turn of a late record: named by its id, or the session's last by time, even of a dropped session. */
   findEnded(ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
     const { sessionId, turnId } = ids
     if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(ids.host, turnId)
@@ -226,10 +220,7 @@ export class TurnRegistry {
     if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(turn.host, turn.turnId), turn)
   }
 
-  /**
-   * Remembers a finished turn, also under the sessions that it was rotated into. Background work never receives records
-   * that name no turn.
-   */
+  /** Remembers an ended turn for all its sessions. Background work never receives records that name no turn. */
   rememberEnded(turn: TrackedTurn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
     const { session, turnId, identity, metadata, agentName, number, delegation, history } = turn
     const ended: EndedTurn = { session, turnId, identity, metadata, agentName, number, delegation, history, ...how }
@@ -282,12 +273,6 @@ export class TurnRegistry {
       this.#sessions.set(host, sessions)
     }
     return sessions
-  }
-
-  #nameTurn(turn: TrackedTurn, turnId: string): TrackedTurn {
-    turn.identify(turnId, this.#attributeOptions)
-    this.#index(this.#byTurnId, joint(turn.host, turnId), turn)
-    return turn
   }
 
   /** The session id changed during the turn: the new session shares the turn from here on. */

@@ -5,7 +5,6 @@ import type {
   ApiError,
   ApiStart,
   ApprovalResponse,
-  AuxiliaryEnd,
   SubagentStop,
   ToolEnd,
   ToolStart,
@@ -81,12 +80,7 @@ function addCost(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, opt
   } else if (usageOf(event) !== undefined) totals.cost.unknown += 1
 }
 
-function sideCallEnded(
-  totals: TurnTotals,
-  event: HookEvent<AuxiliaryEnd>,
-  ended: Ended,
-  options: AttributeOptions,
-): void {
+function sideCallEnded(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ended, options: AttributeOptions): void {
   addCost(totals, event, ended, options)
   const usage = usageOf(event)
   if (usage === undefined) return
@@ -95,27 +89,21 @@ function sideCallEnded(
 
 /** Hooks that show that a turn continues after a failed request. Side calls are missing: failed turns make them, too. */
 const GOES_ON: ReadonlySet<string> = new Set([
-  'pre_llm_call',
-  'pre_api_request',
-  'post_api_request',
-  'pre_tool_call',
-  'post_llm_call',
-  'subagent_start',
+  ...['pre_llm_call', 'pre_api_request', 'post_api_request', 'pre_tool_call', 'post_llm_call', 'subagent_start'],
   'pre_approval_request',
 ])
 
-function deadEndOf(payload: ApiError, at: number, options: AttributeOptions): TrackedTurn['deadEnd'] {
+function deadEndOf(payload: ApiError, at: number): TrackedTurn['deadEnd'] {
   const most = numberOf(payload.max_retries)
   const isUsedUp = most !== undefined && (numberOf(payload.retry_count) ?? 0) + 1 >= most
   if (payload.retryable === true && !isUsedUp) return undefined
-  return { type: apiErrorType(payload, options), at, isReported: isUsedUp || payload.retryable === false }
+  return { at, isReported: isUsedUp || payload.retryable === false }
 }
 
 /** Notes a permanent failure and the answer: some hosts report nothing of a turn after either of them. */
-function noteStanding(turn: TrackedTurn, event: HookEvent<unknown>, options: AttributeOptions): void {
-  const { hook, at } = event
+function noteStanding(turn: TrackedTurn, { hook, at, payload }: HookEvent<unknown>): void {
   if (hook === 'api_request_error') {
-    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(event.payload as ApiError, at, options)
+    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(payload as ApiError, at)
     return
   }
   if (!GOES_ON.has(hook)) return
@@ -144,7 +132,7 @@ export function foldStart(turn: TrackedTurn, event: HookEvent<unknown>, options:
     case 'on_human_input_request':
       totals.approvals += 1
   }
-  noteStanding(turn, event, options)
+  noteStanding(turn, event)
 }
 
 /** Written on the root at once, so that the prompt of a running turn is visible. */
@@ -186,7 +174,7 @@ export function foldEnd(turn: TrackedTurn, event: HookEvent<unknown>, options: A
       apiFailed(totals, event as HookEvent<ApiError>, options)
       break
     case 'post_auxiliary_call':
-      sideCallEnded(totals, event as HookEvent<AuxiliaryEnd>, ended, options)
+      sideCallEnded(totals, event as HookEvent<ApiEnd>, ended, options)
       break
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, event as HookEvent<ToolStart>, options)
@@ -200,5 +188,5 @@ export function foldEnd(turn: TrackedTurn, event: HookEvent<unknown>, options: A
       // An escalated approval and the user's answer are one question, and the wait for the user is what counts.
       approvalEnded(totals, event as HookEvent<ApprovalResponse>, ended, options)
   }
-  noteStanding(turn, event, options)
+  noteStanding(turn, event)
 }

@@ -25,10 +25,7 @@ export interface TrackedSpan {
   readonly attempt: number
   context: Context | undefined
   ended: boolean
-  /**
-   * Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then.
-   * `streamEnd`: the end of the stream, in case the host reports no other end.
-   */
+  /** Requests only: end by the next one or a later attempt. `streamEnd`: used if the host reports no other end. */
   followedAt: number | undefined
   streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
   /** Text that other plugins may change, and its time: a tool result, or the answer (on the root). */
@@ -72,10 +69,7 @@ export class TrackedSession {
   started = false
   prompted = false
   turnCount = 0
-  /**
-   * Stated once, valid for every later turn: correlation id, sender. `workspace`: working directory, repository and branch,
-   * which only root spans carry.
-   */
+  /** Stated once, for later turns: correlation id, sender. `workspace`: directory, repository, branch of roots. */
   readonly remembered: AttributeList = new AttributeList()
   readonly workspace: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */
@@ -159,8 +153,8 @@ export class TrackedTurn {
   seenAt: number
   /** The process that reported its prompt; see `senderOf`. */
   sender: string | undefined
-  /** The error of the last attempt, if no retry can follow and nothing has. `isReported`: the host confirms that none follows. */
-  deadEnd: { readonly type: SafeText; readonly at: number; readonly isReported: boolean } | undefined
+  /** The failure of the last attempt, if no retry can follow and nothing has. `isReported`: the host confirms that none follows. */
+  deadEnd: { readonly at: number; readonly isReported: boolean } | undefined
   /** Time of the reported answer, if nothing of its loop has begun since, epoch ms. */
   answeredAt: number | undefined
   hasEnded = false
@@ -189,20 +183,12 @@ export class TrackedTurn {
     return [this.session, ...this.sharedWith]
   }
 
-  openTool(id: string | undefined): TrackedSpan | undefined {
-    return id === undefined ? undefined : this.open.find(slot('tool', id))
+  openSpan(kind: 'tool' | 'api', id: string | undefined): TrackedSpan | undefined {
+    return id === undefined ? undefined : this.open.find(slot(kind, id))
   }
 
-  endedTool(id: string | undefined): EndedMark | undefined {
-    return id === undefined ? undefined : this.history.ended.get(slot('tool', id))
-  }
-
-  openRequest(id: string): TrackedSpan | undefined {
-    return this.open.find(slot('api', id))
-  }
-
-  endedRequest(id: string): EndedMark | undefined {
-    return this.history.ended.get(slot('api', id))
+  endedSpan(kind: 'tool' | 'api', id: string | undefined): EndedMark | undefined {
+    return id === undefined ? undefined : this.history.ended.get(slot(kind, id))
   }
 
   setRootAttributes(attributes: AttributeList): void {

@@ -77,8 +77,7 @@ describe('hookspan', () => {
     [['version'], 'unknown command "version". Did you mean "hookspan --version"?'],
     [['--bogus'], 'unknown option "--bogus". Options come after a command: echo, replay'],
     [['--verison'], 'unknown option "--verison". Did you mean "hookspan --version"?'],
-    [['--json', 'echo'], 'unknown option "--json". Options come after the command: hookspan echo --json'],
-    [['-n', '3', 'echo', 'a b'], 'unknown option "-n". Options come after the command: hookspan echo -n 3 "a b"'],
+    [['--json', 'echo'], 'unknown option "--json". Options come after a command: echo, replay'],
   ])('does not know %j', async (args, message) => {
     expect(await hookspan(...args)).toEqual({ code: 2, stdout: '', stderr: `hookspan: ${message}\n` })
   })

@@ -3,11 +3,11 @@ import packageJson from '../../package.json' with { type: 'json' }
 import {
   checkBacklog,
   checkLosses,
+  checkNode,
   checkProxies,
   type DoctorFinding,
   type ProxiedBackend,
-} from '../../src/cli/doctor/checks.ts'
-import { checkNode } from '../../src/cli/doctor/examination.ts'
+} from '../../src/cli/doctor/examination.ts'
 import { probeProblem } from '../../src/cli/doctor/probe.ts'
 import { humanBytes } from '../../src/reading/human-figures.ts'
 
@@ -54,16 +54,6 @@ describe('proxies', () => {
       `warn: ${name} captures what other programs (curl, agents in Python) send to localhost and 127.0.0.1; hookspan itself uses no proxy → set NO_PROXY=localhost,127.0.0.1,::1`,
     ])
   })
-
-  test.each([{ NODE_USE_ENV_PROXY: '1' }, { NODE_OPTIONS: '--enable-source-maps --use-env-proxy' }])(
-    "warns about Node's own setting: %j",
-    env => {
-      expect(check({ HTTP_PROXY: PROXY, ...env })[0]).toContain(
-        '(curl, agents in Python, agents in Node, which is configured to use it) ',
-      )
-      expect(check({ HTTP_PROXY: PROXY })[0]).not.toContain('Node')
-    },
-  )
 
   test.each<[string, string[]]>([
     ['localhost,127.0.0.1', []],

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { checkState, type DoctorFinding } from '../../src/cli/doctor/checks.ts'
+import { checkState, type DoctorFinding } from '../../src/cli/doctor/examination.ts'
 import { DoctorScene, linesOf, section } from './doctor-scene.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
 

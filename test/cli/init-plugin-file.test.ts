@@ -41,7 +41,6 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
       .map(line => `+ ${line}`)
     expect(stdout.split('\n').slice(0, 3)).toEqual([`${scene.path(file)} (new)`, ...shown])
     expect(stdout).toMatch(/Done: \w+ will load hookspan\./)
-    expect(stdout).toContain(` did not exist before. Is `)
     expect(stdout).toContain(`hookspan init ${host} --undo\n`)
   })
 
@@ -57,8 +56,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
   test('leaves the other plugins alone', async () => {
     const other = join(dirname(dirname(file)), 'other.js')
     scene.put(other, 'export default 1')
-    const { stdout } = await scene.init([host])
-    expect(stdout).not.toContain('did not exist before')
+    await scene.init([host])
     await scene.init([host, '--undo'])
     expect(existsSync(scene.path(file))).toBe(false)
     expect(scene.read(other)).toBe('export default 1')

@@ -93,8 +93,6 @@ describe('hookspan init', () => {
     ['openclow', 'there is no host "openclow". Did you mean openclaw?'],
     ['OpenCode', 'there is no host "OpenCode". Did you mean opencode?'],
     ['open-claw', 'there is no host "open-claw". Did you mean openclaw?'],
-    ['claw', 'there is no host "claw". Did you mean openclaw?'],
-    ['agents', 'there is no host "agents". Did you mean openai-agents?'],
     ['openai-agents-sdk', 'there is no host "openai-agents-sdk". Did you mean openai-agents?'],
     ['vercel', 'there is no host "vercel". Did you mean ai-sdk?'],
     ['anthropic', 'there is no host "anthropic". Did you mean claude-agent-sdk?'],

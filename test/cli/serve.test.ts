@@ -15,9 +15,16 @@ beforeEach(() => {
   program = new Program()
 })
 afterEach(async () => {
-  await program.run(['serve', '--stop'])
+  await inProcess(['--stop'])
   program.remove()
 })
+
+/** The command, in this process: the output of one that starts nothing. */
+async function inProcess(args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }> {
+  const io = fakeIo({ home: program.home, env: { PATH: process.env['PATH'] ?? '', HOME: program.home }, now: Date.now })
+  const code = await serve.run([...args], io)
+  return { code, stdout: io.written.stdout }
+}
 
 const STATE = join('.local', 'state', 'hookspan', 'receiver')
 const SERVE_LINE = /^Receiver running: version \S+, pid (\d+), http:\/\/127\.0\.0\.1:\d+ {2}\S+receiver\.sock\n$/
@@ -111,7 +118,7 @@ test('runs in the background once, and reports its counts', async () => {
     ),
   )
   await send(ofTurn('no_such_hook', {}))
-  await until(async () => (await program.run(['serve', '--status'])).stdout.includes('\n  ignored  1 event\n'))
+  await until(async () => (await inProcess(['--status'])).stdout.includes('\n  ignored  1 event\n'))
 })
 
 test('starts one of many at once', async () => {
@@ -141,7 +148,7 @@ test('is not delayed by a killed one, and handles the events since then', async 
   expect(await program.run(['serve', '--detach'])).toMatchObject({ code: 0, stderr: '' })
   expect(address().pid).not.toBe(pid)
   await until(() => readdirSync(file('spool')).length === 0)
-  expect((await program.run(['serve', '--status'])).stdout).toMatch(/ {2}received 1 delivery, 1 from the spool\n/)
+  expect((await inProcess(['--status'])).stdout).toMatch(/ {2}received 1 delivery, 1 from the spool\n/)
 })
 
 test('reports that none runs', async () => {
@@ -160,10 +167,10 @@ test('ends one that does not answer', async () => {
   await program.run(['serve', '--detach'])
   const { pid } = address()
   rmSync(file('address.json'))
-  expect((await program.run(['serve', '--status'])).stdout).toBe(
+  expect((await inProcess(['--status'])).stdout).toBe(
     `The receiver (pid ${pid}) does not answer; stop it with "hookspan serve --stop".\n`,
   )
-  expect((await program.run(['serve', '--stop'])).stdout).toContain(`Stopped (pid ${pid}).`)
+  expect((await inProcess(['--stop'])).stdout).toContain(`Stopped (pid ${pid}).`)
 })
 
 test.each(['serve', 'serve --detach'])('reports the reason why it cannot: %s', async args => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { closeJson } from '../../src/content/bounded-json.ts'
+import { closeJson } from '../../src/content/json-text.ts'
 import fc from '../support/fast-check.ts'
 import { times } from '../support/sample.ts'
 

@@ -8,6 +8,7 @@ import { splitOptions, TracingPlugin } from '../../src/plugin/create-plugin.ts'
 import { createDiagnostics } from '../../src/plugin/diagnostics.ts'
 import { pipelineSettings } from '../../src/plugin/settings.ts'
 import { memoryTelemetry } from '../../src/plugin/telemetry.ts'
+import { overriding } from '../support/overriding.ts'
 
 /** A value as OTLP/JSON has it: the key says its type. */
 export type OtlpValue = Readonly<Record<string, unknown>>
@@ -80,12 +81,11 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
   const memory = createMemoryPipeline(settings)
   const reader = new ManualReader()
   const meterProvider = new MeterProvider({ readers: [reader] })
-  const pipeline: Pipeline = {
-    ...memory,
+  const pipeline: Pipeline = overriding(memory, {
     meterProvider,
-    onMeterProvider: use => use(meterProvider),
+    onMeterProvider: (use: (provider: MeterProvider) => void) => use(meterProvider),
     stats: () => ({ backends: [BACKEND], traceFiles: [] }),
-  }
+  })
   const environment = { env: {}, home: '/nonexistent', isReplay: true }
   const plugin = new TracingPlugin(createDiagnostics(undefined, { error: () => undefined, warn: () => undefined }), {
     host: host ?? '',

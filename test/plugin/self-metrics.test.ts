@@ -9,6 +9,7 @@ import type { Plugin } from '../../src/plugin/plugin.ts'
 import { pipelineSettings } from '../../src/plugin/settings.ts'
 import { memoryTelemetry } from '../../src/plugin/telemetry.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
+import { overriding } from '../support/overriding.ts'
 import { scratchPlugin, tellTurn } from './scratch-plugin.ts'
 
 interface Point {
@@ -44,13 +45,12 @@ function pluginWith(backends: readonly BackendStats[]) {
   const { config } = resolveConfig({ env: {}, home: '/nonexistent' })
   const memory = createMemoryPipeline(pipelineSettings({ ...config, local_log: false }, {}, '/nonexistent'))
   let onCrashed: (crashed: readonly RecoveredTrace[]) => void = () => undefined
-  const pipeline = {
-    ...memory,
+  const pipeline = overriding(memory, {
     stats: () => ({ backends, traceFiles: [] }),
     recover: (listener: typeof onCrashed) => {
       onCrashed = listener
     },
-  }
+  })
   const environment = { env: {}, home: '/nonexistent', isReplay: false }
   const telemetry = memoryTelemetry(pipeline)
   const plugin = new TracingPlugin(createDiagnostics(undefined), { host: 'agent', config, telemetry, environment })

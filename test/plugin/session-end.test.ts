@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readTraceFile } from '../../src/reading/stored-span.ts'
+import { SAMPLED, sample } from '../support/sample.ts'
 import { type Ended, runHost } from './child-host.ts'
 import { scratchHome } from './scratch-plugin.ts'
 
@@ -56,8 +57,8 @@ const BROKE = "throw new Error('the host broke')"
 describe.each([
   ['the first turn of the process', FIRST],
   ['a later turn', SECOND],
-])('%s', (_which, turn) => {
-  test.concurrent.each<[string, string, Partial<Ended>]>([
+])(`%s, ${SAMPLED}`, (_which, turn) => {
+  const ENDS: readonly (readonly [string, string, Partial<Ended>])[] = [
     ['has nothing left to do', '', { code: 0 }],
     ['calls process.exit in the same tick', 'process.exit(3)', { code: 3 }],
     ['calls process.exit after the promise', 'await end\nprocess.exit(3)', { code: 3 }],
@@ -70,9 +71,14 @@ describe.each([
       "process.on('SIGTERM', () => process.exit(5)); process.kill(process.pid, 'SIGTERM'); await pause(1000)",
       { code: 5 },
     ],
-  ])('is stored completely if the process %s', async (_how, body, ended) => {
-    expect(await played(`${turn}\n${body}`)).toMatchObject({ ...ended, signal: null, stored: WHOLE })
-  })
+  ]
+
+  test.concurrent.each(turn === FIRST ? ENDS : sample(ENDS, 3))(
+    'is stored completely if the process %s',
+    async (_how, body, ended) => {
+      expect(await played(`${turn}\n${body}`)).toMatchObject({ ...ended, signal: null, stored: WHOLE })
+    },
+  )
 
   test.concurrent('is stored completely if a signal ends the process and `handle_signals` is set', async () => {
     const body = `handleSignals = true\n${turn}\nprocess.kill(process.pid, 'SIGTERM')\nawait pause(5000)`

@@ -1,7 +1,6 @@
 /** What is said of two turns: for people, and for programs. */
 import { describe, expect, test } from 'vitest'
-import { compareTraces } from '../../src/reading/compare-traces.ts'
-import { comparisonJson } from '../../src/reading/comparison-json.ts'
+import { compareTraces, comparisonJson } from '../../src/reading/compare-traces.ts'
 import { renderComparison } from '../../src/reading/comparison-text.ts'
 import { displayWidth } from '../../src/reading/display-width.ts'
 import fc, { ANY_CHARACTER } from '../support/fast-check.ts'

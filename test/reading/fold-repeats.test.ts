@@ -1,9 +1,8 @@
 /** Equal calls as one row, and what a span comes to with all below it. */
 import { describe, expect, test } from 'vitest'
-import { type FoldOptions, foldRepeats, isFolded } from '../../src/reading/fold-repeats.ts'
+import { foldRepeats, isFolded, subtreeSums } from '../../src/reading/fold-repeats.ts'
 import { namespaceOfTree } from '../../src/reading/span-attributes.ts'
-import { subtreeSums } from '../../src/reading/subtree-sums.ts'
-import { buildForest, type TraceNode, type TraceTree, walkTree } from '../../src/reading/trace-forest.ts'
+import { buildForest, type TraceTree, walkTree } from '../../src/reading/trace-forest.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from './sample-turn.ts'
 
 function tool(id: string, name: string, more: Partial<SpanNote> = {}): SpanNote {
@@ -18,14 +17,9 @@ function treeOf(...notes: readonly SpanNote[]): TraceTree {
   return buildForest(storedSpans(ROOT, ...notes))[0] as TraceTree
 }
 
-function nodeOf(tree: TraceTree, id: string): TraceNode {
-  for (const { node } of walkTree(tree)) if (node.span.spanId === id) return node
-  throw new Error(`no span ${id}`)
-}
-
 /** `read ×5 completed`, `read a`. */
-function rowsOf(tree: TraceTree, more: Partial<FoldOptions> = {}): string[] {
-  const options = { namespace: namespaceOfTree(tree), sums: subtreeSums(tree), ...more }
+function rowsOf(tree: TraceTree): string[] {
+  const options = { namespace: namespaceOfTree(tree), sums: subtreeSums(tree) }
   return foldRepeats(tree.roots[0]?.children ?? [], options).map(row =>
     isFolded(row) ? `${row.name} ×${row.calls.length} ${row.outcome}` : `${row.span.name} ${row.span.spanId}`,
   )
@@ -64,15 +58,6 @@ describe('adjacent calls of one tool', () => {
       'tool.read a',
       'tool.read b',
       'tool.read c',
-      'tool.read ×5 completed',
-    ])
-  })
-
-  test('does not fold a call that is pointed at', () => {
-    const tree = treeOf(...reads('abcdefghijk'))
-    expect(rowsOf(tree, { pointedAt: new Set([nodeOf(tree, 'f')]) })).toEqual([
-      'tool.read ×5 completed',
-      'tool.read f',
       'tool.read ×5 completed',
     ])
   })

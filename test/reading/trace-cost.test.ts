@@ -1,7 +1,6 @@
 /** What requests cost, where they say it: in their rows, and each once in the sums. */
 import { expect, test } from 'vitest'
-import { compareTraces } from '../../src/reading/compare-traces.ts'
-import { comparisonJson } from '../../src/reading/comparison-json.ts'
+import { compareTraces, comparisonJson } from '../../src/reading/compare-traces.ts'
 import { renderComparison } from '../../src/reading/comparison-text.ts'
 import { humanCost } from '../../src/reading/human-figures.ts'
 import { buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'

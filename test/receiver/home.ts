@@ -48,7 +48,7 @@ export class Home {
   }
 
   async stop(): Promise<void> {
-    await this.#peer()?.stop()
+    await this.#peer()?.command('stop')
     await this.#receiver?.ended
   }
 

@@ -8,6 +8,7 @@ import { memoryTelemetry } from '../../src/plugin/telemetry.ts'
 import { readExportLine, type StoredSpan } from '../../src/reading/stored-span.ts'
 import { buildForest } from '../../src/reading/trace-forest.ts'
 import { outline } from '../../src/reading/tree-outline.ts'
+import { overriding } from '../support/overriding.ts'
 
 export interface LivePlugin extends Plugin {
   spans(): StoredSpan[]
@@ -29,7 +30,7 @@ export function createLivePlugin(options: PluginOptions = {}, { env = {}, ...sen
   const pipeline = createMemoryPipeline(
     pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent'),
   )
-  const telemetry = memoryTelemetry({ ...pipeline, ...sending })
+  const telemetry = memoryTelemetry(overriding(pipeline, sending))
   const environment = { env, home: '/nonexistent', isReplay: false }
   const plugin = new TracingPlugin(createDiagnostics(undefined), { host: host ?? '', config, telemetry, environment })
   const spans = (): StoredSpan[] => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Enrich, EnrichedSpan, EnrichRecord } from '../../src/index.ts'
 import { attributeOptionsOf } from '../../src/plugin/settings.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
@@ -122,12 +122,9 @@ describe('enrich', () => {
     const guard = new Guard({ warn, error: warn, debug: () => undefined }, name => name)
     let now = 0
     const attributeOptions = attributeOptionsOf(resolved({}).config, warn)
-    const enrichment = new Enrichment(
-      () => ({ a: 1 }),
-      attributeOptions,
-      guard,
-      () => (now += 2.5),
-    )
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 2.5))
+    onTestFinished(() => void vi.restoreAllMocks())
+    const enrichment = new Enrichment(() => ({ a: 1 }), { attributeOptions, sweepByClock: true }, guard)
     const open = openSpan('tool', turnOf(new TrackedSession('s', 'h', 's')))
     for (let call = 1; call <= 19; call++)
       enrichment.attributesFor(open, { hook: 'pre_tool_call', at: 0, payload: {}, facts: {} })

@@ -1,7 +1,7 @@
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { describe, expect, test } from 'vitest'
 import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
-import { type InstrumentOptions, Instruments } from '../../src/tracker/instruments.ts'
+import { Instruments } from '../../src/tracker/instruments.ts'
 import type { MetricPoint } from '../../src/tracker/spans/span-definition.ts'
 
 class Reader extends MetricReader {
@@ -21,13 +21,14 @@ interface Collected {
 
 /** Instruments on a real meter, and what it says that it was told. */
 function metered(
-  options: Partial<InstrumentOptions> = {},
+  options: Partial<ConstructorParameters<typeof Instruments>[0]> = {},
   gauges: ConstructorParameters<typeof Instruments>[1] = {},
   isAttached = true,
 ) {
   const reader = new Reader()
   const provider = new MeterProvider({ readers: [reader] })
-  const all = { namespace: 'hermes', emitGenAi: true, emitGenAiNext: false, labelLimit: 100, ...options }
+  const attributeOptions = { nextMetrics: false }
+  const all = { namespace: 'hermes', emitGenAiMetrics: true, attributeOptions, ...options }
   const instruments = new Instruments(all, gauges)
   const attach = (): void => instruments.attach(provider.getMeter('test'))
   if (isAttached) attach()
@@ -124,12 +125,12 @@ describe('a counter', () => {
 })
 
 describe('more label sets than there is room for', () => {
+  /** 2500 sets of labels that each have 50 values. */
+  const SETS = Array.from({ length: 2500 }, (_, at) => tool(`t${at % 50}`, `o${Math.floor(at / 50)}`))
+
   test('loses no count', async () => {
-    const { instruments, collect } = metered({ labelLimit: 0 })
-    for (let name = 0; name < 2500; name += 1) {
-      instruments.add('toolCalls', 1, tool(`t${name}`))
-      instruments.add('toolCalls', 1, tool(`t${name}`))
-    }
+    const { instruments, collect } = metered()
+    for (const labels of [...SETS, ...SETS]) instruments.add('toolCalls', 1, labels)
     const samples = await collect()
     expect(samples.reduce((sum, { value }) => sum + Number(value), 0)).toBe(5000)
     expect(samples.length).toBeLessThanOrEqual(2001)
@@ -137,19 +138,19 @@ describe('more label sets than there is room for', () => {
   })
 
   test('leaves the earlier ones unchanged', async () => {
-    const { instruments, collect } = metered({ labelLimit: 0 })
-    for (let name = 0; name < 2500; name += 1) instruments.add('toolCalls', 1, tool(`t${name}`))
-    instruments.add('toolCalls', 10, tool('t0'))
-    const first = (await collect()).find(({ labels }) => labels['tool_name'] === 't0')
+    const { instruments, collect } = metered()
+    for (const labels of SETS) instruments.add('toolCalls', 1, labels)
+    instruments.add('toolCalls', 10, tool('t0', 'o0'))
+    const first = (await collect()).find(({ labels }) => labels['tool_name'] === 't0' && labels['outcome'] === 'o0')
     expect(first?.value).toBe(11)
   })
 })
 
 test('replaces labels beyond their limit by other', async () => {
-  const { instruments, collect } = metered({ labelLimit: 2 })
-  for (const name of ['a', 'b', 'c', 'd']) instruments.add('toolCalls', 1, tool(name))
-  const counted = Object.fromEntries((await collect()).map(({ labels, value }) => [labels['tool_name'], value]))
-  expect(counted).toEqual({ a: 1, b: 1, other: 2 })
+  const { instruments, collect } = metered()
+  for (let name = 0; name < 102; name++) instruments.add('toolCalls', 1, tool(`t${name}`))
+  const counted = new Map((await collect()).map(({ labels, value }) => [labels['tool_name'], value]))
+  expect([counted.size, counted.get('t99'), counted.get('other')]).toEqual([101, 1, 2])
 })
 
 test('gives a histogram the buckets of its row', async () => {
@@ -163,7 +164,7 @@ test('gives a histogram the buckets of its row', async () => {
 })
 
 test("keeps only hookspan's own instruments if the conventional ones are off", async () => {
-  const { instruments, collect } = metered({ emitGenAi: false })
+  const { instruments, collect } = metered({ emitGenAiMetrics: false })
   instruments.add('genAiTokenUsage', 1, {})
   instruments.add('toolDuration', 1, tool('a'))
   expect((await collect()).map(({ name }) => name)).toEqual(['hermes.tool.duration'])

@@ -15,11 +15,11 @@ describe('a turn reports', () => {
     const request = openSpan('api', one, { slot: slot('api', 'x') })
     one.open.push(tool)
     one.open.push(request)
-    expect(one.openTool('x')).toBe(tool)
-    expect(one.openRequest('x')).toBe(request)
+    expect(one.openSpan('tool', 'x')).toBe(tool)
+    expect(one.openSpan('api', 'x')).toBe(request)
     one.open.remove(tool)
-    expect(one.openTool('x')).toBeUndefined()
-    expect(one.openTool(undefined)).toBeUndefined()
+    expect(one.openSpan('tool', 'x')).toBeUndefined()
+    expect(one.openSpan('tool', undefined)).toBeUndefined()
     expect(one.open.size).toBe(1)
   })
 
@@ -27,8 +27,8 @@ describe('a turn reports', () => {
     const one = turn()
     const mark = { context: INVALID_SPAN_CONTEXT, startAt: 1, endAt: 2, attempt: 0, byHost: true, failed: false }
     one.history.ended.set(slot('api', 'r1'), mark)
-    expect(one.endedRequest('r1')).toBe(mark)
-    expect(one.endedRequest('r2')).toBeUndefined()
+    expect(one.endedSpan('api', 'r1')).toBe(mark)
+    expect(one.endedSpan('api', 'r2')).toBeUndefined()
   })
 })
 

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 
 const MAX_PATH = 4096
+const MAX_NAMES = 5000
 /** The format of the agents' session and agent ids. In a path, such an id cannot leave the folder. */
 export const ID_IN_PATH: RegExp = /^[\w-]{1,128}$/
 
@@ -34,7 +35,13 @@ export function agentFolders(variables: readonly string[], name: string, part = 
 export async function openAgentFile(path: string, place: AgentFolders, part: string): Promise<FileHandle | undefined> {
   try {
     const real = await ownPath(path, place, part)
-    return real === undefined ? undefined : await openRegular(real, place.uid)
+    if (real === undefined) return undefined
+    // Without O_NONBLOCK, opening a pipe would wait for its writer.
+    const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const stat = await file.stat()
+    if (stat.isFile() && (place.uid === undefined || stat.uid === place.uid)) return file
+    await file.close()
+    return undefined
   } catch {
     return undefined
   }
@@ -44,20 +51,12 @@ export async function openAgentFile(path: string, place: AgentFolders, part: str
  * Returns the names in a folder of an agent, sorted, under the same rules as `openAgentFile`. Returns an empty list if there is
  * no such folder.
  */
-export async function listAgentFolder(
-  path: string,
-  place: AgentFolders,
-  part: string,
-  most: number,
-): Promise<readonly string[]> {
+export async function listAgentFolder(path: string, place: AgentFolders, part: string): Promise<readonly string[]> {
   const names: string[] = []
   try {
     const real = await ownPath(path, place, part)
     if (real === undefined) return names
-    for await (const { name } of await opendir(real)) {
-      names.push(name)
-      if (names.length === most) break
-    }
+    for await (const { name } of await opendir(real)) if (names.push(name) === MAX_NAMES) break
   } catch {
     return names
   }
@@ -75,32 +74,23 @@ async function ownPath(given: string, { folders }: AgentFolders, part: string): 
   return (await realpath(real)) === real ? real : undefined
 }
 
-async function openRegular(path: string, uid: number | undefined): Promise<FileHandle | undefined> {
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  const stat = await file.stat()
-  if (stat.isFile() && (uid === undefined || stat.uid === uid)) return file
-  await file.close()
-  return undefined
-}
-
 const CHUNK_BYTES = 256 * 1024
 /** Limit of one read: if more is available, only the end is read. Longer lines are skipped: no answer of a model is as long. */
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 const NEWLINE = 10
 
+type LineSink = (line: string) => void
+
 /** Reads the new lines of a growing file. An incomplete line is read again with the next call. */
 export class AppendedLineReader {
   #offset = 0
   #inode: number | undefined
   #isSkipping = false
-  readonly #maxBytes: number
-  readonly #maxLineBytes: number
+  readonly #limits = { maxBytes: MAX_BYTES, maxLineBytes: MAX_LINE_BYTES }
 
   constructor(limits: { readonly maxBytes?: number; readonly maxLineBytes?: number } = {}) {
-    this.#maxBytes = limits.maxBytes ?? MAX_BYTES
-    this.#maxLineBytes = limits.maxLineBytes ?? MAX_LINE_BYTES
+    Object.assign(this.#limits, limits)
   }
 
   /**
@@ -109,11 +99,7 @@ export class AppendedLineReader {
    * @param restart called if the file was replaced or truncated, or if a part of it was skipped
    * @returns false if there is no file
    */
-  async readFrom(
-    opening: Promise<FileHandle | undefined>,
-    onLine: (line: string) => void,
-    restart: () => void = () => undefined,
-  ): Promise<boolean> {
+  async readFrom(opening: Promise<FileHandle | undefined>, onLine: LineSink, restart?: () => void): Promise<boolean> {
     const file = await opening
     if (file === undefined) return false
     try {
@@ -121,13 +107,14 @@ export class AppendedLineReader {
       if ((this.#inode !== undefined && this.#inode !== ino) || size < this.#offset) {
         this.#offset = 0
         this.#isSkipping = false
-        restart()
+        restart?.()
       }
       this.#inode = ino
-      if (size - this.#offset > this.#maxBytes) {
-        this.#offset = size - this.#maxBytes
+      const { maxBytes } = this.#limits
+      if (size - this.#offset > maxBytes) {
+        this.#offset = size - maxBytes
         this.#isSkipping = true
-        restart()
+        restart?.()
       }
       await this.#lines(file, size, onLine)
     } finally {
@@ -136,36 +123,31 @@ export class AppendedLineReader {
     return true
   }
 
-  async #lines(file: FileHandle, size: number, onLine: (line: string) => void): Promise<void> {
-    let begun: Buffer[] = []
-    let length = 0
-    let position = this.#offset
-    while (position < size) {
+  async #lines(file: FileHandle, size: number, onLine: LineSink): Promise<void> {
+    let rest: Buffer = Buffer.alloc(0)
+    for (let position = this.#offset; position < size; ) {
       const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - position))
       const { bytesRead } = await file.read(chunk, 0, chunk.length, position)
       if (bytesRead === 0) return
-      const rest = this.#emitLines([...begun, chunk.subarray(0, bytesRead)], position - length, onLine)
+      const read = chunk.subarray(0, bytesRead)
+      rest = this.#emitLines(rest.length === 0 ? read : Buffer.concat([rest, read]), onLine)
       position += bytesRead
-      begun = rest.length === 0 ? [] : [rest]
-      length = rest.length
-      if (length <= this.#maxLineBytes) continue
+      if (rest.length <= this.#limits.maxLineBytes) continue
       this.#offset = position
       this.#isSkipping = true
-      begun = []
-      length = 0
+      rest = Buffer.alloc(0)
     }
   }
 
-  /** @param from the offset of the bytes in the file @returns the incomplete rest */
-  #emitLines(bytes: readonly Buffer[], from: number, onLine: (line: string) => void): Buffer {
-    const all = bytes.length === 1 && bytes[0] !== undefined ? bytes[0] : Buffer.concat(bytes)
+  /** @returns the incomplete rest */
+  #emitLines(bytes: Buffer, onLine: LineSink): Buffer {
     let start = 0
-    for (let end = all.indexOf(NEWLINE); end >= 0; end = all.indexOf(NEWLINE, start)) {
-      if (!this.#isSkipping && end - start <= this.#maxLineBytes) onLine(all.toString('utf8', start, end))
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      if (!this.#isSkipping && end - start <= this.#limits.maxLineBytes) onLine(bytes.toString('utf8', start, end))
       this.#isSkipping = false
+      this.#offset += end + 1 - start
       start = end + 1
-      this.#offset = from + start
     }
-    return all.subarray(start)
+    return bytes.subarray(start)
   }
 }

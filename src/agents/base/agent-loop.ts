@@ -1,12 +1,11 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import type { Workspace } from '../../contract/index.ts'
 import type { TimedEvent } from './event-machine.ts'
+import { NewerFindings } from './findings.ts'
 import { LimitedMap } from './limited-map.ts'
 import type { Records, TurnResult } from './records.ts'
 import type { DelegatedTask } from './tool.ts'
 import { HostTurn } from './turn.ts'
-
-const IDS_LIMIT = 10_000
 
 export class AgentSession {
   readonly records: Records
@@ -21,7 +20,8 @@ export class AgentSession {
   isAnnounced = false
   /** A hook that is processed after the agent's files have been read. */
   bufferedHook: TimedEvent | undefined
-  readonly #emittedIds = new LimitedMap<string, true>(IDS_LIMIT)
+  readonly newerFindings: NewerFindings = new NewerFindings()
+  readonly #emittedIds = new LimitedMap<string, true>(10_000)
 
   constructor(records: Records, id: string, platform: string, provider?: string) {
     this.records = records
@@ -87,17 +87,10 @@ export class AgentLoop<Session extends AgentSession = AgentSession> extends Host
   emitPrompt(model?: string): void {
     this.model = model ?? this.model
     if (this.prompt === undefined) return
-    const { at, text, traceparent } = this.prompt
+    const { at, text: user_message, traceparent } = this.prompt
     const { provider, platform, workspace } = this.session
     this.prompt = undefined
-    this.emit('pre_llm_call', at, {
-      user_message: text,
-      model: this.model,
-      provider,
-      platform,
-      traceparent,
-      ...workspace,
-    })
+    this.emit('pre_llm_call', at, { user_message, model: this.model, provider, platform, traceparent, ...workspace })
   }
 
   announceSession(traceparent?: string): void {

@@ -7,13 +7,11 @@ export type TimedEvent = HostEvent & { readonly at: number }
 
 export type EventHandler = (moment: TimedEvent) => void
 export type EventHandlers = ReadonlyMap<string, EventHandler>
+type EventTable = Readonly<Record<string, EventHandler>>
 const IGNORE_EVENT: EventHandler = () => undefined
 
 /** @param quiet known events that yield no records and are not counted as ignored */
-export function eventHandlers(
-  readings: Readonly<Record<string, EventHandler>>,
-  quiet: Iterable<string> = [],
-): EventHandlers {
+export function eventHandlers(readings: EventTable, quiet: Iterable<string> = []): EventHandlers {
   return new Map([...Array.from(quiet, name => [name, IGNORE_EVENT] as const), ...Object.entries(readings)])
 }
 
@@ -22,10 +20,7 @@ export function namesIn(text: string): string[] {
   return text.trim().split(/\s+/)
 }
 
-export function handlersByName<Handler = EventHandler>(
-  names: Iterable<string>,
-  handlerOf: (name: string) => Handler,
-): Record<string, Handler> {
+export function handlersByName(names: Iterable<string>, handlerOf: (name: string) => EventHandler): EventTable {
   return Object.fromEntries(Array.from(names, name => [name, handlerOf(name)]))
 }
 

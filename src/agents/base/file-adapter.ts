@@ -23,12 +23,13 @@ export interface Findings {
   readonly branch?: string | undefined
 }
 
-export const NO_FINDINGS: Findings = { found: [] }
 const LOOK_MILLIS = 20
 
 /** The folders of this user's agent, as for `agentFolders`, and real time. */
 export function ownEnvironment(...folders: Parameters<typeof agentFolders>): AdapterEnvironment {
-  return { place: agentFolders(...folders), wait: sleep }
+  const wait: AdapterEnvironment['wait'] = (millis, signal) =>
+    sleep(millis, undefined, { signal }).catch(() => undefined)
+  return { place: agentFolders(...folders), wait }
 }
 
 /**
@@ -71,7 +72,8 @@ export abstract class FileAdapter implements ReceiverAdapter {
     if (session_id === undefined || !this.isReadFirst(event, data)) return []
     const owner = { session_id, agent_id: idOf(peek(data, 'agent_id')) }
     const path = textOf(peek(data, 'transcript_path'))
-    const { found, ...end } = await this.read({ event, at, data, owner, path }).catch(() => NO_FINDINGS)
+    const findings = await this.read({ event, at, data, owner, path }).catch(() => undefined)
+    const { found = [], ...end } = findings ?? {}
     return [...found, { event: `${this.prefix}read`, data: { session_id, ...end } }]
   }
 
@@ -79,5 +81,5 @@ export abstract class FileAdapter implements ReceiverAdapter {
     return this.readsFirst.has(event)
   }
 
-  protected abstract read(trigger: ReadTrigger): Promise<Findings>
+  protected abstract read(trigger: ReadTrigger): Promise<Findings | undefined>
 }

@@ -8,13 +8,17 @@ import type { Records } from './records.ts'
 type SessionHandler<Session> = (session: Session, at: number, data: unknown, context: unknown) => unknown
 export type SessionHandlers<Session> = Readonly<Record<string, SessionHandler<Session>>>
 
-/** `findings`: events of the agent's files. `readEnd`: the event after them. `quiet`: hooks that yield no records. */
+/**
+ * `findings`: events of the agent's files. `readEnd`: the event after them. `quiet`: hooks that yield no records. `findingsUntil`:
+ * if defined, the time of the last finding that belongs before a hook; later ones wait for a later hook.
+ */
 export interface FileMachineTable<Session> {
   readonly hooks: SessionHandlers<Session>
   readonly findings: SessionHandlers<Session>
   readonly readEnd: string
   readonly readsFirst: ReadonlySet<string>
   readonly quiet?: readonly string[]
+  readonly findingsUntil?: (hook: TimedEvent) => number
 }
 
 /**
@@ -24,18 +28,20 @@ export interface FileMachineTable<Session> {
  */
 export class FileMachine<Session extends AgentSession> extends EventMachine {
   readonly #table: FileMachineTable<Session>
-  protected readonly sessions: SessionStates<Session>
+  readonly #sessions: SessionStates<Session>
   protected readonly events: EventHandlers
 
   constructor(create: (records: Records, id: string) => Session, table: FileMachineTable<Session>) {
     super()
     this.#table = table
-    this.sessions = new SessionStates(id => create(this.records, id))
+    this.#sessions = new SessionStates(id => create(this.records, id))
     const onHook = this.#inSession((session, moment) => {
       session.noteWorkspace(moment.data)
       this.receiveHook(session, moment)
     })
-    const onFinding = this.#inSession((session, moment) => this.receiveFinding(session, moment))
+    const onFinding = this.#inSession((session, moment) => {
+      if (!session.newerFindings.bufferIfNewer(moment)) this.#handleFinding(session, moment)
+    })
     const onReadEnd = this.#inSession((session, { data }) => {
       session.noteWorkspace(data)
       this.#releaseHook(session, peek(data, 'goes_on') === true)
@@ -46,31 +52,34 @@ export class FileMachine<Session extends AgentSession> extends EventMachine {
   }
 
   protected endSessions(): void {
-    for (const session of this.sessions.values()) this.#releaseHook(session)
+    for (const session of this.#sessions.values()) this.#handleNewerFindings(session, Number.POSITIVE_INFINITY)
+    for (const session of this.#sessions.values()) this.#releaseHook(session)
   }
 
   #inSession(handle: (session: Session, moment: TimedEvent) => void): EventHandler {
     return moment => {
       const id = idOf(peek(moment.data, 'session_id'))
-      if (id !== undefined) handle(this.sessions.get(id), moment)
+      if (id !== undefined) handle(this.#sessions.get(id), moment)
     }
   }
 
   protected receiveHook(session: Session, moment: TimedEvent): void {
     this.#releaseHook(session)
-    this.noteHook?.(session, moment)
+    const { findingsUntil } = this.#table
+    if (findingsUntil !== undefined) this.#handleNewerFindings(session, findingsUntil(moment))
     if (this.isReadFirst(session, moment)) session.bufferedHook = moment
     else this.#handleHook(session, moment)
   }
-
-  /** For machines whose findings wait for a hook. */
-  protected noteHook?(session: Session, moment: TimedEvent): void
 
   protected isReadFirst(_session: Session, { event }: TimedEvent): boolean {
     return this.#table.readsFirst.has(event)
   }
 
-  protected receiveFinding(session: Session, { event, at, data, context }: TimedEvent): void {
+  #handleNewerFindings(session: Session, hookAt: number): void {
+    for (const moment of session.newerFindings.drainUntil(hookAt)) this.#handleFinding(session, moment)
+  }
+
+  #handleFinding(session: Session, { event, at, data, context }: TimedEvent): void {
     this.#table.findings[event]?.(session, at, data, context)
   }
 

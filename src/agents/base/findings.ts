@@ -6,8 +6,6 @@ export interface FindingOwner {
   readonly agent_id?: string | undefined
 }
 
-const LIMIT = 10_000
-
 /**
  * Findings from an agent's files that are newer than the hook for which the files were read. They are emitted with the first hook
  * that is not older, so that a late read preserves the order of a turn.
@@ -17,7 +15,7 @@ export class NewerFindings {
   #hookAt = Number.POSITIVE_INFINITY
 
   bufferIfNewer(event: HostEvent): boolean {
-    if (event.at === undefined || event.at <= this.#hookAt || this.#events.length >= LIMIT) return false
+    if (event.at === undefined || event.at <= this.#hookAt || this.#events.length >= 10_000) return false
     this.#events.push(event as TimedEvent)
     return true
   }

@@ -123,9 +123,13 @@ interface Shape {
   write(response: unknown, text: string): unknown
 }
 
+const TEXT: Shape = {
+  read: content => (isAllText(content) ? wholeText(content) : undefined),
+  write: (content, text) => (typeof content === 'string' ? text : withText(content, text)),
+}
+
 const SHAPES: readonly Shape[] = [
-  { read: response => (typeof response === 'string' ? response : undefined), write: (_, text) => text },
-  { read: response => (isArray(response) && isAllText(response) ? wholeText(response) : undefined), write: withText },
+  TEXT,
   {
     // Shells: the model receives both streams.
     read: response => {
@@ -146,14 +150,8 @@ const SHAPES: readonly Shape[] = [
     }),
   },
   {
-    read: response => {
-      const content = peek(response, 'content')
-      return isAllText(content) ? wholeText(content) : undefined
-    },
-    write: (response, text) => {
-      const content = peek(response, 'content')
-      return { ...(response as object), content: typeof content === 'string' ? text : withText(content, text) }
-    },
+    read: response => TEXT.read(peek(response, 'content')),
+    write: (response, text) => ({ ...(response as object), content: TEXT.write(peek(response, 'content'), text) }),
   },
 ]
 

@@ -54,51 +54,44 @@ export async function guardedAnswer<Request, Result>(
     if (!isChecked) return send(sent)
     const { result, error, isError } = await settle(send(sent))
     const said = isError ? { text: '', toolCalls: [], error } : format.contentOf(result as Result)
-    const verdict = await checkAnswer(guarded, format, said, tries)
-    if (verdict.retried !== undefined) {
-      tries[verdict.retried] += 1
-      asked = format.withFeedback(asked, said.text, verdict.reason)
-      if (verdict.delayMillis) await sleep(verdict.delayMillis, undefined, { signal: guarded.signal })
+    const checked = await checkAnswer(guarded, format, said, tries)
+    const { decision, value = said.text, reason, delayMillis } = checked?.outcome ?? {}
+    if (checked !== undefined && decision === 'retry') {
+      tries[checked.phase] += 1
+      asked = format.withFeedback(asked, said.text, reason)
+      if (delayMillis) await sleep(delayMillis, undefined, { signal: guarded.signal })
     } else if (isError) throw error
-    else if (verdict.isBlocked) return format.withText(result as Result, verdict.reason ?? '', true)
-    else if (verdict.text === said.text) return result as Result
-    else return format.withText(result as Result, verdict.text, false)
+    else if (decision === 'block') return format.withText(result as Result, reason ?? '', true)
+    else if (value === said.text) return result as Result
+    else return format.withText(result as Result, value, false)
   }
 }
 
 type Tries = Record<'afterModel' | 'afterTurn', number>
 
-interface AnswerVerdict {
-  readonly text: string
-  readonly isBlocked?: boolean
-  readonly retried?: keyof Tries | undefined
-  readonly reason?: string | undefined
-  readonly delayMillis?: number | undefined
+interface CheckedAnswer {
+  readonly phase: keyof Tries
+  readonly outcome: Outcome<'afterModel'> | Outcome<'afterTurn'>
 }
 
+/** Returns the outcome of the last hook that has checked an answer; undefined if there is none. */
 async function checkAnswer<Request, Result>(
   { hooks, ids, model, signal, checksTurn }: GuardedRequest,
   format: AnswerFormat<Request, Result>,
   { text, toolCalls, usage, error }: AnswerContent,
   tries: Tries,
-): Promise<AnswerVerdict> {
-  const verdictOf = (phase: keyof Tries, outcome: Outcome<'afterModel'> | Outcome<'afterTurn'>): AnswerVerdict => ({
-    text: outcome.value,
-    isBlocked: outcome.decision === 'block',
-    retried: outcome.decision === 'retry' ? phase : undefined,
-    reason: outcome.reason,
-    delayMillis: outcome.delayMillis,
-  })
-  let verdict: AnswerVerdict = { text }
+): Promise<CheckedAnswer | undefined> {
   // The application has stopped the agent: no other answer is needed.
-  if (signal?.aborted) return verdict
+  if (signal?.aborted) return undefined
+  let checked: CheckedAnswer | undefined
   if (hooks.handles('afterModel')) {
     const failure = error === undefined ? undefined : format.errorOf(error)
     const event = { model, text, toolCalls, attempt: tries.afterModel, usage, error: failure }
-    verdict = verdictOf('afterModel', await hooks.run('afterModel', ids, event, signal))
+    checked = { phase: 'afterModel', outcome: await hooks.run('afterModel', ids, event, signal) }
   }
-  const isFinal = checksTurn && toolCalls.length === 0 && error === undefined
-  if (verdict.isBlocked || verdict.retried !== undefined || !isFinal || !hooks.handles('afterTurn')) return verdict
-  const event = { answer: verdict.text, attempt: tries.afterTurn }
-  return verdictOf('afterTurn', await hooks.run('afterTurn', ids, event, signal))
+  const { decision, value = text } = checked?.outcome ?? {}
+  const isFinal = checksTurn && toolCalls.length === 0 && error === undefined && hooks.handles('afterTurn')
+  if (decision === 'block' || decision === 'retry' || !isFinal) return checked
+  const event = { answer: value, attempt: tries.afterTurn }
+  return { phase: 'afterTurn', outcome: await hooks.run('afterTurn', ids, event, signal) }
 }

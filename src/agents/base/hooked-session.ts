@@ -6,9 +6,6 @@ import { LimitedMap } from './limited-map.ts'
 import type { TurnResult } from './records.ts'
 import { Tool, toolKey } from './tool.ts'
 
-const TURNS_LIMIT = 100
-const TOOLS_LIMIT = 1000
-
 export interface ReportedCall {
   /** Undefined if the agent has no ids, or does not report this one. */
   readonly id: string | undefined
@@ -26,36 +23,31 @@ type ReportedEnd = LoosePayload<'post_tool_call'> & { readonly duration_ms?: num
 class HookedCall extends Tool<HookedTurn> {
   /** `inferred` if the agent has not reported an id. */
   readonly correlation: Correlation | undefined
-  #key: string | undefined
 
   constructor(turn: HookedTurn, called: ReportedCall, at: number) {
     super(turn, called.id ?? turn.nextId(), called.name, at)
     this.correlation = called.id === undefined ? 'inferred' : undefined
     this.args = called.args
   }
-
-  /** Computed for an end without an id, which most agents do not report. */
-  get key(): string {
-    this.#key ??= toolKey(this.name, this.args)
-    return this.#key
-  }
 }
 
 /** A turn of an agent whose hooks report prompts and tools, and no requests. */
 export class HookedTurn extends AgentLoop<HookedSession> {
-  readonly toolCalls: LimitedMap<string, HookedCall> = new LimitedMap(TOOLS_LIMIT)
+  readonly toolCalls: LimitedMap<string, HookedCall> = new LimitedMap(1000)
   answer: unknown
   previousAt: number = this.startAt
   #made = 0
 
-  startTool(at: number, called: ReportedCall): void {
-    if (called.id !== undefined && this.toolCalls.has(called.id)) return
+  startTool(at: number, called: ReportedCall): HookedCall {
+    const known = this.toolCalls.get(called.id ?? '')
+    if (known !== undefined) return known
     const call = new HookedCall(this, called, at)
     this.toolCalls.set(call.id, call)
     // A model that requests a tool has answered.
     this.requests.failures = 0
     this.emitPrompt()
     call.emitStart(call.correlation)
+    return call
   }
 
   /**
@@ -63,9 +55,8 @@ export class HookedTurn extends AgentLoop<HookedSession> {
    * gets one, computed from the duration.
    */
   endTool(at: number, called: ReportedCall, facts: ReportedEnd): void {
-    if (this.#open(called) === undefined) this.startTool(at - (facts.duration_ms ?? 0), called)
-    const call = this.#open(called)
-    call?.emitEnd(at, facts, call.correlation)
+    const call = this.#open(called) ?? this.startTool(at - (facts.duration_ms ?? 0), called)
+    call.emitEnd(at, facts, call.correlation)
   }
 
   nextId(): string {
@@ -82,7 +73,7 @@ export class HookedTurn extends AgentLoop<HookedSession> {
   #open({ id, name, args }: ReportedCall): HookedCall | undefined {
     if (id !== undefined) return this.toolCalls.get(id)
     const key = toolKey(name, args)
-    return [...this.toolCalls.values()].find(call => call.state === 'running' && call.key === key)
+    return [...this.toolCalls.values()].find(call => call.state === 'running' && toolKey(call.name, call.args) === key)
   }
 
   endTurn(at: number, outcome: TurnResult, reason: string = outcome): void {
@@ -96,7 +87,7 @@ export class HookedTurn extends AgentLoop<HookedSession> {
 }
 
 export class HookedSession extends AgentSession {
-  readonly #turns = new LimitedMap<string, HookedTurn>(TURNS_LIMIT)
+  readonly #turns = new LimitedMap<string, HookedTurn>(100)
   #count = 0
   turn: HookedTurn | undefined
 

@@ -42,10 +42,6 @@ export class SessionStates<State> {
     this.#states = new LimitedMap(limit)
   }
 
-  get size(): number {
-    return this.#states.size
-  }
-
   get(id: string): State {
     // Fast path: consecutive events usually belong to the same session.
     if (this.#newest?.id === id) return this.#newest.state

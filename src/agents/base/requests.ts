@@ -3,8 +3,6 @@ import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { RecordScope } from './records.ts'
 
-type StartFacts = LoosePayload<'pre_auxiliary_call'>
-type EndFacts = LoosePayload<'post_auxiliary_call'>
 type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: unknown }
 /** Set on the facts one by one, which is cheaper than a copy. */
 type Numbers = Partial<
@@ -40,7 +38,7 @@ export class ModelRequest {
   }
 
   /** Emits the start once; later calls do nothing. @param facts a new object, which is modified; so do the other methods */
-  emitStart(facts: StartFacts, correlation?: Correlation): void {
+  emitStart(facts: LoosePayload<'pre_auxiliary_call'>, correlation?: Correlation): void {
     if (this.isStartEmitted) return
     this.isStartEmitted = true
     const hook = this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call'
@@ -48,7 +46,7 @@ export class ModelRequest {
     this.#emit(hook, this.startAt, facts, correlation)
   }
 
-  emitAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
+  emitAnswer(at: number, facts: LoosePayload<'post_auxiliary_call'>, correlation?: Correlation): void {
     // Seconds, as in the contract.
     if (this.firstChunkAt !== undefined) (facts as Numbers).first_chunk_at = this.firstChunkAt / 1000
     this.#emit(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)

@@ -23,20 +23,15 @@ export class Approval<Of extends RecordScope = RecordScope> {
   emitRequest(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     if (this.isAsked) return
     this.isAsked = true
-    this.turn.emit('pre_approval_request', this.askedAt, this.#withIds(facts), correlation)
+    const ids = { tool_call_id: this.toolId, pattern_key: this.pattern }
+    this.turn.emit('pre_approval_request', this.askedAt, { ...facts, ...ids }, correlation)
   }
 
   emitResponse(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
     if (this.isAnswered) return
     this.isAnswered = true
-    const payload = this.#withIds({ choice, decided_by: decidedBy })
+    const payload = { choice, decided_by: decidedBy, tool_call_id: this.toolId, pattern_key: this.pattern }
     this.turn.emit('post_approval_response', Math.max(at, this.askedAt), payload, correlation)
-  }
-
-  #withIds(payload: { choice?: unknown; decided_by?: unknown; tool_call_id?: unknown; pattern_key?: unknown }): object {
-    payload.tool_call_id = this.toolId
-    payload.pattern_key = this.pattern
-    return payload
   }
 }
 
@@ -142,11 +137,9 @@ export function controlHookOf({ event, at, data }: TimedEvent): ControlHookRecor
   return { hook: event as ControlHookName, at, payload: data as Payload }
 }
 
-const BUFFERED_LIMIT = 1000
-
 /**
  * Control hooks that look at the tool calls of one turn, in an SDK that runs them before it reports the start of the tool.
- * Their records are buffered until then, so that their spans stand below that of the tool. Over the limit, the oldest record is
+ * Their records are buffered until then, so that their spans stand below that of the tool. Over 1000, the oldest record is
  * emitted without its tool.
  */
 export class ToolHooks {
@@ -167,7 +160,7 @@ export class ToolHooks {
       return
     }
     this.#buffered.push(record)
-    const oldest = this.#buffered.length > BUFFERED_LIMIT ? this.#buffered.shift() : undefined
+    const oldest = this.#buffered.length > 1000 ? this.#buffered.shift() : undefined
     if (oldest !== undefined) this.#emit(oldest)
   }
 

@@ -34,15 +34,12 @@ function count(tokens: unknown): number {
 }
 
 /** Returns undefined if all counts are zero: agents report zeros for a request that did not end. */
-export function usageOf(
-  counts: ReportedCounts,
-  { cacheIsOutside, reasoningIsOutside }: CountRules = {},
-): UsageCounts | undefined {
+export function usageOf(counts: ReportedCounts, rules: CountRules = {}): UsageCounts | undefined {
   const cacheRead = count(counts.cacheRead)
   const cacheWrite = count(counts.cacheWrite)
   const reasoning = count(counts.reasoning)
-  const prompt = count(counts.input) + (cacheIsOutside === true ? cacheRead + cacheWrite : 0)
-  const output = count(counts.output) + (reasoningIsOutside === true ? reasoning : 0)
+  const prompt = count(counts.input) + (rules.cacheIsOutside === true ? cacheRead + cacheWrite : 0)
+  const output = count(counts.output) + (rules.reasoningIsOutside === true ? reasoning : 0)
   const long = count(counts.cacheWriteLong)
   if (prompt + output === 0) return undefined
   return {
@@ -59,15 +56,8 @@ export function usageOf(
 export type CountNames = { readonly [Count in keyof ReportedCounts]: string }
 
 export function readUsage(usage: unknown, names: CountNames, rules?: CountRules): UsageCounts | undefined {
-  const counts = {
-    input: peek(usage, names.input),
-    output: peek(usage, names.output),
-    cacheRead: peek(usage, names.cacheRead ?? ''),
-    cacheWrite: peek(usage, names.cacheWrite ?? ''),
-    cacheWriteLong: peek(usage, names.cacheWriteLong ?? ''),
-    reasoning: peek(usage, names.reasoning ?? ''),
-  }
-  return usageOf(counts, rules)
+  const counts = Object.entries(names).map(([count, name]) => [count, peek(usage, name)])
+  return usageOf(Object.fromEntries(counts) as ReportedCounts, rules)
 }
 
 /** Usage of Anthropic's messages, whose input count excludes the cache. Returns undefined if there are no counts. */

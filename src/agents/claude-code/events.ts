@@ -28,33 +28,10 @@ import type { TimedEvent } from '../base/event-machine.ts'
 import { FileMachine, type SessionHandlers } from '../base/file-machine.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { anthropicUsage } from '../base/usage.ts'
-import {
-  handleFoundResult,
-  handlePermissionDenied,
-  handlePermissionRequest,
-  handlePreToolUse,
-  handleToolBatch,
-  handleToolEnd,
-} from './calls.ts'
+import * as calls from './calls.ts'
 import { handleFailure, handleRequest, handleResponse } from './requests.ts'
 import { type ClaudeLoop, ClaudeSession, type Dialect } from './session.ts'
-import {
-  beginCompaction,
-  endDelegatedChildren,
-  finishCompaction,
-  handleInterruption,
-  handlePrompt,
-  handleSessionEnd,
-  handleSessionStart,
-  handleStop,
-  handleStopFailure,
-  handleSubagentStart,
-  handleSubagentStop,
-  linkAgent,
-  loopOfAgent,
-  turnFor,
-  turnOf,
-} from './turns.ts'
+import * as turns from './turns.ts'
 
 export interface TranscriptOwner extends FindingOwner {
   readonly prompt_id?: string | undefined
@@ -113,7 +90,10 @@ function ofLoop(handle: LoopHandler): ClaudeHandlers[string] {
     const agentId = idOf(peek(data, 'agent_id'))
     const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
     const loop =
-      known ?? (agentId === undefined ? turnFor(session, at, promptOf(data)) : loopOfAgent(session, at, agentId, data))
+      known ??
+      (agentId === undefined
+        ? turns.turnFor(session, at, promptOf(data))
+        : turns.loopOfAgent(session, at, agentId, data))
     loop.lastAt = Math.max(loop.lastAt, at)
     handle(loop, at, data)
   }
@@ -124,41 +104,41 @@ function promptOf(data: unknown): string | undefined {
 }
 
 const HOOKS: ClaudeHandlers = {
-  SessionStart: handleSessionStart,
-  UserPromptSubmit: handlePrompt,
-  PreToolUse: ofLoop(handlePreToolUse),
-  PermissionRequest: ofLoop(handlePermissionRequest),
-  PermissionDenied: ofLoop(handlePermissionDenied),
+  SessionStart: turns.handleSessionStart,
+  UserPromptSubmit: turns.handlePrompt,
+  PreToolUse: ofLoop(calls.handlePreToolUse),
+  PermissionRequest: ofLoop(calls.handlePermissionRequest),
+  PermissionDenied: ofLoop(calls.handlePermissionDenied),
   PostToolUse: ofLoop(handleToolHook),
   PostToolUseFailure: ofLoop(handleToolHook),
-  PostToolBatch: ofLoop(handleToolBatch),
-  SubagentStart: handleSubagentStart,
-  SubagentStop: handleSubagentStop,
-  Stop: handleStop,
-  StopFailure: handleStopFailure,
-  PreCompact: beginCompaction,
-  PostCompact: (session, at) => finishCompaction(session, at),
+  PostToolBatch: ofLoop(calls.handleToolBatch),
+  SubagentStart: turns.handleSubagentStart,
+  SubagentStop: turns.handleSubagentStop,
+  Stop: turns.handleStop,
+  StopFailure: turns.handleStopFailure,
+  PreCompact: turns.beginCompaction,
+  PostCompact: (session, at) => turns.finishCompaction(session, at),
   PostModelSwitch: (session, _at, data) => {
     session.model = textOf(peek(data, 'to_model')) ?? session.model
   },
-  SessionEnd: handleSessionEnd,
+  SessionEnd: turns.handleSessionEnd,
 }
 
 /** All hooks of Claude Code and of the Claude Agent SDK. */
 export const HOOK_NAMES: readonly string[] = [...Object.keys(HOOKS), ...QUIET_HOOKS]
 
 function handleToolHook(loop: ClaudeLoop, at: number, data: unknown): void {
-  const call = handleToolEnd(loop, at, data)
+  const call = calls.handleToolEnd(loop, at, data)
   const hasFailed = peek(data, 'hook_event_name') === 'PostToolUseFailure'
-  if (call !== undefined) endDelegatedChildren(call, at, peek(data, 'tool_response'), hasFailed)
+  if (call !== undefined) turns.endDelegatedChildren(call, at, peek(data, 'tool_response'), hasFailed)
 }
 
 function handleResultInTranscript(loop: ClaudeLoop, at: number, data: unknown): void {
-  const call = handleFoundResult(loop, at, data)
+  const call = calls.handleFoundResult(loop, at, data)
   if (call === undefined) return
   loop.lastAt = Math.max(loop.lastAt, at)
   if (peek(data, 'denial') === undefined)
-    endDelegatedChildren(call, at, peek(data, 'response'), peek(data, 'is_error') === true)
+    turns.endDelegatedChildren(call, at, peek(data, 'response'), peek(data, 'is_error') === true)
 }
 
 const TURN_HOOKS: ReadonlySet<string> = new Set([
@@ -184,10 +164,10 @@ function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeL
     const { event = '', data: hook } = bufferedHook ?? {}
     const isFirst = TURN_HOOKS.has(event) && idOf(peek(hook, 'agent_id')) === agentId
     const begins = isFirst || session.callOfAgent.has(agentId)
-    return begins ? loopOfAgent(session, at, agentId, hook) : session.children.get(agentId)
+    return begins ? turns.loopOfAgent(session, at, agentId, hook) : session.children.get(agentId)
   }
   const promptId = promptOf(data)
-  return isHeldForTurn(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
+  return isHeldForTurn(session, promptId) ? turns.turnFor(session, at, promptId) : turns.turnOf(session, promptId)
 }
 
 /** Returns true if the buffered hook belongs to a turn. Commands such as `/compact` have a prompt, too, and are no turns. */
@@ -196,15 +176,15 @@ function isHeldForTurn({ bufferedHook }: ClaudeSession, promptId: string | undef
 }
 
 const FINDINGS: ClaudeHandlers = {
-  'transcript:agent': linkAgent,
+  'transcript:agent': turns.linkAgent,
   'transcript:prompt': (session, at, data) => {
-    if (isHeldForTurn(session, promptOf(data))) handlePrompt(session, at, data)
+    if (isHeldForTurn(session, promptOf(data))) turns.handlePrompt(session, at, data)
   },
   // Matters if the hook was not received.
   'transcript:stopped': (session, at, data) => {
-    if (at >= (turnOf(session, promptOf(data))?.startAt ?? 0)) handleStop(session, at, data)
+    if (at >= (turns.turnOf(session, promptOf(data))?.startAt ?? 0)) turns.handleStop(session, at, data)
   },
-  'transcript:interrupted': handleInterruption,
+  'transcript:interrupted': turns.handleInterruption,
   'transcript:request': ofFinding(handleRequest),
   'transcript:response': ofFinding(handleResponse),
   'transcript:failure': ofFinding(handleFailure),

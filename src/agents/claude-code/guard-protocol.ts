@@ -92,14 +92,9 @@ export function replyTo(body: unknown, outcome: Outcome<Phase>, capabilities: Ca
 
 /** Only hooks before a turn or tool can fail closed; later ones cannot undo what happened. */
 export function failClosedReply(body: unknown, reason: string): HookReply {
-  switch (hookOf(body)) {
-    case 'UserPromptSubmit':
-      return refusal(reason)
-    case 'PreToolUse':
-      return denial(reason)
-    default:
-      return NOTHING
-  }
+  const event = hookOf(body)
+  if (event === 'UserPromptSubmit') return refusal(reason)
+  return event === 'PreToolUse' ? denial(reason) : NOTHING
 }
 
 /** @param callIdOf reads the call id of a hook, which agents with this protocol name differently */

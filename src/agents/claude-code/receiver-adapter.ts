@@ -1,22 +1,13 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { AgentFolders } from '../base/agent-file.ts'
-import {
-  FileAdapter,
-  type Findings,
-  NO_FINDINGS,
-  ownEnvironment,
-  pollUntil,
-  type ReadTrigger,
-} from '../base/file-adapter.ts'
+import { FileAdapter, type Findings, ownEnvironment, pollUntil, type ReadTrigger } from '../base/file-adapter.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST, READS_IF_UNKNOWN, type TranscriptToolResult } from './events.ts'
-import type { CancelledHook } from './transcript.ts'
-import { ABSENT_PATIENCE_MILLIS, agentFile, ClaudeTranscript, openFile } from './transcript.ts'
+import { ABSENT_PATIENCE_MILLIS, agentFile, type CancelledHook, ClaudeTranscript, openFile } from './transcript.ts'
 
-const SUSPECTS_LIMIT = 1000
 /** A hook that has timed out does not arrive after this time. */
 const LATEST_MILLIS = 2000
 const TOLERANCE_MILLIS = 50
@@ -52,7 +43,7 @@ class ReceivedHooks {
       if (isOurs && firedAt >= this.#since) this.#timedOut.push({ key: keyOf(event, owner, callId), firedAt })
     }
     const missing = this.#missing()
-    this.#timedOut = missing.filter(({ firedAt }) => at < firedAt + LATEST_MILLIS).slice(-SUSPECTS_LIMIT)
+    this.#timedOut = missing.filter(({ firedAt }) => at < firedAt + LATEST_MILLIS).slice(-1000)
     this.#lost += missing.length - this.#timedOut.length
   }
 
@@ -103,12 +94,12 @@ export class ClaudeCodeAdapter extends FileAdapter {
     return super.isReadFirst(event, data) || (isUnknown && READS_IF_UNKNOWN.has(event))
   }
 
-  protected async read(trigger: ReadTrigger): Promise<Findings> {
+  protected async read(trigger: ReadTrigger): Promise<Findings | undefined> {
     const { event, at, data, owner, path: transcript } = trigger
     const { agent_id } = owner
     if (event === 'SubagentStart') return { found: await this.#findAgentCall(trigger, ABSENT_PATIENCE_MILLIS) }
     const path = agent_id === undefined ? transcript : agentFile(transcript, agent_id, '.jsonl')
-    if (path === undefined) return NO_FINDINGS
+    if (path === undefined) return undefined
     const join = agent_id === undefined || this.#linkedAgents.has(agent_id) ? [] : await this.#findAgentCall(trigger, 0)
     const lines = this.#fileOf(path, owner)
     await lines.readUntil(event, this.environment, () => {
@@ -157,9 +148,7 @@ export class ClaudeCodeAdapter extends FileAdapter {
     const found: HostEvent[] = []
     for (const file of this.#files.values()) {
       if (!file.hasPendingLines || file.owner.session_id !== owner.session_id) continue
-      await file.readRest(this.environment)
-      this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
-      found.push(...this.#childFindings(file.drain()))
+      found.push(...(await this.#readRest(file, at)))
     }
     return found
   }
@@ -184,19 +173,20 @@ export class ClaudeCodeAdapter extends FileAdapter {
   }
 
   /** Reads a child agent for which no hook was received, using its result in the parent's transcript. */
-  async #readUnseenChild(
-    { session_id, tool_use_id, at, response }: TranscriptToolResult,
-    transcript: string | undefined,
-  ): Promise<HostEvent[]> {
+  async #readUnseenChild(result: TranscriptToolResult, transcript: string | undefined): Promise<HostEvent[]> {
+    const { session_id, tool_use_id, at, response } = result
     const agent_id = idOf(peek(response, 'agentId'))
     const path = agentFile(transcript, agent_id, '.jsonl')
     if (agent_id === undefined || path === undefined || this.#linkedAgents.has(agent_id)) return []
     this.#linkedAgents.set(agent_id, true)
-    const file = this.#fileOf(path, { session_id, agent_id })
+    const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
+    return [join, ...(await this.#readRest(this.#fileOf(path, { session_id, agent_id }), at))]
+  }
+
+  async #readRest(file: ClaudeTranscript, at: number): Promise<HostEvent[]> {
     await file.readRest(this.environment)
     this.#hooks.addTimedOut(file.cancelledHooks.splice(0), file.owner, at)
-    const join = { event: 'transcript:agent', data: { session_id, agent_id, tool_use_id } }
-    return [join, ...this.#childFindings(file.drain())]
+    return this.#childFindings(file.drain())
   }
 
   #fileOf(path: string, owner: FindingOwner): ClaudeTranscript {

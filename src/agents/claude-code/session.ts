@@ -8,7 +8,7 @@ import type { UsageCounts } from '../base/usage.ts'
 
 export interface Dialect {
   readonly platform: string
-  readonly provider: string | undefined
+  readonly provider?: string
   usageOf(said: unknown): UsageCounts | undefined
   /** Each tool runs after the answer that requested it. A tool that no transcript names therefore belongs to the last request. */
   readonly asksLast?: boolean

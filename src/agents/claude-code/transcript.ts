@@ -12,8 +12,6 @@ import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
 import type { TranscriptOwner, TranscriptResponse, TranscriptToolResult } from './events.ts'
 
-const AHEAD_LIMIT = 10_000
-const CANCELLED_LIMIT = 10_000
 /** Requests of the loop. Others are for titles, summaries and the like. */
 const OF_LOOP = /^(?:sdk$|repl_main_thread|agent:)/
 /** Prefilter: most lines are long and of other types. */
@@ -143,7 +141,7 @@ export class ClaudeTranscript {
     const at = timestampOf(line)
     if (at === undefined) return
     this.#ahead.push({ at, line })
-    if (this.#ahead.length > AHEAD_LIMIT) this.#processNext()
+    if (this.#ahead.length > 10_000) this.#processNext()
   }
 
   /**
@@ -299,7 +297,7 @@ export class ClaudeTranscript {
     const firedAt = at - (timeoutMillis ?? 0)
     const callId = idOf(peek(attachment, 'toolUseID'))
     if (event === 'PreToolUse' && callId !== undefined && timeoutMillis !== undefined) this.#starts.set(callId, firedAt)
-    if (this.cancelledHooks.length >= CANCELLED_LIMIT) return
+    if (this.cancelledHooks.length >= 10_000) return
     this.cancelledHooks.push({ event, callId, command: textOf(peek(attachment, 'command')), firedAt })
   }
 

@@ -146,14 +146,6 @@ const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec
 
 type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
 
-function hookedCall(loop: CodexLoop, at: number, data: unknown): CodexCall | undefined {
-  const id = idOf(peek(data, 'tool_use_id'))
-  if (id === undefined) return undefined
-  const call = loop.callOf(id, at)
-  call.describe(peek(data, 'tool_name'), peek(data, 'tool_input'))
-  return call
-}
-
 function startCall(call: CodexCall, at: number): void {
   if (call.state !== 'asked') return
   call.turn.emitPrompt()
@@ -161,14 +153,8 @@ function startCall(call: CodexCall, at: number): void {
   call.emitStart()
 }
 
-interface CallEnd {
-  readonly status: Status | undefined
-  readonly result?: unknown
-  readonly exitCode?: number | undefined
-}
-
-function endCall(call: CodexCall, at: number, end: CallEnd): void {
-  const { status, result, exitCode = call.recordedEnd?.exitCode } = end
+function endCall(call: CodexCall, at: number, status: Status | undefined, result?: unknown, code?: number): void {
+  const exitCode = code ?? call.recordedEnd?.exitCode
   if (call.state === 'ended') return
   startCall(call, call.startAt)
   call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), inferredChoice(status), 'inferred')
@@ -202,7 +188,7 @@ function handleOutput(loop: CodexLoop, at: number, data: unknown): void {
   loop.lastAt = Math.max(loop.lastAt, at)
   const exitCode = call.recordedEnd?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
   if (GOES_ON.test(text)) call.backgroundNotice = { at, result: output }
-  else endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
+  else endCall(call, at, statusFromText(call, text, exitCode), output, exitCode)
 }
 
 function statusFromText(call: CodexCall, text: string, exitCode: number | undefined): Status {
@@ -217,10 +203,9 @@ function settleCalls(loop: CodexLoop, at: number): void {
   for (const call of loop.calls.values()) {
     const { backgroundNotice, recordedEnd, state, startAt } = call
     const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at
-    if (hasEnded) endCall(call, recordedEnd.at, { status: statusOf(call), result: backgroundNotice.result })
-    else if (backgroundNotice !== undefined)
-      endCall(call, backgroundNotice.at, { status: 'background', result: backgroundNotice.result })
-    else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
+    if (hasEnded) endCall(call, recordedEnd.at, statusOf(call), backgroundNotice.result)
+    else if (backgroundNotice !== undefined) endCall(call, backgroundNotice.at, 'background', backgroundNotice.result)
+    else if (state === 'running') endCall(call, Math.max(at, startAt), 'cancelled')
   }
 }
 
@@ -358,18 +343,22 @@ function ofLoop(handle: LoopHandler): SessionHandler {
   }
 }
 
+function ofCall(handle: (call: CodexCall, at: number, data: unknown) => void): SessionHandler {
+  return ofLoop((loop, at, data) => {
+    const id = idOf(peek(data, 'tool_use_id'))
+    if (id === undefined) return
+    const call = loop.callOf(id, at)
+    call.describe(peek(data, 'tool_name'), peek(data, 'tool_input'))
+    handle(call, at, data)
+  })
+}
+
 const HOOKS: Readonly<Record<string, SessionHandler>> = {
   SessionStart: handleSessionStart,
   UserPromptSubmit: ofLoop(handlePrompt),
-  PreToolUse: ofLoop((loop, at, data) => {
-    const call = hookedCall(loop, at, data)
-    if (call !== undefined) startCall(call, at)
-  }),
+  PreToolUse: ofCall(startCall),
   PermissionRequest: ofLoop(handlePermissionRequest),
-  PostToolUse: ofLoop((loop, at, data) => {
-    const call = hookedCall(loop, at, data)
-    if (call !== undefined) endCall(call, at, { status: statusOf(call), result: peek(data, 'tool_response') })
-  }),
+  PostToolUse: ofCall((call, at, data) => endCall(call, at, statusOf(call), peek(data, 'tool_response'))),
   SubagentStart: ofLoop(() => undefined),
   SubagentStop: ofLoop(handleStop),
   PreCompact: ofLoop((loop, at) => {

@@ -1,14 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, AppendedLineReader, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import {
-  FileAdapter,
-  type Findings,
-  NO_FINDINGS,
-  ownEnvironment,
-  pollUntil,
-  type ReadTrigger,
-} from '../base/file-adapter.ts'
+import { FileAdapter, type Findings, ownEnvironment, pollUntil, type ReadTrigger } from '../base/file-adapter.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
@@ -27,15 +20,15 @@ export class CodexAdapter extends FileAdapter {
   protected readonly readsFirst: ReadonlySet<string> = READS_FIRST
   readonly #rollouts = new LimitedMap<string, Rollout>(200)
 
-  protected async read(trigger: ReadTrigger): Promise<Findings> {
+  protected async read(trigger: ReadTrigger): Promise<Findings | undefined> {
     const { event, at, data, owner } = trigger
     if (event === 'SubagentStart') return { found: await this.#readParents(trigger) }
     // The end of a child names both files.
     const path = textOf(peek(data, 'agent_transcript_path')) ?? trigger.path
-    if (path === undefined || !ROLLOUT.test(path)) return NO_FINDINGS
+    if (path === undefined || !ROLLOUT.test(path)) return undefined
     const rollout = this.#rollouts.recall(path, () => new Rollout(path, owner))
     await this.#readUntilEnough([rollout], trigger)
-    const goesOn = hasContinued(rollout, trigger)
+    const goesOn = rollout.hasContinued(trigger)
     const found = rollout.drainFindings(at, found => ENDS.has(event) && !goesOn && isEndOf(found, trigger))
     return { found, goes_on: goesOn || undefined, repository: rollout.repository, branch: rollout.branch }
   }
@@ -52,17 +45,10 @@ export class CodexAdapter extends FileAdapter {
     const { place } = this.environment
     const look = async (): Promise<boolean> => {
       const areThere = await Promise.all(rollouts.map(rollout => rollout.read(place).catch(() => false)))
-      return !areThere.includes(true) || rollouts.some(rollout => isEnough(rollout, trigger))
+      return !areThere.includes(true) || rollouts.some(rollout => rollout.isEnough(trigger))
     }
     await pollUntil(look, () => PATIENCE_MILLIS, this.environment)
   }
-}
-
-function isEnough(rollout: Rollout, trigger: ReadTrigger): boolean {
-  const { event, data, owner } = trigger
-  if (event === 'SubagentStart') return owner.agent_id === undefined || rollout.startedAgents.has(owner.agent_id)
-  if (event === 'PreToolUse') return rollout.calls.has(`${turnOf(data)} ${idOf(peek(data, 'tool_use_id'))}`)
-  return !ENDS.has(event) || rollout.hasEnded(turnOf(data)) || hasContinued(rollout, trigger)
 }
 
 function turnOf(data: unknown): string | undefined {
@@ -79,15 +65,8 @@ function isStartOf({ event }: PendingFinding, { owner }: ReadTrigger): boolean {
   return event.event === 'rollout:item' && agents.some(agent => peek(agent, 'id') === owner.agent_id)
 }
 
-function hasContinued(rollout: Rollout, { event, at, data }: ReadTrigger): boolean {
-  if (event !== 'Stop' && event !== 'SubagentStop') return false
-  const answer = textOf(peek(data, 'last_assistant_message'))
-  return answer !== undefined && rollout.hasContinued(turnOf(data), answer, at)
-}
-
 export const codex: ReceiverAdapter = new CodexAdapter(ownEnvironment(['CODEX_HOME'], '.codex'))
 
-const NANOS_PER_MILLI = 1_000_000
 const NON_REQUEST_ERRORS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
 const CALL_TYPES: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
 
@@ -133,8 +112,8 @@ export class Rollout {
   branch: string | undefined
   #now = 0
   /** Calls as `<turn> <call>`. */
-  readonly calls: LimitedMap<string, true> = new LimitedMap(1000)
-  readonly startedAgents: LimitedMap<string, true> = new LimitedMap(1000)
+  readonly #calls = new LimitedMap<string, true>(1000)
+  readonly #startedAgents = new LimitedMap<string, true>(1000)
   readonly #continuedAt = new LimitedMap<string, number>(1000)
 
   constructor(path: string, owner: FindingOwner) {
@@ -166,13 +145,19 @@ export class Rollout {
     return drained.map(({ event }) => event)
   }
 
-  hasEnded(turnId: string | undefined): boolean {
-    const turn = this.#turn
-    return turn?.hasEnded !== false || (turnId !== undefined && turnId !== turn.id)
+  isEnough(trigger: ReadTrigger): boolean {
+    const { event, data, owner } = trigger
+    if (event === 'SubagentStart') return owner.agent_id === undefined || this.#startedAgents.has(owner.agent_id)
+    if (event === 'PreToolUse') return this.#calls.has(`${turnOf(data)} ${idOf(peek(data, 'tool_use_id'))}`)
+    if (!ENDS.has(event) || this.#turn?.hasEnded !== false) return true
+    const turnId = turnOf(data) ?? this.#turn.id
+    return turnId !== this.#turn.id || this.hasContinued(trigger)
   }
 
-  hasContinued(turnId: string | undefined, answer: string, at: number): boolean {
-    return (this.#continuedAt.get(`${turnId} ${answer}`) ?? 0) > at
+  hasContinued({ event, at, data }: ReadTrigger): boolean {
+    if (event !== 'Stop' && event !== 'SubagentStop') return false
+    const answer = textOf(peek(data, 'last_assistant_message'))
+    return answer !== undefined && (this.#continuedAt.get(`${turnOf(data)} ${answer}`) ?? 0) > at
   }
 
   readLine(text: string): void {
@@ -254,12 +239,12 @@ export class Rollout {
     const name = `${textOf(peek(payload, 'namespace')) ?? ''}${textOf(peek(payload, 'name')) ?? ''}`
     const args = peek(payload, 'arguments') ?? peek(payload, 'input')
     turn.calls.push({ id: call_id, name, arguments: args })
-    this.calls.set(`${turn.id} ${call_id}`, true)
+    this.#calls.set(`${turn.id} ${call_id}`, true)
     this.#addFinding('call', { ...this.#requestFields(turn), call_id, name, arguments: args, at })
   }
 
-  #requestFields(turn: RolloutTurn): { started_at: number; model: unknown; provider: unknown } {
-    return { started_at: turn.askedAt, model: turn.model, provider: this.#provider }
+  #requestFields({ askedAt, model }: RolloutTurn): object {
+    return { started_at: askedAt, model, provider: this.#provider }
   }
 
   #endAnswer(at: number, payload: unknown): void {
@@ -281,13 +266,13 @@ export class Rollout {
     if (call_id === undefined || status === undefined) return
     const duration = peek(item, 'duration')
     const seconds = numberOf(peek(duration, 'secs')) ?? 0
-    const millis = seconds * 1000 + (numberOf(peek(duration, 'nanos')) ?? 0) / NANOS_PER_MILLI
+    const millis = seconds * 1000 + (numberOf(peek(duration, 'nanos')) ?? 0) / 1_000_000
     const end = numberOf(peek(payload, 'completed_at_ms'))
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
     // Other tools list agents that were started by an earlier call.
     const started = peek(item, 'tool') === 'spawn_agent' ? elementsOf(peek(item, 'receiver_agents')) : undefined
     const agents = started?.map(agent => ({ id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }))
-    for (const { id } of agents ?? []) this.startedAgents.set(idOf(id) ?? '', true)
+    for (const { id } of agents ?? []) this.#startedAgents.set(idOf(id) ?? '', true)
     this.#addFinding('item', { call_id, at, status, exit_code: peek(item, 'exit_code'), ran_at, agents })
   }
 

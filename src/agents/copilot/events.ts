@@ -25,35 +25,21 @@ import { joinTexts, wrapJson } from '../base/messages.ts'
 import type { Records, TurnResult } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { childTask, type DelegatedTask, Tool } from '../base/tool.ts'
-import { readUsage, type UsageCounts, usageOf } from '../base/usage.ts'
+import { readUsage, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 
 const PLATFORM = 'copilot'
 
 const AGENTS_LIMIT = 1000
-const CALLS_LIMIT = 10_000
-
-/** An answer with known usage, whose text is in a later line. */
-interface OpenAnswer {
-  readonly request: ModelRequest
-  readonly at: number
-  readonly usage: unknown
-}
-
-/** A failed attempt. `status` is known only for the last one of a turn. */
-interface FailedAttempt {
-  readonly at: number
-  readonly type: string | undefined
-  readonly message: unknown
-  readonly status?: number | undefined
-}
 
 class CopilotLoop extends AgentLoop<RecordedSession> {
-  readonly calls: LimitedMap<string, Tool<CopilotLoop>> = new LimitedMap(CALLS_LIMIT)
+  readonly calls: LimitedMap<string, Tool<CopilotLoop>> = new LimitedMap(10_000)
   askedAt: number = this.startAt
-  openAnswer: OpenAnswer | undefined
-  failedAttempt: FailedAttempt | undefined
+  /** An answer with known usage, whose text is in a later line. */
+  openAnswer: { readonly request: ModelRequest; readonly at: number; readonly usage: unknown } | undefined
+  /** `status` is known only for the last attempt of a turn. */
+  failedAttempt: { at: number; type: string | undefined; message: unknown; status: number | undefined } | undefined
   hasGivenUp = false
   compaction: ModelRequest | undefined
   answer: string | undefined
@@ -87,11 +73,18 @@ class RecordedSession extends AgentSession {
     return this.loops.get(agentId ?? '')
   }
 
-  /** Builds a unique turn id: a turn that answers a notification has the interaction of the previous turn. */
-  uniqueTurnId(interaction: string): string {
+  openLoop(agentId: string | undefined, at: number, interaction: string, prompt: unknown): void {
+    // A turn that answers a notification has the interaction of the previous turn.
     const count = (this.#interactions.get(interaction) ?? 0) + 1
     this.#interactions.set(interaction, count)
-    return count === 1 ? interaction : `${interaction}:${count}`
+    const turnId = count === 1 ? interaction : `${interaction}:${count}`
+    const loop = new CopilotLoop(this, { agentId, turnId }, at, prompt)
+    this.loops.set(agentId ?? '', loop)
+    this.notice = undefined
+    const task = this.tasks.get(agentId ?? '')
+    if (task === undefined) loop.announceSession()
+    else loop.announceChild(textOf(task.ids.child_role), task.ids.parent_session_id)
+    loop.emitPrompt()
   }
 
   findCall(id: string): Tool<CopilotLoop> | undefined {
@@ -105,7 +98,6 @@ function outcomeOf(reason: string): TurnResult {
   return reason === 'error' || reason === 'timeout' ? 'failed' : 'interrupted'
 }
 
-const TOOL_REQUESTS_LIMIT = 1000
 /** The input count includes the cache, and the output count includes reasoning. */
 const COUNTS = {
   input: 'inputTokens',
@@ -114,8 +106,6 @@ const COUNTS = {
   cacheWrite: 'cacheWriteTokens',
   reasoning: 'reasoningTokens',
 }
-const CONVERSATION_TYPE = /^conversation-/
-
 function handleUsageRecord(loop: CopilotLoop, at: number, data: unknown): void {
   const usage = peek(data, 'usage')
   settleRequest(loop)
@@ -139,7 +129,7 @@ function handleUsageRecord(loop: CopilotLoop, at: number, data: unknown): void {
 
 function taskOf(usage: unknown): string | undefined {
   const type = textOf(peek(usage, 'interactionType'))
-  return type === undefined || CONVERSATION_TYPE.test(type) ? undefined : type
+  return type?.startsWith('conversation-') === true ? undefined : type
 }
 
 /** `other` stands for a custom provider of the user. */
@@ -152,7 +142,7 @@ function handleMessage(loop: CopilotLoop, at: number, data: unknown): void {
   const { openAnswer } = loop
   const text = textOf(peek(data, 'content'))
   loop.answer = text ?? loop.answer
-  const calls = elementsOf(peek(data, 'toolRequests'), TOOL_REQUESTS_LIMIT)
+  const calls = elementsOf(peek(data, 'toolRequests'))
   const isOfOpen =
     openAnswer !== undefined && idOf(peek(data, 'apiCallId')) === idOf(peek(openAnswer.usage, 'apiCallId'))
   for (const call of calls) {
@@ -192,13 +182,10 @@ function handleFailedAttempt(loop: CopilotLoop, at: number, data: unknown): void
   if (last === undefined) settleRequest(loop)
   const error = peek(data, 'error')
   const message = textOf(peek(error, 'message'))
-  const type = typeIn(message) ?? textOf(peek(error, 'name')) ?? last?.type
+  // A provider's error is JSON: `{"message":"slow down","type":"rate_limit_error",…}`.
+  const providerType = message?.startsWith('{') ? textOf(peek(jsonIn(message), 'type')) : undefined
+  const type = providerType ?? textOf(peek(error, 'name')) ?? last?.type
   loop.failedAttempt = { at, type, message, status: last?.status }
-}
-
-/** Parses a provider's error message, which is JSON: `{"message":"slow down","type":"rate_limit_error",…}`. */
-function typeIn(message: string | undefined): string | undefined {
-  return message?.startsWith('{') ? textOf(peek(jsonIn(message), 'type')) : undefined
 }
 
 function handleSessionError(loop: CopilotLoop, at: number, data: unknown): void {
@@ -216,21 +203,15 @@ function settleRequest(loop: CopilotLoop): void {
   emitOpenAnswer(loop)
   const { failedAttempt } = loop
   loop.failedAttempt = undefined
-  if (failedAttempt !== undefined) emitFailedAttempt(loop, failedAttempt)
-}
-
-function emitFailedAttempt(loop: CopilotLoop, { at, type, message, status }: FailedAttempt): void {
+  if (failedAttempt === undefined) return
+  const { at, type, message, status } = failedAttempt
   const request = loop.requests.nextRequest(Math.min(at, loop.askedAt))
   loop.requests.failures += 1
   loop.askedAt = at
-  request.emitStart({ model: loop.model }, 'inferred')
-  request.emitFailure(at, {
-    model: loop.model,
-    status_code: status,
-    retryable: !loop.hasGivenUp,
-    reason: type,
-    error: { type, message },
-  })
+  const { model, hasGivenUp } = loop
+  const error = { type, message }
+  request.emitStart({ model }, 'inferred')
+  request.emitFailure(at, { model, status_code: status, retryable: !hasGivenUp, reason: type, error })
 }
 
 function handleCompactionStart(loop: CopilotLoop, at: number, data: unknown): void {
@@ -266,7 +247,7 @@ function inLoopOrNew(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
     const { notice } = session
     if (notice !== undefined && agentIn(data) === undefined && session.findLoop(undefined) === undefined)
-      openLoop(session, undefined, notice.at, 'notice', notice.text)
+      session.openLoop(undefined, notice.at, 'notice', notice.text)
     readInLoop(session, at, data)
   }
 }
@@ -275,37 +256,33 @@ function agentIn(data: unknown): string | undefined {
   return idOf(peek(data, 'agent_id'))
 }
 
-const LINE_HANDLERS: Readonly<Record<string, LineHandler>> = {
-  'session.start': handleSessionStart,
-  'session.resume': (session, at, data) => {
-    endAllLoops(session, 'abandoned')
-    handleSessionStart(session, at, data)
-  },
-  'user.message': handlePrompt,
-  'system.notification': (session, at, data) => {
-    if (at >= session.since && session.findLoop(undefined) === undefined)
-      session.notice = { at, text: peek(data, 'content') }
-  },
-  'assistant.turn_start': inLoopOrNew((loop, at) => {
-    settleRequest(loop)
-    loop.askedAt = at
+type LineType = readonly [handle: LineHandler, ...fields: string[]]
+
+/** The types of lines that are read, and the fields of each. Other fields may be large and are not needed. */
+export const FILE_LINES: ReadonlyMap<string, LineType> = new Map(
+  Object.entries<LineType>({
+    'session.start': [handleSessionStart, 'selectedModel', 'context'],
+    'session.resume': [handleResume, 'selectedModel', 'context'],
+    'user.message': [handlePrompt, 'content', 'interactionId', 'delivery'],
+    'system.notification': [handleNotice, 'content'],
+    'assistant.turn_start': [inLoopOrNew(handleRequestStart)],
+    'assistant.turn_end': [() => undefined],
+    'session.usage_record': [inLoop(handleUsageRecord), 'usage'],
+    'assistant.message': [inLoopOrNew(handleMessage), 'apiCallId', 'content', 'toolRequests'],
+    'tool.execution_start': [inLoopOrNew(handleToolStart), 'toolCallId', 'toolName', 'arguments'],
+    'tool.execution_complete': [inLoop(handleToolEnd), 'toolCallId', 'success', 'error', 'shellExecution', 'result'],
+    'permission.requested': [inLoop(handleApprovalRequest), 'permissionRequest'],
+    'permission.completed': [inLoop(handleApprovalResponse), 'toolCallId', 'result', 'decisionSource'],
+    'subagent.started': [handleChildStart, 'toolCallId', 'agentName'],
+    'subagent.completed': [(session, at, data) => handleChildEnd(session, at, data, 'completed')],
+    'subagent.failed': [(session, at, data) => handleChildEnd(session, at, data, 'failed')],
+    'session.compaction_start': [inLoop(handleCompactionStart), 'compactionAttemptId', 'model'],
+    'session.compaction_complete': [inLoop(handleCompactionEnd), 'success', 'compactionTokensUsed', 'error'],
+    'session.error': [inLoop(handleSessionError), 'errorType', 'message', 'statusCode'],
+    abort: [allEnd('reason', 'abort'), 'reason'],
+    'session.shutdown': [allEnd('shutdownType', 'shutdown'), 'shutdownType'],
   }),
-  'assistant.turn_end': () => undefined,
-  'session.usage_record': inLoop(handleUsageRecord),
-  'assistant.message': inLoopOrNew(handleMessage),
-  'tool.execution_start': inLoopOrNew(handleToolStart),
-  'tool.execution_complete': inLoop(handleToolEnd),
-  'permission.requested': inLoop(handleApprovalRequest),
-  'permission.completed': inLoop(handleApprovalResponse),
-  'subagent.started': handleChildStart,
-  'subagent.completed': (session, at, data) => handleChildEnd(session, at, data, 'completed'),
-  'subagent.failed': (session, at, data) => handleChildEnd(session, at, data, 'failed'),
-  'session.compaction_start': inLoop(handleCompactionStart),
-  'session.compaction_complete': inLoop(handleCompactionEnd),
-  'session.error': inLoop(handleSessionError),
-  abort: (session, at, data) => endAllLoops(session, textOf(peek(data, 'reason')) ?? 'abort', at),
-  'session.shutdown': (session, at, data) => endAllLoops(session, textOf(peek(data, 'shutdownType')) ?? 'shutdown', at),
-}
+)
 
 /** Hooks with a fact that the file lacks, or has later. */
 const RECORDED_HOOK_HANDLERS: Readonly<Record<string, LineHandler>> = {
@@ -318,6 +295,21 @@ const RECORDED_HOOK_HANDLERS: Readonly<Record<string, LineHandler>> = {
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
     endLoop(loop, at, { outcome: outcomeOf(reason), reason })
   }),
+}
+
+function handleResume(session: RecordedSession, at: number, data: unknown): void {
+  endAllLoops(session, 'abandoned')
+  handleSessionStart(session, at, data)
+}
+
+function handleNotice(session: RecordedSession, at: number, data: unknown): void {
+  if (at >= session.since && session.findLoop(undefined) === undefined)
+    session.notice = { at, text: peek(data, 'content') }
+}
+
+function handleRequestStart(loop: CopilotLoop, at: number): void {
+  settleRequest(loop)
+  loop.askedAt = at
 }
 
 function handleSessionStart(session: RecordedSession, _at: number, data: unknown): void {
@@ -335,24 +327,7 @@ function handlePrompt(session: RecordedSession, at: number, data: unknown): void
     endLoop(open, open.lastAt, { outcome: 'interrupted' })
   }
   if (agentId === undefined && at < session.since) return
-  openLoop(session, agentId, at, idOf(peek(data, 'interactionId')) ?? `${at}`, peek(data, 'content'))
-}
-
-function openLoop(
-  session: RecordedSession,
-  agentId: string | undefined,
-  at: number,
-  interaction: string,
-  prompt: unknown,
-): CopilotLoop {
-  const loop = new CopilotLoop(session, { agentId, turnId: session.uniqueTurnId(interaction) }, at, prompt)
-  session.loops.set(agentId ?? '', loop)
-  session.notice = undefined
-  const task = agentId === undefined ? undefined : session.tasks.get(agentId)
-  if (task === undefined) loop.announceSession()
-  else loop.announceChild(textOf(task.ids.child_role), task.ids.parent_session_id)
-  loop.emitPrompt()
-  return loop
+  session.openLoop(agentId, at, idOf(peek(data, 'interactionId')) ?? `${at}`, peek(data, 'content'))
 }
 
 function handleToolStart(loop: CopilotLoop, at: number, data: unknown): void {
@@ -428,6 +403,10 @@ function endTask({ tasks }: RecordedSession, agentId = '', at: number, status: s
   task?.emitEnd(at, { status, summary })
 }
 
+function allEnd(reasonField: string, otherwise: string): LineHandler {
+  return (session, at, data) => endAllLoops(session, textOf(peek(data, reasonField)) ?? otherwise, at)
+}
+
 function endAllLoops(session: RecordedSession, reason: string, at?: number): void {
   // Child agents end before the turn itself.
   const loops = [...session.loops.values()]
@@ -452,30 +431,6 @@ function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
   }
   loop.emitLoopEnd(at, { outcome, reason, text: loop.answer })
   if (agentId !== undefined && outcome === 'interrupted') endTask(session, agentId, at, outcome)
-}
-
-/** The types of lines that are read, and the fields of each. Other fields may be large and are not needed. */
-export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
-  'session.start': ['selectedModel', 'context'],
-  'session.resume': ['selectedModel', 'context'],
-  'user.message': ['content', 'interactionId', 'delivery'],
-  'system.notification': ['content'],
-  'assistant.turn_start': [],
-  'assistant.turn_end': [],
-  'session.usage_record': ['usage'],
-  'assistant.message': ['apiCallId', 'content', 'toolRequests'],
-  'tool.execution_start': ['toolCallId', 'toolName', 'arguments'],
-  'tool.execution_complete': ['toolCallId', 'success', 'error', 'shellExecution', 'result'],
-  'permission.requested': ['requestId', 'permissionRequest'],
-  'permission.completed': ['requestId', 'toolCallId', 'result', 'decisionSource'],
-  'subagent.started': ['toolCallId', 'agentName'],
-  'subagent.completed': ['toolCallId'],
-  'subagent.failed': ['toolCallId', 'error'],
-  'session.compaction_start': ['compactionAttemptId', 'model'],
-  'session.compaction_complete': ['compactionAttemptId', 'success', 'compactionTokensUsed', 'error'],
-  'session.error': ['errorType', 'message', 'statusCode'],
-  abort: ['reason'],
-  'session.shutdown': ['shutdownType'],
 }
 
 export const FILE_READ = 'file:read'
@@ -512,7 +467,6 @@ export type Attribute = (typeof ATTRIBUTES)[number]
 export const CONVERSATION: Attribute = 'gen_ai.conversation.id'
 
 const ERROR = 2
-const PARTS_LIMIT = 100
 
 type RequestSpan = NonNullable<ReturnType<typeof requestOfSpan>>
 
@@ -526,19 +480,7 @@ function requestOfSpan(span: unknown) {
   return { id: idOf(peek(span, 'spanId')), startAt, endAt, hasFailed, get }
 }
 
-/** The input count includes the cache, as in OpenTelemetry's conventions. */
-function usageOfSpan({ get }: RequestSpan): UsageCounts | undefined {
-  return usageOf({
-    input: get('gen_ai.usage.input_tokens'),
-    output: get('gen_ai.usage.output_tokens'),
-    cacheRead: get('gen_ai.usage.cache_read.input_tokens') ?? get('gen_ai.usage.cache_read_input_tokens'),
-    cacheWrite: get('gen_ai.usage.cache_creation.input_tokens') ?? get('gen_ai.usage.cache_creation_input_tokens'),
-    reasoning: get('gen_ai.usage.reasoning.output_tokens'),
-  })
-}
-
-function emitSpanRequest(turn: HookedTurn, span: RequestSpan): void {
-  const { get, startAt, endAt } = span
+function emitSpanRequest(turn: HookedTurn, { get, startAt, endAt }: RequestSpan): void {
   const model = textOf(get('gen_ai.request.model'))
   const provider = textOf(get('gen_ai.provider.name'))
   const answer = answerTextIn(get('gen_ai.output.messages'))
@@ -555,24 +497,27 @@ function emitSpanRequest(turn: HookedTurn, span: RequestSpan): void {
     response_model: get('gen_ai.response.model'),
     response_id: get('gen_ai.response.id'),
     finish_reason: peek(get('gen_ai.response.finish_reasons'), 0),
-    usage: usageOfSpan(span),
+    // The input count includes the cache, as in OpenTelemetry's conventions.
+    usage: usageOf({
+      input: get('gen_ai.usage.input_tokens'),
+      output: get('gen_ai.usage.output_tokens'),
+      cacheRead: get('gen_ai.usage.cache_read.input_tokens') ?? get('gen_ai.usage.cache_read_input_tokens'),
+      cacheWrite: get('gen_ai.usage.cache_creation.input_tokens') ?? get('gen_ai.usage.cache_creation_input_tokens'),
+      reasoning: get('gen_ai.usage.reasoning.output_tokens'),
+    }),
     response: answer === undefined ? undefined : { assistant_message: { role: 'assistant', content: answer } },
   })
 }
 
 function answerTextIn(messages: unknown): string | undefined {
-  const all = elementsOf(jsonIn(textOf(messages) ?? ''), PARTS_LIMIT)
-  const parts = all.flatMap(message => elementsOf(peek(message, 'parts'), PARTS_LIMIT))
+  const all = elementsOf(jsonIn(textOf(messages) ?? ''), 100)
+  const parts = all.flatMap(message => elementsOf(peek(message, 'parts'), 100))
   return joinTexts(parts.map(part => (peek(part, 'type') === 'text' ? textOf(peek(part, 'content')) : undefined)))
 }
 
-const EARLY_LIMIT = 100
-
-const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
+export const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
 const BOUNDARIES: ReadonlySet<string> = new Set(['file:user.message', 'file:session.resume', 'file:session.shutdown'])
-const CHILDREN_LIMIT = 10_000
 const FILE = 'file:'
-const LINES = Object.keys(LINE_HANDLERS).map(type => FILE + type)
 
 class CopilotSession extends HookedSession {
   /** When the first hook fired, if it was the first of a turn. */
@@ -629,7 +574,7 @@ function handleRequestSpan(session: CopilotSession, span: RequestSpan): void {
   if (span.hasFailed) return
   const turn = session.turnAt(span.startAt)
   const isEarly = bufferedHook !== undefined && (turn === undefined || span.startAt > bufferedHook.at)
-  if (isEarly && earlyRequests.length < EARLY_LIMIT) earlyRequests.push(span)
+  if (isEarly && earlyRequests.length < 100) earlyRequests.push(span)
   else if (turn !== undefined && (span.id === undefined || session.isNew(span.id))) emitSpanRequest(turn, span)
 }
 
@@ -646,10 +591,13 @@ export class CopilotMachine extends EventMachine {
   /** Sessions by the id in the hook: a child agent has its own. */
   readonly #hooked = new SessionStates(id => new CopilotSession(this.records, id, PLATFORM))
   readonly #recorded = new SessionStates(id => new RecordedSession(this.records, id, this.#hooked.find(id)?.since ?? 0))
-  readonly #sessionOfChild: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
+  readonly #sessionOfChild: LimitedMap<string, string> = new LimitedMap(10_000)
   protected readonly events: EventHandlers = eventHandlers({
     ...handlersByName([...Object.keys(HOOKS), ...QUIET_HOOKS], () => moment => this.#bufferHook(moment)),
-    ...handlersByName(LINES, () => moment => this.#handleLine(moment)),
+    ...handlersByName(
+      [...FILE_LINES.keys()].map(type => FILE + type),
+      () => moment => this.#handleLine(moment),
+    ),
     [SPAN_REQUEST]: ({ data }) => this.#handleSpan(data),
     [SPAN_READ]: ({ data }) => this.#handleReadEnd(data),
     [FILE_READ]: ({ data }) => this.#handleReadEnd(data),
@@ -718,7 +666,7 @@ export class CopilotMachine extends EventMachine {
       this.#releaseHook(hooked)
     // Lines are read again when the receiver restarts.
     const lineId = idOf(peek(data, 'line_id'))
-    if (lineId === undefined || session.isNew(lineId)) LINE_HANDLERS[event.slice(FILE.length)]?.(session, at, data)
+    if (lineId === undefined || session.isNew(lineId)) FILE_LINES.get(event.slice(FILE.length))?.[0](session, at, data)
   }
 
   #handleSpan(data: unknown): void {

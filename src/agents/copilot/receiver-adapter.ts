@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, numberOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
-import { agentFolders } from '../base/agent-file.ts'
+import { ownEnvironment } from '../base/file-adapter.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
@@ -11,15 +10,14 @@ import { SessionFiles } from './session-file.ts'
 const UNNAMED = 'unnamed'
 /** Exporters batch ended spans for five seconds. The wait does not delay the agent. */
 const PATIENCE_MILLIS = 8_000
-const SESSIONS_LIMIT = 1000
 const TEXT_LIMIT = 1_000_000
 const CLIENT = 3
 
-interface TelemetrySession {
+class TelemetrySession {
   since: number | undefined
-  knownUntil: number
-  hasSpans: boolean
-  onTurnSpan(): void
+  knownUntil = 0
+  hasSpans = false
+  onTurnSpan: () => void = () => undefined
 }
 
 /**
@@ -30,7 +28,7 @@ interface TelemetrySession {
 export class CopilotAdapters {
   readonly #environment: AdapterEnvironment
   readonly #files: SessionFiles
-  readonly #sessions = new LimitedMap<string, TelemetrySession>(SESSIONS_LIMIT)
+  readonly #sessions = new LimitedMap<string, TelemetrySession>(1000)
   /** True after a wait in vain without any span since: in most installations telemetry is disabled. */
   #isSilent = false
 
@@ -93,9 +91,7 @@ export class CopilotAdapters {
   }
 
   #sessionOf(id: string): TelemetrySession {
-    return this.#sessions.recall(id, () => {
-      return { since: undefined, knownUntil: 0, hasSpans: false, onTurnSpan: () => undefined }
-    })
+    return this.#sessions.recall(id, () => new TelemetrySession())
   }
 }
 
@@ -105,10 +101,7 @@ function selectAttributes(attributes: unknown): Record<string, unknown> {
   return Object.fromEntries(values.filter(([, value]) => !(typeof value === 'string' && value.length > TEXT_LIMIT)))
 }
 
-const adapters = new CopilotAdapters({
-  place: agentFolders(['COPILOT_HOME'], '.copilot'),
-  wait: (millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined),
-})
+const adapters = new CopilotAdapters(ownEnvironment(['COPILOT_HOME'], '.copilot'))
 
 export const copilot: ReceiverAdapter = adapters.hooks
 export const copilotSpans: ReceiverAdapter = adapters.spans

@@ -2,21 +2,18 @@ import { join } from 'node:path'
 import { elementsOf, idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
 import { plausibleTime, type TimedEvent, timestampOf } from '../base/event-machine.ts'
+import { pollUntil } from '../base/file-adapter.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
-import { FILE_LINES } from './events.ts'
+import { FILE_LINES, FIRST_HOOKS } from './events.ts'
 
-const SESSIONS_FOLDER = 'session-state'
-const FILE_NAME = 'events.jsonl'
+const FOLDER = 'session-state'
 /** Copilot writes its file in batches, up to half a second after the hooks. */
 const PATIENCE_MILLIS = 1500
-const LOOK_MILLIS = 50
 const FILES_LIMIT = 200
-const CHILDREN_LIMIT = 10_000
 const FILE_PATH = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
-const CALLS_LIMIT = 1000
 /** Extracts a line's type without parsing it: most lines of a file are not read. */
 const TYPE = /^\{"type":"([\w.]{1,60})"/
 const TIMESTAMP = /"timestamp":"([^"]{10,40})"(?:,"parentId":(?:null|"[^"]*"))?\}$/
@@ -32,26 +29,22 @@ const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   shellExecution: ['exitCode'],
 }
 
-interface PendingLine {
-  readonly at: number
-  readonly event: HostEvent
-  readonly isPrompt: boolean
-  readonly isBoundary: boolean
-}
-
 type ReadTrigger = Pick<TimedEvent, 'event' | 'at'>
 
 const PROMPT_HOOK = 'UserPromptSubmit'
 const SHUTDOWN = 'file:session.shutdown'
 const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
 const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
-const STARTS: ReadonlySet<string> = new Set(['SessionStart', PROMPT_HOOK])
+
+function isPrompt({ event, data }: TimedEvent): boolean {
+  return PROMPTS.has(event) && peek(data, 'agent_id') === undefined
+}
 
 class SessionFile {
   readonly #path: string
   readonly #sessionId: string
   readonly #reader = new AppendedLineReader()
-  #pendingLines: PendingLine[] = []
+  #pendingLines: TimedEvent[] = []
   #isFirst = true
   /** Time of the last line, including lines that are not read. */
   #lastAt = 0
@@ -64,13 +57,8 @@ class SessionFile {
   }
 
   read(place: AgentFolders): Promise<boolean> {
-    return this.#reader.readFrom(
-      openAgentFile(this.#path, place, SESSIONS_FOLDER),
-      line => this.#readLine(line),
-      () => {
-        this.#pendingLines = []
-      },
-    )
+    const restart = (): unknown => this.#pendingLines.splice(0)
+    return this.#reader.readFrom(openAgentFile(this.#path, place, FOLDER), line => this.#readLine(line), restart)
   }
 
   isEnough({ event, at }: ReadTrigger): boolean {
@@ -82,22 +70,22 @@ class SessionFile {
    * Takes the lines for this hook. A later beginning or end belongs to a later hook, except for the hook's own: the prompt of
    * `UserPromptSubmit`, the shutdown of `SessionEnd`.
    */
-  drainLines({ event, at }: ReadTrigger): HostEvent[] {
+  drainLines({ event, at }: ReadTrigger): readonly HostEvent[] {
     let prompts = event === PROMPT_HOOK ? 1 : 0
     const end = this.#pendingLines.findIndex(line => {
-      if (!line.isBoundary || line.at <= at) return false
-      if (line.isPrompt) return prompts-- <= 0
-      return line.event.event !== SHUTDOWN || event !== 'SessionEnd'
+      if (line.at <= at) return false
+      if (isPrompt(line)) return prompts-- <= 0
+      return PROCESSES.has(line.event) && (line.event !== SHUTDOWN || event !== 'SessionEnd')
     })
     const taken = this.#pendingLines.splice(0, end < 0 ? this.#pendingLines.length : end)
-    const recent = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
+    const recent = this.#isFirst ? lastTurns(taken, FIRST_HOOKS.has(event) ? 2 : 1) : taken
     if (taken.length > 0) this.#isFirst = false
-    return recent.map(line => line.event)
+    return recent
   }
 
   #readLine(text: string): void {
     const type = TYPE.exec(text)?.[1]
-    const isRead = type === undefined || Object.hasOwn(FILE_LINES, type)
+    const isRead = type === undefined || FILE_LINES.has(type)
     const line = isRead ? jsonIn(text) : undefined
     const at = isRead ? timestampOf(line) : timestampOf({ timestamp: TIMESTAMP.exec(text)?.[1] })
     if (at === undefined) return
@@ -105,17 +93,15 @@ class SessionFile {
     const event = eventOf(line, at, this.#sessionId)
     if (event === undefined) return
     if (event.event === SHUTDOWN) this.#shutdownAt = at
-    const begins = PROMPTS.has(event.event)
-    if (begins) this.#promptAt = at
-    const isPrompt = begins && peek(event.data, 'agent_id') === undefined
-    this.#pendingLines.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
+    if (PROMPTS.has(event.event)) this.#promptAt = at
+    this.#pendingLines.push(event)
   }
 }
 
 export class SessionFiles {
   readonly #environment: AdapterEnvironment
   readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
-  readonly #sessionOfChild = new LimitedMap<string, string>(CHILDREN_LIMIT)
+  readonly #sessionOfChild = new LimitedMap<string, string>(10_000)
   /** Serialises the reads of one file: hooks of a session and of its child agents arrive concurrently. */
   readonly #queues = new LimitedMap<string, Promise<unknown>>(FILES_LIMIT)
   /** True if the last session had no file: this version of the agent writes none. */
@@ -133,18 +119,19 @@ export class SessionFiles {
     const before = this.#queues.get(session) ?? Promise.resolve()
     const reading = before.then(() => this.#readFor(session, trigger)).catch(() => undefined)
     this.#queues.set(session, reading)
-    return await reading
+    return reading
   }
 
   async #readFor(session: string, trigger: ReadTrigger): Promise<readonly HostEvent[] | undefined> {
-    for (let waited = 0; ; waited += LOOK_MILLIS) {
-      const file = await this.#fileOf(session)
-      if (file === undefined && waited >= PATIENCE_MILLIS) this.#isMissing = true
-      if (file?.isEnough(trigger) === true || waited >= PATIENCE_MILLIS) return file?.drainLines(trigger)
+    let file: SessionFile | undefined
+    const look = async (): Promise<boolean> => {
+      file = await this.#fileOf(session)
       // Only the first hooks of a session may precede the file.
-      if (file === undefined && (this.#isMissing || trigger.event !== 'UserPromptSubmit')) return undefined
-      await this.#environment.wait(LOOK_MILLIS)
+      return file?.isEnough(trigger) ?? (this.#isMissing || trigger.event !== PROMPT_HOOK)
     }
+    const isEnough = await pollUntil(look, () => PATIENCE_MILLIS, this.#environment)
+    if (file === undefined && !isEnough) this.#isMissing = true
+    return file?.drainLines(trigger)
   }
 
   async #fileOf(session: string): Promise<SessionFile | undefined> {
@@ -152,7 +139,7 @@ export class SessionFiles {
     const known = this.#files.get(session)
     if (known !== undefined) return (await known.read(place)) ? known : undefined
     for (const folder of ID_IN_PATH.test(session) ? place.folders : []) {
-      const file = new SessionFile(join(folder, SESSIONS_FOLDER, session, FILE_NAME), session)
+      const file = new SessionFile(join(folder, FOLDER, session, 'events.jsonl'), session)
       if (!(await file.read(place))) continue
       this.#files.set(session, file)
       this.#isMissing = false
@@ -174,10 +161,10 @@ export class SessionFiles {
   }
 }
 
-function eventOf(line: unknown, at: number, session_id: string): HostEvent | undefined {
+function eventOf(line: unknown, at: number, session_id: string): TimedEvent | undefined {
   const type = textOf(peek(line, 'type')) ?? ''
-  const fields = Object.hasOwn(FILE_LINES, type) ? FILE_LINES[type] : undefined
-  if (fields === undefined) return undefined
+  const [handle, ...fields] = FILE_LINES.get(type) ?? []
+  if (handle === undefined) return undefined
   const data = peek(line, 'data')
   const about = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
   const found = Object.entries(pickFields(data, fields)).map(([name, field]) => [name, reducedField(name, field)])
@@ -186,13 +173,13 @@ function eventOf(line: unknown, at: number, session_id: string): HostEvent | und
 
 function reducedField(name: string, field: unknown): unknown {
   if (name === 'toolRequests')
-    return elementsOf(field, CALLS_LIMIT).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
+    return elementsOf(field).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
   const parts = NESTED_FIELDS[name]
   return parts === undefined || typeof field !== 'object' || field === null ? field : pickFields(field, parts)
 }
 
 /** Keeps the last turns of a first read, which contains every turn of the session; only the last ones may be new. */
-function lastTurns(lines: readonly PendingLine[], count: number): readonly PendingLine[] {
-  const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
+function lastTurns(lines: readonly TimedEvent[], count: number): readonly TimedEvent[] {
+  const prompts = lines.flatMap((line, index) => (isPrompt(line) ? [index] : []))
   return lines.slice(prompts.at(-count) ?? 0)
 }

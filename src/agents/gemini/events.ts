@@ -22,7 +22,6 @@ import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign
 import { AgentLoop, AgentSession, type LoopEnd } from '../base/agent-loop.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { FileMachine } from '../base/file-machine.ts'
-import { NewerFindings } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import type { TurnResult } from '../base/records.ts'
@@ -40,7 +39,6 @@ class GeminiCall extends Tool<GeminiLoop> {
   declare turn: GeminiLoop
   /** Name and input, the only identification of a call in hooks. */
   key: string
-  isFound = false
   askedAt: number | undefined
   end: { readonly at: number; readonly response: unknown } | undefined
 
@@ -65,7 +63,6 @@ class GeminiSession extends AgentSession {
   /** The session's end, which fires several times, has been emitted. */
   isFinalized = false
   main: GeminiLoop | undefined
-  readonly newer: NewerFindings = new NewerFindings()
   readonly children: LimitedMap<string, GeminiLoop> = new LimitedMap(1000)
   readonly unassignedCalls: Set<GeminiCall> = new Set()
 
@@ -189,7 +186,7 @@ function handleCalls(loop: GeminiLoop, data: unknown): void {
 function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: number, requestId: string): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
-  const fits = (one: GeminiCall): boolean => one.key === key && !one.isFound && one.startAt >= answeredAt
+  const fits = (one: GeminiCall): boolean => one.key === key && one.startAt >= answeredAt
   const { unassignedCalls } = loop.session
   let call = [...loop.calls].find(fits)
   if (call === undefined) {
@@ -200,7 +197,6 @@ function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: num
     if (call.askedAt !== undefined) requestApproval(call, call.askedAt, {})
     if (call.end !== undefined) endCall(call, call.end.at, call.end.response)
   }
-  call.isFound = true
   endRecordedCall(call, found)
   loop.calls.delete(call)
 }
@@ -262,9 +258,7 @@ function childLoopFor(session: GeminiSession, at: number, agentId: string, data:
   if (known !== undefined || main === undefined || at < main.startAt) return known
   const goal = textOf(peek(data, 'text'))
   const taken = new Set([...session.children.values()].map(child => child.delegatingCall))
-  const free = [...main.calls].filter(
-    call => call.name === 'invoke_agent' && call.state === 'running' && !taken.has(call),
-  )
+  const free = [...main.calls].filter(one => one.name === 'invoke_agent' && one.state === 'running' && !taken.has(one))
   const asked = free.filter(call => goal !== undefined && peek(call.args, 'prompt') === goal)
   const call = asked[0] ?? free[0]
   const role = textOf(peek(call?.args, 'agent_name'))
@@ -311,9 +305,8 @@ function endLoop(loop: GeminiLoop, at: number, { outcome, reason, text }: LoopEn
 /** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
 function handleSessionStart(session: GeminiSession, _at: number, data: unknown): void {
   const { main } = session
-  if (main !== undefined && peek(data, 'source') === 'resume') {
+  if (main !== undefined && peek(data, 'source') === 'resume')
     endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
-  }
 }
 
 function handlePrompt(session: GeminiSession, at: number, data: unknown): void {
@@ -425,6 +418,12 @@ const FINDINGS: Readonly<Record<string, SessionHandler>> = {
   'session:cancelled': ofFinding(handleCancellation),
 }
 
+/** A turn's own prompt is sent after `BeforeAgent`, and no hook follows `SessionEnd`. */
+function findingsUntil({ event, at }: TimedEvent): number {
+  if (event === 'SessionEnd') return Number.POSITIVE_INFINITY
+  return event === 'BeforeAgent' ? at - 1 : at
+}
+
 /** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
 export class GeminiMachine extends FileMachine<GeminiSession> {
   constructor() {
@@ -434,28 +433,8 @@ export class GeminiMachine extends FileMachine<GeminiSession> {
       readsFirst: READS_FIRST,
       readEnd: 'session:read',
       quiet: QUIET_HOOKS,
+      findingsUntil,
     }
     super((records, id) => new GeminiSession(records, id, 'gemini-cli', PROVIDER), table)
-  }
-
-  protected override endSessions(): void {
-    for (const session of this.sessions.values()) this.#receiveNewer(session, Number.POSITIVE_INFINITY)
-    super.endSessions()
-  }
-
-  /** A turn's own prompt is sent after `BeforeAgent`, and no hook follows `SessionEnd`. */
-  protected override noteHook(session: GeminiSession, { event, at }: TimedEvent): void {
-    this.#receiveNewer(
-      session,
-      event === 'SessionEnd' ? Number.POSITIVE_INFINITY : event === 'BeforeAgent' ? at - 1 : at,
-    )
-  }
-
-  protected override receiveFinding(session: GeminiSession, moment: TimedEvent): void {
-    if (!session.newer.bufferIfNewer(moment)) super.receiveFinding(session, moment)
-  }
-
-  #receiveNewer(session: GeminiSession, hookAt: number): void {
-    for (const moment of session.newer.drainUntil(hookAt)) super.receiveFinding(session, moment)
   }
 }

@@ -7,11 +7,9 @@ import { toolKey } from '../base/tool.ts'
 import { BLOCK_EXIT_CODE, type GuardProtocol, type GuardRequest, type HookReply } from '../guard-protocol.ts'
 import { callIdOf } from './events.ts'
 
-const MESSAGES_LIMIT = 10_000
-
 /** Returns the text messages of a request. Guards do not receive other parts or the system prompt. */
 function messagesOf(body: unknown): ModelMessage[] {
-  return elementsOf(peek(peek(body, 'llm_request'), 'messages'), MESSAGES_LIMIT).map(message => {
+  return elementsOf(peek(peek(body, 'llm_request'), 'messages'), 10_000).map(message => {
     const role = peek(message, 'role') === 'model' ? 'assistant' : 'user'
     return { role, text: textField(message, 'content') }
   })
@@ -51,13 +49,9 @@ function beforeModel(outcome: Outcome<Phase>): object | undefined {
   return { hookSpecificOutput: { hookEventName, llm_request: { messages } } }
 }
 
-const FAILS_CLOSED: ReadonlySet<string> = new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool'])
-
-const CALLS_LIMIT = 1000
-
 interface OpenSession {
   readonly turnId: string | undefined
-  retry: { readonly by: string; readonly times: number } | undefined
+  retry?: { readonly by: string; readonly times: number } | undefined
   readonly calls: { key: string; readonly id: string }[]
 }
 
@@ -87,15 +81,14 @@ export class GeminiGuardProtocol implements GuardProtocol {
         const model = textOf(peek(peek(body, 'llm_request'), 'model'))
         return { phase: 'beforeModel', ids, event: { model, messages: messagesOf(body) } }
       }
-      case 'BeforeTool': {
-        const toolCallId = startCall(session, body)
-        return { phase: 'beforeTool', ids: { ...ids, toolCallId }, event: { tool: toolIn(body, toolCallId) } }
-      }
+      case 'BeforeTool':
       case 'AfterTool': {
-        const toolCallId = endCall(session, body)
+        const toolCallId = event === 'BeforeTool' ? startCall(session, body) : endCall(session, body)
+        const tool = toolIn(body, toolCallId)
+        if (event === 'BeforeTool') return { phase: 'beforeTool', ids: { ...ids, toolCallId }, event: { tool } }
         const response = peek(body, 'tool_response')
         const isError = (peek(response, 'error') ?? null) !== null
-        const after = { tool: toolIn(body, toolCallId), result: peek(response, 'llmContent'), isError, attempt: 0 }
+        const after = { tool, result: peek(response, 'llmContent'), isError, attempt: 0 }
         return { phase: 'afterTool', ids: { ...ids, toolCallId }, event: after }
       }
       case 'AfterAgent': {
@@ -122,7 +115,8 @@ export class GeminiGuardProtocol implements GuardProtocol {
 
   failClosedReply(body: unknown, reason: string): HookReply {
     // The end of a turn cannot fail closed: blocking it makes the agent go on.
-    return FAILS_CLOSED.has(hookOf(body)) ? { exitCode: BLOCK_EXIT_CODE, error: reason } : {}
+    const event = hookOf(body)
+    return REPLIES.has(event) && event !== 'AfterAgent' ? { exitCode: BLOCK_EXIT_CODE, error: reason } : {}
   }
 
   isEndOfTurn(body: unknown): boolean {
@@ -141,7 +135,7 @@ export class GeminiGuardProtocol implements GuardProtocol {
 
   #sessionOf(body: unknown): OpenSession {
     const sessionId = idOf(peek(body, 'session_id')) ?? ''
-    return this.#sessions.recall(sessionId, () => ({ turnId: undefined, retry: undefined, calls: [] }))
+    return this.#sessions.recall(sessionId, () => ({ turnId: undefined, calls: [] }))
   }
 }
 
@@ -152,7 +146,7 @@ function startCall({ calls }: OpenSession, body: unknown): string | undefined {
   const key = keyOf(body)
   const id = callIdOf(sessionId, key, at)
   calls.push({ key, id })
-  if (calls.length > CALLS_LIMIT) calls.shift()
+  if (calls.length > 1000) calls.shift()
   return id
 }
 

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { elementsOf, idOf, isArray, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import { AppendedLineReader, ID_IN_PATH, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import { FileAdapter, type Findings, NO_FINDINGS, ownEnvironment, type ReadTrigger } from '../base/file-adapter.ts'
+import { FileAdapter, type Findings, ownEnvironment, type ReadTrigger } from '../base/file-adapter.ts'
 import type { FindingOwner } from '../base/findings.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts, plainText } from '../base/messages.ts'
@@ -11,7 +11,6 @@ import type { HostEvent } from '../host-event.ts'
 import type { ReceiverAdapter } from '../receiver-adapter.ts'
 import { READS_FIRST } from './events.ts'
 
-const NAMES_LIMIT = 5000
 const PROJECTS_FOLDER = 'tmp'
 const FILE_EXTENSION = '.jsonl'
 
@@ -21,12 +20,12 @@ export class GeminiAdapter extends FileAdapter {
   readonly #readers = new LimitedMap<string, AppendedLineReader>(200)
   readonly #finishedFiles = new LimitedMap<string, true>(10_000)
 
-  protected async read({ path, owner: { session_id } }: ReadTrigger): Promise<Findings> {
-    if (path?.endsWith(FILE_EXTENSION) !== true) return NO_FINDINGS
+  protected async read({ path, owner: { session_id } }: ReadTrigger): Promise<Findings | undefined> {
+    if (path?.endsWith(FILE_EXTENSION) !== true) return undefined
     const found = await this.#readNewLines(path, { session_id })
     if (ID_IN_PATH.test(session_id)) {
       const folder = join(dirname(path), session_id)
-      for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER, NAMES_LIMIT)) {
+      for (const name of await listAgentFolder(folder, this.environment.place, PROJECTS_FOLDER)) {
         const [file, agent_id] = [join(folder, name), name.slice(0, -FILE_EXTENSION.length)]
         const isChild = name.endsWith(FILE_EXTENSION) && ID_IN_PATH.test(agent_id) && !this.#finishedFiles.has(file)
         if (isChild) found.push(...(await this.#readNewLines(file, { session_id, agent_id })))

@@ -20,12 +20,7 @@ const RUN = ' turn '
 const DENIED: ReadonlySet<unknown> = new Set(['execution_denied', 'permission_denied'])
 
 const COUNTS = { input: 'input', output: 'output', cacheRead: 'cached', reasoning: 'thoughts' }
-const QWEN: Dialect = {
-  platform: 'qwen-code',
-  provider: undefined,
-  usageOf: said => readUsage(said, COUNTS),
-  asksLast: true,
-}
+const QWEN: Dialect = { platform: 'qwen-code', usageOf: said => readUsage(said, COUNTS), asksLast: true }
 
 interface QwenPrompt {
   ended: number
@@ -75,14 +70,8 @@ export class QwenMachine implements HostMachine {
   }
 
   #translate(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
-    const records: HookRecord[] = []
-    let isKnown = true
-    for (const event of events) {
-      const translated = this.#claude.accept(event)
-      if (translated === undefined) isKnown = false
-      else records.push(...translated)
-    }
-    return isKnown ? records : undefined
+    const translated = events.map(event => this.#claude.accept(event))
+    return translated.includes(undefined) ? undefined : translated.flatMap(records => records ?? [])
   }
 
   #drainNewer(newer: NewerFindings, hookAt: number | undefined): readonly HookRecord[] {

@@ -7,12 +7,7 @@ import type { GuardProtocol } from '../guard-protocol.ts'
  * documents `updatedInput` and `additionalContext` for `PreToolUse` and ignores both.
  */
 export const qwenGuards: GuardProtocol = claudeGuardProtocol(
-  {
-    beforeTurn: ['block', 'inject'],
-    beforeTool: ['block', 'ask'],
-    afterTool: ['inject'],
-    afterTurn: ['retry'],
-  },
+  { beforeTurn: ['block', 'inject'], beforeTool: ['block', 'ask'], afterTool: ['inject'], afterTurn: ['retry'] },
   // Prefers `tool_call_id`: `tool_use_id` is generated for each hook.
   body => idOf(peek(body, 'tool_call_id')) ?? idOf(peek(body, 'tool_use_id')),
 )

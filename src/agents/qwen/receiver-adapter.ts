@@ -2,14 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { AppendedLineReader, ID_IN_PATH, openAgentFile } from '../base/agent-file.ts'
 import { timestampOf } from '../base/event-machine.ts'
-import {
-  FileAdapter,
-  type Findings,
-  NO_FINDINGS,
-  ownEnvironment,
-  pollUntil,
-  type ReadTrigger,
-} from '../base/file-adapter.ts'
+import { FileAdapter, type Findings, ownEnvironment, pollUntil, type ReadTrigger } from '../base/file-adapter.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST, type TranscriptOwner, type TranscriptResponse } from '../claude-code/events.ts'
 import { jsonIn } from '../event-json.ts'
@@ -20,7 +13,6 @@ const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 
 /** Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. */
 const PATIENCE_MILLIS = 3000
 const LESS_PATIENCE_MILLIS = 100
-const OFTEN = 3
 const PART = 'projects'
 const ENDING = '.jsonl'
 
@@ -41,8 +33,9 @@ export class QwenAdapter extends FileAdapter {
     return this.#hooks.lost
   }
 
-  protected async read({ event, data, path, owner: { session_id, agent_id } }: ReadTrigger): Promise<Findings> {
-    if (path === undefined) return NO_FINDINGS
+  protected async read({ event, data, path, owner }: ReadTrigger): Promise<Findings | undefined> {
+    if (path === undefined) return undefined
+    const { session_id, agent_id } = owner
     const lines = this.#transcripts.recall(path, () => new QwenTranscript(session_id))
     const look = async (): Promise<boolean> => {
       await this.#readFile(path, lines)
@@ -50,7 +43,7 @@ export class QwenAdapter extends FileAdapter {
       return this.#isEnough(lines, event, data)
     }
     const vainWaits = lines.vainWaits.get(event) ?? 0
-    const patience = vainWaits < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
+    const patience = vainWaits < 3 ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
     const isEnough = await pollUntil(look, () => patience, this.environment)
     lines.vainWaits.set(event, isEnough ? 0 : vainWaits + 1)
     if (event === 'Stop' || event === 'SubagentStop') lines.lastTexts.delete(agent_id ?? MAIN)
@@ -137,7 +130,7 @@ class QwenTranscript {
   /** Answers found in an agent's own file minus those in the session's file, by agent. */
   readonly #missing = new Map<string, number>()
   readonly #calls = new Set<string>()
-  #findings: HostEvent[] = []
+  readonly #findings: HostEvent[] = []
 
   constructor(sessionId: string) {
     this.#sessionId = sessionId
@@ -160,9 +153,7 @@ class QwenTranscript {
   /** Returns the findings since the last call. Open answers are treated as complete. */
   drain(): readonly HostEvent[] {
     for (const agent of [...this.#answers.keys()]) this.#emitAnswer(agent)
-    const found = this.#findings.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
-    this.#findings = []
-    return found
+    return this.#findings.splice(0).sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
   }
 
   #handleTelemetry(line: unknown, event: unknown, at: number): void {
@@ -207,8 +198,8 @@ class QwenTranscript {
       const call = peek(part, 'functionCall')
       const text = peek(part, 'thought') === true ? undefined : textOf(peek(part, 'text'))
       const id = idOf(peek(call, 'id'))
-      if (id !== undefined) this.#calls.add(id)
       if (id !== undefined) {
+        this.#calls.add(id)
         answer?.content.push({ type: 'tool_use', id, name: peek(call, 'name'), input: peek(call, 'args') })
       } else if (text !== undefined) answer?.content.push({ type: 'text', text })
     }

@@ -9,10 +9,11 @@ const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> 
 ])
 const SHELLS: readonly string[] = [...SCRIPTS.keys()]
 
-const PAGE = {
-  name: 'completion',
-  operand: { placeholder: 'SHELL', offers: SHELLS },
-  about: `Prints a completion script for your shell: commands, options, hosts, backend types and files. Add one of these lines to
+export function completionOf(rows: readonly CommandRow[]): Command {
+  return command({
+    name: 'completion',
+    operand: { placeholder: 'SHELL', offers: SHELLS },
+    about: `Prints a completion script for your shell: commands, options, hosts, backend types and files. Add one of these lines to
 the file beside it:
 
   ~/.bashrc                   source <(hookspan completion bash)
@@ -20,24 +21,22 @@ the file beside it:
   ~/.config/fish/config.fish  hookspan completion fish | source
 
 It completes "hookspan", which must be on the PATH: npm install -g hookspan.`,
-  options: {},
-} as const satisfies CommandPage
-
-export function completionOf(rows: readonly CommandRow[]): Command {
-  return command(PAGE, async ({ operands: [shell, second] }, io) => {
-    if (shell === undefined) throw new WrongUse(`expected a shell: ${SHELLS.join(', ')}`)
-    if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
-    const script = SCRIPTS.get(shell)
-    if (script === undefined) {
-      const meant = nearestName(shell, SHELLS)
-      const advice = meant === undefined ? `; shells: ${SHELLS.join(', ')}` : `. Did you mean ${meant}?`
-      throw new WrongUse(`unsupported shell ${JSON.stringify(shell.slice(0, 60))}${advice}`)
-    }
-    const pages = await Promise.all(rows.map(async ({ summary, load }) => ({ ...(await load()), summary })))
-    const operand = { placeholder: 'COMMAND', offers: pages.map(({ name }) => name) }
-    const help = { name: 'help', summary: 'print the help of a command', operand, options: {} }
-    io.stdout.write(script([...pages, help]))
-    return EXIT.ok
+    options: {},
+    async run({ operands: [shell, second] }, io) {
+      if (shell === undefined) throw new WrongUse(`expected a shell: ${SHELLS.join(', ')}`)
+      if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
+      const script = SCRIPTS.get(shell)
+      if (script === undefined) {
+        const meant = nearestName(shell, SHELLS)
+        const advice = meant === undefined ? `; shells: ${SHELLS.join(', ')}` : `. Did you mean ${meant}?`
+        throw new WrongUse(`unsupported shell ${JSON.stringify(shell.slice(0, 60))}${advice}`)
+      }
+      const pages = await Promise.all(rows.map(async ({ summary, load }) => ({ ...(await load()), summary })))
+      const operand = { placeholder: 'COMMAND', offers: pages.map(({ name }) => name) }
+      const help = { name: 'help', summary: 'print the help of a command', operand, options: {} }
+      io.stdout.write(script([...pages, help]))
+      return EXIT.ok
+    },
   })
 }
 

@@ -9,10 +9,9 @@ import { resolveConfig } from '../../plugin/config/resolve.ts'
 import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
 import type { Resolution } from '../../plugin/config/types.ts'
 import { PACKAGE_VERSION, REPOSITORY_ADDRESS } from '../../plugin/package-facts.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse, wrapped } from '../command.ts'
-import { whyNot } from '../file-trouble.ts'
+import { type Command, type CommandIo, command, EXIT, WrongUse, whyNot, wrapped } from '../command.ts'
 
-const PAGE = {
+export const config: Command = command({
   name: 'config',
   about: `Prints the effective configuration: every key, its value and the source of the value. Secrets are shown as <set>.`,
   options: {
@@ -24,12 +23,11 @@ const PAGE = {
 
 ${KEY_NAMES.map(keyHelp).join('')}
 docs/configuration.md lists their defaults and the fields of backends.`,
-} as const satisfies CommandPage
-
-export const config: Command = command(PAGE, ({ values }, io) => {
-  if (!values.init) return show(values, io)
-  if (values.check || values.json) throw new WrongUse('--init cannot be combined with --check or --json')
-  return writeTemplate(io)
+  run({ values }, io) {
+    if (!values.init) return show(values, io)
+    if (values.check || values.json) throw new WrongUse('--init cannot be combined with --check or --json')
+    return writeTemplate(io)
+  },
 })
 
 function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {

@@ -5,7 +5,7 @@ import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { KeyName, UserConfig } from '../../plugin/config/types.ts'
 import type { PluginStats } from '../../plugin/plugin.ts'
 import { shortTraceId } from '../../reading/tree-header.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
+import { type Command, type CommandIo, command, EXIT, shellQuoted } from '../command.ts'
 import { type ReadRecord, RecordReader } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
 import { PACKAGE_FOLDER } from '../package-folder.ts'
@@ -15,7 +15,7 @@ import { Progress } from '../terminal.ts'
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10
 
-const PAGE = {
+export const demo: Command = command({
   name: 'demo',
   about: `Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log,
 and to the configured backends if there are any. Prints the traces and where they are stored.
@@ -24,9 +24,8 @@ The recordings are fictional, so their messages are stored and sent in full (con
 configuration or environment sets something else.`,
   options: { backend: BACKEND_OPTION },
   closing: 'Exits with 1 if a backend did not receive everything.',
-} as const satisfies CommandPage
-
-export const demo: Command = command(PAGE, ({ values }, io) => show(checkBackends(values.backend), io))
+  run: ({ values }, io) => show(checkBackends(values.backend), io),
+})
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
   const { config, sources } = resolveConfig({ env: io.env, home: io.home })
@@ -117,5 +116,5 @@ function composeFileOption(): string {
   const path = relative(process.cwd(), COMPOSE_FILE)
   if (path === 'docker-compose.yml') return ''
   const shown = path.startsWith('..') ? COMPOSE_FILE : path
-  return `-f ${/[^\w./-]/.test(shown) ? `'${shown}'` : shown} `
+  return `-f ${shellQuoted(shown)} `
 }

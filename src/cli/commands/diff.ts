@@ -1,15 +1,14 @@
-import { compareTraces } from '../../reading/compare-traces.ts'
-import { comparisonJson } from '../../reading/comparison-json.ts'
+import { compareTraces, comparisonJson } from '../../reading/compare-traces.ts'
 import { renderComparison } from '../../reading/comparison-text.ts'
 import { countOf, humanCount } from '../../reading/human-figures.ts'
 import type { TraceTree } from '../../reading/trace-forest.ts'
 import type { TraceSelection } from '../../reading/trace-log.ts'
 import { summarize } from '../../reading/trace-summary.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, command, EXIT, WrongUse } from '../command.ts'
 import { lookOf } from '../terminal.ts'
 import { findTraces, localLog, placeAt, type TracesPlace, whichTrace } from '../traces.ts'
 
-const PAGE = {
+export const diff: Command = command({
   name: 'diff',
   operand: { placeholder: '[FILE] A B', offers: 'files' },
   about: `Compares two turns or two sessions: which requests, tools and arguments differ, and the time, tokens and cost of each. A and
@@ -20,13 +19,12 @@ Steps are matched by order, name and arguments, independent of agent and model. 
 tools with different names are matched by their arguments. Time spent waiting for approval is not counted.`,
   options: { json: { help: 'one JSON object: both totals, and every step with its differences' } },
   closing: 'Exits with 1 if A or B is not found or ambiguous. Differences are not a failure.',
-} as const satisfies CommandPage
-
-export const diff: Command = command(PAGE, async ({ values, operands }, io) => {
-  const [a, b] = await findSides(operands, io)
-  const comparison = compareTraces(await readSide(a, io), await readSide(b, io))
-  io.stdout.write(values.json ? `${comparisonJson(comparison)}\n` : `${renderComparison(comparison, lookOf(io))}\n`)
-  return EXIT.ok
+  async run({ values, operands }, io) {
+    const [a, b] = await findSides(operands, io)
+    const comparison = compareTraces(await readSide(a, io), await readSide(b, io))
+    io.stdout.write(values.json ? `${comparisonJson(comparison)}\n` : `${renderComparison(comparison, lookOf(io))}\n`)
+    return EXIT.ok
+  },
 })
 
 interface DiffSide {
@@ -38,11 +36,7 @@ interface DiffSide {
 const MAX_TURNS = 1_000
 const MAX_NAMED = 10
 
-/**
- * Finds the two sides. Ids are looked up in FILE if given, else in the local log; two files are compared as a whole.
- *
- * @throws {WrongUse} if the operands are not two things to compare
- */
+/** Ids are looked up in FILE if given, else in the local log; two files are compared as a whole. @throws {WrongUse} */
 async function findSides(operands: readonly string[], io: CommandIo): Promise<readonly [DiffSide, DiffSide]> {
   const found = await Promise.all(operands.map(async operand => ({ operand, place: await placeAt(operand) })))
   const files = found.flatMap(({ place }) => (place === undefined ? [] : [place]))
@@ -58,11 +52,7 @@ async function findSides(operands: readonly string[], io: CommandIo): Promise<re
   return [a, b]
 }
 
-/**
- * Reads the turns of a side, oldest first.
- *
- * @throws if the name matches nothing, or is a prefix of several sessions
- */
+/** Reads the turns of a side, oldest first. @throws if the name matches nothing, or is a prefix of several sessions */
 async function readSide({ place, name }: DiffSide, io: CommandIo): Promise<readonly TraceTree[]> {
   const isId = name !== undefined && /^[0-9a-f]{1,32}$/i.test(name)
   const asTrace = isId ? await findTraces(place, { traceId: name, last: MAX_NAMED }, io) : undefined

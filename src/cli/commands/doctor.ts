@@ -3,9 +3,9 @@ import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { paintLine, segment, type TextSegment, type Tone } from '../../reading/segments.ts'
 import { isoInstant } from '../../reading/tree-json.ts'
-import { type Command, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { AREAS, type Area, type DoctorFinding, type Level } from '../doctor/checks.ts'
-import { type Examination, examine } from '../doctor/examination.ts'
+import { type Command, command, EXIT, WrongUse } from '../command.ts'
+import type { Area, DoctorFinding, Examination, Level } from '../doctor/examination.ts'
+import { AREAS, examine } from '../doctor/examination.ts'
 import type { ProbeResult } from '../doctor/probe.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
 import { lookOf, Progress } from '../terminal.ts'
@@ -94,7 +94,7 @@ function backendJson({ name, type, url, delivered, metrics, readBack, millis, pr
 /** A timer that keeps the process alive, because requests of the pipeline do not. */
 const LONG_MILLIS = 60_000
 
-const PAGE = {
+export const doctor: Command = command({
   name: 'doctor',
   about: `Checks that traces arrive, and prints how to fix what does not work. Sends a span named hookspan.doctor, of the
 service hookspan-doctor, to each configured backend, and a point of the counter hookspan.doctor.probes if it receives
@@ -109,24 +109,23 @@ and dropped data, clocks, proxy variables and Node.`,
     },
   },
   closing: 'Exits with 1 if something is wrong. Warnings alone do not change the exit code.',
-} as const satisfies CommandPage
-
-export const doctor: Command = command(PAGE, async ({ values }, io) => {
-  const { wait, backend, offline: isOffline } = values
-  if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
-  const options = { isOffline, waitMillis: Number(wait) }
-  const named = checkBackends(backend)
-  const progress = new Progress(io)
-  const alive = setInterval(() => undefined, LONG_MILLIS)
-  try {
-    if (!isOffline) progress.showStep('probing …')
-    const examination = await examine(options, named, io)
-    progress.end()
-    const isGood = examination.findings.every(({ level }) => level !== 'fail')
-    io.stdout.write(values.json ? `${reportJson(examination, isGood)}\n` : reportText(examination, lookOf(io).color))
-    return isGood ? EXIT.ok : EXIT.failed
-  } finally {
-    progress.end()
-    clearInterval(alive)
-  }
+  async run({ values }, io) {
+    const { wait, backend, offline: isOffline } = values
+    if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
+    const options = { isOffline, waitMillis: Number(wait) }
+    const named = checkBackends(backend)
+    const progress = new Progress(io)
+    const alive = setInterval(() => undefined, LONG_MILLIS)
+    try {
+      if (!isOffline) progress.showStep('probing …')
+      const examination = await examine(options, named, io)
+      progress.end()
+      const isGood = examination.findings.every(({ level }) => level !== 'fail')
+      io.stdout.write(values.json ? `${reportJson(examination, isGood)}\n` : reportText(examination, lookOf(io).color))
+      return isGood ? EXIT.ok : EXIT.failed
+    } finally {
+      progress.end()
+      clearInterval(alive)
+    }
+  },
 })

@@ -8,19 +8,9 @@ import { exportOtlp } from '../../reading/export-otlp.ts'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
 import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
 import { jsonLine } from '../../reading/tree-json.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { whyNot } from '../file-trouble.ts'
-import {
-  FILTER_OPTIONS,
-  type FoundTraces,
-  findSubject,
-  findTrace,
-  findTraces,
-  nothingMatches,
-  nothingThere,
-  readFilter,
-  readLast,
-} from '../traces.ts'
+import { type Command, type CommandIo, command, EXIT, WrongUse, whyNot } from '../command.ts'
+import type { FoundTraces } from '../traces.ts'
+import { FILTER_OPTIONS, findSubject, findTrace, findTraces, nothingFound, readFilter, readLast } from '../traces.ts'
 
 type TextChunks = Iterable<string> | AsyncIterable<string>
 
@@ -123,7 +113,7 @@ async function writeNew(path: string, pieces: TextChunks): Promise<number> {
 /** A file with more traces is too large to open. */
 const MOST = 1000
 
-const PAGE = {
+const exportCommand: Command = command({
   name: 'export',
   operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
   about: `Writes stored traces to a new file: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of *.jsonl);
@@ -147,21 +137,18 @@ content_capture at the time of recording decides how much content it contains.`,
     last: { short: 'n', value: 'N', aka: ['limit', 'tail'], help: `the last N of them (default ${MOST})` },
   },
   closing: 'Exits with 1 when nothing was written.',
-} as const satisfies CommandPage
-
-const exportCommand: Command = command(PAGE, async ({ values, operands }, io) => {
-  const format = formatOf(values.format)
-  const last = readLast(values.last) ?? MOST
-  const filter = readFilter(values, io.now())
-  const { place, traceId } = await findSubject(operands, io)
-  const query = { ...filter, last }
-  const isAll = traceId === undefined
-  const found = await (isAll ? findTraces(place, query, io) : findTrace(place, { ...filter, traceId }, io))
-  if (found.trees.length === 0) {
-    throw new Error(found.traceCount === 0 ? nothingThere(place) : nothingMatches(place, query, found))
-  }
-  await writeExport(found, format, values.out, io)
-  return EXIT.ok
+  async run({ values, operands }, io) {
+    const format = formatOf(values.format)
+    const last = readLast(values.last) ?? MOST
+    const filter = readFilter(values, io.now())
+    const { place, traceId } = await findSubject(operands, io)
+    const query = { ...filter, last }
+    const isAll = traceId === undefined
+    const found = await (isAll ? findTraces(place, query, io) : findTrace(place, { ...filter, traceId }, io))
+    if (found.trees.length === 0) throw new Error(nothingFound(place, query, found))
+    await writeExport(found, format, values.out, io)
+    return EXIT.ok
+  },
 })
 
 export { exportCommand as export }

@@ -1,6 +1,7 @@
-import { type Command, type CommandPage, command, EXIT } from '../command.ts'
+import { type Command, command, EXIT } from '../command.ts'
 
-const PAGE = {
+/** Only prints the help: `cli/main.ts` handles the command before loading anything else. */
+export const hook: Command = command({
   name: 'hook',
   operand: { placeholder: 'HOST', offers: [] },
   about: `Forwards the hook event on standard input to the receiver (hookspan serve). It is called by the configuration of an
@@ -16,7 +17,5 @@ Agents start it for each hook. "node dist/hook.cjs HOST", from the folder of hoo
     },
     up: { help: 'if no receiver listens, wait up to 3 seconds for the one that was started' },
   },
-} as const satisfies CommandPage
-
-/** Only prints the help: `cli/main.ts` handles the command before loading anything else. */
-export const hook: Command = command(PAGE, () => EXIT.ok)
+  run: () => EXIT.ok,
+})

@@ -1,5 +1,6 @@
 import { basename, dirname, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { jsonIn } from '../../agents/event-json.ts'
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRun, Outcome } from '../../guards/chain.ts'
 import type { ConfiguredHooks, HookFolderSettings } from '../../guards/configured-hooks.ts'
@@ -20,10 +21,9 @@ import { hookProblems, resolveConfig } from '../../plugin/config/resolve.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
 import { countOf } from '../../reading/human-figures.ts'
-import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
-import { command, EXIT, WrongUse } from '../command.ts'
-import { whyNot } from '../file-trouble.ts'
-import { hostsWithAdapter, openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
+import type { Command, CommandArguments, CommandIo, OptionTable } from '../command.ts'
+import { command, EXIT, WrongUse, whyNot } from '../command.ts'
+import { HOSTS_WITH_ADAPTER, openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
 import { confirm } from '../terminal.ts'
 
 function settingsOf(io: CommandIo): HookFolderSettings {
@@ -72,10 +72,7 @@ ${isAnyOfProject ? OF_PROJECT : ''}`
 
 const MAX_CELLS = 120
 
-/**
- * Formats rows below a header, each column as wide as its widest cell. Untrusted text is escaped, so that it cannot move the
- * cursor. Lines end with a line break.
- */
+/** Aligned rows below a header. Untrusted text is escaped, so that it cannot move the cursor. Lines end with a line break. */
 function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MAX_CELLS)))]
   const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))
@@ -115,9 +112,9 @@ function withdraw(project: string, io: CommandIo): number {
   return EXIT.ok
 }
 
-function storeOf({ privateFolder: place }: HookFolderSettings): TrustStore {
-  if (place === undefined) throw new Error('there is no home directory to store trust in')
-  return new TrustStore(place)
+function storeOf({ privateFolder }: HookFolderSettings): TrustStore {
+  if (privateFolder === undefined) throw new Error('there is no home directory to store trust in')
+  return new TrustStore(privateFolder)
 }
 
 const QUESTION =
@@ -194,15 +191,16 @@ class Trial {
 
   async tryRecord(record: ReadRecord): Promise<void> {
     const { hook, payload } = record
-    const event = Object.hasOwn(EVENTS, hook) ? EVENTS[hook]?.(payload, this.#calls) : undefined
-    if (event !== undefined && this.#hooks.handles(event.phase)) {
-      if ('missing' in event) count(this.#missing, `${event.phase}: no ${event.missing}`)
-      else await this.#runHooks(record, event)
+    const [phase, build] = (Object.hasOwn(EVENTS, hook) && EVENTS[hook]) || []
+    const built = build?.(payload, this.#calls)
+    if (phase !== undefined && built !== undefined && this.#hooks.handles(phase)) {
+      if (typeof built === 'string') count(this.#missing, `${phase}: no ${built}`)
+      else await this.#runHooks(record, phase, built.event, built.what)
     }
     if (hook === 'on_session_end') this.#states.delete(keyOf(record))
   }
 
-  async #runHooks(record: ReadRecord, asked: RecordedEvent): Promise<void> {
+  async #runHooks(record: ReadRecord, phase: Phase, event: object, what = ''): Promise<void> {
     const turn = turnOf(record)
     const key = keyOf(record)
     const state = this.#states.get(key) ?? {}
@@ -210,15 +208,15 @@ class Trial {
     const say = (line: string): void => this.#io.stderr.write(`hookspan hooks: ${line}\n`)
     const { host = 'recording' } = record.meta
     const about = { ...turn, host, state, logger: { info: say, warn: say } }
-    const outcome: Outcome<Phase> = await this.#hooks.run(asked.phase, asked.event as never, about)
-    count(this.#asked, asked.phase)
+    const outcome: Outcome<Phase> = await this.#hooks.run(phase, event as never, about)
+    count(this.#asked, phase)
     for (const run of outcome.runs) {
       const verdicts = this.#totals.get(run.hook) ?? new Map<HookRun['verdict'], number>()
       this.#totals.set(run.hook, verdicts)
       count(verdicts, run.verdict)
       if (run.verdict === 'pass') continue
       const why = run.reason ?? run.failureMessage ?? run.rewrittenFields.join(', ')
-      this.#rows.push([turn.turnId ?? turn.sessionId ?? '', asked.phase, asked.what, run.hook, run.verdict, why])
+      this.#rows.push([turn.turnId ?? turn.sessionId ?? '', phase, what, run.hook, run.verdict, why])
     }
   }
 
@@ -250,10 +248,8 @@ function countsText(counts: readonly (readonly [string, number | undefined])[]):
   return shown.map(([word, times]) => `${word} ${times}`).join(', ') || 'never'
 }
 
-type RecordedEvent = {
-  [P in Phase]: { readonly phase: P; readonly event: Phases[P]['event']; readonly what: string }
-}[Phase]
-type MissingField = { readonly phase: Phase; readonly missing: string }
+/** The event of a phase, or the name of the field that the recording lacks. `what` is the tool or the model. */
+type Built<P extends Phase> = { readonly event: Phases[P]['event']; readonly what?: string } | string
 
 const MAX_ELEMENTS = 10_000
 const GOOD = new Set(['ok', 'success', 'completed'])
@@ -262,64 +258,61 @@ function turnOf({ payload }: ReadRecord): { sessionId: string | undefined; turnI
   return { sessionId: idOf(peek(payload, 'session_id')), turnId: idOf(peek(payload, 'turn_id')) }
 }
 
-type EventBuilder = (payload: unknown, calls: Map<string, ToolCall>) => RecordedEvent | MissingField
+type EventBuilder = (payload: unknown, calls: Map<string, ToolCall>) => Built<Phase>
 
-const EVENTS: Readonly<Record<string, EventBuilder>> = {
-  pre_llm_call: beforeTurn,
-  pre_api_request: beforeModel,
-  post_api_request: afterModel,
-  api_request_error: afterModel,
-  pre_tool_call: beforeTool,
-  post_tool_call: afterTool,
-  post_llm_call: afterTurn,
+const EVENTS: Readonly<Record<string, readonly [Phase, EventBuilder]>> = {
+  pre_llm_call: ['beforeTurn', beforeTurn],
+  pre_api_request: ['beforeModel', beforeModel],
+  post_api_request: ['afterModel', afterModel],
+  api_request_error: ['afterModel', afterModel],
+  pre_tool_call: ['beforeTool', beforeTool],
+  post_tool_call: ['afterTool', afterTool],
+  post_llm_call: ['afterTurn', afterTurn],
 }
 
-function beforeTool(payload: unknown, calls: Map<string, ToolCall>): RecordedEvent | MissingField {
+function beforeTool(payload: unknown, calls: Map<string, ToolCall>): Built<'beforeTool'> {
   const tool = callOf(payload)
-  if (tool === undefined) return { phase: 'beforeTool', missing: 'arguments' }
-  if (tool.id !== undefined) calls.set(tool.id, tool)
-  return { phase: 'beforeTool', event: { tool }, what: tool.name }
+  if (tool?.id !== undefined) calls.set(tool.id, tool)
+  return tool === undefined ? 'arguments' : { event: { tool }, what: tool.name }
 }
 
-function afterTool(payload: unknown, calls: Map<string, ToolCall>): RecordedEvent | MissingField {
+function afterTool(payload: unknown, calls: Map<string, ToolCall>): Built<'afterTool'> {
   const id = idOf(peek(payload, 'tool_call_id')) ?? ''
   const tool = callOf(payload) ?? calls.get(id)
   calls.delete(id)
   const result = peek(payload, 'result')
-  if (tool === undefined) return { phase: 'afterTool', missing: 'arguments' }
-  if (result === undefined) return { phase: 'afterTool', missing: 'result' }
+  if (tool === undefined || result === undefined) return tool === undefined ? 'arguments' : 'result'
   const status = textOf(peek(payload, 'status'))
   const isError = status === undefined ? textOf(peek(payload, 'error_message')) !== undefined : !GOOD.has(status)
-  return { phase: 'afterTool', event: { tool, result, isError, attempt: 0 }, what: tool.name }
+  return { event: { tool, result, isError, attempt: 0 }, what: tool.name }
 }
 
-function beforeTurn(payload: unknown): RecordedEvent | MissingField {
-  const [phase, prompt] = ['beforeTurn', textIn(peek(payload, 'user_message'))] as const
-  return prompt === undefined ? { phase, missing: 'prompt' } : { phase, event: { prompt }, what: '' }
+function beforeTurn(payload: unknown): Built<'beforeTurn'> {
+  const prompt = textIn(peek(payload, 'user_message'))
+  return prompt === undefined ? 'prompt' : { event: { prompt } }
 }
 
-function afterTurn(payload: unknown): RecordedEvent | MissingField {
-  const [phase, answer] = ['afterTurn', textIn(peek(payload, 'assistant_response'))] as const
-  return answer === undefined ? { phase, missing: 'answer' } : { phase, event: { answer, attempt: 0 }, what: '' }
+function afterTurn(payload: unknown): Built<'afterTurn'> {
+  const answer = textIn(peek(payload, 'assistant_response'))
+  return answer === undefined ? 'answer' : { event: { answer, attempt: 0 } }
 }
 
-function beforeModel(payload: unknown): RecordedEvent | MissingField {
+function beforeModel(payload: unknown): Built<'beforeModel'> {
   const body = peek(peek(payload, 'request'), 'body')
   const given = [peek(payload, 'request_messages'), peek(payload, 'messages'), peek(body, 'messages')].find(isArray)
-  if (given === undefined) return { phase: 'beforeModel', missing: 'messages' }
+  if (given === undefined) return 'messages'
   const model = textOf(peek(body, 'model')) ?? textOf(peek(payload, 'model'))
   const system = textIn(peek(payload, 'system_prompt'))
   const messages: ModelMessage[] = system === undefined ? [] : [{ role: 'system', text: system }]
   messages.push(...elementsOf(given, MAX_ELEMENTS).map(messageOf))
-  return { phase: 'beforeModel', event: { model, messages }, what: model ?? '' }
+  return { event: { model, messages }, what: model ?? '' }
 }
 
-function afterModel(payload: unknown): RecordedEvent | MissingField {
+function afterModel(payload: unknown): Built<'afterModel'> {
   const message = peek(peek(payload, 'response'), 'assistant_message')
   const failure = peek(payload, 'error')
   const status = numberOf(peek(payload, 'status_code'))
-  if (message === undefined && failure === undefined && status === undefined)
-    return { phase: 'afterModel', missing: 'answer' }
+  if (message === undefined && failure === undefined && status === undefined) return 'answer'
   const model = textOf(peek(payload, 'response_model')) ?? textOf(peek(payload, 'model'))
   const reason = textOf(peek(failure, 'message')) ?? textOf(failure)
   const [usage, cost] = [peek(payload, 'usage'), peek(payload, 'cost')]
@@ -335,18 +328,20 @@ function afterModel(payload: unknown): RecordedEvent | MissingField {
     },
     ...(message === undefined && { error: { type: textOf(peek(failure, 'type')), status, message: reason } }),
   }
-  return { phase: 'afterModel', event, what: model ?? '' }
+  return { event, what: model ?? '' }
 }
 
-const ROLES = new Map<string, ModelMessage['role']>([
-  ...(['system', 'assistant', 'tool'] as const).map(role => [role, role] as const),
-  ['developer', 'system'],
-  ['function', 'tool'],
-])
+const ROLES: Readonly<Record<string, ModelMessage['role']>> = {
+  system: 'system',
+  developer: 'system',
+  assistant: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+}
 
 function messageOf(message: unknown): ModelMessage {
-  const role = ROLES.get(textOf(peek(message, 'role')) ?? '') ?? 'user'
-  return { role, text: textIn(peek(message, 'content')) ?? '' }
+  const role = textOf(peek(message, 'role')) ?? ''
+  return { role: (Object.hasOwn(ROLES, role) && ROLES[role]) || 'user', text: textIn(peek(message, 'content')) ?? '' }
 }
 
 function callOf(payload: unknown): ToolCall | undefined {
@@ -366,12 +361,7 @@ function namedCall(name: string | undefined, given: unknown, id: string | undefi
 
 function argumentsIn(given: unknown): ToolArguments | undefined {
   if (typeof given === 'object' && given !== null && !isArray(given)) return given as ToolArguments
-  if (typeof given !== 'string') return undefined
-  try {
-    return argumentsIn(JSON.parse(given) as object)
-  } catch {
-    return undefined
-  }
+  return typeof given === 'string' ? argumentsIn(jsonIn(given)) : undefined
 }
 
 function textIn(content: unknown): string | undefined {
@@ -381,45 +371,44 @@ function textIn(content: unknown): string | undefined {
   return texts.length === 0 ? undefined : texts.join('\n')
 }
 
-const ACTIONS = ['trust', 'test'] as const
+const OPTIONS = {
+  yes: { short: 'y', help: 'trust: do not ask for confirmation' },
+  undo: { aka: ['withdraw', 'remove'], help: 'trust: withdraw it' },
+  host: { value: 'H', offers: HOSTS_WITH_ADAPTER, help: 'test: default host of records and events' },
+} as const satisfies OptionTable
 
-const PAGE = {
-  name: 'hooks',
-  operand: { placeholder: '[trust [FOLDER] | test FILE RECORDING]', offers: ACTIONS },
-  about: `Lists the guards loaded from folders, in the order in which they run, and those that are not loaded, with the reason.
+type HooksOptions = CommandArguments<typeof OPTIONS>['values']
+
+export const hooks: Command = hooksOf(() => process.cwd())
+
+export function hooksOf(where: () => string): Command {
+  return command({
+    name: 'hooks',
+    operand: { placeholder: '[trust [FOLDER] | test FILE RECORDING]', offers: ['trust', 'test'] },
+    about: `Lists the guards loaded from folders, in the order in which they run, and those that are not loaded, with the reason.
 
   trust [FOLDER]       shows the files in .hookspan/hooks of a project (the
                        current folder by default), and trusts their content
   test FILE RECORDING  runs the guards of FILE over hook records, as replay
                        reads them (- is standard input), and shows their
                        decisions; nothing else happens`,
-  options: {
-    yes: { short: 'y', help: 'trust: do not ask for confirmation' },
-    undo: { aka: ['withdraw', 'remove'], help: 'trust: withdraw it' },
-    host: { value: 'H', offers: hostsWithAdapter(), help: 'test: default host of records and events' },
-  },
-  closing: `Loading a file runs its code. Exits with 1 if a guard could not be loaded, a folder is not trusted, or a file cannot be
+    options: OPTIONS,
+    closing: `Loading a file runs its code. Exits with 1 if a guard could not be loaded, a folder is not trusted, or a file cannot be
 read.`,
-} as const satisfies CommandPage
-
-type HooksOptions = CommandArguments<typeof PAGE.options>['values']
-
-export const hooks: Command = hooksOf(() => process.cwd())
-
-export function hooksOf(where: () => string): Command {
-  return command(PAGE, ({ values, operands: [action, ...rest] }, io) => {
-    const project = where()
-    check(action, rest, values)
-    if (action === undefined) return list(project, io)
-    const [first = '', second = ''] = rest
-    if (action === 'test') return tryOut(resolve(project, first), second, values.host, io)
-    const folder = projectOf(resolve(project, first))
-    return values.undo ? withdraw(folder, io) : trustFolder(folder, values.yes, io)
+    run({ values, operands: [action, ...rest] }, io) {
+      const project = where()
+      check(action, rest, values)
+      if (action === undefined) return list(project, io)
+      const [first = '', second = ''] = rest
+      if (action === 'test') return tryOut(resolve(project, first), second, values.host, io)
+      const folder = projectOf(resolve(project, first))
+      return values.undo ? withdraw(folder, io) : trustFolder(folder, values.yes, io)
+    },
   })
 }
 
 function check(action: string | undefined, rest: readonly string[], { yes, undo, host }: HooksOptions): void {
-  if (action !== undefined && !(ACTIONS as readonly string[]).includes(action))
+  if (action !== undefined && action !== 'trust' && action !== 'test')
     throw new WrongUse(`expected trust or test, got ${JSON.stringify(action.slice(0, 60))}`)
   if (action !== 'trust' && (yes || undo)) throw new WrongUse(`--${yes ? 'yes' : 'undo'} is for trust`)
   if (action !== 'test' && host !== undefined) throw new WrongUse('--host is for test')

@@ -2,60 +2,60 @@ import { statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { UserBackend } from '../../plugin/config/types.ts'
-import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
-import { command, EXIT, WrongUse } from '../command.ts'
-import { whyNot } from '../file-trouble.ts'
-import { hostsWithAdapter } from '../hook-records.ts'
+import type { Command, CommandArguments, CommandIo, OptionTable } from '../command.ts'
+import { command, EXIT, WrongUse, whyNot } from '../command.ts'
+import { HOSTS_WITH_ADAPTER } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
 import type { ReplayResult } from '../replay.ts'
 import { fileJob, replayAndDraw, replayRecords, reportDelivery, summaryOf, whatIsIn } from '../replay.ts'
 
-const PAGE = {
+const OPTIONS = {
+  out: {
+    short: 'o',
+    value: 'FILE',
+    offers: 'files',
+    aka: ['output'],
+    help: 'write OTLP/JSON lines to FILE (replaced), and send nothing',
+  },
+  'metrics-out': { value: 'FILE', offers: 'files', help: 'with --out: write the metrics to this file' },
+  backend: BACKEND_OPTION,
+  host: {
+    value: 'H',
+    offers: HOSTS_WITH_ADAPTER,
+    help: `default host of records and events: ${HOSTS_WITH_ADAPTER.join(', ')}, …`,
+  },
+  speed: { value: 'N', help: 'replay at the recorded pace, N times as fast' },
+  strict: { help: 'also exit with 1 if a hook or field is unknown, or a value has a wrong type' },
+} as const satisfies OptionTable
+
+const DRAWN_TRACES = 20
+
+export const replay: Command = command({
   name: 'replay',
   operand: { placeholder: 'FILE…', offers: 'files' },
   about: `Converts files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), to traces, and
 prints them. The same records produce the same trace and span ids each time. Without --out and --backend, the configuration
 decides where they go: by default only to the local trace log. A malformed line is reported and skipped.`,
-  options: {
-    out: {
-      short: 'o',
-      value: 'FILE',
-      offers: 'files',
-      aka: ['output'],
-      help: 'write OTLP/JSON lines to FILE (replaced), and send nothing',
-    },
-    'metrics-out': { value: 'FILE', offers: 'files', help: 'with --out: write the metrics to this file' },
-    backend: BACKEND_OPTION,
-    host: {
-      value: 'H',
-      offers: hostsWithAdapter(),
-      help: `default host of records and events: ${hostsWithAdapter().join(', ')}, …`,
-    },
-    speed: { value: 'N', help: 'replay at the recorded pace, N times as fast' },
-    strict: { help: 'also exit with 1 if a hook or field is unknown, or a value has a wrong type' },
-  },
+  options: OPTIONS,
   closing: 'Exits with 1 if a line was malformed, a file could not be read, or a backend did not receive everything.',
-} as const satisfies CommandPage
-
-const DRAWN_TRACES = 20
-
-export const replay: Command = command(PAGE, async (given, io) => {
-  const job = readJob(given)
-  if (job.out !== undefined) return replayInto(job.out, job, io)
-  const code = { host: job.host, ...(job.backend.length > 0 && { backends: job.backend }) }
-  const drawn = { ...(await fileJob(job.files, job.host, job.speed, io)), drawnTraces: DRAWN_TRACES }
-  const run = await replayAndDraw(code, drawn, io)
-  io.stderr.write(`${run.begins}${summaryOf(run.result)}; ${run.where}\n`)
-  const isGood = run.isClean && run.isDelivered && run.isKeptAsConfigured && !isTooLax(run.result, job)
-  return run.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
+  async run(given, io) {
+    const job = readJob(given)
+    if (job.out !== undefined) return replayInto(job.out, job, io)
+    const code = { host: job.host, ...(job.backend.length > 0 && { backends: job.backend }) }
+    const drawn = { ...(await fileJob(job.files, job.host, job.speed, io)), drawnTraces: DRAWN_TRACES }
+    const run = await replayAndDraw(code, drawn, io)
+    io.stderr.write(`${run.begins}${summaryOf(run.result)}; ${run.where}\n`)
+    const isGood = run.isClean && run.isDelivered && run.isKeptAsConfigured && !isTooLax(run.result, job)
+    return run.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
+  },
 })
 
-type ReplayJob = Omit<CommandArguments<typeof PAGE.options>['values'], 'speed'> & {
+type ReplayJob = Omit<CommandArguments<typeof OPTIONS>['values'], 'speed'> & {
   readonly files: readonly string[]
   readonly speed: number | undefined
 }
 
-function readJob({ values, operands: files }: CommandArguments<typeof PAGE.options>): ReplayJob {
+function readJob({ values, operands: files }: CommandArguments<typeof OPTIONS>): ReplayJob {
   const { out, backend, 'metrics-out': metricsOut } = values
   if (files.length === 0) throw new WrongUse('expected a FILE of hook records, or - for standard input')
   if (metricsOut !== undefined && out === undefined) throw new WrongUse('--metrics-out goes with --out')

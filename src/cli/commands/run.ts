@@ -5,9 +5,10 @@ import { basename } from 'node:path'
 import { isatty } from 'node:tty'
 import { createPluginIn } from '../../plugin/create-plugin.ts'
 import type { Plugin } from '../../plugin/plugin.ts'
-import { type Command, type CommandIo, type CommandPage, command, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, command, shellQuoted, WrongUse } from '../command.ts'
 
-const PAGE = {
+/** Exit code: that of the program. If a signal ended the program, this process ends by the same signal. */
+export const run: Command = command({
   name: 'run',
   operand: { placeholder: '-- COMMAND [ARGUMENT…]', offers: 'files' },
   about: `Runs a program inside a span with its name, duration and exit status. The program receives the span context in the variable
@@ -18,20 +19,18 @@ new trace.`,
   options: {},
   closing: `Input, output, exit code and signals are those of the program. Exits with 127 if the program is not found, and 126 if it
 cannot be run.`,
-} as const satisfies CommandPage
-
-/** Exit code: that of the program. If a signal ended the program, this process ends by the same signal. */
-export const run: Command = command(PAGE, async ({ operands: [program, ...args] }, io) => {
-  if (program === undefined) throw new WrongUse('expected a program: hookspan run -- COMMAND')
-  const surroundings = { env: io.env, home: io.home, isReplay: false }
-  const plugin = createPluginIn({ host: 'run', parent: 'nest', handle_signals: false }, surroundings)
-  const turn = new ProgramTurn(plugin, basename(program), [program, ...args])
-  const ended = await runProgram(program, args, environmentBelow(turn.traceparent, io.env))
-  if (ended.how === 'not started') io.stderr.write(`hookspan run: ${startError(program, ended.code)}\n`)
-  turn.end(ended)
-  await plugin.shutdown()
-  if (ended.how === 'signal') process.kill(process.pid, ended.signal)
-  return exitCodeOf(ended)
+  async run({ operands: [program, ...args] }, io) {
+    if (program === undefined) throw new WrongUse('expected a program: hookspan run -- COMMAND')
+    const surroundings = { env: io.env, home: io.home, isReplay: false }
+    const plugin = createPluginIn({ host: 'run', parent: 'nest', handle_signals: false }, surroundings)
+    const turn = beginTurn(plugin, program, args)
+    const ended = await runProgram(program, args, environmentBelow(turn.traceparent, io.env))
+    if (ended.how === 'not started') io.stderr.write(`hookspan run: ${startError(program, ended.code)}\n`)
+    turn.end(ended)
+    await plugin.shutdown()
+    if (ended.how === 'signal') process.kill(process.pid, ended.signal)
+    return exitCodeOf(ended)
+  },
 })
 
 function startError(program: string, code: string): string {
@@ -93,29 +92,23 @@ function exitCodeOf(ended: ProgramEnd): number {
 
 /** Signals by which a user or supervisor ends a program. They are no failure. */
 const STOPPING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-const PLAIN_WORD = /^[\w@%+=:,./-]+$/
 
-export class ProgramTurn {
-  /** The parent context for the program. Undefined if `propagate_context` is off or nothing is recorded. */
-  readonly traceparent: string | undefined
-  readonly #plugin: Plugin
-  readonly #ids: { readonly session_id: string; readonly turn_id: string }
-  readonly #call: { readonly tool_call_id: string; readonly tool_name: string }
-
-  constructor(plugin: Plugin, name: string, words: readonly string[]) {
-    const id = randomUUID()
-    this.#plugin = plugin
-    this.#ids = { session_id: id, turn_id: id }
-    this.#call = { tool_call_id: id, tool_name: name }
-    void plugin.emit('on_session_start', { ...this.#ids, platform: 'cli' })
-    void plugin.emit('pre_tool_call', { ...this.#ids, ...this.#call, args: { command: words.map(quoted).join(' ') } })
-    this.traceparent = plugin.traceparent({ ...this.#ids, ...this.#call })
-  }
-
-  end(ended: ProgramEnd): void {
-    const { how, fields } = outcomeOf(ended)
-    void this.#plugin.emit('post_tool_call', { ...this.#ids, ...this.#call, ...fields })
-    void this.#plugin.emit('on_session_end', { ...this.#ids, [how]: true })
+function beginTurn(plugin: Plugin, program: string, args: readonly string[]) {
+  const id = randomUUID()
+  const ids = { session_id: id, turn_id: id }
+  const call = { ...ids, tool_call_id: id, tool_name: basename(program) }
+  // The detector of secrets expects the form of a shell.
+  const command = [program, ...args].map(shellQuoted).join(' ')
+  void plugin.emit('on_session_start', { ...ids, platform: 'cli' })
+  void plugin.emit('pre_tool_call', { ...call, args: { command } })
+  return {
+    /** The parent context for the program. Undefined if `propagate_context` is off or nothing is recorded. */
+    traceparent: plugin.traceparent(call),
+    end(ended: ProgramEnd): void {
+      const { how, fields } = outcomeOf(ended)
+      void plugin.emit('post_tool_call', { ...call, ...fields })
+      void plugin.emit('on_session_end', { ...ids, [how]: true })
+    },
   }
 }
 
@@ -130,16 +123,7 @@ function outcomeOf(ended: ProgramEnd): { how: 'completed' | 'failed' | 'interrup
   return { how: 'failed', fields: { status: 'error', error_type: `exit_${ended.code}`, result } }
 }
 
-/** Quotes for a shell, the form that the detector of secrets expects. */
-function quoted(word: string): string {
-  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
-}
-
-/**
- * The environment of a program below a span. A `tracestate` is only passed on within its own trace.
- *
- * @param traceparent undefined if no context is propagated; the caller's is kept then
- */
+/** A `tracestate` is passed on within its own trace only. Without a `traceparent`, the context of the caller is kept. */
 export function environmentBelow(traceparent: string | undefined, env: CommandIo['env']): CommandIo['env'] {
   if (traceparent === undefined) return env
   const { TRACESTATE, ...rest } = env

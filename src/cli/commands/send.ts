@@ -4,17 +4,16 @@ import { destinationOf, planBackend } from '../../delivery/pipeline/backend-plan
 import { createPipeline, type Pipeline } from '../../delivery/pipeline/index.ts'
 import type { BacklogEntry, Resend, ResendOutcome } from '../../delivery/trace-log/index.ts'
 import { pendingDestinations, readBacklog } from '../../delivery/trace-log/index.ts'
-import { nearestName } from '../../plugin/config/nearest.ts'
+import { suggestion } from '../../plugin/config/nearest.ts'
 import { stateHome } from '../../plugin/config/paths.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { BackendConfig, ResolvedConfig } from '../../plugin/config/types.ts'
 import { pipelineSettings } from '../../plugin/settings.ts'
 import { countOf, humanBytes, humanInstant } from '../../reading/human-figures.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, command, EXIT, WrongUse } from '../command.ts'
 import { withoutMeanwhile } from '../doctor/probe.ts'
-import { Interruption } from '../interruption.ts'
 import { BACKEND_OPTION, checkBackends, sinceAt } from '../option-values.ts'
-import { Progress } from '../terminal.ts'
+import { Interruption, Progress } from '../terminal.ts'
 import { findTrace, localLog, namesTrace, traceFiles } from '../traces.ts'
 
 interface Place {
@@ -187,12 +186,7 @@ function fileLines(outcomes: readonly ResendOutcome[]): string[] {
   return more === 0 ? lines : [...lines, `  and ${countOf(more, 'further file')}`]
 }
 
-/**
- * The chosen backends: configured ones by name, others in short form (`TYPE`, `TYPE=URL`), or all configured ones if none is
- * named.
- *
- * @throws WrongUse for an unknown name or type
- */
+/** Configured backends by name, others as `TYPE` or `TYPE=URL`; all configured ones if none is named. @throws WrongUse */
 async function chosenBackends(values: readonly string[], place: Place, io: CommandIo): Promise<BackendConfig[]> {
   if (values.length === 0) return place.config.backends.filter(({ type }) => type !== 'console')
   const chosen = new Map<string, BackendConfig>()
@@ -234,15 +228,14 @@ function expectKnown(value: string, config: ResolvedConfig): void {
   const types: readonly string[] = BACKEND_TYPES
   if (!/^[\w.-]+$/.test(value) || types.includes(value.toLowerCase())) return
   const names = config.backends.map(({ name }) => name)
-  const meant = nearestName(value, [...names, ...types])
   const configured = names.length === 0 ? 'none is configured' : `configured: ${names.join(', ')}`
-  const advice = meant === undefined ? `${configured}; any other is named TYPE=URL` : `did you mean ${meant}?`
+  const advice = suggestion(value, [...names, ...types]) ?? `${configured}; any other is named TYPE=URL`
   throw new WrongUse(`there is no backend ${JSON.stringify(value)}; ${advice}`)
 }
 
 const SHOW_MILLIS = 200
 
-const PAGE = {
+export const send: Command = command({
   name: 'send',
   operand: { placeholder: '[FILE… | TRACE_ID]', offers: 'files' },
   about: `Sends pending traces of the local trace log: those that a backend did not accept when they were recorded. The next agent
@@ -262,29 +255,28 @@ trace log, for example one that "keep" did not select.`,
     since: { value: 'WHEN', help: 'like --all, but only traces started since then: 2h, 7d, 2026-11-21T10:00' },
   },
   closing: 'Exits with 1 if something is still pending.',
-} as const satisfies CommandPage
-
-export const send: Command = command(PAGE, async ({ values, operands }, io) => {
-  if (operands.length > 0 && values.all)
-    throw new WrongUse('--all sends the trace log and cannot be combined with FILE')
-  const since = values.since === undefined ? undefined : sinceAt(values.since, io.now())
-  const { config } = resolveConfig({ env: io.env, home: io.home })
-  const directory = stateHome(io.env, io.home)
-  if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
-  const backends = await chosenBackends(values.backend, { config, directory }, io)
-  const isAsked = values.all || since !== undefined || operands.length > 0
-  if (isAsked && backends.length === 0) {
-    throw new WrongUse('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
-  }
-  const isOfAll = values.backend.length === 0
-  const job = { directory, config, backends, isOfAll, since: isAsked ? (since ?? 0) : undefined }
-  const [only] = operands
-  if (only === undefined) return deliver(job, io)
-  if (operands.length > 1 || !(await namesTrace(only))) {
-    return deliver({ ...job, files: await traceFiles(operands) }, io)
-  }
-  const { paths, tree } = await findTrace(localLog(io), { traceId: only }, io)
-  return deliver({ ...job, files: paths, traceId: tree.traceId }, io)
+  async run({ values, operands }, io) {
+    if (operands.length > 0 && values.all)
+      throw new WrongUse('--all sends the trace log and cannot be combined with FILE')
+    const since = values.since === undefined ? undefined : sinceAt(values.since, io.now())
+    const { config } = resolveConfig({ env: io.env, home: io.home })
+    const directory = stateHome(io.env, io.home)
+    if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
+    const backends = await chosenBackends(values.backend, { config, directory }, io)
+    const isAsked = values.all || since !== undefined || operands.length > 0
+    if (isAsked && backends.length === 0) {
+      throw new WrongUse('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
+    }
+    const isOfAll = values.backend.length === 0
+    const job = { directory, config, backends, isOfAll, since: isAsked ? (since ?? 0) : undefined }
+    const [only] = operands
+    if (only === undefined) return deliver(job, io)
+    if (operands.length > 1 || !(await namesTrace(only))) {
+      return deliver({ ...job, files: await traceFiles(operands) }, io)
+    }
+    const { paths, tree } = await findTrace(localLog(io), { traceId: only }, io)
+    return deliver({ ...job, files: paths, traceId: tree.traceId }, io)
+  },
 })
 
 async function deliver(job: SendJob, io: CommandIo): Promise<number> {
@@ -296,7 +288,7 @@ async function deliver(job: SendJob, io: CommandIo): Promise<number> {
   // This timer also keeps the process alive, because requests do not.
   const shown = setInterval(() => delivery.show(progress), SHOW_MILLIS)
   try {
-    await Promise.race([delivery.run(interruption.stop), stopped(interruption)])
+    await Promise.race([delivery.run(interruption.stop), interruption.stopped])
     await pipeline.shutdown()
   } finally {
     clearInterval(shown)
@@ -307,13 +299,6 @@ async function deliver(job: SendJob, io: CommandIo): Promise<number> {
   const { exitCode } = interruption
   if (exitCode !== undefined) io.stderr.write('hookspan send: interrupted; run the same command again to continue\n')
   return exitCode ?? (delivery.isComplete(after) ? EXIT.ok : EXIT.failed)
-}
-
-function stopped({ stop }: Interruption): Promise<void> {
-  return new Promise(resolve => {
-    if (stop.aborted) resolve()
-    else stop.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 function openPipeline(

@@ -5,52 +5,53 @@ import { hooksDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { openRecorder } from '../../receiver/recorder.ts'
 import { type LoadedHookSet, startReceiver } from '../../receiver/start.ts'
-import type { Command, CommandArguments, CommandIo, CommandPage } from '../command.ts'
+import type { Command, CommandArguments, CommandIo, OptionTable } from '../command.ts'
 import { command, EXIT, WrongUse } from '../command.ts'
 import { ageMillis, portOf } from '../option-values.ts'
 import { packageFile, packageFolder, whyNotLasting } from '../package-folder.ts'
 import { showStatus, startDetached, stopRunning, where } from '../serve/receiver-process.ts'
-import { install, type System, THIS_SYSTEM, uninstall } from '../serve/service.ts'
+import { changeService, type System, THIS_SYSTEM } from '../serve/service.ts'
 
-const PAGE = {
-  name: 'serve',
-  about: `Runs the receiver: it converts the hooks of agents (Claude Code, Codex, Hermes and others) to traces. One process serves
-all agents of this user. It listens only on this machine, on a socket and a port, and requires a token.
+const OPTIONS = {
+  port: { value: 'N', help: 'port on 127.0.0.1; 0 = any free one (default: the last one used)' },
+  'idle-exit': { value: 'AGE', help: 'exit after this time (15m, 2h) without events and open turns' },
+  detach: { aka: ['daemon', 'background'], help: 'start it in the background, and exit when it answers' },
+  status: { help: 'show whether it runs, and what it received and refused' },
+  stop: { aka: ['kill', 'quit'], help: 'stop the running one' },
+  install: { help: 'have systemd or launchd start it at login; shows the change' },
+  undo: { aka: ['uninstall', 'remove'], help: 'undo --install' },
+  'dry-run': { short: 'n', help: 'with --install or --undo: show the change, write nothing' },
+} as const satisfies OptionTable
 
-Only one runs at a time. A newer version takes over from an older one and continues its open turns. "hookspan init" sets up
-agents, and their hooks start the receiver if it is not running.`,
-  options: {
-    port: { value: 'N', help: 'port on 127.0.0.1; 0 = any free one (default: the last one used)' },
-    'idle-exit': { value: 'AGE', help: 'exit after this time (15m, 2h) without events and open turns' },
-    detach: { aka: ['daemon', 'background'], help: 'start it in the background, and exit when it answers' },
-    status: { help: 'show whether it runs, and what it received and refused' },
-    stop: { aka: ['kill', 'quit'], help: 'stop the running one' },
-    install: { help: 'have systemd or launchd start it at login; shows the change' },
-    undo: { aka: ['uninstall', 'remove'], help: 'undo --install' },
-    'dry-run': { short: 'n', help: 'with --install or --undo: show the change, write nothing' },
-  },
-  closing: 'Ctrl-C stops it gracefully. Exits with 1 if it could not be started, and with --status if none answers.',
-} as const satisfies CommandPage
-
-type ServeOptions = CommandArguments<typeof PAGE.options>['values']
+type ServeOptions = CommandArguments<typeof OPTIONS>['values']
 
 const ACTIONS = ['detach', 'status', 'stop', 'install', 'undo'] as const
 
 export const serve: Command = serveOf(THIS_SYSTEM)
 
 export function serveOf(system: System): Command {
-  return command(PAGE, ({ values }, io) => {
-    const action = actionOf(values)
-    const [port, idleMillis] = [portOf(values.port), idleOf(values['idle-exit'])]
-    if (action === 'status') return showStatus(io)
-    if (action === 'stop') return stopRunning(io)
-    if (action === 'detach') return startDetached(programOf(values), io)
-    if (action === undefined) return listen(port, idleMillis, io)
-    const options = { program: [process.execPath, ...programOf(values)], isDry: values['dry-run'] }
-    if (action === 'undo') return uninstall(options, io, system)
-    const refusal = whyNotLasting(packageFolder(), process.cwd())
-    if (refusal !== undefined) throw new Error(refusal)
-    return install(options, io, system)
+  return command({
+    name: 'serve',
+    about: `Runs the receiver: it converts the hooks of agents (Claude Code, Codex, Hermes and others) to traces. One process serves
+all agents of this user. It listens only on this machine, on a socket and a port, and requires a token.
+
+Only one runs at a time. A newer version takes over from an older one and continues its open turns. "hookspan init" sets up
+agents, and their hooks start the receiver if it is not running.`,
+    options: OPTIONS,
+    closing: 'Ctrl-C stops it gracefully. Exits with 1 if it could not be started, and with --status if none answers.',
+    run({ values }, io) {
+      const action = actionOf(values)
+      const [port, idleMillis] = [portOf(values.port), idleOf(values['idle-exit'])]
+      if (action === 'status') return showStatus(io)
+      if (action === 'stop') return stopRunning(io)
+      if (action === 'detach') return startDetached(programOf(values), io)
+      if (action === undefined) return listen(port, idleMillis, io)
+      const isUndo = action === 'undo'
+      const refusal = isUndo ? undefined : whyNotLasting(packageFolder(), process.cwd())
+      if (refusal !== undefined) throw new Error(refusal)
+      const options = { program: [process.execPath, ...programOf(values)], isDry: values['dry-run'] }
+      return changeService(isUndo, options, io, system)
+    },
   })
 }
 

@@ -6,10 +6,10 @@ import { asOf, type TraceTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
 import { treeRows } from '../../reading/tree-rows.ts'
 import { HEADER_LINES, renderTree } from '../../reading/tree-text.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
+import { type Command, type CommandIo, command, EXIT } from '../command.ts'
 import { OpenTraces } from '../open-traces.ts'
-import { spanPricer } from '../prices.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
+import { spanPricer } from '../traces.ts'
 
 interface TopData {
   readonly open: readonly OpenTurn[]
@@ -22,8 +22,6 @@ type Look = Omit<TopOptions, 'selectedId' | 'ended'>
 const SEQUENCES = {
   up: ['\u001b[A', '\u001bOA', 'k'],
   down: ['\u001b[B', '\u001bOB', 'j'],
-  'page up': ['\u001b[5~'],
-  'page down': ['\u001b[6~'],
   enter: ['\r', '\n'],
   escape: ['\u001b', '\u001b[D'],
   backspace: ['\u007f', '\b'],
@@ -95,15 +93,9 @@ export class TopScreen {
   }
 
   #handleInTree(key: string, from: number): void {
-    const page = Math.max(1, this.#treeRoom - 1)
-    const steps = new Map(Object.entries({ up: -1, down: 1, 'page up': -page, 'page down': page }))
     if (key === 'escape') this.#from = undefined
     else if (key === 'e') this.#goToNextError()
-    else this.#from = from + (steps.get(key) ?? 0)
-  }
-
-  get #treeRoom(): number {
-    return Math.max(1, this.#look.maxLines - 1)
+    else if (key === 'up' || key === 'down') this.#from = from + (key === 'up' ? -1 : 1)
   }
 
   get #listed(): readonly { readonly traceId: string; readonly tree: TraceTree }[] {
@@ -160,12 +152,13 @@ export class TopScreen {
   }
 
   #renderTree(tree: TraceTree): string[] {
-    const { width, color, now } = this.#look
+    const { width, color, now, maxLines } = this.#look
     const lines = renderTree(tree, { width, color, now }).split('\n')
-    const last = Math.max(0, lines.length - this.#treeRoom)
+    const room = Math.max(1, maxLines - 1)
+    const last = Math.max(0, lines.length - room)
     const from = Math.min(last, Math.max(0, this.#from ?? 0))
     this.#from = from
-    return [...lines.slice(from, from + this.#treeRoom), this.#footer('↑↓ scroll · e next error · Esc list · q quit')]
+    return [...lines.slice(from, from + room), this.#footer('↑↓ scroll · e next error · Esc list · q quit')]
   }
 
   #footer(keys: string): string {
@@ -179,7 +172,7 @@ export class TopScreen {
 
 const SEARCHED_WIDTH = 160
 
-const PAGE = {
+export const top: Command = command({
   name: 'top',
   about: `Shows what every agent on this machine is doing, from the local trace log: turn, current tool or request, duration, tokens
 so far, and time since the last activity. Stalled turns (no activity for two minutes) come first, then those waiting for
@@ -188,20 +181,19 @@ approval, then running ones, and last those whose process has ended.
 On a terminal it refreshes until q or Ctrl-C, lists the last five ended turns below, and has keys: arrows select a turn, Enter
 opens its tree, / searches, e goes to the next error, w shows only waiting turns. In a pipe it prints once.`,
   options: { json: { help: 'one JSON object per open turn and line, once' } },
-} as const satisfies CommandPage
-
-export const top: Command = command(PAGE, async ({ values }, io) => {
-  const directory = stateHome(io.env, io.home)
-  if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
-  const traces = new OpenTraces(directory, spanPricer(io))
-  if (!values.json && isRedrawable(io)) return watchTop(traces, io)
-  const [now, look] = [io.now(), lookOf(io)]
-  const turns = await traces.readOpenTurns(now)
-  const lines = values.json
-    ? turns.map(turn => openTurnJson(turn, now))
-    : renderTop(turns, { ...look, now, maxLines: Number.POSITIVE_INFINITY })
-  for (const line of lines) io.stdout.write(`${line}\n`)
-  return EXIT.ok
+  async run({ values }, io) {
+    const directory = stateHome(io.env, io.home)
+    if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
+    const traces = new OpenTraces(directory, spanPricer(io))
+    if (!values.json && isRedrawable(io)) return watchTop(traces, io)
+    const [now, look] = [io.now(), lookOf(io)]
+    const turns = await traces.readOpenTurns(now)
+    const lines = values.json
+      ? turns.map(turn => openTurnJson(turn, now))
+      : renderTop(turns, { ...look, now, maxLines: Number.POSITIVE_INFINITY })
+    for (const line of lines) io.stdout.write(`${line}\n`)
+    return EXIT.ok
+  },
 })
 
 const ENDED_SHOWN = 5
@@ -212,7 +204,7 @@ export async function watchTop(
   pause: (interrupted: Promise<void>) => Promise<void> = waitForPoll,
 ): Promise<number> {
   const area = new StatusArea(io.stdout)
-  const keys = io.stdin.isTTY === true ? new KeyInput(io) : undefined
+  const keys = io.stdin.isTTY === true ? openKeys(io) : undefined
   let isStopped = false
   const interrupted = Promise.race([io.interrupted(), io.hungUp()]).then(() => {
     isStopped = true
@@ -247,40 +239,32 @@ export async function watchTop(
 }
 
 /** The keys of a terminal. In raw mode, Ctrl-C is a key, too. */
-class KeyInput {
-  readonly #stdin: CommandIo['stdin']
-  #input = ''
-  #notify: () => void = () => undefined
-
-  constructor({ stdin }: CommandIo) {
-    this.#stdin = stdin
-    stdin.setRawMode?.(true)
-    stdin.on('data', this.#receive)
+function openKeys({ stdin }: CommandIo) {
+  let input = ''
+  let notify: () => void = () => undefined
+  const receive = (chunk: Buffer | string): void => {
+    input += String(chunk)
+    notify()
   }
-
-  /** Resolves at the next key, or at once if there is one. */
-  pressed(): Promise<void> {
-    return new Promise(resolve => {
-      this.#notify = resolve
-      if (this.#input !== '') resolve()
-    })
-  }
-
-  drain(): string {
-    const input = this.#input
-    this.#input = ''
-    return input
-  }
-
-  close(): void {
-    this.#stdin.off('data', this.#receive)
-    this.#stdin.setRawMode?.(false)
-    // A stream that flows would keep the process alive.
-    this.#stdin.pause()
-  }
-
-  readonly #receive = (chunk: Buffer | string): void => {
-    this.#input += String(chunk)
-    this.#notify()
+  stdin.setRawMode?.(true)
+  stdin.on('data', receive)
+  return {
+    /** Resolves at the next key, or at once if there is one. */
+    pressed: (): Promise<void> =>
+      new Promise(resolve => {
+        notify = resolve
+        if (input !== '') resolve()
+      }),
+    drain(): string {
+      const keys = input
+      input = ''
+      return keys
+    },
+    close(): void {
+      stdin.off('data', receive)
+      stdin.setRawMode?.(false)
+      // A stream that flows would keep the process alive.
+      stdin.pause()
+    },
   }
 }

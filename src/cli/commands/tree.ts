@@ -9,27 +9,26 @@ import type { TraceTree } from '../../reading/trace-forest.ts'
 import type { TraceQuery, TraceSelection } from '../../reading/trace-log.ts'
 import { treeJson } from '../../reading/tree-json.ts'
 import { renderTotals, renderTree } from '../../reading/tree-text.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, command, EXIT, WrongUse } from '../command.ts'
 import { leftBehind, ownedSegments } from '../open-traces.ts'
-import { spanPricer } from '../prices.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
   FILTER_OPTIONS,
   findSubject,
   findTrace,
   findTraces,
-  nothingMatches,
-  nothingThere,
+  nothingFound,
   readFilter,
   readLast,
   readWatched,
+  spanPricer,
   type TracesPlace,
 } from '../traces.ts'
 
 const DEFAULT_LAST = 5
 const MAX_RUNNING_LINES = 20
 
-const PAGE = {
+export const tree: Command = command({
   name: 'tree',
   operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
   about: `Prints stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
@@ -55,18 +54,17 @@ them in full. An argument that names a file or directory is FILE; other hexadeci
     json: { help: 'one JSON object per trace and line, spans in tree order' },
   },
   closing: `All conditions must match. Exits with 1 if FILE is not a trace log, or TRACE_ID does not match exactly one trace.`,
-} as const satisfies CommandPage
-
-export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
-  const options = { filter: readFilter(values, io.now()), last: readLast(values.last), json: values.json }
-  const { place, traceId } = await findSubject(operands, io)
-  if (traceId === undefined && !values.follow) return show(place, options, io)
-  if (traceId === undefined) {
-    const drawn = { draw: (each: TraceTree) => draw(each, options, io), showsRunning: !options.json }
-    return followTraces(place, { ...drawn, query: queryOf(options) }, io)
-  }
-  if (values.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
-  return showOne(place, traceId, options, io)
+  async run({ values, operands }, io) {
+    const options = { filter: readFilter(values, io.now()), last: readLast(values.last), json: values.json }
+    const { place, traceId } = await findSubject(operands, io)
+    if (traceId === undefined && !values.follow) return show(place, options, io)
+    if (traceId === undefined) {
+      const drawn = { draw: (each: TraceTree) => draw(each, options, io), showsRunning: !options.json }
+      return followTraces(place, { ...drawn, query: queryOf(options) }, io)
+    }
+    if (values.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
+    return showOne(place, traceId, options, io)
+  },
 })
 
 interface TreeOptions {
@@ -78,13 +76,12 @@ interface TreeOptions {
 async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
   const query = queryOf(options)
   const selection = await findTraces(place, query, io)
-  const { trees, traceCount } = selection
+  const { trees } = selection
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
   if (!options.json && trees.length > 0) io.stdout.write(footer(selection, options, io))
   // Keep the message out of the JSON output.
   const out = options.json ? io.stderr : io.stdout
-  if (traceCount === 0) out.write(`${nothingThere(place)}\n`)
-  else if (trees.length === 0) out.write(`${nothingMatches(place, query, selection)}\n`)
+  if (trees.length === 0) out.write(`${nothingFound(place, query, selection)}\n`)
   warnAboutUnreadable(selection, io)
   return EXIT.ok
 }

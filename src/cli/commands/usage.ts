@@ -3,14 +3,14 @@ import { jsonLine } from '../../reading/tree-json.ts'
 import { renderUsage, usageMeasure, usageSentence } from '../../reading/usage-text.ts'
 import type { Usage, UsageGroup } from '../../viewer/trace-index/answers.ts'
 import { LocalIndex } from '../../viewer/trace-index/local-index.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, command, EXIT, WrongUse } from '../command.ts'
 import { sinceAt } from '../option-values.ts'
 import { lookOf } from '../terminal.ts'
 import { expectTraceFiles, findFile, indexSubject, nothingThere, readWatched, type TracesPlace } from '../traces.ts'
 
 const GROUPS = ['day', 'agent', 'model', 'project', 'session'] as const satisfies readonly UsageGroup[]
 
-const PAGE = {
+export const usage: Command = command({
   name: 'usage',
   operand: { placeholder: '[FILE]', offers: 'files' },
   about: `Sums up cost, tokens, requests and failures of this week, or since another time: by local day, agent, model,
@@ -27,35 +27,34 @@ Requests that were recorded without a cost are priced by your prices and the bun
     json: { help: 'one JSON object per group and line, all sessions included' },
   },
   closing: 'Exits with 1 if FILE is not a trace log.',
-} as const satisfies CommandPage
-
-export const usage: Command = command(PAGE, async ({ values, operands }, io) => {
-  const by = GROUPS.find(group => group === (values.by ?? 'day'))
-  if (by === undefined) throw new WrongUse(`--by takes ${GROUPS.join(', ')}, got ${JSON.stringify(values.by)}`)
-  const now = io.now()
-  const since = values.since === undefined ? weekStart(now) : sinceAt(values.since, now)
-  const place = await findFile(operands, io)
-  const found = await readUsage(place, by, since, io)
-  if (found === undefined) {
-    io.stderr.write(`${nothingThere(place)}\n`)
+  async run({ values, operands }, io) {
+    const by = GROUPS.find(group => group === (values.by ?? 'day'))
+    if (by === undefined) throw new WrongUse(`--by takes ${GROUPS.join(', ')}, got ${JSON.stringify(values.by)}`)
+    const now = io.now()
+    const since = values.since === undefined ? weekStart(now) : sinceAt(values.since, now)
+    const place = await findFile(operands, io)
+    const found = await readUsage(place, by, since, io)
+    if (found === undefined) {
+      io.stderr.write(`${nothingThere(place)}\n`)
+      return EXIT.ok
+    }
+    const { groups, sessions, total, before } = found
+    if (values.json) {
+      for (const { name, title, ...row } of groups) io.stdout.write(`${jsonLine({ [by]: name, ...row })}\n`)
+      return EXIT.ok
+    }
+    // The Swedish format is the ISO one, in local time.
+    const sinceText = `since ${new Date(since).toLocaleString('sv-SE').slice(0, 16)}`
+    if (total.turnCount + total.requestCount === 0) {
+      io.stdout.write(`No turns ${sinceText}.\n`)
+      return EXIT.ok
+    }
+    const period = values.since === undefined ? 'this week' : sinceText
+    io.stdout.write(`${usageSentence(total, before, period)}; ${countOf(total.turnCount, 'turn')}\n\n`)
+    const rows = by === 'session' ? sessions : groups
+    for (const line of renderUsage(rows, usageMeasure(total), lookOf(io))) io.stdout.write(`${line}\n`)
     return EXIT.ok
-  }
-  const { groups, sessions, total, before } = found
-  if (values.json) {
-    for (const { name, title, ...row } of groups) io.stdout.write(`${jsonLine({ [by]: name, ...row })}\n`)
-    return EXIT.ok
-  }
-  // The Swedish format is the ISO one, in local time.
-  const sinceText = `since ${new Date(since).toLocaleString('sv-SE').slice(0, 16)}`
-  if (total.turnCount + total.requestCount === 0) {
-    io.stdout.write(`No turns ${sinceText}.\n`)
-    return EXIT.ok
-  }
-  const period = values.since === undefined ? 'this week' : sinceText
-  io.stdout.write(`${usageSentence(total, before, period)}; ${countOf(total.turnCount, 'turn')}\n\n`)
-  const rows = by === 'session' ? sessions : groups
-  for (const line of renderUsage(rows, usageMeasure(total), lookOf(io))) io.stdout.write(`${line}\n`)
-  return EXIT.ok
+  },
 })
 
 function weekStart(now: number): number {

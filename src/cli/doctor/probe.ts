@@ -1,7 +1,9 @@
-import { open } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { hostname } from 'node:os'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { OPENINFERENCE } from '../../contract/semconv/index.ts'
 import type { BackendConfig, StringMap } from '../../delivery/backends/backend-config.ts'
@@ -13,6 +15,7 @@ import { createPipeline, type Pipeline, type PipelineSettings } from '../../deli
 import { createAgent } from '../../delivery/pipeline/otlp-sender.ts'
 import { untraced } from '../../delivery/pipeline/sdk.ts'
 import { readTlsFiles } from '../../delivery/pipeline/tls-files.ts'
+import { inTime } from '../../guards/in-time.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 
 /** The result of the probe of one backend. Null: not tried. */
@@ -62,9 +65,7 @@ export function probeProblem(said: string): ProbeProblem {
 /** The retry time of a closing pipeline. It can be short, because the command itself waits for the probe. */
 const CLOSE_MILLIS = 500
 
-/**
- * Sends a span, and a metric if the backend accepts them, over the path of an agent, and reads the span back. Never rejects.
- */
+/** Sends a span, and a metric if the backend accepts them, as an agent does, and reads the span back. Never rejects. */
 export async function probe(
   backend: BackendConfig,
   settings: PipelineSettings,
@@ -99,10 +100,7 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
   return url === undefined ? undefined : shownUrl(url)
 }
 
-/**
- * The configured settings for one backend and one span, without sampling and other filters, and without the attributes
- * that would override the service name of the probe.
- */
+/** The settings for one backend and one span, unfiltered, without attributes that override the service name of the probe. */
 function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
   const { 'service.name': _name, 'service.namespace': _namespace, ...resourceAttributes } = settings.resourceAttributes
@@ -144,13 +142,8 @@ async function tryBoth(run: ProbeRun): Promise<ProbeOutcome> {
 }
 
 /** Problems that do not prevent delivery are only warnings. */
-function judged(
-  lines: readonly string[],
-  expected: readonly string[],
-  { delivered, metrics }: ProbeOutcome,
-  name: string,
-): Pick<ProbeResult, 'problems' | 'warnings'> {
-  const isLost = delivered === false || metrics === false
+function judged(lines: readonly string[], expected: readonly string[], outcome: ProbeOutcome, name: string) {
+  const isLost = outcome.delivered === false || outcome.metrics === false
   if (!isLost) return { problems: [], warnings: lines.map(probeProblem) }
   const causes = lines.filter(line => !expected.includes(line))
   const problems = causes.length > 0 ? causes : [`backend ${name}: the probe did not arrive. Try again`]
@@ -220,10 +213,8 @@ type ReadBackOutcome =
 async function pollTrace({ plan, waitMillis }: ProbeRun, request: ReadBackRequest, traceId: string) {
   const { settings, row } = plan
   // The pipeline has already reported unusable files.
-  const agent = createAgent(
-    request.url,
-    readTlsFiles(settings, () => undefined),
-  )
+  const tls = readTlsFiles(settings, () => undefined)
+  const agent = createAgent(request.url, tls)
   const deadlineAt = performance.now() + waitMillis
   try {
     const command = row.readBack?.authenticated ? settings.headers_command : undefined
@@ -241,21 +232,14 @@ async function pollTrace({ plan, waitMillis }: ProbeRun, request: ReadBackReques
 
 async function commandHeaders(command: readonly string[] | undefined, waitMillis: number): Promise<StringMap> {
   if (command === undefined) return {}
-  // The program does not keep this process alive.
-  const timer = setTimeout(() => undefined, waitMillis)
-  const own = await new HeadersCommand(command).read(waitMillis, new AbortController().signal)
-  clearTimeout(timer)
-  return own.ok ? own.headers : {}
+  // The program does not keep this process alive, but this timer does.
+  const own = await inTime(new HeadersCommand(command).read(waitMillis, new AbortController().signal), waitMillis)
+  return typeof own !== 'symbol' && own.ok ? own.headers : {}
 }
 
-function ask(
-  request: ReadBackRequest,
-  traceId: string,
-  agent: ReturnType<typeof createAgent>,
-  timeoutMillis: number,
-): Promise<ReadBackOutcome> {
+function ask(request: ReadBackRequest, traceId: string, agent: ReturnType<typeof createAgent>, timeoutMillis: number) {
   const get = request.url.startsWith('https:') ? getHttps : getHttp
-  return new Promise(resolve => {
+  return new Promise<ReadBackOutcome>(resolve => {
     const giveUp = setTimeout(() => settle({ kind: 'missing' }), timeoutMillis)
     const settle = (outcome: ReadBackOutcome): void => {
       clearTimeout(giveUp)
@@ -293,16 +277,11 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
 }
 
 async function readBackFile(path: string, traceId: string): Promise<ReadBackOutcome> {
-  const handle = await open(path, 'r').catch(() => undefined)
-  if (handle === undefined) return { kind: 'missing' }
-  try {
-    const { size } = await handle.stat()
-    const end = Buffer.alloc(Math.min(size, MAX_ANSWER_BYTES))
-    await handle.read(end, 0, end.length, size - end.length)
-    return end.includes(traceId) ? { kind: 'found' } : { kind: 'missing' }
-  } catch {
-    return { kind: 'missing' }
-  } finally {
-    await handle.close()
+  const readEnd = async (): Promise<Buffer> => {
+    const { size } = await stat(path)
+    const [start, end] = [Math.max(0, size - MAX_ANSWER_BYTES), size - 1]
+    return size === 0 ? Buffer.alloc(0) : buffer(createReadStream(path, { start, end }))
   }
+  const last = await readEnd().catch(() => undefined)
+  return last?.includes(traceId) ? { kind: 'found' } : { kind: 'missing' }
 }

@@ -1,22 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, type Stats } from 'node:fs'
-import {
-  chmod,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises'
+import fs from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { whyNot } from '../file-trouble.ts'
+import { whyNot } from '../command.ts'
 import type { FileChange } from './plan.ts'
 
 const PRIVATE_FILE = 0o600
@@ -26,14 +12,10 @@ const CREATED = '.hookspan-created'
 /** The limit of the kernel. */
 const MAX_LINKS = 40
 
-/**
- * Reads a host's file, including its byte order mark. Undefined if it does not exist.
- *
- * @throws Error in one line if it is unreadable or not UTF-8: writing it back would change it
- */
+/** Undefined if there is no file. @throws Error in one line if it is unreadable or no UTF-8: writing it would change it */
 export async function readText(file: string): Promise<string | undefined> {
   try {
-    const bytes = await readFile(file)
+    const bytes = await fs.readFile(file)
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -45,7 +27,7 @@ export async function readText(file: string): Promise<string | undefined> {
 async function backupsOf(file: string): Promise<readonly string[]> {
   const target = await targetOf(file)
   const start = basename(target) + BACKUP
-  const names = await readdir(dirname(target)).catch(() => [])
+  const names = await fs.readdir(dirname(target)).catch(() => [])
   const numbered = names.filter(name => name.startsWith(start)).map(name => [numberOf(name, start), name] as const)
   return numbered.sort(([a], [b]) => b - a).map(([, name]) => join(dirname(target), name))
 }
@@ -82,12 +64,10 @@ export async function restorable(
  * @returns the new backup; undefined if none was needed
  * @throws Error in one line
  */
-export async function makeChange(
-  change: FileChange,
-): Promise<{ backup: string | undefined; newFolder: string | undefined }> {
+export async function makeChange(change: FileChange): Promise<string | undefined> {
   const target = await targetOf(change.file)
   try {
-    const newFolder = await createFolder(dirname(target))
+    await createFolder(dirname(target))
     change.prepare?.()
     const backup = await keep(change, target)
     const links = change.links ?? []
@@ -95,19 +75,19 @@ export async function makeChange(
       if (to === undefined) continue
       await createFolder(dirname(path))
       // Replaces a link to another copy of hookspan. On Windows, a link needs privileges and a junction does not.
-      await rm(path, { force: true })
-      await symlink(to, path, 'junction')
+      await fs.rm(path, { force: true })
+      await fs.symlink(to, path, 'junction')
     }
     if (change.after === undefined) {
       await expectUnchanged(change, target)
       // The link goes first: hosts report a dangling one.
-      if (change.file !== target) await rm(change.file, { force: true })
-      await rm(target, { force: true })
+      if (change.file !== target) await fs.rm(change.file, { force: true })
+      await fs.rm(target, { force: true })
     } else if (change.after !== change.before) await replace(change, target, change.after)
-    for (const { path, to } of links) if (to === undefined) await rm(path, { force: true })
-    if (change.restored !== undefined) await rm(change.restored, { force: true })
+    for (const { path, to } of links) if (to === undefined) await fs.rm(path, { force: true })
+    if (change.restored !== undefined) await fs.rm(change.restored, { force: true })
     if (change.isUndo) await removeCreated([target, ...links.map(({ path }) => path)].map(path => dirname(path)))
-    return { backup, newFolder }
+    return backup
   } catch (error) {
     throw new Error(`cannot change ${change.file}: ${whyNot(error)}`, { cause: error })
   }
@@ -117,9 +97,9 @@ export async function makeChange(
 async function targetOf(file: string): Promise<string> {
   let path = file
   for (let links = 0; links < MAX_LINKS; links++) {
-    const found = await lstat(path).catch(() => undefined)
+    const found = await fs.lstat(path).catch(() => undefined)
     if (!found?.isSymbolicLink()) return path
-    path = resolve(dirname(path), await readlink(path))
+    path = resolve(dirname(path), await fs.readlink(path))
   }
   throw new Error(`cannot read ${file}: it is a symbolic link to itself`)
 }
@@ -130,34 +110,32 @@ async function keep({ before, after, isUsers }: FileChange, target: string): Pro
   for (const path of kept) if ((await readText(path)) === before) return path
   const [last] = kept
   const backup = `${target}${BACKUP}${last === undefined ? '' : `-${numberOf(last, target + BACKUP) + 1}`}`
-  await write(backup, before, await stat(target))
+  await write(backup, before, await fs.stat(target))
   return backup
 }
 
-/** @returns the outermost new folder */
-async function createFolder(folder: string): Promise<string | undefined> {
+async function createFolder(folder: string): Promise<void> {
   const created: string[] = []
   for (let each = folder; !existsSync(each); each = dirname(each)) created.push(each)
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
+  await fs.mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
   const text = 'This folder was created by hookspan, which removes it with "--undo" if nothing else is in it.\n'
-  for (const each of created) await writeFile(join(each, CREATED), text, { mode: PRIVATE_FILE })
-  return created.at(-1)
+  for (const each of created) await fs.writeFile(join(each, CREATED), text, { mode: PRIVATE_FILE })
 }
 
 /** Removes the folders that `init` created, from the given ones upwards, or its mark if something else is in them. */
 async function removeCreated(folders: readonly string[]): Promise<void> {
-  const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
+  const namesIn = (folder: string): Promise<string[]> => fs.readdir(folder).catch(() => [])
   const left = new Set<string>()
   for (let folder of folders) {
     for (; (await namesIn(folder)).join() === CREATED; folder = dirname(folder)) {
-      await rm(join(folder, CREATED))
-      await rmdir(folder)
+      await fs.rm(join(folder, CREATED))
+      await fs.rmdir(folder)
     }
     left.add(folder)
   }
   for (const folder of left) {
     const isShared = (await namesIn(folder)).some(name => existsSync(join(folder, name, CREATED)))
-    if (!isShared) await rm(join(folder, CREATED), { force: true })
+    if (!isShared) await fs.rm(join(folder, CREATED), { force: true })
   }
 }
 
@@ -171,9 +149,9 @@ async function replace(change: FileChange, target: string, text: string): Promis
   try {
     await write(temporary, text, await ownerAndMode(change, target))
     await expectUnchanged(change, target)
-    await rename(temporary, target)
+    await fs.rename(temporary, target)
   } catch (error) {
-    await rm(temporary, { force: true })
+    await fs.rm(temporary, { force: true })
     throw error
   }
 }
@@ -183,25 +161,25 @@ type OwnerAndMode = Pick<Stats, 'mode' | 'uid' | 'gid'>
 /** `--undo` restores a mode that `init` has narrowed: the backup has it. */
 async function ownerAndMode(change: FileChange, target: string): Promise<OwnerAndMode | undefined> {
   const { isPrivate, isUndo, restored } = change
-  const like = await stat(target).catch(() => undefined)
+  const like = await fs.stat(target).catch(() => undefined)
   if (like === undefined) return undefined
   if (isPrivate) return { ...like, mode: like.mode & 0o700 }
   const backup = isUndo ? (restored ?? (await backupsOf(target)).at(-1)) : undefined
-  const { mode } = backup === undefined ? like : await stat(backup)
+  const { mode } = backup === undefined ? like : await fs.stat(backup)
   return { ...like, mode: (mode & 0o700) === (like.mode & 0o7777) ? mode : like.mode }
 }
 
 async function write(path: string, text: string, like: OwnerAndMode | undefined): Promise<void> {
-  const handle = await open(path, 'wx', PRIVATE_FILE)
+  const handle = await fs.open(path, 'wx', PRIVATE_FILE)
   try {
     await handle.writeFile(text)
     await handle.sync()
     // If root runs this, the file must stay the user's. Other users cannot and need not change the owner.
     if (like !== undefined) await handle.chown(like.uid, like.gid).catch(() => undefined)
-    if (like !== undefined) await chmod(path, like.mode & 0o7777)
+    if (like !== undefined) await fs.chmod(path, like.mode & 0o7777)
   } catch (error) {
     // A partial file would look like a backup.
-    await rm(path, { force: true })
+    await fs.rm(path, { force: true })
     throw error
   } finally {
     await handle.close()

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ignoreErrors } from '../../contract/foreign.ts'
 import { HOOK_NAMES } from '../../contract/index.ts'
 import { writePrivate } from '../../delivery/trace-log/private-file.ts'
 import { createReceiverFolders, lastPort, readSecret, readToken, receiverFiles } from '../../receiver/receiver-files.ts'
@@ -155,17 +156,13 @@ function secretPath({ env, home }: InitContext): string {
   return join(receiverFiles(env, home).directory, `${HERMES}-secret`)
 }
 
-/**
- * The links that are missing or point elsewhere. On Windows, the target of a link ends in a backslash. A folder with our
- * manifest is a copy, for example in a container image.
- *
- * @throws Error if something else is at the path
- */
+/** Links to create. On Windows, targets end in a backslash. A folder with our manifest is a copy. @throws Error if foreign */
 function linksTo(surroundings: InitContext): readonly PackageLink[] {
   return places(surroundings).filter(({ path, to }) => {
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found === undefined || found.isSymbolicLink()) return found === undefined || resolve(readlinkSync(path)) !== to
-    if (MANIFESTS.some(name => isOurManifest(join(path, name)))) return false
+    const isOurs = (name: string): boolean => /^name: hookspan$/m.test(readFileSync(join(path, name), 'utf8'))
+    if (MANIFESTS.some(name => ignoreErrors(() => isOurs(name)))) return false
     throw new Error(`${path} is not what hookspan put there; it stays as it is: move it away, and run this again`)
   })
 }
@@ -176,14 +173,6 @@ function noLinks(surroundings: InitContext): readonly PackageLink[] {
 }
 
 const MANIFESTS = ['plugin.yaml', 'HOOK.yaml']
-
-function isOurManifest(path: string): boolean {
-  try {
-    return /^name: hookspan$/m.test(readFileSync(path, 'utf8'))
-  } catch {
-    return false
-  }
-}
 
 function places(surroundings: InitContext): readonly PackageLink[] {
   const [home, ours] = [hermesHome(surroundings), join(surroundings.folder, 'integrations', 'hermes')]
@@ -204,7 +193,7 @@ function configPath(surroundings: InitContext): string {
 /** The part of a plan that concerns guards. The plugin in Hermes reads them from its own file beside the configuration. */
 function planGuards(
   surroundings: InitContext,
-): Pick<FileChange, 'prepare' | 'notes'> & { readonly links: readonly PackageLink[] } {
+): Required<Pick<FileChange, 'links' | 'notes'>> & Pick<FileChange, 'prepare'> {
   const { guards } = surroundings
   if (guards === undefined) return { links: [], notes: [] }
   if (guards === 'off') return { links: noGuards(surroundings), notes: [] }

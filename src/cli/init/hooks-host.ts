@@ -1,14 +1,8 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { isRecord } from '../../reading/attribute-value.ts'
-import {
-  createReceiverFolders,
-  ensureToken,
-  lastPort,
-  readToken,
-  receiverFiles,
-  rememberPort,
-} from '../../receiver/receiver-files.ts'
+import { ensureToken, lastPort, readToken, receiverFiles, rememberPort } from '../../receiver/receiver-files.ts'
+import { shellQuoted } from '../command.ts'
 import { packageFile } from '../package-folder.ts'
 import type { JsonChange, JsonPath } from './json-config.ts'
 import { about, editJson, exactUndo, FRESH, planEdit, readConfig, valueAt } from './json-config.ts'
@@ -72,16 +66,15 @@ export function guardOptions(event: string, guards: Guards, { asked, closed, fir
   return guards === 'closed' && closed.has(event) ? ['--closed', 'exit2'] : ['--decide']
 }
 
-export function guardsOfCommand(command: unknown): Guards {
+function guardsOfCommand(command: unknown): Guards {
   if (typeof command !== 'string') return undefined
   return / --closed /.test(command) ? 'closed' : / --decide\b/.test(command) ? 'open' : undefined
 }
 
 /** On Windows, a backslash is no reason for quotes: Codex runs `cmd /C` in a way that breaks with any. */
 export function quoted(word: string): string {
-  const isWindows = process.platform === 'win32'
-  if ((isWindows ? /^[\w@+=:,.\\/-]+$/ : /^[\w@%+=:,./-]+$/).test(word)) return word
-  return isWindows ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`
+  if (process.platform !== 'win32') return shellQuoted(word)
+  return /^[\w@+=:,.\\/-]+$/.test(word) ? word : `"${word}"`
 }
 
 /** On Windows, for PowerShell: without `&`, a quoted program is a text and not a call. */
@@ -118,7 +111,7 @@ export interface HooksHost {
   readonly head?: readonly JsonChange[]
   /** The entry by event: a hook, or a group of hooks, `{hooks: [<hook>]}`. */
   entriesOf(receiver: ReceiverAccess): ReadonlyMap<string, object>
-  /** Default: it runs our command. By default, `guardsOf` reads the options of that command. */
+  /** Default: it runs our command. If `guardsOf` finds none, the options of that command count. */
   isOurs?(hook: object): boolean
   guardsOf?(hook: object): Guards
   /** @throws Error in one line if the agent would run none of the hooks */
@@ -180,7 +173,6 @@ function print(host: HooksHost, surroundings: InitContext): ReturnType<HostSetup
 /** Stores port and token for the receiver before the settings refer to them. */
 function settle(surroundings: InitContext, { token, port }: ReceiverAccess): void {
   const place = placeFor(surroundings)
-  createReceiverFolders(place, () => undefined)
   if (ensureToken(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
     throw new Error('the receiver has another port or token by now; run this again')
   }
@@ -246,8 +238,7 @@ function portIn(host: HooksHost, root: unknown): number | undefined {
 }
 
 function guardsIn(host: HooksHost, root: unknown): Guards {
-  const { guardsOf = (hook: object) => guardsOfCommand(valueAt(hook, ['command'])) } = host
-  const said = ourHooks(host, root).map(guardsOf)
+  const said = ourHooks(host, root).map(hook => host.guardsOf?.(hook) ?? guardsOfCommand(valueAt(hook, ['command'])))
   return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
 }
 
@@ -263,11 +254,7 @@ function isOurs({ name, isOurs: isOurHook }: HooksHost, hook: unknown): hook is 
   return isOurHook?.(hook) ?? ['command', 'bash'].some(key => isCommandFor(name, valueAt(hook, [key])))
 }
 
-/**
- * Changes by event. The first entry of ours is replaced in place, any other removed; the user's entries and comments are kept.
- *
- * @throws Error in one line
- */
+/** Replaces our first entry in place, removes others, and keeps entries and comments of the user. @throws Error in one line */
 function hookChanges(host: HooksHost, root: unknown, wanted: ReadonlyMap<string, object>): JsonChange[] {
   const hooks = valueAt(root, ['hooks']) ?? {}
   if (!isRecord(hooks)) throw new Error(`hooks there is no object; ${host.title} reads nothing of it`)

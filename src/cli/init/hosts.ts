@@ -1,18 +1,11 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { jsonIn } from '../../agents/event-json.ts'
+import { ignoreErrors } from '../../contract/foreign.ts'
 import { nearestName } from '../../plugin/config/nearest.ts'
 import { hermes, hermesWebhook } from './hermes.ts'
 import type { GuardedEvents, Guards, HooksHost, ReceiverAccess } from './hooks-host.ts'
-import {
-  commandFor,
-  guardOptions,
-  guardsOfCommand,
-  hooksHost,
-  isCommandFor,
-  powerShellCall,
-  UNLESS_UP,
-  unlessUp,
-} from './hooks-host.ts'
+import { commandFor, guardOptions, hooksHost, isCommandFor, powerShellCall, UNLESS_UP, unlessUp } from './hooks-host.ts'
 import { type JsonPath, valueAt } from './json-config.ts'
 import { openclaw } from './openclaw.ts'
 import type { HostSetup, InitContext } from './plan.ts'
@@ -145,10 +138,7 @@ const BY_HTTP = [
 const PROGRAM_EVENTS = ['SessionStart', 'UserPromptSubmit', 'PostToolBatch', 'Stop', 'SessionEnd']
 const CLOSED = new Set(['UserPromptSubmit', 'PreToolUse'])
 const GUARDED: GuardedEvents = { asked: ASKED, closed: CLOSED, first: 'SessionStart' }
-/**
- * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
- * busy machine. Guards time out after one second.
- */
+/** In seconds. Only a hung receiver takes so long. Less loses hooks on a busy machine. Guards time out after one second. */
 const HTTP_TIMEOUT = 1
 const ASKED_TIMEOUT = 2
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?([\w-]+)$/
@@ -186,7 +176,7 @@ function httpHost(spec: HttpHost): HostSetup {
     },
     guardsOf(hook) {
       const said = valueAt(hook, ['headers', 'x-hookspan-decide'])
-      return said === 'open' || said === 'closed' ? said : guardsOfCommand(valueAt(hook, ['command']))
+      return said === 'open' || said === 'closed' ? said : undefined
     },
     check(root, receiver) {
       if (valueAt(root, ['disableAllHooks']) === true) {
@@ -363,12 +353,11 @@ function programOf({ programs }: HostRow, { env }: InitContext): string | undefi
 }
 
 function isProgram(path: string): boolean {
-  try {
+  const isExecutable = (): boolean => {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()
-  } catch {
-    return false
   }
+  return ignoreErrors(isExecutable) === true
 }
 
 function folderOf({ setup, file = '' }: HostRow, surroundings: InitContext): string | undefined {
@@ -384,14 +373,10 @@ function nearest(from: string, name: string): string | undefined {
 
 /** Unreadable files count as not using it: they belong to the project and are not checked here. */
 function uses(path: string, { package: name }: SdkCode): boolean {
-  try {
-    const text = readFileSync(path, 'utf8')
-    if (!path.endsWith('.json')) return namesPython(text, name)
-    const manifest: unknown = JSON.parse(text)
-    return DEPENDENCIES.some(list => valueAt(manifest, [list, name]) !== undefined)
-  } catch {
-    return false
-  }
+  const text = ignoreErrors(() => readFileSync(path, 'utf8')) ?? ''
+  if (!path.endsWith('.json')) return namesPython(text, name)
+  const manifest = jsonIn(text)
+  return DEPENDENCIES.some(list => valueAt(manifest, [list, name]) !== undefined)
 }
 
 /** Python treats `.`, `-` and `_` in names alike. */
@@ -417,15 +402,8 @@ const OPENAI = 'there is no adapter for the plain OpenAI client; for the OpenAI 
 export function unknownHost(name: string, hosts: readonly string[]): string {
   if (name.toLowerCase().replace(/[^a-z0-9]/g, '') === 'openai') return OPENAI
   const near = nearestName(name, [...hosts, ...Object.values(ALIASES).flat()])
-  const host = hosts.find(each => ALIASES[each]?.includes(near ?? '')) ?? near
-  const meant = host ?? onlyPart(name.toLowerCase(), hosts)
+  const meant = hosts.find(each => ALIASES[each]?.includes(near ?? '')) ?? near
   const what = `there is no host ${JSON.stringify(name.slice(0, 60))}`
   if (meant !== undefined) return `${what}. Did you mean ${meant}?`
   return `${what}; hosts: ${hosts.join(', ')}. An agent of your own calls its hooks itself: docs/own-agent.md`
-}
-
-/** Finds the only host whose name contains a part, for example `agents`. */
-function onlyPart(part: string, hosts: readonly string[]): string | undefined {
-  const [first, second] = part.length < 3 ? [] : hosts.filter(host => host.includes(part))
-  return second === undefined ? first : undefined
 }

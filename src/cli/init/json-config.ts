@@ -6,8 +6,9 @@ import { type FileChange, type NoChange, NotEditable, orByHand, type Plan } from
 
 export const FRESH = '{}\n'
 
-export interface JsonConfig extends JsonText {
+export interface JsonConfig {
   readonly file: string
+  readonly value: unknown
   readonly before: string | undefined
   readonly text: string
 }
@@ -16,7 +17,7 @@ export async function readConfig(file: string, mayBeBlank = false): Promise<Json
   const before = await readText(file)
   const text = before === undefined || (mayBeBlank && before.trim() === '') ? FRESH : before
   try {
-    return { file, before, text, ...readJson(text) }
+    return { file, before, text, value: readJson(text) }
   } catch (error) {
     throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
   }
@@ -30,11 +31,7 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
   }
 }
 
-/**
- * Plans the changes, or leaves them to the user if they cannot be made without a loss.
- *
- * @param whyByHand a reason why hookspan must not edit the file
- */
+/** Leaves changes that cannot be made without a loss to the user. @param whyByHand why hookspan must not edit the file */
 export function planEdit(
   config: JsonConfig,
   changes: readonly JsonChange[],
@@ -57,17 +54,11 @@ export function exactUndo(
   config: JsonConfig,
   enabling: (root: unknown) => readonly JsonChange[],
 ): ReturnType<typeof restorable> {
-  return restorable(config, FRESH, [old => editJson(old, enabling(readJson(old).value))])
+  return restorable(config, FRESH, [old => editJson(old, enabling(readJson(old)))])
 }
 
 /** A path in a value: member names, and element indexes from 0. */
 export type JsonPath = readonly (string | number)[]
-
-interface JsonText {
-  readonly value: unknown
-  /** The line of the value at the path, from 1. Returns 1 if there is no such value. */
-  lineOf(path: JsonPath): number
-}
 
 export interface JsonChange {
   readonly path: JsonPath
@@ -77,41 +68,13 @@ export interface JsonChange {
 
 const NAME_TWICE = 'a name in it is there twice'
 const BYTE_ORDER_MARK = /^\uFEFF/
-const GAP = String.raw`(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*`
-const COMMA = new RegExp(`^${GAP},`)
-const JSON5_TOKEN = new RegExp(
-  String.raw`\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*')|([^\s"',:[\]{}\/]+)(?=(${GAP}:)?)`,
-  'g',
-)
+/** A comma, after blanks and comments. */
+const COMMA = /^(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*,/
 
-/**
- * Parses JSON with comments and trailing commas, or JSON5. For duplicate names the last one counts, as in all JSON parsers.
- *
- * @throws Error with the position of the fault
- */
-export function readJson(text: string): JsonText {
+/** JSON with comments and trailing commas, or JSON5. Of duplicate names, the last counts. @throws Error with the position */
+export function readJson(text: string): unknown {
   const root = treeOf(text)
-  const value: unknown = root === undefined ? parseJson5(text) : jsonc.getNodeValue(root)
-  const lines = root === undefined ? asJson(text) : plain(text)
-  const tree = root ?? jsonc.parseTree(lines)
-  const lineOf = (path: JsonPath): number => {
-    const node = tree && jsonc.findNodeAtLocation(tree, [...path])
-    return node === undefined ? 1 : lines.slice(0, node.offset).split('\n').length
-  }
-  return { value, lineOf }
-}
-
-function treeOf(text: string): Node | undefined {
-  const errors: unknown[] = []
-  const root = jsonc.parseTree(plain(text), errors as never[], { allowTrailingComma: true })
-  return errors.length === 0 ? root : undefined
-}
-
-function plain(text: string): string {
-  return text.replace(BYTE_ORDER_MARK, ' ')
-}
-
-function parseJson5(text: string): unknown {
+  if (root !== undefined) return jsonc.getNodeValue(root)
   try {
     return json5.parse(text)
   } catch (error) {
@@ -121,13 +84,10 @@ function parseJson5(text: string): unknown {
   }
 }
 
-/** Quotes names and strings of valid JSON5 as in JSON. Every value keeps its line. */
-function asJson(text: string): string {
-  return plain(text).replace(JSON5_TOKEN, (token, string?: string, word?: string, colon?: string) => {
-    if (string !== undefined) return JSON.stringify(json5.parse(string)) + '\n'.repeat(token.split('\n').length - 1)
-    if (word === undefined) return token
-    return JSON.stringify(colon === undefined ? json5.parse(word) : word)
-  })
+function treeOf(text: string): Node | undefined {
+  const errors: unknown[] = []
+  const root = jsonc.parseTree(text.replace(BYTE_ORDER_MARK, ' '), errors as never[], { allowTrailingComma: true })
+  return errors.length === 0 ? root : undefined
 }
 
 export function valueAt(value: unknown, path: JsonPath): unknown {
@@ -139,11 +99,7 @@ export function valueAt(value: unknown, path: JsonPath): unknown {
   return current
 }
 
-/**
- * Applies the changes. All else, comments included, is kept byte by byte.
- *
- * @throws NotEditable
- */
+/** Applies the changes. All else, comments included, is kept byte by byte. @throws NotEditable */
 export function editJson(text: string, changes: readonly JsonChange[]): string {
   return changes.reduce((edited, change) => {
     const root = treeOf(edited)
@@ -151,39 +107,34 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
     const value: unknown = jsonc.getNodeValue(root)
     const isRemoval = change.value === undefined
     const path = isRemoval ? prunedPath(value, change.path) : change.path
-    const after = isRemoval ? withoutNode(edited, root, path) : withValue(edited, root, change, new JsonStyle(edited))
+    const after = isRemoval ? withoutNode(edited, root, path) : withValue(edited, root, change)
     if (isRemoval) remove(value, path)
     else set(value, path, change.value)
     // The parser finds the first of two equal names, and the last one counts.
-    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new NotEditable(NAME_TWICE)
+    if (JSON.stringify(readJson(after)) !== JSON.stringify(value)) throw new NotEditable(NAME_TWICE)
     return after
   }, text)
 }
 
-class JsonStyle {
-  readonly #newline: string
-  readonly #indent: string
-
-  constructor(text: string) {
-    this.#newline = text.includes('\r\n') ? '\r\n' : '\n'
-    this.#indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? (text.trim().length > 2 && !text.trim().includes('\n') ? '' : '  ')
-  }
-
-  lineAt(depth: number): string {
-    return this.#indent === '' ? '' : this.#newline + this.#indent.repeat(depth)
-  }
-
-  render(value: unknown, depth: number): string {
-    return JSON.stringify(value, null, this.#indent).replaceAll('\n', this.#newline + this.#indent.repeat(depth))
-  }
-
-  member(name: string | number, value: unknown, depth: number): string {
-    const text = this.render(value, depth)
-    return typeof name === 'number' ? text : `${JSON.stringify(name)}:${this.#indent === '' ? '' : ' '}${text}`
+/** Writes values as the text does: its line breaks and indent. An empty indent means all on one line. */
+function styleOf(text: string) {
+  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  const isOneLine = text.trim().length > 2 && !text.trim().includes('\n')
+  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? (isOneLine ? '' : '  ')
+  const render = (value: unknown, depth: number): string =>
+    JSON.stringify(value, null, indent).replaceAll('\n', newline + indent.repeat(depth))
+  return {
+    render,
+    lineAt: (depth: number): string => (indent === '' ? '' : newline + indent.repeat(depth)),
+    member(name: string | number, value: unknown, depth: number): string {
+      const rendered = render(value, depth)
+      return typeof name === 'number' ? rendered : `${JSON.stringify(name)}:${indent === '' ? '' : ' '}${rendered}`
+    },
   }
 }
 
-function withValue(text: string, root: Node, { path, value }: JsonChange, style: JsonStyle): string {
+function withValue(text: string, root: Node, { path, value }: JsonChange): string {
+  const style = styleOf(text)
   const found = jsonc.findNodeAtLocation(root, [...path])
   if (found !== undefined) return spliced(text, found.offset, endOf(found), style.render(value, path.length))
   let depth = path.length - 1
@@ -240,28 +191,24 @@ export function spliced(text: string, start: number, end: number, part: string):
   return text.slice(0, start) + part + text.slice(end)
 }
 
-function describeChanges({ file, value, lineOf }: JsonConfig, changes: readonly JsonChange[]): string[] {
-  const place = (path: JsonPath): string => `${file}:${lineOf(path)}:`
+function describeChanges({ file, value }: JsonConfig, changes: readonly JsonChange[]): string[] {
   // Additions at the same place are merged into one block: a duplicate name would hide the first.
-  const additions = new Map<string, { readonly into: JsonPath; readonly block: object }>()
+  const additions = new Map<string, object>()
   const lines = changes.flatMap(({ path, value: wanted }) => {
-    const pruned = prunedPath(value, path)
-    if (wanted === undefined) return [`${place(pruned)} take out ${nameOf(pruned)}`]
-    if (valueAt(value, path) !== undefined) {
-      return [`${place(path)} change ${nameOf(path)} to ${JSON.stringify(wanted)}`]
-    }
+    if (wanted === undefined) return [`${file}: take out ${nameOf(prunedPath(value, path))}`]
+    if (valueAt(value, path) !== undefined) return [`${file}: change ${nameOf(path)} to ${JSON.stringify(wanted)}`]
     let depth = path.length
     while (depth > 0 && valueAt(value, path.slice(0, depth)) === undefined) depth--
     const into = path.slice(0, depth)
     const isList = Array.isArray(valueAt(value, into))
-    const { block } = additions.get(JSON.stringify(into)) ?? { block: isList ? [] : {} }
-    additions.set(JSON.stringify(into), { into, block })
+    const name = nameOf(into) || 'the outermost braces'
+    const block = additions.get(name) ?? (isList ? [] : {})
+    additions.set(name, block)
     set(block, isList ? [0] : path.slice(depth), wanted)
     return []
   })
-  const blocks = [...additions.values()].flatMap(({ into, block }) => {
-    const where = into.length === 0 ? 'the outermost braces' : nameOf(into)
-    return [`${place(into)} add to ${where}:`, ...JSON.stringify(block, null, 2).split('\n').slice(1, -1)]
+  const blocks = [...additions].flatMap(([name, block]) => {
+    return [`${file}: add to ${name}:`, ...JSON.stringify(block, null, 2).split('\n').slice(1, -1)]
   })
   return [...lines, ...blocks]
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { ignoreErrors } from '../../contract/foreign.ts'
 import { isRecord } from '../../reading/attribute-value.ts'
 import { hostModule, packageFile } from '../package-folder.ts'
 import type { JsonChange, JsonConfig, JsonPath } from './json-config.ts'
@@ -87,11 +88,7 @@ const ACCESS: JsonPath = [...ENTRY, 'hooks', 'allowConversationAccess']
 
 type InstalledPackage = Pick<InitContext, 'folder' | 'home'>
 
-/**
- * The changes that enable the plugin; empty if nothing is missing.
- *
- * @throws Error in one line if the user has disabled it, or a value has an unexpected type
- */
+/** Empty if nothing is missing. @throws Error in one line if the user has disabled the plugin, or a value has a wrong type */
 function enabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   checkKinds(root)
   if (valueAt(root, ['plugins', 'enabled']) === false) {
@@ -167,11 +164,7 @@ function isOwn(path: string, folder: string): boolean {
   if (path === folder) return true
   const manifest = join(path, 'package.json')
   if (!existsSync(manifest)) return basename(path) === ID && basename(join(path, '..')) === 'node_modules'
-  try {
-    return valueAt(JSON.parse(readFileSync(manifest, 'utf8')), ['name']) === ID
-  } catch {
-    return false
-  }
+  return ignoreErrors(() => valueAt(JSON.parse(readFileSync(manifest, 'utf8')), ['name'])) === ID
 }
 
 function pathOf(given: string, { home }: InstalledPackage): string {
@@ -179,14 +172,8 @@ function pathOf(given: string, { home }: InstalledPackage): string {
 }
 
 const LISTS: readonly JsonPath[] = [PATHS, ALLOW]
-const OBJECTS: readonly JsonPath[] = [
-  [],
-  ['plugins'],
-  ['plugins', 'load'],
-  ENTRY.slice(0, 2),
-  ENTRY,
-  ACCESS.slice(0, -1),
-]
+/** Everything that holds one of our values. */
+const OBJECTS: readonly JsonPath[] = [PATHS, ACCESS].flatMap(path => path.map((_, depth) => path.slice(0, depth)))
 
 function checkKinds(root: unknown): void {
   for (const path of [...OBJECTS, ...LISTS]) {

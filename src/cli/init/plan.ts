@@ -58,11 +58,7 @@ export interface InitContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly folder: string
-  /**
-   * Token and port for a receiver that has none yet. The same for all agents, because a free port may be taken later.
-   *
-   * @throws Error in one line, if no port is free
-   */
+  /** For a new receiver; the same for all agents, because a free port may be taken later. @throws Error in one line */
   readonly freshToken: string
   readonly freshPort: () => Promise<number>
   /** The wanted guard mode. Undefined keeps the existing one. */
@@ -90,12 +86,7 @@ export function whyByHand({ file, why }: ByHand): string {
   return `${file} stays as it is: ${why}; please change it by hand`
 }
 
-export function report(
-  { restored, notes }: FileChange,
-  backup: string | undefined,
-  title: string,
-  isUndo: boolean,
-): string[] {
+export function report({ restored, notes, isUndo }: FileChange, backup: string | undefined, title: string): string[] {
   const lines = [`Done: ${title} ${isUndo ? 'no longer loads' : 'will load'} hookspan.`]
   if (backup !== undefined) lines.push(`Backup: ${backup}`)
   if (restored !== undefined) lines.push('The file is restored byte by byte.')

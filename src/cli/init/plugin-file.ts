@@ -66,10 +66,7 @@ async function undo(host: PluginFolderHost, surroundings: InitContext): Promise<
   return { kind: 'change', file, before, after: undefined, isUsers: false, isUndo: true, notes: [] }
 }
 
-async function findFile(
-  host: PluginFolderHost,
-  surroundings: InitContext,
-): Promise<{ readonly file: string; readonly before: string | undefined }> {
+async function findFile(host: PluginFolderHost, surroundings: InitContext) {
   for (const inner of host.inner) {
     const file = fileIn(inner, host, surroundings)
     const before = await readText(file)
@@ -117,23 +114,18 @@ export const pi: HostSetup = pluginFileSetup({
   inner: ['extensions'],
 })
 
-/** opencode loads each `.js` and `.ts` of its folders `plugins` (documented) and `plugin` (1.18.33), and calls each export. */
-export const opencode: HostSetup = pluginFileSetup({
-  name: 'opencode',
-  title: 'opencode',
-  exported: 'HookspanPlugin',
-  notes: ['opencode loads it at its next start.'],
-  folder: user => join(configHome(user), 'opencode'),
-  inner: ['plugins', 'plugin'],
-})
+/** opencode loads and calls the exports of its folders `plugins` and `plugin` (1.18.33). Kilo CLI is a fork of it (7.7.7). */
+function opencodeSetup(name: string, title: string): HostSetup {
+  return pluginFileSetup({
+    name,
+    module: 'opencode',
+    title,
+    exported: 'HookspanPlugin',
+    notes: [`${title} loads it at its next start.`],
+    folder: user => join(configHome(user), name),
+    inner: ['plugins', 'plugin'],
+  })
+}
 
-/** Kilo CLI is a fork of opencode and accepts its plugin unchanged (7.7.7). */
-export const kilo: HostSetup = pluginFileSetup({
-  name: 'kilo',
-  module: 'opencode',
-  title: 'Kilo',
-  exported: 'HookspanPlugin',
-  notes: ['Kilo loads it at its next start.'],
-  folder: user => join(configHome(user), 'kilo'),
-  inner: ['plugins', 'plugin'],
-})
+export const opencode: HostSetup = opencodeSetup('opencode', 'opencode')
+export const kilo: HostSetup = opencodeSetup('kilo', 'Kilo')

@@ -22,21 +22,13 @@ export function listAt(text: string, path: ListPath): readonly unknown[] {
   return list
 }
 
-/**
- * Adds an item and keeps the rest byte by byte.
- *
- * @throws NotEditable
- */
+/** Adds an item and keeps the rest byte by byte. @throws NotEditable */
 export function addItem(text: string, path: ListPath, item: YamlItem): string {
   const list = listAt(text, path)
   return verified(text, added(text, path, item), path, [...list, item.value])
 }
 
-/**
- * Removes our items. An empty list stays.
- *
- * @throws NotEditable
- */
+/** Removes our items. An empty list stays. @throws NotEditable */
 export function removeItems(text: string, path: ListPath, isOurs: (value: unknown) => boolean): string {
   let after = text
   for (let index = listAt(text, path).findIndex(isOurs); index >= 0; index = listAt(after, path).findIndex(isOurs)) {

@@ -1,16 +1,10 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { ignoreErrors } from '../../contract/foreign.ts'
 import { isOnThisHost, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
-import {
-  addressOf,
-  createReceiverFolders,
-  ensureToken,
-  fileKind,
-  type ReceiverFiles,
-  readToken,
-  receiverFiles,
-} from '../../receiver/receiver-files.ts'
+import type { ReceiverFiles } from '../../receiver/receiver-files.ts'
+import { addressOf, ensureToken, fileKind, readToken, receiverFiles } from '../../receiver/receiver-files.ts'
 import { type Health, isNewer, ReceiverClient } from '../../receiver/running-receiver.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 
@@ -30,11 +24,7 @@ export async function findRunning(place: ReceiverFiles): Promise<RunningReceiver
   return health === undefined ? undefined : { peer, health }
 }
 
-/**
- * The process on this machine that owns the receiver's lock, whether it answers or not. Undefined if none has ever run here.
- *
- * @throws Error in one line
- */
+/** The process on this machine with the receiver's lock, even if it does not answer. @throws Error in one line */
 function holderOf(place: ReceiverFiles): number | undefined {
   const holder = ownerIn(place)
   return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined
@@ -62,7 +52,6 @@ const STOP_MILLIS = 30_000
 /** Starts a detached receiver and waits until it answers. @param program the arguments of `node` for `hookspan serve` */
 export async function startDetached(program: readonly string[], io: CommandIo): Promise<number> {
   const place = receiverFiles(io.env, io.home)
-  createReceiverFolders(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   ensureToken(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   const before = await findCurrent(place)
   if (before !== undefined) return sayRunning(before, io)
@@ -116,7 +105,7 @@ export async function stopRunning(io: CommandIo): Promise<number> {
     return EXIT.ok
   }
   // The pid is certainly the receiver's: the lock detects a reused pid.
-  if (!(await running?.peer.stop()) && holder !== undefined) process.kill(holder, 'SIGTERM')
+  if (!(await running?.peer.command('stop')) && holder !== undefined) process.kill(holder, 'SIGTERM')
   if (await comesTrue(() => holderOf(place) === undefined, STOP_MILLIS)) {
     const rest = running?.health.openTurns === 0 ? '' : ' The next receiver continues open turns.'
     io.stdout.write(`Stopped (pid ${pid}).${rest}\n`)
@@ -160,19 +149,12 @@ export async function showStatus(io: CommandIo): Promise<number> {
     return EXIT.ok
   }
   const holder = holderOf(place)
-  const waiting = filesIn(place.spool)
+  const names = ignoreErrors(() => readdirSync(place.spool)) ?? []
+  const waiting = names.filter(name => /^\d{13}-.*\.json$/.test(name)).length
   if (holder === undefined) io.stdout.write('No receiver is running; start one with "hookspan serve --detach".\n')
   else io.stdout.write(`The receiver (pid ${holder}) does not answer; stop it with "hookspan serve --stop".\n`)
   if (waiting > 0) io.stdout.write(`${count(waiting, 'event')} pending in ${place.spool}\n`)
   return EXIT.failed
-}
-
-function filesIn(directory: string): number {
-  try {
-    return readdirSync(directory).filter(name => /^\d{13}-.*\.json$/.test(name)).length
-  } catch {
-    return 0
-  }
 }
 
 function whatRuns({ peer: { address }, health }: RunningReceiver): string[] {

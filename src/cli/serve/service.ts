@@ -26,22 +26,46 @@ export const THIS_SYSTEM: System = {
   },
 }
 
-type InstallOptions = { readonly program: readonly string[]; readonly isDry: boolean }
-
-export async function install({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
+/** Installs the service, or removes it with `isUndo`. */
+export async function changeService(
+  isUndo: boolean,
+  { program, isDry }: { readonly program: readonly string[]; readonly isDry: boolean },
+  io: CommandIo,
+  system: System,
+): Promise<number> {
   const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
-  const { title, file, content, start } = service
+  const { title, file, content, start, stop, gone } = service
   const before = await readOurs(file)
-  if (before === content) {
-    io.stdout.write(`Nothing to do: ${title} starts the receiver already (${file}).\n`)
+  const after = isUndo ? undefined : content
+  if (before === after) {
+    const state = isUndo ? 'does not start a receiver' : 'starts the receiver already'
+    io.stdout.write(`Nothing to do: ${title} ${state} (${file}).\n`)
     return EXIT.ok
   }
-  const change: FileChange = { kind: 'change', file, before, after: content, isUsers: false, notes: [] }
-  if (!isGoingOn(change, start, isDry, io)) return EXIT.ok
+  const change: FileChange = {
+    kind: 'change',
+    file,
+    before,
+    after,
+    isUsers: false,
+    notes: [],
+    ...(isUndo && { isUndo }),
+  }
+  io.stdout.write(shown(change, lookOf(io).color))
+  for (const line of isUndo ? [...stop, ...gone] : start) io.stdout.write(`$ ${line.join(' ')}\n`)
+  if (isDry) {
+    io.stderr.write('Nothing has been written.\n')
+    return EXIT.ok
+  }
+  const isStopped = !isUndo || runAll(stop, system, io)
   await makeChange(change)
   // A running receiver would conflict with the service.
-  await (await findRunning(receiverFiles(io.env, io.home)))?.peer.stop()
-  if (!runAll(start, system, io)) return EXIT.failed
+  if (!isUndo) await (await findRunning(receiverFiles(io.env, io.home)))?.peer.command('stop')
+  if (!runAll(isUndo ? gone : start, system, io) || !isStopped) return EXIT.failed
+  if (isUndo) {
+    io.stdout.write(`Done: ${title} no longer starts a receiver.\n`)
+    return EXIT.ok
+  }
   io.stdout.write(`Done: ${title} runs the receiver now and at every login.\n`)
   const left = variablesLeft(io.env).join(', ')
   if (left !== '') {
@@ -51,36 +75,11 @@ export async function install({ program, isDry }: InstallOptions, io: CommandIo,
   return EXIT.ok
 }
 
-export async function uninstall({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
-  const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
-  const { title, file, stop, gone } = service
-  const before = await readOurs(file)
-  if (before === undefined) {
-    io.stdout.write(`Nothing to do: ${title} does not start a receiver (${file}).\n`)
-    return EXIT.ok
-  }
-  const change: FileChange = { kind: 'change', file, before, after: undefined, isUsers: false, isUndo: true, notes: [] }
-  if (!isGoingOn(change, [...stop, ...gone], isDry, io)) return EXIT.ok
-  const isStopped = runAll(stop, system, io)
-  await makeChange(change)
-  if (!runAll(gone, system, io) || !isStopped) return EXIT.failed
-  io.stdout.write(`Done: ${title} no longer starts a receiver.\n`)
-  return EXIT.ok
-}
-
 /** Undefined if there is no file. @throws Error if it is not one of ours */
 async function readOurs(file: string): Promise<string | undefined> {
   const text = await readText(file)
   if (text === undefined || text.includes(MARK)) return text
   throw new Error(`${file} was not written by hookspan and is left unchanged: move it away`)
-}
-
-/** Shows the change and the commands. @returns false for a dry run */
-function isGoingOn(change: FileChange, commands: readonly CommandLine[], isDry: boolean, io: CommandIo): boolean {
-  io.stdout.write(shown(change, lookOf(io).color))
-  for (const line of commands) io.stdout.write(`$ ${line.join(' ')}\n`)
-  if (isDry) io.stderr.write('Nothing has been written.\n')
-  return !isDry
 }
 
 function runAll(lines: readonly CommandLine[], system: System, io: CommandIo): boolean {

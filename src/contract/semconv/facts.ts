@@ -66,10 +66,7 @@ export function nameOf([name = '']: SpanFact): string {
   return name
 }
 
-/**
- * Returns a check for the names that hookspan writes or might write, which custom attributes must not use. hookspan owns
- * whole prefixes and single names, whether or not their convention is enabled.
- */
+/** Returns a check for names that hookspan writes in any convention. Custom attributes must not use them. */
 export function ownershipOf(namespace: string): (name: string) => boolean {
   const spaces = ['gen_ai.', `${namespace}.`, 'hookspan.', 'openinference.', 'llm.', `${LANGFUSE.traceMetadata}.`]
   const tables = [GENERAL, OWN, OPENINFERENCE, LANGFUSE]

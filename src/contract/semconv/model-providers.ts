@@ -1,19 +1,13 @@
+/** Words that `llm.provider` and `llm.system` have in common. */
+type Maker = 'google' | 'mistralai' | 'moonshot' | 'xai'
+
 interface ModelProvider {
   /** Other names that hosts use, in lower case. */
   readonly spellings?: readonly string[]
   /** The value of `llm.provider`, if OpenInference uses another word. */
-  readonly inference?: 'aws' | 'azure' | 'google' | 'mistralai' | 'moonshot' | 'xai'
+  readonly inference?: Maker | 'aws' | 'azure'
   /** The value of `llm.system`. A provider that hosts the models of several makers has none. */
-  readonly system?:
-    | 'anthropic'
-    | 'cohere'
-    | 'deepseek'
-    | 'google'
-    | 'mistralai'
-    | 'moonshot'
-    | 'openai'
-    | 'vertexai'
-    | 'xai'
+  readonly system?: Maker | 'anthropic' | 'cohere' | 'deepseek' | 'openai' | 'vertexai'
 }
 
 /** Model providers by the well-known value of `gen_ai.provider.name`. */
@@ -39,10 +33,7 @@ export const MODEL_PROVIDERS: ReadonlyMap<string, ModelProvider> = new Map<strin
   ['x_ai', { spellings: ['xai', 'x-ai', 'grok'], inference: 'xai', system: 'xai' }],
 ])
 
-/**
- * Host spelling → well-known value of `gen_ai.provider.name`. Unlisted names are passed through: the convention allows
- * custom values, and a guess would be worse.
- */
+/** Host spelling → well-known value of `gen_ai.provider.name`. Other names pass through: a guess would be worse. */
 export const WELL_KNOWN_PROVIDERS: ReadonlyMap<string, string> = new Map(
   [...MODEL_PROVIDERS].flatMap(([name, { spellings }]) =>
     [name, ...(spellings ?? [])].map(spelling => [spelling, name] as const),

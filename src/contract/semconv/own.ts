@@ -1,7 +1,4 @@
-/**
- * hookspan's own names. `{ns}` is the configured namespace (default `hermes`). Names without it come from the hooks
- * reference, and dashboards built on that read them.
- */
+/** hookspan's own names; `{ns}` is the namespace. The others are of the hooks reference, which dashboards read. */
 export const OWN = {
   spanKind: '{ns}.span.kind',
   spanIncomplete: '{ns}.span.incomplete',

@@ -48,8 +48,14 @@ export interface BackendRow {
 
 const COLLECTOR = 'http://127.0.0.1:4318'
 const GRPC = { grpcEndpoint: () => 'http://127.0.0.1:4317' } as const
-const SECRET = { secret: true } as const
-const NEEDED_SECRET = { secret: true, required: true } as const
+/** @param variables of the vendor's own SDKs */
+function secret(about: string, ...variables: string[]): BackendOptionRow {
+  return { secret: true, about, ...(variables.length > 0 && { variables }) }
+}
+
+function neededSecret(about: string, ...variables: string[]): BackendOptionRow {
+  return { required: true, ...secret(about, ...variables) }
+}
 
 function basic(user: string | undefined, password: string | undefined): string | undefined {
   if (user === undefined || password === undefined) return undefined
@@ -114,7 +120,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Arize Phoenix',
     endpoint: () => 'http://127.0.0.1:6006',
     onlyProtocol: true,
-    options: { api_key: { ...SECRET, about: 'Required if authentication is on', variables: ['PHOENIX_API_KEY'] } },
+    options: { api_key: secret('Required if authentication is on', 'PHOENIX_API_KEY') },
     headers: o => ({ authorization: prefixed('Bearer', o['api_key']) }),
     traceView: '{base}/redirects/traces/{trace_id}',
     readBack: { url: '{base}/v1/projects/{project}/spans?trace_id={trace_id}', found: 'body', authenticated: true },
@@ -125,16 +131,8 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Langfuse, cloud or self-hosted',
     endpoint: o => o['base_url'] && `${o['base_url'].replace(/\/+$/, '')}/api/public/otel`,
     options: {
-      public_key: {
-        ...NEEDED_SECRET,
-        about: 'Public key of the project (`pk-lf-…`)',
-        variables: ['LANGFUSE_PUBLIC_KEY'],
-      },
-      secret_key: {
-        ...NEEDED_SECRET,
-        about: 'Secret key of the project (`sk-lf-…`)',
-        variables: ['LANGFUSE_SECRET_KEY'],
-      },
+      public_key: neededSecret('Public key of the project (`pk-lf-…`)', 'LANGFUSE_PUBLIC_KEY'),
+      secret_key: neededSecret('Secret key of the project (`sk-lf-…`)', 'LANGFUSE_SECRET_KEY'),
       base_url: {
         default: 'https://cloud.langfuse.com',
         about: 'Region or self-hosted server',
@@ -153,7 +151,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     metrics: true,
     logs: true,
     temporality: 'delta',
-    options: { region: { about: 'Cloud only: us, eu or in' }, ingestion_key: { ...SECRET, about: 'Cloud only' } },
+    options: { region: { about: 'Cloud only: us, eu or in' }, ingestion_key: secret('Cloud only') },
     headers: o => ({ 'signoz-ingestion-key': o['ingestion_key'] }),
   },
   uptrace: {
@@ -163,9 +161,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     metrics: true,
     logs: true,
     temporality: 'delta',
-    options: {
-      dsn: { ...NEEDED_SECRET, about: 'DSN of the project; it also names the server', variables: ['UPTRACE_DSN'] },
-    },
+    options: { dsn: neededSecret('DSN of the project; it also names the server', 'UPTRACE_DSN') },
     headers: o => ({ 'uptrace-dsn': o['dsn'] }),
   },
   openobserve: {
@@ -176,7 +172,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     logs: true,
     options: {
       user: { required: true, about: 'User, usually an e-mail address' },
-      password: { ...NEEDED_SECRET, about: 'Password or ingestion token of the user' },
+      password: neededSecret('Password or ingestion token of the user'),
       organization: { default: 'default', about: 'Part of the default endpoint' },
       stream_name: { default: 'default', about: 'Target stream' },
     },
@@ -189,7 +185,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     endpoint: o => (o['region'] === 'eu' ? 'https://api.eu1.honeycomb.io' : 'https://api.honeycomb.io'),
     metrics: true,
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'Ingest key of the environment', variables: ['HONEYCOMB_API_KEY'] },
+      api_key: neededSecret('Ingest key of the environment', 'HONEYCOMB_API_KEY'),
       dataset: { about: 'For metrics, and for Classic environments', variables: ['HONEYCOMB_DATASET'] },
       region: { default: 'us', about: 'us or eu' },
     },
@@ -214,7 +210,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     endpoint: () => 'https://trace.wandb.ai/otel',
     onlyProtocol: true,
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'W&B API key', variables: ['WANDB_API_KEY'] },
+      api_key: neededSecret('W&B API key', 'WANDB_API_KEY'),
       entity: { required: true, about: 'Team or user', variables: ['WANDB_ENTITY'] },
       project: { required: true, about: 'Target project', variables: ['WANDB_PROJECT'] },
     },
@@ -229,7 +225,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     endpoint: o =>
       `https://${o['region'] && o['region'] !== 'us' ? `${o['region']}.` : ''}api.smith.langchain.com/otel`,
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'API key', variables: ['LANGSMITH_API_KEY', 'LANGCHAIN_API_KEY'] },
+      api_key: neededSecret('API key', 'LANGSMITH_API_KEY', 'LANGCHAIN_API_KEY'),
       project: {
         about: 'Target project; without it, the default project',
         variables: ['LANGSMITH_PROJECT', 'LANGCHAIN_PROJECT'],
@@ -247,7 +243,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     onlyProtocol: true,
     temporality: 'delta',
     options: {
-      api_key: { ...NEEDED_SECRET, about: 'API key', variables: ['DD_API_KEY'] },
+      api_key: neededSecret('API key', 'DD_API_KEY'),
       site: { default: 'datadoghq.com', about: 'Site of the account, such as datadoghq.eu', variables: ['DD_SITE'] },
       source: { default: 'llmobs', about: 'Target product' },
     },
@@ -260,7 +256,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     endpoint: () => 'http://127.0.0.1:5000',
     options: {
       experiment_id: { required: true, about: 'Target experiment', variables: ['MLFLOW_EXPERIMENT_ID'] },
-      token: { ...SECRET, about: 'Token, if the server requires one', variables: ['MLFLOW_TRACKING_TOKEN'] },
+      token: secret('Token, if the server requires one', 'MLFLOW_TRACKING_TOKEN'),
     },
     headers: o => ({ 'x-mlflow-experiment-id': o['experiment_id'], authorization: prefixed('Bearer', o['token']) }),
     traceView: '{base}/#/experiments/{experiment_id}/traces',
@@ -275,12 +271,8 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     metrics: true,
     temporality: 'delta',
     options: {
-      api_key: { ...SECRET, about: 'API key, encoded', variables: ['ELASTIC_APM_API_KEY'] },
-      secret_token: {
-        ...SECRET,
-        about: 'Secret token of an APM server, instead of an API key',
-        variables: ['ELASTIC_APM_SECRET_TOKEN'],
-      },
+      api_key: secret('API key, encoded', 'ELASTIC_APM_API_KEY'),
+      secret_token: secret('Secret token of an APM server, instead of an API key', 'ELASTIC_APM_SECRET_TOKEN'),
     },
     headers: o => ({ authorization: prefixed('ApiKey', o['api_key']) ?? prefixed('Bearer', o['secret_token']) }),
   },

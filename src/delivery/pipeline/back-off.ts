@@ -9,12 +9,6 @@ const MAX_ASKED_MILLIS = 3_600_000
 
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
 
-interface FailureVerdict {
-  /** The backend may accept a part of the spans. Otherwise it accepts none of them now. */
-  readonly isRefused: boolean
-  readonly reason: BackOffReason
-}
-
 /** Statuses that the OTLP specification defines as retryable, and 408. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 415])
@@ -37,17 +31,18 @@ export class BackOff {
     return performance.now() < this.#until
   }
 
-  remainingMillis(): number {
-    return Math.max(0, this.#until - performance.now())
+  /** Time until the next request. Whole milliseconds: timers truncate fractions, and would fire too early. */
+  delayMillis(usualMillis: number): number {
+    return this.isActive ? Math.ceil(this.#until - performance.now()) : usualMillis
   }
 
   failed(reason: BackOffReason, askedMillis = 0): void {
     this.#failures++
     this.#reason = askedMillis > 0 ? 'asked' : reason
-    const own = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : FIRST_MILLIS * 2 ** Math.min(this.#failures - 1, 10)
-    const most = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : MAX_MILLIS
+    const growing = Math.min(FIRST_MILLIS * 2 ** (this.#failures - 1), MAX_MILLIS)
+    const own = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : growing
     // Jitter: many processes that saw the same outage must not retry at the same moment.
-    const jittered = Math.min(own, most) * (0.75 + Math.random() * 0.5) * this.#scale
+    const jittered = own * (0.75 + Math.random() * 0.5) * this.#scale
     this.#until = performance.now() + Math.max(jittered, Math.min(askedMillis, MAX_ASKED_MILLIS))
   }
 
@@ -77,17 +72,19 @@ const REASONS: Readonly<Record<Exclude<DeliveryFailure['kind'], 'status' | 'netw
   refused: 'misconfigured',
 }
 
-export function classifyFailure(failure: DeliveryFailure, tries: number): FailureVerdict {
+/** `isRefused`: the backend may accept a part of the spans. Otherwise it accepts none of them now. */
+export function classifyFailure(
+  failure: DeliveryFailure,
+  tries: number,
+): { readonly isRefused: boolean; readonly reason: BackOffReason } {
   const { kind } = failure
-  if (kind === 'status') return classifyStatus(failure.status, tries)
   if (kind === 'network') {
     return { isRefused: false, reason: isMisconfigured(failure.code) ? 'misconfigured' : 'unreachable' }
   }
-  const isRefused = kind === 'internal' && failure.reason === UNSERIALISABLE.reason
-  return { isRefused, reason: REASONS[kind] }
-}
-
-function classifyStatus(status: number, tries: number): FailureVerdict {
+  if (kind !== 'status') {
+    return { isRefused: kind === 'internal' && failure.reason === UNSERIALISABLE.reason, reason: REASONS[kind] }
+  }
+  const { status } = failure
   if (TEMPORARY.has(status)) return { isRefused: false, reason: 'unwell' }
   if (MISCONFIGURED.has(status) || status < 400) return { isRefused: false, reason: 'misconfigured' }
   if (status >= 500) return { isRefused: tries >= MAX_ERRORS, reason: 'unwell' }

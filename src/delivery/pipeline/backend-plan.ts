@@ -34,12 +34,14 @@ export function planBackend(settings: BackendConfig): BackendPlanResult {
   if (!row) return off(settings, `type "${settings.type}" is not known. Known: ${Object.keys(BACKENDS).join(', ')}`)
   const options = withDefaults(row, settings.options)
   const missing = Object.keys(row.options).find(key => row.options[key]?.required && !options[key])
-  if (missing !== undefined) return off(settings, `${missing} is missing. Set ${keyNames(row, missing)}`)
+  if (missing !== undefined) {
+    const key = row.options[missing]?.secret ? `${missing}, or ${missing}_env to the name of a variable` : missing
+    return off(settings, `${missing} is missing. Set ${key}`)
+  }
   const endpoint = settings.endpoint ?? defaultEndpoint(row, options, protocolOf(settings, row))
-  if (row.transport === 'http' && endpoint === undefined)
-    return off(settings, 'endpoint is missing or cannot be derived. Set endpoint')
-  if (row.transport === 'http' && signalUrl(endpoint ?? '', 'traces') === undefined) {
-    return off(settings, 'endpoint is not a URL. It starts with http:// or https://')
+  if (row.transport === 'http') {
+    if (endpoint === undefined) return off(settings, 'endpoint is missing or cannot be derived. Set endpoint')
+    if (!parseHttpUrl(endpoint)) return off(settings, 'endpoint is not a URL. It starts with http:// or https://')
   }
   return { ok: true, plan: assemble(settings, row, options, endpoint), warnings: warnings(settings, row) }
 }
@@ -87,14 +89,9 @@ function warnings(settings: BackendConfig, row: BackendRow): readonly string[] {
 }
 
 function mergeHeaders(...sets: readonly Readonly<Record<string, string | undefined>>[]): Record<string, string> {
-  const merged: Record<string, string> = {}
-  for (const set of sets) {
-    for (const [name, value] of Object.entries(set)) {
-      // A key read from a file often ends in a line break, which is invalid in a header.
-      if (value !== undefined) merged[name.toLowerCase()] = value.trim()
-    }
-  }
-  return merged
+  // A key read from a file often ends in a line break, which is invalid in a header.
+  const entries = sets.flatMap(set => Object.entries(present(set)))
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value.trim()]))
 }
 
 function withDefaults(row: BackendRow, given: Readonly<Record<string, string>>): Options {
@@ -107,15 +104,10 @@ function present(values: Readonly<Record<string, string | undefined>>): Record<s
   return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-function keyNames(row: BackendRow, key: string): string {
-  return row.options[key]?.secret ? `${key}, or ${key}_env to the name of a variable` : key
-}
-
 function credentialNames(row: BackendRow): string {
   const secrets = Object.keys(row.options).filter(key => row.options[key]?.secret)
-  return secrets.length > 0
-    ? `${secrets.join(' and ')} (or ${secrets.map(key => `${key}_env`).join(' and ')})`
-    : 'headers'
+  if (secrets.length === 0) return 'headers'
+  return `${secrets.join(' and ')} (or ${secrets.map(key => `${key}_env`).join(' and ')})`
 }
 
 function off(settings: BackendConfig, what: string): BackendPlanResult {
@@ -159,8 +151,6 @@ export function baseUrl(endpoint: string): string | undefined {
   return url && `${url.origin}${basePath(url)}`
 }
 
-const DEFAULT_PROJECT = 'default'
-
 export interface TraceLinks {
   readonly view?: string
   readonly readBack?: ReadBackRequest
@@ -180,8 +170,8 @@ export function traceLinks(settings: BackendConfig, traceId: string, projectName
   const fill = (template: string): string => filled(template, placeholders(plan, traceId, projectName))
   const { traceView, readBack } = plan.row
   return {
-    ...(traceView === undefined ? {} : { view: fill(traceView) }),
-    ...(readBack ? { readBack: readBackRequest(plan, readBack, fill) } : {}),
+    ...(traceView && { view: fill(traceView) }),
+    ...(readBack && { readBack: readBackRequest(plan, readBack, fill) }),
   }
 }
 
@@ -192,7 +182,7 @@ function readBackRequest(plan: BackendPlan, readBack: ReadBack, fill: (template:
 
 function placeholders(plan: BackendPlan, traceId: string, projectName: string | undefined): Record<string, string> {
   const base = baseUrl(plan.urls.traces ?? plan.urls.metrics ?? '') ?? ''
-  const values: Record<string, string> = { project: projectName ?? DEFAULT_PROJECT }
+  const values: Record<string, string> = { project: projectName ?? 'default' }
   for (const [key, option] of Object.entries(plan.options)) {
     if (option !== undefined && !plan.row.options[key]?.secret) values[key] = option
   }

@@ -48,29 +48,19 @@ function treeLines(spans: readonly ReadableSpan[]): string[] {
     const under = parentId !== undefined && ids.has(parentId) ? parentId : undefined
     children.set(under, [...(children.get(under) ?? []), span])
   }
-  const lines: string[] = []
-  const visit = (parentId: string | undefined, depth: number): void => {
-    for (const span of (children.get(parentId) ?? []).sort(byStart)) {
-      lines.push(`${'  '.repeat(depth)}${spanLine(span)}`)
-      visit(span.spanContext().spanId, depth + 1)
-    }
+  const linesBelow = (parentId: string | undefined, indent: string): string[] => {
+    const spans = children.get(parentId) ?? []
+    spans.sort((one, other) => seconds(one.startTime) - seconds(other.startTime))
+    return spans.flatMap(span => [indent + spanLine(span), ...linesBelow(span.spanContext().spanId, `${indent}  `)])
   }
-  visit(undefined, 1)
-  return lines
+  return linesBelow(undefined, '  ')
 }
 
 function spanLine(span: ReadableSpan): string {
   const problem = span.status.code === STATUS_ERROR ? `  ERROR ${span.status.message ?? ''}` : ''
-  return plain(`${span.name}  ${seconds(span.duration).toFixed(3)} s${problem}`.trimEnd())
-}
-
-/** Names and descriptions are untrusted. Control characters could steer the terminal or break the line. */
-function plain(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ')
-}
-
-function byStart(a: ReadableSpan, b: ReadableSpan): number {
-  return seconds(a.startTime) - seconds(b.startTime)
+  const line = `${span.name}  ${seconds(span.duration).toFixed(3)} s${problem}`.trimEnd()
+  // Names and descriptions are untrusted. Control characters could steer the terminal or break the line.
+  return line.replace(/\p{Cc}+/gu, ' ')
 }
 
 function seconds([whole, nanos]: HrTime): number {

@@ -6,9 +6,9 @@ import type { Reporter } from './settings.ts'
 /** If a backend fails and recovers repeatedly, each cause is reported at most this often. */
 const REPEAT_AFTER_MILLIS = 60_000
 const OVERFLOW = 'overflow'
-const TOO_LATE = 'too late'
 
 export class DeliveryReport {
+  readonly name: string
   readonly #facts: BackendFacts
   readonly #report: Reporter
   readonly #streaks = new Map<Signal, { lost: number; isWarned: boolean }>()
@@ -18,12 +18,9 @@ export class DeliveryReport {
   lastError: string | undefined
 
   constructor(facts: BackendFacts, report: Reporter) {
+    this.name = facts.name
     this.#facts = facts
     this.#report = report
-  }
-
-  get name(): string {
-    return this.#facts.name
   }
 
   failed(signal: Signal, failure: DeliveryFailure, lost: number): void {
@@ -78,7 +75,7 @@ export class DeliveryReport {
     const { name, isKept } = this.#facts
     const advice = isKept ? '' : '; local_log: true keeps them for later, a longer force_flush_wait_ms sends more'
     this.#warnOnce(
-      TOO_LATE,
+      'too late',
       `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before they were sent${advice}`,
     )
   }
@@ -139,15 +136,8 @@ export interface BackendFacts {
 
 /** Failures of one class have one cause and are reported once. */
 export function failureClass(failure: DeliveryFailure): string {
-  switch (failure.kind) {
-    case 'status':
-      return STATUS_CLASS[failure.status] ?? `status ${failure.status}`
-    case 'network':
-    case 'file':
-      return `${failure.kind} ${failure.code}`
-    default:
-      return failure.kind
-  }
+  if (failure.kind === 'status') return STATUS_CLASS[failure.status] ?? `status ${failure.status}`
+  return failure.kind === 'network' || failure.kind === 'file' ? `${failure.kind} ${failure.code}` : failure.kind
 }
 
 const WRONG_PATH = 'status path'
@@ -159,28 +149,24 @@ const STATUS_CLASS: Readonly<Record<number, string>> = {
   405: WRONG_PATH,
 }
 
+type FailureKind = DeliveryFailure['kind']
+type FailureOf<Kind extends FailureKind> = Extract<DeliveryFailure, { readonly kind: Kind }>
+
+const LOSS_REASONS: { readonly [Kind in FailureKind]: (failure: FailureOf<Kind>) => string } = {
+  status: ({ status, grpc }) => `it answered ${grpc ?? status}`,
+  refused: ({ status, grpc }) => `it answered ${grpc ?? status}`,
+  network: ({ code }) => `it could not be reached (${code})`,
+  timeout: () => 'it did not answer',
+  page: () => 'it answered with a web page',
+  rejected: () => 'it rejected them',
+  file: ({ code }) => `the file could not be written (${code})`,
+  header: ({ code }) => `a header cannot be sent (${code})`,
+  command: ({ reason }) => `headers_command ${reason}`,
+  internal: ({ reason }) => reason,
+}
+
 export function lossReason(failure: DeliveryFailure): string {
-  switch (failure.kind) {
-    case 'status':
-    case 'refused':
-      return `it answered ${answerOf(failure)}`
-    case 'network':
-      return `it could not be reached (${failure.code})`
-    case 'timeout':
-      return 'it did not answer'
-    case 'page':
-      return 'it answered with a web page'
-    case 'rejected':
-      return 'it rejected them'
-    case 'file':
-      return `the file could not be written (${failure.code})`
-    case 'header':
-      return `a header cannot be sent (${failure.code})`
-    case 'command':
-      return `headers_command ${failure.reason}`
-    case 'internal':
-      return failure.reason
-  }
+  return LOSS_REASONS[failure.kind](failure as never)
 }
 
 export function describeFailure(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
@@ -193,7 +179,7 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
   const url = shown(facts.urls[signal] ?? '')
   switch (failure.kind) {
     case 'status':
-      return statusSentence(facts, signal, url, failure)
+      return statusSentence(failure, facts, signal, url)
     case 'page':
       return `${url} answered with a web page, not as an OTLP endpoint; ${correctEndpoint(facts)}`
     case 'network':
@@ -205,7 +191,7 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
     case 'rejected':
       return `${url} accepted a request but rejected some of its ${signal}; see the log of the backend`
     case 'refused':
-      return `${url} answered ${answerOf(failure)} to single spans, which are dropped; the others arrive. See the log of the backend`
+      return `${url} answered ${failure.grpc ?? failure.status} to single spans, which are dropped; the others arrive. See the log of the backend`
     case 'header':
       return `its ${signal} cannot be sent (${failure.code}): look for line breaks in its headers and keys`
     case 'command':
@@ -216,13 +202,12 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
 }
 
 function statusSentence(
+  { status, grpc, location }: FailureOf<'status'>,
   facts: BackendFacts,
   signal: Signal,
   url: string,
-  failure: Extract<DeliveryFailure, { readonly kind: 'status' }>,
 ): string {
-  const { status, grpc, location } = failure
-  const answered = `${url} answered ${answerOf(failure)}`
+  const answered = `${url} answered ${grpc ?? status}`
   if (status === 401 || status === 403) return `${answered}: it refuses the credentials. Set ${facts.credentials}`
   if (grpc !== undefined && status === 404)
     return `${answered}: it takes no ${signal} over gRPC, or not with this compression. ${capital(correctEndpoint(facts))}, or compression${offAdvice(signal)}`
@@ -240,10 +225,6 @@ function statusSentence(
   if (status >= 300 && status < 400)
     return `${answered}: it redirects${target(location)}. Set endpoint to the final URL`
   return `${answered}, which is not a success; ${correctEndpoint(facts)}`
-}
-
-function answerOf({ status, grpc }: { readonly status: number; readonly grpc?: string }): string | number {
-  return grpc ?? status
 }
 
 function timeoutSentence(facts: BackendFacts, signal: Signal, url: string, afterMillis: number): string {

@@ -64,11 +64,8 @@ export class HeadersCommand {
     const [program = '', ...args] = this.#command
     return new Promise(resolve => {
       try {
-        const child = childProcess().spawn(program, args, {
-          cwd: homedir(),
-          stdio: ['ignore', 'pipe', 'ignore'],
-          windowsHide: true,
-        })
+        const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore']
+        const child = childProcess().spawn(program, args, { cwd: homedir(), stdio, windowsHide: true })
         const expiry = setTimeout(() => {
           child.kill('SIGKILL')
           // A descendant may hold the pipe.
@@ -85,9 +82,8 @@ export class HeadersCommand {
         })
         child.on('error', error => settle(failed(`cannot run (${codeOf(error)})`)))
         child.on('close', (code, signal) => {
-          settle(
-            code === 0 ? parse(output) : failed(code === null ? `was ended by ${signal}` : `ended with code ${code}`),
-          )
+          const end = code === null ? `was ended by ${signal}` : `ended with code ${code}`
+          settle(code === 0 ? parse(output) : failed(end))
         })
         // The process may end meanwhile: what waits for this keeps it alive.
         expiry.unref()

@@ -75,11 +75,10 @@ export class Histograms {
   #meter(meter: Meter): Meter {
     const own: Meter = Object.create(meter)
     for (const create of CREATORS) {
-      const createInstrument = (name: string, options: InstrumentOptions): unknown => {
+      own[create] = (name: string, options: InstrumentOptions) => {
         this.#names.push(name)
-        return meter[create](name, options)
+        return meter[create](name, options) as never
       }
-      Object.defineProperty(own, create, { value: createInstrument })
     }
     own.createHistogram = (name, options) => this.#createHistogram(name, options)
     return own
@@ -183,24 +182,19 @@ interface Sum {
 
 /** What one reader has to collect of a histogram. Collected sums do not change any more. */
 class HistogramSeries {
-  readonly #reader: IMetricReader
   readonly #boundaries: number[]
   readonly #limit: number
-  #temporality: HistogramMetricData['aggregationTemporality'] | undefined
+  readonly temporality: HistogramMetricData['aggregationTemporality']
   /** Since the last collection, and what that collection returned. */
   #active = new Map<string, Sum>()
   #collected = new Map<string, Sum>()
   #collectedAt: HrTime | undefined
 
   constructor(reader: IMetricReader, boundaries: number[]) {
-    this.#reader = reader
+    const { HISTOGRAM } = metricsSdk().InstrumentType
     this.#boundaries = boundaries
-    this.#limit = reader.selectCardinalityLimit(metricsSdk().InstrumentType.HISTOGRAM) - 1
-  }
-
-  get temporality(): HistogramMetricData['aggregationTemporality'] {
-    this.#temporality ??= this.#reader.selectAggregationTemporality(metricsSdk().InstrumentType.HISTOGRAM)
-    return this.#temporality
+    this.#limit = reader.selectCardinalityLimit(HISTOGRAM) - 1
+    this.temporality = reader.selectAggregationTemporality(HISTOGRAM)
   }
 
   record(key: string, labels: Attributes, value: number, bucket: number): void {
@@ -249,8 +243,7 @@ class HistogramSeries {
 function sumOf(before: Sum | undefined, more: Sum): Sum {
   if (before === undefined) return more
   return {
-    labels: before.labels,
-    startTime: before.startTime,
+    ...before,
     count: before.count + more.count,
     sum: before.sum + more.sum,
     min: Math.min(before.min, more.min),

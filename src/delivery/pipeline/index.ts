@@ -1,7 +1,6 @@
 /** The pipeline only delivers. Importing it loads no package of OpenTelemetry. */
 
-export type { BackendOptionRow } from '../backends/rows.ts'
-export { BACKENDS } from '../backends/rows.ts'
+export { BACKENDS, type BackendOptionRow } from '../backends/rows.ts'
 export { traceLinks } from './backend-plan.ts'
 export type { LogCounts } from './log-queue.ts'
 export type { LogEvent } from './log-sink.ts'

@@ -42,7 +42,8 @@ export class LineFile implements Transport {
   }
 
   async #opened(): Promise<FileHandle> {
-    if (this.#handle && !(await isDeleted(this.#handle))) return this.#handle
+    // Appending to a deleted file succeeds, but the lines are lost.
+    if (this.#handle && (await this.#handle.stat()).nlink > 0) return this.#handle
     await this.close()
     this.#handle = await open(this.path, APPEND, PRIVATE_FILE).catch(async error => {
       if (!isMissing(error)) throw error
@@ -51,9 +52,4 @@ export class LineFile implements Transport {
     })
     return this.#handle
   }
-}
-
-/** Appending to a deleted file succeeds, but the lines are lost. */
-async function isDeleted(handle: FileHandle): Promise<boolean> {
-  return (await handle.stat()).nlink === 0
 }

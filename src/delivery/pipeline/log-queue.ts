@@ -1,12 +1,13 @@
+import { LOG_ATTRIBUTE, LOG_EVENT, resolveNamespace } from '../../contract/semconv/index.ts'
 import { BackOff, classifyFailure } from './back-off.ts'
-import type { DeliveryFailure, ExportResult } from './delivery.ts'
+import type { DeliveryFailure } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
-import type { OtlpLogSink, QueuedLogEvent } from './log-sink.ts'
+import type { LogEvent, OtlpLogSink, QueuedLogEvent } from './log-sink.ts'
+import { TOO_LARGE } from './send-request.ts'
 import type { BatchSettings } from './settings.ts'
 
 const FULL: DeliveryFailure = { kind: 'internal', reason: 'too many are waiting, and further ones are dropped' }
 const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were sent' }
-const TOO_LARGE = 413
 
 /** Counts of log events by outcome. */
 export interface LogCounts {
@@ -96,12 +97,10 @@ export class LogQueue {
 
   #scheduleSend(): void {
     if (this.#timer || this.#sending || this.#isClosed || this.#waiting.length === 0) return
-    const { scheduleDelayMillis } = this.#parts.batch
-    const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       void this.forceFlush()
-    }, millis).unref()
+    }, this.#backOff.delayMillis(this.#parts.batch.scheduleDelayMillis)).unref()
   }
 
   async #sendAll(): Promise<void> {
@@ -110,14 +109,13 @@ export class LogQueue {
     while (this.#waiting.length > 0 && !this.#backOff.isActive && !this.#inFlight.signal.aborted) {
       const records = this.#waiting.slice(0, this.#maxRecords)
       this.#sentAt = performance.now()
-      const delivery = await this.#parts.sink.send(records, this.#inFlight.signal)
-      if (delivery.failure === undefined || delivery.failure.kind === 'rejected')
-        this.#onAccepted(records.length, delivery)
-      else this.#onFailed(records.length, delivery.failure, delivery.retryAfterMillis)
+      const { lost, failure, retryAfterMillis } = await this.#parts.sink.send(records, this.#inFlight.signal)
+      if (failure === undefined || failure.kind === 'rejected') this.#onAccepted(records.length, lost, failure)
+      else this.#onFailed(records.length, failure, retryAfterMillis)
     }
   }
 
-  #onAccepted(records: number, { lost, failure }: ExportResult): void {
+  #onAccepted(records: number, lost: number, failure: DeliveryFailure | undefined): void {
     this.#waiting.splice(0, records)
     this.#delivered += records - lost
     this.#tries = 0
@@ -146,5 +144,61 @@ export class LogQueue {
     if (records === 0) return
     this.#dropped += records
     this.#parts.report.failed('logs', failure, records)
+  }
+}
+
+/** Losses come in bursts. Each burst becomes one event. */
+const BURST_MILLIS = 1000
+
+export class LogEmitter {
+  readonly queues: LogQueue[] = []
+  readonly #losses = new Map<string, { readonly backend: string; readonly reason: string; spans: number }>()
+  readonly #lossEvent: string
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(namespace: string) {
+    this.#lossEvent = resolveNamespace(LOG_EVENT.spansLost.name, namespace)
+  }
+
+  get hasQueues(): boolean {
+    return this.queues.length > 0
+  }
+
+  emit(event: LogEvent): void {
+    if (!this.hasQueues) return
+    const queued = { ...event, observedAt: Date.now() }
+    for (const queue of this.queues) queue.enqueueEvent(queued)
+  }
+
+  /** @param reason one of few fixed texts */
+  countLostSpans(backend: string, spans: number, reason: string): void {
+    if (!this.hasQueues) return
+    const key = `${backend}\n${reason}`
+    const loss = this.#losses.get(key) ?? { backend, reason, spans: 0 }
+    loss.spans += spans
+    this.#losses.set(key, loss)
+    this.#timer ??= setTimeout(() => this.emitLosses(), BURST_MILLIS).unref()
+  }
+
+  async flush(): Promise<void> {
+    this.emitLosses()
+    await Promise.all(this.queues.map(queue => queue.forceFlush()))
+  }
+
+  emitLosses(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const losses = [...this.#losses.values()]
+    this.#losses.clear()
+    const name = this.#lossEvent
+    for (const { backend, reason, spans } of losses) {
+      const attributes = {
+        [LOG_ATTRIBUTE.eventName]: name,
+        [LOG_ATTRIBUTE.backend]: backend,
+        [LOG_ATTRIBUTE.reason]: reason,
+        [LOG_ATTRIBUTE.spans]: spans,
+      }
+      this.emit({ name, severity: LOG_EVENT.spansLost.severity, at: Date.now(), attributes })
+    }
   }
 }

@@ -40,23 +40,21 @@ export class OtlpLogSink {
   }
 
   async send(events: readonly QueuedLogEvent[], signal: AbortSignal): Promise<ExportResult> {
-    const payload = this.#serialize(events)
-    if (payload === undefined) return { lost: events.length, failure: UNSERIALISABLE }
-    return exportResult(await this.#transport.deliver([payload], signal), events.length, this.#isJson)
+    try {
+      return exportResult(await this.#transport.deliver([this.#serialize(events)], signal), events.length, this.#isJson)
+    } catch {
+      return { lost: events.length, failure: UNSERIALISABLE }
+    }
   }
 
   close(): Promise<void> {
     return this.#transport.close()
   }
 
-  #serialize(events: readonly QueuedLogEvent[]): Uint8Array | undefined {
-    try {
-      if (this.#isJson) return Buffer.from(requestJson(events, this.#origin))
-      const records = events.map(event => ({ ...recordOf(event), ...this.#origin }))
-      return transformer().ProtobufLogsSerializer.serializeRequest(records)
-    } catch {
-      return undefined
-    }
+  #serialize(events: readonly QueuedLogEvent[]): Uint8Array {
+    if (this.#isJson) return Buffer.from(requestJson(events, this.#origin))
+    const records = events.map(event => ({ ...recordOf(event), ...this.#origin }))
+    return transformer().ProtobufLogsSerializer.serializeRequest(records) as Uint8Array
   }
 }
 

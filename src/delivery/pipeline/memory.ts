@@ -1,9 +1,8 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { LogEvent } from './log-sink.ts'
-import type { Pipeline } from './pipeline.ts'
-import { createMeterProvider, createResource, createSdkTracerProvider } from './providers.ts'
-import { metricsSdk, traceSdk, transformer } from './sdk.ts'
-import type { PipelineSettings } from './settings.ts'
-import { SpanIdGenerator } from './span-id-generator.ts'
+import { DeliveryPipeline, type Pipeline } from './pipeline.ts'
+import { metricsSdk, transformer } from './sdk.ts'
+import type { PipelineSettings, Reporter } from './settings.ts'
 import type { UserExtensions } from './user-extensions.ts'
 
 /** The current state of one series of an instrument. */
@@ -32,59 +31,40 @@ function sampleOf(name: string, attributes: object, value: Value): MetricSample 
   return { name, labels, value: value.sum ?? 0, count: value.count }
 }
 
+const nothing = (): void => undefined
+const done = (): Promise<void> => Promise.resolve()
+const SILENT: Reporter = { warn: nothing, error: nothing, debug: nothing }
+
+/** A pipeline without backends and files, whose data can also be read after its shutdown. */
 export function createMemoryPipeline(
-  settings: PipelineSettings,
+  { localLog: _none, prometheus: _unserved, ...settings }: PipelineSettings,
   added: UserExtensions = { spanProcessors: [], metricReaders: [] },
 ): MemoryPipeline {
-  const sdk = traceSdk()
-  const exporter = new sdk.InMemorySpanExporter()
+  const spans: ReadableSpan[] = []
+  const collector = { onStart: nothing, onEnd: (span: ReadableSpan) => void spans.push(span) }
   const reader = new (class extends metricsSdk().MetricReader {
-    protected onForceFlush(): Promise<void> {
-      return Promise.resolve()
-    }
-    protected onShutdown(): Promise<void> {
-      return Promise.resolve()
-    }
+    protected onForceFlush = done
+    protected onShutdown = done
   })()
-  const resource = createResource(settings, {})
-  const idGenerator = new SpanIdGenerator()
-  const spanProcessors = [new sdk.SimpleSpanProcessor(exporter), ...added.spanProcessors]
-  const meters = createMeterProvider(resource, [reader, ...added.metricReaders])
   const logEvents: LogEvent[] = []
-  const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
-  return {
-    tracerProvider: createSdkTracerProvider({ settings, resource, spanProcessors, idGenerator }),
-    meterProvider: meters.meterProvider,
-    onMeterProvider: use => use(meters.meterProvider),
-    log: event => void logEvents.push(event),
+  const pipeline = new DeliveryPipeline({ ...settings, backends: [] }, SILENT, {
+    spanProcessors: [{ ...collector, forceFlush: done, shutdown: done }, ...added.spanProcessors],
+    metricReaders: [reader, ...added.metricReaders],
+  })
+  return Object.assign(pipeline, {
+    log: (event: LogEvent) => void logEvents.push(event),
     logEvents,
-    seedIds: settings.deterministicIds ? idGenerator.seed : undefined,
-    reserveIds: settings.deterministicIds ? undefined : idGenerator.reserve,
-    flush: async () => {
-      await Promise.all([...added.spanProcessors.map(processor => processor.forceFlush()), meters.forceFlush()])
-    },
-    startFlush: () => undefined,
     shutdown: async () => {
       await Promise.all(added.spanProcessors.map(processor => processor.shutdown()))
     },
-    startLogFlush: () => undefined,
-    renewNote: () => undefined,
-    flushLogSync: () => undefined,
-    shutdownSync: () => undefined,
-    setEarlyDecision: () => undefined,
-    recover: () => undefined,
-    deliverBacklog: () => Promise.resolve(),
-    resend: () => undefined,
-    stats: () => ({ backends: [], traceFiles: [] }),
     lines: () =>
-      exporter.getFinishedSpans().map(span => decode(transformer().JsonTraceSerializer.serializeRequest([span]))),
-    async samples() {
+      spans.map(span => new TextDecoder().decode(transformer().JsonTraceSerializer.serializeRequest([span]))),
+    samples: async () => {
       const { resourceMetrics } = await reader.collect()
-      return resourceMetrics.scopeMetrics.flatMap(scope =>
-        scope.metrics.flatMap(({ descriptor, dataPoints }) =>
-          dataPoints.map(({ attributes, value }) => sampleOf(descriptor.name, attributes, value as Value)),
-        ),
+      const metrics = resourceMetrics.scopeMetrics.flatMap(scope => scope.metrics)
+      return metrics.flatMap(({ descriptor, dataPoints }) =>
+        dataPoints.map(({ attributes, value }) => sampleOf(descriptor.name, attributes, value as Value)),
       )
     },
-  }
+  })
 }

@@ -18,7 +18,6 @@ import { metricsSdk, transformer } from './sdk.ts'
 
 /** Collections that may wait for a slow backend. With delta temporality each holds points that no other one repeats. */
 const MAX_WAITING = 8
-const DONE = { code: 0 } as const
 
 /** `export` completes immediately, because the reader's own timeout would keep the process alive. */
 export class MetricQueue implements PushMetricExporter {
@@ -40,10 +39,15 @@ export class MetricQueue implements PushMetricExporter {
   }
 
   export(metrics: ResourceMetrics, done: Parameters<PushMetricExporter['export']>[1]): void {
-    const payload = this.#serialize(this.#starts.apply(metrics))
-    if (payload === undefined) this.#report.failed('metrics', UNSERIALISABLE, 0)
-    else this.#enqueue(payload)
-    done(DONE)
+    const started = this.#starts.apply(metrics)
+    try {
+      const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
+      const serializer = this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
+      this.#enqueue(serializer.serializeRequest(started) as Uint8Array)
+    } catch {
+      this.#report.failed('metrics', UNSERIALISABLE, 0)
+    }
+    done({ code: 0 })
   }
 
   forceFlush(): Promise<void> {
@@ -68,26 +72,10 @@ export class MetricQueue implements PushMetricExporter {
   /** Follows the OTLP exporter specification: instruments whose value can fall are always cumulative. */
   selectAggregationTemporality(instrument: InstrumentType): AggregationTemporality {
     const { AggregationTemporality: Choice, InstrumentType: Kind } = metricsSdk()
-    switch (instrument) {
-      case Kind.COUNTER:
-      case Kind.HISTOGRAM:
-        return this.#temporality === 'cumulative' ? Choice.CUMULATIVE : Choice.DELTA
-      case Kind.OBSERVABLE_COUNTER:
-      case Kind.GAUGE:
-      case Kind.OBSERVABLE_GAUGE:
-        return this.#temporality === 'delta' ? Choice.DELTA : Choice.CUMULATIVE
-      default:
-        return Choice.CUMULATIVE
-    }
-  }
-
-  #serialize(metrics: ResourceMetrics): Uint8Array | undefined {
-    try {
-      const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
-      return (this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer).serializeRequest(metrics)
-    } catch {
-      return undefined
-    }
+    const isEvenLow = instrument === Kind.COUNTER || instrument === Kind.HISTOGRAM
+    const canFall = instrument === Kind.UP_DOWN_COUNTER || instrument === Kind.OBSERVABLE_UP_DOWN_COUNTER
+    const isDelta = isEvenLow ? this.#temporality !== 'cumulative' : this.#temporality === 'delta' && !canFall
+    return isDelta ? Choice.DELTA : Choice.CUMULATIVE
   }
 
   #enqueue(payload: Uint8Array): void {
@@ -110,12 +98,9 @@ export class MetricQueue implements PushMetricExporter {
   }
 }
 
-export function createMetricReader(queue: MetricQueue, intervalMillis: number): MetricReader {
-  return new (metricsSdk().PeriodicExportingMetricReader)({
-    exporter: queue,
-    exportIntervalMillis: intervalMillis,
-    exportTimeoutMillis: intervalMillis,
-  })
+export function createMetricReader(exporter: MetricQueue, millis: number): MetricReader {
+  const { PeriodicExportingMetricReader } = metricsSdk()
+  return new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: millis, exportTimeoutMillis: millis })
 }
 
 /**
@@ -128,18 +113,15 @@ class SeriesStarts {
   #lastAt = hrTimeNow()
 
   apply(metrics: ResourceMetrics): ResourceMetrics {
-    const scopeMetrics = metrics.scopeMetrics.map(scope => ({
-      ...scope,
-      metrics: scope.metrics.map(metric => (addsUp(metric) ? this.#applyTo(metric) : metric)),
-    }))
+    const started = (metric: MetricData): MetricData => {
+      if (!addsUp(metric)) return metric
+      const points: DataPoint<unknown>[] = metric.dataPoints
+      const dataPoints = points.map(point => ({ ...point, startTime: this.#startOf(metric, point) }))
+      return { ...metric, dataPoints } as MetricData
+    }
+    const scopeMetrics = metrics.scopeMetrics.map(scope => ({ ...scope, metrics: scope.metrics.map(started) }))
     this.#lastAt = hrTimeNow()
     return { ...metrics, scopeMetrics }
-  }
-
-  #applyTo(metric: MetricData): MetricData {
-    const points = metric.dataPoints as DataPoint<unknown>[]
-    const dataPoints = points.map(point => ({ ...point, startTime: this.#startOf(metric, point) }))
-    return { ...metric, dataPoints } as MetricData
   }
 
   /** Stable for a series: a changed start would mean a counter reset. */

@@ -7,8 +7,7 @@ import { DeliveryReport } from './delivery-report.ts'
 import { GrpcSender } from './grpc-sender.ts'
 import { HeadersCommand } from './headers-command.ts'
 import { LineFile } from './line-file.ts'
-import type { LogEmitter } from './log-emitter.ts'
-import { LogQueue } from './log-queue.ts'
+import { type LogEmitter, LogQueue } from './log-queue.ts'
 import { OtlpLogSink } from './log-sink.ts'
 import { MetricQueue } from './metrics.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
@@ -52,7 +51,9 @@ export function openBackend(
   const queue = plan.traces ? openSpanQueue() : undefined
   function openSpanQueue(): SpanQueue {
     const transport = open('traces')
-    const sink = transport ? new OtlpSpanSink(encoding, transport) : new ConsoleSpanSink(terminal(plan))
+    const print = (text: string): void =>
+      writeTo(plan.options['stream'] === 'stderr' ? process.stderr : process.stdout, text)
+    const sink = transport ? new OtlpSpanSink(encoding, transport) : new ConsoleSpanSink(print)
     // HTTP requests enforce their own timeout. This bound covers sinks that do not.
     const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeout_ms)
     const batch = { ...settings.batch, exportTimeoutMillis }
@@ -69,7 +70,7 @@ export function openBackend(
   const ofLogs = plan.logs ? open('logs') : undefined
   const logSink = ofLogs && new OtlpLogSink(protocol, ofLogs, resource, settings.version)
   const logs = logSink && new LogQueue({ sink: logSink, batch: settings.batch, report: deliveries })
-  if (logs) emitter.addQueue(logs)
+  if (logs) emitter.queues.push(logs)
   return { name, type, destination: destinationOf(plan), report: deliveries, isKept, queue, metricQueue, logs }
 }
 
@@ -94,9 +95,4 @@ function openTransport(
     ...access,
   }
   return isGrpc ? new GrpcSender(target, signal) : new OtlpSender(target)
-}
-
-function terminal(plan: BackendPlan): (text: string) => void {
-  const stream = plan.options['stream'] === 'stderr' ? process.stderr : process.stdout
-  return text => writeTo(stream, text)
 }

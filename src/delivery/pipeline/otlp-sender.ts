@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,8 +20,7 @@ const MIN_PAUSE_MILLIS = 20
 const MAX_PAUSE_MILLIS = 5000
 /** A response is a few bytes. If it is longer, only its status counts. */
 export const MAX_ANSWER_BYTES = 65_536
-/** An address that swallows packets would otherwise hold the process for minutes, as long as the system retries. */
-export const CONNECT_MILLIS = 3000
+const CONNECT_MILLIS = 3000
 /** Takes less than half the time of the default level, and leaves little more. */
 const GZIP: ZlibOptions = { level: 3 }
 /** A backend has one request in flight per signal. The second socket is a spare. */
@@ -118,13 +118,14 @@ export async function deliverWithRetries(
 ): Promise<TransportResult> {
   const { command, timeoutMillis } = target
   const deadlineAt = performance.now() + timeoutMillis
+  const request = { timeoutMillis, deadlineAt, signal, post, body }
   let earlier: FailedDelivery | undefined
   for (let attempts = 1; ; attempts++) {
-    const request = { timeoutMillis, deadlineAt, signal, post, body }
     const made = await (command ? postWithCommand(command, request) : postInTime(request, {}))
     if (made.ok) return made
     const pauseMillis = pauseBeforeRetry(made, attempts)
-    if (pauseMillis === undefined) return withReason(made, earlier)
+    // If the last attempt timed out, the earlier response of the server is more useful to the user.
+    if (pauseMillis === undefined) return made.failure.kind === 'timeout' ? (earlier ?? made) : made
     if (performance.now() + pauseMillis >= deadlineAt) return made
     await pause(pauseMillis, undefined, { ref: false, signal }).catch(() => undefined)
     if (signal.aborted) return made
@@ -182,11 +183,6 @@ function postInTime(
 
 type FailedDelivery = Extract<TransportResult, { readonly ok: false }>
 
-/** If the last attempt timed out, the earlier response of the server is more useful to the user. */
-function withReason(last: FailedDelivery, earlier: FailedDelivery | undefined): FailedDelivery {
-  return last.failure.kind === 'timeout' ? (earlier ?? last) : last
-}
-
 /**
  * Returns undefined if there is no retry. A lost connection is retried once, immediately: a server may close a kept connection
  * at the moment of reuse. A refused connection is not retried: a user who is starting the backend needs the message now. Over
@@ -196,12 +192,9 @@ function pauseBeforeRetry({ failure, retryAfterMillis }: FailedDelivery, attempt
   if (failure.kind === 'network') return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined
   if (failure.kind !== 'status' || !RETRYABLE.has(failure.status)) return undefined
   if (failure.grpc === 'RESOURCE_EXHAUSTED' && retryAfterMillis === undefined) return undefined
-  return Math.max(retryAfterMillis ?? backoff(attempts), MIN_PAUSE_MILLIS * attempts)
-}
-
-function backoff(attempts: number): number {
-  const pauseMillis = Math.min(FIRST_PAUSE_MILLIS * 2 ** (attempts - 1), MAX_PAUSE_MILLIS)
-  return pauseMillis * (0.8 + Math.random() * 0.4)
+  const growingMillis = Math.min(FIRST_PAUSE_MILLIS * 2 ** (attempts - 1), MAX_PAUSE_MILLIS)
+  const ownMillis = growingMillis * (0.8 + Math.random() * 0.4)
+  return Math.max(retryAfterMillis ?? ownMillis, MIN_PAUSE_MILLIS * attempts)
 }
 
 /** The status decides, even if the connection breaks in the middle of the body. */
@@ -217,13 +210,10 @@ async function readAnswer(response: IncomingMessage): Promise<TransportResult> {
   } catch {
     // The connection broke.
   }
-  return deliveryOf(response, Buffer.concat(chunks))
-}
-
-function deliveryOf({ statusCode: status = 0, headers }: IncomingMessage, answer: Buffer): TransportResult {
+  const { statusCode: status = 0, headers } = response
   if (status >= 200 && status < 300) {
     const isPage = headers['content-type']?.startsWith('text/html') === true
-    return isPage ? { ok: false, failure: { kind: 'page', status } } : { ok: true, answer }
+    return isPage ? { ok: false, failure: { kind: 'page', status } } : { ok: true, answer: Buffer.concat(chunks) }
   }
   const failure: DeliveryFailure = { kind: 'status', status, location: headers.location }
   return { ok: false, failure, retryAfterMillis: retryAfter(headers['retry-after']) }
@@ -247,12 +237,13 @@ export function createAgent(url: string, files: TlsFiles): Agent {
  */
 function leaveProcessFree(socket: Socket): void {
   socket.unref()
-  if (socket.connecting) boundConnect(socket)
+  if (socket.connecting) limitConnect(socket)
 }
 
-function boundConnect(socket: Socket): void {
-  const timedOut = (): Error => Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
-  const expiry = setTimeout(() => socket.destroy(timedOut()), CONNECT_MILLIS).unref()
-  socket.once('connect', () => clearTimeout(expiry))
-  socket.once('close', () => clearTimeout(expiry))
+/** An address that swallows packets would otherwise hold the process for minutes, as long as the system retries. */
+export function limitConnect(connection: EventEmitter & { destroy(error: Error): unknown }): void {
+  const timedOut = Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
+  const expiry = setTimeout(() => connection.destroy(timedOut), CONNECT_MILLIS).unref()
+  const clear = (): void => clearTimeout(expiry)
+  connection.once('connect', clear).once('close', clear)
 }

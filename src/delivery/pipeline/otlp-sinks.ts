@@ -66,12 +66,10 @@ function rejectedIn(answer: Uint8Array, isJson: boolean): number {
   try {
     const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
     const { partialSuccess } = (isJson ? JsonTraceSerializer : ProtobufTraceSerializer).deserializeResponse(answer)
-    const counts: { readonly [Count in (typeof REJECTED)[number]]?: unknown } = partialSuccess ?? {}
-    const count = Number(REJECTED.map(name => counts[name]).find(Boolean) ?? 0)
+    const counts: Readonly<Record<string, unknown>> = { ...partialSuccess }
+    const count = Number(counts['rejectedSpans'] || counts['rejectedDataPoints'] || counts['rejectedLogRecords'] || 0)
     return Number.isFinite(count) ? count : 0
   } catch {
     return 0
   }
 }
-
-const REJECTED = ['rejectedSpans', 'rejectedDataPoints', 'rejectedLogRecords'] as const

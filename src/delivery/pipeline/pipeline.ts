@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelemetry/api'
+import type { Attributes, MeterProvider, Span } from '@opentelemetry/api'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { BackendConfig } from '../backends/backend-config.ts'
 import type { PlainResource, RecoveredTrace, Resend, ResendRequest } from '../trace-log/index.ts'
@@ -7,16 +7,16 @@ import { keptDirectory, LossLog, Store } from '../trace-log/index.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { codeOf } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
-import { LogEmitter } from './log-emitter.ts'
-import type { LogCounts } from './log-queue.ts'
+import { type LogCounts, LogEmitter } from './log-queue.ts'
 import type { LogEvent } from './log-sink.ts'
 import { createMetricReader, type MetricQueue } from './metrics.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
+import type { OwnTracerProvider } from './own-tracer.ts'
 import { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import { createMeterProvider, createOwnTracerProvider, createResource, createSdkTracerProvider } from './providers.ts'
 import { http, https } from './sdk.ts'
-import type { LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
+import type { LocalLogSettings, PipelineSettings, Reporter } from './settings.ts'
 import { SpanIdGenerator } from './span-id-generator.ts'
 import { directProcessor, newSpanFilter, type SpanListener } from './span-processors.ts'
 import { NO_SPANS, type SpanCounts, type SpanQueue } from './span-queue.ts'
@@ -61,14 +61,12 @@ export function createPipeline(
   return new DeliveryPipeline(settings, report, checked)
 }
 
-class DeliveryPipeline {
-  readonly tracerProvider: TracerProvider
+export class DeliveryPipeline {
+  readonly tracerProvider: OwnTracerProvider
   readonly log: ((event: LogEvent) => void) | undefined
-  /**
-   * Sets the ids of the next span that is started; the trace id only if it is a root. `seedIds` is undefined unless ids are
-   * deterministic, `reserveIds` if they are.
-   */
+  /** Derives the ids of the next span; the trace id only if it is a root. Undefined unless ids are deterministic. */
   readonly seedIds: SpanIdGenerator['seed'] | undefined
+  /** Sets the ids of the next span in the same way. Undefined if ids are deterministic. */
   readonly reserveIds: SpanIdGenerator['reserve'] | undefined
   readonly #settings: PipelineSettings
   readonly #report: Reporter
@@ -108,15 +106,17 @@ class DeliveryPipeline {
     this.#metricQueues = this.#backends.flatMap(({ metricQueue }) => metricQueue ?? [])
     this.#emitter = emitter.hasQueues ? emitter : undefined
     this.#hasReports = this.#metricQueues.length > 0 || emitter.hasQueues
-    this.#local = localLog && losses && openTraceLog(localLog, losses, this.#backends, settings, report)
+    const tailSampling = settings.backends.length > 0 ? settings.tailSampling : undefined
+    const reasonName = tailSampling?.reasonName
+    this.#local = localLog && losses && openTraceLog(localLog, losses, this.#backends, settings, report, reasonName)
     const { store, kept } = this.#local ?? {}
-    this.#stores = [...(store ? [store] : []), ...(kept ? [kept] : [])]
+    this.#stores = [store, kept].flatMap(each => each ?? [])
     this.#prometheus = settings.prometheus && new PrometheusEndpoint(settings.prometheus, report)
     this.#readers = [...(this.#prometheus ? [this.#prometheus.reader] : []), ...extensions.metricReaders]
     const isDirect = store === undefined && this.#queues.length > 0
     const direct = isDirect ? directProcessor(this.#queues, () => continuation?.isReplaying === true) : undefined
-    const toSend = isTailSampling(settings) && kept !== undefined ? kept.traceLog : direct
-    this.#sampler = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
+    const toSend = kept?.traceLog ?? direct
+    this.#sampler = tailSampling && toSend && new TailSampler(toSend, tailSampling)
     const sender = this.#sampler ?? direct
     const onlyNew = (next: SpanListener, known: 'isWritten' | 'isKept'): SpanListener =>
       continuation ? newSpanFilter(next, continuation[known]) : next
@@ -125,7 +125,7 @@ class DeliveryPipeline {
       ...(sender ? [onlyNew(sender, store ? 'isKept' : 'isWritten')] : []),
       ...extensions.spanProcessors,
     ]
-    for (const { traceLog } of this.#stores) continuation?.addSaver(() => traceLog.forceFlush())
+    for (const { traceLog } of this.#stores) continuation?.savers.push(() => traceLog.forceFlush())
     const ids = new SpanIdGenerator()
     const provided = { settings, resource, spanProcessors, idGenerator: ids }
     // Only processors of ours accept the lighter spans.
@@ -165,8 +165,7 @@ class DeliveryPipeline {
 
   #createMeters(): OwnMeterProvider {
     try {
-      const { metricsIntervalMillis } = this.#settings
-      const ofQueues = this.#metricQueues.map(queue => createMetricReader(queue, metricsIntervalMillis))
+      const ofQueues = this.#metricQueues.map(queue => createMetricReader(queue, this.#settings.metricsIntervalMillis))
       return createMeterProvider(this.#resource, [...ofQueues, ...this.#readers])
     } catch (error) {
       this.#report.error(`metrics: none are sent, because the SDK cannot be loaded (${codeOf(error)})`)
@@ -182,9 +181,7 @@ class DeliveryPipeline {
     const extended = this.#extensions.spanProcessors.map(processor => processor.forceFlush())
     // First: writing to the log passes the spans on to the backends.
     await this.#flushLog()
-    const flushed: Promise<void>[] = []
-    for (const queue of this.#queues) flushed.push(queue.forceFlush())
-    const delivered = Promise.all(flushed)
+    const delivered = Promise.all(this.#queues.map(queue => queue.forceFlush()))
     if (this.#hasReports) await this.#beforeMetrics(delivered)
     await Promise.allSettled([
       delivered,
@@ -242,14 +239,19 @@ class DeliveryPipeline {
   /** Ends the spans that killed processes left open, and delivers pending data of other processes, in the background. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void {
     const { continuation } = this.#settings
-    const run = (): void => void recoverAll(this.#stores, onCrashed)
+    const run = (): void => void this.#recoverAll(onCrashed)
     if (continuation) continuation.afterReplay(run)
     else run()
   }
 
   async deliverBacklog(): Promise<void> {
-    await recoverAll(this.#stores, () => undefined)
+    await this.#recoverAll(() => undefined)
     await Promise.all(this.#queues.map(queue => queue.drainRecovered()))
+  }
+
+  /** Starts all recoveries in the same tick: shutdown waits only for recoveries that have begun. */
+  async #recoverAll(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
+    await Promise.all(this.#stores.map(store => store.recover(onCrashed)))
   }
 
   /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
@@ -280,19 +282,14 @@ class DeliveryPipeline {
     void this.#emitter?.flush()
     const left = Promise.all(this.#queues.map(queue => this.#closeQueue(queue, queue.shutdown(recovered))))
     if (this.#hasReports) await this.#beforeMetrics(left)
-    const measured = this.#openMeters()
-      .shutdown()
-      .catch(() => undefined)
+    const meters = this.#openMeters()
+    const measured = meters.shutdown().catch(() => undefined)
     const waitMillis = this.#settings.flushWaitMillis - (performance.now() - leavingAt)
     const read = this.#extensions.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
-    const logQueues = this.#emitter?.shutdown() ?? []
-    const logs = logQueues.map(({ queue, sent }) => this.#closeQueue(queue, sent, waitMillis))
-    await Promise.all([
-      left,
-      read,
-      ...this.#metricQueues.map(metricQueue => this.#closeQueue(metricQueue, measured, waitMillis)),
-      ...logs,
-    ])
+    this.#emitter?.emitLosses()
+    const logs = this.#emitter?.queues.map(queue => this.#closeQueue(queue, queue.shutdown(), waitMillis)) ?? []
+    const metrics = this.#metricQueues.map(queue => this.#closeQueue(queue, measured, waitMillis))
+    await Promise.all([left, read, ...metrics, ...logs])
     await within(LAST_WORDS_MILLIS, Promise.all(this.#stores.map(store => store.stop())))
     for (const store of this.#stores) store.release()
     await extensions
@@ -305,9 +302,7 @@ class DeliveryPipeline {
   }
 
   async #flushLog(): Promise<void> {
-    const flushed: Promise<void>[] = []
-    for (const { traceLog } of this.#stores) flushed.push(traceLog.forceFlush())
-    await Promise.all(flushed)
+    await Promise.all(this.#stores.map(({ traceLog }) => traceLog.forceFlush()))
   }
 
   /** Subtracts the time that a flush has already waited for this export. */
@@ -327,20 +322,6 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-/** Starts all recoveries in the same tick: shutdown waits only for recoveries that have begun. */
-async function recoverAll(
-  stores: readonly Store[],
-  onCrashed: (crashed: readonly RecoveredTrace[]) => void,
-): Promise<void> {
-  await Promise.all(stores.map(store => store.recover(onCrashed)))
-}
-
-function isTailSampling(
-  settings: PipelineSettings,
-): settings is PipelineSettings & { readonly tailSampling: TailSamplingSettings } {
-  return settings.tailSampling !== undefined && settings.backends.length > 0
 }
 
 /** The modules needed for sending, which may be loaded in advance. `node:https` with TLS takes milliseconds. */
@@ -378,20 +359,19 @@ function openTraceLog(
   backends: readonly OpenBackend[],
   settings: PipelineSettings,
   report: Reporter,
+  heldBy: string | undefined,
 ): OpenTraceLog {
   const { batch, marks, isPartial } = settings
   const consumers = backends.flatMap(({ queue }) => queue ?? [])
   const deliveries = new DeliveryReport({ ...FACTS, isOnly: consumers.length === 0 }, report)
   // Separate reports: one log may be writable while the other is not.
   const ofKept = new DeliveryReport({ ...FACTS, type: 'kept_log' }, report)
-  const queues = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
-  const destinations = new Map(
-    backends.flatMap(({ name, destination }) => (queues.has(name) ? [[name, destination]] : [])),
-  )
+  const spooled = backends.filter(({ isKept }) => isKept)
+  const queues = new Map(spooled.flatMap(({ name, queue }) => (queue ? [[name, queue]] : [])))
+  const destinations = new Map(spooled.map(({ name, destination }) => [name, destination]))
   const parts = { batch, marks, consumers, queues, destinations, deliveries, report, losses }
   const directory = keptDirectory(localLog.directory)
   const maxBytes = localLog.maxBytes / 2
-  const heldBy = isTailSampling(settings) ? settings.tailSampling.reasonName : undefined
   // Traces kept while tail sampling was on are delivered even after it is switched off.
   const hasKept = heldBy !== undefined || existsSync(directory)
   // A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it.

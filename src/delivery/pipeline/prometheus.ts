@@ -11,8 +11,7 @@ import type { Reporter } from './settings.ts'
 /** Far above real use: Prometheus gives a scrape 10 s, too, and labels are limited far below. */
 const LIMITS: ScrapeLimits = { connections: 16, series: 50_000, clientMillis: 10_000 }
 
-function describe({ host, port }: PrometheusAddress, error: NodeJS.ErrnoException): string {
-  const code = error.code ?? 'unknown'
+function describe({ host, port }: PrometheusAddress, { code = 'unknown' }: NodeJS.ErrnoException): string {
   const why = WHY[code] ?? 'the server failed'
   return `prometheus: nothing is served at http://${host}:${port}/metrics: ${why} (${code}); all other export goes on`
 }
@@ -83,13 +82,11 @@ export class PrometheusEndpoint {
 
   #handleRequest(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
-    if (this.#busy.has(socket)) {
-      socket.destroy()
-      return
-    }
+    if (this.#busy.has(socket)) return void socket.destroy()
     this.#busy.add(socket)
     response.once('close', () => this.#busy.delete(socket))
-    if (isScrape(request)) void this.#answer(response)
+    const isScrape = request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
+    if (isScrape) void this.#answer(response)
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n')
   }
 
@@ -119,9 +116,7 @@ export class PrometheusEndpoint {
     const isFull = this.#served.size >= MAX_SERVED_ANSWERS
     if (newest && this.#served.has(newest) && (!newest.isBuilt || isFull)) return newest
     const answer: ScrapeResponse = { pieces: this.#build(), isBuilt: false, clients: 0 }
-    const built = (): void => {
-      answer.isBuilt = true
-    }
+    const built = (): unknown => Object.assign(answer, { isBuilt: true })
     answer.pieces.then(built, built)
     this.#served.add(answer)
     this.#newest = answer
@@ -132,14 +127,13 @@ export class PrometheusEndpoint {
     const { resourceMetrics } = await this.reader.collect()
     const text = prometheusText(resourceMetrics, this.#limits.series)
     const pieces: Buffer[] = []
-    for (let next = text.next(); ; next = text.next()) {
-      if (next.done) {
-        this.#warnOmitted(next.value)
-        return pieces
-      }
+    let next = text.next()
+    for (; !next.done; next = text.next()) {
       pieces.push(Buffer.from(next.value))
       await setImmediate()
     }
+    this.#warnOmitted(next.value)
+    return pieces
   }
 
   async #send(response: ServerResponse, pieces: readonly Buffer[]): Promise<void> {
@@ -157,16 +151,9 @@ export class PrometheusEndpoint {
     if (leftOut.length === 0) return
     const labelSets = leftOut.reduce((sum, left) => sum + left.labelSets, 0)
     const names = leftOut.map(({ metric }) => metric).join(', ')
-    this.#warnOnce(
-      'series',
-      `${labelSets} label sets are left out of what is scraped (${names}): it has room for ${this.#limits.series} series. ` +
-        'A backend gets all of them',
-    )
+    const room = `it has room for ${this.#limits.series} series. A backend gets all of them`
+    this.#warnOnce('series', `${labelSets} label sets are left out of what is scraped (${names}): ${room}`)
   }
-}
-
-function isScrape(request: IncomingMessage): boolean {
-  return request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
 }
 
 /** Series per piece: about a millisecond of work, after which the event loop runs. */

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { arch, hostname, platform } from 'node:os'
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
-import type { IdGenerator, Sampler } from '@opentelemetry/sdk-trace-base'
+import type { IdGenerator } from '@opentelemetry/sdk-trace-base'
 import { OPENINFERENCE } from '../../contract/semconv/index.ts'
 import { PlainResource } from '../trace-log/index.ts'
 import { Histograms } from './histograms.ts'
-import { OwnTracerProvider } from './own-tracer.ts'
+import { type OwnTracerProvider, ownTracerProvider } from './own-tracer.ts'
 import { api, metricsSdk, traceSdk } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 import type { SpanListener } from './span-processors.ts'
@@ -22,25 +22,29 @@ export interface TracerProviderOptions {
 }
 
 /** A private provider: it is never registered, so a host's own OpenTelemetry works beside it. */
-export function createOwnTracerProvider({ settings, ...parts }: TracerProviderOptions): TracerProvider {
+export function createOwnTracerProvider({ settings, ...parts }: TracerProviderOptions): OwnTracerProvider {
   const { sampleRate, attributeCountLimit } = settings
-  return new OwnTracerProvider({ ...parts, sampleRate, attributeCountLimit, partCountLimit: PER_EVENT_OR_LINK })
+  return ownTracerProvider({ ...parts, sampleRate, attributeCountLimit, partCountLimit: PER_EVENT_OR_LINK })
 }
 
 /** The SDK's provider, equally private, for span processors that may be the user's. */
-export function createSdkTracerProvider(parts: TracerProviderOptions): TracerProvider {
-  return new (traceSdk().BasicTracerProvider)({
-    resource: parts.resource,
-    sampler: createSampler(parts.settings.sampleRate),
+export function createSdkTracerProvider({ settings, ...parts }: TracerProviderOptions): TracerProvider {
+  const { AlwaysOnSampler, BasicTracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler } = traceSdk()
+  const { sampleRate: rate, attributeCountLimit } = settings
+  return new BasicTracerProvider({
+    ...parts,
+    // Samples once per trace, at its root. Always explicit: otherwise the SDK would read a sampler from the environment.
+    sampler: new ParentBasedSampler({
+      root: rate === undefined ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(rate),
+    }),
     spanProcessors: parts.spanProcessors.map(processor => ({
       onStart: (span, context) => processor.onStart(span, context),
       onEnd: span => processor.onEnd(span),
-      forceFlush: () => Promise.resolve(),
-      shutdown: () => Promise.resolve(),
+      forceFlush: done,
+      shutdown: done,
     })),
-    idGenerator: parts.idGenerator,
     spanLimits: {
-      attributeCountLimit: parts.settings.attributeCountLimit,
+      attributeCountLimit,
       attributeValueLengthLimit: Number.POSITIVE_INFINITY,
       eventCountLimit: PER_EVENT_OR_LINK,
       linkCountLimit: PER_EVENT_OR_LINK,
@@ -56,9 +60,14 @@ export interface OwnMeterProvider {
   shutdown(): Promise<void>
 }
 
+const done = (): Promise<void> => Promise.resolve()
+
 /** Without a reader there is no use for points, so the metrics SDK is not loaded. */
 export function createMeterProvider(resource: PlainResource, readers: IMetricReader[]): OwnMeterProvider {
-  if (readers.length === 0) return unreadMeterProvider()
+  if (readers.length === 0) {
+    const meter = api().createNoopMeter()
+    return { meterProvider: { getMeter: () => meter }, forceFlush: done, shutdown: done }
+  }
   const histograms = Histograms.suit(readers) ? new Histograms(readers) : undefined
   const provider = new (metricsSdk().MeterProvider)({ resource, readers: histograms?.readers() ?? readers })
   return {
@@ -66,23 +75,6 @@ export function createMeterProvider(resource: PlainResource, readers: IMetricRea
     forceFlush: () => provider.forceFlush(),
     shutdown: () => provider.shutdown(),
   }
-}
-
-function unreadMeterProvider(): OwnMeterProvider {
-  const meter = api().createNoopMeter()
-  return {
-    meterProvider: { getMeter: () => meter },
-    forceFlush: () => Promise.resolve(),
-    shutdown: () => Promise.resolve(),
-  }
-}
-
-/** Samples once per trace, at its root. Always explicit: otherwise the SDK would read a sampler from the environment. */
-function createSampler(rate: number | undefined): Sampler {
-  const { AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } = traceSdk()
-  return new ParentBasedSampler({
-    root: rate === undefined ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(rate),
-  })
 }
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { arm: 'arm32', ia32: 'x86', ppc: 'ppc32', x64: 'amd64' }

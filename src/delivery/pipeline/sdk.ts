@@ -24,16 +24,11 @@ export const http2 = (): typeof import('node:http2') => load('node:http2')
 export const zlib = (): typeof import('node:zlib') => load('node:zlib')
 export const childProcess = (): typeof import('node:child_process') => load('node:child_process')
 
-let contextKey: symbol | undefined
-
-/** The key of `@opentelemetry/core`, which is not loaded for it. */
-function suppressionKey(): symbol {
-  contextKey ??= api().createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING')
-  return contextKey
-}
+/** The key of `@opentelemetry/core`, which is not loaded for it. `createContextKey` of the API is `Symbol.for`. */
+const SUPPRESSION_KEY = Symbol.for('OpenTelemetry SDK Context Key SUPPRESS_TRACING')
 
 export function isTracingSuppressed(context: Context): boolean {
-  return context.getValue(suppressionKey()) === true
+  return context.getValue(SUPPRESSION_KEY) === true
 }
 
 /** Suppresses tracing while telemetry is sent, so that a host that traces its own HTTP requests does not trace ours. */
@@ -42,5 +37,5 @@ export function untraced<Arguments extends unknown[], Result>(
   ...given: Arguments
 ): Result {
   const { context } = api()
-  return context.with(context.active().setValue(contextKey ?? suppressionKey(), true), run, undefined, ...given)
+  return context.with(context.active().setValue(SUPPRESSION_KEY, true), run, undefined, ...given)
 }

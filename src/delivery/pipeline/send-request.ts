@@ -12,8 +12,6 @@ export const TOO_LARGE = 413
 /** The source of the spans: memory (`live`), the log of this process (`own`) or of a dead one (`adopted`). */
 export type Origin = 'live' | 'own' | 'adopted'
 
-type LineGroup = readonly SpanLine[]
-
 /** Spans to be delivered. If a server does not accept them together, they are split into several requests. */
 export class SendRequest {
   readonly origin: Origin
@@ -23,7 +21,7 @@ export class SendRequest {
   #deferred = 0
   readonly batches: readonly Batch[]
   /** What has to be sent, one request each. The first one is being sent. */
-  readonly groups: LineGroup[]
+  readonly groups: (readonly SpanLine[])[]
 
   constructor(origin: Origin, batches: readonly Batch[], maxSpans: number) {
     this.origin = origin
@@ -89,14 +87,10 @@ function halves<Element>(list: readonly Element[]): readonly (readonly Element[]
 }
 
 /** Divides the lines into requests. Spans that were never in the log came one by one, and are merged into one line. */
-function groupLines(batches: readonly Batch[], maxSpans: number): LineGroup[] {
-  let lines: SpanLine[] = []
-  let isStored = false
-  for (const batch of batches) {
-    lines.push(...batch.lines)
-    isStored ||= batch.position !== undefined
-  }
-  if (!isStored) lines = [new SpanLine(spansOf(lines))]
+function groupLines(batches: readonly Batch[], maxSpans: number): SpanLine[][] {
+  const given = batches.flatMap(({ lines }) => lines)
+  const isStored = batches.some(({ position }) => position !== undefined)
+  const lines = isStored ? given : [new SpanLine(spansOf(given))]
   const groups: SpanLine[][] = []
   let [spans, bytes] = [Number.POSITIVE_INFINITY, 0]
   for (const whole of lines) {

@@ -1,21 +1,15 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { type BatchConsumer, type Continuation, SpanLine } from '../trace-log/index.ts'
-
-const SAMPLED = 1
+import { type BatchConsumer, type Continuation, isSampled, SpanLine } from '../trace-log/index.ts'
 
 /** A processor of ours. The pipeline flushes the log and the queues behind it itself. */
 export type SpanListener = Pick<SpanProcessor, 'onStart' | 'onEnd'>
 
-/**
- * Passes ended spans to the queues, without a log.
- *
- * @param wasSent returns true if the previous process, which this one continues, has already sent the current spans
- */
+/** Passes ended spans to the queues, without a log, unless the previous process, which this one continues, has sent them. */
 export function directProcessor(queues: readonly BatchConsumer[], wasSent: () => boolean = () => false): SpanListener {
   return {
     onStart: () => undefined,
     onEnd(span) {
-      if ((span.spanContext().traceFlags & SAMPLED) === 0 || wasSent()) return
+      if (!isSampled(span) || wasSent()) return
       const lines = [new SpanLine([span])]
       for (const queue of queues) queue.enqueueBatch({ lines })
     },

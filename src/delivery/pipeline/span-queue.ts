@@ -90,13 +90,8 @@ export class SpanQueue implements BackendQueue {
   #isAbandoned = false
   #hasAccepted = false
   #accepted = 0
-  #retried = 0
-  #delivered = 0
-  #dropped = 0
-  #recovered = 0
+  readonly #counts: { -readonly [Count in keyof SpanCounts]: number } = { ...NO_SPANS }
   #othersDropped = 0
-  #spooled = 0
-  #spooledEver = 0
 
   constructor(parts: SpanQueueOptions) {
     this.#parts = parts
@@ -142,11 +137,9 @@ export class SpanQueue implements BackendQueue {
   /** Spans in memory are sent even if their segment is removed. */
   beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void {
     const current = this.#current && this.#current.groups.length > 0 ? this.#current.batches : []
-    let inMemory = 0
-    for (const { position, lines } of [...current, ...this.#live]) {
-      if (position?.segment === segment) inMemory += sizeOf(lines)
-    }
-    return pending => this.#countDropped(pending - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
+    const inMemory = [...current, ...this.#live].filter(({ position }) => position?.segment === segment)
+    const spans = sizeOf(inMemory.flatMap(({ lines }) => lines))
+    return pending => this.#countDropped(pending - spans, reason, segment.isRecovered ? 'adopted' : 'own')
   }
 
   countLost(spans: number, reason: string): void {
@@ -164,8 +157,8 @@ export class SpanQueue implements BackendQueue {
   /** Waits for everything recorded until now, unless the backend is paused after a failure. Never rejects. */
   forceFlush(): Promise<void> {
     const until = this.#accepted
-    const hasSettled = this.#delivered + this.#dropped >= until
-    if (hasSettled || (this.#backOff.isActive && !this.#isSending)) return Promise.resolve()
+    const isPaused = this.#backOff.isActive && !this.#isSending
+    if (this.#settledCount >= until || isPaused) return Promise.resolve()
     const flushed = this.#settled(until)
     this.#flushTarget = until
     void this.#sendDue()
@@ -223,15 +216,12 @@ export class SpanQueue implements BackendQueue {
   }
 
   counts(): SpanCounts {
-    return {
-      delivered: this.#delivered,
-      dropped: this.#dropped + this.#othersDropped,
-      queued: this.#accepted - this.#delivered - this.#dropped - this.#spooled,
-      spooled: this.#spooled,
-      spooledEver: this.#spooledEver,
-      retried: this.#retried,
-      recovered: this.#recovered,
-    }
+    const queued = this.#accepted - this.#settledCount - this.#counts.spooled
+    return { ...this.#counts, dropped: this.#counts.dropped + this.#othersDropped, queued }
+  }
+
+  get #settledCount(): number {
+    return this.#counts.delivered + this.#counts.dropped
   }
 
   waitedMillis(): number {
@@ -257,20 +247,17 @@ export class SpanQueue implements BackendQueue {
 
   /** True if something must be sent without waiting for a full batch. */
   get #isDue(): boolean {
-    const isWanted = this.#size > 0 && this.#delivered + this.#dropped < this.#flushTarget
+    const isWanted = this.#size > 0 && this.#settledCount < this.#flushTarget
     return this.isBehind || isWanted || this.#size >= this.#parts.batch.maxExportBatchSize
   }
 
   #scheduleSend(): void {
     if (this.#timer || this.#isSending || this.#isAbandoned) return
     if (!this.#current && this.#size === 0 && !this.isBehind && this.#adopted?.isCaughtUp !== false) return
-    // Timers truncate fractions, and would fire too early.
-    const { isActive } = this.#backOff
-    const millis = isActive ? Math.ceil(this.#backOff.remainingMillis()) : this.#parts.batch.scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.startFlush()
-    }, millis).unref()
+    }, this.#backOff.delayMillis(this.#parts.batch.scheduleDelayMillis)).unref()
   }
 
   async #sendDue(): Promise<void> {
@@ -287,7 +274,7 @@ export class SpanQueue implements BackendQueue {
       }
       this.#isSending = false
       isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#isDue
-      this.#resolveWaiters(isDue ? this.#delivered + this.#dropped : Number.POSITIVE_INFINITY)
+      this.#resolveWaiters(isDue ? this.#settledCount : Number.POSITIVE_INFINITY)
     }
     this.#scheduleSend()
   }
@@ -300,11 +287,11 @@ export class SpanQueue implements BackendQueue {
       const [group] = current.groups
       if (group === undefined) this.#removeGroup(current)
       else {
-        if (current.tries > 0) this.#retried += sizeOf(group)
+        if (current.tries > 0) this.#counts.retried += sizeOf(group)
         const result = await this.#export(group)
         if (result.failure === undefined || result.failure.kind === 'rejected') this.#onAccepted(current, result)
         else await this.#onFailed(current, result.failure, result.retryAfterMillis)
-        this.#resolveWaiters(this.#delivered + this.#dropped)
+        this.#resolveWaiters(this.#settledCount)
       }
     } catch {
       if (this.#current === undefined) {
@@ -378,9 +365,9 @@ export class SpanQueue implements BackendQueue {
     current.isServerProven = true
     this.#backOff.succeeded()
     const delivered = sizeOf(current.groups[0] ?? []) - lost
-    if (current.origin === 'adopted') this.#recovered += delivered
-    else this.#delivered += delivered
-    if (current.origin === 'own') this.#spooled -= delivered
+    if (current.origin === 'adopted') this.#counts.recovered += delivered
+    else this.#counts.delivered += delivered
+    if (current.origin === 'own') this.#counts.spooled -= delivered
     if (lost > 0) this.#countDropped(lost, REJECTED, current.origin)
     this.#removeGroup(current)
     if (failure) report.failed('traces', failure, lost)
@@ -406,21 +393,16 @@ export class SpanQueue implements BackendQueue {
     if (isRefused && sizeOf(group) > 1) return current.splitGroup()
     if (!current.isKept || (isRefused && current.isAtFault(failure, this.#hasAccepted)))
       return this.#dropGroup(current, failure)
-    // The server may have recovered between the two requests. The span is sent once more.
-    if (isRefused && (await this.#acceptsEmptyRequest(current))) return
-    if (isRefused && current.deferGroup()) return
+    if (isRefused) {
+      // If the server accepts an empty request, it can read ours. It may have recovered: the span is sent once more.
+      current.isServerProven = (await this.#export([])).failure === undefined
+      if (current.isServerProven || current.deferGroup()) return
+    }
     current.tries++
     current.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
     this.#backOff.failed(reason, retryAfterMillis)
     this.#fallBehind()
-  }
-
-  /** If the server accepts an empty request, it can read our requests. */
-  async #acceptsEmptyRequest(current: SendRequest): Promise<boolean> {
-    const { failure } = await this.#export([])
-    current.isServerProven = failure === undefined
-    return current.isServerProven
   }
 
   #dropGroup(current: SendRequest, failure: DeliveryFailure): void {
@@ -477,14 +459,14 @@ export class SpanQueue implements BackendQueue {
   #countDropped(spans: number, reason: string, origin: Origin = 'live'): void {
     if (spans === 0) return
     if (origin === 'adopted') this.#othersDropped += spans
-    else this.#dropped += spans
-    if (origin === 'own') this.#spooled -= spans
+    else this.#counts.dropped += spans
+    if (origin === 'own') this.#counts.spooled -= spans
     this.#parts.onLoss?.(spans, reason)
   }
 
   #countSpooled(spans: number): void {
-    this.#spooled += spans
-    this.#spooledEver += spans
+    this.#counts.spooled += spans
+    this.#counts.spooledEver += spans
   }
 
   #settled(until: number): Promise<void> {

@@ -1,16 +1,14 @@
 import type { ReadableSpan, Span } from '@opentelemetry/sdk-trace-base'
-import { attributeOf, estimatedBytes, NOT_KEPT } from '../trace-log/index.ts'
+import { attributeOf, estimatedBytes, isSampled, NOT_KEPT } from '../trace-log/index.ts'
 import { api } from './sdk.ts'
 import type { TailSamplingSettings } from './settings.ts'
 import type { SpanListener } from './span-processors.ts'
 
-const SAMPLED = 1
 /** Decisions remembered for late spans. A forgotten trace is sent: too much is better than too little. */
 const MAX_DECISIONS = 20_000
 /** OpenTelemetry's key in `tracestate`, and the threshold of a trace that represents itself only. */
 const OT = 'ot'
 const NO_THRESHOLD = '0'
-const RATE = 'rate'
 /** Decision for a trace without a turn. It is sent. */
 const UNDECIDED = ''
 
@@ -57,7 +55,11 @@ export class TailSampler implements SpanListener {
     if (reason === NOT_KEPT) trace.hasDroppedTurn = true
     // A trace dropped for lack of room may get another turn, which is kept.
     else if (typeof reason === 'string' && (trace.decision ?? NOT_KEPT) === NOT_KEPT) trace.decision = reason
-    this.#bufferSpan(trace, span)
+    const bytes = estimatedBytes(span)
+    trace.spans.push(span)
+    trace.bytes += bytes
+    this.#bytes += bytes
+    if (trace.decision !== undefined) this.#applyDecision(trace, trace.decision)
     if (trace.open === 0) this.#endTrace(span.spanContext().traceId, trace)
     if (this.#bytes > this.#settings.maxBytes) this.#makeRoom()
   }
@@ -79,14 +81,6 @@ export class TailSampler implements SpanListener {
       this.#traces.set(traceId, trace)
     }
     return trace
-  }
-
-  #bufferSpan(trace: BufferedTrace, span: ReadableSpan): void {
-    const bytes = estimatedBytes(span)
-    trace.spans.push(span)
-    trace.bytes += bytes
-    this.#bytes += bytes
-    if (trace.decision !== undefined) this.#applyDecision(trace, trace.decision)
   }
 
   #endTrace(traceId: string, trace: BufferedTrace): void {
@@ -117,14 +111,11 @@ export class TailSampler implements SpanListener {
     }
   }
 
-  /**
-   * Adds the sampling threshold to `tracestate`, as defined by consistent probability sampling. The prototype of the result is
-   * the span, so that its getters keep working.
-   */
+  /** Adds the threshold of consistent probability sampling to `tracestate`. The span is the prototype: its getters still work. */
   #withSamplingState(span: ReadableSpan, decision: string): ReadableSpan {
     const context = span.spanContext()
     const state = context.traceState ?? api().createTraceState()
-    const digits = decision === RATE ? this.#settings.threshold?.replace(/0+$/, '') : undefined
+    const digits = decision === 'rate' ? this.#settings.threshold?.replace(/0+$/, '') : undefined
     const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', digits || NO_THRESHOLD))
     return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
   }
@@ -136,8 +127,4 @@ function withThreshold(ot: string, threshold: string): string {
   const given = fields.find(field => field.startsWith('th:'))?.slice('th:'.length) ?? NO_THRESHOLD
   const rest = fields.filter(field => !field.startsWith('th:'))
   return [`th:${given > threshold ? given : threshold}`, ...rest].join(';')
-}
-
-function isSampled(span: ReadableSpan): boolean {
-  return (span.spanContext().traceFlags & SAMPLED) !== 0
 }

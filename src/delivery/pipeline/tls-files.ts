@@ -19,28 +19,28 @@ export type TlsPaths = Pick<BackendConfig, 'name' | 'certificate' | 'client_cert
  * @param warn receives one line without a line break, with paths and codes but no file contents
  */
 export function readTlsFiles(paths: TlsPaths, warn: (line: string) => void): TlsFiles {
-  const { name, certificate, client_certificate, client_key } = paths
-  const read = (field: string, path: string): Buffer | undefined => {
+  const { name, client_certificate: certPath, client_key: keyPath } = paths
+  const read = (field: 'certificate' | 'client_certificate' | 'client_key'): Buffer | undefined => {
+    const path = paths[field]
     try {
-      return readFileSync(path)
+      return path === undefined ? undefined : readFileSync(path)
     } catch (error) {
       warn(`backend ${name}: ${field} ${path} cannot be read (${codeOf(error)}); it is left out. Correct ${field}`)
       return undefined
     }
   }
-  const ca = certificate === undefined ? undefined : read('certificate', certificate)
+  const ca = read('certificate')
   const trusted = ca ? { ca } : {}
-  if (client_certificate === undefined && client_key === undefined) return trusted
-  if (client_certificate === undefined || client_key === undefined) {
-    const [there, missing] =
-      client_key === undefined ? ['client_certificate', 'client_key'] : ['client_key', 'client_certificate']
+  if (certPath === undefined || keyPath === undefined) {
+    if (certPath === keyPath) return trusted
+    const fields = ['client_certificate', 'client_key'] as const
+    const [there, missing] = keyPath === undefined ? fields : fields.toReversed()
     warn(`backend ${name}: ${there} is set without ${missing}; it is left out. Set ${missing}, too`)
     return trusted
   }
-  const cert = read('client_certificate', client_certificate)
-  const key = read('client_key', client_key)
+  const [cert, key] = [read('client_certificate'), read('client_key')]
   if (!cert || !key) return trusted
-  const wrong = certificateProblem(cert, key, client_certificate, client_key)
+  const wrong = certificateProblem(cert, key, certPath, keyPath)
   if (wrong === undefined) return { ...trusted, cert, key }
   warn(`backend ${name}: ${wrong}; both are left out`)
   return trusted

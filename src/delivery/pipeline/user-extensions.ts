@@ -36,11 +36,7 @@ function proxyOf(target: object, name: string, waitMillis: number, warn: (line: 
   return {
     call,
     async callBounded(method: string): Promise<void> {
-      let isDone = false
-      const done = Promise.resolve(call(method)).then(() => {
-        isDone = true
-      })
-      await within(waitMillis, done)
+      const isDone = await within(waitMillis, Promise.resolve(call(method)))
       if (!isDone) warnOnce(method, `was not done after ${waitMillis} ms`)
     },
   }
@@ -52,26 +48,6 @@ function hasMethods(given: unknown, methods: readonly string[]): given is object
   } catch {
     return false
   }
-}
-
-function proxiesOf(
-  option: string,
-  given: unknown,
-  methods: readonly string[],
-  waitMillis: number,
-  warn: (line: string) => void,
-): ExtensionProxy[] {
-  if (given === undefined) return []
-  if (!Array.isArray(given)) {
-    warn(`${option}: expected a list; nothing is added`)
-    return []
-  }
-  return given.flatMap((one: unknown, index) => {
-    const name = `${option}[${index}]`
-    if (hasMethods(one, methods)) return [proxyOf(one, name, waitMillis, warn)]
-    warn(`${name}: expected an object with the methods ${methods.join(', ')}; it is left out`)
-    return []
-  })
 }
 
 function processorOf(proxy: ExtensionProxy): SpanProcessor {
@@ -86,16 +62,14 @@ function processorOf(proxy: ExtensionProxy): SpanProcessor {
 /** Instruments ask a reader for aggregation and limits. Without an answer the defaults of the SDK apply. */
 function readerOf(proxy: ExtensionProxy): IMetricReader {
   const { AggregationTemporality, AggregationType } = metricsSdk()
-  const cumulative = AggregationTemporality.CUMULATIVE
-  type Of<Method extends keyof IMetricReader> = ReturnType<IMetricReader[Method]>
-  const usual = { type: AggregationType.DEFAULT } as const
+  const ask = <Answer>(method: keyof IMetricReader, of: unknown, usual?: Answer): Answer =>
+    (proxy.call(method, of) ?? usual) as Answer
   return {
     setMetricProducer: producer => void proxy.call('setMetricProducer', producer),
-    selectAggregation: of => (proxy.call('selectAggregation', of) ?? usual) as Of<'selectAggregation'>,
-    selectAggregationTemporality: of =>
-      (proxy.call('selectAggregationTemporality', of) ?? cumulative) as Of<'selectAggregationTemporality'>,
-    selectCardinalityLimit: of => (proxy.call('selectCardinalityLimit', of) ?? 2000) as number,
-    collect: options => proxy.call('collect', options) as Of<'collect'>,
+    selectAggregation: of => ask('selectAggregation', of, { type: AggregationType.DEFAULT }),
+    selectAggregationTemporality: of => ask('selectAggregationTemporality', of, AggregationTemporality.CUMULATIVE),
+    selectCardinalityLimit: of => ask('selectCardinalityLimit', of, 2000),
+    collect: options => ask('collect', options),
     forceFlush: () => proxy.callBounded('forceFlush'),
     shutdown: () => proxy.callBounded('shutdown'),
   }
@@ -112,17 +86,31 @@ export function userExtensions(
   waitMillis: number,
   warn: (line: string) => void,
 ): UserExtensions {
-  const processors = proxiesOf('spanProcessors', spanProcessors, ['onStart', 'onEnd'], waitMillis, warn)
-  const readers = proxiesOf('metricReaders', metricReaders, ['setMetricProducer', 'collect'], waitMillis, warn)
+  const proxiesOf = (option: string, given: unknown, methods: readonly string[]): ExtensionProxy[] => {
+    if (given === undefined) return []
+    if (!Array.isArray(given)) {
+      warn(`${option}: expected a list; nothing is added`)
+      return []
+    }
+    return given.flatMap((one: unknown, index) => {
+      const name = `${option}[${index}]`
+      if (hasMethods(one, methods)) return [proxyOf(one, name, waitMillis, warn)]
+      warn(`${name}: expected an object with the methods ${methods.join(', ')}; it is left out`)
+      return []
+    })
+  }
+  const processors = proxiesOf('spanProcessors', spanProcessors, ['onStart', 'onEnd'])
+  const readers = proxiesOf('metricReaders', metricReaders, ['setMetricProducer', 'collect'])
   return { spanProcessors: processors.map(processorOf), metricReaders: readers.map(readerOf) }
 }
 
-/** Keeps the process alive during a wait. Requests do not: a hanging collector must not hold the process. */
-export async function within(millis: number, done: Promise<unknown>): Promise<void> {
+/** Keeps the process alive during a wait: a request does not, as a hanging collector must not. False if time is up first. */
+export async function within(millis: number, done: Promise<unknown>): Promise<boolean> {
   let hold: NodeJS.Timeout | undefined
-  const elapsed = new Promise(resolve => {
-    hold = setTimeout(resolve, millis)
+  const elapsed = new Promise<boolean>(resolve => {
+    hold = setTimeout(resolve, millis, false)
   })
-  await Promise.race([done, elapsed])
+  const isDone = await Promise.race([done.then(() => true), elapsed])
   clearTimeout(hold)
+  return isDone
 }

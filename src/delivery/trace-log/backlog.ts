@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { readCheckpoint } from './checkpoint.ts'
-import type { CheckpointEntry } from './checkpoint-file.ts'
-import { isOwned, keptDirectory, listCheckpoints, segmentStartAt } from './checkpoint-file.ts'
+import type { CheckpointEntry } from './checkpoint.ts'
+import { isOwned, keptDirectory, listCheckpoints, readCheckpoint, segmentStartAt } from './checkpoint.ts'
+import type { Destinations } from './line-parser.ts'
 import { linesIn, readHeader } from './segment-file.ts'
 import { SpanLine } from './span-line.ts'
 
@@ -17,10 +18,7 @@ export interface BacklogEntry {
   readonly isLive: boolean
 }
 
-/**
- * The backlog of every backend with pending data, by name. Never rejects. Empty if there is no directory. Sequential: a long
- * outage leaves more files than a process may have open.
- */
+/** Backlog by backend. Never rejects. Sequential: a long outage leaves more files than a process may have open. */
 export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
   const rows = new Map<string, BacklogEntry>()
   for (const entry of await allCheckpoints(stateDirectory)) {
@@ -74,7 +72,7 @@ async function hasSpans(path: string, from: number, until: number): Promise<bool
 
 type Size = Pick<BacklogEntry, 'segments' | 'bytes' | 'oldestAt'>
 
-export function sumParts<Entry extends Size>(before: Entry | undefined, part: Entry): Entry {
+function sumParts<Entry extends Size>(before: Entry | undefined, part: Entry): Entry {
   if (before === undefined) return part
   return {
     ...part,
@@ -87,6 +85,38 @@ export function sumParts<Entry extends Size>(before: Entry | undefined, part: En
 function byName(one: BacklogEntry, other: BacklogEntry): number {
   if (one.backend !== other.backend) return one.backend < other.backend ? -1 : 1
   return Number(one.isLive) - Number(other.isLive)
+}
+
+export interface UndecidedEntry {
+  readonly destinations: Destinations
+  readonly segments: number
+  readonly bytes: number
+  readonly oldestAt: number
+}
+
+/** Undecided segments of killed processes. Their checkpoints are pending for no backend, so they are in no backlog. */
+export async function readUndecided(stateDirectory: string): Promise<readonly UndecidedEntry[]> {
+  const rows = new Map<string, UndecidedEntry>()
+  for (const entry of await listCheckpoints(stateDirectory)) {
+    const found = await undecidedIn(entry)
+    if (found === undefined) continue
+    const key = JSON.stringify([...found.destinations].sort())
+    rows.set(key, sumParts(rows.get(key), found))
+  }
+  return [...rows.values()].sort((one, other) => one.oldestAt - other.oldestAt)
+}
+
+async function undecidedIn(entry: CheckpointEntry): Promise<UndecidedEntry | undefined> {
+  if (isOwned(entry) || (await readCheckpoint(entry))?.open !== true) return undefined
+  const { heldBy, backends: destinations } = await readHeader(entry.segmentPath)
+  if (heldBy === '' || destinations.size === 0) return undefined
+  const bytes = (await stat(entry.segmentPath).catch(() => undefined))?.size ?? 0
+  return { destinations, segments: 1, bytes, oldestAt: segmentStartAt(entry) }
+}
+
+/** True if there is a log of kept traces. Then a process samples recovered traces even if it does not buffer its own. */
+export function hasKeptLog(stateDirectory: string): boolean {
+  return existsSync(keptDirectory(stateDirectory))
 }
 
 export interface OpenSegment {

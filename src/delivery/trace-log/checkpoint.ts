@@ -1,19 +1,77 @@
 import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
-import type { CheckpointEntry } from './checkpoint-file.ts'
-import {
-  checkpointDirectory,
-  checkpointPath,
-  FREE,
-  isOffset,
-  isOwned,
-  parseCheckpointName,
-  segmentPath,
-} from './checkpoint-file.ts'
-import { ownerToken, thisOwner } from './owner.ts'
+import { lstat, readdir, readFile, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { isAlive, type Owner, ownerToken, parseOwner, thisOwner } from './owner.ts'
 import { createOwnFile, isMissing, OPEN, readOwnFile, saveOwnFile } from './private-file.ts'
-import type { ResendProgress } from './resend-progress.ts'
+import { isOffset, type ResendProgress } from './resend-progress.ts'
+import { segmentIdentity } from './segment-file.ts'
+
+/** `<segment>.<owner>.json`: the name contains the owner. */
+const NAME = /^(\d{1,15}-\d{1,10})\.([^.]+)\.json(\.tmp)?$/
+const DAY_MILLIS = 86_400_000
+const FREE = 'free'
+
+export interface CheckpointEntry {
+  readonly segment: string
+  readonly owner: Owner | undefined
+  readonly path: string
+  readonly segmentPath: string
+  readonly heartbeatAt: number
+}
+
+/** The log of kept traces, used with tail sampling. It has the same layout as the state directory. */
+export function keptDirectory(stateDirectory: string): string {
+  return join(stateDirectory, 'kept')
+}
+
+function segmentPath(stateDirectory: string, segment: string): string {
+  return join(stateDirectory, 'traces', `${segment}.jsonl`)
+}
+
+function checkpointDirectory(stateDirectory: string): string {
+  return join(stateDirectory, 'spool')
+}
+
+function checkpointPath(stateDirectory: string, segment: string, holder: string = ownerToken(thisOwner())): string {
+  return join(checkpointDirectory(stateDirectory), `${segment}.${holder}.json`)
+}
+
+function parseCheckpointName(name: string) {
+  const [match, segment = '', holder = '', temporary] = NAME.exec(name) ?? []
+  const owner = parseOwner(holder)
+  if (match === undefined || (owner === undefined && holder !== FREE)) return undefined
+  return { segment, owner, isTemporary: temporary !== undefined }
+}
+
+/** Oldest segment first. Foreign files are ignored. Temporary files are removed after a day. Never rejects. */
+export async function listCheckpoints(stateDirectory: string): Promise<CheckpointEntry[]> {
+  const names = await readdir(checkpointDirectory(stateDirectory)).catch(() => [])
+  const entries = await Promise.all(names.map(name => look(stateDirectory, name)))
+  const found = entries.filter(entry => entry !== undefined)
+  return found.sort((a, b) => segmentStartAt(a) - segmentStartAt(b) || (a.segment < b.segment ? -1 : 1))
+}
+
+async function look(stateDirectory: string, fileName: string): Promise<CheckpointEntry | undefined> {
+  const path = join(checkpointDirectory(stateDirectory), fileName)
+  const name = parseCheckpointName(fileName)
+  const stats = name && (await lstat(path).catch(() => undefined))
+  if (!name || !stats?.isFile()) return undefined
+  const { segment, owner, isTemporary } = name
+  if (!isTemporary) {
+    return { segment, owner, path, segmentPath: segmentPath(stateDirectory, segment), heartbeatAt: stats.mtimeMs }
+  }
+  if (stats.mtimeMs < Date.now() - DAY_MILLIS) await rm(path, { force: true }).catch(() => undefined)
+  return undefined
+}
+
+/** True if the owner is alive. Without an owner, or if it is dead, any process may take the checkpoint over. */
+export function isOwned({ owner, heartbeatAt }: CheckpointEntry, now: number = Date.now()): boolean {
+  return owner !== undefined && isAlive(owner, heartbeatAt, now)
+}
+
+export function segmentStartAt({ segment }: CheckpointEntry): number {
+  return segmentIdentity(`${segment}.jsonl`)?.startAt ?? 0
+}
 
 export interface CheckpointContent {
   readonly open: boolean
@@ -69,8 +127,8 @@ export class Checkpoint {
   readonly #path: string
   readonly #delivered: Map<string, number>
   /** Requested sends to backends for which nothing of the segment is pending. Not saved in this file. */
-  readonly #resends = new Map<string, ResendProgress>()
-  #open: boolean
+  readonly resends: Map<string, ResendProgress> = new Map()
+  open: boolean
   #ownership: Ownership = 'ours'
   #isSaved = true
 
@@ -79,20 +137,20 @@ export class Checkpoint {
     this.segmentPath = path ?? segmentPath(stateDirectory, segment)
     this.isDamaged = content.isDamaged
     this.#stateDirectory = stateDirectory
-    this.#path = ownPath(stateDirectory, segment)
+    this.#path = checkpointPath(stateDirectory, segment)
     this.#delivered = new Map(content.delivered)
-    this.#open = content.open
+    this.open = content.open
   }
 
   static create(stateDirectory: string, segment: string, backends: readonly string[]): Checkpoint {
     const delivered = new Map(backends.map(backend => [backend, 0]))
-    createOwnFile(ownPath(stateDirectory, segment), checkpointText(true, delivered))
+    createOwnFile(checkpointPath(stateDirectory, segment), checkpointText(true, delivered))
     return new Checkpoint(stateDirectory, segment, { open: true, delivered, isDamaged: false })
   }
 
   /** Locks a segment that is pending for no backend. Undefined if another process owns it. */
   static lock(stateDirectory: string, segment: string): Checkpoint | undefined {
-    createOwnFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
+    createOwnFile(checkpointPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
     const checkpoint = new Checkpoint(stateDirectory, segment, NOTHING)
     if (!checkpoint.#isTaken()) return checkpoint
     checkpoint.remove()
@@ -105,30 +163,17 @@ export class Checkpoint {
     return checkpoint
   }
 
-  get open(): boolean {
-    return this.#open
-  }
-
   get backends(): readonly string[] {
     return [...this.#delivered.keys()]
   }
 
   /** Acknowledged bytes. Undefined if nothing is pending or requested for the backend. */
   offsetOf(backend: string): number | undefined {
-    return this.resendOf(backend)?.offset ?? this.#delivered.get(backend)
-  }
-
-  resendOf(backend: string): ResendProgress | undefined {
-    return this.#resends.get(backend)
-  }
-
-  setResend(backend: string, progress: ResendProgress | undefined): void {
-    if (progress === undefined) this.#resends.delete(backend)
-    else this.#resends.set(backend, progress)
+    return this.resends.get(backend)?.offset ?? this.#delivered.get(backend)
   }
 
   advance(backend: string, offset: number): boolean {
-    this.#resends.get(backend)?.advance(offset)
+    this.resends.get(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
     if (before === undefined || !(offset > before)) return this.#ensureSaved()
     this.#delivered.set(backend, offset)
@@ -143,21 +188,20 @@ export class Checkpoint {
   }
 
   close(): boolean {
-    if (!this.#open) return this.#ensureSaved()
-    this.#open = false
+    if (!this.open) return this.#ensureSaved()
+    this.open = false
     return this.#save()
   }
 
   cancelDelivery(backend: string): void {
-    this.#resends.delete(backend)
+    this.resends.delete(backend)
     if (this.#delivered.delete(backend)) this.#save()
   }
 
   /** Removes the file if the checkpoint is closed and every backend has acknowledged `bytes`. Returns true if it is gone. */
   removeIfDone(bytes: number): boolean {
-    const offsets = [...this.#delivered.values(), ...[...this.#resends.values()].map(({ offset }) => offset)]
-    const isOwed = this.#open || offsets.some(offset => offset < bytes)
-    if (this.#ownership === 'ours' && !isOwed) this.remove()
+    const offsets = [...this.#delivered.values(), ...[...this.resends.values()].map(({ offset }) => offset)]
+    if (!this.open && offsets.every(offset => offset >= bytes)) this.remove()
     return this.#ownership === 'removed'
   }
 
@@ -201,7 +245,7 @@ export class Checkpoint {
   #save(): boolean {
     this.#isSaved = false
     if (this.#ownership !== 'ours') return false
-    this.#isSaved = saveOwnFile(this.#path, checkpointText(this.#open, this.#delivered), this.#mayRecreate)
+    this.#isSaved = saveOwnFile(this.#path, checkpointText(this.open, this.#delivered), this.#mayRecreate)
     return this.#isSaved
   }
 
@@ -213,10 +257,9 @@ export class Checkpoint {
 
   #isTaken(): boolean {
     try {
-      const others = readdirSync(checkpointDirectory(this.#stateDirectory)).filter(
-        name => name !== basename(this.#path),
-      )
-      return others.map(parseCheckpointName).some(name => name?.segment === this.segment && !name.isTemporary)
+      const names = readdirSync(checkpointDirectory(this.#stateDirectory))
+      const others = names.filter(name => name !== basename(this.#path)).map(parseCheckpointName)
+      return others.some(other => other?.segment === this.segment && !other.isTemporary)
     } catch {
       return false
     }
@@ -229,7 +272,7 @@ export class Checkpoint {
  */
 export function takeOverCheckpoint(stateDirectory: string, entry: CheckpointEntry): Checkpoint | undefined {
   const { segment } = entry
-  const path = ownPath(stateDirectory, segment)
+  const path = checkpointPath(stateDirectory, segment)
   try {
     // The heartbeat may be newer than the directory listing.
     const isTaken = isOwned({ ...entry, heartbeatAt: statSync(entry.path).mtimeMs })
@@ -253,8 +296,4 @@ export function takeOverCheckpoint(stateDirectory: string, entry: CheckpointEntr
 function updateHeartbeat(path: string): void {
   const now = new Date()
   utimesSync(path, now, now)
-}
-
-function ownPath(stateDirectory: string, segment: string): string {
-  return checkpointPath(stateDirectory, segment, ownerToken(thisOwner()))
 }

@@ -26,7 +26,8 @@ export class Continuation {
   #kept: ReadonlySet<string> = new Set()
   readonly #replayedTraces = new Set<string>()
   readonly #continued = new Set<string>()
-  readonly #savers: (() => Promise<void>)[] = []
+  /** Each writes the open spans of one log. */
+  readonly savers: (() => Promise<void>)[] = []
   readonly #afterReplay: (() => void)[] = []
 
   /** True while old events are read. They are not measured or sent, because the previous process has done so. */
@@ -66,12 +67,8 @@ export class Continuation {
   /** True if this process continues a span (trace id and span id). It has not crashed, whatever the log says. */
   readonly isContinuedHere = (key: string): boolean => this.#continued.has(key)
 
-  addSaver(save: () => Promise<void>): void {
-    this.#savers.push(save)
-  }
-
   async saved(): Promise<void> {
-    await Promise.all(this.#savers.map(save => save()))
+    await Promise.all(this.savers.map(save => save()))
   }
 
   async endReplay(): Promise<void> {

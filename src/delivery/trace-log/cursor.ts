@@ -26,7 +26,7 @@ export class Cursor {
 
   addSegment(segment: LogSegment): void {
     if (this.#segments.at(-1) === segment) return
-    this.#removeFinished()
+    while (this.#segments[0]?.pendingBytes(this.#backend) === 0) this.#segments.shift()
     this.#segments.push(segment)
   }
 
@@ -40,7 +40,7 @@ export class Cursor {
       const batch = await this.#read(segment, maxSpans)
       if (batch) return batch
     }
-    this.#countMissing()
+    for (const segment of this.#segments) this.#reportMissing(segment)
     await this.close()
     return undefined
   }
@@ -65,7 +65,7 @@ export class Cursor {
       if (damaged > 0) this.reportDamaged(segment)
       // Meanwhile it was pruned and counted as lost, or released because another backend could not read it.
       if (!segment.isReadableFor(this.#backend)) return undefined
-      const progress = segment.checkpoint.resendOf(this.#backend)
+      const progress = segment.checkpoint.resends.get(this.#backend)
       const wanted = progress ? [new SpanLine(progress.selectSpans(spansOf(lines)))] : lines
       if (lines.some(({ isDamaged }) => isDamaged)) this.reportDamaged(segment)
       if (sizeOf(wanted) > 0) {
@@ -119,16 +119,10 @@ export class Cursor {
     if (segment.isRecovered) this.#segments.push(...this.#segments.splice(this.#segments.indexOf(segment), 1))
     if (failures < MAX_FAILURES) throw error
     this.#failures.delete(segment)
-    const { code = 'unknown' } = error
-    this.#report.warn(
-      `trace log: ${segment.path}, which holds spans for backend ${this.#backend}, cannot be read (${code})`,
-    )
+    const holding = `${segment.path}, which holds spans for backend ${this.#backend},`
+    this.#report.warn(`trace log: ${holding} cannot be read (${error.code ?? 'unknown'})`)
     if (segment.isRecovered) segment.releaseWhenIdle()
     else segment.unreadableFor.add(this.#backend)
-  }
-
-  #countMissing(): void {
-    for (const segment of this.#segments) this.#reportMissing(segment)
   }
 
   #reportMissing(segment: LogSegment): void {
@@ -150,11 +144,5 @@ export class Cursor {
       this.#reader = { segment, reader: new SegmentReader(segment.path) }
     }
     return this.#reader.reader
-  }
-
-  #removeFinished(): void {
-    for (let [first] = this.#segments; first && first.pendingBytes(this.#backend) === 0; [first] = this.#segments) {
-      this.#segments.shift()
-    }
   }
 }

@@ -1,7 +1,8 @@
 /** The trace log: a file-backed queue of spans. Other modules import this file, or `private-file.ts`. */
 
-export { type BacklogEntry, listOpenSegments, pendingDestinations, readBacklog } from './backlog.ts'
-export { keptDirectory, listCheckpoints } from './checkpoint-file.ts'
+export type { BacklogEntry, UndecidedEntry } from './backlog.ts'
+export { hasKeptLog, listOpenSegments, pendingDestinations, readBacklog, readUndecided } from './backlog.ts'
+export { keptDirectory, listCheckpoints } from './checkpoint.ts'
 export { Continuation, endedSince } from './continuation.ts'
 export { Cursor } from './cursor.ts'
 export { stringJson } from './json-bytes.ts'
@@ -16,6 +17,5 @@ export { fileFailure, SegmentFile } from './segment-file.ts'
 export { type BackendQueue, type Batch, type BatchConsumer, isInLog, type LogSegment } from './segments.ts'
 export { type BatchSettings, type LocalLogSettings, NOT_KEPT, type Reporter, UNSERIALISABLE } from './settings.ts'
 export { attributesJson, estimatedBytes, nanosText } from './span-json.ts'
-export { jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'
+export { isSampled, jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'
 export { Store } from './store.ts'
-export { hasKeptLog, readUndecided, type UndecidedEntry } from './undecided-spans.ts'

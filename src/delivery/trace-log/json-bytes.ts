@@ -24,11 +24,7 @@ export class JsonBytes {
   length = 0
   #bytes: Buffer = Buffer.allocUnsafeSlow(0)
   /** Spans carry the same content under the names of several conventions, and the end of a turn repeats it. */
-  readonly #recent: { text: string; from: number; to: number }[] = Array.from({ length: MAX_RECENT }, () => ({
-    text: '',
-    from: 0,
-    to: 0,
-  }))
+  readonly #recent = Array.from({ length: MAX_RECENT }, () => ({ text: '', from: 0, to: 0 }))
   #oldest = 0
 
   get written(): Buffer {
@@ -86,10 +82,7 @@ export class JsonBytes {
     this.length += piece.length
   }
 
-  /**
-   * Writes `head`, then the text as a JSON string. It contains no line break of any kind. Unpaired surrogates are escaped, so
-   * that it is valid UTF-8.
-   */
+  /** Writes `head`, then the text as a JSON string. Escapes line breaks, and unpaired surrogates, so that it is valid UTF-8. */
   string(head: Uint8Array, text: string): void {
     const chars = text.length
     const room = head.length + Math.min(chars, MAX_PLAIN_CHARS) * 2 + 2

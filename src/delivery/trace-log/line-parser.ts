@@ -5,9 +5,7 @@ import { PlainResource } from './plain-resource.ts'
 import { cachedKeys, createKey, durationOf, ListedSpan } from './recorded-span.ts'
 import { MAX_DEPTH } from './span-json.ts'
 
-function api(): typeof import('@opentelemetry/api') {
-  return load('@opentelemetry/api')
-}
+const api = (): typeof import('@opentelemetry/api') => load('@opentelemetry/api')
 
 const HEADER = 'hookspan.segment'
 const OPEN_NOTE = 'hookspan.open'
@@ -47,24 +45,23 @@ export function headerJson(
 ): string {
   // A backend may be named `__proto__`: `fromEntries` defines such a key, an assignment would not.
   const backends = Object.fromEntries(destinations)
-  const continued = continuedMillis === 0 ? {} : { continuedMillis }
-  const held = heldBy === '' ? {} : { heldBy }
+  const whereSet = { continuedMillis: continuedMillis || undefined, heldBy: heldBy || undefined }
   const marks = { incomplete, finalStatus, spanKind }
-  return JSON.stringify({ [HEADER]: { version: VERSION, marks, backends, ...continued, ...held } })
+  return JSON.stringify({ [HEADER]: { version: VERSION, marks, backends, ...whereSet } })
 }
 
 /** Equal resources and scopes of different lines are one object, because the serializers group spans by identity. */
 export class LineParser {
-  readonly #resources = new ParsedCache<Resource>()
-  readonly #scopes = new ParsedCache<Scope>()
+  readonly #resources = new Map<string, Resource>()
+  readonly #scopes = new Map<string, Scope>()
 
   /**
    * Parses one line, without its end. Never throws: one bad span makes the whole line damaged. A line of zeros was overwritten,
-   * by the file system or externally.
+   * by the file system or externally. After a crash of the machine, a file system may have left zeros before the data.
    */
   read(text: string): StoredLine {
     try {
-      const line = withoutHole(text)
+      const line = text.replace(/^\0+/, '')
       return line === '' && text !== '' ? { kind: 'damaged' } : this.#read(line)
     } catch {
       return { kind: 'damaged' }
@@ -75,9 +72,7 @@ export class LineParser {
     if (text.charCodeAt(0) !== BRACE && text.trim() === '') return { kind: 'other' }
     const line = readFields(JSON.parse(text))
     if (line['resourceSpans'] !== undefined) return { kind: 'spans', spans: this.#spans(line, true) }
-    if (line[OPEN_NOTE] !== undefined) {
-      return { kind: 'open', spans: this.#spans(readFields(line[OPEN_NOTE]), false) }
-    }
+    if (line[OPEN_NOTE] !== undefined) return { kind: 'open', spans: this.#spans(readFields(line[OPEN_NOTE]), false) }
     return line[HEADER] === undefined ? { kind: 'other' } : readHeader(line[HEADER])
   }
 
@@ -85,11 +80,11 @@ export class LineParser {
     const spans: ReadableSpan[] = []
     for (const value of readList(request['resourceSpans'])) {
       const group = readFields(value)
-      const resource = this.#resources.of([group['resource'], group['schemaUrl']], () => readResource(group))
+      const resource = cached(this.#resources, [group['resource'], group['schemaUrl']], () => readResource(group))
       for (const inner of readList(group['scopeSpans'])) {
         const scoped = readFields(inner)
-        const scope = this.#scopes.of([scoped['scope'], scoped['schemaUrl']], () => readScope(scoped))
-        for (const span of readList(scoped['spans'])) spans.push(new StoredSpan(span, resource, scope, ended))
+        const scope = cached(this.#scopes, [scoped['scope'], scoped['schemaUrl']], () => readScope(scoped))
+        for (const span of readList(scoped['spans'])) spans.push(readSpan(span, resource, scope, ended))
       }
     }
     return spans
@@ -110,13 +105,6 @@ function laterOf(start: HrTime, millis: number): HrTime {
   const seconds = Math.floor(millis / 1000)
   const time: HrTime = [seconds, Math.floor((millis - seconds * 1000) * NANOS_PER_MILLI)]
   return time[0] > start[0] || (time[0] === start[0] && time[1] > start[1]) ? time : start
-}
-
-/** After a crash of the machine, a file system may have left zeros instead of data. */
-function withoutHole(text: string): string {
-  let start = 0
-  while (text.charCodeAt(start) === 0) start++
-  return start === 0 ? text : text.slice(start)
 }
 
 function readHeader(value: unknown): StoredLine {
@@ -141,79 +129,63 @@ const IS_REMOTE = 0x200
 const SAMPLED = 1
 const MAX_KIND = 5
 const MAX_STATUS = 2
+const NO_TIME: HrTime = [0, 0]
 
 type TimedEvent = ReadableSpan['events'][number]
 
 /** More attributes are read into an object: a list is searched for each of them. */
 const MAX_LISTED = 256
 
-/** A span of the log, for the serializers. Like all readers below, its constructor throws if the line is damaged. */
-class StoredSpan extends ListedSpan implements ReadableSpan {
-  readonly name: string
-  readonly kind: ReadableSpan['kind']
-  readonly spanContext: () => SpanContext
-  readonly parentSpanContext?: SpanContext
-  readonly startTime: HrTime
-  readonly endTime: HrTime
-  readonly duration: HrTime
-  readonly ended: boolean
-  readonly status: ReadableSpan['status']
-  readonly events: TimedEvent[]
-  readonly links: Link[]
-  readonly droppedAttributesCount: number
-  readonly droppedEventsCount: number
-  readonly droppedLinksCount: number
-  readonly resource: Resource
-  readonly instrumentationScope: Scope
-
-  constructor(value: unknown, resource: Resource, scope: Scope, ended: boolean) {
-    super()
-    const fields = readFields(value)
-    const flags = readCount(fields['flags'], SAMPLED)
-    this.name = readText(fields['name'])
+/** A span of the log, for the serializers. Like all readers below, throws if the line is damaged. */
+function readSpan(value: unknown, resource: Resource, scope: Scope, ended: boolean): ReadableSpan {
+  const fields = readFields(value)
+  const flags = readCount(fields['flags'], SAMPLED)
+  const context = readContext(fields, flags & TRACE_FLAGS)
+  const parent = readParent(fields, context, flags)
+  const [startTime, endTime] = [readTime(fields['startTimeUnixNano']), readTime(fields['endTimeUnixNano'])]
+  return Object.assign(readListedSpan(fields['attributes']), {
+    name: readText(fields['name']),
     // The protocol has an additional value 0 (unspecified), which is read as INTERNAL.
-    this.kind = Math.max(0, readCount(fields['kind'], 0, MAX_KIND) - 1)
-    const context = readContext(fields, flags & TRACE_FLAGS)
-    this.spanContext = () => context
-    const parent = readParent(fields, context, flags)
-    if (parent !== undefined) this.parentSpanContext = parent
-    this.startTime = readTime(fields['startTimeUnixNano'])
-    this.endTime = readTime(fields['endTimeUnixNano'])
-    this.duration = ended ? lengthOf(this.startTime, this.endTime) : [0, 0]
-    this.ended = ended
-    this.status = readStatus(fields['status'])
-    this.#readAttributes(fields['attributes'])
-    this.events = readList(fields['events']).map(readEvent)
-    this.links = readList(fields['links']).map(readLink)
-    this.droppedAttributesCount = readCount(fields['droppedAttributesCount'])
-    this.droppedEventsCount = readCount(fields['droppedEventsCount'])
-    this.droppedLinksCount = readCount(fields['droppedLinksCount'])
-    this.resource = resource
-    this.instrumentationScope = scope
-  }
+    kind: Math.max(0, readCount(fields['kind'], 0, MAX_KIND) - 1),
+    spanContext: () => context,
+    parentSpanContext: parent as SpanContext,
+    startTime,
+    endTime,
+    duration: ended ? lengthOf(startTime, endTime) : NO_TIME,
+    ended,
+    status: readStatus(fields['status']),
+    events: readList(fields['events']).map(readEvent),
+    links: readList(fields['links']).map(readLink),
+    droppedAttributesCount: readCount(fields['droppedAttributesCount']),
+    droppedEventsCount: readCount(fields['droppedEventsCount']),
+    droppedLinksCount: readCount(fields['droppedLinksCount']),
+    resource,
+    instrumentationScope: scope,
+  })
+}
 
-  /** The last value of a name counts. */
-  #readAttributes(value: unknown): void {
-    const list = readList(value)
-    if (list.length > MAX_LISTED) {
-      for (const [name, own] of Object.entries(readAttributes(list))) {
-        this.keys.push(cachedKeys.get(name) ?? createKey(name))
-        this.values.push(own as AttributeValue)
-      }
-      return
+/** The last value of a name counts. */
+function readListedSpan(value: unknown): ListedSpan {
+  const span = new ListedSpan()
+  const list = readList(value)
+  if (list.length > MAX_LISTED) {
+    for (const [name, own] of Object.entries(readAttributes(list))) {
+      span.keys.push(cachedKeys.get(name) ?? createKey(name))
+      span.values.push(own as AttributeValue)
     }
-    for (const element of list) {
-      const pair = readFields(element)
-      const name = readText(pair['key'])
-      this.putAttribute(name, readValue(pair['value'], 0) as AttributeValue)
-    }
+    return span
   }
+  for (const element of list) {
+    const pair = readFields(element)
+    span.putAttribute(readText(pair['key']), readValue(pair['value'], 0) as AttributeValue)
+  }
+  return span
 }
 
 /** Never negative, because readers treat it as a length. */
 function lengthOf(start: HrTime, end: HrTime): HrTime {
   const duration = durationOf(start, end)
-  return duration[0] < 0 ? [0, 0] : duration
+  return duration[0] < 0 ? NO_TIME : duration
 }
 
 function readContext(fields: OtlpFields, traceFlags: number): SpanContext {
@@ -234,8 +206,7 @@ function readParent(fields: OtlpFields, { traceId, traceFlags }: SpanContext, fl
 }
 
 function readStatus(value: unknown): ReadableSpan['status'] {
-  if (value === undefined || value === null) return { code: 0 }
-  const fields = readFields(value)
+  const fields = readFields(value ?? {})
   const message = readOptionalText(fields['message'])
   const code = readCount(fields['code'], 0, MAX_STATUS)
   return { code, ...(message === undefined ? {} : { message }) }
@@ -267,18 +238,14 @@ const MAX_KEPT_CHARS = 1 << 16
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 
-class ParsedCache<Value> {
-  readonly #values = new Map<string, Value>()
-
-  of(source: unknown, read: () => Value): Value {
-    const json = JSON.stringify(source)
-    const known = this.#values.get(json)
-    if (known !== undefined) return known
-    const value = read()
-    if (this.#values.size >= MAX_KEPT) this.#values.clear()
-    if (json.length <= MAX_KEPT_CHARS) this.#values.set(json, value)
-    return value
-  }
+function cached<Value>(values: Map<string, Value>, source: unknown, read: () => Value): Value {
+  const json = JSON.stringify(source)
+  const known = values.get(json)
+  if (known !== undefined) return known
+  const value = read()
+  if (values.size >= MAX_KEPT) values.clear()
+  if (json.length <= MAX_KEPT_CHARS) values.set(json, value)
+  return value
 }
 
 function readResource(group: OtlpFields): Resource {
@@ -373,7 +340,8 @@ function readValue(value: unknown, depth: number): unknown {
   const fields = readFields(value)
   if (isSet(fields['stringValue'])) return readText(fields['stringValue'])
   if (isSet(fields['intValue'])) return readInteger(fields['intValue'])
-  if (isSet(fields['boolValue'])) return readBoolean(fields['boolValue'])
+  if (typeof fields['boolValue'] === 'boolean') return fields['boolValue']
+  if (isSet(fields['boolValue'])) throw DAMAGED
   if (isSet(fields['doubleValue'])) return readDouble(fields['doubleValue'])
   const { arrayValue, kvlistValue } = fields
   if (isSet(arrayValue)) return readList(readFields(arrayValue)['values']).map(value => readValue(value, depth + 1))
@@ -383,11 +351,6 @@ function readValue(value: unknown, depth: number): unknown {
 
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null
-}
-
-function readBoolean(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw DAMAGED
-  return value
 }
 
 /** The protobuf mapping writes 64-bit integers as strings. OpenTelemetry for JavaScript writes numbers. */

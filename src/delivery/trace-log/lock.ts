@@ -1,7 +1,7 @@
-import { closeSync, futimesSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { futimesSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, type Owner, ownerToken, parseOwner, thisOwner } from './owner.ts'
-import { fileErrorReason, OPEN, PRIVATE_FILE, withOwnFile, writePrivate } from './private-file.ts'
+import { fileErrorReason, isMissing, OPEN, PRIVATE_FILE, withOwnFile, writePrivate } from './private-file.ts'
 
 const NAME = /^lock\.(\d{1,15})$/
 const FREE = 'free'
@@ -34,13 +34,9 @@ export function acquireLock(directory: string, now: () => number): Lock | Owner 
       if (lock !== undefined) return lock
     } else if (holder !== 'changed') return holder
     // The creator may have been preempted between creating its file and writing into it.
-    pause(1)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
   } while (performance.now() < until)
   throw new Error(`${directory} is busy: other processes take it all the time`)
-}
-
-function pause(millis: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis)
 }
 
 export function lockHolder(directory: string, now: () => number): Owner | undefined {
@@ -71,7 +67,7 @@ function holderOf(path: string, now: number): Owner | 'changed' | undefined {
       return owner !== undefined && isAlive(owner, mtimeMs, now) ? owner : undefined
     })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'changed'
+    if (isMissing(error)) return 'changed'
     throw new Error(`cannot read ${path}: ${fileErrorReason(error)}`, { cause: error })
   }
 }
@@ -91,14 +87,6 @@ function make(directory: string, number: number): Lock | undefined {
     return undefined
   }
   for (const old of numbers.slice(0, -1)) rmSync(lockFile(directory, old), { force: true })
-  return { touch: () => touch(path), release: () => writePrivate(path, FREE) }
-}
-
-function touch(path: string): void {
-  const descriptor = openSync(path, OPEN.change)
-  try {
-    futimesSync(descriptor, new Date(), new Date())
-  } finally {
-    closeSync(descriptor)
-  }
+  const touch = (): void => withOwnFile(path, OPEN.change, file => futimesSync(file, new Date(), new Date()))
+  return { touch, release: () => writePrivate(path, FREE) }
 }

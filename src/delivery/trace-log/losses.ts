@@ -20,7 +20,7 @@ const OTHER_REASON = 'other'
 export class LossLog {
   readonly #path: string
   readonly #now: () => number
-  #sums: Map<string, Loss> = new Map()
+  readonly #sums = new Map<string, Loss>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(stateDirectory: string, now: () => number = Date.now) {
@@ -31,13 +31,20 @@ export class LossLog {
   /** Never throws. `reason` is one of few fixed texts. The first loss is written soon after its burst, to survive a kill. */
   note(backend: string, spans: number, reason: string): void {
     if (!isCount(spans)) return
-    addLoss(this.#sums, { at: this.#now(), backend, spans, reason: oneLine(reason) }, MAX_SUMS)
+    const line = reason.slice(0, REASON_MAX_CHARS).replace(/\s+/g, ' ').trim()
+    addLoss(this.#sums, { at: this.#now(), backend, spans, reason: line }, MAX_SUMS)
     this.#timer ??= this.#saveIn(0)
   }
 
   save(): void {
+    if (this.#sums.size === 0) return
     const lines = [...this.#sums.values()].map(loss => `${JSON.stringify(loss)}\n`)
-    if (lines.length > 0 && appendLossLines(this.#path, lines.join(''))) this.#sums = new Map()
+    try {
+      if (append(this.#path, lines.join('')) > MAX_BYTES) cut(this.#path)
+      this.#sums.clear()
+    } catch {
+      // They are written with the next loss.
+    }
   }
 
   #saveIn(millis: number): NodeJS.Timeout {
@@ -82,30 +89,17 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 
-function oneLine(reason: string): string {
-  return reason.slice(0, REASON_MAX_CHARS).replace(/\s+/g, ' ').trim()
-}
-
 const MAX_BYTES = 262_144
 /** Truncating takes an instant. After this time the process that did it must have been killed. */
 const CUT_LIMIT_MILLIS = 60_000
-const LINE_END = 0x0a
 
 function lossPath(stateDirectory: string): string {
   return join(stateDirectory, 'losses.jsonl')
 }
 
-function appendLossLines(path: string, lines: string): boolean {
-  try {
-    makePrivateDirectory(dirname(path))
-    if (append(path, lines) > MAX_BYTES) cut(path)
-    return true
-  } catch {
-    return false
-  }
-}
-
+/** @returns the size of the file */
 function append(path: string, lines: string): number {
+  makePrivateDirectory(dirname(path))
   return withOwnFile(path, OPEN.append, (descriptor, { size }) => {
     // If a full disk cut off a line, its remainder must not merge with the next one.
     const before = endsWithLine(descriptor, size) ? '' : '\n'
@@ -119,7 +113,7 @@ function cut(path: string): void {
   const temporary = `${path}.tmp`
   try {
     const all = readOwnFile(path)
-    const half = all.indexOf(LINE_END, all.length - MAX_BYTES / 2) + 1
+    const half = all.indexOf('\n', all.length - MAX_BYTES / 2) + 1
     writeFileSync(temporary, all.subarray(half), { flag: 'wx', mode: PRIVATE_FILE })
     renameSync(temporary, path)
   } catch {

@@ -102,21 +102,15 @@ function birthOf(pid: number): string {
   return statOf(pid)?.birth ?? UNKNOWN
 }
 
-interface ProcessStat {
-  readonly pid: number
-  readonly state: string
-  readonly birth: string
-}
-
 let isProcOurs: boolean | undefined
 
 /** A `/proc` mounted for another pid namespace describes other processes under the same numbers. */
-function statOf(pid: number): ProcessStat | undefined {
+function statOf(pid: number): ReturnType<typeof readStat> {
   isProcOurs ??= readStat('self')?.pid === process.pid
   return isProcOurs ? readStat(String(pid)) : undefined
 }
 
-function readStat(name: string): ProcessStat | undefined {
+function readStat(name: string): { readonly pid: number; readonly state: string; readonly birth: string } | undefined {
   const text = orUndefined(() => readFileSync(`/proc/${name}/stat`, 'latin1'))
   if (text === undefined) return undefined
   // Field 2 is the name of the program in parentheses, and may itself contain spaces and parentheses.

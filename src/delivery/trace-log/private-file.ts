@@ -24,18 +24,16 @@ const PRIVATE_DIRECTORY = 0o700
 const WRITABLE_BY_OTHERS = 0o022
 export const PRIVATE_FILE = 0o600
 
-const LINE_END = 0x0a
-const NOT_PRIVATE = 'ENOTPRIVATE'
+export const LINE_END = 0x0a
 
 // Windows has neither these flags nor modes.
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants as Partial<typeof constants>
 const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT } = constants
 
 /** Flags for opening our files. Links are not followed. O_NONBLOCK keeps a foreign pipe from blocking the process. */
-export const OPEN: Readonly<Record<'read' | 'change' | 'create' | 'append', number>> = {
+export const OPEN: Readonly<Record<'read' | 'change' | 'append', number>> = {
   read: O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
   change: O_RDWR | O_NOFOLLOW | O_NONBLOCK,
-  create: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
   // On Windows, such a file cannot be truncated.
   append: O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
 }
@@ -47,7 +45,7 @@ export function isOurs({ uid }: Stats): boolean {
 }
 
 function notPrivate(path: string): Error {
-  return Object.assign(new Error('not private'), { code: NOT_PRIVATE, path })
+  return Object.assign(new Error('not private'), { code: 'ENOTPRIVATE', path })
 }
 
 export function expectOwnFile(stats: Stats, path: string): void {
@@ -177,11 +175,7 @@ export function isOpen({ mode }: Stats): boolean {
   return process.platform !== 'win32' && (mode & WRITABLE_BY_OTHERS) !== 0
 }
 
-/**
- * Creates a directory and its parents, or tightens it.
- *
- * @throws like `makePrivate`
- */
+/** Creates a directory and its parents, or tightens it. Throws like `makePrivate`. */
 export function makePrivateDirectory(path: string, warn?: (line: string) => void): void {
   makeDirectory(path)
   makePrivate(path, warn)

@@ -27,15 +27,7 @@ export interface SpanSettings {
   readonly attributeCountLimit: number
   /** Maximum number of events, of links, and of the attributes of each. */
   readonly partCountLimit: number
-  readonly processors: readonly Pick<SpanProcessor, 'onEnd'>[]
-}
-
-export interface SpanStart {
-  readonly name: string
-  readonly kind: SpanKind
-  readonly context: SpanContext
-  readonly parent: SpanContext | undefined
-  readonly startTime: TimeInput | undefined
+  readonly processors: readonly Pick<SpanProcessor, 'onStart' | 'onEnd'>[]
 }
 
 /** A span whose attributes are two lists: an object with computed keys costs V8 many times as much to build and to read. */
@@ -63,9 +55,7 @@ export class ListedSpan {
   }
 }
 
-/**
- * A span that follows the rules of the SDK's and is cheaper. No field is private, because `TailSampler` derives spans from it.
- */
+/** A span by the rules of the SDK, but cheaper. No field is private, because `TailSampler` derives spans from it. */
 export class RecordedSpan extends ListedSpan implements Span, ReadableSpan {
   readonly kind: SpanKind
   readonly startTime: HrTime
@@ -87,7 +77,14 @@ export class RecordedSpan extends ListedSpan implements Span, ReadableSpan {
   readonly hasGivenStart: boolean
   readonly createdAt: number
 
-  constructor(settings: SpanSettings, { name, kind, context, parent, startTime }: SpanStart) {
+  constructor(
+    settings: SpanSettings,
+    name: string,
+    kind: SpanKind,
+    context: SpanContext,
+    parent?: SpanContext,
+    startTime?: TimeInput,
+  ) {
     super()
     this.settings = settings
     this.resource = settings.resource
@@ -272,10 +269,7 @@ export interface AttributeKey {
   readonly head: Buffer
   readonly textHead: Buffer
   value: unknown
-  /**
-   * The JSON of key and value, once `value` has occurred twice in a row. The same in protobuf: `wireKey` is the field
-   * of the key, `wirePair` the whole attribute of a span.
-   */
+  /** JSON of key and value, once `value` occurred twice in a row. In protobuf: the field of the key, the whole attribute. */
   pair: Buffer | undefined
   wireKey: Uint8Array | undefined
   wireValue: unknown
@@ -286,9 +280,8 @@ export const cachedKeys: Map<string, AttributeKey> = new Map()
 
 /** Keys are never evicted, so that a cached key identifies its name. When the cache is full, keys are not cached. */
 export function createKey(name: string): AttributeKey {
-  const head = `{"key":${stringJson(name)},"value":`
-  const textHead = Buffer.from(`${head}{"stringValue":`)
-  const json = { head: Buffer.from(head), textHead, value: NOTHING, pair: undefined }
+  const head = Buffer.from(`{"key":${stringJson(name)},"value":`)
+  const json = { head, textHead: Buffer.from(`${head}{"stringValue":`), value: NOTHING, pair: undefined }
   const key = { name, ...json, wireKey: undefined, wireValue: NOTHING, wirePair: undefined }
   if (cachedKeys.size < MAX_KEYS && name.length <= MAX_KNOWN_CHARS) cachedKeys.set(name, key)
   return key

@@ -1,29 +1,29 @@
 import { existsSync, type Stats } from 'node:fs'
 import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { type Checkpoint, readCheckpoint, takeOverCheckpoint } from './checkpoint.ts'
-import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
+import type { Checkpoint, CheckpointEntry } from './checkpoint.ts'
+import { isOwned, listCheckpoints, readCheckpoint, takeOverCheckpoint } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
 import { type Destinations, endedSpan, type SegmentMarks } from './line-parser.ts'
-import { isOurs, logDirectories, makePrivate } from './private-file.ts'
+import { isMissing, isOurs, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
-import { linesIn, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
+import { linesIn, NO_HEADER, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
 import type { LogOptions, LogSegment, SegmentManager } from './segments.ts'
 import { SpanLine, spanKey } from './span-line.ts'
-
-/** Sends the spans that a killed process had buffered. */
-export type SendUndecided = (path: string, heldBy: string) => Promise<void>
+import { CRASHED, undecidedSpans } from './undecided-spans.ts'
 
 export class Recovery {
   readonly #parts: LogOptions
   readonly #stateDirectory: string
   readonly #segments: SegmentManager
   readonly #onCrashed: (crashed: readonly RecoveredTrace[]) => void
-  /** Absent if there is no log of kept traces. */
-  readonly #sendHeld: SendUndecided | undefined
-  #running: Promise<void> | undefined
+  /** Writes to the log of kept traces, if there is one. */
+  readonly #writeKept: ((spans: readonly ReadableSpan[]) => Promise<void>) | undefined
+  /** Resolves when the current run has ended. */
+  running: Promise<void> | undefined
   #isStopped = false
   #isRefused = false
 
@@ -31,30 +31,26 @@ export class Recovery {
     parts: LogOptions,
     segments: SegmentManager,
     onCrashed: (crashed: readonly RecoveredTrace[]) => void,
-    sendHeld: SendUndecided | undefined,
+    writeKept: ((spans: readonly ReadableSpan[]) => Promise<void>) | undefined,
   ) {
     this.#parts = parts
     this.#stateDirectory = parts.settings.directory
     this.#segments = segments
     this.#onCrashed = onCrashed
-    this.#sendHeld = sendHeld
+    this.#writeKept = writeKept
   }
 
   /** Resolves when everything possible is taken over, before it is delivered. Never rejects. */
   run(): Promise<void> {
-    this.#running ??= this.#recoverAll().finally(() => {
-      this.#running = undefined
+    this.running ??= this.#recoverAll().finally(() => {
+      this.running = undefined
     })
-    return this.#running
-  }
-
-  async idle(): Promise<void> {
-    await this.#running
+    return this.running
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    await this.#running
+    await this.running
   }
 
   async #recoverAll(): Promise<void> {
@@ -105,24 +101,21 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const stats = await statOf(checkpoint.segmentPath)
-    if (stats === undefined) {
-      checkpoint.remove()
-      return
-    }
+    const { segmentPath: path } = checkpoint
+    const { report } = this.#parts
+    const stats = await statOf(path)
+    if (stats === undefined) return checkpoint.remove()
     if (!stats.isFile() || !isOurs(stats)) {
-      this.#parts.report.warn(`trace log: ${checkpoint.segmentPath} is not a file of hookspan, and is not sent`)
-      checkpoint.remove()
-      return
+      report.warn(`trace log: ${path} is not a file of hookspan, and is not sent`)
+      return checkpoint.remove()
     }
     if (checkpoint.isDamaged) {
-      this.#parts.report.warn(
-        `trace log: the state of ${checkpoint.segmentPath} is damaged; its pending spans are unknown and are not sent, but can be read there`,
-      )
+      const consequence = 'its pending spans are unknown and are not sent, but can be read there'
+      report.warn(`trace log: the state of ${path} is damaged; ${consequence}`)
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = this.#segments.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    const segment = this.#segments.addRecovered(checkpoint, (await stat(path)).size)
     await this.#recordMoved(segment)
     for (const backend of checkpoint.backends) this.#parts.queues.get(backend)?.enqueueSegment(segment)
     segment.releaseIfDone()
@@ -131,15 +124,12 @@ export class Recovery {
   /** Records that data for an old address of a backend was sent to its current one. */
   async #recordMoved({ checkpoint, path, bytes }: LogSegment): Promise<void> {
     const { destinations } = this.#parts
-    const pending = checkpoint.backends.filter(backend => destinations.has(backend))
+    const pending = [...destinations].filter(([backend]) => checkpoint.backends.includes(backend))
     if (pending.length === 0) return
     const { backends: meant } = await readHeader(path)
-    const moved = pending.flatMap(backend => {
-      const destination = destinations.get(backend)
-      return destination === undefined || destination === meant.get(backend) ? [] : [destination]
-    })
+    const moved = pending.filter(([backend, destination]) => destination !== meant.get(backend))
     const record = moved.length === 0 ? undefined : new SentRecord(this.#stateDirectory, checkpoint.segment)
-    for (const destination of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
+    for (const [, destination] of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
   }
 
   /**
@@ -152,10 +142,11 @@ export class Recovery {
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
+  /** Sends the spans that a killed process had buffered. */
   async #sendUndecided(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
     if (backends.size === 0) return true
-    if (this.#sendHeld === undefined || !isSame(backends, this.#parts.destinations)) return false
-    await this.#sendHeld(path, heldBy)
+    if (this.#writeKept === undefined || !isDeepStrictEqual(backends, this.#parts.destinations)) return false
+    for await (const spans of undecidedSpans(path, heldBy, this.#parts.settings)) await this.#writeKept(spans)
     return true
   }
 
@@ -204,22 +195,16 @@ export class Recovery {
   }
 }
 
-function isSame(one: Destinations, other: Destinations): boolean {
-  return one.size === other.size && [...one].every(([backend, destination]) => other.get(backend) === destination)
-}
-
 /** The heartbeat of the writer, not of a process that took over the segment and died itself. */
 function writersHeartbeat({ segment, owner, heartbeatAt }: CheckpointEntry): number {
   return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 
-async function statOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+function statOf(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch(error => {
+    if (!isMissing(error)) throw error
+    return undefined
+  })
 }
 
 async function laterSegments(path: string, isContinued: boolean): Promise<string[]> {
@@ -237,10 +222,6 @@ async function laterSegments(path: string, isContinued: boolean): Promise<string
 const SPANS_PER_LINE = 128
 const LINE_END: Buffer = Buffer.from('\n')
 const LIVE_WITHIN_MILLIS = 60_000
-const ROOT_KIND = 'session'
-export const CRASHED = 'crashed'
-
-const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 
 export interface RecoveredTrace {
   readonly traceId: string
@@ -271,7 +252,8 @@ async function openSpansIn(
   laterPaths: readonly string[],
 ): Promise<{ readonly open: Map<string, ReadableSpan>; readonly marks: SegmentMarks; readonly lastAt: number }> {
   const open = new Map<string, ReadableSpan>()
-  let [marks, lastAt] = [NO_MARKS, 0]
+  let { marks } = NO_HEADER
+  let lastAt = 0
   for await (const line of linesIn(path)) {
     if (line instanceof SpanLine) {
       for (const { key, start, end } of line.stamps()) {
@@ -295,7 +277,7 @@ async function openSpansIn(
 }
 
 function marksOf(span: ReadableSpan, { incomplete, finalStatus, spanKind }: SegmentMarks): Attributes {
-  const isRoot = spanKind === '' ? span.parentSpanContext === undefined : span.attributes[spanKind] === ROOT_KIND
+  const isRoot = spanKind === '' ? span.parentSpanContext === undefined : span.attributes[spanKind] === 'session'
   return {
     ...(incomplete === '' ? {} : { [incomplete]: CRASHED }),
     ...(isRoot && finalStatus !== '' ? { [finalStatus]: CRASHED } : {}),
@@ -306,7 +288,7 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
   const file = SegmentFile.open(path)
   try {
     // If the process died in the middle of a line, the remainder must not merge with the next line.
-    if (!file.endsWithLine()) await file.append(Buffer.from('\n'))
+    if (!file.endsWithLine()) await file.append(LINE_END)
     for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
       const { json } = new SpanLine(spans.slice(at, at + SPANS_PER_LINE))
       await file.append(Buffer.concat([json, LINE_END]))

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { isOffset } from './checkpoint-file.ts'
 import { readOwnFile, saveOwnFile } from './private-file.ts'
 
 const NANOS_PER_MILLI = 1_000_000
@@ -14,28 +13,22 @@ export interface SentTally {
   readonly to: number
 }
 
-export interface ResendProgressOptions {
-  readonly pass: SentState
-  readonly traceId: string | undefined
-  /** Returns the start of a trace, epoch milliseconds. If absent, every trace is included. */
-  readonly begunAt: ((traceId: string) => number) | undefined
-  readonly onSent: (state: SentState) => void
-}
-
 export class ResendProgress {
-  readonly #parts: ResendProgressOptions
+  readonly #isSelected: (span: ReadableSpan) => boolean
+  readonly #onSent: (offset: number) => void
   readonly #traceIds = new Set<string>()
   tally: SentTally = { traceIds: this.#traceIds, spans: 0, from: Infinity, to: -Infinity }
   offset: number
   #reading: readonly ReadableSpan[] = []
 
-  constructor(parts: ResendProgressOptions) {
-    this.#parts = parts
-    this.offset = parts.pass.offset
+  constructor(offset: number, isSelected: (span: ReadableSpan) => boolean, onSent: (offset: number) => void) {
+    this.offset = offset
+    this.#isSelected = isSelected
+    this.#onSent = onSent
   }
 
   selectSpans(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
-    this.#reading = spans.filter(span => this.#isSelected(span))
+    this.#reading = spans.filter(this.#isSelected)
     return this.#reading
   }
 
@@ -44,16 +37,7 @@ export class ResendProgress {
     this.offset = offset
     for (const span of this.#reading) this.#count(span)
     this.#reading = []
-    this.#parts.onSent({ ...this.#parts.pass, offset })
-  }
-
-  #isSelected(span: ReadableSpan): boolean {
-    const { pass, traceId: wanted, begunAt } = this.#parts
-    const { traceId } = span.spanContext()
-    if (wanted !== undefined && traceId !== wanted) return false
-    if (begunAt === undefined) return true
-    const at = begunAt(traceId)
-    return at >= pass.since && (pass.before === null || at < pass.before)
+    this.#onSent(offset)
   }
 
   #count(span: ReadableSpan): void {
@@ -125,4 +109,8 @@ function readStates(path: string): Map<string, SentState> {
 function isState(value: unknown): value is SentState {
   const { since, before, offset } = (value ?? {}) as Partial<Record<keyof SentState, unknown>>
   return isOffset(since) && (before === null || isOffset(before)) && isOffset(offset)
+}
+
+export function isOffset(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Checkpoint, takeOverCheckpoint } from './checkpoint.ts'
-import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { Checkpoint, type CheckpointEntry, isOwned, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
-import { linesIn, listSegments, readHeader } from './segment-file.ts'
+import { linesIn, listSegments, readHeader, type SegmentListing } from './segment-file.ts'
 import { type LogOptions, LogSegment, type SegmentManager } from './segments.ts'
 import { SpanLine } from './span-line.ts'
 
@@ -34,11 +34,8 @@ export interface ResendOutcome {
   readonly tally: SentTally
 }
 
-interface TraceFile {
-  readonly path: string
-  readonly segment: string | undefined
-  readonly bytes: number
-}
+/** A named file has no `name`: it is sent regardless of the log. */
+type TraceFile = Pick<SegmentListing, 'path' | 'bytes'> & Partial<Pick<SegmentListing, 'name'>>
 
 type TraceStart = (traceId: string) => number
 
@@ -60,7 +57,7 @@ export class Resend {
   readonly #outcomes: ResendOutcome[] = []
   readonly #tasks: Task[] = []
   readonly #backends: readonly string[]
-  #progress = { done: 0, total: 0 }
+  progress: { readonly done: number; readonly total: number } = { done: 0, total: 0 }
   /** Bytes of the files before the current one. */
   #sentBefore = 0
   #files: readonly TraceFile[] = []
@@ -75,39 +72,35 @@ export class Resend {
     this.#request = request
   }
 
-  get progress(): { readonly done: number; readonly total: number } {
-    return this.#progress
-  }
-
   /** Final only after the shutdown of the pipeline, because more spans may arrive until then. */
   outcomes(): readonly ResendOutcome[] {
-    const sent = this.#tasks.map(
-      ({ backend, segment: { path, bytes }, progress: { offset, tally } }): ResendOutcome => {
-        return { path, backend, state: offset >= bytes ? 'sent' : 'left', tally }
-      },
-    )
+    const sent = this.#tasks.map(({ backend, segment: { path, bytes }, progress: { offset, tally } }) => {
+      const state: ResendState = offset >= bytes ? 'sent' : 'left'
+      return { path, backend, state, tally }
+    })
     return [...this.#outcomes, ...sent]
   }
 
   async run(): Promise<void> {
     const { files, signal } = this.#request
-    this.#files = files ? await namedFiles(files) : await segmentFiles(this.#stateDirectory)
+    const named = files && [...new Set(files)].map(async path => ({ path, bytes: (await stat(path)).size }))
+    this.#files = named ? await Promise.all(named) : await listSegments(join(this.#stateDirectory, 'traces'))
     // Read after the files: a segment's checkpoint is created before the segment.
     this.#checkpoints = new Map((await listCheckpoints(this.#stateDirectory)).map(entry => [entry.segment, entry]))
     const total = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
     for (const file of this.#files) {
-      this.#progress = { done: this.#sentBefore, total }
+      this.progress = { done: this.#sentBefore, total }
       if (signal.aborted) this.#addOutcome(file, this.#backends, 'left')
       else await this.#sendFile(file)
       this.#sentBefore += file.bytes
     }
-    this.#progress = { done: total, total }
+    this.progress = { done: total, total }
   }
 
   async #sendFile(file: TraceFile): Promise<void> {
     const segment = await this.#lockSegment(file)
     if (segment === undefined) return this.#addOutcome(file, this.#backends, 'running')
-    const record = file.segment === undefined ? undefined : new SentRecord(this.#stateDirectory, file.segment)
+    const record = file.name === undefined ? undefined : new SentRecord(this.#stateDirectory, file.name)
     const candidates = await this.#candidates(file, segment)
     for (let isFirst = true, open = candidates; open.length > 0; isFirst = false) {
       // An earlier pass may be unfinished, and more may be requested now. The earlier pass is sent first.
@@ -121,11 +114,8 @@ export class Resend {
     if (this.#stuck.size === 0) segment.cancelResends()
   }
 
-  async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
-    if (name === undefined) {
-      const state = { bytes, isAdopted: true, backends: this.#backends }
-      return new LogSegment(Checkpoint.ofFile(path), state, () => undefined)
-    }
+  async #lockSegment({ path, name, bytes }: TraceFile): Promise<LogSegment | undefined> {
+    if (name === undefined) return new LogSegment(Checkpoint.ofFile(path), bytes, true, this.#backends)
     const owned = [...this.#segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
     if (owned !== undefined) return owned.isWritten ? undefined : owned
     const entry = this.#checkpoints.get(name)
@@ -139,11 +129,13 @@ export class Resend {
   }
 
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: LogSegment): Promise<readonly string[]> {
-    if (file.segment === undefined) return this.#backends
+    if (file.name === undefined) return this.#backends
     const { backends: meant, heldBy } = await readHeader(path)
     const isPending = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
     const pending = this.#backends.filter(isPending)
-    const had = without(this.#backends, pending).filter(backend => meant.get(backend) === this.#destination(backend))
+    const { destinations } = this.#parts
+    const isMeant = (backend: string): boolean => meant.get(backend) === (destinations.get(backend) ?? '')
+    const had = without(this.#backends, pending).filter(isMeant)
     this.#addOutcome(file, pending, 'owed')
     this.#addOutcome(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
     return without(this.#backends, [...pending, ...had])
@@ -152,16 +144,22 @@ export class Resend {
   async #tasksOf(segment: LogSegment, backends: readonly string[], record?: SentRecord): Promise<readonly Task[]> {
     const tasks: Task[] = []
     for (const backend of backends) {
-      const destination = this.#destination(backend)
+      const destination = this.#parts.destinations.get(backend) ?? ''
       const pass = nextPass(record?.get(destination), this.#request.since, segment.bytes)
       if (pass === undefined) continue
-      const note = (state: SentState): void => {
-        record?.set(destination, state)
-        this.#progress = { ...this.#progress, done: this.#sentBefore + state.offset }
-      }
-      const { traceId } = this.#request
+      const { since, before } = pass
       const begunAt = await this.#traceStartsFor(pass)
-      tasks.push({ backend, segment, progress: new ResendProgress({ pass, traceId, begunAt, onSent: note }) })
+      const isSelected = (span: ReadableSpan): boolean => {
+        const { traceId } = span.spanContext()
+        if ((this.#request.traceId ?? traceId) !== traceId) return false
+        const at = begunAt?.(traceId) ?? since
+        return at >= since && (before === null || at < before)
+      }
+      const note = (offset: number): void => {
+        record?.set(destination, { ...pass, offset })
+        this.progress = { ...this.progress, done: this.#sentBefore + offset }
+      }
+      tasks.push({ backend, segment, progress: new ResendProgress(pass.offset, isSelected, note) })
     }
     return tasks
   }
@@ -171,7 +169,7 @@ export class Resend {
     this.#tasks.push(task)
     if (this.#stuck.has(backend)) return
     const queue = this.#parts.queues.get(backend)
-    segment.checkpoint.setResend(backend, progress)
+    segment.checkpoint.resends.set(backend, progress)
     queue?.enqueueSegment(segment)
     await queue?.drainRecovered()
     if (progress.offset < segment.bytes) this.#stuck.add(backend)
@@ -186,25 +184,10 @@ export class Resend {
   #addOutcome({ path }: TraceFile, backends: readonly string[], state: ResendState): void {
     for (const backend of backends) this.#outcomes.push({ path, backend, state, tally: NOTHING })
   }
-
-  #destination(backend: string): string {
-    return this.#parts.destinations.get(backend) ?? ''
-  }
 }
 
 function without(backends: readonly string[], others: readonly string[]): readonly string[] {
   return backends.filter(backend => !others.includes(backend))
-}
-
-async function segmentFiles(stateDirectory: string): Promise<TraceFile[]> {
-  const segments = await listSegments(join(stateDirectory, 'traces'))
-  return segments.map(({ path, name, bytes }) => ({ path, segment: name, bytes }))
-}
-
-function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
-  return Promise.all(
-    [...new Set(paths)].map(async path => ({ path, segment: undefined, bytes: (await stat(path)).size })),
-  )
 }
 
 async function traceStarts(files: readonly TraceFile[], signal: AbortSignal): Promise<TraceStart> {

@@ -2,17 +2,11 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, write, writeS
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LineParser, type SegmentHeader, type StoredLine } from './line-parser.ts'
-import { endsWithLine, expectOwnFile, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-file.ts'
+import { endsWithLine, expectOwnFile, LINE_END, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-file.ts'
 import type { LogFailure } from './settings.ts'
 import { SpanLine } from './span-line.ts'
 
-const LINE_END = 0x0a
 const { O_CREAT, O_EXCL, O_RDWR } = constants
-
-interface InFlight {
-  readonly bytes: Uint8Array
-  readonly at: number
-}
 
 /** Every write has an explicit offset, so that a pending write can be repeated synchronously without a duplicate. */
 export class SegmentFile {
@@ -20,7 +14,7 @@ export class SegmentFile {
   /** All lines up to this offset are complete. */
   bytes: number
   readonly #descriptor: number
-  #inFlight: InFlight | undefined
+  #inFlight: { readonly bytes: Uint8Array; readonly at: number } | undefined
   #outstanding = 0
   #isClosing = false
   #isClosed = false
@@ -163,7 +157,7 @@ export function attempt(file: SegmentFile, run: () => void): LogFailure | undefi
   }
 }
 
-const NAME = /^(\d+)-(\d+)\.jsonl$/
+const NAME = /^((\d+)-(\d+))\.jsonl$/
 
 let lastStartAt = 0
 
@@ -180,9 +174,8 @@ export interface SegmentIdentity {
 }
 
 export function segmentIdentity(fileName: string): SegmentIdentity | undefined {
-  const match = NAME.exec(fileName)
-  if (!match) return undefined
-  return { name: fileName.slice(0, -'.jsonl'.length), startAt: Number(match[1]), pid: Number(match[2]) }
+  const [, name, startAt, pid] = NAME.exec(fileName) ?? []
+  return name === undefined ? undefined : { name, startAt: Number(startAt), pid: Number(pid) }
 }
 
 export interface SegmentListing extends SegmentIdentity {
@@ -198,9 +191,8 @@ export async function listSegments(directory: string): Promise<SegmentListing[]>
     names.map(async (name): Promise<SegmentListing | undefined> => {
       const [identity, path] = [segmentIdentity(name), join(directory, name)]
       const stats = identity && (await stat(path).catch(() => undefined))
-      return identity && stats?.isFile()
-        ? { ...identity, path, bytes: stats.size, changedAt: stats.mtimeMs }
-        : undefined
+      if (!identity || !stats?.isFile()) return undefined
+      return { ...identity, path, bytes: stats.size, changedAt: stats.mtimeMs }
     }),
   )
   return listings.filter(listing => listing !== undefined).sort((one, other) => one.startAt - other.startAt)
@@ -219,10 +211,9 @@ export interface ReadSpans {
   readonly damaged: number
 }
 
-interface Piece {
-  readonly bytes: Buffer
+interface FoundLine {
+  readonly found: SpanLine | StoredLine
   readonly end: number
-  readonly isWhole: boolean
 }
 
 export class SegmentReader {
@@ -238,23 +229,20 @@ export class SegmentReader {
 
   /** Lines of spans that look complete are not parsed. */
   async *lines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
-    for await (const pieces of this.#pieces(from, until)) {
-      for (const piece of pieces) yield this.#find(piece)
-    }
+    for await (const lines of this.#chunks(from, until)) for (const { found } of lines) yield found
   }
 
   async spans(from: number, until: number, maxSpans: number): Promise<ReadSpans> {
     const lines: SpanLine[] = []
     let [end, size, damaged] = [from, 0, 0]
     ;[this.#buffer, this.#otherBuffer] = [this.#otherBuffer, this.#buffer]
-    for await (const pieces of this.#pieces(from, until)) {
-      for (const piece of pieces) {
-        const found = this.#find(piece)
+    for await (const chunk of this.#chunks(from, until)) {
+      for (const { found, end: lineEnd } of chunk) {
         const spans = found instanceof SpanLine ? found.size : 0
         if (size > 0 && size + spans > maxSpans) return { lines, end, damaged }
         if (found instanceof SpanLine) lines.push(found)
         else if (found.kind === 'damaged') damaged++
-        end = piece.end
+        end = lineEnd
         size += spans
       }
       // The next chunk would overwrite the same buffer.
@@ -269,22 +257,31 @@ export class SegmentReader {
     await handle?.close().catch(() => undefined)
   }
 
-  #find({ bytes, isWhole }: Piece): SpanLine | StoredLine {
-    if (!isWhole) return { kind: 'damaged' }
+  /** The lines of one chunk after the other: the next chunk overwrites the same buffer. */
+  async *#chunks(from: number, until: number): AsyncGenerator<Iterable<FoundLine>, void> {
+    for (let at = from; at < until; ) {
+      const chunk = await this.#chunk(at, until)
+      if (chunk.length === 0) return
+      const end = chunk.lastIndexOf(LINE_END) + 1
+      // No line end within the limit: the line was cut off when its process died, or the file is not ours.
+      if (end === 0) yield [{ found: { kind: 'damaged' }, end: at + chunk.length }]
+      else yield this.#linesOf(chunk.subarray(0, end), at)
+      at += end || chunk.length
+    }
+  }
+
+  *#linesOf(chunk: Buffer, at: number): Generator<FoundLine, void> {
+    for (let [start, end] = [0, 0]; start < chunk.length; start = end) {
+      end = chunk.indexOf(LINE_END, start) + 1
+      yield { found: this.#find(chunk.subarray(start, end - 1)), end: at + end }
+    }
+  }
+
+  #find(bytes: Buffer): SpanLine | StoredLine {
     const found = SpanLine.fromFile(bytes, this.#parser)
     if (found !== undefined) return found
     const line = this.#parser.read(bytes.toString())
     return line.kind === 'spans' ? new SpanLine(line.spans) : line
-  }
-
-  async *#pieces(from: number, until: number): AsyncGenerator<readonly Piece[], void> {
-    for (let at = from; at < until; ) {
-      const pieces = cut(await this.#chunk(at, until), at)
-      yield pieces
-      const last = pieces.at(-1)
-      if (last === undefined) return
-      at = last.end
-    }
   }
 
   async #chunk(at: number, until: number): Promise<Buffer> {
@@ -300,19 +297,7 @@ export class SegmentReader {
   }
 }
 
-/** No line end within the limit: the line was cut off when its process died, or the file is not ours. */
-function cut(chunk: Buffer, at: number): readonly Piece[] {
-  const pieces: Piece[] = []
-  let start = 0
-  for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, start)) {
-    pieces.push({ bytes: chunk.subarray(start, end), end: at + end + 1, isWhole: true })
-    start = end + 1
-  }
-  if (start > 0 || chunk.length === 0) return pieces
-  return [{ bytes: chunk, end: at + chunk.length, isWhole: false }]
-}
-
-const NO_HEADER: SegmentHeader = {
+export const NO_HEADER: SegmentHeader = {
   marks: { incomplete: '', finalStatus: '', spanKind: '' },
   backends: new Map(),
   continuedMillis: 0,

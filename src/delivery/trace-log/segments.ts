@@ -6,8 +6,7 @@ import { fileFailure, newSegmentName, SegmentFile } from './segment-file.ts'
 import type { BatchSettings, LocalLogSettings, LogFailure, LogReporter, Reporter } from './settings.ts'
 import type { SpanLine } from './span-line.ts'
 
-const HOUR_MILLIS = 3_600_000
-const SEGMENT_AGE_MILLIS = 24 * HOUR_MILLIS
+const SEGMENT_AGE_MILLIS = 24 * 3_600_000
 const MAX_SEGMENT_BYTES = 16_777_216
 const MIN_SEGMENT_BYTES = 65_536
 /** Fraction of the whole log per segment: the log is pruned in pieces of this size. */
@@ -20,10 +19,7 @@ const HEARTBEAT_MILLIS = 10_000
 export const LOOK_UP_MILLIS = 1000
 const NAME_TRIES = 10
 
-export type CurrentSegmentResult = CurrentSegment | { readonly ok: false; readonly failure: LogFailure }
-
 export interface CurrentSegment {
-  readonly ok: true
   readonly segment: LogSegment
   readonly file: SegmentFile
   readonly openedAt: number
@@ -49,35 +45,25 @@ type SegmentOptions = Pick<LogOptions, 'settings' | 'queues' | 'report'>
 
 export class SegmentManager {
   readonly #options: SegmentOptions
-  readonly #backends: readonly string[]
   readonly #onCreated: () => void
   readonly #onRemoved: (segment: LogSegment) => void
-  readonly #owned = new Set<LogSegment>()
+  readonly owned: Set<LogSegment> = new Set()
   /** Not written any more, but not closed: their open spans are not noted in the current segment yet. */
   #retiring: { readonly segment: LogSegment; readonly file: SegmentFile }[] = []
   #current: CurrentSegment | undefined
   #lookedUpAt = 0
-  #paths: string[] = []
+  paths: readonly string[] = []
   #isReleased = false
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(options: SegmentOptions, onCreated: () => void, onRemoved: (segment: LogSegment) => void) {
     this.#options = options
-    this.#backends = [...options.queues.keys()]
     this.#onCreated = onCreated
     this.#onRemoved = onRemoved
   }
 
-  get paths(): readonly string[] {
-    return this.#paths
-  }
-
-  get owned(): ReadonlySet<LogSegment> {
-    return this.#owned
-  }
-
   /** @param maxAgeMillis a segment that was found in its place that recently is not looked up again */
-  current(onNew: () => void, maxAgeMillis = 0): CurrentSegmentResult {
+  current(onNew: () => void, maxAgeMillis = 0): CurrentSegment | LogFailure {
     const now = Date.now()
     const isPresent = Math.abs(now - this.#lookedUpAt) < maxAgeMillis
     if (!isPresent) this.touchCurrent()
@@ -96,7 +82,7 @@ export class SegmentManager {
       return next
     } catch (error) {
       const { path = this.#options.settings.directory } = error as NodeJS.ErrnoException
-      return { ok: false, failure: fileFailure(path, error) }
+      return fileFailure(path, error)
     }
   }
 
@@ -109,8 +95,9 @@ export class SegmentManager {
     if (current === undefined || current.isNoted) return
     current.isNoted = true
     // Very many open spans can fill a segment by themselves. It must have room for other spans, too.
-    current.fullAt = Math.max(segmentBytes(this.#options.settings), current.file.bytes * 2)
-    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
+    const ofLog = Math.max(MIN_SEGMENT_BYTES, this.#options.settings.maxBytes / SEGMENT_SHARE)
+    current.fullAt = Math.max(Math.min(MAX_SEGMENT_BYTES, ofLog), current.file.bytes * 2)
+    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file, true)
   }
 
   addRecovered(checkpoint: Checkpoint, bytes: number): LogSegment {
@@ -122,13 +109,13 @@ export class SegmentManager {
   removeSegment(segment: LogSegment): void {
     segment.isRemoved = true
     segment.checkpoint.remove()
-    this.#owned.delete(segment)
-    this.#paths = this.#paths.filter(path => path !== segment.path)
+    this.owned.delete(segment)
+    this.paths = this.paths.filter(path => path !== segment.path)
   }
 
   pendingBytes(backend: string): number {
     let bytes = 0
-    for (const segment of this.#owned) bytes += segment.pendingBytes(backend)
+    for (const segment of this.owned) bytes += segment.pendingBytes(backend)
     return bytes
   }
 
@@ -136,32 +123,32 @@ export class SegmentManager {
     const current = this.#current
     this.#current = undefined
     const isNoted = isEmpty || current?.isNoted === true
-    for (const { segment, file } of this.#retiring.splice(0)) endSegment(segment, file, isNoted)
-    if (current !== undefined) endSegment(current.segment, current.file, isEmpty)
+    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file, isNoted)
+    if (current !== undefined) closeSegment(current.segment, current.file, isEmpty)
   }
 
   releaseAll(): void {
     this.#isReleased = true
     clearInterval(this.#heartbeat)
-    for (const segment of this.#owned) {
+    for (const segment of this.owned) {
       segment.cancelResends()
       segment.checkpoint.release()
     }
-    this.#owned.clear()
+    this.owned.clear()
   }
 
   #createSegment(): CurrentSegment {
-    const { settings, report } = this.#options
+    const { settings, queues, report } = this.#options
     for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, line => report.warn(line))
     for (let tries = 1; ; tries++) {
       let checkpoint: Checkpoint | undefined
       try {
-        const pending = settings.heldBy === undefined ? this.#backends : []
+        const pending = settings.heldBy === undefined ? [...queues.keys()] : []
         checkpoint = Checkpoint.create(settings.directory, newSegmentName(), pending)
         const file = SegmentFile.create(checkpoint.segmentPath)
         const segment = this.#addSegment(checkpoint, 0, false)
-        this.#paths.push(segment.path)
-        return { ok: true, segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
+        this.paths = [...this.paths, segment.path]
+        return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
       } catch (error) {
         checkpoint?.remove()
         // A process in another container or thread with the same pid chose the same millisecond.
@@ -171,7 +158,7 @@ export class SegmentManager {
   }
 
   /** Spans that are still in memory must not rely on a deleted file. */
-  #lookUp(segment: LogSegment): void {
+  lookUp(segment: LogSegment): void {
     const current = this.#current
     if (current?.segment !== segment || !current.file.isDeleted()) return
     this.#current = undefined
@@ -186,26 +173,21 @@ export class SegmentManager {
     } else this.#retiring.push({ segment, file })
   }
 
-  #addSegment(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): LogSegment {
-    const segment = new LogSegment(
-      checkpoint,
-      { bytes, isAdopted, backends: this.#backends },
-      settled => this.#owned.delete(settled),
-      () => this.#lookUp(segment),
-    )
-    this.#owned.add(segment)
+  #addSegment(checkpoint: Checkpoint, bytes: number, isRecovered: boolean): LogSegment {
+    const segment = new LogSegment(checkpoint, bytes, isRecovered, [...this.#options.queues.keys()], this)
+    this.owned.add(segment)
     this.#heartbeat ??= setInterval(() => this.#touchAll(), HEARTBEAT_MILLIS).unref()
     return segment
   }
 
   #touchAll(): void {
-    for (const segment of this.#owned) if (!segment.checkpoint.touch()) this.#onTakenOver(segment)
+    for (const segment of this.owned) if (!segment.checkpoint.touch()) this.#onTakenOver(segment)
   }
 
   /** Another process considered this one dead, for example after a long sleep, and owns the segment now. */
   #onTakenOver(segment: LogSegment): void {
     segment.isRemoved = true
-    this.#owned.delete(segment)
+    this.owned.delete(segment)
     if (this.#current?.segment !== segment) return
     this.#current.file.close()
     this.#current = undefined
@@ -217,17 +199,10 @@ function isFull({ segment, file, fullAt, openedAt, isNoted }: CurrentSegment, no
   return file.bytes >= fullAt || (isNoted && (isOld || segment.unreadableFor.size > 0))
 }
 
-function segmentBytes({ maxBytes }: LocalLogSettings): number {
-  return Math.min(MAX_SEGMENT_BYTES, Math.max(MIN_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
-}
-
-function endSegment(segment: LogSegment, file: SegmentFile, isClosed: boolean): void {
-  if (isClosed) closeSegment(segment, file)
-  else file.close()
-}
-
-function closeSegment(segment: LogSegment, file: SegmentFile): void {
+/** @param isNoted its open spans are noted elsewhere, so that its checkpoint can be closed, too */
+function closeSegment(segment: LogSegment, file: SegmentFile, isNoted: boolean): void {
   file.close()
+  if (!isNoted) return
   segment.isWritten = false
   segment.checkpoint.close()
   segment.releaseIfDone()
@@ -253,23 +228,27 @@ export class LogSegment {
   readonly #inFlightTo = new Set<string>()
   #isReleasing = false
   readonly #backends: readonly string[]
-  readonly #onSettled: (segment: LogSegment) => void
-  /** Notices if the file was deleted. It is removed then. */
-  readonly lookUp: () => void
+  readonly #manager: SegmentManager | undefined
 
+  /** @param manager absent for a file that is only read */
   constructor(
     checkpoint: Checkpoint,
-    state: { readonly bytes: number; readonly isAdopted: boolean; readonly backends: readonly string[] },
-    onSettled: (segment: LogSegment) => void,
-    lookUp: () => void = () => undefined,
+    bytes: number,
+    isRecovered: boolean,
+    backends: readonly string[],
+    manager?: SegmentManager,
   ) {
     this.checkpoint = checkpoint
-    this.bytes = state.bytes
-    this.isRecovered = state.isAdopted
-    this.isWritten = !state.isAdopted
-    this.#backends = state.backends
-    this.#onSettled = onSettled
-    this.lookUp = lookUp
+    this.bytes = bytes
+    this.isRecovered = isRecovered
+    this.isWritten = !isRecovered
+    this.#backends = backends
+    this.#manager = manager
+  }
+
+  /** Notices if the file was deleted. It is removed then. */
+  lookUp(): void {
+    this.#manager?.lookUp(this)
   }
 
   get path(): string {
@@ -287,7 +266,7 @@ export class LogSegment {
   }
 
   cancelResends(): void {
-    for (const backend of this.#backends) this.checkpoint.setResend(backend, undefined)
+    this.checkpoint.resends.clear()
     this.releaseIfDone()
   }
 
@@ -323,7 +302,7 @@ export class LogSegment {
     if (!isDone && this.#isNeeded()) return
     if (!isDone) this.checkpoint.release()
     this.isRemoved ||= this.#isReleasing
-    this.#onSettled(this)
+    this.#manager?.owned.delete(this)
   }
 
   #isNeeded(): boolean {

@@ -10,7 +10,6 @@ type TimedEvent = ReadableSpan['events'][number]
 const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 const TRACE_FLAGS = 0xff
-const NO_KIND = -1
 export const NANOS_PER_SECOND = 1_000_000_000
 const MAX_FIXED64 = 2n ** 64n - 1n
 /** The year 2286. Later times, and the epoch itself, are not plausible. */
@@ -226,7 +225,7 @@ function writeIds(out: JsonBytes, before: Buffer, { traceId, spanId, traceState 
 
 /** The API starts at INTERNAL = 0. The protocol has UNSPECIFIED = 0. */
 export function kindOf({ kind }: ReadableSpan): number {
-  return (kind ?? NO_KIND) + 1
+  return kind === undefined ? 0 : kind + 1
 }
 
 export function flagsOf(context: SpanContext, isRemote: boolean | undefined): number {
@@ -239,14 +238,8 @@ export function nanosText(time: HrTime): string {
 }
 
 export function isUsualTime([seconds, nanos]: HrTime): boolean {
-  return (
-    Number.isInteger(seconds) &&
-    seconds > 0 &&
-    seconds < MAX_USUAL_SECONDS &&
-    Number.isInteger(nanos) &&
-    nanos >= 0 &&
-    nanos < NANOS_PER_SECOND
-  )
+  const isUsualSecond = Number.isInteger(seconds) && seconds > 0 && seconds < MAX_USUAL_SECONDS
+  return isUsualSecond && Number.isInteger(nanos) && nanos >= 0 && nanos < NANOS_PER_SECOND
 }
 
 /** The time of a host can be any value. If the protocol cannot represent it, the nearest possible value is used. */
@@ -300,22 +293,18 @@ function writeValue(out: JsonBytes, value: unknown, depth: number): void {
     out.string(STRING_VALUE, value)
     out.ascii('}')
   } else if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) out.ascii('{}')
+  else if (value instanceof Uint8Array) out.ascii(`{"bytesValue":"${Buffer.from(value).toString('base64')}"}`)
   else writeObject(out, value, depth)
 }
 
 function writeObject(out: JsonBytes, value: object, depth: number): void {
-  if (value instanceof Uint8Array) {
-    out.ascii(`{"bytesValue":"${Buffer.from(value).toString('base64')}"}`)
-    return
-  }
   const isList = Array.isArray(value)
   out.ascii(isList ? '{"arrayValue":{"values":[' : '{"kvlistValue":{"values":[')
   if (!isList) writeAttributes(out, value as Attributes, depth + 1)
-  // Unlike `forEach`, visits holes. Otherwise a hole would leave a comma without a value.
   else
-    for (let index = 0; index < value.length; index++) {
+    for (const element of value) {
       out.comma()
-      writeValue(out, value[index], depth + 1)
+      writeValue(out, element, depth + 1)
     }
   out.ascii(']}}')
 }

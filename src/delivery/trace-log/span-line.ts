@@ -11,7 +11,8 @@ const TAIL: Buffer = Buffer.from(']}')
 const IN_EACH_SPAN: Buffer = Buffer.from('"startTimeUnixNano":')
 /** The start of each span. A link starts differently. */
 const SPAN_HEAD: Buffer = Buffer.from('{"traceId":"')
-const TRACE_ID_CHARS = 32
+const SAMPLED = 1
+export const TRACE_ID_CHARS = 32
 const SPAN_ID_CHARS = 16
 const BETWEEN_IDS = '","spanId":"'
 const BETWEEN_TIMES = /^"(\d+)","endTimeUnixNano":"(\d+)"/
@@ -103,6 +104,10 @@ export class SpanLine {
 /** A number holds whole milliseconds exactly, but not the nanoseconds of the text: it rounds them to multiples of 256. */
 function millisOf(nanos: string): number {
   return Number(nanos.slice(0, -DIGITS_BELOW_MILLI)) + Number(nanos.slice(-DIGITS_BELOW_MILLI)) / NANOS_PER_MILLI
+}
+
+export function isSampled(span: ReadableSpan): boolean {
+  return (span.spanContext().traceFlags & SAMPLED) !== 0
 }
 
 export function spanKey(span: ReadableSpan): string {

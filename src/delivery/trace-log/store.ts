@@ -1,9 +1,8 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { type Checkpoint, takeOverCheckpoint } from './checkpoint.ts'
-import { type CheckpointEntry, isOwned, listCheckpoints } from './checkpoint-file.ts'
-import { type RecoveredTrace, Recovery, type SendUndecided } from './recovery.ts'
+import { type Checkpoint, type CheckpointEntry, isOwned, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
+import { type RecoveredTrace, Recovery } from './recovery.ts'
 import { Resend, type ResendRequest } from './resend.ts'
 import { removeSentRecord } from './resend-progress.ts'
 import { linesIn, listSegments, type SegmentListing } from './segment-file.ts'
@@ -11,14 +10,12 @@ import { type LogOptions, type LogSegment, SegmentManager } from './segments.ts'
 import type { LocalLogSettings } from './settings.ts'
 import { SpanLine } from './span-line.ts'
 import { TraceLog } from './trace-log.ts'
-import { countUndecided, undecidedSpans } from './undecided-spans.ts'
+import { countUndecided } from './undecided-spans.ts'
 
 const HOUR_MILLIS = 3_600_000
-const NONE: ReadonlyMap<string, number> = new Map()
 /** Interval of recovery: other processes may die at any time and leave pending data. */
 const LOOK_AGAIN_MILLIS = 300_000
 const PRUNED = 'the trace log was full'
-const REMOVED = 'the trace log was removed'
 
 /** The trace log of this process: the segments it writes, the data it still has to deliver, and recovered segments. */
 export class Store {
@@ -35,17 +32,16 @@ export class Store {
   constructor(parts: LogOptions, kept?: Store) {
     this.#parts = parts
     this.#kept = kept
-    this.segments = new SegmentManager(
-      parts,
-      () => this.prune(),
-      segment => this.#onRemoved(segment),
-    )
+    const onRemoved = (segment: LogSegment): void => this.#onRemoved(segment)
+    this.segments = new SegmentManager(parts, () => this.prune(), onRemoved)
     this.traceLog = new TraceLog(parts, this.segments)
   }
 
   /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
-    this.#recovery ??= new Recovery(this.#parts, this.segments, onCrashed, this.#sendUndecided)
+    const kept = this.#kept
+    const writeKept = kept && ((spans: readonly ReadableSpan[]) => kept.#writeRecovered(spans))
+    this.#recovery ??= new Recovery(this.#parts, this.segments, onCrashed, writeKept)
     const recovery = this.#recovery
     this.#recoveryTimer ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
     return recovery.run()
@@ -55,8 +51,8 @@ export class Store {
     return new Resend(this.#parts, this.segments, request)
   }
 
-  recovered(): Promise<void> {
-    return this.#recovery?.idle() ?? Promise.resolve()
+  async recovered(): Promise<void> {
+    await this.#recovery?.running
   }
 
   async stop(): Promise<void> {
@@ -70,14 +66,6 @@ export class Store {
     this.#parts.losses.save()
   }
 
-  get #sendUndecided(): SendUndecided | undefined {
-    const kept = this.#kept
-    if (kept === undefined) return undefined
-    return async (path, heldBy) => {
-      for await (const spans of undecidedSpans(path, heldBy, this.#parts.settings)) await kept.#writeRecovered(spans)
-    }
-  }
-
   /**
    * Writes recovered spans to this log. Only in memory, they would be lost with this process, and not searched for again. The
    * segment is opened first: spans sent from memory now would be sent again later. The log of kept traces has no notes of open
@@ -87,8 +75,8 @@ export class Store {
     const { traceLog: log } = this
     if (log.isClosed) throw new Error('this process ends')
     const opened = this.segments.current(() => undefined)
-    if (!opened.ok) {
-      this.#parts.deliveries.failed('traces', opened.failure, 0)
+    if ('kind' in opened) {
+      this.#parts.deliveries.failed('traces', opened, 0)
       throw new Error('what is kept cannot be written')
     }
     const { dropped } = log.counts()
@@ -125,7 +113,9 @@ export class Store {
     if (segment) {
       segment.isRemoved = true
       const counters = new Map([...queues].map(([backend, queue]) => [backend, queue.beforeRemoval(segment, PRUNED)]))
-      for (const [backend, pending] of await pendingOf(segment, file, settings)) {
+      const { checkpoint } = segment
+      const ofOwn = checkpoint.backends.map(backend => [backend, segment.pendingSpans(backend)] as const)
+      for (const [backend, pending] of segment.isRecovered ? await pendingSpans(checkpoint, file, settings) : ofOwn) {
         if (pending > 0) this.#warnPruned(backend, pending)
         counters.get(backend)?.(pending)
       }
@@ -140,7 +130,11 @@ export class Store {
         else losses.note(backend, pending, PRUNED)
       }
       checkpoint.remove()
-    } else if (await hasCheckpoint(directory, file.name)) return false
+    } else {
+      // The segment may have been taken over while others were examined.
+      const names = await readdir(join(directory, 'spool')).catch(() => [])
+      if (names.some(name => name.startsWith(`${file.name}.`))) return false
+    }
     await rm(file.path, { force: true }).catch(() => undefined)
     await removeSentRecord(directory, file.name)
     return true
@@ -157,24 +151,9 @@ export class Store {
   #onRemoved(segment: LogSegment): void {
     if (this.#parts.settings.heldBy !== undefined && !segment.isRecovered) return
     for (const [backend, queue] of this.#parts.queues) {
-      queue.beforeRemoval(segment, REMOVED)(segment.pendingSpans(backend))
+      queue.beforeRemoval(segment, 'the trace log was removed')(segment.pendingSpans(backend))
     }
   }
-}
-
-/** The segment may have been taken over while others were examined. */
-async function hasCheckpoint(directory: string, segment: string): Promise<boolean> {
-  const names = await readdir(join(directory, 'spool')).catch(() => [])
-  return names.some(name => name.startsWith(`${segment}.`))
-}
-
-async function pendingOf(
-  segment: LogSegment,
-  file: SegmentListing,
-  settings: LocalLogSettings,
-): Promise<ReadonlyMap<string, number>> {
-  if (segment.isRecovered) return pendingSpans(segment.checkpoint, file, settings)
-  return new Map(segment.checkpoint.backends.map(backend => [backend, segment.pendingSpans(backend)]))
 }
 
 async function pendingSpans(
@@ -182,7 +161,6 @@ async function pendingSpans(
   { path, bytes }: SegmentListing,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
-  const undecided = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
   const pending = new Map<string, number>()
   const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
   for (const [backend, offset] of offsets) {
@@ -190,7 +168,8 @@ async function pendingSpans(
     if (spans > 0) pending.set(backend, spans)
   }
   // A buffered segment is pending for no backend, so only one of the two counts applies.
-  return pending.size > 0 ? pending : undecided
+  if (pending.size > 0 || !checkpoint.open) return pending
+  return countUndecided(path, settings).catch(() => pending)
 }
 
 async function countSpans(path: string, from: number, until: number): Promise<number> {

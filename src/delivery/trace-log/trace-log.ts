@@ -4,12 +4,10 @@ import { headerJson } from './line-parser.ts'
 import { attempt, fileFailure } from './segment-file.ts'
 import type { BatchConsumer, CurrentSegment, LogOptions, Position, SegmentManager } from './segments.ts'
 import { LOOK_UP_MILLIS } from './segments.ts'
-import type { LogFailure } from './settings.ts'
-import { UNSERIALISABLE } from './settings.ts'
+import { type LogFailure, UNSERIALISABLE } from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
-import { SpanLine } from './span-line.ts'
+import { isSampled, SpanLine } from './span-line.ts'
 
-const SAMPLED = 1
 /** Approximate size of one line. Writing more at a time would block the event loop for too long. */
 const LINE_BYTES = 262_144
 /** If a write takes longer and there is no room left in memory, the log does not wait for the disk. */
@@ -25,12 +23,6 @@ interface LogWrite {
   readonly current: CurrentSegment
   isSettled: boolean
   isStalled: boolean
-}
-
-export interface TraceLogCounts {
-  readonly stored: number
-  readonly dropped: number
-  readonly waiting: number
 }
 
 /** Records open and ended spans, and passes ended spans to the backends with their position in the log. */
@@ -49,7 +41,7 @@ export class TraceLog implements SpanProcessor {
   #write: LogWrite | undefined
   #draining: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
-  #isClosed = false
+  isClosed = false
   #isAwaited = false
   #hasWritten = false
   #stored = 0
@@ -62,17 +54,16 @@ export class TraceLog implements SpanProcessor {
     this.#consumers = parts.settings.heldBy === undefined ? parts.consumers : []
   }
 
-  onStart(span: unknown): void {
-    const started = span as ReadableSpan
-    if (this.#isClosed || (started.spanContext().traceFlags & SAMPLED) === 0) return
-    this.#unnoted.add(started)
+  onStart(span: ReadableSpan): void {
+    if (this.isClosed || !isSampled(span)) return
+    this.#unnoted.add(span)
     this.#scheduleDrain()
   }
 
   onEnd(span: ReadableSpan): void {
-    if ((span.spanContext().traceFlags & SAMPLED) === 0) return
+    if (!isSampled(span)) return
     if (!this.#unnoted.delete(span)) this.#noted.delete(span)
-    if (this.#isClosed) {
+    if (this.isClosed) {
       this.#dropped++
       this.#enqueueBatch([span])
       return
@@ -104,14 +95,14 @@ export class TraceLog implements SpanProcessor {
   }
 
   async shutdown(): Promise<void> {
-    this.#isClosed = true
+    this.isClosed = true
     clearTimeout(this.#timer)
     await this.forceFlush()
     this.#endWriting()
   }
 
   shutdownSync(): void {
-    this.#isClosed = true
+    this.isClosed = true
     clearTimeout(this.#timer)
     this.flushSync()
     this.#endWriting()
@@ -122,11 +113,7 @@ export class TraceLog implements SpanProcessor {
     this.#segments.endWriting(this.#unnoted.size === 0 && this.#noted.size === 0)
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
-  counts(): TraceLogCounts {
+  counts(): { readonly stored: number; readonly dropped: number; readonly waiting: number } {
     const inFlight = this.#write?.spans.length ?? 0
     return { stored: this.#stored, dropped: this.#dropped, waiting: this.#pending.length + inFlight }
   }
@@ -184,10 +171,9 @@ export class TraceLog implements SpanProcessor {
     try {
       const write = this.#prepareWrite()
       if (write === undefined) return
-      this.#completeWrite(
-        write,
-        attempt(write.current.file, () => write.current.file.appendNow(write.bytes)),
-      )
+      const { file } = write.current
+      const failure = attempt(file, () => file.appendNow(write.bytes))
+      this.#completeWrite(write, failure)
     } catch {
       this.#dropPending()
     }
@@ -226,12 +212,12 @@ export class TraceLog implements SpanProcessor {
     const consumers = this.#consumers
     // Lines in a deleted file would be lost if no consumer has them in memory.
     const isOnlyCopy = consumers.length === 0 ? this.#isAwaited : consumers.some(({ isBehind }) => isBehind === true)
-    const maxAgeMillis = this.#isClosed || isOnlyCopy ? 0 : LOOK_UP_MILLIS
+    const maxAgeMillis = this.isClosed || isOnlyCopy ? 0 : LOOK_UP_MILLIS
     const current = this.#segments.current(() => this.#repeatNotes(), maxAgeMillis)
-    if (!current.ok) {
+    if ('kind' in current) {
       this.#shiftUnnoted(Number.POSITIVE_INFINITY)
       this.#hasMissedNotes = true
-      this.#failed(this.#pending.splice(0, most), current.failure)
+      this.#failed(this.#pending.splice(0, most), current)
       return undefined
     }
     const { file } = current

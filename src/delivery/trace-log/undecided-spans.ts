@@ -1,20 +1,15 @@
-import { existsSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { sumParts } from './backlog.ts'
-import { readCheckpoint } from './checkpoint.ts'
-import type { CheckpointEntry } from './checkpoint-file.ts'
-import { isOwned, keptDirectory, listCheckpoints, segmentStartAt } from './checkpoint-file.ts'
-import type { Destinations } from './line-parser.ts'
-import { CRASHED } from './recovery.ts'
-import { endedKeysIn, linesIn, listSegments, readHeader, type SegmentListing, segmentIdentity } from './segment-file.ts'
+import { keptDirectory } from './checkpoint.ts'
+import type { SegmentListing } from './segment-file.ts'
+import { endedKeysIn, linesIn, listSegments, NO_HEADER, readHeader, segmentIdentity } from './segment-file.ts'
 import { type LocalLogSettings, NOT_KEPT } from './settings.ts'
-import { SpanLine, type SpanStamp, spanKey } from './span-line.ts'
+import { SpanLine, type SpanStamp, spanKey, TRACE_ID_CHARS } from './span-line.ts'
 
 /** Tolerance for a clock that was set back. */
 const CLOCK_MILLIS = 3_600_000
-const TRACE_ID_CHARS = 32
+/** Marks spans that a process left open when it was killed. */
+export const CRASHED = 'crashed'
 
 interface BufferedTrace {
   readonly spans: Timed[]
@@ -53,7 +48,8 @@ export async function* undecidedSpans(
   }
   for (const each of segments.filter(each => each.startAt <= startAt)) {
     for await (const line of linesIn(each.path)) {
-      if (!(line instanceof SpanLine) || !contains(line, wanted)) continue
+      // Parsed only if it holds such a span.
+      if (!(line instanceof SpanLine) || ![...line.stamps()].some(({ key }) => wanted.has(key))) continue
       const spans = line.spans.filter(span => wanted.has(spanKey(span)))
       if (spans.length > 0) yield spans
     }
@@ -73,10 +69,9 @@ function addMissing({ spans, decisions }: BufferedTrace, missing: Set<string>): 
     for (const key of keys) missing.add(key)
   }
   const close = (): void => {
-    const found = together.flatMap(key => decisions.get(key) ?? [])
-    if (found.length === 0) undecided = undecided.concat(together)
+    if (!isDecided) undecided.push(...together)
     else {
-      const isKept = found.includes(true)
+      const isKept = together.some(key => decisions.get(key))
       if (isKept) add(together)
       if (isKept || isDropped === false) add(undecided)
       isDropped = !isKept
@@ -139,11 +134,6 @@ async function readDecisions(
   }
 }
 
-function contains(line: SpanLine, wanted: ReadonlySet<string>): boolean {
-  for (const { key } of line.stamps()) if (wanted.has(key)) return true
-  return false
-}
-
 /** Segments of the same process since then. With `heldBy`, also those of processes that buffered the trace. */
 async function segmentsOf(path: string, since: number, heldBy: string | undefined): Promise<SegmentListing[]> {
   const pid = segmentIdentity(basename(path))?.pid
@@ -151,47 +141,11 @@ async function segmentsOf(path: string, since: number, heldBy: string | undefine
   for (const each of await listSegments(dirname(path))) {
     if (each.changedAt < since) continue
     const isOwn = each.pid === pid
-    if (isOwn || (heldBy !== undefined && (await isContinuedAndBuffered(each.path, heldBy)))) found.push(each)
+    const header = isOwn || heldBy === undefined ? NO_HEADER : await readHeader(each.path)
+    // If a process did not buffer traces, its spans are already sent or pending.
+    if (isOwn || (header.continuedMillis > 0 && header.heldBy === heldBy)) found.push(each)
   }
   return found
-}
-
-/** If a process did not buffer traces, its spans are already sent or pending. */
-async function isContinuedAndBuffered(path: string, heldBy: string): Promise<boolean> {
-  const header = await readHeader(path)
-  return header.continuedMillis > 0 && header.heldBy === heldBy
-}
-
-export interface UndecidedEntry {
-  readonly destinations: Destinations
-  readonly segments: number
-  readonly bytes: number
-  readonly oldestAt: number
-}
-
-/** Undecided segments of killed processes. Their checkpoints are pending for no backend, so they are in no backlog. */
-export async function readUndecided(stateDirectory: string): Promise<readonly UndecidedEntry[]> {
-  const rows = new Map<string, UndecidedEntry>()
-  for (const entry of await listCheckpoints(stateDirectory)) {
-    const found = await undecidedIn(entry)
-    if (found === undefined) continue
-    const key = JSON.stringify([...found.destinations].sort())
-    rows.set(key, sumParts(rows.get(key), found))
-  }
-  return [...rows.values()].sort((one, other) => one.oldestAt - other.oldestAt)
-}
-
-async function undecidedIn(entry: CheckpointEntry): Promise<UndecidedEntry | undefined> {
-  if (isOwned(entry) || (await readCheckpoint(entry))?.open !== true) return undefined
-  const { heldBy, backends: destinations } = await readHeader(entry.segmentPath)
-  if (heldBy === '' || destinations.size === 0) return undefined
-  const bytes = (await stat(entry.segmentPath).catch(() => undefined))?.size ?? 0
-  return { destinations, segments: 1, bytes, oldestAt: segmentStartAt(entry) }
-}
-
-/** True if there is a log of kept traces. Then a process samples recovered traces even if it does not buffer its own. */
-export function hasKeptLog(stateDirectory: string): boolean {
-  return existsSync(keptDirectory(stateDirectory))
 }
 
 /** Pending spans per backend of an open segment without an owner, if it had been sampled. Excludes dropped traces. */

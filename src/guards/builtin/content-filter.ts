@@ -1,5 +1,6 @@
 import { checkPattern } from '../../content/redact-patterns.ts'
-import { createRedactor, isSecretKey } from '../../content/redaction.ts'
+import { createRedactor } from '../../content/redaction.ts'
+import { isSecretKey } from '../../content/secret-keys.ts'
 import { MASK } from '../../content/secret-span.ts'
 import { copied, isPlain } from '../frozen-copy.ts'
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
 import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type NetConnectOpts, type Socket } from 'node:net'
@@ -14,10 +15,6 @@ export interface ListenerLimits {
   readonly keepAliveMillis: number
   readonly checkMillis: number
   readonly patienceMillis: number
-}
-
-export interface ListenerCounts {
-  countRefusal(why: 'connections' | 'slow' | 'request'): void
 }
 
 const HEADER_BYTES = 16 * 1024
@@ -42,34 +39,20 @@ export async function openListener(
   where: ListenAddress,
   listenerFor: (port: () => number | undefined) => RequestListener,
   limits: ListenerLimits,
-  counts: ListenerCounts,
+  counts: { countRefusal(why: 'connections' | 'slow' | 'request'): void },
 ): Promise<LoopbackListener> {
   let port: number | undefined
-  const server = serverFor(
-    listenerFor(() => port),
-    limits,
-    counts,
-  )
-  await listening(server, where)
-  if ('path' in where) chmodSync(where.path, PRIVATE_FILE)
-  else port = (server.address() as AddressInfo).port
-  const ended = new Promise<void>(resolve => server.once('close', resolve))
-  return { port, ended, close: () => closeListener(server, where, port, limits.patienceMillis) }
-}
-
-function serverFor(listener: RequestListener, limits: ListenerLimits, counts: ListenerCounts): Server {
-  const server = createServer(
-    {
-      maxHeaderSize: HEADER_BYTES,
-      headersTimeout: limits.headersMillis,
-      requestTimeout: limits.requestMillis,
-      keepAliveTimeout: limits.keepAliveMillis,
-      connectionsCheckingInterval: limits.checkMillis,
-      // Clients of the socket may omit the Host header. For the port, `admit` checks it.
-      requireHostHeader: false,
-    },
-    listener,
-  )
+  const options = {
+    maxHeaderSize: HEADER_BYTES,
+    headersTimeout: limits.headersMillis,
+    requestTimeout: limits.requestMillis,
+    keepAliveTimeout: limits.keepAliveMillis,
+    connectionsCheckingInterval: limits.checkMillis,
+    // Clients of the socket may omit the Host header. For the port, `admit` checks it.
+    requireHostHeader: false,
+  }
+  const answer = listenerFor(() => port)
+  const server = createServer(options, answer)
   server.maxConnections = limits.connections
   // A client may close its side after writing. Decompressing its request takes a moment longer.
   Object.assign(server, { httpAllowHalfOpen: true })
@@ -81,21 +64,15 @@ function serverFor(listener: RequestListener, limits: ListenerLimits, counts: Li
       socket.end(`HTTP/1.1 ${isSlow ? '408 Request Timeout' : '400 Bad Request'}\r\nConnection: close\r\n\r\n`)
     socket.destroySoon()
   })
-  return server
-}
-
-function listening(server: Server, where: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    const isListening = (): void => {
-      server.off('error', reject)
-      // A connection that fails before it is accepted concerns no request.
-      server.on('error', () => undefined)
-      resolve()
-    }
-    if ('path' in where) server.listen(where.path, isListening)
-    else server.listen(where.port, ADDRESS, isListening)
-  })
+  server.listen('path' in where ? where : { ...where, host: ADDRESS })
+  // Rejects if the server emits an error first.
+  await once(server, 'listening')
+  // A connection that fails before it is accepted concerns no request.
+  server.on('error', () => undefined)
+  if ('path' in where) chmodSync(where.path, PRIVATE_FILE)
+  else port = (server.address() as AddressInfo).port
+  const ended = new Promise<void>(resolve => server.once('close', resolve))
+  return { port, ended, close: () => closeListener(server, where, port, limits.patienceMillis) }
 }
 
 async function closeListener(server: Server, where: ListenAddress, port: number | undefined, patienceMillis: number) {

@@ -30,13 +30,9 @@ import type {
 } from './span-definition.ts'
 import { contextFill, usageOf } from './usage.ts'
 
-/**
- * Whole requests and responses are written in `full` mode only. Each request repeats the conversation so far, which is
- * an agent's largest and most private data.
- */
+/** Whole requests and responses, in `full` mode only: each repeats the conversation, an agent's most private data. */
 function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
   const { capture, facts } = options
-  if (capture.mode !== 'full') return new AttributeList()
   const body = requestBody(payload)
   const given = payload.request_messages ?? payload.messages ?? peek(body, 'messages') ?? peek(body, 'input')
   const messages = captureMessages(given, options, 'llm_input')
@@ -51,10 +47,7 @@ function requestContent(payload: ApiStart, options: AttributeOptions): Attribute
     .addAll(indexedMessages(facts.indexedInput, withSystem(leading === undefined ? apart : undefined, messages)))
     .set(facts.inputMessages, genAiMessages(messages, options))
     .set(facts.toolDefinitions, toolDefinitions(payload, options))
-    .set(
-      facts.systemInstructions,
-      instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
-    )
+    .set(facts.systemInstructions, instructions && capture.json([{ type: 'text', content: instructions }]))
     .set(facts.input, input?.text ?? last?.content)
     .set(facts.inputType, input?.mimeType)
     .set(facts.contentTruncated, input?.truncated || undefined)
@@ -69,7 +62,6 @@ function withSystem(content: SafeText | undefined, messages: readonly CapturedMe
 
 function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeList {
   const { capture, facts } = options
-  if (capture.mode !== 'full') return new AttributeList()
   const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')
   if (message === undefined) return new AttributeList()
   const messages = captureMessages([message], options, 'llm_output')
@@ -99,7 +91,9 @@ export function apiErrorType(payload: ApiError, options: AttributeOptions): Safe
   return id(errorFacts(payload.error).type) ?? id(textOf(payload.reason)) ?? literal(OTHER_ERROR)
 }
 
-type Labels = Readonly<Record<string, string>>
+type End = ApiEnd & ApiError
+type Ended = EndedSpan<ApiStart>
+type Labels = MetricPoint['labels']
 
 /** Stands for a name that neither end nor start has. A label must have a value, and an empty one looks like a defect. */
 const UNKNOWN = 'unknown'
@@ -109,7 +103,7 @@ interface ApiLabels {
   readonly genAi: Labels
 }
 
-function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: EndedSpan<ApiStart>): ApiLabels {
+function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: Ended): ApiLabels {
   const { id } = options.capture
   const model = id(requestModel(ended.start ?? payload)) ?? id(payload.model) ?? UNKNOWN
   const provider = id(modelProvider(payload.provider ?? ended.start?.provider)) ?? UNKNOWN
@@ -127,7 +121,7 @@ function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: EndedSpan<A
 export function tokenPoints(
   event: HookEvent<ApiEnd>,
   options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
+  ended: Ended,
   labels: ApiLabels = labelsOf(event.payload, options, ended),
 ): MetricPoint[] {
   const cost = requestCost(event, options, ended)
@@ -177,11 +171,7 @@ function durationPoints(millis: number | undefined, labels: Labels, options: Att
   return points
 }
 
-export function apiPoints(
-  event: HookEvent<ApiEnd>,
-  options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
-): MetricPoint[] {
+export function apiPoints(event: HookEvent<ApiEnd>, options: AttributeOptions, ended: Ended): MetricPoint[] {
   const labels = labelsOf(event.payload, options, ended)
   const points = tokenPoints(event, options, ended, labels)
   const { durationMillis } = ended
@@ -196,32 +186,18 @@ export function apiPoints(
   return points
 }
 
-export function apiErrorPoints(
-  event: HookEvent<ApiEnd & ApiError>,
-  options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
-): MetricPoint[] {
+export function apiErrorPoints(event: HookEvent<End>, options: AttributeOptions, ended: Ended): MetricPoint[] {
   const { payload } = event
   const labels = labelsOf(payload, options, ended)
   const errorType = apiErrorType(payload, options)
   const retryable = typeof payload.retryable === 'boolean' ? String(payload.retryable) : UNKNOWN
-  const points: MetricPoint[] = [
-    {
-      instrument: 'apiErrorCount',
-      value: 1,
-      labels: {
-        [LABEL.errorType]: errorType,
-        [LABEL.statusClass]: statusClass(payload.status_code),
-        [LABEL.retryable]: retryable,
-      },
-    },
-  ]
+  const status = statusClass(payload.status_code)
+  const failure = { [LABEL.errorType]: errorType, [LABEL.statusClass]: status, [LABEL.retryable]: retryable }
+  const points: MetricPoint[] = [{ instrument: 'apiErrorCount', value: 1, labels: failure }]
   if (payload.retryable === true) points.push({ instrument: 'retryCount', value: 1, labels: labels.own })
   points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, options))
   return points
 }
-
-type End = ApiEnd & ApiError
 
 export function requestAttributes(event: HookEvent<ApiStart>, options: AttributeOptions): AttributeList {
   const { facts } = options
@@ -245,27 +221,11 @@ export function requestAttributes(event: HookEvent<ApiStart>, options: Attribute
     .set(facts.requestToolCount, toolCount(payload))
     .set(facts.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
     .set(facts.requestCharCount, wholeOf(payload.request_char_count))
-  addRequestParameters(attributes, event, options)
+  addRequestParameters(attributes, payload, options)
   return options.capture.mode === 'full' ? attributes.addAll(requestContent(payload, options)) : attributes
 }
 
-function addUsage(attributes: AttributeList, event: HookEvent<ApiEnd>, options: AttributeOptions): void {
-  const usage = usageOf(event)
-  if (usage === undefined) return
-  const { facts } = options
-  attributes.set(facts.inputTokens, usage.promptTokens)
-  attributes.set(facts.outputTokens, usage.outputTokens)
-  attributes.set(facts.totalTokens, usage.totalTokens)
-  attributes.set(facts.cacheReadTokens, usage.cacheReadTokens || undefined)
-  attributes.set(facts.cacheWriteTokens, usage.cacheWriteTokens || undefined)
-  attributes.set(facts.reasoningTokens, usage.reasoningTokens || undefined)
-}
-
-export function responseAttributes(
-  event: HookEvent<End>,
-  options: AttributeOptions,
-  ended: EndedSpan<ApiStart>,
-): AttributeList {
+export function responseAttributes(event: HookEvent<End>, options: AttributeOptions, ended: Ended): AttributeList {
   const { facts } = options
   const { payload } = event
   const { id } = options.capture
@@ -285,13 +245,22 @@ export function responseAttributes(
     .set(facts.responseContentChars, wholeOf(payload.assistant_content_chars))
     .set(facts.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
   addCost(attributes, requestCost(event, options, ended), options)
-  addUsage(attributes, event, options)
+  const usage = usageOf(event)
+  if (usage !== undefined) {
+    attributes.set(facts.inputTokens, usage.promptTokens)
+    attributes.set(facts.outputTokens, usage.outputTokens)
+    attributes.set(facts.totalTokens, usage.totalTokens)
+    attributes.set(facts.cacheReadTokens, usage.cacheReadTokens || undefined)
+    attributes.set(facts.cacheWriteTokens, usage.cacheWriteTokens || undefined)
+    attributes.set(facts.reasoningTokens, usage.reasoningTokens || undefined)
+  }
   return options.capture.mode === 'full' ? attributes.addAll(responseContent(payload, options)) : attributes
 }
 
-function failed(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<ApiStart>): SpanEnd {
+function failed(event: HookEvent<End>, options: AttributeOptions, ended: Ended): SpanEnd {
   const { facts } = options
   const { payload } = event
+  const { id, errorText } = options.capture
   const type = apiErrorType(payload, options)
   return {
     attributes: new AttributeList()
@@ -302,12 +271,8 @@ function failed(event: HookEvent<End>, options: AttributeOptions, ended: EndedSp
       .set(facts.retryCount, wholeOf(payload.retry_count))
       .set(facts.maxRetries, wholeOf(payload.max_retries))
       .set(facts.retryable, booleanOf(payload.retryable))
-      .set(facts.errorReason, options.capture.id(payload.reason)),
-    error: {
-      type,
-      message:
-        options.capture.errorText(errorFacts(payload.error).message) ?? options.capture.id(payload.reason) ?? type,
-    },
+      .set(facts.errorReason, id(payload.reason)),
+    error: { type, message: errorText(errorFacts(payload.error).message) ?? id(payload.reason) ?? type },
     exception: true,
   }
 }

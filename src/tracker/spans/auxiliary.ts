@@ -32,11 +32,8 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
     if (!isFailedCall(payload)) return { attributes }
     const { capture } = options
     const type = capture.id(payload.error_type ?? errorFacts(payload.error).type) ?? literal(OTHER_ERROR)
-    return {
-      attributes,
-      error: { type, message: capture.errorText(errorFacts(payload.error).message) ?? type },
-      exception: true,
-    }
+    const message = capture.errorText(errorFacts(payload.error).message) ?? type
+    return { attributes, error: { type, message }, exception: true }
   },
   measure(event, options, ended) {
     if (!isFailedCall(event.payload)) return apiPoints(event, options, ended)

@@ -8,14 +8,14 @@ import { AttributeList } from './attribute-list.ts'
 import { OTHER_ERROR } from './error-facts.ts'
 import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 
-export type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
+type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
 
 const UNNAMED = 'unknown'
 const FIELDS_LIMIT = 32
 
 /** Returns a word only if it is in the vocabulary, so that attributes and labels have no other values. */
-function wordOf(words: ReadonlySet<string>, value: unknown, { capture }: AttributeOptions): SafeText | undefined {
-  return typeof value === 'string' && words.has(value) ? capture.id(value) : undefined
+function wordOf(words: readonly string[], value: unknown, { capture }: AttributeOptions): SafeText | undefined {
+  return typeof value === 'string' && words.includes(value) ? capture.id(value) : undefined
 }
 
 function millisOf({ duration_ms }: ControlHookEnd): number | undefined {
@@ -24,11 +24,7 @@ function millisOf({ duration_ms }: ControlHookEnd): number | undefined {
 }
 
 /** @param start the kept start of a run whose end has no name */
-function controlHookName(
-  { hook_name }: ControlHookStart,
-  options: AttributeOptions,
-  start?: KeptControlHook,
-): SafeText {
+function guardName({ hook_name }: ControlHookStart, options: AttributeOptions, start?: KeptControlHook): SafeText {
   return options.capture.id(hook_name === undefined ? start?.hook_name : hook_name) ?? literal(UNNAMED)
 }
 
@@ -39,11 +35,7 @@ interface ToolDecision {
   readonly args: unknown
 }
 
-export function toolDecision(
-  end: ControlHookEnd,
-  start: KeptControlHook | undefined,
-  options: AttributeOptions,
-): ToolDecision | undefined {
+export function toolDecision(end: ControlHookEnd, start: unknown, options: AttributeOptions): ToolDecision | undefined {
   const reported = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
   const call = idOf(reported('tool_call_id'))
   if (call === undefined) return undefined
@@ -78,7 +70,7 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
   parents: ['api', 'llm'],
   key: payload => (isSum(payload) ? undefined : idOf(payload.hook_run_id)),
   name(payload, options) {
-    const name = controlHookName(payload, options)
+    const name = guardName(payload, options)
     return options.spanNames === 'semconv' ? phrase`hook ${name}` : phrase`hook.${name}`
   },
   start({ payload }, options) {
@@ -86,7 +78,7 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
     const kind = payload.hook_judges === true ? OPENINFERENCE_KIND.guardrail : OPENINFERENCE_KIND.chain
     return new AttributeList()
       .set(facts.inferenceKind, literal(kind))
-      .set(facts.hookName, controlHookName(payload, options))
+      .set(facts.hookName, guardName(payload, options))
       .set(facts.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase, options))
       .set(facts.hookPriority, wholeOf(payload.hook_priority))
       .set(facts.callId, options.capture.id(payload.tool_call_id))
@@ -114,7 +106,7 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
   },
   measure({ payload }, options, { start, durationMillis }) {
     const labels = {
-      [LABEL.hookName]: controlHookName(payload, options, start),
+      [LABEL.hookName]: guardName(payload, options, start),
       [LABEL.phase]: wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options) ?? UNNAMED,
     }
     const verdict = wordOf(CONTROL_VERDICTS, payload.verdict, options) ?? UNNAMED
@@ -134,7 +126,7 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
     return {
       event: 'hookBlocked',
       attributes: new AttributeList()
-        .set(facts.hookName, controlHookName(payload, options, start))
+        .set(facts.hookName, guardName(payload, options, start))
         .set(facts.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options))
         .set(facts.hookReason, snippet(payload.reason))
         .set(facts.callId, id(payload.tool_call_id ?? start?.tool_call_id)),

@@ -19,11 +19,9 @@ export function roundedDollars(dollars: number): number {
   return Math.round(dollars * SMALLEST) / SMALLEST
 }
 
-function costOf(
-  event: HookEvent<ApiEnd>,
-  options: AttributeOptions,
-  { start, startAt }: EndedSpan<Partial<ApiStart>>,
-): Cost | undefined {
+type Begun = EndedSpan<Partial<ApiStart>>
+
+function costOf(event: HookEvent<ApiEnd>, options: AttributeOptions, { start, startAt }: Begun): Cost | undefined {
   const { payload } = event
   const ofProvider = dollarsIn(peek(payload.usage, 'cost'))
   if (ofProvider !== undefined) return { dollars: ofProvider, source: 'provider' }
@@ -45,11 +43,7 @@ function costOf(
 }
 
 /** The cost of a request, computed once per record: its span, the metrics and the turn's totals use it. */
-export function requestCost(
-  event: HookEvent<ApiEnd>,
-  options: AttributeOptions,
-  begun: EndedSpan<Partial<ApiStart>>,
-): Cost | undefined {
+export function requestCost(event: HookEvent<ApiEnd>, options: AttributeOptions, begun: Begun): Cost | undefined {
   event.facts.cost ??= costOf(event, options, begun) ?? null
   return event.facts.cost ?? undefined
 }

@@ -1,10 +1,8 @@
 import type { KeepRules } from './span-definition.ts'
 import { allTokens, type TurnTotals } from './turn-totals.ts'
 
-export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
-
 /** The sampling reason on the root of a turn. `none`: its trace is not kept. */
-export type SamplingReason = KeepReason | 'none'
+export type SamplingReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate' | 'none'
 
 export interface SampledTurn {
   readonly traceId: string
@@ -27,23 +25,17 @@ export function samplingReason(rules: KeepRules, turn: SampledTurn): SamplingRea
   const tokens = allTokens(totals)
   if (isOver(tokens.input + tokens.output, rules.tokensOver)) return 'tokens'
   if (signs.tool) return 'tool'
-  return rules.threshold !== undefined && isInShare(traceId, rules.threshold) ? 'rate' : 'none'
+  // Only the last 56 bits of the trace id count, so that all processes with one rate choose the same traces.
+  const isInShare = rules.threshold !== undefined && traceId.slice(-RANDOM_HEX_DIGITS) >= rules.threshold
+  return isInShare ? 'rate' : 'none'
 }
 
-/**
- * The threshold of a sampling rate from 0 to 1: the minimum of the trace id's random part, as in OpenTelemetry's
- * consistent probability sampling. 14 hexadecimal digits; undefined for a rate of 0.
- */
+/** Least random part of a sampled trace id, in 14 hexadecimal digits, as in OpenTelemetry's consistent sampling. */
 export function thresholdOf(rate: number): string | undefined {
   // Not from `1 - rate`: close to 1, floats are too coarse.
   const chosen = BigInt(Math.round(rate * RANDOM_VALUES))
   if (chosen === 0n) return undefined
   return (BigInt(RANDOM_VALUES) - chosen).toString(16).padStart(RANDOM_HEX_DIGITS, '0')
-}
-
-/** Depends only on the last 56 bits of the trace id, so that all processes with one rate choose the same traces. */
-function isInShare(traceId: string, threshold: string): boolean {
-  return traceId.slice(-RANDOM_HEX_DIGITS) >= threshold
 }
 
 function isOver(value: number, limit: number | undefined): boolean {

@@ -23,10 +23,7 @@ const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {
   skill: [],
 }
 
-/**
- * Copies the fields. The payload itself belongs to the host, which may change it, and can be large: an open span must
- * not hold it.
- */
+/** Copies the fields. The payload belongs to the host, which may change it, and is too large to be held. */
 export function keptStart(kind: SpanKindName, payload: Payload): Payload {
   const kept: Record<string, unknown> = {}
   for (const name of KEPT[kind]) {

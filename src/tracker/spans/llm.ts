@@ -29,19 +29,16 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
     const message = capture.content(payload.user_message, 'llm_input')
     const messages = payload.conversation_history
     const history = capture.history(messages)
-    const input = history ?? message
+    const messageCount = history && isArray(messages) ? numberOf(peek(messages, 'length')) : undefined
     return (
       new AttributeList()
         .set(facts.inferenceKind, literal(OPENINFERENCE_KIND.chain))
         .set(facts.model, model)
         .set(facts.inferenceProvider, inferenceProvider(provider))
         .set(facts.providerName, provider)
-        .setContent(facts.input, facts.inputType, facts.contentTruncated, input)
+        .setContent(facts.input, facts.inputType, facts.contentTruncated, history ?? message)
         .set(facts.inputMessages, oneMessage('user', message, options))
-        .set(
-          facts.conversationMessageCount,
-          history && isArray(messages) ? numberOf(peek(messages, 'length')) : undefined,
-        )
+        .set(facts.conversationMessageCount, messageCount)
         // The cost is on the requests.
         .set(facts.costDetails, literal('{"total":0}'))
     )

@@ -51,11 +51,7 @@ function captureMessage(message: unknown, options: AttributeOptions, category: C
 const TOOL_PARTS = new Set<unknown>(['tool_use', 'tool_result'])
 
 /** Anthropic sends calls and results as parts of the content, while others use fields and separate messages. */
-function captureParts(
-  message: unknown,
-  options: AttributeOptions,
-  category: ContentCategory,
-): readonly CapturedMessage[] {
+function captureParts(message: unknown, options: AttributeOptions, category: ContentCategory): CapturedMessage[] {
   const content = elementsOf(peek(message, 'content'), MESSAGES_LIMIT)
   const ofTools = content.filter(part => TOOL_PARTS.has(peek(part, 'type')))
   if (ofTools.length === 0) return [captureMessage(message, options, category)]

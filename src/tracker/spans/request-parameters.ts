@@ -2,8 +2,9 @@ import { literal, type SafeText, safeJson } from '../../content/capture.ts'
 import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiStart } from '../../contract/index.ts'
 import { MODEL_PROVIDERS, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { AttributeOptions, HookEvent } from './span-definition.ts'
+import type { AttributeOptions } from './span-definition.ts'
 
 /** A host's name of a model provider as the value of `gen_ai.provider.name`: the well-known one, else the host's own. */
 export function modelProvider(provider: unknown): string | undefined {
@@ -68,11 +69,7 @@ function readParameters(payload: ApiStart, body: unknown, options: AttributeOpti
 }
 
 /** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
-export function addRequestParameters(
-  attributes: AttributeList,
-  { payload }: HookEvent<ApiStart>,
-  options: AttributeOptions,
-): void {
+export function addRequestParameters(attributes: AttributeList, payload: ApiStart, options: AttributeOptions): void {
   const body = requestBody(payload)
   const parameters = readParameters(payload, body, options)
   const { facts } = options
@@ -104,10 +101,7 @@ export function toolCount(payload: ApiStart): number | undefined {
   return count === undefined ? undefined : Math.trunc(count)
 }
 
-/**
- * The tools in a request, by name. Their descriptions and parameters are left out: they repeat in each request and are
- * larger than the rest of it.
- */
+/** The tools of a request by name: their descriptions and parameters repeat in each and are larger than the rest. */
 export function toolDefinitions(payload: ApiStart, options: AttributeOptions): SafeText | undefined {
   const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
     const name = options.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))
@@ -120,8 +114,7 @@ export function toolDefinitions(payload: ApiStart, options: AttributeOptions): S
 type ServerAddress = { readonly address?: string; readonly port?: number }
 
 const NO_ADDRESS: ServerAddress = {}
-const ADDRESSES_LIMIT = 100
-const addresses = new Map<string, ServerAddress>()
+const addresses = new BoundedMap<string, ServerAddress>(100)
 
 function hostAndPort(baseUrl: string): ServerAddress {
   if (!URL.canParse(baseUrl)) return NO_ADDRESS
@@ -133,11 +126,9 @@ function hostAndPort(baseUrl: string): ServerAddress {
 /** Host and port of a base URL; empty if it is invalid. An agent uses a handful of URLs, so each is parsed once. */
 export function serverAddress(baseUrl: unknown): ServerAddress {
   if (typeof baseUrl !== 'string' || baseUrl.length > 2048) return NO_ADDRESS
-  let found = addresses.get(baseUrl)
-  if (found === undefined) {
-    if (addresses.size >= ADDRESSES_LIMIT) addresses.clear()
-    found = hostAndPort(baseUrl)
-    addresses.set(baseUrl, found)
-  }
+  const known = addresses.get(baseUrl)
+  if (known !== undefined) return known
+  const found = hostAndPort(baseUrl)
+  addresses.set(baseUrl, found)
   return found
 }

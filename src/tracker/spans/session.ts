@@ -68,33 +68,24 @@ function samplingPoints({ earlySampling, isPart }: RootSpanEnd, reason: SafeText
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
-export function iterationAttributes(
-  { iteration, confidence }: IterationStart,
-  { facts }: AttributeOptions,
-): Attributes {
+export function iterationAttributes(payload: IterationStart, { facts }: AttributeOptions): Attributes {
   return new AttributeList()
-    .set(facts.iterationNumber, wholeOf(iteration))
-    .set(facts.iterationConfidence, numberOf(confidence))
+    .set(facts.iterationNumber, wholeOf(payload.iteration))
+    .set(facts.iterationConfidence, numberOf(payload.confidence))
     .toAttributes()
 }
 
 /** Attributes of a turn event. The adapter may have had to guess its turn, so `correlation` is included. */
-export function turnEventAttributes(
-  { payload, correlation }: HookEvent<TurnEvent>,
-  options: AttributeOptions,
-): Attributes {
-  const { facts } = options
+export function turnEventAttributes(event: HookEvent<TurnEvent>, { facts, capture }: AttributeOptions): Attributes {
+  const { payload, correlation } = event
   const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
   return new AttributeList()
-    .set(facts.eventName, options.capture.id(payload.name))
+    .set(facts.eventName, capture.id(payload.name))
     .set(facts.correlation, isGuess ? literal(correlation) : undefined)
     .toAttributes()
 }
 
-/**
- * Reads the end of a turn once, field by field. If a field throws or changes on a second read, the turn must end all
- * the same.
- */
+/** Reads each field once: if one throws or changes on a second read, the turn must end all the same. */
 export function readSessionEnd(payload: unknown): SessionEnd {
   return {
     completed: booleanOf(peek(payload, 'completed')),
@@ -133,13 +124,6 @@ export function sessionStartAttributes(payload: SessionStart, { facts, capture }
     .set(facts.cronJobId, id(payload.job_id) ?? id(payload.cron_job_id))
     .set(facts.agentName, id(payload.agent_name))
     .set(facts.model, id(payload.model))
-}
-
-function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record<string, string>>): MetricPoint[] {
-  return [
-    { instrument: 'nextInferenceCalls', value: apiCalls, labels },
-    { instrument: 'nextToolCalls', value: toolCalls, labels },
-  ]
 }
 
 export function promptAttributes(input: CapturedContent | undefined, options: AttributeOptions): AttributeList {
@@ -213,12 +197,16 @@ export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
       ...(payload.agentName === undefined ? {} : { 'gen_ai.agent.name': payload.agentName }),
       ...(error === undefined ? {} : { 'error.type': error.type }),
     }
-    return [
+    const points: MetricPoint[] = [
       { instrument: 'sessions', value: 1, labels },
       ...samplingPoints(payload, samplingReasonOf(payload, error, options)),
       { instrument: 'turnDuration', value: seconds, labels },
       { instrument: 'genAiInvokeAgentDuration', value: seconds, labels: agent },
-      ...(options.nextMetrics ? callPoints(payload.totals, agent) : []),
     ]
+    if (!options.nextMetrics) return points
+    const { apiCalls, toolCalls } = payload.totals
+    points.push({ instrument: 'nextInferenceCalls', value: apiCalls, labels: agent })
+    points.push({ instrument: 'nextToolCalls', value: toolCalls, labels: agent })
+    return points
   },
 }

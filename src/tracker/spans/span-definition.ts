@@ -131,11 +131,9 @@ export interface TokenUsage {
   readonly totalTokens: number
 }
 
-export type CostSource = 'provider' | 'agent' | 'configured' | 'list'
-
 export interface Cost {
   readonly dollars: number
-  readonly source: CostSource
+  readonly source: 'provider' | 'agent' | 'configured' | 'list'
   /** `list` only: the model whose prices were used, if the request names it differently, and the version of the price list. */
   readonly pricedAs?: string | undefined
   readonly prices?: string | undefined

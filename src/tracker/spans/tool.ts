@@ -1,21 +1,14 @@
 import { SpanKind } from '@opentelemetry/api'
-import { closeJson } from '../../content/bounded-json.ts'
 import { literal, phrase, type SafeText } from '../../content/capture.ts'
 import { JSON_TYPE } from '../../content/capture-policy.ts'
-import { firstText, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { closeJson } from '../../content/json-text.ts'
+import { firstText, idOf, ignoreErrors, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ToolEnd, ToolStart } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { errorFacts } from './error-facts.ts'
 import { type KeptTool, skillOf } from './skill.ts'
-import type {
-  AttributeOptions,
-  HookEvent,
-  MetricPoint,
-  SpanDefinition,
-  SpanError,
-  ToolEndFacts,
-} from './span-definition.ts'
+import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, ToolEndFacts } from './span-definition.ts'
 
 const TARGET_KEYS = ['path', 'file_path', 'target', 'url', 'uri'] as const
 const COMMAND_KEYS = ['command', 'cmd'] as const
@@ -26,31 +19,24 @@ const TOOL_ERROR = 'tool_error'
 const STOPPED = 130
 const CANCELLED = 'cancelled'
 
-const SAME_WORD: ReadonlyMap<string, string> = new Map([
-  ['success', 'completed'],
-  ['succeeded', 'completed'],
-  ['ok', 'completed'],
-  ['done', 'completed'],
-  ['complete', 'completed'],
-  ['failed', 'error'],
-  ['failure', 'error'],
-  ['fail', 'error'],
-  ['err', 'error'],
-  ['errored', 'error'],
-  ['exception', 'error'],
-  ['timed_out', 'timeout'],
-  ['denied', 'blocked'],
-  ['rejected', 'blocked'],
-  ['canceled', CANCELLED],
-  ['aborted', CANCELLED],
-])
+function meaningsOf(words: Readonly<Record<string, string>>) {
+  return Object.entries(words).flatMap(([outcome, same]) => same.split(' ').map(word => [word, outcome] as const))
+}
+
+const SAME_WORD: ReadonlyMap<string, string> = new Map(
+  meaningsOf({
+    completed: 'success succeeded ok done complete',
+    error: 'failed failure fail err errored exception',
+    timeout: 'timed_out',
+    blocked: 'denied rejected',
+    cancelled: 'canceled aborted',
+  }),
+)
 
 /** Words that are valid only in a hook. A result with them reports what the tool did to something else, such as a process. */
 const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ...SAME_WORD,
-  ['killed', CANCELLED],
-  ['abort', CANCELLED],
-  ['terminated', CANCELLED],
+  ...meaningsOf({ cancelled: 'killed abort terminated' }),
 ])
 
 const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
@@ -62,38 +48,25 @@ const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
 const SPECIFIC: ReadonlySet<string> = new Set(['blocked', 'timeout', CANCELLED])
 
 /** The outcomes that hookspan defines. A result is content, so in mode `off` it supplies no other words. */
-const OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC])
+export const TOOL_OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC])
 
 /** Limit in characters. Of a longer result only the head is parsed. */
 const PARSE_LIMIT = 64 * 1024
 const HEAD = 4 * 1024
 
-const TELLING_KEYS = [
-  '"status"',
-  '"error"',
-  '"timeout"',
-  '"blocked"',
-  `"exit_code": ${STOPPED}`,
-  `"exit_code":${STOPPED}`,
-]
+const READ_KEYS = ['"status"', '"error"', '"timeout"', '"blocked"', `"exit_code": ${STOPPED}`, `"exit_code":${STOPPED}`]
 
 /** Tools without an id pair first in, first out, per name and task. The prefix marks these keys for the tracker. */
 const QUEUED_KEY_PREFIX = '\u0000queued '
 
-export function toolTarget(
-  { facts, payload }: HookEvent<ToolStart>,
-  { capture }: AttributeOptions,
-): SafeText | undefined {
-  facts.toolTarget ??= capture.snippet(firstText(payload.args, TARGET_KEYS)) ?? null
-  return facts.toolTarget ?? undefined
+export function toolTarget(event: HookEvent<ToolStart>, { capture }: AttributeOptions): SafeText | undefined {
+  event.facts.toolTarget ??= capture.snippet(firstText(event.payload.args, TARGET_KEYS)) ?? null
+  return event.facts.toolTarget ?? undefined
 }
 
-export function toolCommand(
-  { facts, payload }: HookEvent<ToolStart>,
-  { capture }: AttributeOptions,
-): SafeText | undefined {
-  facts.toolCommand ??= capture.snippet(firstText(payload.args, COMMAND_KEYS)) ?? null
-  return facts.toolCommand ?? undefined
+export function toolCommand(event: HookEvent<ToolStart>, { capture }: AttributeOptions): SafeText | undefined {
+  event.facts.toolCommand ??= capture.snippet(firstText(event.payload.args, COMMAND_KEYS)) ?? null
+  return event.facts.toolCommand ?? undefined
 }
 
 /** @param start the kept start of a call whose end has no name */
@@ -115,28 +88,19 @@ function statusWord(value: unknown, meanings = SAME_WORD): string | undefined {
   return word === undefined || word.length > 40 ? undefined : (meanings.get(word) ?? word)
 }
 
-export const TOOL_OUTCOMES: readonly string[] = ['completed', 'error', 'timeout', 'blocked', CANCELLED]
-
 /** Returns true if a hook's status is an unknown word. It is kept as the outcome and is not treated as an error. */
 export function isUnknownStatus(status: unknown): boolean {
   const word = statusWord(status, HOOK_WORD)
-  return word !== undefined && !OUTCOMES.has(word) && !OTHER_OUTCOMES.has(word)
-}
-
-function parse(text: string): unknown {
-  // JSON.parse is the only reliable test for JSON, and it throws on other text.
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return word !== undefined && !TOOL_OUTCOMES.has(word) && !OTHER_OUTCOMES.has(word)
 }
 
 function resultObject(result: unknown): unknown {
   if (typeof result !== 'string') return result
   const head = result.length > PARSE_LIMIT ? result.slice(0, HEAD) : result
-  if (head.trimStart()[0] !== '{' || !TELLING_KEYS.some(key => head.includes(key))) return undefined
-  return parse(head.length === result.length ? head : (closeJson(head, HEAD) ?? ''))
+  if (head.trimStart()[0] !== '{' || !READ_KEYS.some(key => head.includes(key))) return undefined
+  const json = head.length === result.length ? head : (closeJson(head, HEAD) ?? '')
+  // JSON.parse is the only reliable test for JSON, and it throws on other text.
+  return ignoreErrors(() => JSON.parse(json) as unknown)
 }
 
 function isPresent(error: unknown): boolean {
@@ -159,10 +123,7 @@ function outcomeOfError({ error, error_type, error_message }: ToolEnd): string |
 }
 
 /** The outcome of a tool call: the hook's own status first, then that of the result. */
-function readOutcome(
-  payload: ToolEnd,
-  { capture }: AttributeOptions,
-): { readonly outcome: string; readonly resultError: unknown } {
+function readOutcome(payload: ToolEnd, { capture }: AttributeOptions): { outcome: string; resultError: unknown } {
   const { status, result } = payload
   const fromHook = statusWord(status, HOOK_WORD) ?? outcomeOfError(payload)
   if (fromHook !== undefined && fromHook !== 'error' && fromHook !== 'completed')
@@ -170,17 +131,14 @@ function readOutcome(
   const object = resultObject(result)
   const inResult = statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
   const isContentWanted = capture.mode !== 'off'
-  const ownStatus = isContentWanted || OUTCOMES.has(inResult ?? '') ? inResult : undefined
+  const ownStatus = isContentWanted || TOOL_OUTCOMES.has(inResult ?? '') ? inResult : undefined
   const isBareError = fromHook === 'error' && !SPECIFIC.has(ownStatus ?? '')
   const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus)
   return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
 }
 
-function errorOf(
-  { error, error_type, error_message }: ToolEnd,
-  resultError: unknown,
-  { capture }: AttributeOptions,
-): SpanError {
+function errorOf(payload: ToolEnd, resultError: unknown, { capture }: AttributeOptions) {
+  const { error, error_type, error_message } = payload
   const inHook = errorFacts(error)
   const inResult = errorFacts(resultError)
   return {

@@ -26,11 +26,7 @@ function distinct(tags: readonly (SafeText | undefined)[], { warnOnce }: Attribu
   return all.slice(0, ENTRIES_LIMIT)
 }
 
-/**
- * Captures a flat map from the host or the user.
- *
- * @param mayBe returns false for a name that cannot be written
- */
+/** Captures a flat map from the host or the user. `mayBe` returns false for a name that cannot be written. */
 function readEntries(
   field: string,
   map: unknown,
@@ -82,10 +78,8 @@ export function readMetadata(payload: unknown, options: AttributeOptions): Captu
 /** The home directory of a user, whose name would be that of the user. */
 const HOME = /^(?:\/home|\/Users|[A-Za-z]:\\Users)[\\/][^\\/]+$/
 
-export function workspaceAttributes(
-  payload: unknown,
-  { facts, capture, workspaceCapture }: AttributeOptions,
-): AttributeList {
+export function workspaceAttributes(payload: unknown, options: AttributeOptions): AttributeList {
+  const { facts, capture, workspaceCapture } = options
   const list = new AttributeList()
   if (workspaceCapture === 'off' || capture.mode === 'off') return list
   const cwd = textOf(peek(payload, 'cwd'))?.replace(/(?<=.)[\\/]+$/, '')
@@ -123,10 +117,8 @@ function mergeEntries(field: string, before: Entries, later: Entries, { warnOnce
   return new Map([...entries].slice(0, ENTRIES_LIMIT))
 }
 
-export function metadataAttributes(
-  { tags, metadata, attributes, userId }: CapturedMetadata,
-  { facts, capture }: AttributeOptions,
-): AttributeList {
+export function metadataAttributes(given: CapturedMetadata, { facts, capture }: AttributeOptions): AttributeList {
+  const { tags, metadata, attributes, userId } = given
   const list = new AttributeList().set(facts.userId, userId)
   if (tags.length > 0) list.set(facts.tags, tags)
   if (metadata.size > 0) list.set(facts.metadata, capture.json(Object.fromEntries(metadata)))

@@ -26,11 +26,9 @@ export function addWait(signs: TurnSigns, from: number, to: number): void {
   const touching = signs.waits.filter(wait => wait[0] <= to && wait[1] >= from)
   const rest = signs.waits.filter(wait => wait[0] > to || wait[1] < from)
   if (touching.length === 0 && rest.length >= MAX_WAITS) return
-  const joined: WaitInterval = [
-    Math.min(from, ...touching.map(([start]) => start)),
-    Math.max(to, ...touching.map(([, end]) => end)),
-  ]
-  signs.waits = [...rest, joined].sort(([one], [other]) => one - other)
+  const first = Math.min(from, ...touching.map(([start]) => start))
+  const last = Math.max(to, ...touching.map(([, end]) => end))
+  signs.waits = [...rest, [first, last] as const].sort(([one], [other]) => one - other)
 }
 
 export function addSigns(to: TurnSigns, { errors, denied, tool, waits: waited }: TurnSigns): void {
@@ -77,10 +75,7 @@ export class TurnTotals {
   subagents = 0
   /** Children still running at the end of the turn: their later usage is not in its totals. */
   subagentsOpen = 0
-  /**
-   * Tokens of child agents at any depth, their side calls included; not in the turn's own counts. `auxiliaryTokens`: of the
-   * turn's side calls; in neither of the two.
-   */
+  /** Tokens of child agents at any depth with their side calls, and of the turn's side calls: in no other count. */
   readonly subagentTokens: TokenSum = { input: 0, output: 0 }
   readonly auxiliaryTokens: TokenSum = { input: 0, output: 0 }
   /** Cost of everything used for the turn, child agents and side calls included. */
@@ -103,15 +98,11 @@ export function addTokens(to: TokenSum, { input, output }: TokenSum): void {
   to.output += output
 }
 
-function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
-  to.dollars += dollars
-  to.known += known
-  to.unknown += unknown
-}
-
 export function addChild(to: TurnTotals, child: TurnTotals): void {
   addTokens(to.subagentTokens, allTokens(child))
-  addCosts(to.cost, child.cost)
+  to.cost.dollars += child.cost.dollars
+  to.cost.known += child.cost.known
+  to.cost.unknown += child.cost.unknown
   addSigns(to.signs, child.signs)
 }
 
@@ -127,9 +118,7 @@ export function withChildren(totals: TurnTotals, children: readonly TurnTotals[]
 const JOINED_LIMIT = 500
 
 const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
-
 const some = (value: number): number | undefined => value || undefined
-
 const totalOf = ({ input, output }: TokenSum): number => input + output
 
 export function addSummary(attributes: AttributeList, totals: TurnTotals, options: AttributeOptions): void {
@@ -167,10 +156,7 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, option
   attributes.set(facts.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }
 
-/**
- * An incomplete sum is marked by the count of unknown costs. Without any known cost, that count is written only if
- * prices are configured.
- */
+/** The count of unknown costs marks an incomplete sum. Without a sum it is written only if prices are configured. */
 function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, options: AttributeOptions): void {
   const { facts } = options
   if (known > 0) attributes.set(facts.turnCostTotal, roundedDollars(dollars))

@@ -89,8 +89,10 @@ export function addressOf(path: string, search: string): PageAddress {
   if (first === 'sessions' && second !== '') return { view: 'session', id: second }
   if (second !== '') return { view: 'nowhere' }
   if (first === '') return changedLook<PageAddress>({ view: 'live' }, { text: query.get('text') ?? '' })
-  if (first === 'sessions') return { view: 'sessions', filter: filterOf(query) }
-  if (first === 'usage') return { view: 'usage', look: usageLookOf(query) }
+  const filter = FILTERS.map(name => [name, query.get(name)]).filter(([, text]) => text)
+  if (first === 'sessions') return { view: 'sessions', filter: Object.fromEntries(filter) }
+  const by = USAGE_GROUPS.find(each => each === query.get('by')) ?? USAGE_LOOK.by
+  if (first === 'usage') return { view: 'usage', look: { since: query.get('since') || USAGE_LOOK.since, by } }
   if (first === 'compare') return { view: 'compare', a: query.get('a') ?? '', b: query.get('b') ?? '' }
   return { view: 'nowhere' }
 }
@@ -122,18 +124,9 @@ function decoded(part: string): string {
   }
 }
 
-function filterOf(query: URLSearchParams): SessionFilter {
-  return Object.fromEntries(FILTERS.map(name => [name, query.get(name)]).filter(([, text]) => text))
-}
+type LookField = readonly [read: (text: string) => TurnLook, write: (look: TurnLook) => string | undefined]
 
-function usageLookOf(query: URLSearchParams): UsageLook {
-  const by = USAGE_GROUPS.find(each => each === query.get('by')) ?? USAGE_LOOK.by
-  return { since: query.get('since') || USAGE_LOOK.since, by }
-}
-
-type LookText = string | undefined
-
-const LOOK_FIELDS: Readonly<Record<string, readonly [(text: string) => TurnLook, (look: TurnLook) => LookText]>> = {
+const LOOK_FIELDS: Readonly<Record<string, LookField>> = {
   tab: [text => (text === 'transcript' || text === 'usage' ? { tab: text } : {}), ({ tab }) => tab],
   span: [span => ({ span }), ({ span }) => span],
   find: [find => ({ find }), ({ find }) => find],
@@ -161,7 +154,7 @@ function lookOf(query: URLSearchParams): TurnLook {
   return Object.assign({}, ...fields, from < to && { range: [from, to] }) as TurnLook
 }
 
-function queryOf(look: TurnLook): Record<string, LookText> {
+function queryOf(look: TurnLook): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(LOOK_FIELDS).map(([name, [, write]]) => [name, write(look)]))
 }
 

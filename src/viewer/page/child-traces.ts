@@ -57,8 +57,7 @@ export function insertChildTraces(view: TraceView, inside: ReadonlyMap<string, T
     if (from === view) for (const section of from.path) path.push({ ...section, row: places[section.row] ?? 0 })
   }
   putIn(view, -1, 0)
-  const lastAt = rows.reduce((last, { endAt }) => Math.max(last, endAt), view.lastAt)
-  return { ...view, rows, folds, path, lastAt }
+  return { ...view, rows, folds, path }
 }
 
 function without({ childTraces, ...row }: SpanRow, put: readonly TraceView[]): SpanRow {

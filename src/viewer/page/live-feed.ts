@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import type { LiveLine } from '../server/api.ts'
 import { tabTitle } from './open-traces.ts'
 import { fetchLiveLines, ViewerRequestError } from './requests.ts'
-import { connection, notifyListeners, now, openTraces, pageTitle, source } from './state.ts'
+import { changeListeners, connection, now, openTraces, pageTitle, source } from './state.ts'
 import { forgetToken } from './token.ts'
 
 const TICK_MILLIS = 1_000
@@ -97,7 +97,8 @@ function receiveAndNotify(): (line: LiveLine) => void {
   let isFirst = true
   return line => {
     receiveLine(line)
-    if (isFirst || line.changed !== undefined) notifyListeners(isFirst ? undefined : line.changed)
+    const changed = isFirst ? undefined : line.changed
+    if (isFirst || changed !== undefined) for (const listener of changeListeners) listener(changed)
     isFirst = false
   }
 }

@@ -60,7 +60,7 @@ export function LiveView({ text = '' }: { readonly text: string | undefined }) {
         <section>
           <h2>Recent sessions</h2>
           <SessionTable rows={value.rows} />
-          {value.next !== undefined && (
+          {value.hasMore && (
             <p>
               <Link to={sessionsOf(changedLook({}, { text }))}>All sessions</Link>
             </p>

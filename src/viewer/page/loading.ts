@@ -1,12 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FoundSpans, TraceView } from '../server/api.ts'
 import { fetchJson, problemOf, ViewerRequestError } from './requests.ts'
-import { onChange, pageTitle, source } from './state.ts'
+import { changeListeners, pageTitle, source } from './state.ts'
 
-export interface Loaded<Shape> {
-  readonly value: Shape | undefined
-  readonly problem: string | undefined
-}
+export type Loaded<Shape> = Readonly<{ value: Shape | undefined; problem: string | undefined }>
 
 export function usePageTitle(title: string | undefined): void {
   useEffect(() => {
@@ -73,12 +70,13 @@ function useReloaded<Shape>(
     const isTyping = performance.now() - changedAt.current < TYPING_MILLIS
     changedAt.current = performance.now()
     const timer = isTyping ? setTimeout(() => void reload(), TYPING_MILLIS) : void reload()
-    const unlisten = onChange(ids => {
+    const listener = (ids: readonly string[] | undefined): void => {
       if (ids === undefined || ids.length === 0 || traceIds === undefined || traceIds.some(id => ids.includes(id)))
         void reload()
-    })
+    }
+    changeListeners.add(listener)
     return () => {
-      unlisten()
+      changeListeners.delete(listener)
       clearTimeout(timer)
       ending.abort()
     }
@@ -100,8 +98,7 @@ const NO_HITS: readonly string[] = []
 export function useSearchHits(text: string, { turn }: TraceView): readonly string[] {
   const wanted = text.trim().toLowerCase()
   const key = wanted === '' ? undefined : `${tracePath(turn.traceId)}/find?text=${encodeURIComponent(wanted)}`
-  const load = (signal: AbortSignal): Promise<FoundSpans> => fetchJson(key ?? '', signal)
-  return useReloaded(key, load, [turn.traceId]).value?.spanIds ?? NO_HITS
+  return useLoaded<FoundSpans>(key, [turn.traceId]).value?.spanIds ?? NO_HITS
 }
 
 const NO_TRACES: ReadonlyMap<string, TraceView> = new Map()

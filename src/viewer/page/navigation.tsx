@@ -42,10 +42,8 @@ function restoreScroll(top: number): void {
   attempt()
 }
 
-interface LinkProps extends Omit<JSX.IntrinsicElements['a'], 'href' | 'onClick'> {
-  readonly to: PageAddress
-  readonly isCurrent?: boolean
-}
+type LinkProps = Omit<JSX.IntrinsicElements['a'], 'href' | 'onClick'> &
+  Readonly<{ to: PageAddress; isCurrent?: boolean }>
 
 /**
  * A link within the page. Modified clicks keep the browser's behaviour, such as opening a tab. Moves the focus to the

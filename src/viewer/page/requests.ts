@@ -22,10 +22,6 @@ export async function fetchJson<Shape>(path: string, signal?: AbortSignal): Prom
   return (await (await sendRequest(path, signal)).json()) as Shape
 }
 
-export async function fetchFile(path: string): Promise<Blob> {
-  return (await sendRequest(path, undefined)).blob()
-}
-
 /** Yields lines as they arrive, until the server ends the stream or the signal aborts. @throws as `fetchJson` */
 export async function* fetchLiveLines(signal: AbortSignal): AsyncGenerator<LiveLine, void> {
   const response = await sendRequest('/api/live', signal)
@@ -37,7 +33,7 @@ export async function* fetchLiveLines(signal: AbortSignal): AsyncGenerator<LiveL
   }
 }
 
-async function sendRequest(path: string, signal: AbortSignal | undefined): Promise<Response> {
+export async function sendRequest(path: string, signal?: AbortSignal): Promise<Response> {
   const headers = { authorization: `Bearer ${knownToken()}` }
   const response = await fetch(path, { headers, cache: 'no-store', signal: signal ?? null }).catch((error: unknown) => {
     if (signal?.aborted) throw error

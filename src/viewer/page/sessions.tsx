@@ -34,7 +34,7 @@ export function SessionsView({ filter }: FilterProps) {
             <Notice>Searched back to {timeText(value.searchedSince)}. Narrow the filters to search further.</Notice>
           )}
           {value !== undefined && !isEmpty && <SessionTable rows={value.rows} filter={filter} />}
-          {value?.next !== undefined &&
+          {value?.hasMore &&
             (value.rows.length < limit ? (
               <Notice>These are the first {value.rows.length}. Narrow the filters to see others.</Notice>
             ) : (
@@ -138,13 +138,9 @@ function FacetLists({ filter, facets }: FilterProps & { readonly facets: Facets 
 
 const AGES = { '': 'any time', '1h': 'an hour', '24h': 'a day', '7d': 'a week', '30d': 'a month' }
 
-interface ChoiceProps {
-  readonly label: string
-  readonly value: string
-  /** The label of each value. */
-  readonly choices: Readonly<Record<string, string>>
-  readonly onChoice: (value: string) => void
-}
+/** `choices`: the label of each value. */
+type ChoiceProps = Readonly<Record<'label' | 'value', string>> &
+  Readonly<{ choices: Readonly<Record<string, string>>; onChoice: (value: string) => void }>
 
 export function Choice({ label, value, choices, onChoice }: ChoiceProps) {
   return (

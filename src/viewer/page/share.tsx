@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Shared } from '../server/api.ts'
 import { Button, CopyButton, Notice } from './elements.tsx'
-import { fetchFile, fetchJson, problemOf } from './requests.ts'
+import { fetchJson, problemOf, sendRequest } from './requests.ts'
 
 const REVOKE_DELAY_MILLIS = 10_000
 
@@ -50,7 +50,7 @@ export function ShareButton({ id }: { readonly id: string }) {
 
 /** Saves through a link to a local object: a link to the server would lack the token. */
 async function save(path: string): Promise<void> {
-  const url = URL.createObjectURL(await fetchFile(path))
+  const url = URL.createObjectURL(await (await sendRequest(path)).blob())
   const link = document.createElement('a')
   link.href = url
   link.download = 'hookspan.html'

@@ -56,7 +56,7 @@ function Details(props: DetailsProps) {
           <pre class="failure-text">{visibleValue(detail.failure)}</pre>
         </section>
       )}
-      {isRequest && <Request {...props} />}
+      <Request {...props} />
       {detail.notices.map(notice => (
         <Notice key={notice}>{notice}</Notice>
       ))}

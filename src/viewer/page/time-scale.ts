@@ -4,8 +4,6 @@ import type { SpanRow, TraceView } from '../server/api.ts'
 /** Times are milliseconds since the start of the turn; positions are those on the scale, where idle stretches are compressed. */
 export type Range = Readonly<{ from: number; to: number }>
 
-export type Break = Range & Readonly<{ length: number }>
-
 const MIN_IDLE_MILLIS = 30_000
 /** Length of a compressed stretch, as a share of the busy time. Stretches that are shorter anyway are not compressed. */
 const BREAK_SHARE = 0.02
@@ -14,7 +12,7 @@ const MAX_BREAKS = 30
 const MAX_ZOOM = 100_000
 
 export class TimeScale {
-  readonly breaks: readonly Break[]
+  readonly breaks: readonly (Range & Readonly<{ length: number }>)[]
   /** The position of the end. An open turn may since have passed it. */
   readonly total: number
 
@@ -103,4 +101,54 @@ function* busyStretches(rows: readonly SpanRow[], now: number): Generator<TimeRa
 
 export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
   return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
+}
+
+export type Tick = Readonly<{ at: number; text: string }>
+
+const LAST_TICK = 0.97
+const [MINUTE_MILLIS, HOUR_MILLIS, DAY_MILLIS] = [60_000, 3_600_000, 86_400_000]
+const ROUND = [1, 2, 5, 10, 15, 20, 30]
+const STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...ROUND.map(seconds => seconds * 1_000),
+  ...ROUND.map(minutes => minutes * MINUTE_MILLIS),
+  ...ROUND.slice(0, -1).map(hours => hours * HOUR_MILLIS),
+  ...[...ROUND, 60].map(days => days * DAY_MILLIS),
+]
+
+/** Ticks at round times within a range of positions, at most about `most`. None is in a compressed stretch. */
+export function ticksOf(
+  { from, to }: Range,
+  most: number,
+  scale: Pick<TimeScale, 'breaks' | 'position' | 'time'>,
+): Tick[] {
+  const least = Math.max(1, to - from) / most
+  const step = STEPS.find(each => each >= least) ?? DAY_MILLIS * Math.ceil(least / DAY_MILLIS)
+  const ticks: Tick[] = []
+  let next = Number.NEGATIVE_INFINITY
+  for (let index = Math.ceil(scale.time(from) / step); ticks.length <= most * 2; index++) {
+    const time = index * step
+    const at = scale.position(time)
+    // A tick at the very end has no room for its text.
+    if (at > from + (to - from) * LAST_TICK) break
+    const idle = scale.breaks.find(each => each.from < time && time < each.to)
+    if (idle !== undefined) index = Math.ceil(idle.to / step) - 1
+    else if (at >= next) {
+      ticks.push({ at, text: tickText(time, step) })
+      next = at + step / 2
+    }
+  }
+  return ticks
+}
+
+/** `200 ms`, `1 m 20 s`, `1 h 5.25 s`: units with zero are left out. */
+function tickText(time: number, step: number): string {
+  if (time === 0) return '0'
+  if (time < 1_000 && step < 1_000) return `${time} ms`
+  const units = [
+    [Math.floor(time / HOUR_MILLIS), 'h'],
+    [Math.floor(time / MINUTE_MILLIS) % 60, 'm'],
+    [(time % MINUTE_MILLIS) / 1_000, 's'],
+  ] as const
+  return units.flatMap(([amount, unit]) => (amount === 0 ? [] : [`${amount} ${unit}`])).join(' ')
 }

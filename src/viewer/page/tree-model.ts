@@ -79,9 +79,7 @@ function endOf(fold: Fold, ends: readonly number[]): number {
   return ends[last] ?? last + 1
 }
 
-export type TreeMove = Readonly<{ do: TreeAction | 'go' | 'open' | 'close'; id?: string }>
-
-type TreeAction = (typeof ACTIONS)[keyof typeof ACTIONS]
+export type TreeMove = Readonly<{ do: (typeof ACTIONS)[keyof typeof ACTIONS] | 'go' | 'open' | 'close'; id?: string }>
 
 const ACTIONS = {
   Enter: 'details',
@@ -136,10 +134,9 @@ export function treeMove(
   return current && { do: action, id: active }
 }
 
-export function windowOf(
-  count: number,
-  { top, height, rowHeight }: { readonly top: number; readonly height: number; readonly rowHeight: number },
-): { readonly from: number; readonly to: number } {
+type Scroll = Readonly<Record<'top' | 'height' | 'rowHeight', number>>
+
+export function windowOf(count: number, { top, height, rowHeight }: Scroll): Readonly<Record<'from' | 'to', number>> {
   const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   return { from: Math.min(from, count), to: Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN) }
 }

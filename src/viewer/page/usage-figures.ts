@@ -1,13 +1,8 @@
 import type { UsageMeasure } from '../../reading/usage-text.ts'
 import type { Usage } from '../server/api.ts'
 
-interface DayColumn {
-  readonly day: string
-  readonly value: number
-  /** From the bottom, in the order of `DayChart.names`. */
-  readonly parts: readonly number[]
-}
-
+/** `parts`: from the bottom, in the order of `names`. */
+type DayColumn = Readonly<{ day: string; value: number; parts: readonly number[] }>
 type DayChart = Readonly<{ names: readonly string[]; columns: readonly DayColumn[]; max: number }>
 
 /** More colours are hard to distinguish. The rest is summed up as `others`. */

@@ -3,7 +3,7 @@ import { cachedShare, type UsageMeasure, usageMeasure, usageSentence } from '../
 import type { ToolFigures, Usage, UsageGroupRow, UsageSums } from '../server/api.ts'
 import { type SessionFilter, USAGE_GROUPS, type UsageLook } from './address.ts'
 import { type Column, errorTone, LoadState, Notice, SessionLink, Table } from './elements.tsx'
-import { localMidnight, percent, shortCount, timeZone, WEEKDAYS } from './formats.ts'
+import { capitalized, localMidnight, percent, shortCount, timeZone, WEEKDAYS } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { Choice, sessionsOf } from './sessions.tsx'
@@ -47,7 +47,7 @@ function Figures({ usage, look: { since, by } }: { readonly usage: Usage; readon
       </p>
       <Days {...marks} />
       <section>
-        <h2>{GROUP_HEADS[by]}s</h2>
+        <h2>{capitalized(by)}s</h2>
         <Table rows={groups} columns={groupColumns(by, filter)} />
       </section>
       <div class="usage-columns">
@@ -72,7 +72,6 @@ function Figures({ usage, look: { since, by } }: { readonly usage: Usage; readon
 }
 
 const GROUPS = Object.fromEntries(USAGE_GROUPS.map(each => [each, each]))
-const GROUP_HEADS = { model: 'Model', agent: 'Agent', project: 'Project' } as const
 
 const SHARES = ['p50', 'p90', 'p99'] as const
 const LATENCY = SHARES.map((share): Column<Pick<UsageGroupRow, 'latency'>> => {
@@ -81,7 +80,7 @@ const LATENCY = SHARES.map((share): Column<Pick<UsageGroupRow, 'latency'>> => {
 
 function groupColumns(by: UsageLook['by'], filter: SessionFilter): readonly Column<UsageGroupRow>[] {
   return [
-    [GROUP_HEADS[by], ({ name }) => (name ? sessionsLink(name, { ...filter, [by]: name }) : `no ${by}`)],
+    [capitalized(by), ({ name }) => (name ? sessionsLink(name, { ...filter, [by]: name }) : `no ${by}`)],
     ['Cost', costText],
     ['Tokens in', ({ input }) => shortCount(input)],
     ['Cached', sums => sums.input > 0 && percent(cachedShare(sums))],

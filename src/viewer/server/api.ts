@@ -11,21 +11,7 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
  * index are passed on unchanged.
  */
 
-export type {
-  FacetName,
-  Facets,
-  OpenTraceRow,
-  SessionDetail,
-  SessionPage,
-  SessionRow,
-  SourceStatus,
-  ToolFigures,
-  TurnRow,
-  Usage,
-  UsageGroup,
-  UsageGroupRow,
-  UsageSums,
-} from '../trace-index/answers.ts'
+export type * from '../trace-index/answers.ts'
 
 /**
  * `/api/live`: one of these per line. The first is complete; later ones contain changes. A line with only `now` is a heartbeat.
@@ -74,13 +60,12 @@ export type RowSum = Readonly<Record<'input' | 'output' | 'cached' | 'cost' | 'e
 
 export type PathSectionRow = PathSection & Readonly<{ row: number }>
 
-export type Fold = Readonly<{ rows: readonly number[]; totalMillis: number; longestMillis: number }>
+export type Fold = Readonly<{ rows: readonly number[]; totalMillis: number }>
 
 export interface TraceView {
   readonly turn: TurnRow
   readonly now: number
   readonly startAt: number
-  readonly lastAt: number
   readonly rows: readonly SpanRow[]
   readonly cutCount?: number
   /** Sorted by time. Provisional while a span is open. */
@@ -128,14 +113,10 @@ export type FoundSpans = Readonly<{ spanIds: readonly string[] }>
 
 export type LongValue = Readonly<{ value: unknown; length?: number }>
 
-export type SpanEvent = Readonly<{ name: string; at: number; attributes: Readonly<Record<string, LongValue>> }>
+export type LongValues = Readonly<Record<string, LongValue>>
 
-export interface SpanLink {
-  readonly traceId: string
-  readonly spanId: string
-  readonly attributes: Readonly<Record<string, LongValue>>
-  readonly isHere: boolean
-}
+type SpanEvent = Readonly<{ name: string; at: number; attributes: LongValues }>
+type SpanLink = Readonly<{ traceId: string; spanId: string; attributes: LongValues; isHere: boolean }>
 
 type Labelled<Name extends string> = Readonly<Record<'label' | Name, string>>
 
@@ -146,13 +127,11 @@ export interface SpanStory {
   readonly notices: readonly string[]
 }
 
-export interface SpanDetail extends SpanStory {
-  readonly id: string
-  readonly traceId: string
+type SpanText = 'id' | 'traceId' | 'otelKind' | 'name' | 'namespace' | 'scope'
+
+export interface SpanDetail extends SpanStory, Readonly<Record<SpanText, string>> {
   readonly parentId?: string
   readonly kind: DisplayKind
-  readonly otelKind: string
-  readonly name: string
   readonly startAt: number
   readonly endAt: number
   readonly state: SpanState
@@ -160,12 +139,10 @@ export interface SpanDetail extends SpanStory {
   readonly failure?: string
   readonly prompt?: PromptView
   readonly outcome?: TextSegment
-  readonly namespace: string
-  readonly attributes: Readonly<Record<string, LongValue>>
+  readonly attributes: LongValues
   readonly events: readonly SpanEvent[]
   readonly links: readonly SpanLink[]
-  readonly resource: Readonly<Record<string, LongValue>>
-  readonly scope: string
+  readonly resource: LongValues
 }
 
 /** The messages of a model request. Instructions are not among them if the span has them as an attribute. */
@@ -195,16 +172,10 @@ export interface ComparedRow {
   readonly cutCount?: number
 }
 
-export interface ComparedTotals extends Omit<ComparedSide, 'summary'> {
-  readonly title: string
-  readonly agent: string
-  readonly startAt: number
-}
+export type ComparedTotals = Omit<ComparedSide, 'summary'> & Readonly<{ title: string; agent: string; startAt: number }>
 
 /** `/api/compare?a=&b=`: two turns by trace id, or two sessions by session id. */
-export interface Compared {
-  readonly a: ComparedTotals
-  readonly b: ComparedTotals
+export interface Compared extends Readonly<Record<'a' | 'b', ComparedTotals>> {
   readonly rows: readonly ComparedRow[]
   readonly cutCount?: number
   readonly firstDifference?: number

@@ -1,11 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isSameSecret } from '../../receiver/loopback/listener.ts'
 
-/** `rawHeaders` (name, value, name, value) includes duplicate headers, which Node drops from `headers`. */
-export interface ViewerRequest extends Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'> {
-  readonly port: number
-}
-
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   readonly status: number
@@ -29,7 +24,8 @@ const DEFAULT_PORT = 80
  * @throws RequestError
  */
 export function admit(
-  { method, url = '', headers, rawHeaders, port }: ViewerRequest,
+  { method, url = '', headers, rawHeaders }: IncomingMessage,
+  port: number,
   token: string,
 ): Readonly<{ path: string; query: URLSearchParams }> {
   const host = onlyHost(rawHeaders)
@@ -53,7 +49,11 @@ export function admit(
   return { path, query: new URLSearchParams(rest.join('?')) }
 }
 
-/** Undefined unless there is exactly one. A proxy may have read another one of several than this server does. */
+/**
+ * Undefined unless there is exactly one. A proxy may have read another one of several than this server does.
+ *
+ * @param rawHeaders name, value, name, value; with duplicate headers, which Node drops from `headers`
+ */
 function onlyHost(rawHeaders: readonly string[]): string | undefined {
   const hosts = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'host')
   return hosts.length === 1 ? hosts[0] : undefined

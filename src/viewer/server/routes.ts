@@ -1,15 +1,14 @@
 import { dropUndefined } from '../../reading/attribute-value.ts'
 import { exportHtml } from '../../reading/export-html.ts'
 import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
-import { namespaceOfTree } from '../../reading/span-attributes.ts'
-import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
+import { type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
-import { SESSION_SORTS } from '../trace-index/answers.ts'
+import { SESSION_SORTS, type SessionQuery } from '../trace-index/answers.ts'
+import type { TraceSource } from '../trace-index/trace-index.ts'
 import type { FoundSpans, Shared, SpanState, UsageGroup } from './api.ts'
 import { compareView } from './compare-view.ts'
 import { RequestError } from './gate.ts'
-import type { SessionQuery, TraceSource } from './source.ts'
-import { promptDiff, spanDetail, valuePart } from './span-detail.ts'
+import { type PlacedNode, promptDiff, spanDetail, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 import { transcriptOf } from './transcript.ts'
 import { textOf } from './value-cutter.ts'
@@ -34,15 +33,7 @@ export interface Route {
 }
 
 /** A file for the user, in pieces. Always sent as an attachment, so that no browser shows it as a page of this origin. */
-export class Download {
-  readonly name: string
-  readonly pieces: Iterable<string>
-
-  constructor(name: string, pieces: Iterable<string>) {
-    this.name = name
-    this.pieces = pieces
-  }
-}
+export type Download = Readonly<{ name: string; pieces: Iterable<string> }>
 
 const PAGES = ['/', '/sessions', '/sessions/:id', '/turns/:traceId', '/usage', '/compare']
 
@@ -59,7 +50,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/traces/:traceId/transcript', answer: transcript },
   { path: '/api/traces/:traceId/find', answer: find },
   { path: '/api/traces/:traceId/spans/:spanId', answer: span },
-  { path: '/api/traces/:traceId/spans/:spanId/prompt', answer: prompt },
+  { path: '/api/traces/:traceId/spans/:spanId/prompt', answer: async request => promptDiff(await nodeIn(request)) },
   {
     path: '/api/usage',
     answer: ({ source, query }) => source.usage({ ...groupIn(query), ...within(query), ...zoneIn(query) }),
@@ -99,8 +90,7 @@ async function trace(request: RouteRequest): Promise<object> {
 async function transcript(request: RouteRequest): Promise<object> {
   const { source, params, now } = request
   const tree = await treeIn(request)
-  const around = { namespace: namespaceOfTree(tree), openState: openStateOf(tree, source), now: now() }
-  return transcriptOf(tree, { ...around, children: await source.children(params['traceId'] ?? '') })
+  return transcriptOf(tree, openStateOf(tree, source), now(), await source.children(params['traceId'] ?? ''))
 }
 
 function openStateOf({ traceId }: TraceTree, source: TraceSource): SpanState {
@@ -143,7 +133,7 @@ function commandsFor(id: string, trees: readonly TraceTree[]): readonly string[]
 async function sharedHtml({ source, query, now }: RouteRequest): Promise<Download> {
   const { of = '' } = texts(query, ['of'])
   const trees = await treesOf(of, source)
-  return new Download(`hookspan-${of.replace(/[^\w-]+/g, '-').slice(0, 60)}.html`, exportHtml(trees, now()))
+  return { name: `hookspan-${of.replace(/[^\w-]+/g, '-').slice(0, 60)}.html`, pieces: exportHtml(trees, now()) }
 }
 
 const MAX_TURNS = 100
@@ -163,12 +153,7 @@ async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
   return trees
 }
 
-async function prompt(request: RouteRequest): Promise<object> {
-  const { node, tree } = await nodeIn(request)
-  return promptDiff(node, tree)
-}
-
-async function nodeIn(request: RouteRequest): Promise<{ readonly node: TraceNode; readonly tree: TraceTree }> {
+async function nodeIn(request: RouteRequest): Promise<PlacedNode> {
   const tree = await treeIn(request)
   for (const { node } of walkTree(tree)) if (node.span.spanId === request.params['spanId']) return { node, tree }
   throw new RequestError(404, 'there is no such span in this turn')
@@ -176,14 +161,15 @@ async function nodeIn(request: RouteRequest): Promise<{ readonly node: TraceNode
 
 async function span(request: RouteRequest): Promise<object> {
   const { source, query } = request
-  const { node, tree } = await nodeIn(request)
+  const placed = await nodeIn(request)
+  const { span } = placed.node
   const attribute = query.get('attribute')
   if (attribute === null) {
     const here = new Set<string>()
-    for (const { traceId } of node.span.links) if ((await source.trace(traceId)).length > 0) here.add(traceId)
-    return spanDetail(node, tree, openStateOf(tree, source), here)
+    for (const { traceId } of span.links) if ((await source.trace(traceId)).length > 0) here.add(traceId)
+    return spanDetail(placed, openStateOf(placed.tree, source), here)
   }
-  const part = valuePart(node.span, attribute, count(query, 'from') ?? 0)
+  const part = valuePart(span, attribute, count(query, 'from') ?? 0)
   if (part === undefined) throw new RequestError(404, 'the span has no such attribute')
   return part
 }
@@ -216,7 +202,7 @@ function sessionQuery(query: URLSearchParams): SessionQuery {
   const order = query.get('sort') ?? ''
   const sort = SESSION_SORTS.find(name => name === order.replace(/^-/, ''))
   return {
-    ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text', 'before']),
+    ...texts(query, ['agent', 'model', 'tool', 'project', 'branch', 'outcome', 'text']),
     ...within(query),
     ...zoneIn(query),
     ...dropUndefined({ weekHour: count(query, 'hour'), limit: count(query, 'limit') }),

@@ -4,10 +4,10 @@ import { extname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ListenerLimits, openListener } from '../../receiver/loopback/listener.ts'
+import type { TraceSource } from '../trace-index/trace-index.ts'
 import type { LiveLine } from './api.ts'
 import { admit, RequestError } from './gate.ts'
-import { Download, type Route, routeOf } from './routes.ts'
-import type { TraceSource } from './source.ts'
+import { type Download, type Route, routeOf } from './routes.ts'
 
 export interface ServerOptions {
   readonly source: TraceSource | Promise<TraceSource>
@@ -62,87 +62,67 @@ const HEADERS: Readonly<Record<string, string>> = {
 export type ViewServer = Readonly<{ port: number; close: () => Promise<void> }>
 
 /** Starts the HTTP server of the viewer. It is read-only: no request can change anything. */
-export async function startServer(options: ServerOptions): Promise<ViewServer> {
+export async function startServer({ page, token, version, now, ...options }: ServerOptions): Promise<ViewServer> {
   const limits = { ...LIMITS, ...options.limits }
-  const answering = new RequestHandler(options, limits)
-  const counts = { countRefusal: () => undefined }
-  const door = await openListener({ port: options.port }, port => answering.listener(port), limits, counts)
+  const streams = new Set<ServerResponse>()
+  let openQuestions = 0
+  const door = await openListener({ port: options.port }, listener, limits, { countRefusal: () => undefined })
   const close = async (): Promise<void> => {
-    answering.endStreams()
+    for (const response of streams) response.destroy()
     await door.close()
     await door.ended
   }
   return { port: door.port ?? 0, close }
-}
 
-class RequestHandler {
-  readonly #options: ServerOptions
-  readonly #limits: ViewLimits
-  readonly #streams = new Set<ServerResponse>()
-  #openQuestions = 0
-
-  constructor(options: ServerOptions, limits: ViewLimits) {
-    this.#options = options
-    this.#limits = limits
-  }
-
-  listener(port: () => number | undefined): RequestListener {
+  function listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
       // Errors of closed connections are ignored: the code that waits for their end has handlers of its own.
       for (const stream of [request, response]) stream.on('error', () => undefined)
       request.resume()
-      this.#answer(request, response, port() ?? 0).catch((error: unknown) => refuse(request, response, error))
+      answerRequest(request, response, port() ?? 0).catch((error: unknown) => refuse(request, response, error))
     }
   }
 
-  endStreams(): void {
-    for (const response of this.#streams) response.destroy()
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse, port: number): Promise<void> {
-    const { method, url, headers, rawHeaders } = request
-    const { path, query } = admit({ method, url, headers, rawHeaders, port }, this.#options.token)
-    const file = this.#options.page.get(path)
+  async function answerRequest(request: IncomingMessage, response: ServerResponse, port: number): Promise<void> {
+    const { path, query } = admit(request, port, token)
+    const file = page.get(path)
     if (file !== undefined) return end(response, file.type, file.bytes)
     const found = routeOf(path)
     if (found === undefined) throw new RequestError(404, 'there is nothing here')
     const { answer } = found.route
-    const index = this.#options.page.get(INDEX)
+    const index = page.get(INDEX)
     if (answer === 'page') return end(response, index?.type ?? 'text/html', index?.bytes ?? '')
-    const { version, now } = this.#options
-    const source = await this.#options.source
-    if (answer === 'live') return this.#live(request, response, source)
-    const data = await this.#answerInTime(answer, { params: found.params, query, source, version, now })
-    if (data instanceof Download) return sendFile(response, data)
+    const source = await options.source
+    if (answer === 'live') return streamChanges(request, response, source)
+    const data = await answerInTime(answer, { params: found.params, query, source, version, now })
+    if ('pieces' in data) return sendFile(response, data as Download)
     end(response, 'application/json; charset=utf-8', JSON.stringify(data))
   }
 
-  async #live(request: IncomingMessage, response: ServerResponse, source: TraceSource): Promise<void> {
-    if (this.#streams.size >= this.#limits.streams) throw new RequestError(503, 'too many pages are open; close some')
-    this.#streams.add(response)
-    response.once('close', () => this.#streams.delete(response))
+  function streamChanges(request: IncomingMessage, response: ServerResponse, source: TraceSource): void {
+    if (streams.size >= limits.streams) throw new RequestError(503, 'too many pages are open; close some')
+    streams.add(response)
+    response.once('close', () => streams.delete(response))
     // Half-open connections are kept for clients awaiting a response. On a live stream, one means that the page is gone.
     request.socket.once('end', () => response.destroy())
     response.setHeader('content-type', 'application/x-ndjson; charset=utf-8')
-    await writeLive(response, source, this.#options.now)
+    writeLive(response, source, now)
   }
 
-  #answerInTime(answer: Exclude<Route['answer'], string>, asked: Parameters<typeof answer>[0]): Promise<object> {
-    if (this.#openQuestions >= this.#limits.questions) {
-      return Promise.reject(new RequestError(503, 'too many questions at once; ask again'))
-    }
-    this.#openQuestions += 1
+  function answerInTime(answer: Exclude<Route['answer'], string>, asked: Parameters<typeof answer>[0]) {
+    if (openQuestions >= limits.questions) throw new RequestError(503, 'too many questions at once; ask again')
+    openQuestions += 1
     // A timed-out request still counts until its work has ended.
     const answered = Promise.resolve(asked)
       .then(answer)
       .finally(() => {
-        this.#openQuestions -= 1
+        openQuestions -= 1
       })
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<never>((_, reject) => {
       const problem = new RequestError(503, 'this takes too long; ask for less')
-      timer = setTimeout(reject, this.#limits.answerMillis, problem)
+      timer = setTimeout(reject, limits.answerMillis, problem)
     })
     return Promise.race([answered, timeout]).finally(() => clearTimeout(timer))
   }
@@ -177,54 +157,39 @@ const BEAT_MILLIS = 5_000
  * Streams changes to a page, one per line, until it disconnects or the source ends. A slow page gets fewer lines and uses no more
  * memory.
  */
-async function writeLive(response: ServerResponse, source: TraceSource, now: () => number): Promise<void> {
-  const changes = source.changes()
-  const last = new LiveState()
-  const write = (line: LiveLine): boolean => response.write(`${JSON.stringify(line)}\n`)
-  const writeNews = (): void => {
-    try {
-      write({ now: now(), ...last.news(source) })
-    } catch {
-      // The source is closed. The page gets the reason when it reconnects.
-      response.destroy()
-    }
+function writeLive(response: ServerResponse, source: TraceSource, now: () => number): void {
+  const sent = new Map<string, string>()
+  let [isFull, hasMissed] = [false, false]
+  const write = (changed?: readonly string[]): void => {
+    if (isFull) hasMissed ||= changed !== undefined
+    else
+      isFull = !response.write(
+        `${JSON.stringify({ now: now(), ...(changed && { changed }), ...newsOf(source, sent) })}\n`,
+      )
   }
-  const beat = setInterval(writeNews, BEAT_MILLIS).unref()
+  write()
+  response.on('drain', () => {
+    isFull = false
+    if (hasMissed) write([])
+    hasMissed = false
+  })
+  const beat = setInterval(write, BEAT_MILLIS).unref()
+  const unfollow = source.follow(change => {
+    if (change === undefined) response.end()
+    else write(change.isMore ? [] : change.traceIds)
+  })
   response.once('close', () => {
     clearInterval(beat)
-    void changes.return?.()
+    unfollow()
   })
-  write({ now: now(), ...last.news(source) })
-  for (let next = await changes.next(); next.done !== true; next = await changes.next()) {
-    const { traceIds, isMore } = next.value
-    const isFull = !write({ now: now(), changed: isMore ? [] : traceIds, ...last.news(source) })
-    if (isFull && !response.destroyed) await drained(response)
-  }
-  response.end()
 }
 
-class LiveState {
-  #open = ''
-  #source = ''
-
-  news(source: TraceSource): Pick<LiveLine, 'open' | 'source'> {
-    const [open, status] = [source.open(), source.status()]
-    const [openText, statusText] = [JSON.stringify(open), JSON.stringify(status)]
-    const news = { ...(openText !== this.#open && { open }), ...(statusText !== this.#source && { source: status }) }
-    this.#open = openText
-    this.#source = statusText
-    return news
-  }
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise(resolve => {
-    const done = (): void => {
-      response.off('drain', done).off('close', done)
-      resolve()
-    }
-    response.on('drain', done).on('close', done)
-  })
+/** The parts of the state that differ from those sent last. */
+function newsOf(source: TraceSource, sent: Map<string, string>): Pick<LiveLine, 'open' | 'source'> {
+  const state = { open: source.open(), source: source.status() }
+  const news = Object.entries(state).filter(([name, value]) => sent.get(name) !== JSON.stringify(value))
+  for (const [name, value] of news) sent.set(name, JSON.stringify(value))
+  return Object.fromEntries(news)
 }
 
 /** Files by request path. A request path never becomes a file name. */

@@ -8,7 +8,7 @@ import type { StoredSpan } from '../../reading/stored-span.ts'
 import type { TraceNode, TraceTree } from '../../reading/trace-forest.ts'
 import type { LongValue, PromptDiff, PromptView, SpanDetail, SpanState, ValuePart } from './api.ts'
 import { spanStory } from './span-story.ts'
-import { textOf, ValueCutter } from './value-cutter.ts'
+import { textOf, type ValueCutter, valueCutter } from './value-cutter.ts'
 
 /**
  * Characters of a value sent at once; the rest is sent on request. Beyond `SPAN_CHARS` per span, each further value is cut to a
@@ -21,17 +21,20 @@ const PART_CHARS = 256_000
 const MAX_EVENTS = 1_000
 const MAX_LINKS = 200
 
+export type PlacedNode = Readonly<{ node: TraceNode; tree: TraceTree }>
+
 /** @param here the linked traces that are in this log */
-export function spanDetail(node: TraceNode, tree: TraceTree, state: SpanState, here: ReadonlySet<string>): SpanDetail {
+export function spanDetail(placed: PlacedNode, state: SpanState, here: ReadonlySet<string>): SpanDetail {
+  const { node, tree } = placed
   const { span } = node
   const namespace = namespaceOfTree(tree)
   const { kind, name, outcome, isError } = factsOf(node, namespace)
-  const cutter = new ValueCutter({ whole: VALUE_CHARS, short: SHORT_CHARS, total: SPAN_CHARS })
+  const cut = valueCutter({ whole: VALUE_CHARS, short: SHORT_CHARS, total: SPAN_CHARS })
   const isOpen = span.running === true
   const result = new SpanAttributes(span, namespace).rawText('gen_ai.tool.call.result', 'output.value')
   const failure = isError ? failureTail(span.statusMessage ?? '', result) : ''
-  const prompt = promptOf(node, tree, cutter)
-  const attributes = cutAll(span.attributes, cutter)
+  const prompt = promptOf(placed, cut)
+  const attributes = cutAll(span.attributes, cut)
   return {
     id: span.spanId,
     traceId: span.traceId,
@@ -50,12 +53,12 @@ export function spanDetail(node: TraceNode, tree: TraceTree, state: SpanState, h
     attributes,
     ...spanStory(attributes, namespace, span.statusMessage?.slice(0, VALUE_CHARS)),
     events: span.events.slice(0, MAX_EVENTS).map(({ name, at, attributes }) => {
-      return { name: displayText(name), at, attributes: cutAll(attributes, cutter) }
+      return { name: displayText(name), at, attributes: cutAll(attributes, cut) }
     }),
     links: span.links.slice(0, MAX_LINKS).map(({ traceId, spanId, attributes }) => {
-      return { traceId, spanId, attributes: cutAll(attributes, cutter), isHere: here.has(traceId) }
+      return { traceId, spanId, attributes: cutAll(attributes, cut), isHere: here.has(traceId) }
     }),
-    resource: cutAll(span.resource, cutter),
+    resource: cutAll(span.resource, cut),
     scope: displayText([span.scope.name, span.scope.version ?? ''].join(' ')),
   }
 }
@@ -66,30 +69,30 @@ export function valuePart({ attributes }: StoredSpan, name: string, from: number
   return { text: text.slice(from, from + PART_CHARS), from, length: text.length }
 }
 
-function cutAll(attributes: Attributes, cutter: ValueCutter): Record<string, LongValue> {
+function cutAll(attributes: Attributes, cut: ValueCutter): Record<string, LongValue> {
   // `__proto__` is an ordinary key only in an object without a prototype.
-  const cut = Object.create(null) as Record<string, LongValue>
-  for (const [name, value] of Object.entries(attributes)) cut[name] = cutter.cut(value)
-  return cut
+  const values = Object.create(null) as Record<string, LongValue>
+  for (const [name, value] of Object.entries(attributes)) values[name] = cut(value)
+  return values
 }
 
-function promptOf(node: TraceNode, tree: TraceTree, cutter: ValueCutter): PromptView | undefined {
-  const { request, previous } = requestsOf(node, tree)
+function promptOf(placed: PlacedNode, cut: ValueCutter): PromptView | undefined {
+  const { request, previous } = requestsOf(placed)
   const messages = request === undefined ? [] : messagesOf(request)
   if (messages.length === 0) return undefined
   const before = previous === undefined ? [] : messagesOf(previous).map(message => JSON.stringify(message))
   const changedAt = messages.findIndex((message, index) => JSON.stringify(message) !== before[index])
   const sameCount = changedAt === -1 ? messages.length : changedAt
   const fresh = messages.slice(sameCount)
-  const counts = { sameCount, freshCount: fresh.length, fresh: cutter.cut(JSON.stringify(fresh)) }
+  const counts = { sameCount, freshCount: fresh.length, fresh: cut(JSON.stringify(fresh)) }
   return previous === undefined ? counts : { previousId: previous.span.spanId, ...counts }
 }
 
 const MAX_DIFF_LINES = 1_000
 const CONTEXT_LINES = 2
 
-export function promptDiff(node: TraceNode, tree: TraceTree): PromptDiff {
-  const { request, previous } = requestsOf(node, tree)
+export function promptDiff(placed: PlacedNode): PromptDiff {
+  const { request, previous } = requestsOf(placed)
   if (request === undefined || previous === undefined) return { lines: [] }
   const lines = diffLines(promptLines(previous), promptLines(request))
   const isNear = lines.map(() => false)
@@ -120,7 +123,7 @@ function messagesOf(request: SpanAttributes): readonly unknown[] {
 }
 
 /** A request, and the one before it in the same turn of the same agent. */
-function requestsOf(node: TraceNode, tree: TraceTree) {
+function requestsOf({ node, tree }: PlacedNode) {
   const agents = new Map<TraceNode, TraceNode | undefined>()
   const last = new Map<TraceNode | undefined, SpanAttributes>()
   for (const { node: each, parent, attributes } of walkSpans(tree)) {

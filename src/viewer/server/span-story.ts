@@ -1,5 +1,5 @@
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { LongValue, SpanStory } from './api.ts'
+import type { LongValue, LongValues, SpanStory } from './api.ts'
 
 /** Names by label, separated by blanks: the first that the span has is used. A leading dot stands for the namespace. */
 type Names = Readonly<Record<string, string>>
@@ -109,11 +109,7 @@ const SAME: Readonly<Record<string, string>> = { Input: 'Arguments', Output: 'Re
 const MASK = '[REDACTED]'
 
 /** @param attributes cut, as they are sent */
-export function spanStory(
-  attributes: Readonly<Record<string, LongValue>>,
-  namespace: string,
-  statusMessage: string | undefined,
-): SpanStory {
+export function spanStory(attributes: LongValues, namespace: string, statusMessage: string | undefined): SpanStory {
   const named = (names: string): readonly [name: string, value: LongValue] | undefined =>
     names
       .split(' ')

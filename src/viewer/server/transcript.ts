@@ -1,6 +1,6 @@
 import { dropUndefined } from '../../reading/attribute-value.ts'
 import { failureTail } from '../../reading/failure-tail.ts'
-import { type SpanAttributes, walkSpans } from '../../reading/span-attributes.ts'
+import { namespaceOfTree, type SpanAttributes, walkSpans } from '../../reading/span-attributes.ts'
 import { cachedTokensOf, factsOf, isApprovalWait } from '../../reading/span-facts.ts'
 import { PARALLEL_KINDS, parallelGroups } from '../../reading/time-ranges.ts'
 import type { TraceNode, TraceTree } from '../../reading/trace-forest.ts'
@@ -9,7 +9,7 @@ import type { Mutable } from '../../reading/turn-steps.ts'
 import type { ChildTraces } from '../trace-index/answers.ts'
 import type { SpanState, Transcript, TranscriptStep } from './api.ts'
 import { spanFields } from './trace-view.ts'
-import { ValueCutter } from './value-cutter.ts'
+import { type ValueCutter, valueCutter } from './value-cutter.ts'
 
 /**
  * Characters of a text sent at once; the span panel has the rest. Beyond `TRANSCRIPT_CHARS` in total, each further text is cut to
@@ -31,19 +31,13 @@ interface Position {
   readonly awaitsSession: boolean
 }
 
-interface Around {
-  readonly namespace: string
-  readonly openState: SpanState
-  /** The provisional end of open spans. */
-  readonly now: number
-  readonly children: readonly ChildTraces[]
-}
-
-export function transcriptOf(tree: TraceTree, { namespace, openState, now, children }: Around): Transcript {
+/** @param now the provisional end of open spans */
+export function transcriptOf(tree: TraceTree, openState: SpanState, now: number, children: ChildTraces): Transcript {
+  const namespace = namespaceOfTree(tree)
   const root: GrowingTranscript = { steps: [], hasContent: false }
   const top: Position = { transcript: root, depth: 0, awaitsSession: true }
   const positions = new Map<TraceNode, Position>()
-  const cutter = new ValueCutter({ whole: TEXT_CHARS, short: SHORT_CHARS, total: TRANSCRIPT_CHARS })
+  const cut = valueCutter({ whole: TEXT_CHARS, short: SHORT_CHARS, total: TRANSCRIPT_CHARS })
   const siblings = new Map<TraceNode | undefined, Mutable<TranscriptStep>[]>()
   let stepCount = 0
   for (const { node, parent, attributes } of walkSpans(tree, namespace)) {
@@ -68,7 +62,7 @@ export function transcriptOf(tree: TraceTree, { namespace, openState, now, child
       if (PARALLEL_KINDS.has(kind)) siblings.set(parent, [...(siblings.get(parent) ?? []), step])
     }
     const transcript = agent ?? above.transcript
-    if (isLoop || agent !== undefined) addQuestionAndAnswer(transcript, attributes, cutter)
+    if (isLoop || agent !== undefined) addQuestionAndAnswer(transcript, attributes, cut)
     return { transcript, depth: above.depth + (agent ? 1 : 0), awaitsSession: kind === 'subagent' }
   }
 
@@ -84,17 +78,15 @@ export function transcriptOf(tree: TraceTree, { namespace, openState, now, child
     const said = text || (kind === 'api' ? plainText(attributes.rawText('output.value')) : '')
     const result = attributes.rawText('gen_ai.tool.call.result', 'output.value')
     const failure = facts.isError ? failureTail(span.statusMessage ?? '', result) : ''
-    const traces = children.filter(({ spanId }) => spanId === span.spanId).flatMap(({ traceIds }) => traceIds)
     return {
       ...spanFields(node, facts, openState),
       ...(kind === 'tool' && { name: attributes.text('gen_ai.tool.name', 'tool.name') || facts.name }),
       hint: facts.hint,
       ...(kind === 'approval' && { decidedBy: decidedBy(attributes) }),
-      ...dropUndefined({ cached: cachedTokensOf(attributes) }),
-      ...(said !== '' && { text: cutter.cut(said) }),
-      ...(reasoning !== '' && { reasoning: cutter.cut(reasoning) }),
-      ...(failure !== '' && { failure: cutter.cut(failure) }),
-      ...(traces.length > 0 && { childTraces: traces }),
+      ...dropUndefined({ cached: cachedTokensOf(attributes), childTraces: children.get(span.spanId) }),
+      ...(said !== '' && { text: cut(said) }),
+      ...(reasoning !== '' && { reasoning: cut(reasoning) }),
+      ...(failure !== '' && { failure: cut(failure) }),
     }
   }
 
@@ -112,7 +104,7 @@ function plainText(output: string): string {
 }
 
 /** A turn knows its own question and answer best. Its loop repeats them, and its sub-agent span may have a summary only. */
-function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAttributes, cutter: ValueCutter): void {
+function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAttributes, cut: ValueCutter): void {
   const { kind, span } = attributes
   const texts = {
     question: attributes.rawText('input.value', '.subagent.goal'),
@@ -120,7 +112,7 @@ function addQuestionAndAnswer(transcript: GrowingTranscript, attributes: SpanAtt
   }
   for (const name of ['question', 'answer'] as const) {
     if (texts[name] === '' || (transcript[name] !== undefined && kind !== 'session')) continue
-    transcript[name] = { id: span.spanId, ...cutter.cut(texts[name]) }
+    transcript[name] = { id: span.spanId, ...cut(texts[name]) }
   }
 }
 

@@ -24,15 +24,7 @@ export interface SourceStatus {
 }
 
 /** All conditions must hold for some turn of a session. */
-export interface SessionQuery {
-  readonly agent?: string
-  readonly model?: string
-  readonly tool?: string
-  readonly project?: string
-  readonly branch?: string
-  /** The outcome of a turn (`completed`), `error` if a span in it failed, or `running`. */
-  readonly outcome?: string
-  readonly text?: string
+export interface SessionQuery extends Readonly<Partial<Record<FacetName | 'text', string>>> {
   /** A span ended then or later, or is running. */
   readonly sinceAt?: number
   readonly untilAt?: number
@@ -43,7 +35,6 @@ export interface SessionQuery {
   readonly sort?: SessionSort
   readonly isAscending?: boolean
   readonly hasFacets?: boolean
-  readonly before?: string
   /** Maximum number of rows, 50 by default. */
   readonly limit?: number
 }
@@ -51,6 +42,7 @@ export interface SessionQuery {
 export const SESSION_SORTS = ['turns', 'tokens', 'cost', 'waiting', 'errors', 'last'] as const
 export type SessionSort = (typeof SESSION_SORTS)[number]
 
+/** `outcome`: that of a turn (`completed`), `error` if a span in it failed, or `running`. */
 export type FacetName = 'project' | 'branch' | 'agent' | 'model' | 'tool' | 'outcome'
 
 /** Value → sessions with it that meet the other conditions, most frequent first. */
@@ -92,7 +84,7 @@ export interface TextMatch {
 
 export interface SessionPage {
   readonly rows: readonly SessionRow[]
-  readonly next: string | undefined
+  readonly hasMore: boolean
   readonly facets?: Facets | undefined
   /** The text search was incomplete and reached back only to this time. */
   readonly searchedSince: number | undefined
@@ -111,8 +103,8 @@ export interface TurnRow extends Sums, Openness, TurnLabels, TurnFigures {
 
 export type SessionDetail = Readonly<{ session: SessionRow; turns: readonly TurnRow[] }>
 
-/** A session started by a span of a trace, and its traces by start. */
-export type ChildTraces = Readonly<{ spanId: string; sessionId: string; traceIds: readonly string[] }>
+/** Span id → the traces that the span started, by start. */
+export type ChildTraces = ReadonlyMap<string, readonly string[]>
 
 export type UsageGroup = 'agent' | 'model' | 'project' | 'session' | 'day'
 
@@ -137,12 +129,7 @@ export interface UsageGroupRow extends UsageSums {
 
 type UsageCell = UsageSums & Readonly<{ day: string; name: string }>
 
-export interface ToolFigures {
-  readonly tool: string
-  readonly callCount: number
-  readonly errorCount: number
-  readonly latency: Percentiles
-}
+export type ToolFigures = Readonly<{ tool: string; callCount: number; errorCount: number; latency: Percentiles }>
 
 export interface Usage {
   readonly total: UsageSums

@@ -1,3 +1,4 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { OpenTraceRow, SourceStatus, TraceChange } from './answers.ts'
 import { type IndexQuery, type IndexSubject, LocalIndex } from './local-index.ts'
@@ -20,8 +21,7 @@ const MAX_NAMED = 1_000
 const REST_SHARE = 4
 const MAX_REST_MILLIS = 800
 
-let isClosing = false
-let wake: () => void = () => undefined
+const closing = new AbortController()
 
 function post(message: IndexThreadMessage): void {
   parentPort?.postMessage(message)
@@ -29,9 +29,8 @@ function post(message: IndexThreadMessage): void {
 
 async function handleRequest(index: LocalIndex, request: IndexThreadRequest): Promise<void> {
   if (request === 'close') {
-    isClosing = true
+    closing.abort()
     index.stop()
-    wake()
     return
   }
   const { id, query, given } = request
@@ -45,10 +44,10 @@ async function handleRequest(index: LocalIndex, request: IndexThreadRequest): Pr
 async function keepUpToDate(index: LocalIndex): Promise<void> {
   const traceIds = new Set<string>()
   let [postedAt, openAt, hasChanged] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, true]
-  while (!isClosing) {
+  while (!closing.signal.aborted) {
     const startedAt = performance.now()
     const step = await index.step()
-    if (isClosing) return
+    if (closing.signal.aborted) return
     hasChanged ||= step !== undefined
     if (step?.isNew === true) for (const id of step.traceIds) traceIds.add(id)
     const isOpenDue = startedAt >= openAt + OPEN_MILLIS || step?.isNew === true
@@ -68,18 +67,12 @@ async function keepUpToDate(index: LocalIndex): Promise<void> {
   }
 }
 
-async function rest(millis: number): Promise<void> {
-  await new Promise<void>(resolve => {
-    const timer = setTimeout(resolve, millis)
-    wake = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-  })
+/** Ends early if the index closes. */
+function rest(millis: number): Promise<void> {
+  return setTimeout(millis, undefined, { signal: closing.signal }).catch(() => undefined)
 }
 
-const pause = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
-const index = new LocalIndex(workerData as IndexSubject, pause)
+const index = new LocalIndex(workerData as IndexSubject, () => setImmediate())
 parentPort?.on('message', (request: IndexThreadRequest) => void handleRequest(index, request))
 try {
   await keepUpToDate(index)

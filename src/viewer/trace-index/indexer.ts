@@ -49,7 +49,7 @@ export class Indexer {
   /** Files that end in half a line, with their size. They are skipped until the size changes. */
   readonly #halfLines = new Map<string, number>()
   /** Files that this process found, oldest first. The others were indexed by an earlier process. */
-  #files: IndexedFile[]
+  files: readonly IndexedFile[]
   #filesAtStart: ReadonlySet<IndexedFile> | undefined
   #isChecked = false
   #olderBytes = FIRST_BYTES
@@ -58,20 +58,16 @@ export class Indexer {
   constructor(options: IndexerOptions) {
     this.#table = options.table
     this.#options = options
-    this.#files = [...options.files]
-  }
-
-  get files(): readonly IndexedFile[] {
-    return this.#files
+    this.files = options.files
   }
 
   get isUpToDate(): boolean {
-    return this.#files.every(file => file.low === 0 && file.high >= this.bytesOf(file))
+    return this.files.every(file => file.low === 0 && file.high >= this.bytesOf(file))
   }
 
   /** Indexable bytes of a file. Half a line at the end is not counted: a killed process may have left it for good. */
   bytesOf(file: IndexedFile): number {
-    const size = this.#sizeOf(file)
+    const size = this.#sizes.get(file.path) ?? 0
     return this.#halfLines.get(file.path) === size ? file.high : size
   }
 
@@ -80,7 +76,7 @@ export class Indexer {
     if (stale.length > 0) return this.#updateAll(stale, new Map(), true)
     const outdated = await this.#look()
     if (outdated !== undefined) return this.#remove(outdated)
-    const newestFirst = this.#files.toReversed()
+    const newestFirst = this.files.toReversed()
     this.#filesAtStart ??= new Set(newestFirst)
     for (const file of newestFirst) {
       const step = this.#isLive(file) ? await this.#indexNew(file) : undefined
@@ -93,10 +89,6 @@ export class Indexer {
     return undefined
   }
 
-  #sizeOf({ path }: IndexedFile): number {
-    return this.#sizes.get(path) ?? 0
-  }
-
   async #look(): Promise<IndexedFile | undefined> {
     const paths = await this.#options.list()
     this.#sizes.clear()
@@ -104,10 +96,10 @@ export class Indexer {
       const found = await lstat(path).catch(() => undefined)
       if (found?.isFile() === true) this.#sizes.set(path, found.size)
     }
-    const outdated = this.#files.find(file => this.#isOutdated(file))
+    const outdated = this.files.find(file => this.#isOutdated(file))
     if (outdated !== undefined) return outdated
     this.#isChecked = true
-    const known = new Set(this.#files.map(({ path }) => path))
+    const known = new Set(this.files.map(({ path }) => path))
     for (const path of paths) if (!known.has(path) && this.#sizes.has(path)) this.#register(path)
     return undefined
   }
@@ -125,18 +117,18 @@ export class Indexer {
     const size = this.#sizes.get(path) ?? 0
     const end = size <= SMALL_BYTES ? 0 : (LogFile.use(path, open => open.lineEndBefore(size)) ?? 0)
     const hash = LogFile.use(path, open => open.hashBefore(end)) ?? ''
-    this.#files.push({ path, low: end, high: end, hash, unreadable: 0, texts: new TextBlocks() })
+    this.files = [...this.files, { path, low: end, high: end, hash, unreadable: 0, texts: new TextBlocks() }]
   }
 
   /** True if the file is being written now. Data written before this process looked is queued instead, newest first. */
   #isLive(file: IndexedFile): boolean {
     const isKnown = file.high > 0 || this.#filesAtStart?.has(file) !== true
-    return isKnown && this.#sizeOf(file) - file.high <= NEW_BYTES
+    return isKnown && (this.#sizes.get(file.path) ?? 0) - file.high <= NEW_BYTES
   }
 
   async #indexNew(file: IndexedFile): Promise<Step | undefined> {
     const { path, high } = file
-    const size = this.#sizeOf(file)
+    const size = this.#sizes.get(file.path) ?? 0
     if (this.bytesOf(file) <= high) return undefined
     const found = LogFile.use(path, open => {
       const window = open.windowAfter(high, size, NEW_BYTES)
@@ -147,11 +139,7 @@ export class Indexer {
       return undefined
     }
     const { window, hash } = found
-    return this.#indexWindow(file, window, true, unreadable => {
-      file.high = window.to
-      file.hash = hash
-      file.unreadable += unreadable
-    })
+    return this.#indexWindow(file, window.entries(), { high: window.to, hash })
   }
 
   async #indexOlder(file: IndexedFile): Promise<Step> {
@@ -160,27 +148,22 @@ export class Indexer {
     this.#olderBytes = Math.min(MAX_BYTES, size * 2)
     const window = LogFile.use(path, open => open.windowBefore(low, size, this.#scratch))
     // An unreadable file has no older data: if it is gone, its traces are removed at the next look.
-    const none = { from: 0, to: low, bytes: Buffer.alloc(0), entries: () => [] }
-    return this.#indexWindow(file, window ?? none, false, (unreadable, { from }) => {
-      file.low = from
-      file.unreadable += unreadable
-    })
+    return this.#indexWindow(file, window?.entries() ?? [], { low: window?.from ?? 0 })
   }
 
   /** The progress and the lines change together, so that a step that ends early neither loses nor repeats a line. */
   async #indexWindow(
-    { texts }: IndexedFile,
-    window: Window,
-    isNew: boolean,
-    save: (unreadable: number, window: Window) => void,
+    file: IndexedFile,
+    entries: ReturnType<Window['entries']>,
+    progress: Pick<IndexedFile, 'high' | 'hash'> | Pick<IndexedFile, 'low'>,
   ): Promise<Step> {
     const found = new Map<string, PlacedSpan[]>()
     let unreadable = 0
     this.#pausedAt = performance.now()
-    for (const { entry, line } of window.entries()) {
+    for (const { entry, line } of entries) {
       if ('problem' in entry) unreadable += 1
       for (const [nth, span] of spansOfEntry(entry).entries()) {
-        texts.addSpan(line, span)
+        file.texts.addSpan(line, span)
         const placed = { span: this.#options.price(slimSpan(span)), line, nth }
         const known = found.get(span.traceId)
         if (known === undefined) found.set(span.traceId, [placed])
@@ -189,21 +172,22 @@ export class Indexer {
       await this.#breathe()
     }
     await this.#options.pause()
-    save(unreadable, window)
+    Object.assign(file, progress)
+    file.unreadable += unreadable
     const whole = new Map<TraceEntry, PlacedSpan[]>()
     const changed: TraceEntry[] = []
     for (const [traceId, spans] of found) {
-      const isFirst = this.#table.trace(traceId) === undefined
+      const isFirst = this.#table.traces.get(traceId) === undefined
       const entry = this.#table.addLines(traceId, [...new Set(spans.map(({ line }) => line))])
       if (isFirst) whole.set(entry, spans)
       else this.#growing.addSpans(entry, spans)
       changed.push(entry)
     }
-    return this.#updateAll(changed, whole, isNew)
+    return this.#updateAll(changed, whole, 'high' in progress)
   }
 
   #remove(file: IndexedFile): Promise<Step> {
-    this.#files = this.#files.filter(each => each !== file)
+    this.files = this.files.filter(each => each !== file)
     this.#halfLines.delete(file.path)
     this.#growing.clear()
     this.#table.removeFile(file.path)

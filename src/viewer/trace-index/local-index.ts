@@ -8,7 +8,6 @@ import { listSegments } from '../../reading/trace-log.ts'
 import type { OpenTraceRow, SourceStatus } from './answers.ts'
 import { Indexer, type Step } from './indexer.ts'
 import type { LinePlace } from './log-file.ts'
-import { TextSearch } from './search.ts'
 import type { SessionSource } from './session-queries.ts'
 import { queryChildren, querySession, querySessions, sessionTitle, titleOf } from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
@@ -39,18 +38,19 @@ const MAX_LINES = 50_000
 const SAVE_BYTES = 16_777_216
 
 function linesOfTrace({ table }: SessionSource, traceId: string): LinePlace[] {
-  const entry = table.trace(traceId)
+  const entry = table.traces.get(traceId)
   return entry === undefined ? [] : linesOf(entry).slice(0, MAX_LINES)
 }
 
 /** An index in this thread. The caller advances it with `step`, and may query it between two slices of a step. */
 export class LocalIndex {
   readonly #subject: IndexSubject
+  readonly #stateDirectory: string | undefined
+  readonly #tracesPath: string
   readonly #pause: () => Promise<void>
   readonly #now: () => number
   readonly #table: TraceTable
   readonly #indexer: Indexer
-  readonly #search: TextSearch
   #open: ReadonlyMap<string, OpenTraceRow> = new Map()
   #savedProgress: string
   #unsavedBytes = 0
@@ -60,6 +60,8 @@ export class LocalIndex {
 
   constructor(subject: IndexSubject, pause: () => Promise<void> = async () => undefined, now: () => number = Date.now) {
     this.#subject = subject
+    this.#stateDirectory = subject.kind === 'log' ? subject.stateDirectory : undefined
+    this.#tracesPath = subject.kind === 'log' ? join(subject.stateDirectory, 'traces') : subject.path
     this.#now = now
     this.#pause = async () => {
       await pause()
@@ -70,7 +72,6 @@ export class LocalIndex {
     this.#table = table
     const price = createSpanPricer(() => subject.prices)
     this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause, price })
-    this.#search = new TextSearch(table, () => this.#indexer.files, this.#pause)
     this.#savedProgress = this.#progress
   }
 
@@ -105,12 +106,13 @@ export class LocalIndex {
   }
 
   async query(query: IndexQuery, given: never): Promise<unknown> {
-    return QUERIES[query]({ table: this.#table, search: this.#search, open: this.#open, now: this.#now() }, given)
+    const log = { table: this.#table, files: this.#indexer.files, pause: this.#pause }
+    return QUERIES[query]({ ...log, open: this.#open, now: this.#now() }, given)
   }
 
   status(): SourceStatus {
     const { files } = this.#indexer
-    const turns = [...this.#table.traces].flatMap(({ facts }) => facts?.turn ?? [])
+    const turns = [...this.#table.traces.values()].flatMap(({ facts }) => facts?.turn ?? [])
     const bytes = files.reduce((sum, file) => sum + Math.max(file.high, this.#indexer.bytesOf(file)), 0)
     const indexedBytes = this.#indexedBytes
     const isWhole = indexedBytes === bytes || turns.length === 0
@@ -146,14 +148,6 @@ export class LocalIndex {
     this.#unsavedBytes = 0
   }
 
-  get #stateDirectory(): string | undefined {
-    return this.#subject.kind === 'log' ? this.#subject.stateDirectory : undefined
-  }
-
-  get #tracesPath(): string {
-    return this.#subject.kind === 'log' ? join(this.#subject.stateDirectory, 'traces') : this.#subject.path
-  }
-
   get #indexedBytes(): number {
     return this.#indexer.files.reduce((sum, { low, high }) => sum + high - low, 0)
   }
@@ -181,7 +175,7 @@ async function readOpenTraces(
   stateDirectory: string | undefined,
   now: number,
 ): Promise<OpenTraceRow[]> {
-  const found = [...table.traces].flatMap(entry => {
+  const found = [...table.traces.values()].flatMap(entry => {
     const { turn, open } = entry.facts ?? {}
     return turn === undefined || open === undefined ? [] : [{ entry, turn, open }]
   })
@@ -191,19 +185,14 @@ async function readOpenTraces(
   for (const { entry, turn, open } of latest) {
     const { paths, ...facts } = open
     const isOwned = owned === undefined || paths.some(path => owned.has(basename(path)))
+    const { traceId, sessionId, agent, model, startAt, lastAt, tokens, cost } = turn
+    const row = { traceId, sessionId, agent, model, startAt, silentSince: lastAt, tokens, cost }
     rows.push({
-      traceId: turn.traceId,
-      sessionId: turn.sessionId,
-      agent: turn.agent,
-      model: turn.model,
+      ...row,
       title: await titleOf(entry),
-      sessionTitle: await sessionTitle(table, turn.sessionId),
+      sessionTitle: await sessionTitle(table, sessionId),
       state: isOwned ? 'open' : 'owner-dead',
       isOwnerAlive: owned !== undefined && isOwned,
-      startAt: turn.startAt,
-      silentSince: turn.lastAt,
-      tokens: turn.tokens,
-      cost: turn.cost,
       ...facts,
     })
   }

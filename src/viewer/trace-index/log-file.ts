@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
 import { OPEN } from '../../delivery/trace-log/private-file.ts'
 import { readEntry, type StoredSpan, type TraceFileEntry } from '../../reading/stored-span.ts'
 import { putSpan } from '../../reading/trace-forest.ts'
@@ -18,7 +18,6 @@ type PlacedEntry = Readonly<{ entry: TraceFileEntry; line: LinePlace }>
 export interface Window {
   readonly from: number
   readonly to: number
-  readonly bytes: Buffer
   entries(): Iterable<PlacedEntry>
 }
 
@@ -115,11 +114,11 @@ export class LogFile {
   #skipped(from: number, to: number): Window {
     const entry = { line: 0, problem: `longer than ${MAX_LINE} bytes` }
     const line = { path: this.path, offset: from, length: to - from }
-    return { from, to, bytes: Buffer.alloc(0), entries: () => [{ entry, line }] }
+    return { from, to, entries: () => [{ entry, line }] }
   }
 
   #window(bytes: Buffer, from: number): Window {
-    return { from, to: from + bytes.length, bytes, entries: () => entriesOf(bytes, this.path, from) }
+    return { from, to: from + bytes.length, entries: () => entriesOf(bytes, this.path, from) }
   }
 }
 
@@ -164,31 +163,22 @@ export async function eachLine<Line extends LinePlace>(
   lines: readonly Line[],
   visit: (line: Line, spans: readonly StoredSpan[]) => void,
 ): Promise<void> {
-  let file: { readonly path: string; readonly handle: FileHandle } | undefined
-  try {
-    for (const group of groupsOf(lines)) {
-      const [first] = group
-      if (first === undefined) continue
-      if (file?.path !== first.path) {
-        await file?.handle.close()
-        file = undefined
-        file = { path: first.path, handle: await open(first.path, OPEN.read) }
-      }
-      const bytes = await bytesOf(file.handle, group)
-      for (const line of group) {
-        const at = line.offset - first.offset
-        visit(line, spansOfEntry(readLine(bytes.subarray(at, at + line.length))))
-      }
+  for (const group of groupsOf(lines)) {
+    const [{ path, offset }] = group
+    const { offset: last, length } = group.at(-1) ?? group[0]
+    const bytes = LogFile.use(path, file => file.read(offset, last + length))
+    if (bytes === undefined) return
+    for (const line of group) {
+      const at = line.offset - offset
+      visit(line, spansOfEntry(readLine(bytes.subarray(at, at + line.length))))
     }
-  } catch (error) {
-    if (typeof (error as NodeJS.ErrnoException).code !== 'string') throw error
-  } finally {
-    await file?.handle.close()
+    // Other work of the thread must not wait for all lines.
+    await setImmediate()
   }
 }
 
-function groupsOf<Line extends LinePlace>(lines: readonly Line[]): Line[][] {
-  const groups: Line[][] = []
+function groupsOf<Line extends LinePlace>(lines: readonly Line[]): [Line, ...Line[]][] {
+  const groups: [Line, ...Line[]][] = []
   for (const line of lines) {
     if (line.length > MAX_LINE) continue
     const group = groups.at(-1)
@@ -203,18 +193,4 @@ function groupsOf<Line extends LinePlace>(lines: readonly Line[]): Line[][] {
     else groups.push([line])
   }
   return groups
-}
-
-async function bytesOf(handle: FileHandle, group: readonly LinePlace[]): Promise<Buffer> {
-  const [first] = group
-  const last = group.at(-1)
-  if (first === undefined || last === undefined) return Buffer.alloc(0)
-  const buffer = Buffer.allocUnsafe(last.offset + last.length - first.offset)
-  let done = 0
-  while (done < buffer.length) {
-    const { bytesRead } = await handle.read(buffer, done, buffer.length - done, first.offset + done)
-    if (bytesRead === 0) break
-    done += bytesRead
-  }
-  return buffer.subarray(0, done)
 }

@@ -4,7 +4,7 @@ import type { StoredSpan } from '../../reading/stored-span.ts'
 import type { TextMatch } from './answers.ts'
 import type { IndexedFile } from './indexer.ts'
 import { LogFile, readLineText, spansOfEntry } from './log-file.ts'
-import { searchableTexts, type TextBlock, WantedTrigrams, withoutAccents } from './text-blocks.ts'
+import { blockFilter, searchableTexts, type TextBlock, withoutAccents } from './text-blocks.ts'
 import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 /** Shorter words match whole words only: too many words begin with one or two letters. */
@@ -32,48 +32,46 @@ interface TextMatcher {
   /** For lines without accents, which is cheaper, and for all others. */
   readonly plain: RawPatterns
   readonly accented: RawPatterns
-  readonly trigrams: WantedTrigrams
+  readonly mayBeIn: (block: TextBlock) => boolean
   matches(text: string): boolean
 }
 
 /** A text to search for. A span matches if it has all words; if no span does, spans match that have all pieces between blanks. */
-export class SearchText {
+export interface SearchText {
   readonly words: TextMatcher | undefined
   readonly pieces: TextMatcher
-  readonly #shown: readonly string[]
+  /** The first of these that a text has is shown in its excerpt. */
+  readonly shown: readonly string[]
+}
 
-  private constructor(text: string, pieces: readonly string[]) {
-    const words = withoutAccents(text).toLowerCase().match(WORD) ?? []
-    const hasWords = words.length > 0 && words.length <= MAX_WORDS && !UNSPACED.test(text)
-    this.words = hasWords ? wordMatcher(words) : undefined
-    this.pieces = pieceMatcher(pieces)
-    this.#shown = [...pieces, ...pieces.flatMap(piece => piece.match(WORD) ?? [])]
+export function parseSearchText(text: string): SearchText | undefined {
+  const all = fold(text)
+    .split(/\s+/)
+    .filter(piece => piece !== '')
+  const pieces = all.slice(0, MAX_WORDS)
+  const words = withoutAccents(text).toLowerCase().match(WORD) ?? []
+  const hasWords = words.length > 0 && words.length <= MAX_WORDS && !UNSPACED.test(text)
+  if (pieces.length === 0) return undefined
+  return {
+    words: hasWords ? wordMatcher(words) : undefined,
+    pieces: pieceMatcher(pieces),
+    shown: [...pieces, ...pieces.flatMap(piece => piece.match(WORD) ?? [])],
   }
+}
 
-  static parse(text: string): SearchText | undefined {
-    const pieces = fold(text)
-      .split(/\s+/)
-      .filter(piece => piece !== '')
-    return pieces.length === 0 ? undefined : new SearchText(text, pieces.slice(0, MAX_WORDS))
-  }
-
-  excerptOf(span: StoredSpan): string {
-    const text = searchableTexts(span).join('\n')
-    const folded = fold(text)
-    const at = this.#shown.map(sought => wordStart(folded, sought)).find(place => place >= 0) ?? 0
-    const from = Math.max(0, at - EXCERPT_BEFORE)
-    const shown = displayText(text.slice(from, from + EXCERPT_CHARS))
-    return `${from > 0 ? '…' : ''}${shown}${from + EXCERPT_CHARS < text.length ? '…' : ''}`
-  }
+function excerptOf(span: StoredSpan, { shown }: SearchText): string {
+  const text = searchableTexts(span).join('\n')
+  const folded = fold(text)
+  const wordStart = (sought: string): number =>
+    new RegExp(`(?<![\\p{L}\\p{N}])${escapePattern(sought)}`, 'u').exec(folded)?.index ?? folded.indexOf(sought)
+  const at = shown.map(wordStart).find(place => place >= 0) ?? 0
+  const from = Math.max(0, at - EXCERPT_BEFORE)
+  const excerpt = displayText(text.slice(from, from + EXCERPT_CHARS))
+  return `${from > 0 ? '…' : ''}${excerpt}${from + EXCERPT_CHARS < text.length ? '…' : ''}`
 }
 
 function fold(text: string): string {
   return text.normalize('NFC').toLowerCase()
-}
-
-function wordStart(text: string, sought: string): number {
-  const found = new RegExp(`(?<![\\p{L}\\p{N}])${escapePattern(sought)}`, 'u').exec(text)
-  return found?.index ?? text.indexOf(sought)
 }
 
 function escapePattern(text: string): string {
@@ -93,7 +91,7 @@ function wordMatcher(words: readonly string[]): TextMatcher {
   return {
     plain: rawPatterns(letter => (letter <= '\x7f' ? letter : lettersLike(letter))),
     accented: rawPatterns(lettersLike),
-    trigrams: new WantedTrigrams(words, true),
+    mayBeIn: blockFilter(words, true),
     matches: text => {
       const folded = withoutAccents(text).toLowerCase()
       return exact.every(pattern => pattern.test(folded))
@@ -111,7 +109,7 @@ function pieceMatcher(pieces: readonly string[]): TextMatcher {
   return {
     plain: patterns,
     accented: patterns,
-    trigrams: new WantedTrigrams(pieces, false),
+    mayBeIn: blockFilter(pieces, false),
     matches: text => {
       const folded = fold(text)
       return pieces.every(piece => folded.includes(piece))
@@ -162,121 +160,87 @@ function escapeSequence(unit: string): string {
   return `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-export interface FoundTexts {
-  readonly matches: ReadonlyMap<TraceEntry, TextMatch>
-  readonly searchedSince: number | undefined
-}
+export type FoundTexts = Readonly<{ matches: ReadonlyMap<TraceEntry, TextMatch>; searchedSince: number | undefined }>
 
 type Chunk = Readonly<{ block: TextBlock; text: string; hasAccents: boolean }>
 
 type TraceCondition = (entry: TraceEntry) => boolean
 
-export class TextSearch {
-  readonly #table: TraceTable
-  readonly #files: () => readonly IndexedFile[]
-  readonly #pause: () => Promise<void>
+export type SearchedLog = Readonly<{ table: TraceTable; files: readonly IndexedFile[]; pause: () => Promise<void> }>
 
-  constructor(table: TraceTable, files: () => readonly IndexedFile[], pause: () => Promise<void>) {
-    this.#table = table
-    this.#files = files
-    this.#pause = pause
+export async function findTexts(log: SearchedLog, text: SearchText, accepts: TraceCondition): Promise<FoundTexts> {
+  const byPieces = createPass(log.table, text, text.pieces, accepts)
+  const byWords = text.words && createPass(log.table, text, text.words, accepts)
+  const passes = byWords === undefined ? [byPieces] : [byWords, byPieces]
+  for await (const chunk of chunksOf(log, block => passes.some(pass => pass.wants(block)))) {
+    for (const pass of passes) if (pass.wants(chunk.block)) pass.search(chunk)
+    const hasWords = byWords !== undefined && byWords.matches.size > 0
+    if (passes.every(pass => pass.isDone()) || (hasWords && byWords.isDone())) break
+    if (hasWords) passes.splice(1)
   }
+  const { matches, searchedSince } = byWords !== undefined && byWords.matches.size > 0 ? byWords : byPieces
+  return { matches, searchedSince: searchedSince() }
+}
 
-  async find(text: SearchText, accepts: TraceCondition): Promise<FoundTexts> {
-    const byPieces = new SearchPass(this.#table, text, text.pieces, accepts)
-    const byWords = text.words && new SearchPass(this.#table, text, text.words, accepts)
-    const passes = byWords === undefined ? [byPieces] : [byWords, byPieces]
-    for await (const chunk of this.#chunks(block => passes.some(pass => pass.wants(block)))) {
-      for (const pass of passes) if (pass.wants(chunk.block)) pass.search(chunk)
-      const hasWords = byWords !== undefined && byWords.matches.size > 0
-      if (passes.every(({ isDone }) => isDone) || (hasWords && byWords.isDone)) break
-      if (hasWords) passes.splice(1)
-    }
-    return byWords !== undefined && byWords.matches.size > 0 ? byWords : byPieces
-  }
-
-  /** The indexed lines as Latin-1, newest first. The rest has no facts yet, so no condition can be checked. */
-  async *#chunks(wants: (block: TextBlock) => boolean): AsyncGenerator<Chunk, void> {
-    const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
-    let pausedAt = performance.now()
-    for (const { path, low, high, texts } of this.#files().toReversed()) {
-      for (const block of texts.between(low, high)) {
-        if (!wants(block)) continue
-        const bytes = LogFile.use(path, file => file.read(block.from, block.to, scratch))
-        if (bytes === undefined) break
-        const text = bytes.toString('latin1')
-        const isPlain = isAscii(bytes) && !bytes.includes('\\u')
-        yield { block, text, hasAccents: !isPlain && HAS_ACCENTS.test(text) }
-        if (performance.now() - pausedAt < SLICE_MILLIS) continue
-        await this.#pause()
-        pausedAt = performance.now()
-      }
+/** The indexed lines as Latin-1, newest first. The rest has no facts yet, so no condition can be checked. */
+async function* chunksOf(
+  { files, pause }: SearchedLog,
+  wants: (block: TextBlock) => boolean,
+): AsyncGenerator<Chunk, void> {
+  const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
+  let pausedAt = performance.now()
+  for (const { path, low, high, texts } of files.toReversed()) {
+    for (const block of texts.between(low, high)) {
+      if (!wants(block)) continue
+      const bytes = LogFile.use(path, file => file.read(block.from, block.to, scratch))
+      if (bytes === undefined) break
+      const text = bytes.toString('latin1')
+      const isPlain = isAscii(bytes) && !bytes.includes('\\u')
+      yield { block, text, hasAccents: !isPlain && HAS_ACCENTS.test(text) }
+      if (performance.now() - pausedAt < SLICE_MILLIS) continue
+      await pause()
+      pausedAt = performance.now()
     }
   }
 }
 
 const TRACE_ID = /"traceId"\s*:\s*"([^"]*)"/g
 
-class SearchPass implements FoundTexts {
-  readonly matches = new Map<TraceEntry, TextMatch>()
-  readonly #table: TraceTable
-  readonly #text: SearchText
-  readonly #matcher: TextMatcher
-  readonly #accepts: TraceCondition
-  #parsedBytes = 0
-  #reachedAt: number | undefined
-
-  constructor(table: TraceTable, text: SearchText, matcher: TextMatcher, accepts: TraceCondition) {
-    this.#table = table
-    this.#text = text
-    this.#matcher = matcher
-    this.#accepts = accepts
+function createPass(table: TraceTable, sought: SearchText, matcher: TextMatcher, accepts: TraceCondition) {
+  const matches = new Map<TraceEntry, TextMatch>()
+  let parsedBytes = 0
+  let reachedAt: number | undefined
+  const isDone = (): boolean => matches.size >= MAX_MATCHES || parsedBytes > MAX_PARSED_BYTES
+  const wantedEntry = (traceId: string): TraceEntry | undefined => {
+    const entry = table.traces.get(traceId)
+    return entry !== undefined && !matches.has(entry) && accepts(entry) ? entry : undefined
   }
-
-  get isDone(): boolean {
-    return this.matches.size >= MAX_MATCHES || this.#parsedBytes > MAX_PARSED_BYTES
-  }
-
-  get searchedSince(): number | undefined {
-    return this.isDone ? this.#reachedAt : undefined
-  }
-
-  wants(block: TextBlock): boolean {
-    return !this.isDone && this.#matcher.trigrams.mayBeIn(block)
-  }
-
-  search({ text, hasAccents }: Chunk): void {
-    const { scan, line: patterns } = hasAccents ? this.#matcher.accented : this.#matcher.plain
-    for (const line of linesWith(text, scan).reverse()) {
-      if (this.isDone) return
-      if (!patterns.every(pattern => pattern.test(line)) || !this.#mayHaveWanted(line)) continue
-      this.#searchLine(Buffer.from(line, 'latin1').toString('utf8'))
-    }
-  }
-
   /** Ids with escape sequences or beyond ASCII are looked at only after parsing. */
-  #mayHaveWanted(line: string): boolean {
-    for (const [, id = ''] of line.matchAll(TRACE_ID)) if (!/^[\w-]+$/.test(id) || this.#isWanted(id)) return true
+  const mayHaveWanted = (line: string): boolean => {
+    for (const [, id = ''] of line.matchAll(TRACE_ID)) if (!/^[\w-]+$/.test(id) || wantedEntry(id)) return true
     return false
   }
-
-  #isWanted(traceId: string): boolean {
-    const entry = this.#table.trace(traceId)
-    return entry !== undefined && !this.matches.has(entry) && this.#accepts(entry)
-  }
-
-  #searchLine(line: string): void {
-    this.#parsedBytes += line.length
+  const searchLine = (line: string): void => {
+    parsedBytes += line.length
     const spans = spansOfEntry(readLineText(line))
-    this.#reachedAt = spans[0]?.startAt ?? this.#reachedAt
+    reachedAt = spans[0]?.startAt ?? reachedAt
     for (const span of spans.toReversed()) {
       const { traceId, spanId } = span
-      const entry = this.#table.trace(traceId)
-      if (entry === undefined || !this.#isWanted(traceId)) continue
-      if (!this.#matcher.matches(searchableTexts(span).join('\n'))) continue
-      this.matches.set(entry, { traceId, spanId, excerpt: this.#text.excerptOf(span) })
+      const entry = wantedEntry(traceId)
+      if (entry === undefined || !matcher.matches(searchableTexts(span).join('\n'))) continue
+      matches.set(entry, { traceId, spanId, excerpt: excerptOf(span, sought) })
     }
   }
+  const search = ({ text, hasAccents }: Chunk): void => {
+    const { scan, line: patterns } = hasAccents ? matcher.accented : matcher.plain
+    for (const line of linesWith(text, scan).reverse()) {
+      if (isDone()) return
+      if (!patterns.every(pattern => pattern.test(line)) || !mayHaveWanted(line)) continue
+      searchLine(Buffer.from(line, 'latin1').toString('utf8'))
+    }
+  }
+  const wants = (block: TextBlock): boolean => !isDone() && matcher.mayBeIn(block)
+  return { matches, isDone, wants, search, searchedSince: () => (isDone() ? reachedAt : undefined) }
 }
 
 function linesWith(chunk: string, pattern: RegExp): string[] {

@@ -19,7 +19,7 @@ import type {
 } from './answers.ts'
 import { LocalCalendar } from './local-calendar.ts'
 import { eachLine } from './log-file.ts'
-import { SearchText, type TextSearch } from './search.ts'
+import { findTexts, parseSearchText, type SearchedLog, type SearchText } from './search.ts'
 import { cutText, type Figure, type StoredTurn, type TraceFacts, unpackFigures } from './trace-facts.ts'
 import { byPlace, type TraceEntry, type TraceTable } from './trace-table.ts'
 
@@ -30,44 +30,44 @@ const MAX_CHILDREN = 2_000
 /** Longer lines are not read for a title. One of 8 MiB takes some 50 ms, once. */
 const MAX_TITLE_LINE_BYTES = 8_388_608
 
-export interface SessionSource {
-  readonly table: TraceTable
-  readonly search: TextSearch
-  readonly open: ReadonlyMap<string, OpenTraceRow>
-  readonly now: number
-}
+export type SessionSource = SearchedLog & Readonly<{ open: ReadonlyMap<string, OpenTraceRow>; now: number }>
 
 type ListedSession = Readonly<{ id: string; traces: readonly TraceEntry[]; rank: number }>
 
 export async function querySessions(source: SessionSource, query: SessionQuery): Promise<SessionPage> {
-  const text = query.text === undefined ? undefined : SearchText.parse(query.text)
+  const text = query.text === undefined ? undefined : parseSearchText(query.text)
   const accepts = conditionOf(query)
-  const found = text && (await source.search.find(text, entry => entry.facts !== undefined && accepts(entry.facts)))
+  const found = text && (await findTexts(source, text, entry => entry.facts !== undefined && accepts(entry.facts)))
   const limit = Math.min(MAX_ROWS, Math.max(1, Math.floor(query.limit ?? DEFAULT_LIMIT)))
   const isListed = (entry: TraceEntry): boolean =>
     found === undefined ? accepts(entry.facts as TraceFacts) : found.matches.has(entry)
   const { sort = 'last', isAscending = false } = query
   const direction = isAscending ? -1 : 1
-  const before = readCursor(query.before)
   const all = Array.from(source.table.sessions, ([id, traces]) => ({ id, traces: [...traces] }))
   const listed = all
     .filter(({ traces }) => traces.some(isListed))
-    .map((session): ListedSession => ({ ...session, rank: rankOf(session.traces, sort) }))
-    .filter(session => before === undefined || direction * compareRanks(before, session) < 0)
-    .sort((a, b) => direction * compareRanks(a, b))
+    .map(({ id, traces }): ListedSession => {
+      const ranks = traces.map(entry => RANKS[sort](turnIn(entry)))
+      return { id, traces, rank: ranks.reduce((all, rank) => (sort === 'last' ? Math.max(all, rank) : all + rank)) }
+    })
+    .sort((a, b) => direction * (b.rank - a.rank || (a.id < b.id ? 1 : -1)))
   const shown = listed.slice(0, limit)
-  const rows = shown.map(session => sessionRow(source, session, found && newestMatch(session, found.matches)))
-  const last = listed.length > limit ? listed[limit - 1] : undefined
+  // The newest match comes first.
+  const matches = [...(found?.matches ?? [])]
+  const rows = shown.map(session => {
+    const [, match] = matches.find(([entry]) => session.traces.includes(entry)) ?? []
+    return sessionRow(source, session, match)
+  })
   return {
     rows: await withTitles(rows),
-    next: last === undefined ? undefined : `${last.rank}~${last.id}`,
+    hasMore: listed.length > limit,
     facets: query.hasFacets ? await facetsOf(source, query, text, found?.matches) : undefined,
     searchedSince: found?.searchedSince,
   }
 }
 
 export async function querySession(source: SessionSource, id: string): Promise<SessionDetail | undefined> {
-  const traces = source.table.session(id)
+  const traces = source.table.sessions.get(id)
   if (traces === undefined) return undefined
   const newestFirst = [...traces].sort((a, b) => newer(turnIn(a), turnIn(b)))
   const turns = newestFirst
@@ -83,23 +83,24 @@ export async function querySession(source: SessionSource, id: string): Promise<S
 }
 
 /** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */
-export function queryChildren({ table }: SessionSource, traceId: string): ChildTraces[] {
-  const children: (ChildTraces & { readonly traceIds: string[] })[] = []
-  for (const [spanId, id] of table.trace(traceId)?.facts?.delegations ?? []) {
-    const sessionId = displayText(id)
-    const turns = sortedByStart(table.session(sessionId) ?? []).filter(turn => turn.traceId !== traceId)
-    if (turns.length > 0) children.push({ spanId, sessionId, traceIds: turns.map(turn => turn.traceId) })
+export function queryChildren({ table }: SessionSource, traceId: string): ChildTraces {
+  const children = new Map<string, string[]>()
+  const addTurns = (spanId: string, turns: readonly StoredTurn[]): void => {
+    const ids = turns.map(turn => turn.traceId).filter(id => id !== traceId)
+    if (ids.length > 0) children.set(spanId, [...(children.get(spanId) ?? []), ...ids])
   }
-  const known = new Set(children.flatMap(({ traceIds }) => traceIds))
+  for (const [spanId, id] of table.traces.get(traceId)?.facts?.delegations ?? []) {
+    addTurns(spanId, sortedByStart(table.sessions.get(displayText(id)) ?? []))
+  }
+  const known = new Set([...children.values()].flat())
   const prefix = `${traceId}:`
-  const linked = [...table.traces].filter(({ facts }) => facts?.parents.some(parent => parent.startsWith(prefix)))
+  const linked = [...table.traces.values()].filter(({ facts }) =>
+    facts?.parents.some(parent => parent.startsWith(prefix)),
+  )
   for (const turn of sortedByStart(linked)) {
-    if (known.has(turn.traceId) || turn.traceId === traceId) continue
-    const parents = table.trace(turn.traceId)?.facts?.parents ?? []
+    const parents = table.traces.get(turn.traceId)?.facts?.parents ?? []
     const spanId = parents.find(parent => parent.startsWith(prefix))?.slice(prefix.length) ?? ''
-    const sibling = children.find(each => each.spanId === spanId && each.sessionId === turn.sessionId)
-    if (sibling === undefined) children.push({ spanId, sessionId: turn.sessionId, traceIds: [turn.traceId] })
-    else sibling.traceIds.push(turn.traceId)
+    if (!known.has(turn.traceId)) addTurns(spanId, [turn])
   }
   return children
 }
@@ -116,15 +117,11 @@ export async function titleOf(entry: TraceEntry): Promise<string> {
 }
 
 export async function sessionTitle(table: TraceTable, id: string): Promise<string> {
-  const traces = table.session(id)
+  const traces = table.sessions.get(id)
   return traces === undefined ? '' : titleOf(firstTrace(traces))
 }
 
-interface Untitled<Row> {
-  readonly row: Row
-  readonly titled: TraceEntry
-  readonly latest?: TraceEntry
-}
+type Untitled<Row> = Readonly<{ row: Row; titled: TraceEntry; latest?: TraceEntry }>
 
 async function withTitles<Row>(
   rows: readonly Untitled<Row>[],
@@ -189,7 +186,7 @@ function conditionOf({ model, tool, sinceAt, untilAt, weekHour, timeZone, ...exa
 
 /** @param listed the traces that contain the text and meet all conditions; undefined without a text */
 async function facetsOf(
-  { table, search }: SessionSource,
+  source: SessionSource,
   query: SessionQuery,
   text: SearchText | undefined,
   listed: ReadonlyMap<TraceEntry, TextMatch> | undefined,
@@ -199,13 +196,15 @@ async function facetsOf(
   const isInTime = conditionOf({ ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) })
   // The other values of a chosen facet have traces that are not listed.
   const found =
-    isNarrowed && text ? await search.find(text, ({ facts }) => facts !== undefined && isInTime(facts)) : undefined
+    isNarrowed && text
+      ? await findTexts(source, text, ({ facts }) => facts !== undefined && isInTime(facts))
+      : undefined
   const matches = found?.matches ?? listed
   const facets = FACET_NAMES.map(name => {
     const { [name]: chosen, ...others } = query
     return { name, chosen, accepts: conditionOf(others), counts: new Map(chosen === undefined ? [] : [[chosen, 0]]) }
   })
-  for (const [, traces] of table.sessions) {
+  for (const [, traces] of source.table.sessions) {
     for (const { name, accepts, counts } of facets) {
       const values = new Set<string>()
       for (const entry of traces) {
@@ -231,29 +230,6 @@ const RANKS: Readonly<Record<SessionSort, (turn: StoredTurn) => number>> = {
   waiting: ({ waitedMillis }) => waitedMillis,
   errors: ({ errorCount }) => errorCount,
   last: ({ lastAt }) => lastAt,
-}
-
-function rankOf(traces: readonly TraceEntry[], sort: SessionSort): number {
-  const ranks = traces.map(entry => RANKS[sort](turnIn(entry)))
-  return ranks.reduce((all, rank) => (sort === 'last' ? Math.max(all, rank) : all + rank))
-}
-
-type Ranked = Pick<ListedSession, 'id' | 'rank'>
-
-/** The highest first. */
-function compareRanks(a: Ranked, b: Ranked): number {
-  return b.rank - a.rank || (a.id < b.id ? 1 : a.id === b.id ? 0 : -1)
-}
-
-/** The last session of the page before. */
-function readCursor(cursor: string | undefined): Ranked | undefined {
-  const [match, rank, id = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(cursor ?? '') ?? []
-  return match === undefined ? undefined : { rank: Number(rank), id }
-}
-
-function newestMatch({ traces }: ListedSession, matches: ReadonlyMap<TraceEntry, TextMatch>): TextMatch | undefined {
-  for (const [entry, match] of matches) if (traces.includes(entry)) return match
-  return undefined
 }
 
 function turnIn({ facts }: TraceEntry): StoredTurn {

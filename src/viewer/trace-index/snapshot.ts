@@ -75,7 +75,7 @@ function* storedValues(table: TraceTable, files: readonly IndexedFile[], version
   yield files
   const numbers = new Map(files.map(({ path }, index) => [path, index] as const))
   const numberOf = (path: string): number => numbers.get(path) ?? 0
-  for (const entry of table.traces) {
+  for (const entry of table.traces.values()) {
     const { traceId, facts, isStale } = entry
     const flat = linesOf(entry).flatMap(({ path, offset, length }) => [numberOf(path), offset, length])
     // Open spans are not stored, so their facts are derived again.

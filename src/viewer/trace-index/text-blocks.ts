@@ -66,33 +66,12 @@ export class TextBlocks {
   }
 }
 
-/** The trigrams that a text must have to contain all of these, each at the start of a word or anywhere. */
-export class WantedTrigrams {
-  readonly #bits: readonly number[]
-
-  constructor(texts: readonly string[], startWords: boolean) {
-    const trigrams = new Uint8Array(FILTER_BYTES)
-    for (const text of texts) addTrigrams(text, trigrams, startWords)
-    this.#bits = bitsOf(trigrams)
-  }
-
-  mayBeIn({ trigrams }: TextBlock): boolean {
-    return this.#bits.every(bit => hasBit(trigrams, bit))
-  }
-}
-
-/** The numbers of the bits that are set: few, so empty bytes are skipped. */
-function bitsOf(bits: Uint8Array): number[] {
-  const found: number[] = []
-  for (let bit = 0; bit < bits.length * 8; bit++) {
-    if (bits[bit >> 3] === 0) bit |= 7
-    else if (hasBit(bits, bit)) found.push(bit)
-  }
-  return found
-}
-
-function hasBit(bits: Uint8Array, bit: number): boolean {
-  return ((bits[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0
+/** Accepts the blocks that may have all of these texts, each at the start of a word or anywhere. */
+export function blockFilter(texts: readonly string[], startWords: boolean): (block: TextBlock) => boolean {
+  const wanted = new Uint8Array(FILTER_BYTES)
+  for (const text of texts) addTrigrams(text, wanted, startWords)
+  const bytes = [...wanted.entries()].filter(([, byte]) => byte > 0)
+  return ({ trigrams }) => bytes.every(([index, byte]) => ((trigrams[index] ?? 0) & byte) === byte)
 }
 
 /** Adds the trigrams of ASCII letters and digits, which no normalization joins or splits. A word's start counts as one letter. */

@@ -27,16 +27,17 @@ const THREAD = new URL('../trace-index/index-thread.js', import.meta.url)
  */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 1_536, maxYoungGenerationSizeMb: 12 }
 
-interface PendingQuery {
-  resolve(answer: unknown): void
-  reject(error: Error): void
-}
+/** Undefined: the index is closed. */
+type ChangeListener = (change: TraceChange | undefined) => void
+
+/** The data source of the viewer's server. Calls after `close` reject. */
+export type TraceSource = Pick<TraceIndex, keyof TraceIndex>
 
 export class TraceIndex {
   readonly #thread: Worker
   readonly #price: SpanPricer
-  readonly #pending = new Map<number, PendingQuery>()
-  readonly #followers = new Set<ChangeStream>()
+  readonly #pending = new Map<number, Readonly<Record<'resolve' | 'reject', (result: unknown) => void>>>()
+  readonly #followers = new Set<ChangeListener>()
   readonly #ended: Promise<void>
   #lastId = 0
   #status: SourceStatus | undefined
@@ -87,7 +88,7 @@ export class TraceIndex {
     return spans.map(this.#price)
   }
 
-  children(traceId: string): Promise<readonly ChildTraces[]> {
+  children(traceId: string): Promise<ChildTraces> {
     return this.#query('children', traceId)
   }
 
@@ -99,12 +100,11 @@ export class TraceIndex {
     return this.#open
   }
 
-  /** Changes from now on, at most four per second. Ends with `return()`, or when the index is closed. */
-  changes(): AsyncIterableIterator<TraceChange> {
-    const changes = new ChangeStream(each => this.#followers.delete(each))
-    this.#followers.add(changes)
-    if (this.#failure !== undefined) void changes.return()
-    return changes
+  /** Calls the listener with each change, at most four times per second. Returns a function that removes the listener. */
+  follow(listener: ChangeListener): () => void {
+    this.#followers.add(listener)
+    if (this.#failure !== undefined) listener(undefined)
+    return () => this.#followers.delete(listener)
   }
 
   async close(): Promise<void> {
@@ -131,7 +131,7 @@ export class TraceIndex {
       this.#open = message.open
       this.#onReady()
       const { change } = message
-      if (change !== undefined) for (const follower of this.#followers) follower.addChange(change)
+      if (change !== undefined) for (const follower of this.#followers) follower(change)
       return
     }
     const pending = this.#pending.get(message.id)
@@ -144,73 +144,6 @@ export class TraceIndex {
     this.#failure ??= error
     for (const pending of this.#pending.values()) pending.reject(this.#failure)
     this.#pending.clear()
-    for (const follower of [...this.#followers]) void follower.return()
-  }
-}
-
-const MIN_MILLIS = 250
-const MAX_NAMED = 1_000
-
-/** A stream of changes for one follower. Changes that come faster than the rate limit are merged into one. */
-export class ChangeStream implements AsyncIterableIterator<TraceChange> {
-  readonly #onEnd: (changes: ChangeStream) => void
-  readonly #traceIds = new Set<string>()
-  #isMore = false
-  #hasChanged = false
-  #hasEnded = false
-  #emittedAt = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
-  #readers: ((result: IteratorResult<TraceChange>) => void)[] = []
-
-  constructor(onEnd: (changes: ChangeStream) => void) {
-    this.#onEnd = onEnd
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  addChange({ traceIds, isMore }: TraceChange): void {
-    for (const id of traceIds) if (this.#traceIds.size < MAX_NAMED) this.#traceIds.add(id)
-    this.#isMore ||= isMore || traceIds.some(id => !this.#traceIds.has(id))
-    this.#hasChanged = true
-    this.#emit()
-  }
-
-  next(): Promise<IteratorResult<TraceChange>> {
-    return new Promise(resolve => {
-      this.#readers.push(resolve)
-      this.#emit()
-    })
-  }
-
-  async return(): Promise<IteratorResult<TraceChange>> {
-    this.#hasEnded = true
-    clearTimeout(this.#timer)
-    this.#onEnd(this)
-    this.#emit()
-    return { done: true, value: undefined }
-  }
-
-  #emit(): void {
-    if (this.#hasEnded) {
-      for (const resolve of this.#readers.splice(0)) resolve({ done: true, value: undefined })
-      return
-    }
-    if (!this.#hasChanged || this.#readers.length === 0) return
-    const early = this.#emittedAt + MIN_MILLIS - performance.now()
-    if (early > 0) {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined
-        this.#emit()
-      }, early)
-      return
-    }
-    this.#emittedAt = performance.now()
-    const value = { traceIds: [...this.#traceIds], isMore: this.#isMore }
-    this.#traceIds.clear()
-    this.#isMore = false
-    this.#hasChanged = false
-    this.#readers.shift()?.({ done: false, value })
+    for (const follower of this.#followers) follower(undefined)
   }
 }

@@ -12,37 +12,21 @@ export interface TraceEntry {
 }
 
 export class TraceTable {
-  readonly #traces = new Map<string, TraceEntry>()
-  readonly #sessions = new Map<string, Set<TraceEntry>>()
-
-  get traces(): Iterable<TraceEntry> {
-    return this.#traces.values()
-  }
-
-  get sessions(): Iterable<readonly [string, ReadonlySet<TraceEntry>]> {
-    return this.#sessions
-  }
+  readonly traces: Map<string, TraceEntry> = new Map()
+  readonly sessions: Map<string, Set<TraceEntry>> = new Map()
 
   get staleTraces(): TraceEntry[] {
-    return [...this.#traces.values()].filter(({ isStale }) => isStale)
-  }
-
-  trace(traceId: string): TraceEntry | undefined {
-    return this.#traces.get(traceId)
-  }
-
-  session(id: string): ReadonlySet<TraceEntry> | undefined {
-    return this.#sessions.get(id)
+    return [...this.traces.values()].filter(({ isStale }) => isStale)
   }
 
   addTrace(traceId: string, lines: Map<string, number[]> = new Map()): TraceEntry {
     const entry: TraceEntry = { traceId, lines, facts: undefined, isStale: true, title: undefined }
-    this.#traces.set(traceId, entry)
+    this.traces.set(traceId, entry)
     return entry
   }
 
   addLines(traceId: string, lines: readonly LinePlace[]): TraceEntry {
-    const entry = this.#traces.get(traceId) ?? this.addTrace(traceId)
+    const entry = this.traces.get(traceId) ?? this.addTrace(traceId)
     for (const { path, offset, length } of lines) {
       const known = entry.lines.get(path)
       if (known === undefined) entry.lines.set(path, [offset, length])
@@ -53,7 +37,7 @@ export class TraceTable {
   }
 
   removeFile(path: string): void {
-    for (const entry of this.#traces.values()) if (entry.lines.delete(path)) entry.isStale = true
+    for (const entry of this.traces.values()) if (entry.lines.delete(path)) entry.isStale = true
   }
 
   /** @param facts undefined if no span could be read; the lines stay until the removal of their file is noticed */
@@ -62,19 +46,11 @@ export class TraceTable {
     entry.facts = facts
     entry.isStale = false
     entry.title = undefined
-    if (entry.lines.size === 0) this.#traces.delete(entry.traceId)
+    if (entry.lines.size === 0) this.traces.delete(entry.traceId)
     if (before === after) return
-    if (before !== undefined) this.#removeFromSession(before, entry)
-    if (after === undefined) return
-    const session = this.#sessions.get(after)
-    if (session === undefined) this.#sessions.set(after, new Set([entry]))
-    else session.add(entry)
-  }
-
-  #removeFromSession(id: string, entry: TraceEntry): void {
-    const session = this.#sessions.get(id)
-    session?.delete(entry)
-    if (session?.size === 0) this.#sessions.delete(id)
+    const left = this.sessions.get(before ?? '')
+    if (before !== undefined && left?.delete(entry) && left.size === 0) this.sessions.delete(before)
+    if (after !== undefined) this.sessions.set(after, (this.sessions.get(after) ?? new Set()).add(entry))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Percentiles, ToolFigures, Usage, UsageGroupRow, UsageQuery, UsageSums } from './answers.ts'
 import { LocalCalendar } from './local-calendar.ts'
 import { sessionTitle } from './session-queries.ts'
-import { dollarsOf, type Figure, SLOT_MILLIS, slotOf, unpackFigures } from './trace-facts.ts'
+import { type Figure, NANO, SLOT_MILLIS, slotOf, unpackFigures } from './trace-facts.ts'
 import type { TraceTable } from './trace-table.ts'
 
 const MAX_SESSIONS = 10
@@ -20,12 +20,10 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
   const until = untilAt === undefined ? Number.POSITIVE_INFINITY : slotOf(untilAt)
   const beforeSince = sinceAt === undefined ? since : slotOf(2 * sinceAt - (untilAt ?? now))
   const [total, before] = [new UsageSum(), new UsageSum()]
-  const groups = new SumMap()
-  const sessions = new SumMap()
-  const tools = new SumMap()
-  const days = new Map<string, SumMap>()
+  const [groups, sessions, tools]: readonly [Sums, Sums, Sums] = [new Map(), new Map(), new Map()]
+  const days = new Map<string, Sums>()
   const hours = Array.from({ length: WEEK_HOURS }, () => new UsageSum())
-  for (const entry of table.traces) {
+  for (const entry of table.traces.values()) {
     const { facts } = entry
     if (facts === undefined) continue
     const { sessionId, agent, project, lastAt } = facts.turn
@@ -35,26 +33,26 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
       if (kind !== 'tool' && slot >= beforeSince && slot < since) before.add(figure)
       if (slot < since || slot >= until) continue
       if (kind === 'tool') {
-        tools.sumOf(name).add(figure)
+        sumIn(tools, name).add(figure)
         continue
       }
       const { day, weekHour } = calendar.timeOf(slot)
       const group = { agent, model: name, project, session: sessionId, day }[by]
-      const ofDay = days.get(day) ?? new SumMap()
+      const ofDay = days.get(day) ?? new Map<string, UsageSum>()
       days.set(day, ofDay)
-      const sums = [total, groups.sumOf(group), ofDay.sumOf(group), sessions.sumOf(sessionId), hours[weekHour]]
+      const sums = [total, sumIn(groups, group), sumIn(ofDay, group), sumIn(sessions, sessionId), hours[weekHour]]
       for (const sum of sums) sum?.add(figure)
     }
   }
-  const heaviest = sessions.heaviestFirst().slice(0, MAX_SESSIONS)
+  const heaviest = heaviestFirst(sessions).slice(0, MAX_SESSIONS)
   const titles = new Map<string, string>()
   for (const [id] of heaviest) titles.set(id, await sessionTitle(table, id))
   const row = ([name, sum]: NamedSum): UsageGroupRow => {
     return { name, title: titles.get(name) ?? '', ...sum.sums(), latency: sum.percentiles() }
   }
   // A turn without requests may name a model that it never used.
-  const ranked = groups.heaviestFirst().filter(([, sum]) => by !== 'model' || sum.isUsed)
-  const sorted = by === 'day' ? groups.byName() : ranked
+  const ranked = heaviestFirst(groups).filter(([, sum]) => by !== 'model' || sum.isUsed)
+  const sorted = by === 'day' ? [...groups].sort(byText) : ranked
   const hasCells = by !== 'day' && by !== 'session'
   return {
     total: total.sums(),
@@ -63,13 +61,13 @@ export async function queryUsage(table: TraceTable, query: UsageQuery, now: numb
     cells: hasCells
       ? [...days].sort(byText).flatMap(([day, sums]) => {
           const used = sorted.filter(([name]) => sums.has(name))
-          return used.map(([name]) => ({ day, name, ...sums.sumOf(name).sums() }))
+          return used.map(([name]) => ({ day, name, ...sumIn(sums, name).sums() }))
         })
       : [],
     sessions: heaviest.map(row),
     hours: hours.map(sum => sum.sums()),
-    tools: tools
-      .byName()
+    tools: [...tools]
+      .sort(byText)
       .map(([tool, sum]) => sum.toolFigures(tool))
       .sort((a, b) => b.callCount - a.callCount),
   }
@@ -81,29 +79,18 @@ function byText([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...
   return a < b ? -1 : 1
 }
 
-class SumMap {
-  readonly #sums = new Map<string, UsageSum>()
+type Sums = Map<string, UsageSum>
 
-  has(name: string): boolean {
-    return this.#sums.has(name)
-  }
+function sumIn(sums: Sums, name: string): UsageSum {
+  const known = sums.get(name)
+  if (known !== undefined) return known
+  const sum = new UsageSum()
+  sums.set(name, sum)
+  return sum
+}
 
-  sumOf(name: string): UsageSum {
-    let sum = this.#sums.get(name)
-    if (sum === undefined) {
-      sum = new UsageSum()
-      this.#sums.set(name, sum)
-    }
-    return sum
-  }
-
-  byName(): NamedSum[] {
-    return [...this.#sums].sort(byText)
-  }
-
-  heaviestFirst(): NamedSum[] {
-    return this.byName().sort(([, a], [, b]) => b.nanodollars - a.nanodollars || b.tokens - a.tokens)
-  }
+function heaviestFirst(sums: Sums): NamedSum[] {
+  return [...sums].sort(byText).sort(([, a], [, b]) => b.nanodollars - a.nanodollars || b.tokens - a.tokens)
 }
 
 class UsageSum {
@@ -112,19 +99,15 @@ class UsageSum {
   #output = 0
   #cached = 0
   #turns = 0
-  #nanodollars = 0
+  nanodollars = 0
   readonly #durations: number[] = []
-
-  get nanodollars(): number {
-    return this.#nanodollars
-  }
 
   get tokens(): number {
     return this.#input + this.#output
   }
 
   get isUsed(): boolean {
-    return this.#durations.length + this.tokens + this.#nanodollars > 0
+    return this.#durations.length + this.tokens + this.nanodollars > 0
   }
 
   /** A turn adds only what none of its requests records. */
@@ -132,7 +115,7 @@ class UsageSum {
     this.#input += input
     this.#output += output
     this.#cached += cached
-    this.#nanodollars += nanodollars
+    this.nanodollars += nanodollars
     if (kind === 'turn') {
       this.#turns += 1
       return
@@ -143,7 +126,7 @@ class UsageSum {
 
   sums(): UsageSums {
     return {
-      dollars: dollarsOf(this.#nanodollars),
+      dollars: this.nanodollars / NANO,
       input: this.#input,
       output: this.#output,
       cachedTokens: this.#cached,

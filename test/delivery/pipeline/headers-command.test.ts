@@ -33,13 +33,8 @@ class Helper {
   }
 
   get command(): readonly string[] {
-    const [text, runs] = [this.#path('text'), this.#path('runs')].map(path => JSON.stringify(path))
-    const program = `
-      const fs = require('node:fs')
-      fs.appendFileSync(${runs}, 'x')
-      process.stdout.write(fs.readFileSync(${text}, 'utf8').replace('RUN', fs.readFileSync(${runs}, 'utf8').length))
-    `
-    return [process.execPath, '-e', program]
+    const program = 'printf x >> "$2"; sed "s/RUN/$(wc -c < "$2")/" "$1"'
+    return ['sh', '-c', program, 'sh', this.#path('text'), this.#path('runs')]
   }
 
   async runs(): Promise<number> {

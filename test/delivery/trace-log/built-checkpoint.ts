@@ -49,7 +49,7 @@ export class BuiltCheckpoint {
 const PRELUDE = `
 import { readFileSync } from 'node:fs'
 import * as checkpoints from '${new URL('../../../build/delivery/trace-log/checkpoint.js', import.meta.url)}'
-import { listCheckpoints } from '${new URL('../../../build/delivery/trace-log/checkpoint-file.js', import.meta.url)}'
+import { listCheckpoints } from '${new URL('../../../build/delivery/trace-log/checkpoint.js', import.meta.url)}'
 import * as losses from '${new URL('../../../build/delivery/trace-log/losses.js', import.meta.url)}'
 const { Checkpoint, takeOverCheckpoint } = checkpoints
 const { LossLog } = losses

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint-file.ts'
+import { listCheckpoints, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
 import { isAlive } from '../../../src/delivery/trace-log/owner.ts'
 import { BuiltCheckpoint } from './built-checkpoint.ts'
 import { deadOwner, farOwner, leave, SEGMENT, spoolNames, stateDirectory } from './checkpoint-fixture.ts'

@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { Checkpoint, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint-file.ts'
+import { Checkpoint, listCheckpoints, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './checkpoint-fixture.ts'

@@ -1,8 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Checkpoint, readCheckpoint, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { type CheckpointEntry, listCheckpoints } from '../../../src/delivery/trace-log/checkpoint-file.ts'
+import type { CheckpointEntry } from '../../../src/delivery/trace-log/checkpoint.ts'
+import {
+  Checkpoint,
+  listCheckpoints,
+  readCheckpoint,
+  takeOverCheckpoint,
+} from '../../../src/delivery/trace-log/checkpoint.ts'
 import { isAlive, ownerToken, thisOwner } from '../../../src/delivery/trace-log/owner.ts'
 import {
   deadOwner,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { Span } from '@opentelemetry/api'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint-file.ts'
+import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { openScene } from './spooled-queue.ts'
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { cardNumbersIn } from '../../../src/guards/builtin/card-numbers.ts'
+import fc from '../../support/fast-check.ts'
 
 function shown(text: string): string[] {
   return cardNumbersIn(text).map(({ start, end }) => text.slice(start, end))

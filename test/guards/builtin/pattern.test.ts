@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { compilePattern, type PatternConfig } from '../../../src/guards/builtin/pattern.ts'
+import fc from '../../support/fast-check.ts'
 
 function matches(config: PatternConfig, text: string): boolean {
   const compiled = compilePattern(config)

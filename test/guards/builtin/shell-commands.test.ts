@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of a shell have them
-import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { readCommands, type ShellCommand } from '../../../src/guards/builtin/shell-commands.ts'
 import type { ShellDoubt } from '../../../src/guards/builtin/shell-words.ts'
+import fc from '../../support/fast-check.ts'
+import { SAMPLED, sample } from '../../support/sample.ts'
 
 /** One line a text: its commands, `?` for what an expansion decides, and why there may be more. */
 function shown(text: string): string {
@@ -522,10 +523,15 @@ describe('a hostile text', () => {
     ...['bash -c ', "bash -c 'x' ", 'nice ', '-', '--a ', 'sed e ', 'awk | '],
   ]
 
+  const repeated = (seed: string, length: number): string => `rm x;${seed.repeat(Math.floor(length / seed.length))}`
+
   test.each(SEEDS)('terminates, as unknown or parsed: %j, repeated', seed => {
-    const text = `rm x;${seed.repeat(Math.floor(65_000 / seed.length))}`
-    expect(readCommands(text)).toHaveProperty('isUnknown')
-    expect(readCommands(text + text)).toEqual({ commands: [], isUnknown: true, why: 'it is too long' })
+    expect(readCommands(repeated(seed, 5_000))).toHaveProperty('isUnknown')
+    expect(readCommands(repeated(seed, 130_000))).toEqual({ commands: [], isUnknown: true, why: 'it is too long' })
+  })
+
+  test.each(sample(SEEDS, 6))(`terminates near the limit: %j, repeated, ${SAMPLED}`, seed => {
+    expect(readCommands(repeated(seed, 65_000))).toHaveProperty('isUnknown')
   })
 
   const pieces = fc.constantFrom(

@@ -9,6 +9,7 @@ import {
   receiverFiles,
   writeAddress,
 } from '../../../src/receiver/receiver-files.ts'
+import { ReceiverCounts } from '../../../src/receiver/refusal.ts'
 import { describePython, ShimScene } from './scene.ts'
 
 /** Without the scene's own variable the home directory counts. */
@@ -52,12 +53,16 @@ fire("post_tool_call", tool_name="terminal", result="ok", session_id="s1")
 drained()
 `)
     expect(JSON.parse(limits)).toEqual(SPOOL_LIMITS)
-    const spool = new EventSpool(place.spool, SPOOL_LIMITS.bytes, path => path === '/v1/hooks')
-    const refused: string[] = []
-    const events = [...spool.events(why => refused.push(why))]
-    expect(events.map(({ delivery }) => (delivery.body as { hook: string }).hook)).toEqual(['pre_tool_call'])
-    expect(refused).toEqual([])
-    expect(spool.takeDropped()).toBe(1)
+    const counts = new ReceiverCounts()
+    const lines: string[] = []
+    const say = (line: string) => void lines.push(line)
+    const files = { directory: place.spool, maxBytes: SPOOL_LIMITS.bytes }
+    const spool = new EventSpool({ ...files, counts, isEndpoint: path => path === '/v1/hooks', say, sayOnce: say })
+    const hooks: string[] = []
+    await spool.drain((_path, { body }) => void hooks.push((body as { hook: string }).hook))
+    expect(hooks).toEqual(['pre_tool_call'])
+    expect(counts).toMatchObject({ dropped: 1, refused: {} })
+    expect(lines).toHaveLength(1)
     expect(existsSync(place.starting)).toBe(true)
   })
 })

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { receiverPlace } from '../../../src/plugin/config/paths.ts'
-import { isComplete, parseAnswer, parseForwardOptions } from '../../../src/receiver/forwarder/post.ts'
-import { waitUntilUp } from '../../../src/receiver/forwarder/running-receiver.ts'
+import { isComplete, parseAnswer, parseForwardOptions, waitUntilUp } from '../../../src/receiver/forwarder/forward.ts'
 import { until } from '../../support/until.ts'
 import { type Ended, Scene } from './scene.ts'
 

@@ -5,7 +5,7 @@ import { rowsOf } from './rows.ts'
 
 function viewOf(traceId: string, text: string, more: Partial<TraceView> = {}): TraceView {
   const rows = rowsOf(text)
-  return { turn: { traceId } as TurnRow, now: 0, startAt: 0, lastAt: 100, rows, path: [], folds: [], ...more }
+  return { turn: { traceId } as TurnRow, now: 0, startAt: 0, rows, path: [], folds: [], ...more }
 }
 
 function begins(view: TraceView, id: string, ...childTraces: readonly string[]): TraceView {
@@ -32,7 +32,7 @@ const PARENT = begins(
     `,
     {
       path: [{ row: 3, startAt: 60, endAt: 70, part: 'tools' }],
-      folds: [{ rows: [3], totalMillis: 10, longestMillis: 10 }],
+      folds: [{ rows: [3], totalMillis: 10 }],
     },
   ),
   'child',
@@ -66,7 +66,6 @@ describe('turns of child sessions', () => {
   after < 0`)
     expect(view.path).toMatchObject([{ row: 5 }])
     expect(view.folds).toMatchObject([{ rows: [5] }])
-    expect(view.lastAt).toBe(150)
   })
 
   test('places child sessions of these, too', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ticksOf } from '../../../src/viewer/page/ticks.ts'
-import { TimeScale } from '../../../src/viewer/page/time-scale.ts'
+import { TimeScale, ticksOf } from '../../../src/viewer/page/time-scale.ts'
 import type { TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
 

@@ -23,7 +23,7 @@ const TURN = rowsOf(`
       api second 41-98
 `)
 
-const FOLD = { rows: [3, 4], totalMillis: 18, longestMillis: 9 }
+const FOLD = { rows: [3, 4], totalMillis: 18 }
 const FOLDS = [FOLD]
 
 function shown(look: Partial<TreeLook> = {}): VisibleRow[] {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ticksOf } from '../../../src/viewer/page/ticks.ts'
-import { TimeScale } from '../../../src/viewer/page/time-scale.ts'
+import { TimeScale, ticksOf } from '../../../src/viewer/page/time-scale.ts'
 import { foldRanges, parallelRows, retryWaits } from '../../../src/viewer/page/waterfall.ts'
 import type { TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
@@ -47,7 +46,6 @@ describe('the bars of a fold', () => {
   const foldOf = (rows: readonly unknown[]) => ({
     rows: rows.map((_, index) => index),
     totalMillis: 0,
-    longestMillis: 0,
   })
 
   test('covers the times of all its calls, and nothing between them', () => {

@@ -19,7 +19,7 @@ const ROWS = rowsOf(`
 
 const view = {
   rows: ROWS,
-  folds: [{ rows: [3, 8], totalMillis: 3, longestMillis: 2 }],
+  folds: [{ rows: [3, 8], totalMillis: 3 }],
   path: [{ row: 5, startAt: 12, endAt: 13, part: 'untraced' }],
 } as unknown as TraceView
 

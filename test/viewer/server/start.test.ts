@@ -3,7 +3,6 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
-import type { TraceSource } from '../../../src/viewer/server/source.ts'
 import {
   addressOf,
   type OtherView,
@@ -13,6 +12,7 @@ import {
   type ViewerOptions,
   viewDirectory,
 } from '../../../src/viewer/server/start.ts'
+import type { TraceSource } from '../../../src/viewer/trace-index/trace-index.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { NOTHING, NOW, PAGE, scratch } from './viewing.ts'
 

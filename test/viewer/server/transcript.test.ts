@@ -6,12 +6,7 @@ import { transcriptOf } from '../../../src/viewer/server/transcript.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from '../../reading/sample-turn.ts'
 
 function transcript(...notes: readonly SpanNote[]) {
-  return transcriptOf(treeOf(storedSpans(...notes)), {
-    namespace: 'hermes',
-    openState: 'open',
-    now: 1_000,
-    children: [],
-  })
+  return transcriptOf(treeOf(storedSpans(...notes)), 'open', 1_000, new Map())
 }
 
 function names(steps: readonly TranscriptStep[]): string[] {

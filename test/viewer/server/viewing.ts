@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type PageFiles, type ServerOptions, startServer, type ViewServer } from '../../../src/viewer/server/server.ts'
-import { openSource, type SourceStatus, type TraceSource } from '../../../src/viewer/server/source.ts'
-import { ChangeStream } from '../../../src/viewer/trace-index/trace-index.ts'
+import type { SourceStatus } from '../../../src/viewer/trace-index/answers.ts'
+import { TraceIndex, type TraceSource } from '../../../src/viewer/trace-index/trace-index.ts'
 import { REPOSITORY } from '../../cli/program.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { until } from '../../support/until.ts'
@@ -42,7 +42,7 @@ export async function openFile(folder: string, lines: readonly string[]): Promis
   const path = join(folder, 'traces.jsonl')
   writeFileSync(path, lines.map(line => `${line}\n`).join(''))
   const thread = pathToFileURL(join(BUILD, 'index-thread.js'))
-  const source = await openSource({ subject: { kind: 'file', path }, thread })
+  const source = await TraceIndex.open({ subject: { kind: 'file', path }, thread })
   await until(() => {
     const { bytes, indexedBytes } = source.status()
     return bytes > 0 && bytes === indexedBytes
@@ -53,17 +53,17 @@ export async function openFile(folder: string, lines: readonly string[]): Promis
 /** A source in which there is nothing, for who asks nothing of it. */
 export const NOTHING: TraceSource = {
   status: () => ({ ...STATUS }),
-  sessions: async () => ({ rows: [], next: undefined, searchedSince: undefined }),
+  sessions: async () => ({ rows: [], hasMore: false, searchedSince: undefined }),
   session: async () => undefined,
   trace: async () => [],
-  children: async () => [],
+  children: async () => new Map(),
   usage: async () => {
     const nothing = { dollars: 0, input: 0, output: 0, cachedTokens: 0, requestCount: 0, errorCount: 0, turnCount: 0 }
     const lists = { groups: [], cells: [], sessions: [], hours: [], tools: [] }
     return { total: nothing, before: undefined, ...lists }
   },
   open: () => [],
-  changes: () => new ChangeStream(() => undefined),
+  follow: () => () => undefined,
   close: async () => undefined,
 }
 

@@ -100,16 +100,6 @@ test('sorts sessions by a sum of their turns', async () => {
   expect((await idsOf({ sort: 'turns' }))[0]).toBe('s1')
 })
 
-test.each(SESSION_SORTS.flatMap(sort => [true, false].map(isAscending => ({ sort, isAscending }))))(
-  'continues the list after its last row: %o',
-  async order => {
-    const all = await idsOf(order)
-    const paged: string[] = []
-    for (let before: string | undefined = ''; before !== undefined; ) {
-      const page = await opened.sessions({ ...order, limit: 1, before })
-      paged.push(...page.rows.map(({ id }) => id))
-      before = page.next
-    }
-    expect(paged).toEqual(all)
-  },
-)
+test.each(SESSION_SORTS)('lists by %s in both directions', async sort => {
+  expect(await idsOf({ sort, isAscending: true })).toEqual((await idsOf({ sort })).toReversed())
+})

@@ -120,7 +120,7 @@ async function useAll(opened: Opened): Promise<void> {
   }
   for (const name of INJECTIONS) {
     await opened.sessions({ text: name })
-    await opened.sessions({ agent: name, model: name, tool: name, outcome: name, before: name })
+    await opened.sessions({ agent: name, model: name, tool: name, outcome: name })
     expect(await opened.session(`${name} of nobody`)).toBeUndefined()
   }
 }

@@ -127,18 +127,6 @@ describe.each(Object.entries(LOGS))('a log %s', (_, makeLog) => {
     expect(rows.map(({ lastAt }) => lastAt)).toEqual(rows.map(({ lastAt }) => lastAt).toSorted((a, b) => b - a))
   })
 
-  test('gives the same rows page by page', async () => {
-    const { opened } = await read()
-    const whole = (await opened.sessions({ limit: 500 })).rows.map(({ id }) => id)
-    const paged: string[] = []
-    for (let before: string | undefined = ''; before !== undefined; ) {
-      const page = await opened.sessions({ limit: 2, ...(before !== '' && { before }) })
-      paged.push(...page.rows.map(({ id }) => id))
-      before = page.next
-    }
-    expect(paged).toEqual(whole)
-  })
-
   test('is filtered as traces are', async () => {
     const { opened, trees, scene } = await read()
     const paths = await listSegments(scene.traces)

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { openSource, type TraceSource } from '../../../src/viewer/server/source.ts'
+import type { TraceChange } from '../../../src/viewer/trace-index/answers.ts'
+import { TraceIndex, type TraceSource } from '../../../src/viewer/trace-index/trace-index.ts'
 import { REPOSITORY } from '../../cli/program.ts'
 import { exportLine, noteLine, SAMPLE_TURN, SESSION_ID, type SpanNote, TRACE_ID } from '../../reading/sample-turn.ts'
 import { afterwards } from '../../support/afterwards.ts'
@@ -16,7 +17,8 @@ const BUILD = join(REPOSITORY, 'build', 'viewer', 'trace-index')
 const THREAD = pathToFileURL(join(BUILD, 'index-thread.js'))
 
 async function opened(scene: LogScene): Promise<TraceSource> {
-  const source = await openSource({ subject: { kind: 'log', stateDirectory: scene.stateDirectory }, thread: THREAD })
+  const subject = { kind: 'log', stateDirectory: scene.stateDirectory } as const
+  const source = await TraceIndex.open({ subject, thread: THREAD })
   afterwards(() => source.close())
   return source
 }
@@ -35,30 +37,34 @@ test('answers, and follows new lines', async () => {
   expect((await source.session(SESSION_ID))?.turns).toMatchObject([{ traceId: TRACE_ID }])
   expect(await source.session('no such')).toBeUndefined()
   expect(await source.trace(TRACE_ID)).toHaveLength(SAMPLE_TURN.length)
-  expect(await source.children(TRACE_ID)).toEqual([])
+  expect(await source.children(TRACE_ID)).toEqual(new Map())
   expect((await source.usage({})).groups.length).toBeGreaterThan(0)
 
-  const changes = source.changes()
+  const changes: (TraceChange | undefined)[] = []
+  const unfollow = source.follow(change => changes.push(change))
   const note: SpanNote = { id: '1', trace: 'new', name: 'agent', from: 0, to: 0 }
   scene.lines('1-1.jsonl', noteLine(note))
-  expect(await changes.next()).toMatchObject({ done: false, value: { traceIds: ['new'], isMore: false } })
+  await until(() => changes.length === 1)
+  expect(changes).toEqual([{ traceIds: ['new'], isMore: false }])
   await until(() => source.open().length > 0)
   expect(source.open()).toMatchObject([{ traceId: 'new', sessionId: 'trace:new' }])
   scene.lines('1-1.jsonl', exportLine(note))
-  expect(await changes.next()).toMatchObject({ value: { traceIds: ['new'] } })
   await until(() => source.open().length === 0)
-  await changes.return?.()
-  expect(await changes.next()).toEqual({ done: true, value: undefined })
+  expect(changes.slice(1)).toMatchObject([{ traceIds: ['new'] }])
+  unfollow()
+  await source.close()
+  expect(changes).toHaveLength(2)
 })
 
 test('informs waiting callers when it is closed', async () => {
   const scene = new LogScene()
   const source = await opened(scene)
-  const changes = source.changes()
-  const next = changes.next()
+  const changes: (TraceChange | undefined)[] = []
+  source.follow(change => changes.push(change))
   await source.close()
-  expect(await next).toEqual({ done: true, value: undefined })
-  expect(await source.changes().next()).toEqual({ done: true, value: undefined })
+  expect(changes).toEqual([undefined])
+  source.follow(change => changes.push(change))
+  expect(changes).toEqual([undefined, undefined])
   await expect(source.sessions({})).rejects.toThrow('closed')
   await source.close()
 })
@@ -66,7 +72,7 @@ test('informs waiting callers when it is closed', async () => {
 test('reports if there can be no index', async () => {
   const subject = { kind: 'log', stateDirectory: new LogScene().stateDirectory } as const
   const thread = new URL('no-such-thread.js', THREAD)
-  await expect(openSource({ subject, thread })).rejects.toThrow('no-such-thread.js')
+  await expect(TraceIndex.open({ subject, thread })).rejects.toThrow('no-such-thread.js')
 })
 
 test('rejects only the question that fails', async () => {
