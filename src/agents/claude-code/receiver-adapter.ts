@@ -173,10 +173,8 @@ export class ClaudeCodeAdapter extends FileAdapter {
   }
 
   /** Reads a child agent for which no hook was received, using its result in the parent's transcript. */
-  async #readUnseenChild(
-    { session_id, tool_use_id, at, response }: TranscriptToolResult,
-    transcript: string | undefined,
-  ): Promise<HostEvent[]> {
+  async #readUnseenChild(result: TranscriptToolResult, transcript: string | undefined): Promise<HostEvent[]> {
+    const { session_id, tool_use_id, at, response } = result
     const agent_id = idOf(peek(response, 'agentId'))
     const path = agentFile(transcript, agent_id, '.jsonl')
     if (agent_id === undefined || path === undefined || this.#linkedAgents.has(agent_id)) return []

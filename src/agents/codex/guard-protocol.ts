@@ -7,7 +7,6 @@ import { BLOCK_EXIT_CODE, type GuardProtocol, type HookReply } from '../guard-pr
 /** Tools for which hooks receive one string, and can return only that. */
 const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
 const ENDS: ReadonlySet<unknown> = new Set(['Stop', 'SubagentStop', 'Interrupt'])
-const EMPTY_REASON = '(empty)'
 
 /** An unknown key makes Codex drop the whole response, even a block, and run the tool. */
 const REPLIES: ReadonlyMap<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined> = new Map([
@@ -27,7 +26,7 @@ function feedback(outcome: Outcome<Phase>): object | undefined {
 function afterTool(outcome: Outcome<Phase>): object | undefined {
   const reply =
     feedback(outcome) ??
-    (outcome.isRewritten ? { decision: 'block', reason: textOf(textFor(outcome.value)) ?? EMPTY_REASON } : {})
+    (outcome.isRewritten ? { decision: 'block', reason: textOf(textFor(outcome.value)) ?? '(empty)' } : {})
   const body = { ...reply, ...(outcome.decision === 'pass' && addedContext('PostToolUse', outcome)) }
   return Object.keys(body).length === 0 ? undefined : body
 }

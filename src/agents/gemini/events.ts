@@ -39,7 +39,6 @@ class GeminiCall extends Tool<GeminiLoop> {
   declare turn: GeminiLoop
   /** Name and input, the only identification of a call in hooks. */
   key: string
-  isFound = false
   askedAt: number | undefined
   end: { readonly at: number; readonly response: unknown } | undefined
 
@@ -187,7 +186,7 @@ function handleCalls(loop: GeminiLoop, data: unknown): void {
 function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: number, requestId: string): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
-  const fits = (one: GeminiCall): boolean => one.key === key && !one.isFound && one.startAt >= answeredAt
+  const fits = (one: GeminiCall): boolean => one.key === key && one.startAt >= answeredAt
   const { unassignedCalls } = loop.session
   let call = [...loop.calls].find(fits)
   if (call === undefined) {
@@ -198,7 +197,6 @@ function matchCall(loop: GeminiLoop, id: string, found: unknown, answeredAt: num
     if (call.askedAt !== undefined) requestApproval(call, call.askedAt, {})
     if (call.end !== undefined) endCall(call, call.end.at, call.end.response)
   }
-  call.isFound = true
   endRecordedCall(call, found)
   loop.calls.delete(call)
 }

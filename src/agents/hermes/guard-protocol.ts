@@ -5,8 +5,6 @@ import { argumentsOf, injectedText, reasonOf, textFor } from '../base/guard-valu
 import { LimitedMap } from '../base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
-const MAX_SHOWN_CHARS = 500
-
 /**
  * Reads a field of a guard request. Hermes' plugin sends a hook record. A shell hook has the session, the tool and its arguments
  * at the top level, and other fields in `extra`.
@@ -75,7 +73,7 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
  */
 function approval(outcome: Outcome<Phase>, body: unknown): object {
   const tool = toolCallOf({ ...rawTool(body), arguments: argumentsOf(outcome.value) })
-  const shown = (tool.command ?? JSON.stringify(tool.arguments)).slice(0, MAX_SHOWN_CHARS)
+  const shown = (tool.command ?? JSON.stringify(tool.arguments)).slice(0, 500)
   const rule_key = `hookspan:${outcome.by ?? ''}:${tool.name}:${shown}`
   return { action: 'approve', message: `${reasonOf(outcome)}\n${shown}`, rule_key }
 }

@@ -13,7 +13,6 @@ const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 
 /** Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. */
 const PATIENCE_MILLIS = 3000
 const LESS_PATIENCE_MILLIS = 100
-const OFTEN = 3
 const PART = 'projects'
 const ENDING = '.jsonl'
 
@@ -44,7 +43,7 @@ export class QwenAdapter extends FileAdapter {
       return this.#isEnough(lines, event, data)
     }
     const vainWaits = lines.vainWaits.get(event) ?? 0
-    const patience = vainWaits < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
+    const patience = vainWaits < 3 ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
     const isEnough = await pollUntil(look, () => patience, this.environment)
     lines.vainWaits.set(event, isEnough ? 0 : vainWaits + 1)
     if (event === 'Stop' || event === 'SubagentStop') lines.lastTexts.delete(agent_id ?? MAIN)
