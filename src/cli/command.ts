@@ -179,10 +179,7 @@ export interface CommandIo {
   /** The user's home directory, absolute. Empty if there is none. */
   readonly home: string
   now(): number
-  /**
-   * Resolves at the first SIGINT or SIGTERM. After the first call, the first signal does not end the process; the second one
-   * does.
-   */
+  /** Resolves at the first SIGINT or SIGTERM, which after the first call does not end the process. A second one does. */
   interrupted(): Promise<StopSignal>
   hungUp(): Promise<void>
 }
@@ -212,10 +209,7 @@ export class Interrupted extends Error {
 
 export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
 
-/**
- * Wraps the common behavior of commands: parse options by table, print `--help`, and report wrong use as one line with a hint
- * and other errors as one line.
- */
+/** Shared by all commands: options by table, `--help`, one line and a hint for wrong use, and one line for other errors. */
 export function command<const Options extends OptionTable>({
   run: body,
   ...page

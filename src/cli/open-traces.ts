@@ -24,10 +24,7 @@ export function leftBehind(open: readonly RunningTrace[], owned: SegmentOwners):
   return new Set(open.filter(isLeft).map(({ tree }) => tree))
 }
 
-/**
- * The open turns of every agent of a trace log. Reads only segments with open spans and those in which their turns began: the
- * log may be a gigabyte, and the result is needed at once.
- */
+/** Reads only segments with open spans and those in which their turns began: the log may be a gigabyte. */
 export class OpenTraces {
   readonly #directory: string
   readonly #price: SpanPricer | undefined

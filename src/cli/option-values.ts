@@ -60,10 +60,7 @@ export function ageMillis(text: string): number | undefined {
   return millis === undefined ? undefined : Number(amount) * millis
 }
 
-/**
- * Parses the value of `--since`: an age (`90s`, `30m`, `2h`, `7d`, `1w`) or an ISO time, UTC by default. Returns epoch
- * milliseconds. @throws {WrongUse} if it is neither
- */
+/** The epoch milliseconds of an age (`90s`, `30m`, `2h`, `7d`, `1w`) or an ISO time, UTC by default. @throws {WrongUse} */
 export function sinceAt(text: string, now: number): number {
   const age = ageMillis(text)
   if (age !== undefined) return now - age

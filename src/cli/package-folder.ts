@@ -16,10 +16,7 @@ const CACHES: readonly (readonly [part: string, owner: string])[] = [
 ]
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp', '/dev/shm']
 
-/**
- * The absolute folder of this copy of hookspan. Symbolic links are resolved, except pnpm's: its target contains the version and
- * disappears with an upgrade.
- */
+/** Symbolic links are resolved, except that of pnpm: its target contains the version and disappears with an upgrade. */
 export function packageFolder(): string {
   const folder = fileURLToPath(PACKAGE_FOLDER).replace(/[/\\]$/, '')
   const link = withoutStore(folder)
@@ -31,10 +28,7 @@ export function withoutStore(folder: string): string {
   return folder.replace(/([/\\])\.pnpm\1[^/\\]+\1node_modules\1/, '$1')
 }
 
-/**
- * The reason why a host must not refer to this folder, with a remedy: a package manager clears it, or a host cannot read it.
- * Undefined if it is suitable. @param from an absolute path to look for another copy
- */
+/** The reason why no host may refer to the folder: it is cleared, or unreadable. @param from a path to find another copy */
 export function whyNotLasting(folder: string, from: string): string | undefined {
   const path = slashed(folder)
   const owner = CACHES.find(([part]) => path.includes(part))?.[1]

@@ -24,10 +24,7 @@ function ignore(): void {
   // A listener that does nothing.
 }
 
-/**
- * Ignores a pipe closed by its reader, as with `hookspan tree | head`. A full disk is an error. The command runs to its end in
- * both cases, because it may have other work than writing.
- */
+/** A pipe closed by its reader (`hookspan tree | head`) is ignored, a full disk reported. The command may have other work. */
 function openOutput(stream: NodeJS.WriteStream, onClosed: () => void): Output {
   let isClosed = false
   stream.on('error', (error: NodeJS.ErrnoException) => {

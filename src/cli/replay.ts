@@ -206,10 +206,7 @@ interface DeliveryContext {
   readonly isKept: boolean
 }
 
-/**
- * Prints a line for each backend. Causes of failures were reported when they happened. Files opened by this run itself appear
- * only if spans are missing in them. @returns whether everything arrived everywhere
- */
+/** Leaves out causes that were reported before, and complete files of this run. @returns whether everything arrived */
 export function reportDelivery(result: ReplayResult, context: DeliveryContext, io: CommandIo): boolean {
   const { stats, hasErrors } = result
   for (const backend of stats.backends) {
@@ -221,10 +218,7 @@ export function reportDelivery(result: ReplayResult, context: DeliveryContext, i
   return !hasErrors && stats.backends.every(each => missingIn(each) === 0 && each.lastError === undefined)
 }
 
-/**
- * The share of a run's spans in the trace log or a file: `stored in /x`, `12 of them written to /x`. On a full disk nothing is
- * written, and no file is named.
- */
+/** `stored in /x`, or `12 of them written to /x`. On a full disk nothing is written, and no file is named. */
 export function whatIsIn({ spans }: Pick<ReplayResult, 'spans'>, log: BackendStats | undefined, where: string): string {
   if (log === undefined || (spans > 0 && log.delivered === 0)) return `nothing is ${where.replace(/ .*$/s, '')}`
   return `${missingIn(log) > 0 ? `${humanCount(log.delivered)} of them ` : ''}${where}`
@@ -338,10 +332,7 @@ export async function replayRecords(
 /** The maximum number of malformed lines reported one by one: in a wrong file all are malformed. */
 const MAX_REPORTED = 20
 
-/**
- * Feeds files of records. If a line is malformed or a file unreadable, the rest is still replayed. If stopped, the rest of a
- * file is not read.
- */
+/** Skips malformed lines and unreadable files, and replays the rest. If stopped, the rest of a file is not read. */
 export async function fileJob(
   files: readonly string[],
   host: string | undefined,

@@ -39,9 +39,7 @@ export class Progress {
     this.#shownAt = this.#startedAt
   }
 
-  /**
-   * Updates the progress. @param text called only if the line is drawn @param totalBytes a new total, if more work was found
-   */
+  /** @param text called only if the line is drawn @param totalBytes a new total, if more work was found */
   update(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
     this.#bytes = bytes
     this.#totalBytes = totalBytes
@@ -172,10 +170,7 @@ const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM:
 
 export const STOPPING = 'stopping … (Ctrl-C again ends it at once)'
 
-/**
- * Handles Ctrl-C in a long command: it starts no more work, reports its progress, and exits with the code of an interruption. A
- * second Ctrl-C ends the process at once (see `CommandIo`).
- */
+/** On Ctrl-C, a long command starts no more work and reports its progress. A second one ends the process at once. */
 export class Interruption {
   readonly #stop = new AbortController()
   readonly #giveUp = new AbortController()

@@ -81,11 +81,7 @@ export interface TracesPlace {
   listFiles(): Promise<readonly string[]>
 }
 
-/**
- * An existing path is FILE; another word that can be a prefix of an id is TRACE_ID.
- *
- * @throws {WrongUse} if there are two of a kind; otherwise an error with the reason why FILE cannot be read
- */
+/** An existing path is FILE, another possible prefix of an id TRACE_ID. @throws {WrongUse} for two of a kind */
 export async function findSubject(
   names: readonly string[],
   io: CommandIo,

@@ -130,11 +130,10 @@ class ValueWalk {
       const replaced: unknown = toJSON.call(object, '')
       if (replaced !== object) return this.value(lead, isWritable(replaced) ? replaced : null)
     }
-    if (object instanceof Error)
-      return this.#entries(
-        lead,
-        ['name', 'message'].map(key => [key, read(object, key)] as const),
-      )
+    if (object instanceof Error) {
+      const named = ['name', 'message'].map(key => [key, read(object, key)] as const)
+      return this.#entries(lead, named)
+    }
     if (object instanceof Map) return this.#entries(lead, mapEntries(object))
     if (object instanceof Set) return this.#array(lead, object)
     if (object instanceof String || object instanceof Number || object instanceof Boolean) {

@@ -1,7 +1,7 @@
 import { keepAll, redactWithin } from './clip.ts'
 import { type BoundedJson, JsonWriter } from './json-writer.ts'
 import { type Masking, Neighbours } from './secret-neighbours.ts'
-import { MASK } from './secret-span.ts'
+import { endOfMatch, MASK } from './secret-span.ts'
 import { namesNoSecret } from './secret-values.ts'
 
 export interface JsonRewrite extends Masking {
@@ -105,8 +105,7 @@ class JsonTextWalk {
 
   /** An empty container reveals no secret. */
   #isEmpty(): boolean {
-    EMPTY.lastIndex = this.#at
-    return EMPTY.test(this.#text)
+    return endOfMatch(EMPTY, this.#text, this.#at) !== -1
   }
 
   #close(bracket: '{' | '['): Step {

@@ -9,8 +9,6 @@ import { maskRecords, RECORDS } from './secret-records.ts'
 import { MASK, maskInRounds, maskSpans, type SecretFamily } from './secret-span.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
-export { isSecretKey }
-
 export interface RedactorOptions {
   readonly enabled: boolean
   readonly patterns: readonly RegExp[]

@@ -21,19 +21,15 @@ const LONG_MILLIS = 1
 
 interface Member {
   readonly hook: AnyHook
-  readonly priority: number
-  readonly judges: boolean
   readonly decisions: ReadonlySet<Decision>
   readonly passed: HookRun
 }
 
 function memberOf(hook: AnyHook, phase: Phase): Member {
-  const priority = hook.priority ?? DEFAULT_PRIORITY
-  const judges = !transforms(hook, phase)
   const passed: HookRun = {
     hook: hook.name,
-    priority,
-    judges,
+    priority: hook.priority ?? DEFAULT_PRIORITY,
+    judges: !transforms(hook, phase),
     verdict: 'pass',
     reason: undefined,
     detail: undefined,
@@ -43,7 +39,7 @@ function memberOf(hook: AnyHook, phase: Phase): Member {
     startAt: 0,
     durationMillis: 0,
   }
-  return { hook, priority, judges, decisions: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
+  return { hook, decisions: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
 
 export const NO_DECISION = {
@@ -72,10 +68,11 @@ type HookFunction = (event: unknown, context: HookContext) => unknown
 export type Chain = readonly Member[]
 
 export function chainOf(phase: Phase, hooks: readonly AnyHook[]): Chain {
-  const members = hooks.map(hook => memberOf(hook, phase)).sort((a, b) => a.priority - b.priority)
+  const concerned = hooks.filter(hook => hook[phase] !== undefined)
+  const members = concerned.map(hook => memberOf(hook, phase)).sort((a, b) => a.passed.priority - b.passed.priority)
   if (PHASES[phase].isAfter) members.reverse()
   // Hooks that only judge run last, so that they judge the rewritten value.
-  return [...members.filter(({ judges }) => !judges), ...members.filter(({ judges }) => judges)]
+  return [...members.filter(({ passed }) => !passed.judges), ...members.filter(({ passed }) => passed.judges)]
 }
 
 /**
@@ -149,38 +146,67 @@ export class ChainRun<P extends Phase> {
       this.#recordRun(member, 'pass')
       return
     }
+    const fault = this.#applyVerdict(member, returned)
+    if (fault !== undefined) this.#recordFailure(member, 'nonsense', fault)
+  }
+
+  /**
+   * Returns the fault of an invalid verdict. Each property is read exactly once: a getter could return a different value the
+   * second time.
+   */
+  #applyVerdict(member: Member, returned: unknown): string | undefined {
+    const verdict = (typeof returned === 'object' ? (returned ?? {}) : {}) as Readonly<Record<string, unknown>>
+    const decision = verdict['decision'] as Decision
     const { name } = member.hook
-    const answer = parseVerdict(returned, name, this.#phase, member.decisions)
-    if (typeof answer === 'string') {
-      this.#recordFailure(member, 'nonsense', answer)
-      return
-    }
-    switch (answer.decision) {
+    if (typeof decision !== 'string') return 'it returned no verdict'
+    if (!PHASES[this.#phase].decisions.has(decision))
+      return `it decided "${decision.slice(0, 40)}", which is nothing that ${this.#phase} can do`
+    if (!member.decisions.has(decision)) return `it decided "${decision}", which its "decisions" does not name`
+    const handed = verdict['metadata']
+    if (handed !== undefined && !isPlain(handed)) return 'its metadata is not an object'
+    const metadata = frozenCopy(handed)
+    switch (decision) {
       case 'pass':
         this.#recordRun(member, 'pass')
         break
-      case 'rewrite':
-        if (!this.#applyRewrite(member, answer.value)) return
+      case 'block': {
+        // The intent to block is clear, so a missing reason must not let the call pass.
+        const reason = textOf(verdict['reason']) ?? `The hook ${name} has blocked this.`
+        this.#recordDecision(member, { decision, reason, detail: textOf(verdict['detail']) })
         break
-      case 'inject':
-        this.#injected.push({ text: answer.text, role: answer.role, by: name })
+      }
+      case 'ask': {
+        const reason = textOf(verdict['question']) ?? `The hook ${name} asks whether this may go on.`
+        this.#recordDecision(member, { decision, reason })
+        break
+      }
+      case 'rewrite':
+        if (this.#applyRewrite(member, frozenCopy(verdict['value']))) break
+        return 'its rewrite does not have the shape of the input'
+      case 'inject': {
+        const { text, role } = verdict
+        if (typeof text !== 'string' || text === '') return 'its "inject" has no text'
+        if (role !== 'system' && role !== 'user') return 'its "inject" is neither for "system" nor for "user"'
+        this.#injected.push({ text, role, by: name })
         this.#recordRun(member, 'inject')
         break
-      default:
-        this.#recordDecision(member, answer)
+      }
+      case 'retry': {
+        const { feedback, delayMillis } = verdict as { feedback?: unknown; delayMillis?: number }
+        if (delayMillis !== undefined && !(Number.isFinite(delayMillis) && delayMillis >= 0))
+          return 'the delay of its "retry" is no number of milliseconds'
+        this.#recordDecision(member, { decision, reason: textOf(feedback), delayMillis })
+      }
     }
-    if (answer.metadata !== undefined) ChainContext.addMetadata(this.#context, answer.metadata)
+    if (metadata !== undefined) ChainContext.addMetadata(this.#context, metadata)
+    return undefined
   }
 
   #applyRewrite(member: Member, value: unknown): boolean {
     const row = PHASES[this.#phase]
-    const before = row.valueOf(this.#event)
     const event = row.rewritten(this.#event, value)
-    if (event === undefined) {
-      this.#recordFailure(member, 'nonsense', 'its rewrite does not have the shape of the input')
-      return false
-    }
-    const fields = changedFields(this.#phase, before, row.valueOf(event))
+    if (event === undefined) return false
+    const fields = changedFields(this.#phase, row.valueOf(this.#event), row.valueOf(event))
     if (fields.length > 0) {
       this.#event = frozenCopy(event)
       this.#isRewritten = true
@@ -190,14 +216,15 @@ export class ChainRun<P extends Phase> {
   }
 
   /** The first ask or retry wins; a block overrides both. */
-  #recordDecision(member: Member, { decision, reason, detail, delayMillis }: DecidingVerdict): void {
-    if (this.#decision === undefined || decision === 'block')
-      this.#decision = { decision, by: member.hook.name, reason, detail, delayMillis }
+  #recordDecision(member: Member, verdict: DecidingVerdict): void {
+    const { decision, reason, detail } = verdict
+    if (this.#decision === undefined || decision === 'block') this.#decision = { ...verdict, by: member.hook.name }
     this.#recordRun(member, decision, { reason, detail })
   }
 
   #recordFailure(member: Member, failure: Failure, cause: unknown): void {
-    const failureMessage = messageOf(cause)
+    const message = (): string => maskedLine(String(cause instanceof Error ? cause.message : cause), MESSAGE_LIMIT)
+    const failureMessage = ignoreErrors(message) ?? 'it threw an unreadable error'
     const { name, onFailure = 'pass' } = member.hook
     const line = `hook ${name} failed in ${this.#phase}, which counts as ${onFailure}: ${failureMessage}`
     ignoreErrors(() => this.#context.logger.warn(line))
@@ -246,14 +273,6 @@ function isThenable(answer: unknown): answer is PromiseLike<unknown> {
 }
 
 const MESSAGE_LIMIT = 300
-
-function messageOf(cause: unknown): string {
-  try {
-    return maskedLine(String(cause instanceof Error ? cause.message : cause), MESSAGE_LIMIT)
-  } catch {
-    return 'it threw an unreadable error'
-  }
-}
 
 /** The way a hook failed. `nonsense`: it returned an invalid verdict. */
 export type Failure = 'threw' | 'timed_out' | 'nonsense'
@@ -321,63 +340,6 @@ interface DecidingVerdict {
   readonly reason: string | undefined
   readonly detail?: string | undefined
   readonly delayMillis?: number | undefined
-}
-
-/** A hook's answer, read exactly once: a getter could return a different value the second time. */
-type ParsedVerdict = { readonly metadata: Readonly<Record<string, unknown>> | undefined } & (
-  | { readonly decision: 'pass' }
-  | { readonly decision: 'rewrite'; readonly value: unknown }
-  | { readonly decision: 'inject'; readonly text: string; readonly role: InjectedRole }
-  | DecidingVerdict
-)
-
-const NO_VERDICT = 'it returned no verdict'
-
-function parseVerdict(
-  returned: unknown,
-  hook: string,
-  phase: Phase,
-  allowed: ReadonlySet<Decision>,
-): ParsedVerdict | string {
-  if (typeof returned !== 'object' || returned === null) return NO_VERDICT
-  const verdict = returned as Readonly<Record<string, unknown>>
-  const decision = verdict['decision'] as Decision
-  if (typeof decision !== 'string') return NO_VERDICT
-  if (!PHASES[phase].decisions.has(decision))
-    return `it decided "${decision.slice(0, 40)}", which is nothing that ${phase} can do`
-  if (!allowed.has(decision)) return `it decided "${decision}", which its "decisions" does not name`
-  const handed = verdict['metadata']
-  if (handed !== undefined && !isPlain(handed)) return 'its metadata is not an object'
-  const metadata = frozenCopy(handed)
-  switch (decision) {
-    case 'pass':
-      return { decision, metadata }
-    case 'block': {
-      // The intent to block is clear, so a missing reason must not let the call pass.
-      const reason = textOf(verdict['reason']) ?? `The hook ${hook} has blocked this.`
-      return { decision, metadata, reason, detail: textOf(verdict['detail']) }
-    }
-    case 'ask':
-      return {
-        decision,
-        metadata,
-        reason: textOf(verdict['question']) ?? `The hook ${hook} asks whether this may go on.`,
-      }
-    case 'rewrite':
-      return { decision, metadata, value: frozenCopy(verdict['value']) }
-    case 'inject': {
-      const { text, role } = verdict
-      if (typeof text !== 'string' || text === '') return 'its "inject" has no text'
-      if (role !== 'system' && role !== 'user') return 'its "inject" is neither for "system" nor for "user"'
-      return { decision, metadata, text, role }
-    }
-    case 'retry': {
-      const { feedback, delayMillis } = verdict
-      if (delayMillis === undefined || (Number.isFinite(delayMillis) && (delayMillis as number) >= 0))
-        return { decision, metadata, reason: textOf(feedback), delayMillis: delayMillis as number | undefined }
-      return 'the delay of its "retry" is no number of milliseconds'
-    }
-  }
 }
 
 export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {

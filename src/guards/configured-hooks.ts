@@ -66,15 +66,14 @@ export async function loadConfiguredHooks(
   project: string | undefined,
 ): Promise<ConfiguredHooks> {
   const own = await loadUserHooks(settings)
-  const { notes, folder, ...local } = await loadProjectHooks(
-    { ...settings, options: withoutFiles(settings.options, own.names) },
-    project,
-  )
+  const {
+    notes = [],
+    projectFolder,
+    ...local
+  } = await loadProjectHooks({ ...settings, options: withoutFiles(settings.options, own.names) }, project)
   const each = deduplicate([...own.loaded, ...local.loaded])
-  const { timeLimitMillis, globalFolder, options } = settings
-  // A required file may have lost a hook to a duplicate name.
-  const complete = completeFiles(own, each.kept)
-  const required = requiredFiles(globalFolder === undefined ? {} : options, globalFolder ?? '', complete, local.names)
+  const { timeLimitMillis } = settings
+  const required = requiredFiles(settings, own, each.kept, local.names)
   const { kept, lines } = deduplicate([...required.blocking, ...each.kept])
   const hooks = kept.map(({ hook }) => hook)
   const problems = [...own.lines, ...local.lines, ...each.lines, ...lines, ...required.lines]
@@ -83,7 +82,7 @@ export async function loadConfiguredHooks(
     lines: [...problems, ...unusedOptions(settings, own.names)],
     notes,
     loaded: kept,
-    projectFolder: folder,
+    projectFolder,
     close() {
       own.close()
       local.close()
@@ -121,28 +120,26 @@ export function projectOptions(settings: HookFolderSettings): OptionsByFile {
   return withoutFiles(settings.options, readUserFiles(settings).names)
 }
 
-interface ProjectHooks extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {
-  readonly folder?: string
-}
+type ProjectHooks = LoadedHooks & Partial<Pick<ConfiguredHooks, 'notes' | 'projectFolder'>>
 
 async function loadProjectHooks(
   { isProjectLocal, options, privateFolder: place, thread }: HookFolderSettings,
   project: string | undefined,
 ): Promise<ProjectHooks> {
-  if (project === undefined || !pathExists(projectFolderOf(project))) return { ...NOTHING_LOADED, notes: [] }
+  if (project === undefined || !pathExists(projectFolderOf(project))) return NOTHING_LOADED
   const off = `${projectFolderOf(project)} is not loaded: hooks.project_local is off`
   if (!isProjectLocal) return { ...NOTHING_LOADED, notes: [off] }
   const found = readProjectFolder(project)
-  if (found === undefined) return { ...NOTHING_LOADED, notes: [] }
+  if (found === undefined) return NOTHING_LOADED
   const { path, files, hash, lines } = found
-  if (lines.length > 0) return { ...NOTHING_LOADED, lines, notes: [] }
+  if (lines.length > 0) return { ...NOTHING_LOADED, lines }
   const trusted = place === undefined ? undefined : new TrustStore(place).hashOf(path)
   if (place === undefined || trusted !== hash) {
     const why = trusted === undefined ? 'it is not trusted' : 'it has changed since it was trusted'
     const line = `hooks: ${path} is not loaded: ${why}; review it, then run: hookspan hooks trust`
-    return { ...NOTHING_LOADED, lines: [line], notes: [] }
+    return { ...NOTHING_LOADED, lines: [line] }
   }
-  return { ...(await loadFolder(path, files, { options, copiesFolder: place, thread })), notes: [], folder: path }
+  return { ...(await loadFolder(path, files, { options, copiesFolder: place, thread })), projectFolder: path }
 }
 
 /**
@@ -152,13 +149,6 @@ async function loadProjectHooks(
 function withoutFiles(options: OptionsByFile, names: readonly string[]): OptionsByFile {
   if (names.includes('')) return {}
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
-}
-
-/** Keeps only hooks of files that loaded completely: the missing hook may be the guard. */
-function completeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHooks {
-  const dropped = own.loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
-  const lacking = new Set([...own.incomplete, ...dropped].map(nameOf))
-  return { ...own, loaded: own.loaded.filter(({ file }) => !lacking.has(nameOf(file))) }
 }
 
 /**
@@ -172,10 +162,7 @@ function unusedOptions({ options, isProjectLocal, globalFolder }: HookFolderSett
 }
 
 /** Keeps the first hook of each name, so that a project cannot replace a hook of the user. */
-function deduplicate(loaded: readonly LoadedHook[]): {
-  readonly kept: readonly LoadedHook[]
-  readonly lines: readonly string[]
-} {
+function deduplicate(loaded: readonly LoadedHook[]) {
   const first = new Map<string, LoadedHook>()
   const lines: string[] = []
   for (const each of loaded) {
@@ -187,27 +174,30 @@ function deduplicate(loaded: readonly LoadedHook[]): {
   return { kept: [...first.values()], lines }
 }
 
-/** @param projectNames the names of the project's files, which cannot replace a required file of the user */
+/**
+ * The required files that are not loaded completely: the missing hook may be the guard. A file may have lost a hook to a
+ * duplicate name.
+ *
+ * @param projectNames the names of the project's files, which cannot replace a required file of the user
+ */
 function requiredFiles(
-  options: OptionsByFile,
-  globalFolder: string,
+  { globalFolder, options }: HookFolderSettings,
   own: LoadedHooks,
+  kept: readonly LoadedHook[],
   projectNames: readonly string[],
 ) {
-  const there = new Set(own.loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
+  if (globalFolder === undefined) return { blocking: [], lines: [] }
+  const dropped = own.loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
+  const incomplete = new Set([...own.incomplete, ...dropped].map(nameOf))
+  const complete = own.loaded.filter(({ file }) => !incomplete.has(nameOf(file)))
+  const there = new Set(complete.map(({ file }) => nameOf(relative(globalFolder, file))))
   const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !there.has(nameOf(file)))
   const isOwn = (file: string): boolean => own.names.includes(nameOf(file))
   const isProjects = (file: string): boolean => !isOwn(file) && projectNames.includes(nameOf(file))
   return {
-    blocking: missing.map(file => ({
-      hook: blockingHook(file, isProjects(file)),
-      file: join(globalFolder, file),
-      isIsolated: false,
-    })),
+    blocking: missing.map(file => blockingHook(file, globalFolder, isProjects(file))),
     // The loader has already reported files that exist but failed.
-    lines: missing
-      .filter(file => !isOwn(file))
-      .map(file => missingLine(showName(file), globalFolder, isProjects(file))),
+    lines: missing.flatMap(file => (isOwn(file) ? [] : [missingLine(showName(file), globalFolder, isProjects(file))])),
   }
 }
 
@@ -218,20 +208,15 @@ function missingLine(file: string, globalFolder: string, isProjects: boolean): s
     : `hooks: ${file} is required, and no such file of ${globalFolder} is loaded: everything is blocked until one is, ${end}`
 }
 
-function blockingHook(file: string, isProjects: boolean): AnyHook {
-  const verdict = isProjects
-    ? block("A hook that is required here is in the project's folder, and must be in the user's own folder.", {
-        detail: `required is for files of your own folder; ${file} is in the project's`,
-      })
-    : block('A hook that is required here could not be loaded.', {
-        detail: `hookspan hooks says why it is not: ${file}`,
-      })
-  const closed = (): Block => verdict
-  return {
-    name: `required:${nameOf(file)}`,
-    priority: 0,
-    onFailure: 'block',
-    beforeTurn: closed,
-    beforeTool: closed,
-  } as AnyHook
+function blockingHook(file: string, globalFolder: string, isProjects: boolean): LoadedHook {
+  const [reason, detail] = isProjects
+    ? [
+        "A hook that is required here is in the project's folder, and must be in the user's own folder.",
+        `required is for files of your own folder; ${file} is in the project's`,
+      ]
+    : ['A hook that is required here could not be loaded.', `hookspan hooks says why it is not: ${file}`]
+  const closed = (): Block => block(reason, { detail })
+  const name = `required:${nameOf(file)}`
+  const hook: AnyHook = { name, priority: 0, onFailure: 'block', beforeTurn: closed, beforeTool: closed }
+  return { hook, file: join(globalFolder, file), isIsolated: false }
 }

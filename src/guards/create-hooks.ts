@@ -53,14 +53,6 @@ export interface ControlHooks {
   ): Outcome<P> | Promise<Outcome<P>>
 }
 
-function frozenEvent<P extends Phase>(phase: P, event: EventOf<P>): EventOf<P> | undefined {
-  return ignoreErrors(() => {
-    const read = frozenCopy(event)
-    PHASES[phase].valueOf(read)
-    return read
-  })
-}
-
 function isLimit(millis: number | undefined): millis is number {
   return millis !== undefined && millis > 0
 }
@@ -80,23 +72,19 @@ export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptio
   const { timeLimitMillis = TIME_LIMIT_MILLIS } = options
   if (!isLimit(timeLimitMillis)) throw new TypeError('createHooks: timeLimitMillis is a number of milliseconds above 0')
   const infos = hooks.map(describeHook).sort((a, b) => a.priority - b.priority)
-  const chains = Object.fromEntries(
-    PHASE_NAMES.map(phase => [
-      phase,
-      chainOf(
-        phase,
-        hooks.filter(hook => hook[phase] !== undefined),
-      ),
-    ]),
-  ) as Record<Phase, Chain>
+  const chains = Object.fromEntries(PHASE_NAMES.map(phase => [phase, chainOf(phase, hooks)])) as Record<Phase, Chain>
   return {
     hooks: infos,
     handles: phase => chains[phase].length > 0,
     run(phase, event, about, limitMillis) {
       const limit = isLimit(limitMillis) ? Math.min(limitMillis, timeLimitMillis) : timeLimitMillis
-      const read = frozenEvent(phase, event)
-      if (read !== undefined) return new ChainRun(phase, chains[phase], read, about, limit).run()
-      return unreadableOutcome(infos, phase, event, about)
+      const frozen = ignoreErrors(() => {
+        const copy = frozenCopy(event)
+        PHASES[phase].valueOf(copy)
+        return copy
+      })
+      if (frozen === undefined) return unreadableOutcome(infos, phase, event, about)
+      return new ChainRun(phase, chains[phase], frozen, about, limit).run()
     },
   }
 }
@@ -150,16 +138,11 @@ function problemOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
 }
 
 function areDecisions(decisions: unknown): boolean {
-  if (Array.isArray(decisions)) return isDecisionList(decisions)
+  const isList = (list: unknown): boolean => Array.isArray(list) && list.every(each => DECISIONS.has(each))
   const phases: readonly string[] = PHASE_NAMES
-  return (
-    isPlain(decisions) &&
-    Object.entries(decisions).every(([phase, each]) => phases.includes(phase) && isDecisionList(each))
-  )
-}
-
-function isDecisionList(decisions: unknown): boolean {
-  return decisions === undefined || (Array.isArray(decisions) && decisions.every(each => DECISIONS.has(each)))
+  const isOfPhase = ([phase, list]: readonly [string, unknown]): boolean =>
+    phases.includes(phase) && (list === undefined || isList(list))
+  return isList(decisions) || (isPlain(decisions) && Object.entries(decisions).every(isOfPhase))
 }
 
 function describeHook(hook: AnyHook): HookInfo {

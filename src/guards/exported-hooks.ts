@@ -1,4 +1,5 @@
 import { oneLine } from '../content/one-line.ts'
+import { ignoreErrors } from '../contract/foreign.ts'
 import { createHooks } from './create-hooks.ts'
 import type { AnyHook } from './hook.ts'
 
@@ -35,12 +36,11 @@ function problemOf(hook: unknown): string | undefined {
 }
 
 export function errorLine(error: unknown): string {
-  try {
+  const line = ignoreErrors(() => {
     const { message } = error as { readonly message?: unknown }
-    const line = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
+    const text = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
     // Node does not put the line number into the message of a SyntaxError.
-    return error instanceof SyntaxError ? `${line} (node --check says where)` : line
-  } catch {
-    return 'it threw an unreadable error'
-  }
+    return error instanceof SyntaxError ? `${text} (node --check says where)` : text
+  })
+  return line ?? 'it threw an unreadable error'
 }

@@ -123,12 +123,7 @@ function verdictOf(place: string, actions: readonly string[], answer: Answer<str
   const input = { metadata: answer.metadata ?? undefined }
   if (action === 'pass') return pass(input)
   if (!actions.includes(action)) throw new TypeError(`${place} answered with an action that it does not have`)
-  switch (action) {
-    case 'block':
-      return block(textOf(value) ?? '', input)
-    case 'rewrite':
-      return rewrite(value, input)
-    default:
-      return inject(value as string, action === 'inject_system' ? 'system' : 'user', input)
-  }
+  if (action === 'block') return block(textOf(value) ?? '', input)
+  if (action === 'rewrite') return rewrite(value, input)
+  return inject(value as string, action === 'inject_system' ? 'system' : 'user', input)
 }

@@ -1,16 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { plainCopy } from './frozen-copy.ts'
 import type { AnyHook, Hook, HookContext } from './hook.ts'
-import type {
-  AfterModel,
-  AfterTool,
-  AfterTurn,
-  BeforeModel,
-  BeforeTool,
-  BeforeTurn,
-  ModelMessage,
-  Phase,
-} from './phases.ts'
+import type { AfterModel, AfterTool, AfterTurn, BeforeModel, BeforeTool, BeforeTurn } from './phases.ts'
+import { PHASES, type Phase } from './phases.ts'
 import type { ToolCall } from './tool-call.ts'
 import { type AnyVerdict, block, type Decision, retry, rewrite } from './verdict.ts'
 
@@ -69,12 +61,15 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
   const allowed: readonly Decision[] | undefined = options.decisions
   const isAllowed = (decision: Decision): boolean => allowed?.includes(decision) ?? true
   const rows = ROWS.filter(([, method]) => typeof provider[method] === 'function')
-  const phases = rows.map(([phase, method, PhaseEvent]) => [
+  const phases = rows.map(([phase, method, Event, , field]) => [
     phase,
-    async (given: unknown, ctx: HookContext): Promise<AnyVerdict | undefined> => {
-      const event = new PhaseEvent(given, ctx)
+    async (given: never, ctx: HookContext): Promise<AnyVerdict | undefined> => {
+      const event = new Event(given, ctx)
+      lockFields(event, field)
       await (provider[method] as (event: unknown) => unknown)(event)
-      return event.decided()
+      const value = rewritableValue(event, field)
+      const isChanged = field !== undefined && !isDeepStrictEqual(value, PHASES[phase].valueOf(given))
+      return event.decision() ?? (isChanged ? rewrite(value) : undefined)
     },
   ])
   const hook = {
@@ -87,16 +82,24 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
   return hook as AnyHook
 }
 
+/** Assigning a field throws, except `value` and the feedback. Decisions go through setters and methods. */
+function lockFields(event: object, value: string | undefined): void {
+  for (const name of Object.keys(event))
+    if (name !== value && name !== 'retry_feedback') Object.defineProperty(event, name, { writable: false })
+  Object.seal(event)
+}
+
+function rewritableValue(event: object, field: string | undefined): unknown {
+  if (event instanceof BeforeModelCallEvent) return event.messages.map(({ role, content }) => ({ role, text: content }))
+  return field === undefined ? undefined : (event as Record<string, unknown>)[field]
+}
+
 /** Callable, with a reason or `{ reason }`, or assignable to a reason or true. Reads as the assigned value. */
 export type Cancel = ((why?: string | { readonly reason?: string }) => void) | string | boolean
 
 /** Callable, or assignable to true. */
 export type RetryAgain = ((why?: { readonly feedback?: string }) => void) | boolean
 
-/**
- * The base of all events. Assigning a read-only field throws, because the object is frozen; decisions go through setters and
- * methods.
- */
 class ProviderEvent {
   readonly state: Record<string, unknown>
   readonly session_id: string | undefined
@@ -104,6 +107,10 @@ class ProviderEvent {
   constructor({ state, sessionId }: HookContext) {
     this.state = state
     this.session_id = sessionId
+  }
+
+  decision(): AnyVerdict | undefined {
+    return undefined
   }
 }
 
@@ -129,17 +136,17 @@ class Cancellable extends ProviderEvent {
     this.#cancel = is
   }
 
-  protected cancellation(): AnyVerdict | undefined {
+  override decision(): AnyVerdict | undefined {
     return this.cancelled ? block(typeof this.#cancel === 'string' ? this.#cancel : '') : undefined
   }
 }
 
 class Repeatable extends ProviderEvent {
+  retry_feedback: string | undefined
   #retry: boolean | undefined
-  #feedback: string | undefined
   readonly #call = (why: { readonly feedback?: string } = {}): void => {
     this.#retry = true
-    this.#feedback = why.feedback ?? this.#feedback
+    this.retry_feedback = why.feedback ?? this.retry_feedback
   }
 
   get retry(): RetryAgain {
@@ -150,17 +157,9 @@ class Repeatable extends ProviderEvent {
     this.#retry = is === true
   }
 
-  get retry_feedback(): string | undefined {
-    return this.#feedback
-  }
-
-  set retry_feedback(feedback: string | undefined) {
-    this.#feedback = feedback
-  }
-
-  protected repetition(): AnyVerdict | undefined {
+  override decision(): AnyVerdict | undefined {
     if (this.#retry !== true) return undefined
-    return retry(this.#feedback === undefined ? {} : { feedback: this.#feedback })
+    return retry(this.retry_feedback === undefined ? {} : { feedback: this.retry_feedback })
   }
 }
 
@@ -171,11 +170,6 @@ export class BeforeInvocationEvent extends Cancellable {
   constructor({ prompt }: BeforeTurn, ctx: HookContext) {
     super(ctx)
     this.prompt = prompt
-    Object.freeze(this)
-  }
-
-  decided(): AnyVerdict | undefined {
-    return this.cancellation()
   }
 }
 
@@ -186,40 +180,19 @@ export class AfterInvocationEvent extends ProviderEvent {
   constructor({ answer }: AfterTurn, ctx: HookContext) {
     super(ctx)
     this.result = answer
-    Object.freeze(this)
-  }
-
-  decided(): undefined {
-    return undefined
   }
 }
 
 /** Fired before a request to the model. */
 export class BeforeModelCallEvent extends Cancellable {
   readonly model: string | undefined
-  readonly #given: readonly ModelMessage[]
-  #messages: readonly { readonly role: string; readonly content: string }[]
+  /** The messages. An assigned list must have the same length and roles: the agent cannot map others back to its own. */
+  messages: readonly { readonly role: string; readonly content: string }[]
 
   constructor({ model, messages }: BeforeModel, ctx: HookContext) {
     super(ctx)
     this.model = model
-    this.#given = messages
-    this.#messages = messages.map(({ role, text }) => ({ role, content: text }))
-    Object.freeze(this)
-  }
-
-  /** The messages. An assigned list must have the same length and roles: the agent cannot map others back to its own. */
-  get messages(): readonly { readonly role: string; readonly content: string }[] {
-    return this.#messages
-  }
-
-  set messages(messages: readonly { readonly role: string; readonly content: string }[]) {
-    this.#messages = messages
-  }
-
-  decided(): AnyVerdict | undefined {
-    const now = this.#messages.map(({ role, content }) => ({ role, text: content }))
-    return this.cancellation() ?? (isDeepStrictEqual(now, this.#given) ? undefined : rewrite(now))
+    this.messages = messages.map(({ role, text }) => ({ role, content: text }))
   }
 }
 
@@ -228,29 +201,14 @@ export class AfterModelCallEvent extends Repeatable {
   readonly model: string | undefined
   readonly tool_calls: readonly ToolCall[]
   readonly error: string | null
-  readonly #given: string
-  #response: string
+  response: string
 
   constructor({ model, text, toolCalls, error }: AfterModel, ctx: HookContext) {
     super(ctx)
     this.model = model
     this.tool_calls = toolCalls
     this.error = error === undefined ? null : (error.message ?? error.type ?? 'error')
-    this.#given = text
-    this.#response = text
-    Object.freeze(this)
-  }
-
-  get response(): string {
-    return this.#response
-  }
-
-  set response(response: string) {
-    this.#response = response
-  }
-
-  decided(): AnyVerdict | undefined {
-    return this.repetition() ?? (this.#response === this.#given ? undefined : rewrite(this.#response))
+    this.response = text
   }
 }
 
@@ -258,35 +216,18 @@ export class AfterModelCallEvent extends Repeatable {
 export class BeforeToolCallEvent extends Cancellable {
   readonly tool_name: string
   readonly tool_call_id: string | undefined
-  readonly #given: Readonly<Record<string, unknown>>
-  #arguments: Record<string, unknown>
+  /** May be assigned, or changed in place. */
+  arguments: Record<string, unknown>
 
   constructor({ tool }: BeforeTool, ctx: HookContext) {
     super(ctx)
     this.tool_name = tool.name
     this.tool_call_id = tool.id
-    this.#given = tool.arguments
-    this.#arguments = plainCopy(tool.arguments)
-    Object.freeze(this)
-  }
-
-  /** May be assigned, or changed in place. */
-  get arguments(): Record<string, unknown> {
-    return this.#arguments
-  }
-
-  set arguments(args: Record<string, unknown>) {
-    this.#arguments = args
+    this.arguments = plainCopy(tool.arguments)
   }
 
   replace_arguments(args: Record<string, unknown>): void {
-    this.#arguments = args
-  }
-
-  decided(): AnyVerdict | undefined {
-    return (
-      this.cancellation() ?? (isDeepStrictEqual(this.#arguments, this.#given) ? undefined : rewrite(this.#arguments))
-    )
+    this.arguments = args
   }
 }
 
@@ -297,8 +238,7 @@ export class AfterToolCallEvent extends Repeatable {
   readonly tool_call_id: string | undefined
   readonly arguments: Readonly<Record<string, unknown>>
   readonly error: string | null
-  readonly #given: unknown
-  #result: unknown
+  result: unknown
 
   constructor({ tool, result, isError }: AfterTool, ctx: HookContext) {
     super(ctx)
@@ -306,32 +246,18 @@ export class AfterToolCallEvent extends Repeatable {
     this.tool_call_id = tool.id
     this.arguments = tool.arguments
     this.error = isError ? (typeof result === 'string' ? result : (JSON.stringify(result) ?? 'error')) : null
-    this.#given = result
-    this.#result = plainCopy(result)
-    Object.freeze(this)
-  }
-
-  get result(): unknown {
-    return this.#result
-  }
-
-  set result(result: unknown) {
-    this.#result = result
-  }
-
-  decided(): AnyVerdict | undefined {
-    return this.repetition() ?? (isDeepStrictEqual(this.#result, this.#given) ? undefined : rewrite(this.#result))
+    this.result = plainCopy(result)
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
-type EventClass = new (event: any, ctx: HookContext) => { decided(): AnyVerdict | undefined }
+type EventClass = new (given: never, ctx: HookContext) => ProviderEvent
 
-const ROWS: readonly (readonly [Phase, Method, EventClass, readonly Decision[]])[] = [
+/** The last element: the field of the event whose new value is a rewrite. */
+const ROWS: readonly (readonly [Phase, Method, EventClass, readonly Decision[], field?: string])[] = [
   ['beforeTurn', 'on_before_invocation', BeforeInvocationEvent, ['block']],
   ['afterTurn', 'on_after_invocation', AfterInvocationEvent, []],
-  ['beforeModel', 'on_before_model_call', BeforeModelCallEvent, ['block', 'rewrite']],
-  ['afterModel', 'on_after_model_call', AfterModelCallEvent, ['rewrite', 'retry']],
-  ['beforeTool', 'on_before_tool_call', BeforeToolCallEvent, ['block', 'rewrite']],
-  ['afterTool', 'on_after_tool_call', AfterToolCallEvent, ['rewrite', 'retry']],
+  ['beforeModel', 'on_before_model_call', BeforeModelCallEvent, ['block', 'rewrite'], 'messages'],
+  ['afterModel', 'on_after_model_call', AfterModelCallEvent, ['rewrite', 'retry'], 'response'],
+  ['beforeTool', 'on_before_tool_call', BeforeToolCallEvent, ['block', 'rewrite'], 'arguments'],
+  ['afterTool', 'on_after_tool_call', AfterToolCallEvent, ['rewrite', 'retry'], 'result'],
 ]

@@ -24,7 +24,7 @@ export function copied(
 ): unknown {
   const copies = new Map<object, unknown>()
   const copyOf = (each: unknown, key: string, depth: number): unknown => {
-    if (!isContainer(each)) return leaf(each, key)
+    if (!Array.isArray(each) && !isPlain(each)) return leaf(each, key)
     if (depth > DEPTH_LIMIT) return each
     const known = copies.get(each)
     if (known !== undefined) return known
@@ -58,8 +58,4 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
-}
-
-function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
-  return Array.isArray(value) || isPlain(value)
 }

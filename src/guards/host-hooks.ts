@@ -237,12 +237,6 @@ function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId}\n${turnId}`
 }
 
-export function capabilityTable(
-  able: Capabilities,
-): readonly { readonly phase: Phase; readonly decisions: readonly Decision[] }[] {
-  return PHASE_NAMES.map(phase => ({ phase, decisions: able[phase] ?? [] }))
-}
-
 const LAST_SECURITY_PRIORITY = 99
 
 function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: DecisionsByPhase): string[] {

@@ -9,16 +9,7 @@ export type { About } from './context.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
 export type * from './from-extension.ts'
 export { fromExtension } from './from-extension.ts'
-export type {
-  AfterInvocationEvent,
-  AfterModelCallEvent,
-  AfterToolCallEvent,
-  BeforeInvocationEvent,
-  BeforeModelCallEvent,
-  BeforeToolCallEvent,
-  FromProviderOptions,
-  HookProvider,
-} from './from-provider.ts'
+export type * from './from-provider.ts'
 export { fromProvider, HookPriority } from './from-provider.ts'
 export type { AnyHook, DecisionsByPhase, Hook, HookAnswer, HookContext, HookLogger, PhaseFunctions } from './hook.ts'
 export { defineHook, PRIORITY } from './hook.ts'

@@ -16,18 +16,13 @@ export interface DescribedHook
   readonly phases: readonly Phase[]
 }
 
-export type SentContext = Pick<
-  HookContext,
-  'host' | 'sessionId' | 'turnId' | 'phase' | 'state' | 'metadata' | 'traceparent'
->
-
 export type ThreadRequest =
   | {
       readonly id: number
       readonly hook: string
       readonly phase: Phase
       readonly event: unknown
-      readonly context: SentContext
+      readonly context: Omit<HookContext, 'signal' | 'logger'>
       /** The same number in all calls of a turn. */
       readonly turn: number
     }

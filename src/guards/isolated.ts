@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { ignoreErrors } from '../contract/foreign.ts'
 import { TurnState } from './context.ts'
 import { type ExportedHooks, errorLine } from './exported-hooks.ts'
 import type { AnyHook, HookContext } from './hook.ts'
@@ -25,64 +26,47 @@ const STOP_LIMIT_MILLIS = 1000
  * @throws one line, if the file cannot be loaded
  */
 export async function isolatedHooks(options: IsolatedOptions): Promise<ExportedHooks & { close(): void }> {
-  const file = new IsolatedFile(options)
-  const { hooks, problems } = await file.opened
-  const proxies = hooks.map(({ phases, ...rest }): AnyHook => {
-    const ask = (phase: Phase) => (event: unknown, context: HookContext) => file.call(rest.name, phase, event, context)
-    return { ...rest, ...Object.fromEntries(phases.map(phase => [phase, ask(phase)])) } as AnyHook
-  })
-  return { hooks: proxies, problems, close: () => file.close() }
-}
+  let thread = new Thread(options)
+  let isClosed = false
+  let [lastTurn, lastId] = [0, 0]
+  const turns = new TurnState(() => ++lastTurn)
 
-class IsolatedFile {
-  readonly opened: Thread['opened']
-  readonly #options: IsolatedOptions
-  #thread: Thread
-  #lastTurn = 0
-  readonly #turns = new TurnState(() => ++this.#lastTurn)
-  #isClosed = false
-  #lastId = 0
-
-  constructor(options: IsolatedOptions) {
-    this.#options = options
-    this.#thread = new Thread(options)
-    this.opened = this.#thread.opened
-  }
-
-  call(hook: string, phase: Phase, event: unknown, context: HookContext): Promise<unknown> {
-    if (this.#thread.hasEnded && !this.#isClosed) this.#thread = new Thread(this.#options)
-    const thread = this.#thread
+  function call(hook: string, phase: Phase, event: unknown, context: HookContext): Promise<unknown> {
+    if (thread.hasEnded && !isClosed) thread = new Thread(options)
+    const called = thread
     const { host, sessionId, turnId, state, metadata, traceparent, signal } = context
     const sent = { host, sessionId, turnId, phase, state: sendable(state), metadata: sendable(metadata), traceparent }
-    const id = ++this.#lastId
-    const answer = thread.call({ id, hook, phase, event, context: sent, turn: this.#turns.of(context) }, context)
+    const id = ++lastId
+    const answer = called.call({ id, hook, phase, event, context: sent, turn: turns.of(context) }, context)
     const over = (): void => {
-      thread.abortCall(id, signal.reason instanceof Error && signal.reason.name === 'TimeoutError')
-      if (!thread.hasEnded || this.#isClosed) return
+      called.abortCall(id, signal.reason instanceof Error && signal.reason.name === 'TimeoutError')
+      if (!called.hasEnded || isClosed) return
       // Ahead of the next call, which has no time left for loading the file.
-      this.#thread = new Thread(this.#options)
-      this.#thread.unrefIfIdle()
+      thread = new Thread(options)
+      thread.unrefIfIdle()
     }
     signal.addEventListener('abort', over, { once: true })
     return answer.finally(() => signal.removeEventListener('abort', over))
   }
 
-  close(): void {
-    this.#isClosed = true
-    this.#thread.terminate('it is closed')
+  function close(): void {
+    isClosed = true
+    thread.terminate('it is closed')
   }
+
+  const { hooks, problems } = await thread.opened
+  const proxies = hooks.map(({ phases, ...rest }): AnyHook => {
+    const ask = (phase: Phase) => (event: unknown, context: HookContext) => call(rest.name, phase, event, context)
+    return { ...rest, ...Object.fromEntries(phases.map(phase => [phase, ask(phase)])) } as AnyHook
+  })
+  return { hooks: proxies, problems, close }
 }
 
 function sendable(map: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(map).flatMap(([key, value]) => {
-      try {
-        return [[key, structuredClone(value)]]
-      } catch {
-        return []
-      }
-    }),
+  const cloned = Object.entries(map).flatMap(
+    ([key, value]) => ignoreErrors(() => [[key, structuredClone(value)]]) ?? [],
   )
+  return Object.fromEntries(cloned)
 }
 
 class Thread {
@@ -121,17 +105,12 @@ class Thread {
     this.#worker.on('exit', () => this.terminate('its thread ended'))
   }
 
-  call(request: Exclude<ThreadRequest, { readonly stop: number }>, context: HookContext): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.hasEnded) {
-        reject(new Error('its thread has ended'))
-        return
-      }
-      // Throws if the event cannot be cloned, which rejects the promise.
-      this.#worker.postMessage(request)
-      this.#worker.ref()
-      this.#pending.set(request.id, { context, resolve, reject })
-    })
+  async call(request: Exclude<ThreadRequest, { readonly stop: number }>, context: HookContext): Promise<unknown> {
+    if (this.hasEnded) throw new Error('its thread has ended')
+    // Throws if the event cannot be cloned.
+    this.#worker.postMessage(request)
+    this.#worker.ref()
+    return new Promise((resolve, reject) => this.#pending.set(request.id, { context, resolve, reject }))
   }
 
   abortCall(id: number, isTimeOver: boolean): void {
@@ -165,19 +144,18 @@ class Thread {
       this.terminate(message.problem)
       return
     }
-    const waiting = this.#pending.get(message.id)
-    if (waiting === undefined) return
+    const call = this.#pending.get(message.id)
+    if (call === undefined) return
     if ('level' in message) {
-      waiting.context.logger[message.level](message.line)
+      call.context.logger[message.level](message.line)
       return
     }
     this.#pending.delete(message.id)
     this.unrefIfIdle()
-    if ('failure' in message) {
-      waiting.reject(new Error(message.failure))
-      return
+    if ('failure' in message) call.reject(new Error(message.failure))
+    else {
+      Object.assign(call.context.state, message.changed)
+      call.resolve(message.runHook)
     }
-    Object.assign(waiting.context.state, message.changed)
-    waiting.resolve(message.runHook)
   }
 }

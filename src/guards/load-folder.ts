@@ -33,7 +33,7 @@ export interface LoadedHooks {
   close(): void
 }
 
-export interface FolderLoadOptions {
+interface FolderLoadOptions {
   readonly options: OptionsByFile
   readonly copiesFolder: string
   readonly onlyFile?: string | undefined
@@ -63,30 +63,26 @@ export async function loadFolder(
     const copy = createRunCopy(files, given.copiesFolder)
     const each = found.map(({ path, name }) => ({
       shown: join(folder, path),
-      url: pathToFileURL(join(copy.path, path)).href,
+      url: pathToFileURL(join(copy, path)).href,
       options: optionsOf(path, name, given.options),
     }))
     const { close, ...rest } = await loadFiles(each, given.thread)
     const closeAll = (): void => {
       close()
-      copy.removeCopy()
+      // Files not yet imported from a removed copy cannot be loaded afterwards.
+      removeCopy(copy)
     }
     return { ...rest, names, close: closeAll }
   } catch (error) {
-    const lines = [
-      `hooks: ${folder} is not loaded: no copy of it can be run from ${given.copiesFolder}: ${fileErrorReason(error)}`,
-    ]
-    return { ...NOTHING_LOADED, lines, names }
+    const why = `no copy of it can be run from ${given.copiesFolder}: ${fileErrorReason(error)}`
+    return { ...NOTHING_LOADED, lines: [`hooks: ${folder} is not loaded: ${why}`], names }
   }
 }
 
-export interface FileToLoad {
-  readonly shown: string
-  readonly url: string
-  readonly options: Readonly<Record<string, unknown>>
-}
-
-export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Promise<LoadedHooks> {
+export async function loadFiles(
+  files: readonly { readonly shown: string; readonly url: string; readonly options: OptionsByFile[string] }[],
+  thread?: URL,
+): Promise<LoadedHooks> {
   const loaded: LoadedHook[] = []
   const lines: string[] = []
   const incomplete: string[] = []
@@ -107,15 +103,7 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
       lines.push(`hooks: ${file.shown} is not loaded: ${errorLine(error)}; fix it, or remove it from the folder`)
     }
   }
-  return {
-    loaded,
-    lines,
-    names: [],
-    incomplete,
-    close() {
-      for (const close of closers) close()
-    },
-  }
+  return { loaded, lines, names: [], incomplete, close: () => closers.forEach(close => void close()) }
 }
 
 async function loadInProcess(url: string, options: unknown): Promise<ExportedHooks & { readonly close?: () => void }> {
@@ -139,7 +127,7 @@ export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
 }
 
-export function optionsOf(path: string, name: string, options: OptionsByFile): Readonly<Record<string, unknown>> {
+export function optionsOf(path: string, name: string, options: OptionsByFile): OptionsByFile[string] {
   const key = [name, path].find(each => Object.hasOwn(options, each))
   return (key === undefined ? undefined : options[key]) ?? {}
 }
@@ -167,7 +155,7 @@ const copies = new Set<string>()
  * @param place the parent folder, created if missing
  * @throws the error of the file system
  */
-function createRunCopy(files: readonly FolderFile[], place: string) {
+function createRunCopy(files: readonly FolderFile[], place: string): string {
   const includes = (path: string): boolean => files.some(file => file.path === path || file.path.startsWith(`${path}/`))
   const own = includes('node_modules/hookspan') ? undefined : packageFolder()
   makePrivateDirectory(place)
@@ -187,15 +175,14 @@ function createRunCopy(files: readonly FolderFile[], place: string) {
     mkdirSync(join(copy, 'node_modules'), { recursive: true })
     symlinkSync(own, join(copy, 'node_modules', 'hookspan'), 'junction')
   }
-  // Files not yet imported from a removed copy cannot be loaded afterwards.
-  return { path: copy, removeCopy: () => remove(copy) }
+  return copy
 }
 
 function removeCopies(): void {
-  for (const copy of copies) remove(copy)
+  for (const copy of copies) removeCopy(copy)
 }
 
-function remove(copy: string): void {
+function removeCopy(copy: string): void {
   copies.delete(copy)
   if (copies.size === 0) process.off('exit', removeCopies)
   // If this fails, the next process that creates a copy tries again.
@@ -205,7 +192,7 @@ function remove(copy: string): void {
 function sweepCopies(place: string): void {
   for (const name of readdirSync(place)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
-    if (pid !== undefined && !isAlive(Number(pid))) remove(join(place, name))
+    if (pid !== undefined && !isAlive(Number(pid))) removeCopy(join(place, name))
   }
 }
 

@@ -1,5 +1,5 @@
 import { isPlain } from './frozen-copy.ts'
-import { type RawToolCall, type ToolArguments, type ToolCall, toolCallOf } from './tool-call.ts'
+import { type ToolArguments, type ToolCall, toolCallOf } from './tool-call.ts'
 import type { Ask, Block, Decision, Inject, Pass, Retry, Rewrite } from './verdict.ts'
 
 /** A message of the conversation, in a host-independent form. */
@@ -161,18 +161,18 @@ export const PHASES: { readonly [P in Phase]: PhaseRow<P> } = {
     ...row('beforeTool', 'tool', isPlain, ['block', 'rewrite', 'inject', 'ask']),
     field: 'arguments',
     valueOf: ({ tool }) => tool.arguments,
-    rewritten: (event, value) =>
-      isPlain(value) ? { ...event, tool: toolCallOf(rawOf(event.tool, value)) } : undefined,
+    rewritten(event, value) {
+      if (!isPlain(value)) return undefined
+      const { name, id, cwd, agentCwd, kind } = event.tool
+      // The folder named by the old arguments must not leak into the rewritten call.
+      const ownCwd = kind === 'shell' ? agentCwd : cwd
+      return { ...event, tool: toolCallOf({ name, arguments: value, id, cwd: ownCwd }) }
+    },
   },
   afterTool: row('afterTool', 'result', result => result !== undefined, ['block', 'rewrite', 'inject', 'retry']),
 }
 
 export const PHASE_NAMES = Object.keys(PHASES) as readonly Phase[]
-
-/** The folder named by the old arguments must not leak into the rewritten call. */
-function rawOf({ name, id, cwd, agentCwd, kind }: ToolCall, args: ToolArguments): RawToolCall {
-  return { name, arguments: args, id, cwd: kind === 'shell' ? agentCwd : cwd }
-}
 
 /** Checks that only the texts differ: a host cannot map changed messages back to its own. */
 function hasSameShape(value: unknown, { messages }: BeforeModel): boolean {

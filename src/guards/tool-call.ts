@@ -91,7 +91,7 @@ export function commandsIn(args: ToolArguments): readonly string[] {
     const value = peek(args, key)
     if (typeof value === 'string') return [value]
     const words = elementsOf(value, Number.POSITIVE_INFINITY)
-    const texts = words.map(word => quoted(typeof word === 'string' ? word : `${idOf(word) ?? ''}`))
+    const texts = words.map(word => quotedWord(typeof word === 'string' ? word : `${idOf(word) ?? ''}`))
     return isArray(value) ? [texts.join(' ')] : []
   })
   return [...new Set(commands)]
@@ -108,7 +108,7 @@ export function foldersIn(args: ToolArguments): readonly string[] {
   return [...new Set(FOLDERS.flatMap(key => textOf(peek(args, key)) ?? []))]
 }
 
-function quoted(word: string): string {
+export function quotedWord(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 

@@ -12,11 +12,9 @@ import {
   writePrivate,
 } from '../delivery/trace-log/private-file.ts'
 
-export interface ProjectFolder {
+export interface ProjectFolder extends Pick<FolderFiles, 'files' | 'lines'> {
   readonly path: string
-  readonly files: readonly FolderFile[]
   readonly hash: string
-  readonly lines: readonly string[]
 }
 
 const [OUTER, INNER] = ['.hookspan', 'hooks'] as const
@@ -109,12 +107,8 @@ const BYTES_LIMIT = 32 * 1024 * 1024
 const DEPTH_LIMIT = 20
 
 export function pathExists(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    // Assume that it exists: the later read reports the error.
-    return true
-  }
+  // If this fails, the path may exist: the later read reports the error.
+  return ignoreErrors(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined) ?? true
 }
 
 /**

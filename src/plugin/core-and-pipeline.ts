@@ -1,6 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import { context, createNoopMeter, isSpanContextValid, ROOT_CONTEXT, trace } from '@opentelemetry/api'
-import { peek } from '../contract/foreign.ts'
+import { ignoreErrors, peek } from '../contract/foreign.ts'
 import { LABEL, type MetricKey } from '../contract/semconv/index.ts'
 import { load } from '../delivery/load-package.ts'
 import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
@@ -126,11 +126,7 @@ function gaugesOf(pipeline: Pipeline | undefined): Partial<Record<MetricKey, Gau
 
 /** The host's active context. A context manager that throws is ignored. */
 function activeContext(): Context {
-  try {
-    return context.active()
-  } catch {
-    return ROOT_CONTEXT
-  }
+  return ignoreErrors(() => context.active()) ?? ROOT_CONTEXT
 }
 
 export function baseContext(given: unknown): Context {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '@opentelemetry/api'
-import { peek, textOf } from '../contract/foreign.ts'
+import { ignoreErrors, peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { RunningPlugins } from '../contract/running-plugins.ts'
 import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
@@ -13,7 +13,7 @@ import { homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from './config/types.ts'
 import type { PluginEnvironment } from './core-and-pipeline.ts'
-import { createDiagnostics, loggerOf, withCore } from './diagnostics.ts'
+import { createDiagnostics, loggerOf } from './diagnostics.ts'
 import { EarlyContexts } from './early-context.ts'
 import { RUNS_EXIT_LISTENERS, saveAtExit, shutdownAtExit } from './exit.ts'
 import { loadCore } from './load-core.ts'
@@ -119,9 +119,8 @@ export function splitOptions(options: PluginOptions): SplitOptions {
 }
 
 function withLogsOnly(config: ResolvedConfig): ResolvedConfig {
-  const backends = config.backends
-    .filter(({ logs }) => logs === true)
-    .map(backend => ({ ...backend, traces: false, metrics: false }))
+  const ofLogs = config.backends.filter(({ logs }) => logs === true)
+  const backends = ofLogs.map(backend => ({ ...backend, traces: false, metrics: false }))
   return { ...config, local_log: false, prometheus: undefined, backends }
 }
 
@@ -214,7 +213,7 @@ export class TracingPlugin implements Plugin {
       isSessionEndInline: isEndedByCaller || !RUNS_EXIT_LISTENERS,
       maxUnwrittenMillis: isEndedByCaller || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
       save: () => this.#pipeline?.flushLogSync(),
-      activeSpan: config.parent === 'active' ? () => withCore(core => core.activeSpan(isOurs), undefined) : undefined,
+      activeSpan: config.parent === 'active' ? () => ignoreErrors(() => loadCore().activeSpan(isOurs)) : undefined,
       now: continuation?.now ?? Date.now,
     })
     if (!isEndedByCaller) this.#unregisterShutdown = shutdownAtExit(this, config.handle_signals)
@@ -250,7 +249,7 @@ export class TracingPlugin implements Plugin {
   }
 
   readonly context: Plugin['context'] = (ids, given) => {
-    const base = withCore(core => core.baseContext(given), given as Context)
+    const base = ignoreErrors(() => loadCore().baseContext(given)) ?? (given as Context)
     return this.#queue?.context(ids, this.#recording?.host ?? '', base) ?? base
   }
 
@@ -312,5 +311,5 @@ function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void
 function earlyContextsOf({ host, config, telemetry }: Recording): EarlyContexts | undefined {
   const isAnyId = telemetry.kind !== 'host' && !config.deterministic_ids && config.parent === 'link'
   if (!isAnyId || (config.sample_rate ?? 1) < 1 || host === REVIEWING_HOST) return undefined
-  return new EarlyContexts({ host, silenceMillis: config.root_span_ttl_ms })
+  return new EarlyContexts(host, config.root_span_ttl_ms)
 }

@@ -9,19 +9,11 @@ import type { Logger } from './plugin.ts'
 const writeAnyway = (stream: NodeJS.WriteStream, text: string): void => void stream.write(text)
 
 const toStderr = (line: string): void => {
-  withCore(core => core.writeTo, writeAnyway)(process.stderr, `${line}\n`)
+  const write = ignoreErrors(() => loadCore().writeTo) ?? writeAnyway
+  write(process.stderr, `${line}\n`)
 }
 
 const STDERR: Logger = { error: toStderr, warn: toStderr }
-
-/** Asks code that is loaded on demand. Returns `otherwise` if it cannot be loaded, for example because of too many open files. */
-export function withCore<Answer>(ask: (core: ReturnType<typeof loadCore>) => Answer, otherwise: Answer): Answer {
-  try {
-    return ask(loadCore())
-  } catch {
-    return otherwise
-  }
-}
 
 export function loggerOf(given: unknown): Logger | undefined {
   const hasMethods = (logger: Partial<Logger>): boolean =>

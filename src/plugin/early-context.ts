@@ -1,10 +1,11 @@
 import { idOf, peek, plausibleAt } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
 import { randomIds } from '../delivery/pipeline/span-id-generator.ts'
-import type { SessionView, TurnView, ViewedKind } from '../tracker/session-view.ts'
+import type { SessionView, TurnView, ViewedKind, ViewedSpan } from '../tracker/session-view.ts'
 import type { ReservedIds } from '../tracker/span-tracker.ts'
 
 export interface ForeseeableRecord {
+  /** Undefined for a log line. */
   readonly hook: string | undefined
   readonly payload: unknown
   readonly meta: HookMeta | undefined
@@ -12,18 +13,8 @@ export interface ForeseeableRecord {
   reserved: ReservedIds | undefined
 }
 
-export interface EarlyContextOptions {
-  readonly host: string
-  /** A turn that is silent for this long may have ended. */
-  readonly silenceMillis: number
-}
-
-/** A span that a processed or a queued record has started. */
-interface ForeseenSpan {
-  readonly spanId: string | undefined
-  readonly record: ForeseeableRecord | undefined
-  readonly retryCount: unknown
-}
+/** A span that a processed record has started, or will start when the queued `record` is processed. */
+type ForeseenSpan = ViewedSpan | { readonly record: ForeseeableRecord; readonly retryCount: unknown }
 
 /**
  * Answers `traceparent` without processing the queue: gives ids to the span that a queued record will start, and notes them on
@@ -31,10 +22,13 @@ interface ForeseenSpan {
  * its effect is certain.
  */
 export class EarlyContexts {
-  readonly #options: EarlyContextOptions
+  readonly #host: string
+  readonly #silenceMillis: number
 
-  constructor(options: EarlyContextOptions) {
-    this.#options = options
+  /** @param silenceMillis a turn that is silent for this long may have ended */
+  constructor(host: string, silenceMillis: number) {
+    this.#host = host
+    this.#silenceMillis = silenceMillis
   }
 
   /**
@@ -46,15 +40,14 @@ export class EarlyContexts {
     records: readonly ForeseeableRecord[],
     view: (sessionId: string) => SessionView | undefined,
   ): string | undefined {
-    const { host, silenceMillis } = this.#options
     const sessionId = idOf(peek(ids, 'session_id'))
     const askedHost = peek(ids, 'host')
-    if (sessionId === undefined || (askedHost !== undefined && askedHost !== host)) return undefined
+    if (sessionId === undefined || (askedHost !== undefined && askedHost !== this.#host)) return undefined
     const processed = view(sessionId)
     if (processed === undefined) return undefined
-    const session = new ForeseenSession(processed, silenceMillis)
+    const session = new ForeseenSession(processed, this.#silenceMillis)
     for (const record of records) {
-      if (record.hook !== undefined && !session.apply(record, record.hook, sessionId, host)) return undefined
+      if (record.hook !== undefined && !session.apply(record, record.hook, sessionId, this.#host)) return undefined
     }
     return session.traceparent(ids)
   }
@@ -122,11 +115,7 @@ class ForeseenSession {
   }
 }
 
-interface SpanEffect {
-  readonly kind: ViewedKind
-  readonly phase: 'start' | 'end'
-}
-
+type SpanEffect = Readonly<{ kind: ViewedKind; phase: 'start' | 'end' }>
 type Effect = 'start of turn' | 'end of turn' | SpanEffect
 
 const EFFECTS: ReadonlyMap<string, Effect> = new Map<string, Effect>([
@@ -174,7 +163,7 @@ class ForeseenTurn {
     if (this.#find(kind, key) !== undefined || this.#ended.has(slot)) return false
     if (this.#view?.hasEndedSpan(kind, key)) return false
     const retryCount = peek(record.payload, 'retry_count')
-    this.#started.set(slot, { spanId: undefined, record, retryCount })
+    this.#started.set(slot, { record, retryCount })
     if (kind === 'api') this.#requests.push(key)
     return true
   }
@@ -194,10 +183,7 @@ class ForeseenTurn {
   #find(kind: ViewedKind, key: string): ForeseenSpan | undefined {
     const slot = `${kind} ${key}`
     if (this.#ended.has(slot)) return undefined
-    const started = this.#started.get(slot)
-    if (started !== undefined) return started
-    const viewed = this.#view?.openSpan(kind, key)
-    return viewed && { ...viewed, record: undefined }
+    return this.#started.get(slot) ?? this.#view?.openSpan(kind, key)
   }
 
   /** The tool itself, or for a turn its request, else its loop, else its root: see `namedSpan`. */
@@ -215,17 +201,15 @@ class ForeseenTurn {
 
   #reservedRoot(): ReservedIds {
     const opening = this.#opening as ForeseeableRecord
-    opening.reserved ??= {
-      traceId: randomIds.generateTraceId(),
-      rootSpanId: randomIds.generateSpanId(),
-      spanId: undefined,
-    }
+    const { generateTraceId, generateSpanId } = randomIds
+    opening.reserved ??= { traceId: generateTraceId(), rootSpanId: generateSpanId(), spanId: undefined }
     return opening.reserved
   }
 }
 
-function spanIdOf({ spanId, record }: ForeseenSpan, traceId: string): string {
-  if (record === undefined) return spanId as string
+function spanIdOf(span: ForeseenSpan, traceId: string): string {
+  if ('spanId' in span) return span.spanId
+  const { record } = span
   record.reserved ??= { traceId, rootSpanId: undefined, spanId: undefined }
   record.reserved.spanId ??= randomIds.generateSpanId()
   return record.reserved.spanId

@@ -1,10 +1,9 @@
 import { ignoreErrors } from '../contract/foreign.ts'
 import type { Plugin } from './plugin.ts'
 
-type Shutdown = () => Promise<void>
 type AtSignal = Pick<Plugin, 'shutdown' | 'flush'>
 
-const waiting = new Set<Shutdown>()
+const waiting = new Set<Plugin['shutdown']>()
 const saving = new Set<() => void>()
 const signalled = new Set<AtSignal>()
 

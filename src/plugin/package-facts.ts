@@ -1,11 +1,6 @@
 import { load } from '../delivery/load-package.ts'
 
-interface PackageFacts {
-  readonly name: string
-  readonly version: string
-  readonly engines: { readonly node: string }
-  readonly repository: { readonly url: string }
-}
+type PackageFacts = Record<'name' | 'version', string> & { engines: { node: string }; repository: { url: string } }
 
 const facts = load<PackageFacts>('../../package.json')
 

@@ -5,9 +5,8 @@ import { OnDemand } from '../contract/on-demand.ts'
 import type { Core } from '../tracker/core.ts'
 import type { HostLine } from '../tracker/log-events.ts'
 import type { SessionView } from '../tracker/session-view.ts'
-import type { ReservedIds } from '../tracker/span-tracker.ts'
 import type { CoreStats } from '../tracker/stats.ts'
-import type { EarlyContexts } from './early-context.ts'
+import type { EarlyContexts, ForeseeableRecord } from './early-context.ts'
 
 /** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 2
@@ -21,18 +20,12 @@ const LOADING_MILLIS = 100
 const MAX_RECORDS = 128
 const MAX_CHARS = 4 * 1024 * 1024
 
-interface QueuedRecord {
-  /** Undefined for a log line. */
-  readonly hook: string | undefined
-  readonly payload: unknown
-  readonly meta: HookMeta | undefined
+interface QueuedRecord extends ForeseeableRecord {
   /** Approximate memory in characters. Strings are shared with the original, because they cannot change. */
   readonly chars: number
-  readonly at: number
   readonly caller: SpanContext | undefined
   /** The flush that the end of a session requests when it is processed. */
   flushed: Promise<void> | undefined
-  reserved: ReservedIds | undefined
 }
 
 export interface RecordContext {
@@ -155,13 +148,9 @@ export class RecordQueue {
   }
 
   traceparent(ids: unknown, host: string): string | undefined {
-    return this.#earlyTraceparent(ids) ?? this.#drainedCore(true)?.traceparent(ids, host)
-  }
-
-  #earlyTraceparent(ids: unknown): string | undefined {
-    const { earlyContexts } = this.#options
-    if (earlyContexts === undefined || this.#current !== undefined || this.#isClosed) return undefined
-    return earlyContexts.traceparent(ids, this.#records, this.#viewSession)
+    const earlyContexts = this.#current === undefined && !this.#isClosed ? this.#options.earlyContexts : undefined
+    const early = earlyContexts?.traceparent(ids, this.#records, this.#viewSession)
+    return early ?? this.#drainedCore(true)?.traceparent(ids, host)
   }
 
   readonly #viewSession = (sessionId: string): SessionView | undefined =>

@@ -1,5 +1,5 @@
 import { ignoreErrors } from '../contract/foreign.ts'
-import { HOOK_NAMES, type HookHandler, type HookName, type HostContext } from '../contract/index.ts'
+import { HOOK_NAMES, type HookHandler, type HostContext } from '../contract/index.ts'
 import { createPluginIn, ownEnvironment, pluginNotStarted, type TracingPlugin } from './create-plugin.ts'
 import type { Plugin, PluginOptions } from './plugin.ts'
 
@@ -15,30 +15,22 @@ function subscriber(context: HostContext): Subscribe | undefined {
   })
 }
 
-/** A host that does not know a hook throws, or rejects later, which would end its process. It still gets the other hooks. */
-function trySubscribe(subscribe: Subscribe, hook: HookName, handler: HookHandler, onRefused: () => void): boolean {
-  try {
-    const answer = subscribe(hook, handler)
-    if (answer instanceof Promise) answer.catch(onRefused)
-    return true
-  } catch {
-    onRefused()
-    return false
-  }
-}
-
 /** Subscriptions are permanent, because hosts cannot unsubscribe. They call the context's current plugin. */
 function subscribeAll(subscribe: Subscribe, registration: { readonly plugin: TracingPlugin }): void {
   const { report } = registration.plugin
-  const taken = HOOK_NAMES.filter(hook =>
-    trySubscribe(
-      subscribe,
-      hook,
-      payload => registration.plugin.emitUntyped(hook, payload),
-      () => report.debug(`register: the host does not take ${hook}`),
-    ),
-  )
-  if (taken.length === 0) report.warn('register: the host takes none of the hooks; only what is emitted is recorded')
+  let isAnyTaken = false
+  for (const hook of HOOK_NAMES) {
+    const onRefused = (): void => report.debug(`register: the host does not take ${hook}`)
+    // A host that does not know a hook throws, or rejects later, which would end its process. It still gets the other hooks.
+    try {
+      const answer = subscribe(hook, payload => registration.plugin.emitUntyped(hook, payload))
+      if (answer instanceof Promise) answer.catch(onRefused)
+      isAnyTaken = true
+    } catch {
+      onRefused()
+    }
+  }
+  if (!isAnyTaken) report.warn('register: the host takes none of the hooks; only what is emitted is recorded')
 }
 
 /**

@@ -5,7 +5,7 @@ import { MASK } from '../content/secret-span.ts'
 import { isPromise, kindOf } from '../contract/foreign.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
 import { nameOf, ownershipOf, resolveFacts } from '../contract/semconv/index.ts'
-import type { PipelineSettings, TailSamplingSettings } from '../delivery/pipeline/index.ts'
+import type { PipelineSettings } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { onceEach } from '../tracker/guard.ts'
 import type { CoreConfig } from '../tracker/options.ts'
@@ -111,14 +111,11 @@ export function attributeOptionsOf(
   }
 }
 
-/** Undefined without our own attribute names: a root then cannot carry the reason why it was kept. */
-function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): TailSamplingSettings | undefined {
-  return reasonName === ''
-    ? undefined
-    : { reasonName, threshold: rate === undefined ? undefined : thresholdOf(rate), maxBytes }
+function keepThreshold({ rate }: KeepConfig): string | undefined {
+  return rate === undefined ? undefined : thresholdOf(rate)
 }
 
-function keepRules({ rate, tools, ...rules }: KeepConfig): KeepRules {
+function keepRules(rules: KeepConfig): KeepRules {
   return {
     errors: rules.errors,
     denied: rules.denied,
@@ -126,8 +123,8 @@ function keepRules({ rate, tools, ...rules }: KeepConfig): KeepRules {
     waitsCount: rules.waits_count,
     costOver: rules.cost_over,
     tokensOver: rules.tokens_over,
-    tools: new Set(tools.map(name => name.toLowerCase())),
-    threshold: rate === undefined ? undefined : thresholdOf(rate),
+    tools: new Set(rules.tools.map(name => name.toLowerCase())),
+    threshold: keepThreshold(rules),
   }
 }
 
@@ -153,11 +150,12 @@ export function pipelineSettings(
   continuation?: Continuation,
 ): PipelineSettings {
   const directory = config.local_log ? stateHome(env, home) : undefined
-  const { project_name: projectName, prometheus } = config
+  const { keep } = config
   const facts = resolveFacts(config.namespace, config.conventions)
+  const reasonName = nameOf(facts.samplingReason)
   return {
     serviceName: config.service_name,
-    ...(projectName !== undefined && { projectName }),
+    projectName: config.project_name,
     resourceAttributes: config.resource_attributes,
     version: PACKAGE_VERSION,
     namespace: config.namespace,
@@ -167,20 +165,25 @@ export function pipelineSettings(
       spanKind: nameOf(facts.spanKind),
     },
     backends: config.backends,
-    ...(directory !== undefined && {
-      localLog: {
-        directory,
-        maxBytes: config.local_log_max_bytes,
-        maxAgeHours: config.local_log_max_age_hours,
-        flushMillis: config.log_flush_ms * LOG_SHARE,
-        continued: continuation && {
-          withinMillis: openWorkTtlMillisOf(config),
-          isContinuedHere: continuation.isContinuedHere,
-        },
-      },
-    }),
+    localLog:
+      directory === undefined
+        ? undefined
+        : {
+            directory,
+            maxBytes: config.local_log_max_bytes,
+            maxAgeHours: config.local_log_max_age_hours,
+            flushMillis: config.log_flush_ms * LOG_SHARE,
+            continued: continuation && {
+              withinMillis: openWorkTtlMillisOf(config),
+              isContinuedHere: continuation.isContinuedHere,
+            },
+          },
     sampleRate: config.sample_rate,
-    tailSampling: config.keep?.hold ? holdingOf(config.keep, nameOf(facts.samplingReason)) : undefined,
+    // Without our own attribute names, a root cannot carry the reason why it was kept.
+    tailSampling:
+      keep?.hold && reasonName !== ''
+        ? { reasonName, threshold: keepThreshold(keep), maxBytes: keep.max_bytes }
+        : undefined,
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
     batch: {
       maxQueueSize: config.span_batch_max_queue_size,
@@ -189,7 +192,7 @@ export function pipelineSettings(
       exportTimeoutMillis: config.span_batch_export_timeout_ms,
     },
     metricsIntervalMillis: config.metrics_interval_ms,
-    ...(prometheus === undefined ? {} : { prometheus }),
+    prometheus: config.prometheus,
     deterministicIds: config.deterministic_ids,
     continuation,
     flushWaitMillis: config.force_flush_wait_ms,

@@ -19,8 +19,7 @@ export function exportAtif(trees: readonly TraceTree[]): readonly object[] {
 
 function documentOf(trajectory: Trajectory, trajectoryId?: string): JsonFields {
   const writer = new AtifWriter()
-  const [first] = trajectory.turns
-  const system = first === undefined ? '' : systemPromptOf(first)
+  const system = systemPromptOf(trajectory)
   if (system !== '') writer.addStep({ source: 'system', message: system })
   for (const turn of trajectory.turns) writer.addTurn(turn)
   const { agent, agentVersion, sessionId } = trajectory

@@ -12,8 +12,7 @@ type ChatMessage = Readonly<Record<string, unknown>>
 export function* exportMessages(trees: readonly TraceTree[]): Generator<string, void> {
   const waiting = [...trajectoriesOf(trees)].reverse()
   for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
-    const [first] = each.turns
-    const system = first === undefined ? '' : systemPromptOf(first)
+    const system = systemPromptOf(each)
     const head = system === '' ? [] : [{ role: 'system', content: system }]
     yield jsonLine({ messages: [...head, ...each.turns.flatMap(turnMessages)] })
     waiting.push(...childrenOf(each).reverse())

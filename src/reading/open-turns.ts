@@ -12,13 +12,10 @@ import { type TreeRow, treeRows } from './tree-rows.ts'
  */
 export type OpenState = 'hung' | 'waiting' | 'running' | 'owner-dead'
 
-export interface OpenTurn {
+export interface OpenTurn
+  extends Readonly<Record<'traceId' | 'prompt', string> & Record<'sinceAt' | 'lastAt', number>> {
   readonly state: OpenState
-  readonly traceId: string
   readonly summary: TraceSummary
-  readonly prompt: string
-  readonly sinceAt: number
-  readonly lastAt: number
   readonly doing: readonly TreeRow[]
   readonly tree: TraceTree
 }

@@ -86,13 +86,11 @@ const CODES: { readonly [Each in Tone]: string } = {
 export function paintLine(segments: Line, color: boolean): string {
   const filled = [...segments]
   while (filled.at(-1)?.text.trim() === '') filled.pop()
-  return filled
-    .map(({ tone, text }) => ({ tone, text: withoutEmojiShaping(text) }))
-    .map(({ tone, text }, index) => paint(tone, index === filled.length - 1 ? text.trimEnd() : text, color))
-    .join('')
-}
-
-function paint(tone: Tone, text: string, color: boolean): string {
-  const code = CODES[tone]
-  return color && code !== '' && text.trim() !== '' ? `\x1b[${code}m${text}\x1b[0m` : text
+  const painted = filled.map((each, index) => {
+    const whole = withoutEmojiShaping(each.text)
+    const text = index === filled.length - 1 ? whole.trimEnd() : whole
+    const code = CODES[each.tone]
+    return color && code !== '' && text.trim() !== '' ? `\x1b[${code}m${text}\x1b[0m` : text
+  })
+  return painted.join('')
 }

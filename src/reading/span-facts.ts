@@ -28,10 +28,12 @@ export function factsOf(node: TraceNode, namespace: string): SpanFacts {
   const { span } = node
   const attributes = new SpanAttributes(span, namespace)
   const { kind } = attributes
+  // Counted from 0, and displayed from 1. The first attempt is the normal case and is not numbered.
+  const retries = attributes.number('.api.attempt') ?? 0
   return {
     kind,
     name: displayText(span.name) || '(no name)',
-    attempt: attemptOf(attributes),
+    attempt: retries > 0 ? `attempt ${retries + 1}` : '',
     hint: hintOf(attributes),
     durationMillis: span.endAt - span.startAt,
     tokens: tokensOf(attributes),
@@ -41,12 +43,6 @@ export function factsOf(node: TraceNode, namespace: string): SpanFacts {
     marks: marksOf(node, attributes),
     isError: span.status === 'error',
   }
-}
-
-/** The attribute counts from 0, the display from 1. The first attempt is the normal case and is not numbered. */
-function attemptOf(attributes: SpanAttributes): string {
-  const retries = attributes.number('.api.attempt') ?? 0
-  return retries > 0 ? `attempt ${retries + 1}` : ''
 }
 
 const HINT_NAMES: { readonly [Kind in DisplayKind]?: readonly string[] } = {

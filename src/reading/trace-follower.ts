@@ -55,7 +55,7 @@ export class TraceFollower {
     const open: RunningTrace[] = []
     for (const [traceId, trace] of this.#growing) {
       const isRunning = [...trace.spans.values()].some(({ running }) => running === true)
-      if (!isRunning || !this.#matchesFilter(trace)) continue
+      if (!isRunning || !this.#filter.matches(trace.spans.values())) continue
       open.push({ tree: buildTree(traceId, trace.spans, true), notedIn: trace.notedIn })
     }
     return open
@@ -89,16 +89,12 @@ export class TraceFollower {
     if (isPart && isEndOfRoot) trace.isShown = false
     if (trace.isShown) ready.add(traceId)
     else if (isEndOfRoot) {
-      if (this.#matchesFilter(trace)) ready.add(traceId)
+      if (this.#filter.matches(trace.spans.values())) ready.add(traceId)
       else if (!isPart) this.#closeTrace(traceId)
     }
     if (ready.size > most) this.#dropFirst(ready, ready)
     const older = this.#growing.size > MAX_OPEN ? [...this.#growing.keys()].filter(id => !ready.has(id)) : []
     this.#dropFirst(older, ready)
-  }
-
-  #matchesFilter({ spans }: GrowingTrace): boolean {
-    return this.#filter.matches(spans.values())
   }
 
   #dropFirst([first]: Iterable<string>, ready: Set<string>): void {

@@ -99,8 +99,8 @@ export function answerOf(span: SpanAttributes): { readonly text: string; readonl
   return { text: joined('text'), reasoning: joined('reasoning') }
 }
 
-export function systemPromptOf({ requests }: TrajectoryTurn): string {
-  for (const { span } of requests) {
+export function systemPromptOf({ turns }: Trajectory): string {
+  for (const { span } of turns[0]?.requests ?? []) {
     const parts = parseJson(span.rawText('gen_ai.system_instructions'))
     const texts = Array.isArray(parts) ? parts.map((part: MessagePart | null) => part?.content) : []
     const text = texts.filter(content => typeof content === 'string').join('\n')

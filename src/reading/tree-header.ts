@@ -11,10 +11,8 @@ export function headerTitle(summary: TraceSummary, traceId: string): TextSegment
   return joinSegments([segment('strong', summary.agent), segment('plain', id), segment('dim', turn)], ' · ')
 }
 
-const ID_CHARS = 8
-
 export function shortTraceId(traceId: string): string {
-  return displayText(traceId).slice(0, ID_CHARS)
+  return displayText(traceId).slice(0, 8)
 }
 
 /** @param isShort without the shares of sub-agents and side calls, which would push the cost out of a narrow line */

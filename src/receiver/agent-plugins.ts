@@ -81,10 +81,7 @@ export class AgentPlugins {
     return this.#agents.get(host)?.plugin.traceparent(ids)
   }
 
-  /**
-   * Replays the journal of the previous receiver. Resolves when the spans it left open are open again and in the trace log. No
-   * known case rejects. If it does, later events are recorded all the same.
-   */
+  /** Resolves when the spans that the previous receiver left are open and in the trace log again. No known case rejects. */
   async replay(entries: readonly RecoveredEntry[]): Promise<void> {
     const last = entries.at(-1)
     if (last === undefined) return

@@ -65,11 +65,7 @@ function collectBody(request: IncomingMessage, source: Readable, limits: Receive
 const [NEWLINE, QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'\n"\\,[{'].map(each => each.charCodeAt(0))
 const HARMLESS_BYTES = 1_000_000
 
-/**
- * Parses the values of a request: one value, or one per line.
- *
- * @throws Refused if it is not JSON, or has more than `mostValues` values
- */
+/** One value, or one per line. @throws Refused if it is not JSON, or has more than `mostValues` values */
 export function parseBody(bytes: Buffer, type: string | undefined, mostValues: number): readonly unknown[] {
   if (bytes.length > HARMLESS_BYTES && valuesIn(bytes, mostValues) > mostValues) throw new RefusedRequest('size')
   try {
@@ -104,10 +100,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\ufeff/, '')
 }
 
-/**
- * Counts values before parsing: a body of only brackets takes thirty times its size in memory. A text up to `HARMLESS_BYTES`
- * cannot hold enough values to matter. Stops beyond `most`.
- */
+/** Before parsing: a body of brackets takes thirty times its size in memory. A text up to `HARMLESS_BYTES` is harmless. */
 function valuesIn(bytes: Buffer, most: number): number {
   let count = 0
   let isText = false

@@ -48,9 +48,7 @@ export class DeliveryIntake {
     return this.#queue.waiting + (this.#early?.size ?? 0)
   }
 
-  /**
-   * Accepts the requests that an earlier receiver left in the journal. @param deliveriesOf throws if a request cannot be read
-   */
+  /** Accepts the requests that an earlier receiver left. @param deliveriesOf throws if a request cannot be read */
   recover(deliveriesOf: (request: ReceivedRequest) => readonly HookDelivery[]): void {
     for (const { request, settle } of this.#options.requests.takeRecovered()) {
       try {
@@ -63,11 +61,7 @@ export class DeliveryIntake {
     }
   }
 
-  /**
-   * The request is in the request journal when this returns.
-   *
-   * @param done called when nothing of the request is held in memory any more
-   */
+  /** Returns with the request in the journal. @param done called when nothing of the request is held in memory any more */
   acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): void {
     const settled =
       deliveries.length === 0 ? undefined : this.#whenJournalled(this.#options.requests.appendRequest(request))

@@ -35,10 +35,7 @@ interface RecoveredJournal {
   ids: readonly string[]
 }
 
-/**
- * A file of the received events, kept while something of them is open. Never throws. Without a journal, recording goes on, but
- * open spans do not survive the receiver.
- */
+/** The received events of which something is open. Never throws: without a journal, only open spans do not survive. */
 export class Journal {
   readonly #directory: string
   readonly #path: string
@@ -372,11 +369,7 @@ export function isCompactionWorthwhile(plan: readonly PlannedEntry[]): boolean {
   return goes > 0 && goes >= stays
 }
 
-/**
- * Limits the past entries, and those of turns without an end, to the newest.
- *
- * @param isFull the journal has exceeded its limit. It is halved, so that this happens seldom
- */
+/** Keeps the newest past entries and turns without an end. @param isFull halves the journal, so that this happens seldom */
 export function limitPlan(plan: readonly PlannedEntry[], isFull: boolean, onLeftOut: () => void): PlannedEntry[] {
   let [past, live] = [PAST_BYTES, isFull ? MAX_JOURNAL_BYTES / 2 : MAX_JOURNAL_BYTES]
   const within = [...plan].reverse().map(({ location, fate }): PlannedEntry => {

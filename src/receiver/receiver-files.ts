@@ -83,9 +83,7 @@ export function ensureToken(
   return readToken(place) ?? ''
 }
 
-/**
- * Creates the file with its content in one step, because other processes may look meanwhile. @throws also if the file exists
- */
+/** Atomic, because other processes may look meanwhile. @throws also if the file exists */
 function writeWhole(path: string, text: string): void {
   const unfinished = `${path}.${randomBytes(8).toString('hex')}`
   writeFileSync(unfinished, text, { mode: PRIVATE_FILE, flag: 'wx' })
@@ -115,10 +113,7 @@ export function readSecret({ directory }: ReceiverFiles, endpoint: string): stri
   return readPrivate(join(directory, `${endpoint}-secret`))?.trim() || undefined
 }
 
-/**
- * Reads the secret for each request, because it may be created or removed while the receiver runs. If the file is unreadable,
- * requests are refused: they are checked against a random secret.
- */
+/** Read for each request, because it may change meanwhile. If it is unreadable, a random secret refuses the request. */
 export function secretOf(place: ReceiverFiles, path: string, sayOnce: (line: string) => void): string | undefined {
   try {
     return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined

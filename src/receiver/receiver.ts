@@ -171,10 +171,7 @@ export class ReceiverServer implements ReceiverRoutes {
     if (idleMillis !== undefined && isIdle && clock.now() - this.#intake.lastDeliveryAt >= idleMillis) void this.stop()
   }
 
-  /**
-   * Maintains the files through which a receiver is found, which may have been removed by the user or the system. Returns false
-   * if the directory belongs to another receiver now.
-   */
+  /** The user or the system may have removed them. Returns false if the directory belongs to another receiver now. */
   #checkFiles(): boolean {
     try {
       this.#options.lock.touch()

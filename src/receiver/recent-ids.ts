@@ -1,7 +1,4 @@
-/**
- * The newest ids: at most `limit`, at least half of them. They are kept in two generations: removing the oldest id of a set
- * one by one would skip all those removed before it.
- */
+/** At most `limit` ids, at least half of them. Two generations: removing the oldest id of a set skips all removed before. */
 export class RecentIds {
   readonly #half: number
   #ids = new Set<string>()

@@ -8,10 +8,7 @@ import type { EntryLocation, JournalEntry, JournalLineToWrite } from './journal.
 import { entryLine, Journal, MAX_DISK_MILLIS } from './journal.ts'
 import { RecentIds } from './recent-ids.ts'
 
-/**
- * Events are gathered for this long: one write for all, so two events take little more time than one. A receiver that is
- * killed loses the events gathered meanwhile.
- */
+/** One write for all: two events take little more time than one. A killed receiver loses the events gathered meanwhile. */
 const GATHER_MILLIS = 4
 const SLICE_MILLIS = 4
 /** Ids that are recognised when they come again (at least half of them), and those that the journal passes on. */
@@ -131,10 +128,7 @@ class JournallingRecorder {
     await this.#agents.flush()
   }
 
-  /**
-   * Stops recording. `handover` leaves open spans to the next receiver, `end` ends them. Without open spans, both do the same.
-   * Idempotent. Never rejects.
-   */
+  /** `handover` leaves open spans to the next receiver, `end` ends them; without any, both do the same. Never rejects. */
   close(how: 'handover' | 'end'): Promise<void> {
     this.#closed ??= this.#close(how)
     return this.#closed

@@ -20,15 +20,9 @@ export interface ReceiverRoutes {
    * @param done called when nothing of the request is held in memory any more
    */
   acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean
-  /**
-   * Asks the guards about an accepted event. Undefined if they have no answer. Never rejects.
-   *
-   * @param failing undefined if the sender does not wait for an answer
-   */
+  /** Undefined if the guards have no answer. Never rejects. @param failing undefined if the sender does not wait for one */
   decide(path: string, body: unknown, failing: FailurePolicy | undefined): Promise<HookReply | undefined> | undefined
-  /**
-   * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
-   */
+  /** Undefined if there is no such path. Resolves to undefined on a refusal. */
   runCommand(path: string, body: unknown): Promise<object | undefined> | undefined
 }
 
@@ -132,10 +126,7 @@ export class RequestHandler {
     }
   }
 
-  /**
-   * @param bytes size of the body, which hooks hold until they decide. Reserved by a negative `free`, which cannot fail for
-   * lack of room: the body is in memory already.
-   */
+  /** @param bytes of the body, which hooks hold. Reserved by a negative `free`, which cannot fail: they are in memory. */
   async #endWithDecision(response: ServerResponse, asked: Promise<HookReply | undefined>, bytes: number) {
     this.#memory.free(-bytes)
     const reply = await asked.finally(() => this.#memory.free(bytes))
@@ -256,11 +247,7 @@ function splitToken(url: string): { given: string | undefined; path: string } {
   return { given, path: rest ?? path }
 }
 
-/**
- * Verifies the signature of a sender that shares a secret with us: `sha256=<hex>`, the HMAC of the body as received.
- *
- * @throws Refused if the signature is missing or wrong
- */
+/** `sha256=<hex>`, the HMAC of the body as received. @throws Refused if the signature is missing or wrong */
 function expectSigned(headers: IncomingHttpHeaders, body: Buffer, secret: string): void {
   const expected = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
   if (!isSameSecret(headers['x-hermes-signature-256'], expected)) throw new RefusedRequest('signature')

@@ -36,10 +36,7 @@ export class ReceiverClient {
     return typeof found?.version === 'string' && typeof found.pid === 'number' ? (found as Health) : undefined
   }
 
-  /**
-   * Returns false if the receiver does not do it. `replace`: stop processing new events and spool them for the next receiver.
-   * `leave`: then close the listeners. `stop`: process the backlog and exit.
-   */
+  /** `replace` spools new events for the next receiver, `leave` then closes the listeners, `stop` ends. False if refused. */
   async command(name: 'replace' | 'leave' | 'stop', body: object = {}): Promise<boolean> {
     return (await this.#ask('POST', `/v1/${name}`, body, HANDOVER_MILLIS)) !== undefined
   }

@@ -69,11 +69,7 @@ const AGAIN_MILLIS = 20
 /** Clocks are corrected shortly after a machine has started. */
 const BOOT_SLACK_MILLIS = 60_000
 
-/**
- * Starts the receiver of this user and replaces an older running one. A running one of the same or a newer version stays.
- *
- * @throws Error in one line
- */
+/** Replaces an older running receiver. One of the same or a newer version stays. @throws Error in one line */
 export async function startReceiver(options: StartReceiverOptions): Promise<Started> {
   const { env, home, say, clock = SYSTEM_CLOCK } = options
   const limits = { ...LIMITS, ...options.limits }

@@ -26,10 +26,7 @@ const LOW_BYTES = 4
 const LOW = 2 ** (7 * LOW_BYTES)
 const SIGN = 2 ** 63 / LOW
 
-/**
- * Parses an untrusted message. Truncated data, too many values or an unexpected encoding is refused. The depth is bounded by
- * the description, which is finite.
- */
+/** For untrusted data: whatever is truncated, too many or unexpected is refused. The description bounds the depth. */
 class Reader {
   readonly #bytes: Buffer
   #left: number

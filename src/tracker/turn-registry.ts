@@ -183,7 +183,11 @@ export class TurnRegistry {
     // A late record means the ended turn of its own session, even if a turn of another session has the same id.
     if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, ids.host, turnId)
     const main = this.knownSession(ids)?.main
-    if (main !== undefined && main.turnId === undefined) return this.#nameTurn(main, turnId)
+    if (main !== undefined && main.turnId === undefined) {
+      main.identify(turnId, this.#attributeOptions)
+      this.#index(this.#byTurnId, joint(main.host, turnId), main)
+      return main
+    }
     return begins ? undefined : this.#shareRotated(ids)
   }
 
@@ -269,12 +273,6 @@ export class TurnRegistry {
       this.#sessions.set(host, sessions)
     }
     return sessions
-  }
-
-  #nameTurn(turn: TrackedTurn, turnId: string): TrackedTurn {
-    turn.identify(turnId, this.#attributeOptions)
-    this.#index(this.#byTurnId, joint(turn.host, turnId), turn)
-    return turn
   }
 
   /** The session id changed during the turn: the new session shares the turn from here on. */

@@ -93,18 +93,17 @@ const GOES_ON: ReadonlySet<string> = new Set([
   'pre_approval_request',
 ])
 
-function deadEndOf(payload: ApiError, at: number, options: AttributeOptions): TrackedTurn['deadEnd'] {
+function deadEndOf(payload: ApiError, at: number): TrackedTurn['deadEnd'] {
   const most = numberOf(payload.max_retries)
   const isUsedUp = most !== undefined && (numberOf(payload.retry_count) ?? 0) + 1 >= most
   if (payload.retryable === true && !isUsedUp) return undefined
-  return { type: apiErrorType(payload, options), at, isReported: isUsedUp || payload.retryable === false }
+  return { at, isReported: isUsedUp || payload.retryable === false }
 }
 
 /** Notes a permanent failure and the answer: some hosts report nothing of a turn after either of them. */
-function noteStanding(turn: TrackedTurn, event: HookEvent<unknown>, options: AttributeOptions): void {
-  const { hook, at } = event
+function noteStanding(turn: TrackedTurn, { hook, at, payload }: HookEvent<unknown>): void {
   if (hook === 'api_request_error') {
-    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(event.payload as ApiError, at, options)
+    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(payload as ApiError, at)
     return
   }
   if (!GOES_ON.has(hook)) return
@@ -133,7 +132,7 @@ export function foldStart(turn: TrackedTurn, event: HookEvent<unknown>, options:
     case 'on_human_input_request':
       totals.approvals += 1
   }
-  noteStanding(turn, event, options)
+  noteStanding(turn, event)
 }
 
 /** Written on the root at once, so that the prompt of a running turn is visible. */
@@ -189,5 +188,5 @@ export function foldEnd(turn: TrackedTurn, event: HookEvent<unknown>, options: A
       // An escalated approval and the user's answer are one question, and the wait for the user is what counts.
       approvalEnded(totals, event as HookEvent<ApprovalResponse>, ended, options)
   }
-  noteStanding(turn, event, options)
+  noteStanding(turn, event)
 }

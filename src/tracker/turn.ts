@@ -153,8 +153,8 @@ export class TrackedTurn {
   seenAt: number
   /** The process that reported its prompt; see `senderOf`. */
   sender: string | undefined
-  /** The error of the last attempt, if no retry can follow and nothing has. `isReported`: the host confirms that none follows. */
-  deadEnd: { readonly type: SafeText; readonly at: number; readonly isReported: boolean } | undefined
+  /** The failure of the last attempt, if no retry can follow and nothing has. `isReported`: the host confirms that none follows. */
+  deadEnd: { readonly at: number; readonly isReported: boolean } | undefined
   /** Time of the reported answer, if nothing of its loop has begun since, epoch ms. */
   answeredAt: number | undefined
   hasEnded = false

@@ -53,7 +53,7 @@ describe(`hookspan, ${SAMPLED}`, () => {
 })
 
 describe('demo', () => {
-  test('runs in an empty home directory', async () => {
+  test('runs in an empty home directory, and is drawn again by tree', async () => {
     const { code, stdout, stderr } = await program.run(['demo'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/^● /gm)).toHaveLength(4)
@@ -63,13 +63,9 @@ describe('demo', () => {
     expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700)
     // From anywhere in the file system.
     expect(stdout).toMatch(/docker compose -f \S+\/docker-compose\.yml --profile jaeger up -d && npx hookspan demo /)
-  })
-
-  test('is drawn again by tree', async () => {
-    await program.run(['demo'])
-    const { code, stdout } = await program.run(['tree'])
-    expect(code).toBe(0)
-    expect(stdout.match(/^● /gm)).toHaveLength(4)
+    const tree = await program.run(['tree'])
+    expect(tree.code).toBe(0)
+    expect(tree.stdout.match(/^● /gm)).toHaveLength(4)
   })
 
   test('follows COLUMNS and FORCE_COLOR where it writes into a pipe', async () => {
@@ -79,10 +75,12 @@ describe('demo', () => {
     expect(Math.max(...drawn.split('\n').map(displayWidth))).toBe(60)
   })
 
-  test.each([
+  const HOMES = [
     ['no home directory', ''],
     ['a home directory that cannot be', '/dev/null/home'],
-  ])('runs with %s', async (_what, home) => {
+  ] as const
+
+  test.each(sample(HOMES, 1))(`runs with %s, ${SAMPLED}`, async (_what, home) => {
     const { code, stdout, stderr } = await program.run(['demo'], { env: { HOME: home } })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/^● /gm)).toHaveLength(4)

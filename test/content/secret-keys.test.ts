@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSecretKey } from '../../src/content/redaction.ts'
+import { isSecretKey } from '../../src/content/secret-keys.ts'
 
 describe('secret keys', () => {
   it.each(

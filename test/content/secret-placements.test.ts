@@ -26,7 +26,7 @@ describe(`the search for secrets, ${SAMPLED}`, () => {
 
 describe(`a header with credentials, ${SAMPLED}`, () => {
   it.each(sample(HEADER_FORMS, 1))('is masked in $what, whatever its scheme', ({ before, after }) => {
-    for (const name of HEADER_NAMES) {
+    for (const name of sample(HEADER_NAMES, 2)) {
       for (const { scheme, key } of SCHEMES) {
         const text = before(name) + scheme + key + after
         for (const placement of PLACEMENTS) {

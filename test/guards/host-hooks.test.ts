@@ -7,7 +7,6 @@ import type { AnyHook } from '../../src/guards/hook.ts'
 import {
   ALL_CAPABILITIES,
   type Capabilities,
-  capabilityTable,
   HostHooks,
   type HostHooksOptions,
   type TracedPlugin,
@@ -422,16 +421,5 @@ test('lists for a provider and an extension only their decisions in each phase',
     'hookspan: hook p cannot rewrite in beforeTool of codex: the value stays as it is',
     'hookspan: hook x cannot block in beforeModel of codex: the operation continues',
     'hookspan: hook x cannot rewrite in beforeTurn, beforeTool of codex: the value stays as it is',
-  ])
-})
-
-test('lists all phases of a host', () => {
-  expect(capabilityTable({ beforeTool: ['block'] }).map(({ phase, decisions }) => [phase, decisions.join()])).toEqual([
-    ['beforeTurn', ''],
-    ['afterTurn', ''],
-    ['beforeModel', ''],
-    ['afterModel', ''],
-    ['beforeTool', 'block'],
-    ['afterTool', ''],
   ])
 })

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
-import { capabilityTable } from '../../src/guards/host-hooks.ts'
 import type { AnyHook, Capabilities, Phase } from '../../src/guards/index.ts'
 import { createHooks } from '../../src/guards/index.ts'
 import type { ReceiverServer } from '../../src/receiver/receiver.ts'
@@ -75,8 +74,8 @@ export function decided({ spans }: Traces): string[] {
 
 /** A table of an agent, as `beforeTool ask`: what the scenes of a suite have to show. */
 export function claims(able: Capabilities): string[] {
-  return capabilityTable(able)
-    .flatMap(({ phase, decisions }) => decisions.map(decision => `${phase} ${decision}`))
+  return Object.entries(able)
+    .flatMap(([phase, decisions]) => decisions.map(decision => `${phase} ${decision}`))
     .sort()
 }
 

@@ -1,7 +1,6 @@
 /** What all agents are put through whose tools a guard can keep from running: the same scenes, of which each has its own part. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { capabilityTable } from '../../src/guards/host-hooks.ts'
 import type { Capabilities, Phase } from '../../src/guards/index.ts'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import type { ModelRequest } from '../support/model-server.mjs'
@@ -33,8 +32,8 @@ export class Covered {
 }
 
 export function pairsOf(able: Capabilities): string[] {
-  return capabilityTable(able)
-    .flatMap(({ phase, decisions }) => decisions.map(decision => `${phase} ${decision}`))
+  return Object.entries(able)
+    .flatMap(([phase, decisions]) => decisions.map(decision => `${phase} ${decision}`))
     .sort()
 }
 

@@ -9,7 +9,7 @@ import { type Kind, note, treeOf } from './kind-notes.ts'
 import { storedSpans, TURN_AT } from './sample-turn.ts'
 
 describe('the path of many spans', () => {
-  const COUNT = times(2_000, 30_000)
+  const COUNT = times(800, 30_000)
   const [TEMPLATE] = storedSpans(note('s', '', 'tool', 0, 0))
   type Place = readonly [parent: string, kind: Kind, from: number, to: number]
 

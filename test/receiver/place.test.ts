@@ -13,6 +13,7 @@ import {
   readAddress,
 } from '../../src/receiver/receiver-files.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { times } from '../support/sample.ts'
 import { MemoryRecorder, Scene } from './scene.ts'
 
 /** A program of somebody else. */
@@ -75,7 +76,7 @@ describe('the token', () => {
       `const { readFileSync, unlinkSync } = require('node:fs')
       const { workerData, parentPort } = require('node:worker_threads')
       let halves = 0
-      for (let whole = 0; whole < 200; ) {
+      for (let whole = 0; whole < ${times(60, 200)}; ) {
         let text
         try { text = readFileSync(workerData, 'utf8') } catch { continue }
         if (text.length < 65) halves++

@@ -14,7 +14,7 @@ import {
   LARGE_VALUES,
   PAYLOAD_TEXT,
 } from '../support/hostile-values.ts'
-import { SAMPLED, sample } from '../support/sample.ts'
+import { SAMPLED, sample, times } from '../support/sample.ts'
 
 // A record without a time is taken for one of now, and now must not be years after the others.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 }))
@@ -107,9 +107,9 @@ async function labelsOf(plugin: TestPlugin): Promise<string[]> {
   )
 }
 
-test('reads 50 million characters only as far as they are shown', async () => {
+test('reads millions of characters only as far as they are shown', async () => {
   const plugin = createTestPlugin({ host: 'agent', content_capture: 'full' })
-  const text = 'word '.repeat(10_000_000)
+  const text = 'word '.repeat(times(2_000_000, 10_000_000))
   for (const [index, [hook, fields]] of [...CONTRACT_FIELDS].entries()) {
     const large = Object.fromEntries(fields.map(field => [field, field.endsWith('_id') ? 's' : text]))
     expect(tellSpoilt(plugin, `s${index}`, hook, payload => ({ ...large, ...payload }))).toEqual([])

@@ -21,7 +21,7 @@ class AiSdkCall extends HostTurn {
   isStepOpen = false
   failure: PlainError | undefined
   readonly pendingApprovals: { readonly approval: Approval; readonly command: unknown }[] = []
-  readonly #tools = new Map<string, Tool>()
+  readonly openTools: Map<string, Tool> = new Map()
   readonly #toolIds = new Set<string>()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
   #request: ModelRequest | undefined
@@ -90,59 +90,51 @@ class AiSdkCall extends HostTurn {
     })
   }
 
-  get hasOpenTools(): boolean {
-    return this.#tools.size > 0
-  }
-
   startTool(at: number, asked: ModelToolCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
     const isTaken = this.#toolIds.has(asked.id)
     const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
     tool.args = asked.args
     tool.requestId = this.requests.lastId
     this.#toolIds.add(tool.id)
-    this.#tools.set(asked.id, tool)
+    this.openTools.set(asked.id, tool)
     return { tool, judgedAt: this.toolHooks.startTool(tool, asked.id) }
   }
 
   endTool(at: number, asked: ModelToolCall, data: unknown): void {
-    const tool = this.#tools.get(asked.id) ?? this.startTool(at, asked).tool
-    this.#tools.delete(asked.id)
+    const tool = this.openTools.get(asked.id) ?? this.startTool(at, asked).tool
+    this.openTools.delete(asked.id)
     tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
-  emitSkippedTool(at: number, asked: ModelToolCall, facts: LoosePayload<'post_tool_call'>): void {
+  emitSkippedTool(at: number, asked: ModelToolCall | undefined, facts: LoosePayload<'post_tool_call'>): void {
+    if (asked === undefined) return
     if (!this.#toolIds.has(asked.id)) {
       const { tool, judgedAt } = this.startTool(at, asked)
       tool.emitEnd(judgedAt ?? at, facts)
     }
-    this.#tools.delete(asked.id)
+    this.openTools.delete(asked.id)
   }
 
   cancelOpenTools(at: number): void {
-    for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
-    this.#tools.clear()
+    for (const tool of this.openTools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
+    this.openTools.clear()
     this.toolHooks.flush()
   }
 
-  /** An approval may take days: content must not stay in memory with the call. */
-  releaseContent(): void {
-    this.stepStart = undefined
-    this.pendingApprovals.length = 0
-  }
-
   openTool(id: unknown): Tool | undefined {
-    return this.#tools.get(idOf(id) ?? '')
+    return this.openTools.get(idOf(id) ?? '')
   }
 }
 
 function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
   const messages = peek(data, 'messages') ?? peek(data, 'promptMessages')
+  const convert = (): readonly unknown[] => elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(asMessages)
   return {
     model: peek(data, 'modelId'),
     provider: providerOf(data),
     message_count: peek(messages, 'length'),
     system_prompt: peek(data, 'instructions'),
-    request: messages === undefined ? undefined : conversationOf(messages, peek(data, 'tools')),
+    request: messages === undefined ? undefined : new LazyConversation(convert, peek(data, 'tools')),
     max_tokens: peek(data, 'maxOutputTokens'),
     temperature: peek(data, 'temperature'),
     top_p: peek(data, 'topP'),
@@ -171,47 +163,9 @@ function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
   return { status: 'ok', result: wrapJson(result, { result }) }
 }
 
-const PENDING_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
 type UserDecision = ReturnType<typeof decisionsOf>[number]
-
-/**
- * Tool calls that need the user's approval. The SDK ends the call that wanted them. The application continues with
- * another call, whose messages end with the decisions: maybe days later, in another process.
- */
-class CallApprovals {
-  readonly #pending = new LimitedMap<string, Approval>(PENDING_LIMIT)
-
-  addRequests(call: AiSdkCall, at: number, content: unknown): void {
-    for (const part of partsOf(content, 'tool-approval-request')) {
-      const asked = modelToolCallOf(peek(part, 'toolCall'))
-      const id = idOf(peek(part, 'approvalId'))
-      if (asked === undefined || id === undefined || peek(part, 'isAutomatic') === true) continue
-      const approval = new Approval(call, asked.id, asked.name, at)
-      call.pendingApprovals.push({ approval, command: asked.args })
-      this.#pending.set(id, approval)
-    }
-  }
-
-  sessionOf(decisions: readonly UserDecision[]): string | undefined {
-    return decisions.map(({ id }) => this.#pending.get(id)?.turn.sessionId).find(session => session !== undefined)
-  }
-
-  emitDecision(call: AiSdkCall, at: number, { id, isGranted, reason, call: asked }: UserDecision): void {
-    const known = this.#pending.get(id)
-    this.#pending.delete(id)
-    const choice = isGranted ? 'once' : 'deny'
-    if (known !== undefined) known.emitResponse(at, choice)
-    else if (asked !== undefined) {
-      // Another process requested it: the request and the response are both emitted now.
-      const approval = new Approval(call, asked.id, asked.name, at)
-      approval.emitRequest({ command: asked.args, surface: SURFACE }, 'inferred')
-      approval.emitResponse(at, choice, 'inferred')
-    }
-    if (!isGranted && asked !== undefined) call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
-  }
-}
 
 const SURFACE = 'messages'
 
@@ -223,8 +177,12 @@ function decisionsOf(messages: unknown) {
     const id = idOf(peek(part, 'approvalId'))
     if (id === undefined) return []
     const isGranted = peek(part, 'approved') === true
-    return [{ id, isGranted, reason: textOf(peek(part, 'reason')), call: requestIn(messages, id) }]
+    return [{ id, isGranted, reason: peek(part, 'reason'), call: requestIn(messages, id) }]
   })
+}
+
+function blockedFor(reason: unknown): LoosePayload<'post_tool_call'> {
+  return { status: 'blocked', error_message: textOf(reason) }
 }
 
 function requestIn(messages: unknown, approvalId: string): ModelToolCall | undefined {
@@ -250,7 +208,11 @@ export class AiSdkMachine extends EventMachine {
   readonly #calls = new LimitedMap<string, AiSdkCall>(OPEN_LIMIT)
   readonly #sideCalls = new LimitedMap<string, ModelRequest>(OPEN_LIMIT)
   readonly #turns = new LimitedMap<string, AiSdkCall>(OPEN_LIMIT)
-  readonly #approvals = new CallApprovals()
+  /**
+   * Tool calls that need the user's approval. The SDK ends the call that wanted them. The application continues with
+   * another call, whose messages end with the decisions: maybe days later, in another process.
+   */
+  readonly #approvals = new LimitedMap<string, Approval>(1000)
 
   protected readonly events: EventHandlers = eventHandlers(
     {
@@ -280,29 +242,31 @@ export class AiSdkMachine extends EventMachine {
       onToolExecutionEnd: this.#ofTool((call, asked, { at, data }) => call.endTool(at, asked, data)),
       onStepEnd: this.#inCall((call, { at, data }) => {
         const content = peek(data, 'content')
-        this.#approvals.addRequests(call, at, content)
-        for (const part of partsOf(content, 'tool-approval-response')) {
-          const asked = modelToolCallOf(peek(part, 'toolCall'))
-          const reason = textOf(peek(part, 'reason'))
-          if (asked !== undefined && booleanOf(peek(part, 'approved')) === false)
-            call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
-        }
+        for (const part of partsOf(content, 'tool-approval-request')) this.#addApproval(call, at, part)
+        for (const part of partsOf(content, 'tool-approval-response'))
+          if (booleanOf(peek(part, 'approved')) === false)
+            call.emitSkippedTool(at, modelToolCallOf(peek(part, 'toolCall')), blockedFor(peek(part, 'reason')))
         for (const part of partsOf(content, 'tool-error')) {
-          const asked = modelToolCallOf(part)
           const { name, message } = plainError(peek(part, 'error'))
-          if (asked !== undefined)
-            call.emitSkippedTool(at, asked, { status: 'error', error_type: name, error_message: message })
+          const facts = { status: 'error', error_type: name, error_message: message }
+          call.emitSkippedTool(at, modelToolCallOf(part), facts)
         }
         call.isStepOpen = false
         call.toolHooks.flush()
       }),
-      onObjectStepEnd: this.#inCall(endObjectStep),
+      onObjectStepEnd: this.#inCall((call, { at, data }) => {
+        const response = peek(data, 'response')
+        call.isStepOpen = false
+        call.endRequest(at, data, {
+          response: { assistant_message: { role: 'assistant', content: peek(data, 'objectText') } },
+          response_model: peek(response, 'modelId'),
+          response_id: peek(response, 'id'),
+        })
+      }),
       onStepError: this.#inCall((call, moment) => this.#failCall(call, moment.at, call.failure ?? errorOf(moment))),
       onEnd: ({ at, data }) => {
         const id = idOf(peek(data, 'callId')) ?? ''
-        const side = this.#sideCalls.get(id)
-        this.#sideCalls.delete(id)
-        side?.emitAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
+        this.#endedSideCall(id)?.emitAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
         const call = this.#calls.get(id)
         if (call === undefined) return
         const error = peek(data, 'error') ?? call.failure
@@ -317,10 +281,9 @@ export class AiSdkMachine extends EventMachine {
       onError: moment => {
         const { at, data } = moment
         const id = idOf(peek(data, 'callId')) ?? ''
-        const side = this.#sideCalls.get(id)
-        this.#sideCalls.delete(id)
         const failure = errorOf(moment)
-        side?.emitFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
+        const { name, message } = failure
+        this.#endedSideCall(id)?.emitFailure(at, { error: { type: name, message }, error_type: name })
         const call = this.#calls.get(id)
         if (call === undefined) return
         call.failure ??= failure
@@ -342,7 +305,36 @@ export class AiSdkMachine extends EventMachine {
     const session = this.#sessionOf(id, at, data, decisions)
     const call = this.#openCall(id, at, data, session)
     this.#turns.set(session, call)
-    for (const decision of decisions) this.#approvals.emitDecision(call, at, decision)
+    for (const decision of decisions) this.#emitDecision(call, at, decision)
+  }
+
+  #addApproval(call: AiSdkCall, at: number, part: unknown): void {
+    const asked = modelToolCallOf(peek(part, 'toolCall'))
+    const id = idOf(peek(part, 'approvalId'))
+    if (asked === undefined || id === undefined || peek(part, 'isAutomatic') === true) return
+    const approval = new Approval(call, asked.id, asked.name, at)
+    call.pendingApprovals.push({ approval, command: asked.args })
+    this.#approvals.set(id, approval)
+  }
+
+  #emitDecision(call: AiSdkCall, at: number, { id, isGranted, reason, call: asked }: UserDecision): void {
+    const known = this.#approvals.get(id)
+    this.#approvals.delete(id)
+    const choice = isGranted ? 'once' : 'deny'
+    if (known !== undefined) known.emitResponse(at, choice)
+    else if (asked !== undefined) {
+      // Another process requested it: the request and the response are both emitted now.
+      const approval = new Approval(call, asked.id, asked.name, at)
+      approval.emitRequest({ command: asked.args, surface: SURFACE }, 'inferred')
+      approval.emitResponse(at, choice, 'inferred')
+    }
+    if (!isGranted) call.emitSkippedTool(at, asked, blockedFor(reason))
+  }
+
+  #endedSideCall(id: string): ModelRequest | undefined {
+    const request = this.#sideCalls.get(id)
+    this.#sideCalls.delete(id)
+    return request
   }
 
   #openCall(id: string, at: number, data: unknown, session: string, delegation?: DelegatedTask): AiSdkCall {
@@ -394,15 +386,18 @@ export class AiSdkMachine extends EventMachine {
     call.emitEnd(at, { outcome, reason })
     call.delegation?.emitEnd(at, { status: outcome, summary: answer })
     for (const { approval, command } of call.pendingApprovals) approval.emitRequest({ command, surface: SURFACE })
-    call.releaseContent()
+    // An approval may take days: content must not stay in memory with the call.
+    call.stepStart = undefined
+    call.pendingApprovals.length = 0
   }
 
   /** Concurrent calls in one session do not interrupt each other: all but the first get a session of their own. */
   #sessionOf(id: string, at: number, data: unknown, decisions: readonly UserDecision[]): string {
-    const session = sessionIn(data) ?? this.#approvals.sessionOf(decisions) ?? id
+    const asking = decisions.map(decision => this.#approvals.get(decision.id)?.turn.sessionId)
+    const session = sessionIn(data) ?? asking.find(known => known !== undefined) ?? id
     const open = this.#turns.get(session)
     if (open === undefined) return session
-    if (open.hasOpenTools || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
+    if (open.openTools.size > 0 || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
     this.#closeCall(open, open.lastAt, 'interrupted', 'cut_off')
     return session
   }
@@ -425,21 +420,10 @@ export class AiSdkMachine extends EventMachine {
 }
 
 function delegate(caller: AiSdkCall, toolCallId: unknown, id: string, at: number, data: unknown): DelegatedTask {
-  const role = textOf(peek(data, 'functionId'))
-  const ids = { child_session_id: id, child_role: role, tool_call_id: caller.openTool(toolCallId)?.id }
-  const task = new DelegatedTask(caller, at, ids)
+  const child = { child_session_id: id, child_role: textOf(peek(data, 'functionId')) }
+  const task = new DelegatedTask(caller, at, { ...child, tool_call_id: caller.openTool(toolCallId)?.id })
   task.emitStart(promptOf(data))
   return task
-}
-
-function endObjectStep(call: AiSdkCall, { at, data }: TimedEvent): void {
-  const response = peek(data, 'response')
-  call.isStepOpen = false
-  call.endRequest(at, data, {
-    response: { assistant_message: { role: 'assistant', content: peek(data, 'objectText') } },
-    response_model: peek(response, 'modelId'),
-    response_id: peek(response, 'id'),
-  })
 }
 
 const ABORTED: PlainError = { name: 'AbortError', message: undefined, statusCode: undefined, isRetryable: false }
@@ -481,9 +465,8 @@ function partsOf(content: unknown, type: string): readonly unknown[] {
 }
 
 function textIn(content: unknown): string | undefined {
-  return typeof content === 'string'
-    ? textOf(content)
-    : joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
+  if (typeof content === 'string') return textOf(content)
+  return joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
 }
 
 function modelToolCallOf(part: unknown) {
@@ -498,10 +481,6 @@ function promptOf(data: unknown): unknown {
   const content = asked === undefined ? peek(data, 'prompt') : peek(asked, 'content')
   const isText = elementsOf(content, PARTS_LIMIT).every(part => peek(part, 'type') === 'text')
   return isText ? (textIn(content) ?? content) : content
-}
-
-function conversationOf(messages: unknown, tools: unknown): LazyConversation {
-  return new LazyConversation(() => elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(asMessages), tools)
 }
 
 /** The SDK's tool calls and results are content parts. */

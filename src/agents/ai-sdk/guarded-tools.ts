@@ -10,9 +10,9 @@ import { plainError } from './types.ts'
 const REQUESTED_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-export type SdkToolCall = Omit<RequestedCall, 'id'> & { readonly id?: string | undefined }
+type SdkToolCall = Omit<RequestedCall, 'id'> & { readonly id?: string | undefined }
 
-export interface CheckedCall {
+interface CheckedCall {
   readonly outcome: Outcome<'beforeTool'>
   readonly input: unknown
 }
@@ -38,7 +38,9 @@ export class GuardedCall {
     this.refusal = undefined
     this.#uncheckedCalls = []
     // Approved calls are checked again.
-    for (const call of callsIn(peek(started, 'messages'))) this.addRequestedCall(call)
+    const messages = elementsOf(peek(started, 'messages'), MESSAGES_LIMIT, 'last')
+    const asking = messages.findLast(message => peek(message, 'role') === 'assistant')
+    for (const part of elementsOf(peek(asking, 'content'), REQUESTED_LIMIT)) this.noteCall(part)
   }
 
   beginStep(stepNumber: number): void {
@@ -46,7 +48,10 @@ export class GuardedCall {
     if (turnId !== undefined) this.ids = { ...this.ids, requestId: `${turnId}:${stepNumber + 1}` }
   }
 
-  addRequestedCall(call: RequestedCall): void {
+  /** @param part of a message or an answer; only tool calls count */
+  noteCall(part: unknown): void {
+    const call = requestedCallOf(part)
+    if (call === undefined) return
     this.#uncheckedCalls.push(call)
     if (this.#uncheckedCalls.length > REQUESTED_LIMIT) this.#uncheckedCalls.shift()
   }
@@ -92,29 +97,19 @@ function inputOf(args: ToolArguments, original: unknown): unknown {
   return namedArguments(original) === original ? args : args['input']
 }
 
-function callsIn(messages: unknown): readonly RequestedCall[] {
-  const asking = elementsOf(messages, MESSAGES_LIMIT, 'last').findLast(message => peek(message, 'role') === 'assistant')
-  return elementsOf(peek(asking, 'content'), REQUESTED_LIMIT).flatMap(part => requestedCallOf(part) ?? [])
-}
-
 type HostTool = Readonly<Record<string, unknown>>
 type Tools = Readonly<Record<string, HostTool>>
-type Refine = (input: unknown) => unknown
-type Execute = (this: unknown, input: unknown, options: unknown) => unknown
-type Approve = (...args: unknown[]) => unknown
+/** A function of the application. */
+export type Callback = (this: unknown, ...args: unknown[]) => unknown
 
 export interface CallToolOptions {
   readonly tools?: Tools | undefined
   readonly toolApproval?: unknown
-  readonly experimental_refineToolInput?: Readonly<Record<string, Refine | undefined>> | undefined
+  readonly experimental_refineToolInput?: Readonly<Record<string, Callback | undefined>> | undefined
 }
 
-interface ApprovalQuestion {
+type ApprovalQuestion = Partial<Record<'tools' | 'toolsContext' | 'runtimeContext' | 'messages', unknown>> & {
   readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown }
-  readonly tools?: Tools | undefined
-  readonly toolsContext?: unknown
-  readonly runtimeContext?: unknown
-  readonly messages?: unknown
 }
 
 export function guardedTools(call: GuardedCall, options: CallToolOptions): CallToolOptions {
@@ -142,7 +137,7 @@ function isRunElsewhere(tool: unknown): boolean {
 }
 
 /** Everything later sees the refined input: the approval, the tool and the trace. */
-function refiner(call: GuardedCall, name: string, theirs: Refine | undefined): Refine {
+function refiner(call: GuardedCall, name: string, theirs: Callback | undefined): Callback {
   return async given => {
     const input = theirs === undefined ? given : await theirs(given)
     return (await call.checkToolCall({ name, input })).input
@@ -163,13 +158,13 @@ async function approvalStatus(call: GuardedCall, theirs: unknown, question: Appr
 }
 
 async function statusWithoutHooks(theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
-  if (typeof theirs === 'function') return (theirs as Approve)(question)
+  if (typeof theirs === 'function') return (theirs as Callback)(question)
   const { toolCall, tools, toolsContext, messages, runtimeContext } = question
   const { toolName, toolCallId, input } = toolCall
   const context = ownOf(toolsContext, toolName)
   const said = ownOf(theirs, toolName)
   if (typeof said === 'function')
-    return (said as Approve)(input, { toolCallId, messages, toolContext: context, runtimeContext })
+    return (said as Callback)(input, { toolCallId, messages, toolContext: context, runtimeContext })
   if (said !== undefined && said !== null) return said
   const needed = peek(ownOf(tools, toolName), 'needsApproval')
   const isNeeded = typeof needed === 'function' ? await needed(input, { toolCallId, messages, context }) : needed
@@ -184,49 +179,47 @@ function ownOf(holder: unknown, name: string): unknown {
 function withExecute(call: GuardedCall, name: string, tool: HostTool): HostTool {
   const { execute } = tool
   if (typeof execute !== 'function') return tool
-  const run = (input: unknown, options: unknown): unknown => (execute as Execute).call(tool, input, options)
-  const guarded: Execute = (input, options) => {
+  const guarded: Callback = (input, options) => {
+    const run = (sent: unknown): unknown => (execute as Callback).call(tool, sent, options)
     const called = { name, input, id: peek(options, 'toolCallId') as string | undefined }
+    const toolRun = { call, called, signal: signalIn(options, 'abortSignal'), run: () => run(input) }
     const isJudged = !call.hooks.handles('beforeTool') || call.isChecked(called)
-    if (!isJudged) return runUnchecked(call, called, options, run)
-    if (!call.hooks.handles('afterTool')) return run(input, options)
-    return checkResult(call, called, options, () => run(input, options))
+    if (!isJudged) return runUnchecked(toolRun, run)
+    return call.hooks.handles('afterTool') ? checkResult(toolRun) : run(input)
   }
   return { ...tool, execute: guarded }
 }
 
-type Run = (input: unknown, options: unknown) => unknown
+/** One run of a tool. `run` runs it with the input of `called`, again if a hook wants that. */
+interface ToolRun {
+  readonly call: GuardedCall
+  readonly called: SdkToolCall
+  readonly signal: AbortSignal | undefined
+  readonly run: () => unknown
+}
 
 /** The tool was reached without a model's call, where the user cannot be asked. */
-async function runUnchecked(call: GuardedCall, called: SdkToolCall, options: unknown, run: Run): Promise<unknown> {
-  const { outcome, input } = await call.checkToolCall(called, signalIn(options, 'abortSignal'))
+async function runUnchecked(toolRun: ToolRun, run: (input: unknown) => unknown): Promise<unknown> {
+  const { call, called, signal } = toolRun
+  const { outcome, input } = await call.checkToolCall(called, signal)
   if (outcome.decision === 'block') throw new Error(outcome.reason)
   if (outcome.decision === 'ask')
     throw new Error(`A person has to be asked first, which is not possible here: ${outcome.reason}`)
-  const result = await checkResult(call, { ...called, input }, options, () => run(input, options))
-  return isIterable(result) ? lastOf(result) : result
+  return wholeResult(() => checkResult({ ...toolRun, called: { ...called, input }, run: () => run(input) }))
 }
 
 /** A tool may return a stream, whose last value is the result. */
-function checkResult(call: GuardedCall, called: SdkToolCall, options: unknown, run: () => unknown): unknown {
+function checkResult(toolRun: ToolRun): unknown {
   let result: unknown
   try {
-    result = run()
+    result = toolRun.run()
   } catch (error) {
-    return runAfterTool(call, called, options, Promise.reject(error), run)
+    return runAfterTool(toolRun, Promise.reject(error))
   }
-  return isIterable(result)
-    ? checkStream(call, called, options, result, run)
-    : runAfterTool(call, called, options, result, run)
+  return isIterable(result) ? checkStream(toolRun, result) : runAfterTool(toolRun, result)
 }
 
-async function* checkStream(
-  call: GuardedCall,
-  called: SdkToolCall,
-  options: unknown,
-  stream: AsyncIterable<unknown>,
-  run: () => unknown,
-): AsyncGenerator<unknown> {
+async function* checkStream(toolRun: ToolRun, stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   let last: unknown
   let isFirst = true
   for await (const each of stream) {
@@ -234,19 +227,13 @@ async function* checkStream(
     isFirst = false
     last = each
   }
-  yield await runAfterTool(call, called, options, last, run)
+  yield await runAfterTool(toolRun, last)
 }
 
-async function runAfterTool(
-  call: GuardedCall,
-  { name, input, id }: SdkToolCall,
-  options: unknown,
-  first: unknown,
-  run: () => unknown,
-): Promise<unknown> {
+async function runAfterTool({ call, called, signal, run }: ToolRun, first: unknown): Promise<unknown> {
   if (!call.hooks.handles('afterTool')) return first
+  const { name, input, id } = called
   const tool = toolCallOf({ name, arguments: namedArguments(input), id })
-  const signal = signalIn(options, 'abortSignal')
   for (let attempt = 0, running = first; ; attempt++) {
     const { result, error, isError } = await settle(running)
     const event = { tool, result: isError ? plainError(error).message : result, isError, attempt }
@@ -258,18 +245,15 @@ async function runAfterTool(
       return result
     }
     await sleep(outcome.delayMillis ?? 0, undefined, { signal })
-    running = runAgain(run)
+    running = wholeResult(run)
   }
 }
 
-async function runAgain(run: () => unknown): Promise<unknown> {
+async function wholeResult(run: () => unknown): Promise<unknown> {
   const result = await run()
-  return isIterable(result) ? lastOf(result) : result
-}
-
-async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
+  if (!isIterable(result)) return result
   let last: unknown
-  for await (const each of stream) last = each
+  for await (const each of result) last = each
   return last
 }
 

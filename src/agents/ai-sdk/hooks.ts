@@ -8,16 +8,15 @@ import { toStandardError } from '../../guards/hook.ts'
 import { type Capabilities, type ControlHooks, type HookInfo, HostHooks, type Phase } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
 import { injectedTexts, listOf } from '../base/guard-values.ts'
-import { type GuardedRequest, guardedAnswer, requestToSend } from '../base/guarded-answer.ts'
+import { type AnswerFormat, type GuardedRequest, guardedAnswer, requestToSend } from '../base/guarded-answer.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { type CallToolOptions, GuardedCall, guardedTools } from './guarded-tools.ts'
-import type { BufferedAnswer, Part, Request, SdkAnswerFormat, WholeAnswer } from './model-content.ts'
-import { injectTexts, requestedCallOf, streamFormat, textOfMessage, wholeFormat, withText } from './model-content.ts'
+import { type Callback, type CallToolOptions, GuardedCall, guardedTools } from './guarded-tools.ts'
+import type { BufferedAnswer, Part, Request, WholeAnswer } from './model-content.ts'
+import { injectTexts, streamFormat, textOfMessage, wholeFormat, withText } from './model-content.ts'
 
 export type { AttachOptions } from '../attach.ts'
 
 const HOST = 'ai-sdk'
-const CALLS_LIMIT = 1000
 
 /** Decisions that the AI SDK accepts from hooks. */
 export const ABLE: Capabilities = {
@@ -40,20 +39,13 @@ export interface AiSdkHooks {
   guardAgent<Settings extends object>(settings: Settings): Settings
 }
 
-type Prepare = (given: unknown) => unknown
-type Listen = (event: unknown) => unknown
+type Listener = 'onStart' | 'experimental_onStart' | 'onEnd' | 'onFinish' | 'onAbort' | 'onStepError'
 
-interface CallOptions extends CallToolOptions {
-  readonly prepareStep?: Prepare | undefined
-  readonly prepareCall?: Prepare | undefined
+interface CallOptions
+  extends CallToolOptions,
+    Readonly<Partial<Record<Listener | 'prepareStep' | 'prepareCall', Callback | undefined>>> {
   readonly telemetry?: unknown
   readonly providerOptions?: object | undefined
-  readonly onStart?: Listen | undefined
-  readonly experimental_onStart?: Listen | undefined
-  readonly onEnd?: Listen | undefined
-  readonly onFinish?: Listen | undefined
-  readonly onAbort?: Listen | undefined
-  readonly onStepError?: Listen | undefined
 }
 
 /**
@@ -67,7 +59,8 @@ interface CallOptions extends CallToolOptions {
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): AiSdkHooks {
   const guard = new Guard(
     new HostHooks({ ...options, host: HOST, hooks, capabilities: ABLE, plugin: () => toolHookTrace(HOST) }),
-    new StepModels(hooks.hooks, options.report),
+    hooks.hooks,
+    options.report,
   )
   return {
     guard: given => guard.call(given as CallOptions) as typeof given,
@@ -77,14 +70,17 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): A
 
 class Guard {
   readonly #hooks: HostHooks
-  readonly #models: StepModels
+  readonly #modelHooks: readonly HookInfo[]
+  readonly #report: (line: string) => void
+  #isReported = false
   /** Calls of agents by their `providerOptions`, which the SDK passes with the start event. */
   readonly #starting = new WeakMap<object, GuardedCall>()
-  readonly #running = new LimitedMap<string, GuardedCall>(CALLS_LIMIT)
+  readonly #running = new LimitedMap<string, GuardedCall>(1000)
 
-  constructor(hooks: HostHooks, models: StepModels) {
+  constructor(hooks: HostHooks, infos: readonly HookInfo[], report: (line: string) => void = toStandardError) {
     this.#hooks = hooks
-    this.#models = models
+    this.#modelHooks = infos.filter(({ phases }) => phases.some(phase => MODEL_PHASES.includes(phase)))
+    this.#report = report
   }
 
   call(options: CallOptions): CallOptions {
@@ -93,7 +89,7 @@ class Guard {
   }
 
   agent(settings: CallOptions): CallOptions {
-    const prepareCall: Prepare = async given => {
+    const prepareCall: Callback = async given => {
       const prepared = ((await settings.prepareCall?.(given)) ?? given) as CallOptions
       const call = new GuardedCall(this.#hooks)
       const guarded = { ...this.#withHooks(call, prepared), providerOptions: { ...prepared.providerOptions } }
@@ -108,10 +104,7 @@ class Guard {
   }
 
   #withHooks(call: GuardedCall, options: CallOptions): CallOptions {
-    const prepareStep: Prepare = async given => {
-      const theirs = await options.prepareStep?.(given)
-      return guardedStep(call, this.#models, given, theirs)
-    }
+    const prepareStep: Callback = async given => this.#guardedStep(call, given, await options.prepareStep?.(given))
     return { ...options, ...guardedTools(call, options), prepareStep }
   }
 
@@ -119,7 +112,7 @@ class Guard {
     const { onStart = options.experimental_onStart, onEnd = options.onFinish, onAbort, onStepError } = options
     const isSessionTold = peek(peek(options.telemetry, 'includeRuntimeContext'), 'sessionId') === true
     const ending =
-      (theirs: Listen | undefined): Listen =>
+      (theirs: Callback | undefined): Callback =>
       event => {
         const id = String(peek(event, 'callId'))
         const call = this.#running.get(id)
@@ -139,14 +132,42 @@ class Guard {
       onStepError: ending(onStepError),
     }
   }
-}
 
-async function guardedStep(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
-  const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
-  const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
-  call.beginStep(stepNumber)
-  const begun = stepNumber === 0 ? await runBeforeTurn(call, said('messages'), said('instructions')) : {}
-  return { ...(theirs as object | undefined), ...begun, model: models.guardModel(call, said('model')) }
+  async #guardedStep(call: GuardedCall, given: unknown, theirs: unknown): Promise<unknown> {
+    const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
+    const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
+    call.beginStep(stepNumber)
+    const begun = stepNumber === 0 ? await runBeforeTurn(call, said('messages'), said('instructions')) : {}
+    return { ...(theirs as object | undefined), ...begun, model: this.#guardedModel(call, said('model')) }
+  }
+
+  /**
+   * Wraps the model of a step. The SDK has already resolved the call's own model. A name returned by `prepareStep` is
+   * resolved later, beyond our reach.
+   */
+  #guardedModel(call: GuardedCall, given: unknown): unknown {
+    const model = typeof given === 'string' ? fromDefaultProvider(given) : given
+    if (isModel(model)) return guardedModel(call, model)
+    this.#handleUnguardable(call, given)
+    return call.refusal === undefined ? given : guardedModel(call, refusingModel(given))
+  }
+
+  /** Hooks that cannot run count as failed: one with `onFailure: 'block'` blocks here too. */
+  #handleUnguardable(call: GuardedCall, given: unknown): void {
+    if (call.refusal !== undefined || this.#modelHooks.length === 0) return
+    const closed = this.#modelHooks.find(({ onFailure }) => onFailure === 'block')
+    if (closed !== undefined) call.refusal = failClosedReason(closed.name)
+    if (this.#isReported) return
+    this.#isReported = true
+    const phases = MODEL_PHASES.filter(phase => this.#modelHooks.some(hook => hook.phases.includes(phase))).join(', ')
+    const counted = `hooks cannot be asked in ${phases} of it, which counts as ${closed === undefined ? 'pass' : 'block'}`
+    const advice = 'give the model itself, or set globalThis.AI_SDK_DEFAULT_PROVIDER'
+    const model =
+      typeof given === 'string'
+        ? `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
+        : 'what is no model'
+    ignoreErrors(() => this.#report(`hookspan: ai-sdk: prepareStep gives ${model}: ${counted}; ${advice}`))
+  }
 }
 
 async function runBeforeTurn(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
@@ -177,84 +198,25 @@ function withInstructions(instructions: unknown, texts: readonly string[]): unkn
 const MODEL_PHASES: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
 const MAX_SHOWN = 60
 
-/**
- * Wraps the models of steps. The SDK has already resolved the call's own model. A name returned by `prepareStep` is
- * resolved later, beyond our reach.
- */
-class StepModels {
-  readonly #modelHooks: readonly HookInfo[]
-  readonly #report: (line: string) => void
-  #isReported = false
-
-  constructor(hooks: readonly HookInfo[], report: (line: string) => void = toStandardError) {
-    this.#modelHooks = hooks.filter(({ phases }) => phases.some(phase => MODEL_PHASES.includes(phase)))
-    this.#report = report
-  }
-
-  guardModel(call: GuardedCall, given: unknown): unknown {
-    const model = typeof given === 'string' ? fromDefaultProvider(given) : given
-    if (isModel(model)) return guardedModel(call, model)
-    this.#handleUnguardable(call, given)
-    return call.refusal === undefined ? given : guardedModel(call, refusingModel(given))
-  }
-
-  /** Hooks that cannot run count as failed: one with `onFailure: 'block'` blocks here too. */
-  #handleUnguardable(call: GuardedCall, given: unknown): void {
-    if (call.refusal !== undefined || this.#modelHooks.length === 0) return
-    const closed = this.#modelHooks.find(({ onFailure }) => onFailure === 'block')
-    if (closed !== undefined) call.refusal = failClosedReason(closed.name)
-    if (this.#isReported) return
-    this.#isReported = true
-    const phases = MODEL_PHASES.filter(phase => this.#modelHooks.some(hook => hook.phases.includes(phase))).join(', ')
-    const counted = closed === undefined ? 'pass' : 'block'
-    ignoreErrors(() =>
-      this.#report(
-        `hookspan: ai-sdk: prepareStep gives ${describeModel(given)}: hooks cannot be asked in ${phases} of it, which counts as ${counted}; give the model itself, or set globalThis.AI_SDK_DEFAULT_PROVIDER`,
-      ),
-    )
-  }
-}
-
-/**
- * Resolves a model name as the SDK does if `AI_SDK_DEFAULT_PROVIDER` is set. The SDK's built-in default is not
- * accessible.
- */
+/** Resolves a model name as the SDK does if `AI_SDK_DEFAULT_PROVIDER` is set. The SDK's built-in default is not accessible. */
 function fromDefaultProvider(name: string): unknown {
   const provider: unknown = peek(globalThis, 'AI_SDK_DEFAULT_PROVIDER')
-  try {
-    return (provider as { languageModel(name: string): unknown } | undefined)?.languageModel(name)
-  } catch {
-    // The SDK resolves it again and reports the error.
-    return undefined
-  }
+  // If it throws, the SDK resolves the name again and reports the error.
+  return ignoreErrors(() => (provider as { languageModel(name: string): unknown } | undefined)?.languageModel(name))
 }
 
 function refusingModel(given: unknown): HostModel {
   const never = (): Promise<never> => Promise.reject(new Error('hookspan: this model answers for hooks alone'))
   return {
-    specificationVersion: 'v4',
-    provider: 'hookspan',
-    modelId: textOf(given) ?? 'unknown',
-    supportedUrls: {},
-    doGenerate: never,
-    doStream: never,
+    ...{ specificationVersion: 'v4', provider: 'hookspan', modelId: textOf(given) ?? 'unknown', supportedUrls: {} },
+    ...{ doGenerate: never, doStream: never },
   }
 }
 
-function describeModel(given: unknown): string {
-  if (typeof given !== 'string') return 'what is no model'
-  return `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
-}
+type StreamedAnswer = { readonly stream: ReadableStream<Part> }
 
-interface StreamedAnswer {
-  readonly stream: ReadableStream<Part>
-}
-
-interface HostModel {
-  readonly specificationVersion?: unknown
-  readonly provider?: unknown
-  readonly modelId?: unknown
-  readonly supportedUrls?: unknown
+interface HostModel
+  extends Partial<Record<'specificationVersion' | 'provider' | 'modelId' | 'supportedUrls', unknown>> {
   doGenerate(request: Request): PromiseLike<WholeAnswer>
   doStream(request: Request): PromiseLike<StreamedAnswer>
 }
@@ -270,21 +232,18 @@ function guardedModel(call: GuardedCall, model: HostModel): HostModel {
   const guardedRequest = ({ abortSignal: signal }: Request): GuardedRequest => {
     return { hooks, ids: call.ids, model: textOf(modelId), signal, checksTurn: true }
   }
-  const requestAnswer = async <Result>(
-    format: SdkAnswerFormat<Result>,
+  const requestAnswer = async <Result extends WholeAnswer | BufferedAnswer>(
+    format: AnswerFormat<Request, Result>,
     request: Request,
     send: (request: Request) => PromiseLike<Result>,
   ): Promise<Result> => {
     if (call.refusal !== undefined) return format.fromText(call.refusal)
     const result = await guardedAnswer(guardedRequest(request), format, request, send)
-    for (const requested of format.callsOf(result)) call.addRequestedCall(requested)
+    for (const part of result.content) call.noteCall(part)
     return result
   }
   return {
-    specificationVersion,
-    provider,
-    modelId,
-    supportedUrls,
+    ...{ specificationVersion, provider, modelId, supportedUrls },
     doGenerate: request => requestAnswer(wholeFormat(specificationVersion), request, sent => model.doGenerate(sent)),
     doStream: async request => {
       const format = streamFormat(specificationVersion)
@@ -300,16 +259,16 @@ function guardedModel(call: GuardedCall, model: HostModel): HostModel {
 
 async function bufferStream(model: HostModel, request: Request): Promise<BufferedAnswer> {
   const { stream, ...rest } = await model.doStream(request)
-  const chunks: Part[] = []
+  const content: Part[] = []
   const reader = stream.getReader()
-  for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value)
-  return { chunks, rest }
+  for (let next = await reader.read(); !next.done; next = await reader.read()) content.push(next.value)
+  return { content, rest }
 }
 
-function replayStream({ chunks, rest }: BufferedAnswer): StreamedAnswer {
+function replayStream({ content, rest }: BufferedAnswer): StreamedAnswer {
   const stream = new ReadableStream<Part>({
     start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk)
+      for (const chunk of content) controller.enqueue(chunk)
       controller.close()
     },
   })
@@ -320,8 +279,7 @@ function withNotedCalls(call: GuardedCall, answer: StreamedAnswer): StreamedAnsw
   if (!call.hooks.handles('beforeTool')) return answer
   const transform = new TransformStream<Part, Part>({
     transform(chunk, controller) {
-      const wanted = requestedCallOf(chunk)
-      if (wanted !== undefined) call.addRequestedCall(wanted)
+      call.noteCall(chunk)
       controller.enqueue(chunk)
     },
   })

@@ -11,10 +11,7 @@ const HOST = 'ai-sdk'
 /** The SDK does not report in which tool a call is made: only the async context, shared by copies of this package, shows it. */
 const CALLER = Symbol.for('hookspan.ai-sdk.caller')
 
-interface Caller {
-  readonly callId: string
-  readonly toolCallId: string
-}
+type Caller = Readonly<Record<'callId' | 'toolCallId', string>>
 
 /**
  * Creates a telemetry integration for the AI SDK.
@@ -29,7 +26,13 @@ export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
   const caller = sharedInProcess(CALLER, () => new AsyncLocalStorage<Caller>())
   const listeners = Object.entries(EVENT_FIELDS).map(([name, names]) => {
     const fields = names.split(/\s+/)
-    return [name, (event: unknown) => receiveEvent(attachment, name, fields, event, caller.getStore())]
+    const listener = (event: unknown): void =>
+      attachment.catchErrors(() => {
+        const context = name === 'onStart' ? caller.getStore() : undefined
+        // A run that spanned several processes is reported afterwards, with its original timestamps.
+        emitEvent(attachment, name, plainFields(event, fields), context, numberOf(peek(event, 'timestamp')))
+      })
+    return [name, listener]
   })
   return {
     ...(Object.fromEntries(listeners) as Record<AiSdkEvent, (event: unknown) => void>),
@@ -45,22 +48,13 @@ export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
   }
 }
 
-function receiveEvent(
-  attachment: Attachment,
-  name: string,
-  fields: readonly string[],
-  event: unknown,
-  caller: Caller | undefined,
-): void {
-  attachment.catchErrors(() => {
-    const data: Record<string, unknown> = {}
-    for (const field of fields) {
-      const value = peek(event, field)
-      if (value !== undefined) data[field] = PLAIN.get(field)?.(value) ?? value
-    }
-    // A run that spanned several processes is reported afterwards, with its original timestamps.
-    emitEvent(attachment, name, data, name === 'onStart' ? caller : undefined, numberOf(peek(event, 'timestamp')))
-  })
+function plainFields(event: unknown, fields: readonly string[]): object {
+  const data: Record<string, unknown> = {}
+  for (const field of fields) {
+    const value = peek(event, field)
+    if (value !== undefined) data[field] = PLAIN.get(field)?.(value) ?? value
+  }
+  return data
 }
 
 function emitEvent(attachment: Attachment, event: string, data: object, context?: Caller, at = Date.now()): void {

@@ -69,9 +69,7 @@ function withMessages(request: Request, texts: readonly ModelMessage[], injectio
   return { ...request, prompt: injectTexts(prompt, injections) }
 }
 
-/**
- * Appends user text as a message. System text joins the one system message, because not every model accepts several.
- */
+/** Appends user text as a message. System text joins the one system message, because not every model accepts several. */
 export function injectTexts(prompt: readonly Part[], injections: readonly Injection[]): Part[] {
   const system = injectedTexts('system', injections)
   const user = injectedTexts('user', injections).map(userMessage)
@@ -99,10 +97,6 @@ export interface RequestedCall {
   readonly input: unknown
 }
 
-export interface SdkAnswerFormat<Result> extends AnswerFormat<Request, Result> {
-  callsOf(result: Result): readonly RequestedCall[]
-}
-
 const REQUEST_FORMAT = { messagesOf, withMessages, withFeedback, errorOf }
 
 function errorOf(error: unknown): AfterModel['error'] {
@@ -121,22 +115,18 @@ export interface WholeAnswer {
   readonly usage?: unknown
 }
 
+/** A streamed answer. `content`: the chunks of its stream. */
 export interface BufferedAnswer {
-  readonly chunks: readonly Part[]
+  readonly content: readonly Part[]
   readonly rest: object
 }
 
 function syntheticEnd(version: unknown): { readonly finishReason: unknown; readonly usage: unknown } {
+  const none = undefined
   if (version === 'v2')
-    return { finishReason: 'stop', usage: { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined } }
-  const none = { total: undefined }
-  return {
-    finishReason: STOPPED,
-    usage: {
-      inputTokens: { ...none, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-      outputTokens: { ...none, text: undefined, reasoning: undefined },
-    },
-  }
+    return { finishReason: 'stop', usage: { inputTokens: none, outputTokens: none, totalTokens: none } }
+  const inputTokens = { total: none, noCache: none, cacheRead: none, cacheWrite: none }
+  return { finishReason: STOPPED, usage: { inputTokens, outputTokens: { total: none, text: none, reasoning: none } } }
 }
 
 const STOPPED = Object.freeze({ unified: 'stop', raw: undefined })
@@ -162,10 +152,9 @@ export function requestedCallOf(part: unknown): RequestedCall | undefined {
   return { id, name, input: typeof input === 'string' ? jsonIn(input, input.trim() === '' ? {} : input) : input }
 }
 
-export function wholeFormat(version: unknown): SdkAnswerFormat<WholeAnswer> {
+export function wholeFormat(version: unknown): AnswerFormat<Request, WholeAnswer> {
   return {
     ...REQUEST_FORMAT,
-    callsOf: ({ content }) => content.flatMap(part => requestedCallOf(part) ?? []),
     contentOf({ content, usage }) {
       const text = content.flatMap(part => (isText(part) ? part.text : [])).join('')
       return { text, toolCalls: toolCallsOf(content), usage: modelUsageOf(usage) }
@@ -183,35 +172,30 @@ const TEXT_ID = 'hookspan'
 const TEXTS: ReadonlySet<unknown> = new Set(['text-start', 'text-delta', 'text-end'])
 const STARTS: ReadonlySet<unknown> = new Set(['stream-start', 'response-metadata'])
 
-export function streamFormat(version: unknown): SdkAnswerFormat<BufferedAnswer> {
+export function streamFormat(version: unknown): AnswerFormat<Request, BufferedAnswer> {
   return {
     ...REQUEST_FORMAT,
-    callsOf: ({ chunks }) => chunks.flatMap(chunk => requestedCallOf(chunk) ?? []),
-    contentOf({ chunks }) {
+    contentOf({ content: chunks }) {
       const text = chunks.flatMap(chunk => (chunk['type'] === 'text-delta' ? String(chunk['delta']) : [])).join('')
       const error = chunks.find(({ type }) => type === 'error')?.['error']
       const usage = modelUsageOf(chunks.find(({ type }) => type === 'finish')?.['usage'])
       return { text, toolCalls: toolCallsOf(chunks), error, usage }
     },
     withText(held, text, alone) {
-      const { chunks } = held
-      if (!alone) return { ...held, chunks: replaceParts(chunks, ({ type }) => TEXTS.has(type), textChunks(text)) }
+      const { content: chunks } = held
+      if (!alone) return { ...held, content: replaceParts(chunks, ({ type }) => TEXTS.has(type), textChunks(text)) }
       const last = chunks.find(({ type }) => type === 'finish')
       const end = last === undefined ? [] : [{ ...last, finishReason: stopReason(last['finishReason']) }]
-      return { ...held, chunks: [...chunks.filter(({ type }) => STARTS.has(type)), ...textChunks(text), ...end] }
+      return { ...held, content: [...chunks.filter(({ type }) => STARTS.has(type)), ...textChunks(text), ...end] }
     },
     fromText: text => {
       const finish = { type: 'finish', ...syntheticEnd(version) }
-      return { chunks: [{ type: 'stream-start', warnings: [] }, ...textChunks(text), finish], rest: {} }
+      return { content: [{ type: 'stream-start', warnings: [] }, ...textChunks(text), finish], rest: {} }
     },
   }
 }
 
-function replaceParts(
-  parts: readonly Part[],
-  isMeant: (part: Part) => boolean,
-  others: readonly Part[],
-): readonly Part[] {
+function replaceParts(parts: readonly Part[], isMeant: (part: Part) => boolean, others: readonly Part[]): Part[] {
   const done = replaceFirst(parts, isMeant, () => others)
   if (done !== undefined) return done
   const start = parts.filter(({ type }) => STARTS.has(type)).length

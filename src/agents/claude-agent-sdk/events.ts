@@ -5,22 +5,17 @@ import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { handlePermissionDenied, handlePreToolUse, handleToolBatch, handleToolEnd } from '../claude-code/calls.ts'
 import { HOOK_NAMES } from '../claude-code/events.ts'
 import type { ClaudeCall } from '../claude-code/session.ts'
-import { handleSubagentStart, loopOfAgent, turnFor } from '../claude-code/turns.ts'
-import { handleApprovalRequest, handleApprovalResponse, handleToolResults } from './calls.ts'
+import { loopOfAgent, turnFor } from '../claude-code/turns.ts'
+import { handleApprovalRequest, handleApprovalResponse } from './calls.ts'
 import { handleAssistantMessage, handleRetry, handleStreamEvent, isSynthetic } from './requests.ts'
 import { type SdkLoop, SdkSession } from './session.ts'
 import {
-  emitCompaction,
-  endChild,
-  endCompaction,
+  endChildren,
   endWithoutResult,
   handleResult,
-  handleSubagentStop,
-  handleTaskNotification,
-  handleTaskStarted,
   noteDelegationResult,
+  OF_SESSION,
   openPendingTurn,
-  startCompaction,
 } from './turns.ts'
 
 const HOOK = 'hook.'
@@ -41,19 +36,6 @@ const QUIET_MESSAGES: readonly string[] = [
 
 const WAITING_LIMIT = 1000
 const WAITING_MILLIS = 300_000
-
-type SessionHandler = (session: SdkSession, at: number, data: unknown) => unknown
-
-const OF_SESSION: Readonly<Record<string, SessionHandler>> = {
-  'hook.SubagentStart': handleSubagentStart,
-  'hook.SubagentStop': handleSubagentStop,
-  'hook.PreCompact': startCompaction,
-  'hook.PostCompact': endCompaction,
-  'msg.user': handleToolResults,
-  'msg.system.task_started': handleTaskStarted,
-  'msg.system.task_notification': handleTaskNotification,
-  'msg.system.compact_boundary': endCompaction,
-}
 
 type LoopHandler = (loop: SdkLoop, at: number, data: unknown, callId: string | undefined) => unknown
 
@@ -230,8 +212,7 @@ export class ClaudeAgentSdkMachine extends EventMachine {
       this.#handleBuffered(session)
       openPendingTurn(session)
     }
-    for (const child of session.children.values()) endChild(child, at)
-    emitCompaction(session, at)
+    endChildren(session, at)
     this.#sessions.delete(session.id)
     this.#ended.set(session.id, true)
     // Skips sessions without records, for example one with only the answer to a command.

@@ -9,10 +9,11 @@ import {
   delegatedChildren,
   finishCompaction,
   handlePrompt,
+  handleSubagentStart,
   markEnded,
   startChild,
 } from '../claude-code/turns.ts'
-import { endRemainingCalls } from './calls.ts'
+import { endRemainingCalls, handleToolResults } from './calls.ts'
 import { endAttempts, larger } from './requests.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
 
@@ -25,7 +26,7 @@ const COUNTS = {
 }
 
 /** Handles `task_started`, the only event with both a child agent and its tool call. */
-export function handleTaskStarted(session: SdkSession, at: number, data: unknown): void {
+function handleTaskStarted(session: SdkSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'task_id'))
   const type = peek(data, 'task_type')
   if (agentId === undefined || (type !== undefined && type !== 'local_agent')) return
@@ -41,13 +42,13 @@ export function handleTaskStarted(session: SdkSession, at: number, data: unknown
  * Handles `SubagentStop`, which has the last answer; usage and status follow. The SDK's internal agents, for example for a
  * summary, fire only this hook and are ignored.
  */
-export function handleSubagentStop(session: SdkSession, at: number, data: unknown): void {
+function handleSubagentStop(session: SdkSession, at: number, data: unknown): void {
   const loop = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
   if (loop?.hasEnded === false) loop.stopped = { at, text: peek(data, 'last_assistant_message') }
 }
 
 /** Handles `task_notification`: a background child has ended. The usage of a foreground child comes with its tool's result. */
-export function handleTaskNotification(session: SdkSession, at: number, data: unknown): void {
+function handleTaskNotification(session: SdkSession, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'task_id')) ?? '')
   if (child === undefined || child.hasEnded) return
   child.notified = { at, data }
@@ -74,7 +75,7 @@ function outcomeOf({ failure, notified, handedBack, stopped }: SdkLoop): TurnRes
   return said === undefined && stopped !== undefined ? 'completed' : 'interrupted'
 }
 
-export function endChild(loop: SdkLoop, now: number): void {
+function endChild(loop: SdkLoop, now: number): void {
   if (loop.hasEnded) return
   const { failure, handedBack, notified, stopped } = loop
   const outcome = outcomeOf(loop)
@@ -91,6 +92,12 @@ export function endChild(loop: SdkLoop, now: number): void {
   })
   loop.notified = undefined
   loop.handedBack = undefined
+}
+
+/** Ends the children of a session whose query is over, and its compaction. */
+export function endChildren(session: SdkSession, at: number): void {
+  for (const child of session.children.values()) endChild(child, at)
+  emitCompaction(session, at)
 }
 
 function endLoop(loop: SdkLoop, at: number, { outcome, reason, text }: LoopEnd, result?: unknown): void {
@@ -199,18 +206,18 @@ function emitUnlisted(loop: SdkLoop, at: number): void {
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests outside the loop. That of a child is not recorded. */
-export function startCompaction(session: SdkSession, at: number, data: unknown): void {
+function startCompaction(session: SdkSession, at: number, data: unknown): void {
   if (peek(data, 'agent_id') !== undefined) return
   if (session.compactionEndAt !== undefined) emitCompaction(session, at)
   beginCompaction(session, at)
 }
 
-export function endCompaction(session: SdkSession, at: number, data: unknown): void {
+function endCompaction(session: SdkSession, at: number, data: unknown): void {
   if (session.compaction !== undefined && peek(data, 'agent_id') === undefined) session.compactionEndAt ??= at
 }
 
 /** Emits the compaction. If there are children, it has no usage, because the pending tokens cannot be attributed. */
-export function emitCompaction(session: SdkSession, at: number): void {
+function emitCompaction(session: SdkSession, at: number): void {
   if (session.compaction === undefined) return
   const usage = session.children.size === 0 ? takePendingTokens(session) : undefined
   finishCompaction(session, session.compactionEndAt ?? at, usage)
@@ -223,4 +230,18 @@ function tokensOfModels(byModel: unknown): UsageCounts | undefined {
     (all, usage) => combineUsage(all, readUsage(usage, COUNTS, { cacheIsOutside: true }) ?? NO_USAGE, plus),
     NO_USAGE,
   )
+}
+
+type SessionHandler = (session: SdkSession, at: number, data: unknown) => unknown
+
+/** The events that are about a session as a whole, or name their child agent. */
+export const OF_SESSION: Readonly<Record<string, SessionHandler>> = {
+  'hook.SubagentStart': handleSubagentStart,
+  'hook.SubagentStop': handleSubagentStop,
+  'hook.PreCompact': startCompaction,
+  'hook.PostCompact': endCompaction,
+  'msg.user': handleToolResults,
+  'msg.system.task_started': handleTaskStarted,
+  'msg.system.task_notification': handleTaskNotification,
+  'msg.system.compact_boundary': endCompaction,
 }

@@ -1,4 +1,4 @@
-import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
 import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers, namesIn } from '../base/event-machine.ts'
@@ -10,22 +10,9 @@ import { HostTurn, type HostTurnEnd } from '../base/turn.ts'
 import { addUsage, type UsageCounts } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { AnswerToolCall, ModelAnswer } from './messages.ts'
-import {
-  answerMessage,
-  answerOf,
-  historyOf,
-  isModelKnown,
-  isModelSpan,
-  promptOf,
-  requestOf,
-  tokensOf,
-  withoutUsage,
-} from './messages.ts'
+import { answerMessage, answerOf, isModelKnown, isModelSpan, loopTokensOf, promptOf, requestOf } from './messages.ts'
 
-const OPEN_SPANS_LIMIT = 20_000
 const ENDED_SPANS_LIMIT = 2500
-const OPEN_TURNS_LIMIT = 1000
-const PENDING_LIMIT = 200
 /** After this time without an event, a turn is over: its end was lost. */
 const STALE_MILLIS = 600_000
 
@@ -94,18 +81,27 @@ class AgentTurn extends HostTurn {
     this.trace = trace
     this.parent = parent
   }
+
+  readInput(input: unknown): void {
+    this.prompt ??= promptOf(input)
+    this.history ??= isArray(input) ? input : undefined
+  }
 }
 
-interface AgentSpanNode {
+class AgentSpanNode {
   readonly id: string
   /** `unknown`: known only as a parent; its start was not received. */
-  kind: string
+  kind = 'unknown'
   turn: AgentTurn | undefined
   request: OpenModelRequest | undefined
   tool: ToolRun | undefined
-  isTool: boolean
+  isTool = false
   /** Tokens of agents inside the tools of this loop. */
   nestedTokens: UsageCounts | undefined
+
+  constructor(id: string) {
+    this.id = id
+  }
 }
 
 /** A trace of the host. A resumed run continues in it without a new start. `stray`: a turn whose start was missed. */
@@ -117,7 +113,7 @@ class Trace {
   stray: AgentTurn | undefined
   lastTurn: AgentTurn | undefined
   turns = 0
-  readonly pendingApprovals: Map<string, PendingApproval> = new LimitedMap(PENDING_LIMIT)
+  readonly pendingApprovals: Map<string, PendingApproval> = new LimitedMap(200)
   decisions: readonly { readonly call: AnswerToolCall; readonly choice: Choice }[] = []
   resumedRun: { readonly prompt: unknown; readonly model: string | undefined } | undefined
 
@@ -240,12 +236,10 @@ const QUIET = namesIn(`
 /** Places the SDK's spans in turns, in whatever order they arrive, and reads the events of traced runners. */
 export class OpenAiAgentsMachine extends EventMachine {
   readonly #traces = new SessionStates(id => new Trace(id))
-  readonly #nodes = new LimitedMap<string, AgentSpanNode>(OPEN_SPANS_LIMIT)
+  readonly #nodes = new LimitedMap<string, AgentSpanNode>(20_000)
   readonly #endedSpans = new EndedSpans()
   /** Keyed by session. Two turns of one session are never open at once. */
-  readonly #openTurns = new LimitedMap<string | undefined, AgentTurn>(OPEN_TURNS_LIMIT)
-  /** A runner is traced that does not report the trace. */
-  #isSomeRunnerTraced = false
+  readonly #openTurns = new LimitedMap<string | undefined, AgentTurn>(1000)
   protected readonly events: EventHandlers = eventHandlers(
     {
       // A run resumed inside a tool starts its trace again.
@@ -268,38 +262,33 @@ export class OpenAiAgentsMachine extends EventMachine {
       pre_control_hook: moment => this.#receiveControlHook(moment),
       post_control_hook: moment => this.#receiveControlHook(moment),
       'runner.agent_start': event => {
-        this.#markAsTraced(event)
-        const turn = this.#turnOf(event)
+        const trace = this.#traceOf(event)
+        if (trace !== undefined) trace.isRunnerTraced = true
+        const turn = this.#nodeIn(event)?.turn
         if (turn === undefined) return
         const input = peek(event.data, 'turnInput')
-        turn.prompt ??= promptOf(input)
-        turn.history ??= historyOf(input)
+        turn.readInput(input)
         turn.model ??= textOf(peek(event.data, 'model'))
         if (turn.prompt !== undefined) openLoop(turn)
       },
       'runner.agent_end': event => {
-        const turn = this.#turnOf(event)
+        const turn = this.#nodeIn(event)?.turn
         const output = textOf(peek(event.data, 'output'))
         if (turn !== undefined && output !== undefined) turn.answer = output
       },
-      'runner.agent_tool_start': ({ data }) => {
-        const toolCall = peek(peek(data, 'details'), 'toolCall')
-        const spanId = idOf(peek(data, 'span_id'))
-        const node = this.#nodes.get(spanId ?? '')
-        const named = node?.isTool ? node.tool : undefined
-        const tool = spanId === undefined ? this.#unstartedTool(peek(toolCall, 'name')) : named
-        if (tool?.state !== 'asked') return
+      'runner.agent_tool_start': event => {
+        const toolCall = peek(peek(event.data, 'details'), 'toolCall')
+        const { isTool, tool } = this.#nodeIn(event) ?? {}
+        if (isTool !== true || tool?.state !== 'asked') return
         tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
         tool.text ??= textOf(peek(toolCall, 'arguments'))
         emitToolStart(tool)
       },
       'runner.interrupted': event => {
         const trace = this.#traceOf(event)
-        if (trace === undefined) return
-        for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
-          const call = callOf(said)
-          const turn = trace.lastTurn
-          if (call === undefined || turn === undefined) continue
+        const turn = trace?.lastTurn
+        if (trace === undefined || turn === undefined) return
+        for (const { call } of callsIn(event)) {
           if (!turn.hasEnded) {
             // Received before the end of the run: the calls left over at the end need approval.
             trace.isRunnerTraced = false
@@ -315,10 +304,8 @@ export class OpenAiAgentsMachine extends EventMachine {
         trace.isRunnerTraced = true
         trace.groupId ??= idOf(peek(event.data, 'group_id'))
         trace.resumedRun = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
-        for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
-          const call = callOf(said)
-          const choice = peek(said, 'choice')
-          if (call === undefined || !CHOICES.has(choice)) continue
+        for (const { call, choice } of callsIn(event)) {
+          if (!CHOICES.has(choice)) continue
           const waiting = trace.pendingApprovals.get(call.id)
           if (waiting?.isAsked) waiting.emitResponse(event.at, choice)
           else trace.decisions = [...trace.decisions, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
@@ -341,11 +328,6 @@ export class OpenAiAgentsMachine extends EventMachine {
     }
   }
 
-  #unstartedTool(name: unknown): ToolRun | undefined {
-    const tools = [...this.#openTurns.values()].flatMap(({ openTools }) => [...openTools])
-    return tools.find(tool => tool.state === 'asked' && tool.name === name)
-  }
-
   #receiveControlHook(moment: TimedEvent): void {
     const { hook, at, payload } = controlHookOf(moment)
     const turn = this.#nodes.get(idOf(payload.turn_id) ?? '')?.turn
@@ -357,22 +339,14 @@ export class OpenAiAgentsMachine extends EventMachine {
     turn.toolHooks.receive({ hook, at, payload: { api_request_id: turn.requests.lastId, ...payload } }, running)
   }
 
-  #markAsTraced(event: TimedEvent): void {
-    const trace = this.#traceOf(event)
-    if (trace === undefined) this.#isSomeRunnerTraced = true
-    else trace.isRunnerTraced = true
-  }
-
   #traceOf({ data }: TimedEvent): Trace | undefined {
     const id = idOf(peek(data, 'trace_id'))
     return id === undefined ? undefined : this.#traces.get(id)
   }
 
-  #turnOf({ data }: TimedEvent): AgentTurn | undefined {
-    const span = idOf(peek(data, 'span_id'))
-    if (span !== undefined) return this.#nodes.get(span)?.turn
-    const [only, ...others] = this.#openTurns.values()
-    return others.length === 0 ? only : undefined
+  /** Returns the span in which a traced runner has emitted the event. */
+  #nodeIn({ data }: TimedEvent): AgentSpanNode | undefined {
+    return this.#nodes.get(idOf(peek(data, 'span_id')) ?? '')
   }
 
   #startSpan(span: RawSpan): void {
@@ -418,18 +392,7 @@ export class OpenAiAgentsMachine extends EventMachine {
   }
 
   #nodeOf(spanId: string): AgentSpanNode {
-    const known = this.#nodes.get(spanId)
-    if (known !== undefined) return known
-    const none = undefined
-    const node = {
-      id: spanId,
-      kind: 'unknown',
-      turn: none,
-      request: none,
-      tool: none,
-      isTool: false,
-      nestedTokens: none,
-    }
+    const node = this.#nodes.get(spanId) ?? new AgentSpanNode(spanId)
     this.#nodes.set(spanId, node)
     return node
   }
@@ -440,7 +403,7 @@ export class OpenAiAgentsMachine extends EventMachine {
     else if (isModelSpan(span.type)) startRequest(this.#turnOfSpan(node, span, trace, parent), node, span)
     else if (span.type === 'function') {
       const turn = this.#turnOfSpan(node, span, trace, parent)
-      startTool(turn, node, span, trace.isRunnerTraced || this.#isSomeRunnerTraced)
+      startTool(turn, node, span, trace.isRunnerTraced)
     } else if (span.type === 'handoff' && node.turn !== undefined) {
       node.turn.handoffAt = span.startAt
       // The handoff answers these calls; no tool runs for them.
@@ -497,8 +460,7 @@ export class OpenAiAgentsMachine extends EventMachine {
     else if (node.kind === 'agent') this.#endAgent(node, turn, span)
     else if (request !== undefined) endRequest(request, span, this.#parentOf(span))
     else if (tool !== undefined && node.isTool) this.#endTool(tool, span)
-    else if (node.kind === 'turn')
-      emitUncountedAnswer(turn, withoutUsage(tokensOf(peek(span.data, 'usage')), node.nestedTokens))
+    else if (node.kind === 'turn') emitUncountedAnswer(turn, loopTokensOf(span.data, node.nestedTokens))
     else if (node.kind === 'guardrail' && peek(span.data, 'triggered') === true) turn.hasTrippedGuardrail = true
   }
 
@@ -578,10 +540,13 @@ function withSpan(take: (span: RawSpan) => void): EventHandler {
   }
 }
 
-function callOf(said: unknown): AnswerToolCall | undefined {
-  const id = idOf(peek(said, 'call_id'))
-  const name = textOf(peek(said, 'name'))
-  return id === undefined || name === undefined ? undefined : { id, name, args: textOf(peek(said, 'arguments')) }
+/** Returns the calls that need approval, with the user's choice if there is one. */
+function callsIn({ data }: TimedEvent) {
+  return elementsOf(peek(data, 'calls'), CALLS_LIMIT).flatMap(said => {
+    const [id, name] = [idOf(peek(said, 'call_id')), textOf(peek(said, 'name'))]
+    if (id === undefined || name === undefined) return []
+    return [{ call: { id, name, args: textOf(peek(said, 'arguments')) }, choice: peek(said, 'choice') }]
+  })
 }
 
 const GUARDRAIL = 'GuardrailTripwireTriggered'
@@ -678,9 +643,7 @@ function isRejected(error: unknown): boolean {
   return textOf(peek(peek(error, 'data'), 'error'))?.endsWith(REJECTED) === true
 }
 
-interface ClaimedCall extends AnswerToolCall {
-  readonly from?: AgentTurn
-}
+type ClaimedCall = AnswerToolCall & { readonly from?: AgentTurn }
 
 function claimCall(turn: AgentTurn, name: string, input: string | undefined): ClaimedCall | undefined {
   const own = bestMatch(turn.requestedCalls, name, input)
@@ -693,11 +656,7 @@ function claimCall(turn: AgentTurn, name: string, input: string | undefined): Cl
 }
 
 /** Matches by name and arguments, else by name, else by arguments (namespaced tools have another name). */
-function bestMatch<Call extends AnswerToolCall>(
-  calls: readonly Call[],
-  name: string,
-  input: string | undefined,
-): Call | undefined {
+function bestMatch<Call extends AnswerToolCall>(calls: readonly Call[], name: string, input?: string) {
   if (calls.length === 0) return undefined
   return (
     calls.find(call => call.name === name && input !== undefined && call.args === input) ??
@@ -769,8 +728,7 @@ function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unkno
   if (request.isStartEmitted) return
   const { input, model = turn.model, facts } = requestOf(type, data)
   turn.model = model
-  turn.prompt ??= promptOf(input)
-  turn.history ??= historyOf(input)
+  turn.readInput(input)
   openLoop(turn)
   facts.model = model
   request.emitStart(facts)
@@ -836,8 +794,8 @@ type SpanFailure = NonNullable<ReturnType<typeof failureOf>>
 
 const CLASS_NAME_LIMIT = 80
 
-/** The OpenAI client's classes by HTTP status: the host reports only the message, which begins with the status. */
-const CLASS_OF_STATUS: ReadonlyMap<number, string> = new Map([
+/** The OpenAI client's classes by HTTP status or message: the host reports only the message, which begins with the status. */
+const CLASSES: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [400, 'BadRequestError'],
   [401, 'AuthenticationError'],
   [403, 'PermissionDeniedError'],
@@ -845,9 +803,6 @@ const CLASS_OF_STATUS: ReadonlyMap<number, string> = new Map([
   [409, 'ConflictError'],
   [422, 'UnprocessableEntityError'],
   [429, 'RateLimitError'],
-])
-
-const CLASS_OF_MESSAGE: ReadonlyMap<string, string> = new Map([
   ['Connection error.', 'APIConnectionError'],
   ['Request timed out.', 'APIConnectionTimeoutError'],
   ['Request was aborted.', 'APIUserAbortError'],
@@ -867,17 +822,13 @@ function leadingStatus(message: string): number | undefined {
   return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined
 }
 
-function classOfStatus(status: number | undefined): string | undefined {
-  if (status === undefined) return undefined
-  return CLASS_OF_STATUS.get(status) ?? (status >= 500 ? 'InternalServerError' : undefined)
-}
-
 /** The message is often a generic heading, with the exception in the span's data. */
 function failureOf(error: unknown) {
   if (error === undefined || error === null) return undefined
   const heading = textOf(peek(error, 'message')) ?? textOf(error) ?? 'failed'
   const { type, message } = split(textOf(peek(peek(error, 'data'), 'error')) ?? heading)
   const statusCode = leadingStatus(message)
-  const known = CLASS_OF_MESSAGE.get(message) ?? classOfStatus(statusCode)
+  const ofServer = statusCode !== undefined && statusCode >= 500 ? 'InternalServerError' : undefined
+  const known = CLASSES.get(message) ?? CLASSES.get(statusCode) ?? ofServer
   return { type: type === undefined || type === 'Error' ? (known ?? type) : type, message, statusCode }
 }

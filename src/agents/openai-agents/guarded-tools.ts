@@ -7,25 +7,16 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { currentError, currentRun, type Method, markAsFailed } from './live-sdk.ts'
 import { type AgentToolCall, argumentsOf, LOCAL_TOOL_FORMATS, type LocalToolFormat } from './tool-calls.ts'
 
-const CALLS_LIMIT = 1000
 const NOT_AGREED = 'A hook would run something else than a person has agreed to: call it again.'
 
-export interface HostTool {
+interface FunctionTool {
   readonly name: string
   invoke: Method
   needsApproval: Method
 }
 
 /** A tool that is no function: it holds an object of the application that does the work. */
-interface LocalTool extends Record<string, unknown> {
-  needsApproval?: Method
-}
-
-interface CheckedCall {
-  readonly name: string
-  readonly args: ToolArguments
-  readonly outcome: Outcome<'beforeTool'>
-}
+type LocalTool = Record<string, unknown> & { needsApproval?: Method }
 
 interface QuestionedCall {
   readonly called: AgentToolCall
@@ -36,29 +27,29 @@ interface QuestionedCall {
 export class GuardedTools {
   readonly #hooks: HostHooks
   readonly #done = new WeakSet<object>()
-  readonly #checked = new LimitedMap<string, CheckedCall>(CALLS_LIMIT)
+  readonly #checked = new LimitedMap<string, { readonly name: string; readonly outcome: Outcome<'beforeTool'> }>(1000)
   /** Keyed by the operation: tools that are no functions receive nothing else. */
   readonly #questioned = new WeakMap<object, QuestionedCall>()
   readonly #reportedNames = new Set<string>()
   readonly #report: (line: string) => void
 
-  constructor(hooks: HostHooks, say: (line: string) => void) {
+  constructor(hooks: HostHooks, report: (line: string) => void) {
     this.#hooks = hooks
-    this.#report = say
+    this.#report = report
   }
 
   /** Adds the hooks once, to the tool object itself: the SDK compares tools by identity. */
   guardTool(tool: unknown): void {
     if (!isObject(tool) || this.#done.has(tool)) return
     this.#done.add(tool)
-    const form = LOCAL_TOOL_FORMATS.find(each => each.tool === peek(tool, 'type'))
+    const form = LOCAL_TOOL_FORMATS.find(each => each.name === peek(tool, 'type'))
     const holder = form === undefined ? undefined : peek(tool, form.holderField)
     if (isFunctionTool(tool)) this.#guardFunction(tool)
     else if (form !== undefined && isObject(holder)) this.#guardLocal(tool as LocalTool, form, holder)
     else if (runsHere(tool)) this.#reportUnguarded(tool)
   }
 
-  #guardFunction(tool: HostTool): void {
+  #guardFunction(tool: FunctionTool): void {
     const { invoke, needsApproval, name } = tool
     tool.invoke = (context, input, details) => {
       const id = textOf(peek(peek(details, 'toolCall'), 'callId'))
@@ -106,17 +97,17 @@ export class GuardedTools {
 
   /** Runs the hooks. The outcome is valid until the tool has run with these arguments. */
   async checkCall(call: AgentToolCall, signal?: AbortSignal): Promise<Outcome<'beforeTool'>> {
-    const { id, name, args, format: form } = call
+    const { id, name, args } = call
     const tool = toolCallOf({ name, arguments: args, id })
     const ids = { ...currentRun().ids, toolCallId: id }
-    const outcome = blockImpossible(form, name, await this.#hooks.run('beforeTool', ids, { tool }, signal))
-    if (id !== undefined) this.#checked.set(id, { name, args: outcome.value, outcome })
+    const outcome = blockImpossible(call, await this.#hooks.run('beforeTool', ids, { tool }, signal))
+    if (id !== undefined) this.#checked.set(id, { name, outcome })
     return outcome
   }
 
   #knownOutcome({ id, name, args }: AgentToolCall): Outcome<'beforeTool'> | undefined {
     const judged = id === undefined ? undefined : this.#checked.get(id)
-    return judged?.name === name && isSameCall(judged.args, args) ? judged.outcome : undefined
+    return judged?.name === name && isSameCall(judged.outcome.value, args) ? judged.outcome : undefined
   }
 
   async #invokeFunction(
@@ -157,16 +148,14 @@ export class GuardedTools {
   }
 
   #idOf(name: string, args: ToolArguments): string | undefined {
-    for (const [id, judged] of this.#checked) if (judged.name === name && isSameCall(judged.args, args)) return id
+    for (const [id, judged] of this.#checked)
+      if (judged.name === name && isSameCall(judged.outcome.value, args)) return id
     return undefined
   }
 
-  async #checkResult(
-    { id, name, args, format: form }: AgentToolCall,
-    signal: AbortSignal | undefined,
-    run: () => unknown,
-  ): Promise<unknown> {
+  async #checkResult(called: AgentToolCall, signal: AbortSignal | undefined, run: () => unknown): Promise<unknown> {
     if (!this.#hooks.handles('afterTool')) return run()
+    const { id, name, args, format: form } = called
     const tool = toolCallOf({ name, arguments: args, id })
     const ids = { ...currentRun().ids, toolCallId: id }
     for (let attempt = 0; ; attempt++) {
@@ -195,11 +184,7 @@ function blockReason({ by, reason }: Outcome<'beforeTool'>): string {
 }
 
 /** Blocks a call that hooks rewrote to something that cannot run. The original must not run either. */
-function blockImpossible(
-  form: LocalToolFormat | undefined,
-  name: string,
-  outcome: Outcome<'beforeTool'>,
-): Outcome<'beforeTool'> {
+function blockImpossible({ format: form, name }: AgentToolCall, outcome: Outcome<'beforeTool'>): Outcome<'beforeTool'> {
   if (form === undefined || !outcome.isRewritten || outcome.decision === 'block') return outcome
   if (form.operationWith(outcome.value) !== undefined) return outcome
   const by = outcome.runs.findLast(({ verdict }) => verdict === 'rewrite')?.hook
@@ -216,7 +201,7 @@ async function settleRun(run: () => unknown) {
   return { result, error, isThrown, isError: isThrown || hasFailed }
 }
 
-function isFunctionTool(tool: unknown): tool is HostTool {
+function isFunctionTool(tool: unknown): tool is FunctionTool {
   return peek(tool, 'type') === 'function' && typeof peek(tool, 'invoke') === 'function'
 }
 

@@ -8,28 +8,19 @@ import { toStandardError } from '../../guards/hook.ts'
 import type { Capabilities, ControlHooks, HookIds, Outcome } from '../../guards/index.ts'
 import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, toolHookTrace } from '../attach.ts'
-import { listOf } from '../base/guard-values.ts'
+import { listOf, textFor } from '../base/guard-values.ts'
 import { type AnswerFormat, type GuardedRequest, guardedAnswer, requestToSend } from '../base/guarded-answer.ts'
 import { modelUsage } from '../base/usage.ts'
 import { GuardedTools, withMethods } from './guarded-tools.ts'
 import { currentRun, type Method } from './live-sdk.ts'
 import { tokensOf } from './messages.ts'
-import type { ConversationItem, RequestContent } from './model-content.ts'
-import {
-  assistantItem,
-  lastUserText,
-  messagesOf,
-  outputWith,
-  textOfOutput,
-  withFeedback,
-  withTexts,
-} from './model-content.ts'
+import type { ConversationItem, SdkRequest } from './model-content.ts'
+import { lastUserText, messagesOf, outputWith, textOfOutput, withFeedback, withTexts } from './model-content.ts'
 import { type AgentToolCall, isShellElsewhere, itemWith, toolCallIn } from './tool-calls.ts'
 
 export type { AttachOptions } from '../attach.ts'
 
 const HOST = 'openai-agents'
-const HANDOFFS_LIMIT = 1000
 const NAME = 'hookspan'
 
 /** Decisions that the OpenAI Agents SDK accepts from hooks. */
@@ -129,7 +120,7 @@ class Guard {
     Object.defineProperty(agent, 'getAllTools', { value: guarded, writable: true, configurable: true })
     if (this.hooks.handles('afterTurn'))
       addGuardrail(own, 'outputGuardrails', { name: NAME, execute: this.#checkAnswer })
-    for (const handoff of elementsOf(own['handoffs'], HANDOFFS_LIMIT)) {
+    for (const handoff of elementsOf(own['handoffs'])) {
       const target = peek(handoff, 'agent') ?? handoff
       if (isObject(target)) this.guardAgent(target)
     }
@@ -146,13 +137,12 @@ class Guard {
   }
 
   readonly #checkPrompt = async (asked: unknown): Promise<object> => {
-    const outcome = await this.hooks.run('beforeTurn', this.#noteTurn(), { prompt: lastUserText(peek(asked, 'input')) })
-    return guardrailResult(outcome)
+    const prompt = lastUserText(peek(asked, 'input'))
+    return guardrailResult(await this.hooks.run('beforeTurn', this.#noteTurn(), { prompt }))
   }
 
   readonly #checkAnswer = async (asked: unknown): Promise<object> => {
-    const said = peek(asked, 'agentOutput')
-    const answer = typeof said === 'string' ? said : (JSON.stringify(said) ?? '')
+    const answer = textFor(peek(asked, 'agentOutput'))
     return guardrailResult(await this.hooks.run('afterTurn', this.#noteTurn(), { answer, attempt: 0 }))
   }
 
@@ -194,32 +184,21 @@ function addGuardrail(holder: Plain, key: string, guardrail: object): void {
   holder[key] = [...listOf(holder[key]), guardrail]
 }
 
-interface Request extends RequestContent {
-  readonly tools?: unknown
-  readonly handoffs?: unknown
-  readonly signal?: AbortSignal | undefined
-}
-
-interface Response {
-  readonly output: readonly ConversationItem[]
-}
+type Response = { readonly output: readonly ConversationItem[] }
 
 /** `response_done` contains the whole answer. */
 type StreamEvent = Readonly<Record<string, unknown>>
 
 interface HostModel {
-  getResponse(request: Request): Promise<Response>
-  getStreamedResponse(request: Request): AsyncIterable<StreamEvent>
+  getResponse(request: SdkRequest): Promise<Response>
+  getStreamedResponse(request: SdkRequest): AsyncIterable<StreamEvent>
 }
-
-const NO_USAGE = Object.freeze({ requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 })
-const MADE_ID = 'hookspan'
 
 function guardedModel(guard: Guard, model: object): object {
   const own = model as HostModel
   return withMethods(model, {
-    getResponse: (request: Request) => requestAnswer(guard, request, sent => own.getResponse(sent)),
-    getStreamedResponse: (request: Request) => streamEvents(guard, own, request),
+    getResponse: (request: SdkRequest) => requestAnswer(guard, request, sent => own.getResponse(sent)),
+    getStreamedResponse: (request: SdkRequest) => streamEvents(guard, own, request),
   })
 }
 
@@ -234,23 +213,19 @@ function guardedProvider(guard: Guard, provider: object): object {
   return withMethods(provider, { getModel })
 }
 
-async function requestAnswer(
-  guard: Guard,
-  request: Request,
-  send: (request: Request) => Promise<Response>,
-): Promise<Response> {
+async function requestAnswer(guard: Guard, request: SdkRequest, send: HostModel['getResponse']): Promise<Response> {
   if (!guard.covers(currentRun().agentName)) return send(request)
   const response = await guardedAnswer(guardedRequest(guard, request), formatFor(request), request, send)
   return withCheckedCalls(guard, request, response)
 }
 
-function guardedRequest({ hooks }: Guard, request: Request): GuardedRequest {
+function guardedRequest({ hooks }: Guard, request: SdkRequest): GuardedRequest {
   const model = textOf(peek(request, 'model'))
   // The end of a turn is checked by a guardrail.
   return { hooks, ids: currentRun().ids, model, signal: request.signal, checksTurn: false }
 }
 
-function formatFor(request: Request): AnswerFormat<Request, Response> {
+function formatFor(request: SdkRequest): AnswerFormat<SdkRequest, Response> {
   return {
     messagesOf,
     withMessages: withTexts,
@@ -262,44 +237,36 @@ function formatFor(request: Request): AnswerFormat<Request, Response> {
       const toolCalls = calls.map(({ id, name, args }) => toolCallOf({ id, name, arguments: args }))
       return { text: textOfOutput(output), toolCalls, usage: modelUsage(tokensOf(peek(response, 'usage'))) }
     },
-    withText: (response, text, dropsCalls) => {
-      return { ...response, output: outputWith(listOf(response.output), text, dropsCalls) }
-    },
+    withText: (response, text, dropsCalls) => ({
+      ...response,
+      output: outputWith(listOf(response.output), text, dropsCalls),
+    }),
     fromText: answerFromText,
   }
 }
 
 /** Checks and rewrites the calls of an answer, before the approval and the tool see them. */
-async function withCheckedCalls({ hooks, tools }: Guard, request: Request, response: Response): Promise<Response> {
+async function withCheckedCalls({ hooks, tools }: Guard, request: SdkRequest, response: Response): Promise<Response> {
   if (!hooks.handles('beforeTool')) return response
   const handoffs = new Set(listOf(request.handoffs).map(each => peek(each, 'toolName')))
   const output: ConversationItem[] = []
   for (const item of listOf<ConversationItem>(response.output)) {
     const called = callIn(item, request)
-    if (called === undefined || (called.format === undefined && handoffs.has(called.name))) {
-      output.push(item)
-      continue
-    }
-    const outcome = await tools.checkCall(called, request.signal)
-    const isChanged = outcome.isRewritten && outcome.decision !== 'block'
-    output.push(isChanged ? itemWith(item, called.format, outcome.value) : item)
+    const isTool = called !== undefined && (called.format !== undefined || !handoffs.has(called.name))
+    const outcome = isTool ? await tools.checkCall(called, request.signal) : undefined
+    const isChanged = isTool && outcome?.isRewritten === true && outcome.decision !== 'block'
+    output.push(isChanged ? itemWith(item, called, outcome.value) : item)
   }
   return { ...response, output }
 }
 
 /** Forwards events immediately, except the last one, which counts. Buffers all if hooks check the answer. */
-async function* streamEvents(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+async function* streamEvents(guard: Guard, model: HostModel, request: SdkRequest): AsyncGenerator<StreamEvent> {
   const isCovered = guard.covers(currentRun().agentName)
-  if (isCovered && guard.hooks.handles('afterModel')) {
-    yield* bufferEvents(guard, model, request)
-    return
-  }
+  if (isCovered && guard.hooks.handles('afterModel')) return yield* bufferEvents(guard, model, request)
   const guarded = guardedRequest(guard, request)
   const sent = isCovered ? await requestToSend(guarded, formatFor(request), request) : request
-  if (typeof sent === 'string') {
-    yield* eventsOf(doneEvent(answerFromText(sent)), sent)
-    return
-  }
+  if (typeof sent === 'string') return yield* eventsOf(doneEvent(answerFromText(sent)), sent)
   for await (const event of model.getStreamedResponse(sent)) {
     const isDone = isCovered && event['type'] === 'response_done'
     const checked = isDone ? await withCheckedCalls(guard, request, event['response'] as Response) : undefined
@@ -307,7 +274,7 @@ async function* streamEvents(guard: Guard, model: HostModel, request: Request): 
   }
 }
 
-async function* bufferEvents(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+async function* bufferEvents(guard: Guard, model: HostModel, request: SdkRequest): AsyncGenerator<StreamEvent> {
   let events: StreamEvent[] = []
   let last: Response | undefined
   const response = await requestAnswer(guard, request, async sent => {
@@ -321,32 +288,30 @@ async function* bufferEvents(guard: Guard, model: HostModel, request: Request): 
     return last
   })
   const done = events.find(({ type }) => type === 'response_done')
-  const isSame = last !== undefined && textOfOutput(response.output) === textOfOutput(last.output)
-  if (done === undefined) yield* eventsOf(doneEvent(response), textOfOutput(response.output))
-  else if (isSame) for (const event of events) yield event === done ? { ...done, response } : event
-  else {
-    for (const event of events) if (event['type'] === 'response_started') yield event
-    yield* eventsOf({ ...done, response }, textOfOutput(response.output))
-  }
+  const text = textOfOutput(response.output)
+  if (done === undefined) yield* eventsOf(doneEvent(response), text)
+  else if (last !== undefined && text === textOfOutput(last.output))
+    for (const event of events) yield event === done ? { ...done, response } : event
+  else yield* [...events.filter(({ type }) => type === 'response_started'), ...eventsOf({ ...done, response }, text)]
 }
 
-function* eventsOf(done: StreamEvent, text: string): Generator<StreamEvent> {
-  if (text !== '') yield { type: 'output_text_delta', delta: text }
-  yield done
+function eventsOf(done: StreamEvent, text: string): StreamEvent[] {
+  return text === '' ? [done] : [{ type: 'output_text_delta', delta: text }, done]
 }
 
 function doneEvent(response: Response): StreamEvent {
-  return { type: 'response_done', response: { id: MADE_ID, ...response } }
+  return { type: 'response_done', response: { id: NAME, ...response } }
 }
 
 function answerFromText(text: string): Response {
-  const usage = { ...NO_USAGE, inputTokensDetails: [], outputTokensDetails: [] }
-  return { usage, output: [assistantItem(text)] } as Response
+  const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 }
+  const details = { inputTokensDetails: [], outputTokensDetails: [] }
+  return { usage: { ...usage, ...details }, output: outputWith([], text, true) } as Response
 }
 
-function callIn(item: ConversationItem, { tools }: Request): AgentToolCall | undefined {
+function callIn(item: ConversationItem, { tools }: SdkRequest): AgentToolCall | undefined {
   const called = toolCallIn(item)
-  return called?.format?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
+  return called?.format?.name === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
 }
 
 function errorOf(error: unknown) {

@@ -4,16 +4,7 @@ import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
 import { OpenAiAgentsMachine } from './events.ts'
 import type { HostSpan, HostTrace, Method, TraceProcessor } from './live-sdk.ts'
-import {
-  agentEndEvent,
-  agentStartEvent,
-  interruptedEvent,
-  resumedEvent,
-  spanEvent,
-  stateOf,
-  toolStartEvent,
-  traceEvent,
-} from './live-sdk.ts'
+import { interruptedEvent, RUNNER_EVENTS, resumedEvent, runnerEvent, spanEvent, traceEvent } from './live-sdk.ts'
 
 export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './live-sdk.ts'
 
@@ -21,8 +12,6 @@ const HOST = 'openai-agents'
 /** Marks a traced runner, for all copies of this package. */
 const TRACED = Symbol.for('hookspan.openai-agents.traced')
 const DONE: Promise<void> = Promise.resolve()
-
-type MakeEvent = () => HostEvent | undefined
 
 function attach(options: PluginOptions | undefined): Attachment {
   return attachHost(HOST, () => new OpenAiAgentsMachine(), options)
@@ -32,13 +21,8 @@ function attach(options: PluginOptions | undefined): Attachment {
  * Reads an event in the next microtask: the host fills a span right after it has announced it (a tool's input, a
  * request's model). All events wait alike, which keeps their order.
  */
-function handleSoon(attachment: Attachment, scope: string, make: MakeEvent): Promise<void> {
-  queueMicrotask(() =>
-    attachment.catchErrors(() => {
-      const event = make()
-      if (event !== undefined) attachment.handleEvent(event, scope)
-    }),
-  )
+function handleSoon(attachment: Attachment, scope: string, make: () => HostEvent): Promise<void> {
+  queueMicrotask(() => attachment.catchErrors(() => attachment.handleEvent(make(), scope)))
   return DONE
 }
 
@@ -97,34 +81,27 @@ export function traceRunner<Runner extends object>(runner: Runner, options?: Plu
 function listenToRunner(attachment: Attachment, runner: object): void {
   const on = peek(runner, 'on')
   if (typeof on !== 'function') return
-  const heard = (event: string, make: (runner: unknown, args: readonly unknown[]) => HostEvent): void => {
-    const listener = (...args: unknown[]): void => {
-      attachment.catchErrors(() => takeRunnerEvent(attachment, make(runner, args)))
-    }
-    ;(on as Method).call(runner, event, listener)
+  for (const [name, fieldsOf] of Object.entries(RUNNER_EVENTS)) {
+    const listener = (...args: unknown[]): void =>
+      attachment.catchErrors(() => handleRunnerEvent(attachment, runnerEvent(name, fieldsOf(runner, args))))
+    ;(on as Method).call(runner, name, listener)
   }
-  heard('agent_start', agentStartEvent)
-  heard('agent_end', agentEndEvent)
-  heard('agent_tool_start', toolStartEvent)
 }
 
-function takeRunnerEvent(attachment: Attachment, event: HostEvent | undefined): void {
+function handleRunnerEvent(attachment: Attachment, event: HostEvent | undefined): void {
+  if (event === undefined) return
   // A scope of its own: the runner and the spans may be traced by different copies of this package.
-  const scope = `runner ${idOf(peek(event?.data, 'trace_id')) ?? ''}`
+  const scope = `runner ${idOf(peek(event.data, 'trace_id')) ?? ''}`
   void handleSoon(attachment, scope, () => event)
 }
 
 function wrapRun(attachment: Attachment, runner: object): void {
   const run = peek(runner, 'run')
   if (typeof run !== 'function') return
-  const ended = (result: unknown): void => {
-    attachment.catchErrors(() => takeRunnerEvent(attachment, interruptedEvent(runner, result)))
-  }
+  const ended = (result: unknown): void =>
+    attachment.catchErrors(() => handleRunnerEvent(attachment, interruptedEvent(runner, result)))
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
-    attachment.catchErrors(() => {
-      const state = stateOf(args[1])
-      if (state !== undefined) takeRunnerEvent(attachment, resumedEvent(runner, state))
-    })
+    attachment.catchErrors(() => handleRunnerEvent(attachment, resumedEvent(runner, args[1])))
     return afterRun((run as Method).apply(this, args), ended)
   }
   Object.defineProperty(runner, 'run', { value: wrapped, writable: true, configurable: true })
@@ -150,11 +127,8 @@ function afterRun(running: unknown, ended: (result: unknown) => void): unknown {
       streaming.add(result)
       // Its last spans may be read a moment later.
       const over = (): void => void setImmediate(() => streaming.delete(result))
-      completed.then(
-        () => ended(result),
-        () => undefined,
-      )
-      completed.then(over, over)
+      const failed = (): void => undefined
+      void completed.then(() => ended(result), failed).then(over)
     } else ended(result)
     return result
   })

@@ -60,12 +60,7 @@ const DEPTH_LIMIT = 100
  * The run of the current async context, by the ids of the SDK's trace, which are ours too. `agentName` is undefined if the run
  * is not traced.
  */
-interface CurrentRun {
-  readonly ids: HookIds
-  readonly agentName: string | undefined
-}
-
-export function currentRun(): CurrentRun {
+export function currentRun(): { readonly ids: HookIds; readonly agentName: string | undefined } {
   const { trace, span: innermost, outer } = sdkContext()
   let agent: unknown
   let task: unknown
@@ -151,68 +146,57 @@ function sdkContext() {
 }
 
 /** If a runner must not trace content, neither do we. */
-function tracesContent(runner: unknown): boolean {
-  return peek(peek(runner, 'config'), 'traceIncludeSensitiveData') !== false
+function ifTraced(runner: unknown, content: object): object {
+  return peek(peek(runner, 'config'), 'traceIncludeSensitiveData') === false ? {} : content
 }
 
-export function agentStartEvent(runner: unknown, [, agent, turnInput]: readonly unknown[]): HostEvent {
-  const model = textOf(peek(peek(runner, 'config'), 'model')) ?? textOf(peek(agent, 'model'))
-  const content = tracesContent(runner) ? { turnInput } : {}
-  return runnerEvent('runner.agent_start', { agent: peek(agent, 'name'), model, ...content, ...sdkContext().ids })
+function modelOf(runner: unknown): string | undefined {
+  return textOf(peek(peek(runner, 'config'), 'model'))
 }
 
-export function agentEndEvent(runner: unknown, [, agent, output]: readonly unknown[]): HostEvent {
-  const content = tracesContent(runner) ? { output } : {}
-  return runnerEvent('runner.agent_end', { agent: peek(agent, 'name'), ...content, ...sdkContext().ids })
+/** The fields of a runner's events, from the arguments of its listeners. */
+export const RUNNER_EVENTS: Readonly<Record<string, (runner: unknown, args: readonly unknown[]) => object>> = {
+  agent_start: (runner, [, agent, turnInput]) => {
+    const model = modelOf(runner) ?? textOf(peek(agent, 'model'))
+    return { agent: peek(agent, 'name'), model, ...ifTraced(runner, { turnInput }) }
+  },
+  agent_end: (runner, [, agent, output]) => ({ agent: peek(agent, 'name'), ...ifTraced(runner, { output }) }),
+  agent_tool_start: (runner, [, agent, tool, details]) => {
+    const said = peek(details, 'toolCall')
+    const content = ifTraced(runner, { arguments: peek(said, 'arguments') })
+    const toolCall = { ...pickFields(said, ['id', 'callId', 'name']), ...content }
+    return { agent: peek(agent, 'name'), tool: peek(tool, 'name'), details: { toolCall } }
+  },
 }
 
-export function toolStartEvent(runner: unknown, [, agent, tool, details]: readonly unknown[]): HostEvent {
-  const toolCall = peek(details, 'toolCall')
-  const content = tracesContent(runner) ? { arguments: peek(toolCall, 'arguments') } : {}
-  return runnerEvent('runner.agent_tool_start', {
-    agent: peek(agent, 'name'),
-    tool: peek(tool, 'name'),
-    details: { toolCall: { ...pickFields(toolCall, ['id', 'callId', 'name']), ...content } },
-    ...sdkContext().ids,
-  })
-}
-
-function runnerEvent(event: string, data: object): HostEvent {
-  return { event, at: Date.now(), data }
-}
-
-export function stateOf(input: unknown): unknown {
-  return typeof peek(input, 'getInterruptions') === 'function' ? input : undefined
+/** An event of a runner, with the ids of the SDK's current trace and span. */
+export function runnerEvent(name: string, data: object): HostEvent {
+  return { event: `runner.${name}`, at: Date.now(), data: { ...data, ...sdkContext().ids } }
 }
 
 export function interruptedEvent(runner: unknown, result: unknown): HostEvent | undefined {
-  return callsEvent('runner.interrupted', runner, peek(result, 'state'), () => ({}))
+  return callsEvent('runner.interrupted', runner, peek(result, 'state'))
 }
 
 export function resumedEvent(runner: unknown, state: unknown): HostEvent | undefined {
   const event = callsEvent('runner.resumed', runner, state, item => ({ choice: choiceOf(state, item) }))
   if (event === undefined) return undefined
-  const model = textOf(peek(peek(runner, 'config'), 'model'))
-  const content = tracesContent(runner) ? { input: peek(state, '_originalInput') } : {}
-  return { ...event, data: { ...(event.data as object), model, ...content } }
+  const content = ifTraced(runner, { input: peek(state, '_originalInput') })
+  return { ...event, data: { ...event.data, model: modelOf(runner), ...content } }
 }
 
-function callsEvent(
-  event: string,
-  runner: unknown,
-  state: unknown,
-  more: (item: unknown) => object,
-): HostEvent | undefined {
+function callsEvent(event: string, runner: unknown, state: unknown, more?: (item: unknown) => object) {
   const items = elementsOf(callMethod(state, 'getInterruptions'), INTERRUPTIONS_LIMIT)
   if (items.length === 0) return undefined
   const trace = peek(state, '_trace')
-  const calls = items.map(item => ({ ...describeCall(runner, item), ...more(item) }))
-  return runnerEvent(event, { trace_id: peek(trace, 'traceId'), group_id: peek(trace, 'groupId'), calls })
+  const calls = items.map(item => ({ ...describeCall(runner, item), ...more?.(item) }))
+  const data = { trace_id: peek(trace, 'traceId'), group_id: peek(trace, 'groupId'), calls }
+  return { event, at: Date.now(), data }
 }
 
 function describeCall(runner: unknown, item: unknown): object {
   const raw = peek(item, 'rawItem')
-  const content = tracesContent(runner) ? { arguments: peek(raw, 'arguments') } : {}
+  const content = ifTraced(runner, { arguments: peek(raw, 'arguments') })
   return { call_id: callIdOf(raw), name: nameOf(item), agent: peek(peek(item, 'agent'), 'name'), ...content }
 }
 

@@ -22,10 +22,6 @@ function textOrParts(content: unknown): unknown {
   return texts.length > 0 && texts.every(text => text !== undefined) ? texts.join('\n') : content
 }
 
-export function historyOf(input: unknown): readonly unknown[] | undefined {
-  return isArray(input) ? input : undefined
-}
-
 function messagesOf(input: unknown): readonly unknown[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
   return elementsOf(input, MESSAGES_LIMIT, 'last').map(asMessage)
@@ -120,12 +116,7 @@ function chatRequest(data: unknown): ModelSpanRequest {
   })
 }
 
-function spanRequest(
-  model: string | undefined,
-  input: unknown,
-  parameters: unknown,
-  facts: RequestFacts,
-): ModelSpanRequest {
+function spanRequest(model: string | undefined, input: unknown, parameters: unknown, facts: RequestFacts) {
   facts.temperature = peek(parameters, 'temperature') ?? undefined
   facts.top_p = peek(parameters, 'top_p') ?? undefined
   facts.frequency_penalty = peek(parameters, 'frequency_penalty') ?? undefined
@@ -137,13 +128,10 @@ function spanRequest(
 
 function responsesAnswer(data: unknown): ModelAnswer {
   const response = peek(data, '_response')
-  const calls: AnswerToolCall[] = []
-  const parts: unknown[] = []
-  for (const item of elementsOf(peek(response, 'output'), ITEMS_LIMIT)) {
-    const type = peek(item, 'type')
-    if (type === 'function_call') addCall(calls, item, 'call_id')
-    else if (type === 'message') parts.push(...elementsOf(peek(item, 'content'), ITEMS_LIMIT))
-  }
+  const items = elementsOf(peek(response, 'output'), ITEMS_LIMIT)
+  const calls = items.filter(item => peek(item, 'type') === 'function_call').flatMap(item => callOf(item, 'call_id'))
+  const messages = items.filter(item => peek(item, 'type') === 'message')
+  const parts = messages.flatMap(item => elementsOf(peek(item, 'content'), ITEMS_LIMIT))
   const reason = textOf(peek(peek(response, 'incomplete_details'), 'reason'))
   const done = calls.length > 0 ? 'tool_calls' : 'stop'
   return {
@@ -160,10 +148,8 @@ function chatAnswer(data: unknown): ModelAnswer {
   const completion = elementsOf(peek(data, 'output'), 1)[0]
   const choice = elementsOf(peek(completion, 'choices'), 1)[0]
   const message = peek(choice, 'message')
-  const calls: AnswerToolCall[] = []
-  for (const call of elementsOf(peek(message, 'tool_calls'), ITEMS_LIMIT)) addCall(calls, call, 'id')
   return {
-    calls,
+    calls: elementsOf(peek(message, 'tool_calls'), ITEMS_LIMIT).flatMap(call => callOf(call, 'id')),
     text: textOf(peek(message, 'content')),
     tokens: tokensOf(peek(data, 'usage') ?? peek(completion, 'usage')),
     finishReason: peek(choice, 'finish_reason') ?? undefined,
@@ -181,19 +167,14 @@ export function answerMessage({ calls, text }: ModelAnswer): object | undefined 
   }
 }
 
-function addCall(calls: AnswerToolCall[], call: unknown, idKey: string): void {
+function callOf(call: unknown, idKey: string): AnswerToolCall[] {
   const described = peek(call, 'function') ?? call
-  const id = textOf(peek(call, idKey))
-  const name = textOf(peek(described, 'name'))
-  if (id !== undefined && name !== undefined) calls.push({ id, name, args: textOf(peek(described, 'arguments')) })
+  const [id, name] = [textOf(peek(call, idKey)), textOf(peek(described, 'name'))]
+  return id === undefined || name === undefined ? [] : [{ id, name, args: textOf(peek(described, 'arguments')) }]
 }
 
 function first(usage: unknown, ...names: readonly string[]): unknown {
-  for (const name of names) {
-    const value = peek(usage, name)
-    if (value !== undefined && value !== null) return value
-  }
-  return undefined
+  return names.map(name => peek(usage, name)).find(value => value !== undefined && value !== null)
 }
 
 /** The SDK's usage has a list of details, one for each request; the API's has an object. */
@@ -214,6 +195,8 @@ export function tokensOf(usage: unknown): UsageCounts | undefined {
   })
 }
 
-export function withoutUsage(all: UsageCounts | undefined, part: UsageCounts | undefined): UsageCounts | undefined {
-  return all === undefined || part === undefined ? all : combineUsage(all, part, (a, b) => Math.max(0, a - b))
+/** Tokens of a loop, without those of agents inside its tools. */
+export function loopTokensOf(data: unknown, nested: UsageCounts | undefined): UsageCounts | undefined {
+  const all = tokensOf(peek(data, 'usage'))
+  return all === undefined || nested === undefined ? all : combineUsage(all, nested, (a, b) => Math.max(0, a - b))
 }

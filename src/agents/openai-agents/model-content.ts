@@ -4,9 +4,13 @@ import { injectedTexts, replaceFirst } from '../base/guard-values.ts'
 
 export type ConversationItem = Readonly<Record<string, unknown>>
 
-export interface RequestContent {
+/** A request to a model of the SDK. */
+export interface SdkRequest {
   readonly systemInstructions?: unknown
   readonly input: unknown
+  readonly tools?: unknown
+  readonly handoffs?: unknown
+  readonly signal?: AbortSignal | undefined
 }
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant'])
@@ -40,10 +44,10 @@ function textOfShell(outputs: unknown): string | undefined {
 function textOfContent(content: unknown): string {
   if (typeof content === 'string') return content
   const parts = isArray(content) ? content : [content]
-  return parts.flatMap(part => (TEXTS.has(peek(part, 'type')) ? String(peek(part, 'text')) : [])).join('\n')
+  return parts.flatMap(part => (isTextPart(part) ? String(peek(part, 'text')) : [])).join('\n')
 }
 
-export function messagesOf({ systemInstructions, input }: RequestContent): ModelMessage[] {
+export function messagesOf({ systemInstructions, input }: SdkRequest): ModelMessage[] {
   const system = typeof systemInstructions === 'string' ? [{ role: 'system' as const, text: systemInstructions }] : []
   const said = itemsOf(input).flatMap(item => {
     const text = textOfItem(item)
@@ -53,29 +57,22 @@ export function messagesOf({ systemInstructions, input }: RequestContent): Model
   return [...system, ...said]
 }
 
-export function withTexts<Request extends RequestContent>(
-  request: Request,
+export function withTexts(
+  request: SdkRequest,
   texts: readonly ModelMessage[],
   injections: readonly Injection[],
-): Request {
+): SdkRequest {
   const { systemInstructions } = request
-  const isSystemSaid = typeof systemInstructions === 'string'
-  const left = texts.slice(isSystemSaid ? 1 : 0)
+  const left = [...texts]
+  const own = typeof systemInstructions === 'string' ? [left.shift()?.text ?? systemInstructions] : []
   const items = itemsOf(request.input).map(item => {
     const old = textOfItem(item)
     const text = old === undefined ? undefined : left.shift()?.text
     return text === undefined || text === old ? item : withText(item, text)
   })
-  const system = [
-    ...(isSystemSaid ? [texts[0]?.text ?? systemInstructions] : []),
-    ...injectedTexts('system', injections),
-  ]
-  const user = injectedTexts('user', injections).map(userMessage)
-  return {
-    ...request,
-    ...(system.length === 0 ? {} : { systemInstructions: system.join('\n\n') }),
-    input: [...items, ...user],
-  }
+  const system = [...own, ...injectedTexts('system', injections)]
+  const input = [...items, ...injectedTexts('user', injections).map(userMessage)]
+  return { ...request, ...(system.length === 0 ? {} : { systemInstructions: system.join('\n\n') }), input }
 }
 
 function withText(item: ConversationItem, text: string): ConversationItem {
@@ -89,29 +86,24 @@ function withText(item: ConversationItem, text: string): ConversationItem {
 
 function contentWith(content: unknown, text: string): unknown {
   if (!isArray(content)) return text
-  const said = replaceFirst(
-    content,
-    part => TEXTS.has(peek(part, 'type')),
-    part => [{ ...(part as object), text }],
-  )
-  return said ?? content
+  return replaceFirst(content, isTextPart, part => [{ ...(part as object), text }]) ?? content
+}
+
+function isTextPart(part: unknown): boolean {
+  return TEXTS.has(peek(part, 'type'))
 }
 
 function userMessage(text: string): ConversationItem {
   return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
 }
 
-export function withFeedback<Request extends RequestContent>(
-  request: Request,
-  answer: string,
-  feedback: string | undefined,
-): Request {
+export function withFeedback(request: SdkRequest, answer: string, feedback: string | undefined): SdkRequest {
   if (feedback === undefined) return request
   const said = answer === '' ? [] : [assistantItem(answer)]
   return { ...request, input: [...itemsOf(request.input), ...said, userMessage(feedback)] }
 }
 
-export function assistantItem(text: string): ConversationItem {
+function assistantItem(text: string): ConversationItem {
   return { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] }
 }
 
@@ -124,11 +116,7 @@ export function textOfOutput(output: readonly ConversationItem[]): string {
   return output.flatMap(item => (isMessage(item) ? textOfContent(item['content']) : [])).join('\n')
 }
 
-export function outputWith(
-  output: readonly ConversationItem[],
-  text: string,
-  alone: boolean,
-): readonly ConversationItem[] {
+export function outputWith(output: readonly ConversationItem[], text: string, alone: boolean): ConversationItem[] {
   if (alone) return [assistantItem(text)]
   return replaceFirst(output, isMessage, item => [withText(item, text)]) ?? [assistantItem(text), ...output]
 }

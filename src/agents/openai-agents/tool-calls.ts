@@ -15,21 +15,16 @@ export interface AgentToolCall {
 export function toolCallIn(item: ConversationItem): AgentToolCall | undefined {
   const id = textOf(item['callId'])
   const { type } = item
-  const form = LOCAL_TOOL_FORMATS.find(each => each.item === type)
+  const form = LOCAL_TOOL_FORMATS.find(each => type === `${each.name}_call`)
   if (form !== undefined)
     return { id, name: form.name, args: form.argumentsOf(item[form.operationField]), format: form }
   const name = textOf(item['name'])
   return type === 'function_call' && name !== undefined ? { id, name, args: argumentsOf(item['arguments']) } : undefined
 }
 
-export function itemWith(
-  item: ConversationItem,
-  form: LocalToolFormat | undefined,
-  args: ToolArguments,
-): ConversationItem {
-  return form === undefined
-    ? { ...item, arguments: JSON.stringify(args) }
-    : { ...item, [form.operationField]: form.operationWith(args) }
+export function itemWith(item: ConversationItem, { format }: AgentToolCall, args: ToolArguments): ConversationItem {
+  if (format === undefined) return { ...item, arguments: JSON.stringify(args) }
+  return { ...item, [format.operationField]: format.operationWith(args) }
 }
 
 /** Parses the model's JSON. Other text becomes one field: `x` -> `{ input: 'x' }`. */
@@ -44,13 +39,12 @@ export function isShellElsewhere(tools: readonly ConversationItem[]): boolean {
 }
 
 /**
- * The calls and results of a tool that is no function, yet runs in this process. Hooks detect a command or a patch by `name`,
- * which the call's item lacks. The `methods` of the application's object in `holderField` do the work.
+ * The calls and results of a tool that is no function, yet runs in this process. `name` is the type of the tool, by which hooks
+ * detect a command or a patch; the call's item has the type `{name}_call`. The `methods` of the application's object in
+ * `holderField` do the work.
  */
 export interface LocalToolFormat {
   readonly name: string
-  readonly tool: string
-  readonly item: string
   readonly operationField: string
   readonly holderField: string
   readonly methods: readonly string[]
@@ -69,8 +63,6 @@ const OPENS = /["'`\\<({]/
 
 const SHELL: LocalToolFormat = {
   name: 'shell',
-  tool: 'shell',
-  item: 'shell_call',
   operationField: 'action',
   holderField: 'shell',
   methods: ['run'],
@@ -100,8 +92,6 @@ const EDITS: Readonly<Record<string, string>> = {
 
 const PATCH: LocalToolFormat = {
   name: 'apply_patch',
-  tool: 'apply_patch',
-  item: 'apply_patch_call',
   operationField: 'operation',
   holderField: 'editor',
   methods: Object.values(EDITS),

@@ -1,97 +1,222 @@
 import { booleanOf, elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { EventHandlers } from '../base/event-machine.ts'
+import type { EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers, handlersByName, namesIn, plausibleTime } from '../base/event-machine.ts'
-import { SessionStates } from '../base/limited-map.ts'
-import { countOf, looksLikeJson, plainText } from '../base/messages.ts'
+import { LimitedMap, SessionStates } from '../base/limited-map.ts'
+import { countOf, looksLikeJson, plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { Approval } from '../base/tool.ts'
+import { Approval, DelegatedTask, Tool } from '../base/tool.ts'
+import { HostTurn } from '../base/turn.ts'
 import { readUsage, type UsageCounts } from '../base/usage.ts'
-import {
-  AGENT_EVENT,
-  endDelegation,
-  type Facts,
-  factsOf,
-  MESSAGES_LIMIT,
-  messageOf,
-  OpenClawCall,
-  OpenClawSession,
-  Run,
-  RunTool,
-  Sessions,
-  startDelegation,
-} from './state.ts'
 
-/** Limit of remembered runs, including ended ones: late events must not open them again. */
-const RUNS_LIMIT = 2000
-
-interface Entry {
-  run?: Run
-  begunAt?: number
+interface OpenClawMessage {
+  readonly role: unknown
+  readonly content: unknown
+  readonly tool_calls?: readonly ToolCallPart[]
+  readonly tool_call_id?: string
 }
 
-class RunBook {
-  readonly records: Records
-  readonly sessions: Sessions = new Sessions()
-  readonly #runs = new SessionStates((): Entry => ({}), RUNS_LIMIT)
+const MESSAGES_LIMIT = 100
 
-  constructor(records: Records) {
-    this.records = records
+function messageOf(message: unknown): OpenClawMessage {
+  const content = peek(message, 'content')
+  const calls = toolCallsOf(content)
+  const toolCallId = idOf(peek(message, 'toolCallId'))
+  const role = peek(message, 'role')
+  return {
+    role: role === 'toolResult' ? 'tool' : role,
+    content: plainText(content) ?? (calls.length > 0 || countOf(content) === 0 ? undefined : content),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+  }
+}
+
+/** The ids of an event. Hooks have them in the event or the context, agent events in both. */
+interface Facts {
+  readonly at: number
+  readonly data: unknown
+  readonly context: unknown
+  readonly runId: string | undefined
+  readonly sessionKey: string | undefined
+  readonly sessionId: string | undefined
+}
+
+/** The name of events from the agent event stream (`api.runtime.events.onAgentEvent`), beside the hooks. */
+export const AGENT_EVENT = 'AGENT_EVENT'
+
+function factsOf({ event, at, data, context }: TimedEvent): Facts {
+  const id = (key: string): string | undefined => idOf(peek(data, key)) ?? idOf(peek(context, key))
+  return {
+    at,
+    data: event === AGENT_EVENT ? peek(data, 'data') : data,
+    context,
+    runId: id('runId'),
+    sessionKey: id('sessionKey'),
+    sessionId: id('sessionId'),
+  }
+}
+
+const IDS_LIMIT = 10_000
+
+/** A conversation. The host names it by a permanent key, and by an id that a reset replaces. */
+class OpenClawSession {
+  key: string | undefined
+  id: string | undefined
+  /** The open run. Runs are sequential: the host queues further input. */
+  run: Run | undefined
+  lastRun: Run | undefined
+  delegation: DelegatedTask | undefined
+  parentName: string | undefined
+  compaction: { readonly request: ModelRequest; readonly run: Run | undefined } | undefined
+  compactionCount = 0
+
+  /** The session id in records. A sub-agent's session uses its key, because the parent emits it before an id exists. */
+  get name(): string | undefined {
+    return textOf(this.delegation?.ids.child_session_id) ?? this.id ?? this.key
+  }
+}
+
+/** One run of the agent: a user turn. All attempts of the run share OpenClaw's run id. */
+class Run extends HostTurn {
+  readonly session: OpenClawSession
+  model: unknown
+  provider: unknown
+  /** True if the host permits access to the conversation. Otherwise no message text is recorded, from any hook. */
+  seesConversation = false
+  messages: OpenClawMessage[] = []
+  system: unknown
+  toolCount: number | undefined
+  /** Newest calls by the host's call id, which a retry reuses. Ended ones are emitted later, because more facts may follow. */
+  readonly calls: Map<string, OpenClawCall> = new LimitedMap(IDS_LIMIT)
+  endedCalls: OpenClawCall[] = []
+  lastCall: OpenClawCall | undefined
+  hasUsage = false
+  readonly tools: Map<string, RunTool> = new LimitedMap(IDS_LIMIT)
+  readonly openTools: Set<RunTool> = new Set()
+  readonly requestingCalls: Map<string, OpenClawCall> = new LimitedMap(IDS_LIMIT)
+  readonly approvals: Map<string, Approval> = new Map()
+  answer: string | undefined
+  /** Reported facts about the end, before it is certain that the run has ended. */
+  ending: { agentFailed?: boolean; failed?: boolean; interrupted?: boolean; reason?: string } = {}
+
+  constructor(records: Records, id: string, session: OpenClawSession, { at, data, context }: Facts) {
+    // Fixed here: the session id can change during the run.
+    super(records, session.name, id, at)
+    this.session = session
+    this.model = textOf(peek(data, 'model')) ?? textOf(peek(context, 'modelId'))
+    this.provider = textOf(peek(data, 'provider')) ?? textOf(peek(context, 'modelProviderId'))
   }
 
-  findRun(facts: Facts): Run | undefined {
-    const { runId } = facts
-    const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.find(runId)?.run
-    if (run === undefined || run.hasEnded) return undefined
-    run.lastAt = Math.max(run.lastAt, facts.at)
-    return run
+  addMessage(message: OpenClawMessage): void {
+    if (!this.seesConversation) return
+    this.messages.push(message)
+    if (this.messages.length > 2 * MESSAGES_LIMIT) this.messages = this.messages.slice(-MESSAGES_LIMIT)
   }
 
-  /** Like `find`, but starts an unknown run. Only for events that a run must cause. */
-  openedRun(facts: Facts, prompt?: unknown): Run | undefined {
-    const known = this.findRun(facts)
-    if (known !== undefined || facts.runId === undefined) return known
-    const entry = this.#runs.get(facts.runId)
-    if (entry.run !== undefined) return undefined
-    const session = this.sessions.of(facts) ?? new OpenClawSession()
-    if (session.run !== undefined) this.finishRun(session.run, session.run.lastAt)
-    const run = new Run(this.records, facts.runId, session, facts)
-    entry.run = run
-    session.run = run
-    openRun(run, Math.min(entry.begunAt ?? facts.at, facts.at), facts, prompt)
-    return run
+  releaseContent(): void {
+    this.messages = []
+    this.system = undefined
+    this.lastCall = undefined
+    this.answer = undefined
+    for (const kept of [this.calls, this.tools, this.openTools, this.requestingCalls, this.approvals]) kept.clear()
+  }
+}
+
+class OpenClawCall extends ModelRequest {
+  endAt: number | undefined
+  end: unknown
+  /** The answer or error message, which usually arrives after the end. */
+  message: unknown
+  reply: OpenClawMessage | undefined
+  hasFailed = false
+  asksForTools = false
+
+  get sentAt(): number | undefined {
+    return this.isStartEmitted ? this.startAt : undefined
+  }
+}
+
+class RunTool extends Tool<Run> {
+  isWritten = false
+  endAt: number | undefined
+  result: unknown
+  error: unknown
+  isError: boolean | undefined
+  status: unknown
+  durationMillis: unknown
+}
+
+const SESSIONS_LIMIT = 1000
+
+/** Sessions by key and by id: some events have both, `before_message_write` only the key. */
+class Sessions {
+  readonly #byKey = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
+  readonly #byId = new LimitedMap<string, OpenClawSession>(SESSIONS_LIMIT)
+  #newest: OpenClawSession | undefined
+
+  of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): OpenClawSession | undefined {
+    if (sessionKey === undefined && sessionId === undefined) return undefined
+    const newest = this.#newest
+    // Fast path: consecutive events usually belong to the same session.
+    if (newest !== undefined && newest.key === sessionKey && newest.id === sessionId) return newest
+    const session = this.#byKey.get(sessionKey ?? '') ?? this.#byId.get(sessionId ?? '') ?? new OpenClawSession()
+    session.key ??= sessionKey
+    session.id = sessionId ?? session.id
+    if (sessionKey !== undefined) this.#byKey.recall(sessionKey, () => session)
+    if (sessionId !== undefined) this.#byId.recall(sessionId, () => session)
+    this.#newest = session
+    return session
   }
 
-  /**
-   * Notes the start of a run. Its first records are emitted with a later event that has more facts, usually the start of a model
-   * call.
-   */
-  announceRun(facts: Facts): void {
-    if (this.findRun(facts) === undefined && facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
+  values(): OpenClawSession[] {
+    return [...new Set([...this.#byKey.values(), ...this.#byId.values()])]
   }
+}
 
-  isAnnounced({ runId }: Facts): boolean {
-    const entry = runId === undefined ? undefined : this.#runs.find(runId)
-    return entry?.run === undefined && entry?.begunAt !== undefined
-  }
+const SPAWN_TOOL = 'sessions_spawn'
+/** Hooks overlap: a run may have ended here while the host still emits its events. */
+const OVERLAP_MILLIS = 10_000
 
-  finishRun(run: Run, at: number, reason?: string): void {
-    if (run.hasEnded) return
-    run.hasEnded = true
-    const { session } = run
-    emitEndedCalls(run)
-    settleTools(run)
-    if (session.compaction?.run === run) endCompaction(session, at, 'unfinished')
-    if (run.ending.interrupted === true || reason !== undefined) cancelTools(run, at)
-    closeRun(run, at, reason)
-    if (session.run === run) session.run = undefined
-    session.lastRun = run
-    run.releaseContent()
+/**
+ * Handles `subagent_spawned`. It precedes the id of the child's session, so that session is named by its key from here on. The
+ * child's turns are found by the name emitted here.
+ *
+ * @param parent the session that spawned the child
+ */
+function startDelegation(parent: OpenClawSession, child: OpenClawSession, { at, data }: Facts): void {
+  if (child.delegation?.hasEnded === false) return
+  const { lastRun } = parent
+  const isRecent = lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS
+  const run = parent.run ?? (isRecent ? lastRun : undefined)
+  if (run === undefined) {
+    // The user spawned it by hand: it belongs to no turn of the parent.
+    child.parentName = parent.name
+    return
   }
+  const label = textOf(peek(data, 'label'))
+  const tool = spawningTool(parent, label)
+  child.delegation = new DelegatedTask(run, at, {
+    child_session_id: child.key,
+    child_subagent_id: peek(data, 'runId'),
+    child_role: peek(data, 'agentId'),
+    tool_call_id: tool?.id,
+  })
+  child.delegation.emitStart(peek(tool?.args, 'task') ?? label, tool === undefined ? undefined : 'inferred')
+}
 
-  finishAll(reason: string): void {
-    for (const { run } of this.sessions.values()) if (run !== undefined) this.finishRun(run, run.lastAt, reason)
-  }
+/** Guesses the spawning call, which the event does not name: the only open one, or the one with the same label. */
+function spawningTool({ run }: OpenClawSession, label: string | undefined): RunTool | undefined {
+  const open = [...(run?.openTools ?? [])].filter(tool => tool.name === SPAWN_TOOL)
+  const [only, ...others] = open
+  if (others.length === 0) return only
+  const labelled = open.filter(tool => label !== undefined && peek(tool.args, 'label') === label)
+  return labelled.length === 1 ? labelled[0] : undefined
+}
+
+/** Handles `subagent_ended`, emitted only after the parent has received the result. It contains the time of the actual end. */
+function endDelegation({ delegation }: OpenClawSession, at: number, data?: unknown): void {
+  const status = idOf(peek(data, 'outcome')) ?? 'unknown'
+  delegation?.emitEnd(plausibleTime(peek(data, 'endedAt'), at), { status, summary: textOf(peek(data, 'error')) })
 }
 
 /** Emits a session start for each run: `agent --local` has no such hook. */
@@ -164,26 +289,26 @@ function isLastWord({ lastCall, tools }: Run): boolean {
   return true
 }
 
-type Read = (book: RunBook, facts: Facts) => void
+export type Read = (machine: OpenClawMachine, facts: Facts) => void
 
 /** Reads events about what `find` returns. If it returns nothing, the event adds nothing. */
-function about<Subject>(find: (book: RunBook, facts: Facts) => Subject | undefined) {
-  return (read: (subject: Subject, facts: Facts, book: RunBook) => void): Read =>
-    (book, facts) => {
-      const subject = find(book, facts)
-      if (subject !== undefined) read(subject, facts, book)
+function about<Subject>(find: (machine: OpenClawMachine, facts: Facts) => Subject | undefined) {
+  return (read: (subject: Subject, facts: Facts, machine: OpenClawMachine) => void): Read =>
+    (machine, facts) => {
+      const subject = find(machine, facts)
+      if (subject !== undefined) read(subject, facts, machine)
     }
 }
 
-const inOpenRun = about((book, facts) => book.findRun(facts))
-const inRun = about((book, facts) => book.openedRun(facts))
-const inSession = about((book, facts) => book.sessions.of(facts))
+const inOpenRun = about((machine, facts) => machine.findRun(facts))
+const inRun = about((machine, facts) => machine.openedRun(facts))
+const inSession = about((machine, facts) => machine.sessions.of(facts))
 
 /** The hooks that yield records. Other hooks exist for plugins that change what happens. */
 const READINGS: Readonly<Record<string, Read>> = {
-  before_model_resolve: (book, facts) => book.openedRun(facts, peek(facts.data, 'prompt')),
-  llm_input: (book, facts) => {
-    const run = book.openedRun(facts, peek(facts.data, 'prompt'))
+  before_model_resolve: (machine, facts) => machine.openedRun(facts, peek(facts.data, 'prompt')),
+  llm_input: (machine, facts) => {
+    const run = machine.openedRun(facts, peek(facts.data, 'prompt'))
     if (run !== undefined) readInput(run, facts.data)
   },
   model_call_started: inRun((run, facts) => {
@@ -198,20 +323,20 @@ const READINGS: Readonly<Record<string, Read>> = {
     if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
   }),
   llm_output: inOpenRun(handleOutput),
-  before_compaction: inSession((session, facts, { records }) => startCompaction(records, session, facts)),
+  before_compaction: inSession((session, facts, machine) => startCompaction(machine.scopeOf(session), session, facts)),
   after_compaction: inSession((session, { at }) => endCompaction(session, at)),
-  subagent_spawned: (book, facts) => {
-    const child = sessionOfKey(book, peek(facts.data, 'childSessionKey'))
-    const parent = sessionOfKey(book, peek(facts.context, 'requesterSessionKey'))
+  subagent_spawned: (machine, facts) => {
+    const child = sessionOfKey(machine, peek(facts.data, 'childSessionKey'))
+    const parent = sessionOfKey(machine, peek(facts.context, 'requesterSessionKey'))
     if (child !== undefined && parent !== undefined) startDelegation(parent, child, facts)
   },
-  subagent_ended: (book, { at, data }) => {
-    const child = sessionOfKey(book, peek(data, 'targetSessionKey'))
+  subagent_ended: (machine, { at, data }) => {
+    const child = sessionOfKey(machine, peek(data, 'targetSessionKey'))
     if (child !== undefined) endDelegation(child, at, data)
   },
-  session_start: (book, facts) => book.sessions.of(facts),
+  session_start: (machine, facts) => machine.sessions.of(facts),
   session_end: inSession(handleSessionEnd),
-  gateway_stop: book => book.finishAll('gateway_stop'),
+  gateway_stop: machine => machine.finishAll('gateway_stop'),
 }
 
 /** `REGISTER`: added by this package's own captures. */
@@ -223,22 +348,82 @@ const QUIET = namesIn(`
   before_install skill_proposal_evaluate skill_proposal_changed skill_changed`)
 
 export class OpenClawMachine extends EventMachine {
-  readonly #book = new RunBook(this.records)
+  readonly sessions: Sessions = new Sessions()
+  /** Includes ended runs: late events must not open them again. */
+  readonly #runs = new SessionStates((): { run?: Run; begunAt?: number } => ({}), 2000)
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...handlersByName(Object.keys(READINGS), hook => moment => READINGS[hook]?.(this.#book, factsOf(moment))),
-      [AGENT_EVENT]: moment => STREAMS.get(peek(moment.data, 'stream'))?.(this.#book, factsOf(moment)),
+      ...handlersByName(Object.keys(READINGS), hook => moment => READINGS[hook]?.(this, factsOf(moment))),
+      [AGENT_EVENT]: moment => STREAMS.get(peek(moment.data, 'stream'))?.(this, factsOf(moment)),
     },
     QUIET,
   )
 
+  findRun(facts: Facts): Run | undefined {
+    const { runId } = facts
+    const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.find(runId)?.run
+    if (run === undefined || run.hasEnded) return undefined
+    run.lastAt = Math.max(run.lastAt, facts.at)
+    return run
+  }
+
+  /** Like `find`, but starts an unknown run. Only for events that a run must cause. */
+  openedRun(facts: Facts, prompt?: unknown): Run | undefined {
+    const known = this.findRun(facts)
+    if (known !== undefined || facts.runId === undefined) return known
+    const entry = this.#runs.get(facts.runId)
+    if (entry.run !== undefined) return undefined
+    const session = this.sessions.of(facts) ?? new OpenClawSession()
+    if (session.run !== undefined) this.finishRun(session.run, session.run.lastAt)
+    const run = new Run(this.records, facts.runId, session, facts)
+    entry.run = run
+    session.run = run
+    openRun(run, Math.min(entry.begunAt ?? facts.at, facts.at), facts, prompt)
+    return run
+  }
+
+  /**
+   * Notes the start of a run. Its first records are emitted with a later event that has more facts, usually the start of a model
+   * call.
+   */
+  announceRun(facts: Facts): void {
+    if (this.findRun(facts) === undefined && facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
+  }
+
+  isAnnounced({ runId }: Facts): boolean {
+    const entry = runId === undefined ? undefined : this.#runs.find(runId)
+    return entry?.run === undefined && entry?.begunAt !== undefined
+  }
+
+  finishRun(run: Run, at: number, reason?: string): void {
+    if (run.hasEnded) return
+    run.hasEnded = true
+    const { session } = run
+    emitEndedCalls(run)
+    settleTools(run)
+    if (session.compaction?.run === run) endCompaction(session, at, 'unfinished')
+    if (run.ending.interrupted === true || reason !== undefined) cancelTools(run, at)
+    closeRun(run, at, reason)
+    if (session.run === run) session.run = undefined
+    session.lastRun = run
+    run.releaseContent()
+  }
+
+  finishAll(reason: string): void {
+    for (const { run } of this.sessions.values()) if (run !== undefined) this.finishRun(run, run.lastAt, reason)
+  }
+
   protected endSessions(end: number): void {
     const at = Math.max(end, this.now)
-    this.#book.finishAll('shutdown')
-    for (const session of this.#book.sessions.values()) {
+    this.finishAll('shutdown')
+    for (const session of this.sessions.values()) {
       endCompaction(session, at, 'unfinished')
       endDelegation(session, at)
     }
+  }
+
+  scopeOf({ run, name }: OpenClawSession): RecordScope {
+    return run ?? new RecordScope(this.records, name)
   }
 }
 
@@ -256,10 +441,10 @@ function handleMessage(run: Run, { at, data }: Facts): void {
   addToolFacts(tool, { endAt: at, result: message, isError: booleanOf(peek(message, 'isError')) })
 }
 
-function handleToolEnd(book: RunBook, facts: Facts): void {
+function handleToolEnd(machine: OpenClawMachine, facts: Facts): void {
   const { at, data, context } = facts
   const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
-  const run = id === undefined ? undefined : book.openedRun(facts)
+  const run = id === undefined ? undefined : machine.openedRun(facts)
   if (run === undefined || id === undefined) return
   const tool = toolOf(run, id, peek(data, 'toolName'), at)
   const [result, error, durationMillis] = [peek(data, 'result'), peek(data, 'error'), peek(data, 'durationMs')]
@@ -276,88 +461,84 @@ function handleOutput(run: Run, { data }: Facts): void {
   emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(peek(data, 'usage')) })
 }
 
-function sessionOfKey(book: RunBook, key: unknown): OpenClawSession | undefined {
-  return book.sessions.of({ sessionKey: idOf(key), sessionId: undefined })
+function sessionOfKey(machine: OpenClawMachine, key: unknown): OpenClawSession | undefined {
+  return machine.sessions.of({ sessionKey: idOf(key), sessionId: undefined })
 }
 
 /** Handles `session_end`. After a reset, a session keeps its key and gets a new id. A compaction may change the id, too. */
-function handleSessionEnd(session: OpenClawSession, { at, data }: Facts, book: RunBook): void {
+function handleSessionEnd(session: OpenClawSession, { at, data }: Facts, machine: OpenClawMachine): void {
   const reason = textOf(peek(data, 'reason'))
   const next = idOf(peek(data, 'nextSessionId'))
   const old = session.name
   if (next !== undefined) session.id = next
   if (reason === 'compaction') return
-  if (session.run !== undefined) book.finishRun(session.run, session.run.lastAt, reason)
-  if (session.lastRun === undefined) return
+  if (session.run !== undefined) machine.finishRun(session.run, session.run.lastAt, reason)
+  const { records } = session.lastRun ?? {}
   session.lastRun = undefined
   const isReset = next !== undefined && (reason === 'reset' || reason === 'new')
-  if (isReset) book.records.addRecord('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
-  else book.records.addRecord('on_session_finalize', at, { session_id: old, reason })
+  if (isReset) records?.addRecord('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
+  else records?.addRecord('on_session_finalize', at, { session_id: old, reason })
 }
 
-const STREAMS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
+/**
+ * The streams of agent events that are handled. The host never waits for them and catches their errors. The hook
+ * `before_tool_call` is not registered instead: a failure in it would block the tool.
+ */
+export const STREAMS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ['lifecycle', lifecycle],
   ['tool', tool],
   ['item', item],
-  ['run_status', inOpenRun(status)],
+  ['run_status', inOpenRun(readStatus)],
   ['approval', inOpenRun(readApproval)],
 ])
 
-/**
- * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. The hook
- * `before_tool_call` is not registered instead: a failure in it would block the tool.
- */
-export function handlesStream(stream: unknown): boolean {
-  return STREAMS.has(stream)
-}
-
 /** Handles the start and end of a run. A run that failed before its first model call has no other events. */
-function lifecycle(book: RunBook, facts: Facts): void {
+function lifecycle(machine: OpenClawMachine, facts: Facts): void {
   if (peek(facts.data, 'phase') === 'start') {
-    book.announceRun(facts)
+    machine.announceRun(facts)
     return
   }
-  const run = book.isAnnounced(facts) ? book.openedRun(facts) : book.findRun(facts)
+  const run = machine.isAnnounced(facts) ? machine.openedRun(facts) : machine.findRun(facts)
   if (run === undefined) return
   const endedAt = readLifecycle(run, facts)
-  if (endedAt !== undefined) book.finishRun(run, endedAt)
+  if (endedAt !== undefined) machine.finishRun(run, endedAt)
 }
 
-function status(run: Run, { data }: Facts): void {
-  if (peek(data, 'phase') !== 'retrying') return
-  emitEndedCalls(run, { retried: true, maxRetries: peek(data, 'maxRetries'), reason: peek(data, 'reason') })
+function readStatus(run: Run, { data }: Facts): void {
+  const retry = { retried: true, maxRetries: peek(data, 'maxRetries'), reason: peek(data, 'reason') }
+  if (peek(data, 'phase') === 'retrying') emitEndedCalls(run, retry)
 }
 
-function tool(book: RunBook, facts: Facts): void {
+function tool(machine: OpenClawMachine, facts: Facts): void {
   const { at, data } = facts
   const id = idOf(peek(data, 'toolCallId'))
   const phase = peek(data, 'phase')
   if (id === undefined) return
   if (phase === 'start') {
-    const run = book.openedRun(facts)
+    const run = machine.openedRun(facts)
     if (run === undefined) return
     const known = toolOf(run, id, peek(data, 'name'), at)
     emitEndedCalls(run)
     startTool(known, peek(data, 'args'), idOf(peek(data, 'parentToolCallId')))
   } else if (phase === 'result') {
     const isError = booleanOf(peek(data, 'isError'))
-    addToolFacts(book.findRun(facts)?.tools.get(id), { endAt: at, result: peek(data, 'result'), isError })
+    addToolFacts(machine.findRun(facts)?.tools.get(id), { endAt: at, result: peek(data, 'result'), isError })
   }
 }
 
 /** Handles the display state of a tool: its start, and whether it was denied or failed. The arguments follow the start. */
-function item(book: RunBook, facts: Facts): void {
+function item(machine: OpenClawMachine, facts: Facts): void {
   const { at, data } = facts
   const id = idOf(peek(data, 'toolCallId'))
   const phase = peek(data, 'phase')
   if (id === undefined || peek(data, 'kind') !== 'tool') return
   if (phase === 'start') {
-    const run = book.openedRun(facts)
+    const run = machine.openedRun(facts)
     if (run !== undefined) toolOf(run, id, peek(data, 'name'), plausibleTime(peek(data, 'startedAt'), at))
   } else if (phase === 'end') {
     const endAt = plausibleTime(peek(data, 'endedAt'), at)
     const news = { endAt, status: peek(data, 'status'), error: peek(data, 'error') }
-    addToolFacts(book.findRun(facts)?.tools.get(id), news)
+    addToolFacts(machine.findRun(facts)?.tools.get(id), news)
   }
 }
 
@@ -613,12 +794,12 @@ function emitFailure(run: Run, call: OpenClawCall, { retried, maxRetries, reason
 }
 
 /** Handles `before_compaction`. Between two runs it belongs to no run. */
-function startCompaction(records: Records, session: OpenClawSession, { at, data }: Facts): void {
+function startCompaction(scope: RecordScope, session: OpenClawSession, { at, data }: Facts): void {
   if (session.compaction !== undefined) return
   session.compactionCount += 1
   const { run, name } = session
   const id = `${name ?? ''}:compaction:${session.compactionCount}`
-  const request = new ModelRequest(run ?? new RecordScope(records, name), at, { id, task: 'compression' })
+  const request = new ModelRequest(scope, at, { id, task: 'compression' })
   session.compaction = { request, run }
   request.emitStart({
     model: run?.model,

@@ -7,16 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
-import type {
-  Capabilities,
-  ControlHooks,
-  HookIds,
-  HostHooksOptions,
-  Outcome,
-  ToolArguments,
-  ToolCall,
-} from '../../guards/index.ts'
-import { HostHooks, toolCallOf } from '../../guards/index.ts'
+import type { Capabilities, ControlHooks, HookIds, HostHooksOptions } from '../../guards/index.ts'
+import { HostHooks, type Outcome, type ToolArguments, type ToolCall, toolCallOf } from '../../guards/index.ts'
 import { runningPlugin } from '../attach.ts'
 import { injectedBy, listOf, namedArguments, signalIn, textFor } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
@@ -25,8 +17,6 @@ import { LIFELESS_MODES, mayReadConversation, type OpenClawApi, onAgentEvents } 
 const HOST = 'openclaw'
 /** Below the host's timeout of 15 s, after which it decides by itself. */
 const LIMIT_MILLIS = 10_000
-const RUNS_LIMIT = 1000
-const CALLS_LIMIT = 10_000
 /** The host's display limits of an approval, characters. */
 const TITLE_LIMIT = 80
 const DESCRIPTION_LIMIT = 512
@@ -93,9 +83,9 @@ interface Call {
 class Handlers {
   readonly #hooks: HostHooks
   readonly #report: (line: string) => void
-  readonly #runs = new LimitedMap<string, Run>(RUNS_LIMIT)
+  readonly #runs = new LimitedMap<string, Run>(1000)
   /** Calls by session and call id: models of two sessions may use the same id. */
-  readonly #calls = new LimitedMap<string, Call>(CALLS_LIMIT)
+  readonly #calls = new LimitedMap<string, Call>(10_000)
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
     this.#hooks = hooks
@@ -133,10 +123,8 @@ class Handlers {
   async #injectTexts(event: unknown, context: unknown): Promise<object | undefined> {
     const { injected, decision } = await this.#beforeTurn(event, context)
     if (decision === 'block' || injected.length === 0) return undefined
-    return pickFields(
-      { appendSystemContext: injectedBy('system', injected), appendContext: injectedBy('user', injected) },
-      ['appendSystemContext', 'appendContext'],
-    )
+    const texts = { appendSystemContext: injectedBy('system', injected), appendContext: injectedBy('user', injected) }
+    return pickFields(texts, Object.keys(texts))
   }
 
   async #blockTurn(event: unknown, context: unknown): Promise<object | undefined> {
@@ -227,11 +215,9 @@ function callOf(event: unknown, context: unknown, args: ToolArguments): Call {
 
 function textIn(message: unknown): string {
   const content = peek(message, 'content')
-  return typeof content === 'string'
-    ? content
-    : listOf(content)
-        .flatMap(part => textOf(peek(part, 'text')) ?? [])
-        .join('\n')
+  if (typeof content === 'string') return content
+  const texts = listOf(content).flatMap(part => textOf(peek(part, 'text')) ?? [])
+  return texts.join('\n')
 }
 
 function withText(message: unknown, text: string): object {

@@ -3,8 +3,7 @@ import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import { namesIn } from '../base/event-machine.ts'
 import type { HostEvent } from '../host-event.ts'
-import { handlesStream, OpenClawMachine } from './events.ts'
-import { AGENT_EVENT } from './state.ts'
+import { AGENT_EVENT, OpenClawMachine, STREAMS } from './events.ts'
 import type { OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
 import { LIFELESS_MODES, mayReadConversation, onAgentEvents } from './types.ts'
 
@@ -18,7 +17,6 @@ const HOOKS = namesIn(`
 const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
 const LAST_HOOKS = ['session_end', 'gateway_stop']
 
-const TOOLS_LIMIT = 1000
 const INPUT_FIELDS = ['runId', 'sessionId', 'provider', 'model', 'systemPrompt', 'prompt', 'historyMessages']
 
 /** Shared by all loads: the host loads a plugin several times into a process, also as several copies of this module. */
@@ -51,7 +49,7 @@ function listen(api: OpenClawApi): void {
   onAgentEvents(api, event => {
     // Partial results of tools, one for each line of a command's output.
     const isUpdate = peek(peek(event, 'data'), 'phase') === 'update'
-    if (isUpdate || !handlesStream(peek(event, 'stream'))) return
+    if (isUpdate || !STREAMS.has(peek(event, 'stream'))) return
     const data = pickFields(event, ['stream', 'runId', 'data', 'sessionKey', 'sessionId', 'agentId'])
     handleEvent({ event: AGENT_EVENT, at: Date.now(), data }, event)
   })
@@ -63,7 +61,7 @@ function listen(api: OpenClawApi): void {
 /** Reduces tools to their names: their instructions are most of the event. */
 function withToolNames(event: unknown): unknown {
   if (!isArray(peek(event, 'tools'))) return event
-  const tools = elementsOf(peek(event, 'tools'), TOOLS_LIMIT).map(tool => peek(tool, 'name'))
+  const tools = elementsOf(peek(event, 'tools')).map(tool => peek(tool, 'name'))
   return { ...pickFields(event, INPUT_FIELDS), tools }
 }
 

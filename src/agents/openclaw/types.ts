@@ -59,12 +59,9 @@ export function mayReadConversation({ config }: Pick<OpenClawApi, 'config'>, id:
 }
 
 /** Adds a listener to the agent events, until the host disposes of the plugin. */
-export function onAgentEvents(
-  { runtime, lifecycle }: Pick<OpenClawApi, 'runtime' | 'lifecycle'>,
-  listener: (event: OpenClawAgentEvent) => void,
-): void {
-  const unsubscribe = runtime?.events?.onAgentEvent?.(listener)
-  if (typeof unsubscribe === 'function') lifecycle?.onDispose?.(() => void unsubscribe())
+export function onAgentEvents(api: Omit<OpenClawApi, 'on'>, listener: (event: OpenClawAgentEvent) => void): void {
+  const unsubscribe = api.runtime?.events?.onAgentEvent?.(listener)
+  if (typeof unsubscribe === 'function') api.lifecycle?.onDispose?.(() => void unsubscribe())
 }
 
 /** Load modes in which nothing runs and every use of the API throws. */

@@ -3,11 +3,13 @@ import type { Correlation } from '../../contract/index.ts'
 import type { EventHandler, EventHandlers, TimedEvent } from '../base/event-machine.ts'
 import { EventMachine, eventHandlers, namesIn, plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
-import { joinTexts, type ToolCallPart, wrapJson } from '../base/messages.ts'
-import type { RecordScope, Records } from '../base/records.ts'
+import { joinTexts, wrapJson } from '../base/messages.ts'
+import { RecordScope, type Records } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
 import { Approval, DelegatedTask, Tool } from '../base/tool.ts'
 import { HostTurn, type HostTurnEnd } from '../base/turn.ts'
-import { agentOf, failureOf, type OpencodeFailure, StepRequests, Title } from './requests.ts'
+import type { LoosePayload } from '../host-event.ts'
+import { agentOf, failureOf, type OpencodeFailure, requestFacts, stepUsage } from './requests.ts'
 
 const PATTERNS_LIMIT = 16
 
@@ -16,27 +18,25 @@ const PATTERNS_LIMIT = 16
  * different fields.
  */
 class Permission extends Approval {
-  readonly #data: unknown
-
-  constructor(turn: RecordScope, askedAt: number, data: unknown, toolId: string | undefined) {
-    super(turn, toolId, textOf(peek(data, 'permission')) ?? textOf(peek(data, 'type')), askedAt)
-    this.#data = data
-  }
+  facts: LoosePayload<'pre_approval_request'> = {}
 
   emitQuestion(): void {
-    if (this.isAsked) return
-    const metadata = peek(this.#data, 'metadata')
-    const patterns = elementsOf(peek(this.#data, 'patterns') ?? peek(this.#data, 'pattern'), PATTERNS_LIMIT).map(textOf)
-    this.emitRequest({
-      pattern_keys: patterns.filter(pattern => pattern !== undefined),
-      command: peek(metadata, 'command') ?? patterns[0],
-      description: peek(this.#data, 'title') ?? peek(metadata, 'description'),
-    })
+    this.emitRequest(this.facts)
   }
 
   emitReply(at: number, choice: string): void {
     this.emitQuestion()
     this.emitResponse(at, choice)
+  }
+}
+
+function permissionFacts(data: unknown): LoosePayload<'pre_approval_request'> {
+  const metadata = peek(data, 'metadata')
+  const patterns = elementsOf(peek(data, 'patterns') ?? peek(data, 'pattern'), PATTERNS_LIMIT).map(textOf)
+  return {
+    pattern_keys: patterns.filter(pattern => pattern !== undefined),
+    command: peek(metadata, 'command') ?? patterns[0],
+    description: peek(data, 'title') ?? peek(metadata, 'description'),
   }
 }
 
@@ -77,58 +77,6 @@ class OpencodeToolCall extends Tool {
   }
 }
 
-/** The tool calls of a turn, read from the states of their parts: a failed call appears nowhere else. */
-class ToolCalls {
-  readonly #calls = new LimitedMap<string, OpencodeToolCall>(CALLS_LIMIT)
-  readonly #byCallId = new LimitedMap<string, OpencodeToolCall>(2 * CALLS_LIMIT)
-
-  find(callId: string | undefined): OpencodeToolCall | undefined {
-    return callId === undefined ? undefined : this.#byCallId.get(callId)
-  }
-
-  known(part: unknown): OpencodeToolCall | undefined {
-    return this.#calls.get(keyOf(part) ?? '')
-  }
-
-  add(turn: OpencodeTurn, part: unknown, at: number): OpencodeToolCall | undefined {
-    const key = keyOf(part)
-    if (key === undefined) return undefined
-    const toldId = idOf(peek(part, 'callID')) ?? key
-    // Some models reuse call ids in every step.
-    const id = this.#byCallId.has(toldId) ? `${toldId}:${this.#calls.size}` : toldId
-    const call = new OpencodeToolCall(turn, id, textOf(peek(part, 'tool')), at)
-    call.messageId = idOf(peek(part, 'messageID'))
-    call.requestId = turn.requests.idFor(call.messageId)
-    this.#calls.set(key, call)
-    // Permission events use the model's id; already emitted permissions use the unique id.
-    this.#byCallId.set(toldId, call)
-    this.#byCallId.set(id, call)
-    return call
-  }
-
-  withoutChild(): OpencodeToolCall[] {
-    const tasks = [...this.#calls.values()].filter(({ name, childId }) => name === 'task' && childId === undefined)
-    return tasks.filter(({ state }) => state !== 'ended')
-  }
-
-  haveBegun(messageId: string | undefined): boolean {
-    return this.#callsOf(messageId).some(({ state }) => state !== 'asked')
-  }
-
-  calledIn(messageId: string | undefined): ToolCallPart[] {
-    return this.#callsOf(messageId).map(({ id, name, args }) => ({ id, name, arguments: args }))
-  }
-
-  #callsOf(messageId: string | undefined): OpencodeToolCall[] {
-    return [...this.#calls.values()].filter(call => call.messageId === messageId)
-  }
-}
-
-/** Uses the part's id, because a call id can be reused in the next step. */
-function keyOf(part: unknown): string | undefined {
-  return idOf(peek(part, 'id')) ?? idOf(peek(part, 'callID'))
-}
-
 function timeOf(state: unknown, which: 'start' | 'end', at: number): number {
   return plausibleTime(peek(peek(state, 'time'), which), at)
 }
@@ -153,8 +101,14 @@ const WANTS_TOOLS = 'tool-calls'
 
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
 class OpencodeTurn extends HostTurn {
-  override readonly requests: StepRequests = new StepRequests(this)
-  readonly calls: ToolCalls = new ToolCalls()
+  #request: ModelRequest | undefined
+  /** The message that the open request produces, and the time of its last part. */
+  #requestMessageId: string | undefined
+  #lastOutputAt: number | undefined
+  #lastRequestMessageId: string | undefined
+  /** The tool calls, read from the states of their parts: a failed call appears nowhere else. */
+  readonly #calls = new LimitedMap<string, OpencodeToolCall>(CALLS_LIMIT)
+  readonly #callsById = new LimitedMap<string, OpencodeToolCall>(2 * CALLS_LIMIT)
   readonly #permissions = new Map<string, Permission>()
   readonly #messages = new Set<string>()
   /** The message of the last step. `isWriting` is true while it is incomplete. */
@@ -175,12 +129,53 @@ class OpencodeTurn extends HostTurn {
     return this.#failure?.isAbort === true
   }
 
-  startRequest(moment: TimedEvent): void {
-    if (!this.requests.startRequest(moment, this.#current)) return
+  /**
+   * Handles `chat.params`. opencode has no request ids: each is a request, or a retry. If a request is open, this repeats it:
+   * opencode never runs two at a time.
+   */
+  startRequest({ at, data, output }: TimedEvent): void {
+    if (this.#request !== undefined) return
+    const isRetry = this.requests.failures > 0 && this.#lastRequestMessageId === this.#current
+    const task = agentOf(data) === 'compaction' ? 'compression' : undefined
+    this.#request = this.requests.nextRequest(at, { isRetry, task })
+    this.#requestMessageId = this.#current
+    this.#lastRequestMessageId = this.#current
+    this.#lastOutputAt = undefined
+    this.#request.emitStart(requestFacts(data, output))
     // The text of a failed attempt is not part of the answer, and an error that is retried does not fail the turn.
     this.#texts.clear()
     this.#failure = undefined
     this.idleAt = undefined
+  }
+
+  receiveOutput(at: number, messageId: string | undefined): void {
+    if (this.#request === undefined) return
+    this.#requestMessageId ??= messageId
+    this.#lastRequestMessageId ??= messageId
+    this.#request.firstChunkAt ??= at
+    this.#lastOutputAt = at
+  }
+
+  #closeRequest(): ModelRequest | undefined {
+    const request = this.#request
+    this.#request = undefined
+    if (request !== undefined) this.requests.failures = 0
+    return request
+  }
+
+  #endUnreportedRequest(at: number): void {
+    const request = this.#closeRequest()
+    if (request === undefined) return
+    request.firstChunkAt = undefined
+    request.emitAnswer(at, { ended_at: (this.#lastOutputAt ?? at) / 1000 }, 'inferred')
+  }
+
+  #failRequest(at: number, { type, message, statusCode }: OpencodeFailure, retryable?: true): void {
+    const request = this.#request
+    if (request === undefined) return
+    this.#request = undefined
+    this.requests.failures += 1
+    request.emitFailure(at, { status_code: statusCode, retryable, error: { type, message } })
   }
 
   /**
@@ -192,15 +187,14 @@ class OpencodeTurn extends HostTurn {
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
     if (!this.#messages.has(id)) this.#beginStep(at, id, !isComplete)
     if (id !== this.#current) return
-    const failure = failureOf(peek(info, 'error'))
-    if (failure !== undefined) this.#failStep(at, failure)
+    this.receiveError(at, peek(info, 'error'))
     const finish = textOf(peek(info, 'finish'))
     if (finish !== undefined || isComplete) this.#endStep(at, id, finish, info)
     if (isComplete) this.isWriting = false
   }
 
   #beginStep(at: number, id: string, isWriting: boolean): void {
-    if (!this.requests.isOf(id)) this.requests.endUnreported(at)
+    if ((this.#requestMessageId ?? id) !== id) this.#endUnreportedRequest(at)
     this.isOnBus = true
     this.#messages.add(id)
     this.#current = id
@@ -214,45 +208,68 @@ class OpencodeTurn extends HostTurn {
     const type = peek(part, 'type')
     if (type === 'step-finish') this.#endStep(at, messageId, peek(part, 'reason'), part)
     if (type !== 'text' && type !== 'reasoning') return
-    this.requests.receiveOutput(at, messageId)
+    this.receiveOutput(at, messageId)
     const id = idOf(peek(part, 'id'))
     const text = peek(part, 'text')
     if (type === 'text' && id !== undefined && typeof text === 'string') this.#texts.set(id, text)
   }
 
+  /** Returns the call of a part. Uses the part's id, because a call id can be reused in the next step. */
   callOfPart(at: number, part: unknown, status: unknown): OpencodeToolCall | undefined {
-    const known = this.calls.known(part)
-    if (known !== undefined) return known
+    const callId = idOf(peek(part, 'callID'))
+    const key = idOf(peek(part, 'id')) ?? callId
+    const known = this.#calls.get(key ?? '')
+    if (known !== undefined || key === undefined) return known
     const messageId = idOf(peek(part, 'messageID'))
     // A call of an earlier turn may still be updated, for example when its result is pruned.
     const isOurs = messageId === undefined || this.#messages.has(messageId)
     const isMissed = this.#messages.size === 0 && (status === 'pending' || status === 'running')
-    return isOurs || isMissed ? this.calls.add(this, part, at) : undefined
+    if (!isOurs && !isMissed) return undefined
+    const reportedId = callId ?? key
+    // Some models reuse call ids in every step.
+    const id = this.#callsById.has(reportedId) ? `${reportedId}:${this.#calls.size}` : reportedId
+    const call = new OpencodeToolCall(this, id, textOf(peek(part, 'tool')), at)
+    call.messageId = messageId
+    call.requestId = (this.#lastRequestMessageId ?? messageId) === messageId ? this.requests.lastId : undefined
+    this.#calls.set(key, call)
+    // Permission events use the model's id; already emitted permissions use the unique id.
+    this.#callsById.set(reportedId, call)
+    this.#callsById.set(id, call)
+    return call
+  }
+
+  callsWithoutChild(): OpencodeToolCall[] {
+    const tasks = [...this.#calls.values()].filter(({ name, childId }) => name === 'task' && childId === undefined)
+    return tasks.filter(({ state }) => state !== 'ended')
+  }
+
+  #callsOf(messageId: string | undefined): OpencodeToolCall[] {
+    return [...this.#calls.values()].filter(call => call.messageId === messageId)
   }
 
   announceRetry(at: number, status: unknown): void {
     const message = textOf(peek(status, 'message'))
-    this.requests.failRequest(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
+    this.#failRequest(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
   }
 
   receiveError(at: number, error: unknown): void {
     const failure = failureOf(error)
-    if (failure !== undefined) this.#failStep(at, failure)
-  }
-
-  #failStep(at: number, failure: OpencodeFailure): void {
+    if (failure === undefined) return
     this.#failure = failure
     // Stopped while tools ran: the model had answered, only its end was not reported.
-    if (failure.isAbort && this.calls.haveBegun(this.#current)) this.requests.endUnreported(at)
-    else this.requests.failRequest(at, failure, false)
+    const haveToolsBegun = this.#callsOf(this.#current).some(({ state }) => state !== 'asked')
+    if (failure.isAbort && haveToolsBegun) this.#endUnreportedRequest(at)
+    else this.#failRequest(at, failure)
   }
 
   addPermission(at: number, data: unknown): void {
     const id = idOf(peek(data, 'id'))
     if (id === undefined || this.#permissions.has(id)) return
     const callId = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
-    const call = this.calls.find(callId)
-    const permission = new Permission(this, at, data, call?.id ?? callId)
+    const call = this.#callsById.get(callId ?? '')
+    const kind = textOf(peek(data, 'permission')) ?? textOf(peek(data, 'type'))
+    const permission = new Permission(this, call?.id ?? callId, kind, at)
+    permission.facts = permissionFacts(data)
     this.#permissions.set(id, permission)
     if (call?.state === 'asked') call.bufferedPermissions.push(permission)
     else permission.emitQuestion()
@@ -270,7 +287,7 @@ class OpencodeTurn extends HostTurn {
     const permission = this.#permissions.get(id ?? '')
     if (permission === undefined || permission.isAnswered) return
     const choice = choiceOf(data)
-    const call = this.calls.find(permission.toolId)
+    const call = this.#callsById.get(permission.toolId ?? '')
     if (choice === 'deny') {
       this.#isRefused = true
       if (call !== undefined) call.isRefused = true
@@ -287,24 +304,35 @@ class OpencodeTurn extends HostTurn {
   dismissQuestion(data: unknown): void {
     const id = idOf(peek(data, 'requestID'))
     if (id === undefined || !this.#questions.has(id)) return
-    const call = this.calls.find(this.#questions.get(id))
+    const call = this.#callsById.get(this.#questions.get(id) ?? '')
     if (call !== undefined) call.isDismissed = true
     this.#isRefused = true
   }
 
   #endStep(at: number, messageId: string, reason: unknown, step: unknown): void {
     const text = joinTexts([...this.#texts.values()], BLANK_LINE)
-    if (this.requests.isMain) {
+    if (this.#request !== undefined && this.#request.task === undefined) {
       this.answer = text
       this.#finish = textOf(reason)
     }
-    this.requests.endRequest(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
+    if ((this.#requestMessageId ?? messageId) !== messageId) return
+    const toolCalls = this.#callsOf(messageId).map(call => ({ id: call.id, name: call.name, arguments: call.args }))
+    this.#closeRequest()?.emitAnswer(at, {
+      // The tools of the step have run by then, so the request ended with the model's last output.
+      ended_at: (this.#lastOutputAt ?? at) / 1000,
+      finish_reason: textOf(reason),
+      usage: stepUsage(peek(step, 'tokens')),
+      cost: peek(step, 'cost'),
+      response: { message: { role: 'assistant', content: text, tool_calls: toolCalls } },
+      assistant_content_chars: text?.length,
+      assistant_tool_call_count: toolCalls.length,
+    })
   }
 
   endOf(isTakenOver: boolean): HostTurnEnd {
     const failure = this.#failure
     if (failure !== undefined) return { outcome: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type }
-    if (this.requests.hasFailed) return { outcome: 'failed' }
+    if (this.#request === undefined && this.requests.failures > 0) return { outcome: 'failed' }
     // After a denial the model does not continue, unless the configuration allows it.
     if (this.#isRefused && this.#finish === WANTS_TOOLS) return { outcome: 'interrupted', reason: 'refused' }
     if (isTakenOver && this.#finish === WANTS_TOOLS) return { outcome: 'interrupted', reason: 'next_prompt' }
@@ -330,44 +358,10 @@ function promptText(parts: unknown): string | undefined {
   return joinTexts(texts, BLANK_LINE)
 }
 
-/** User messages without a turn. A turn takes all messages sent before it. */
-class Prompts {
-  #pending: Prompt[] = []
-
-  /** @param message from `chat.message`, or from `message.updated`, which repeats it */
-  add(id: string, at: number, message: unknown, text: string | undefined): void {
-    const known = this.find(id)
-    if (known !== undefined) known.text ??= text
-    else this.#pending.push({ id, at, agent: peek(message, 'agent'), model: peek(message, 'model'), text })
-    if (this.#pending.length > PENDING_LIMIT) this.#pending.shift()
-  }
-
-  addText(part: unknown): void {
-    const prompt = this.find(idOf(peek(part, 'messageID')))
-    if (prompt !== undefined) prompt.text ??= promptText([part])
-  }
-
-  find(id: string | undefined): Prompt | undefined {
-    return this.#pending.find(prompt => prompt.id === id)
-  }
-
-  get last(): Prompt | undefined {
-    return this.#pending.at(-1)
-  }
-
-  removeUpTo(id: string): readonly Prompt[] {
-    const index = this.#pending.findIndex(prompt => prompt.id === id)
-    return this.#pending.splice(0, index + 1)
-  }
-}
-
-/** Limit of remembered user messages: late events of an ended turn must not open it again. */
-const KNOWN_LIMIT = 200
-
 class OpencodeSession {
   readonly id: string
-  readonly prompts: Prompts = new Prompts()
-  readonly title: Title
+  /** User messages without a turn. A turn takes all messages sent before it. */
+  #prompts: Prompt[] = []
   parentId: string | undefined
   directory: string | undefined
   createdAt: number | undefined
@@ -376,19 +370,71 @@ class OpencodeSession {
   delegation: DelegatedTask | undefined
   hadTurn = false
   readonly #records: Records
-  readonly #turnOf = new LimitedMap<string, string>(KNOWN_LIMIT)
+  #title: string | undefined
+  #emitTitleRequest: (() => ModelRequest) | undefined
+  /** The turns of user messages, including ended ones: late events must not open them again. */
+  readonly #turnOf = new LimitedMap<string, string>(200)
 
   constructor(records: Records, id: string) {
     this.#records = records
     this.id = id
-    this.title = new Title(records, messageId => this.turnOf(messageId) !== undefined)
   }
 
-  readInfo(at: number, info: unknown): void {
+  /** @param message from `chat.message`, or from `message.updated`, which repeats it */
+  addPrompt(id: string, at: number, message: unknown, text: string | undefined): void {
+    const known = this.findPrompt(id)
+    if (known !== undefined) known.text ??= text
+    else this.#prompts.push({ id, at, agent: peek(message, 'agent'), model: peek(message, 'model'), text })
+    if (this.#prompts.length > PENDING_LIMIT) this.#prompts.shift()
+  }
+
+  addPromptText(part: unknown): void {
+    const prompt = this.findPrompt(idOf(peek(part, 'messageID')))
+    if (prompt !== undefined) prompt.text ??= promptText([part])
+  }
+
+  findPrompt(id: string | undefined): Prompt | undefined {
+    return this.#prompts.find(prompt => prompt.id === id)
+  }
+
+  get lastPrompt(): Prompt | undefined {
+    return this.#prompts.at(-1)
+  }
+
+  /**
+   * Begins the auxiliary request for the session's title. opencode does not report its end, only the new title. The request is
+   * therefore emitted when the title arrives, possibly after the turn. If no title arrives, the request failed or was abandoned.
+   */
+  startTitleRequest({ at, data, output }: TimedEvent, messageId: string | undefined): void {
+    const turn = this.turnOf(messageId) ?? messageId
+    if (turn === undefined || this.#emitTitleRequest !== undefined) return
+    const facts = requestFacts(data, output)
+    this.#emitTitleRequest = () => {
+      // A message that has not become a turn: the request is emitted without one.
+      const scope = new RecordScope(this.#records, this.id, this.turnOf(turn) === undefined ? undefined : turn)
+      const request = new ModelRequest(scope, at, { id: `${turn}:title`, task: 'title' })
+      request.emitStart(facts)
+      this.#emitTitleRequest = undefined
+      return request
+    }
+  }
+
+  abandonTitleRequest(at: number): void {
+    const error = { type: 'no_title', message: 'no title came of it; opencode does not tell why' }
+    this.#emitTitleRequest?.().emitFailure(at, { error })
+  }
+
+  /** Handles `session.created` and `session.updated`, which are emitted for many reasons. */
+  readInfo({ at, data }: TimedEvent): void {
+    const info = peek(data, 'info')
     this.parentId ??= idOf(peek(info, 'parentID'))
     this.directory = textOf(peek(info, 'directory')) ?? this.directory
     this.agent = peek(info, 'agent') ?? this.agent
     this.createdAt ??= at
+    const title = textOf(peek(info, 'title'))
+    const isNewTitle = this.#title !== undefined && title !== undefined && title !== this.#title
+    this.#title = title ?? this.#title
+    if (isNewTitle) this.#emitTitleRequest?.().emitAnswer(at, {})
   }
 
   turnOf(messageId: string | undefined): string | undefined {
@@ -405,7 +451,7 @@ class OpencodeSession {
    * @param at the start time; if undefined, the time of the message
    */
   openTurn(messageId: string, now: number, at: number | undefined, said: unknown): OpencodeTurn {
-    const prompts = this.prompts.removeUpTo(messageId)
+    const prompts = this.#prompts.splice(0, this.#prompts.findIndex(({ id }) => id === messageId) + 1)
     const own = prompts.at(-1)
     const startedAt = at ?? own?.at ?? now
     const turn = new OpencodeTurn(this.#records, this.id, messageId, startedAt)
@@ -424,31 +470,24 @@ class OpencodeSession {
     turn.emit('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
     return turn
   }
-}
+  /** @param call the tool call that requested this session; undefined if unknown */
+  startDelegation(parent: OpencodeTurn, at: number, call?: OpencodeToolCall, correlation?: Correlation): void {
+    if (this.delegation !== undefined) return
+    if (call !== undefined) call.childId = this.id
+    const startedAt = Math.min(at, Math.max(this.createdAt ?? at, call?.startAt ?? 0))
+    this.delegation = new DelegatedTask(parent, startedAt, {
+      child_session_id: this.id,
+      child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(this.agent),
+      tool_call_id: call?.id,
+    })
+    this.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
+  }
 
-/** @param call the tool call that requested the child session; undefined if unknown */
-function delegate(
-  child: OpencodeSession,
-  parent: OpencodeTurn,
-  call: OpencodeToolCall | undefined,
-  at: number,
-  correlation?: Correlation,
-): void {
-  if (child.delegation !== undefined) return
-  if (call !== undefined) call.childId = child.id
-  const startedAt = Math.min(at, Math.max(child.createdAt ?? at, call?.startAt ?? 0))
-  child.delegation = new DelegatedTask(parent, startedAt, {
-    child_session_id: child.id,
-    child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(child.agent),
-    tool_call_id: call?.id,
-  })
-  child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
-}
-
-function endDelegation(child: OpencodeSession, at: number, status: string, summary?: string): void {
-  const { delegation } = child
-  child.delegation = undefined
-  delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
+  endDelegation(at: number, status: string, summary?: string): void {
+    const { delegation } = this
+    this.delegation = undefined
+    delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
+  }
 }
 
 /** Agents that opencode itself runs in a user's session. */
@@ -483,7 +522,7 @@ export class OpencodeMachine extends EventMachine {
         const message = peek(output, 'message')
         const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
         if (id === undefined || session.turnOf(id) !== undefined) return
-        session.prompts.add(id, at, message, promptText(peek(output, 'parts')))
+        session.addPrompt(id, at, message, promptText(peek(output, 'parts')))
         const idleAt = session.turn?.idleAt
         if (idleAt !== undefined) this.#endTurn(session, idleAt)
       }),
@@ -491,13 +530,13 @@ export class OpencodeMachine extends EventMachine {
         const { at, data } = moment
         const agent = agentOf(data)
         const messageId = idOf(peek(peek(data, 'message'), 'id'))
-        if (agent === TITLE) session.title.startRequest(moment, session.id, session.turnOf(messageId))
+        if (agent === TITLE) session.startTitleRequest(moment, messageId)
         if (agent === TITLE || agent === SUMMARY) return
         const model = { modelID: peek(peek(data, 'model'), 'id'), providerID: peek(peek(data, 'model'), 'providerID') }
         this.#turnFor(session, messageId, at, model)?.startRequest(moment)
       }),
-      'event.session.created': this.#withSession(readSessionInfo),
-      'event.session.updated': this.#withSession(readSessionInfo),
+      'event.session.created': this.#withSession((session, moment) => session.readInfo(moment)),
+      'event.session.updated': this.#withSession((session, moment) => session.readInfo(moment)),
       'event.session.deleted': this.#withSession((session, { at }) => this.#closeSession(at, session, 'deleted')),
       'event.session.status': this.#withSession((session, { at, data }) => {
         const status = peek(data, 'status')
@@ -505,8 +544,8 @@ export class OpencodeMachine extends EventMachine {
         if (type === 'idle') this.#idle(session, at)
         else if (type === 'retry') session.turn?.announceRetry(at, status)
         else if (type === 'busy') {
-          const { last } = session.prompts
-          if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
+          const { lastPrompt } = session
+          if (session.turn === undefined && lastPrompt !== undefined) this.#openTurn(session, lastPrompt.id, at)
           if (session.turn !== undefined) session.turn.isOnBus = true
         }
       }),
@@ -521,13 +560,13 @@ export class OpencodeMachine extends EventMachine {
       'event.message.part.updated': this.#withSession((session, { at, data }) => {
         const part = peek(data, 'part')
         const type = peek(part, 'type')
-        if (type === 'text') session.prompts.addText(part)
+        if (type === 'text') session.addPromptText(part)
         if (session.turn === undefined) return
         if (type === 'tool') this.#toolPart(session.turn, at, part)
         else session.turn.readPart(at, part)
       }),
       'event.message.part.delta': this.#withSession(({ turn }, { at, data }) =>
-        turn?.requests.receiveOutput(at, idOf(peek(data, 'messageID'))),
+        turn?.receiveOutput(at, idOf(peek(data, 'messageID'))),
       ),
       'event.permission.asked': this.#withSession(({ turn }, { at, data }) => turn?.addPermission(at, data)),
       'event.permission.updated': this.#withSession(({ turn }, { at, data }) => turn?.addPermission(at, data)),
@@ -555,7 +594,7 @@ export class OpencodeMachine extends EventMachine {
   protected endSessions(at: number): void {
     for (const session of this.#sessions.values()) {
       if (session.turn?.idleAt !== undefined) this.#endTurn(session, session.turn.idleAt)
-      session.title.abandonRequest(at)
+      session.abandonTitleRequest(at)
     }
   }
 
@@ -563,27 +602,22 @@ export class OpencodeMachine extends EventMachine {
    * Returns the turn of a user message, and starts it if necessary. In the middle of a turn, a message without `chat.message` is
    * opencode's own (after a compaction or a command) and joins the turn. Returns undefined if the turn has ended.
    */
-  #turnFor(
-    session: OpencodeSession,
-    messageId: string | undefined,
-    at: number,
-    model: unknown,
-  ): OpencodeTurn | undefined {
+  #turnFor(session: OpencodeSession, id: string | undefined, at: number, model: unknown): OpencodeTurn | undefined {
     const { turn } = session
-    if (messageId === undefined) return turn
-    const known = session.turnOf(messageId)
+    if (id === undefined) return turn
+    const known = session.turnOf(id)
     if (known !== undefined) return known === turn?.turnId ? turn : undefined
-    if (turn?.turnId !== undefined && session.prompts.find(messageId) === undefined) {
-      session.assign(messageId, turn.turnId)
+    if (turn?.turnId !== undefined && session.findPrompt(id) === undefined) {
+      session.assign(id, turn.turnId)
       return turn
     }
     // The message was sent during the previous turn and is processed after it.
     this.#endTurn(session, at, true)
-    return this.#openTurn(session, messageId, at, turn === undefined ? undefined : at, model)
+    return this.#openTurn(session, id, at, turn === undefined ? undefined : at, model)
   }
 
   #openTurn(session: OpencodeSession, messageId: string, now: number, at?: number, model?: unknown): OpencodeTurn {
-    session.title.abandonRequest(now)
+    session.abandonTitleRequest(now)
     this.#inferDelegation(session, now)
     return session.openTurn(messageId, now, at, model)
   }
@@ -603,7 +637,7 @@ export class OpencodeMachine extends EventMachine {
     const status = peek(state, 'status')
     const call = turn.callOfPart(at, part, status)
     if (call === undefined || call.state === 'ended') return
-    if (call.state === 'asked') turn.requests.receiveOutput(at, call.messageId)
+    if (call.state === 'asked') turn.receiveOutput(at, call.messageId)
     if (status !== 'running' && status !== 'completed' && status !== 'error') return
     call.startTool(at, state)
     if (status === 'running') this.#joinChild(turn, call, at, state)
@@ -620,7 +654,7 @@ export class OpencodeMachine extends EventMachine {
     call.childId = childId
     const child = this.#sessions.get(childId)
     child.parentId ??= turn.sessionId
-    delegate(child, turn, call, at)
+    child.startDelegation(turn, at, call)
   }
 
   /** Starts a delegation to a child that begins to work before any tool has named it. */
@@ -628,8 +662,8 @@ export class OpencodeMachine extends EventMachine {
     const { parentId, delegation, hadTurn } = child
     const parent = parentId === undefined || hadTurn ? undefined : this.#sessions.find(parentId)?.turn
     if (parent === undefined || delegation !== undefined) return
-    const [call, ...others] = parent.calls.withoutChild()
-    delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
+    const [call, ...others] = parent.callsWithoutChild()
+    child.startDelegation(parent, at, others.length === 0 ? call : undefined, 'inferred')
   }
 
   /**
@@ -638,9 +672,9 @@ export class OpencodeMachine extends EventMachine {
    */
   #endUnstartedChild(call: OpencodeToolCall, at: number, status: 'completed' | 'error'): void {
     const child = this.#sessions.find(call.childId ?? '')
-    const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
+    const isAtWork = child?.turn !== undefined || child?.lastPrompt !== undefined
     if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
-    endDelegation(child, at, status === 'completed' ? 'completed' : 'failed')
+    child.endDelegation(at, status === 'completed' ? 'completed' : 'failed')
   }
 
   #idle(session: OpencodeSession, at: number): void {
@@ -659,7 +693,7 @@ export class OpencodeMachine extends EventMachine {
     turn.cancelPermissions(at)
     turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined)
     turn.emitEnd(at, end)
-    endDelegation(session, at, end.outcome, turn.answer)
+    session.endDelegation(at, end.outcome, turn.answer)
   }
 
   #closeSession(at: number, session: OpencodeSession, reason: string): void {
@@ -667,22 +701,16 @@ export class OpencodeMachine extends EventMachine {
     const { turn } = session
     if (turn?.idleAt === undefined) turn?.cancelPermissions(at)
     else this.#endTurn(session, turn.idleAt)
-    session.title.abandonRequest(at)
+    session.abandonTitleRequest(at)
     if (session.hadTurn) this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
-    endDelegation(session, at, 'interrupted')
+    session.endDelegation(at, 'interrupted')
   }
-}
-
-function readSessionInfo(session: OpencodeSession, { at, data }: TimedEvent): void {
-  const info = peek(data, 'info')
-  session.readInfo(at, info)
-  session.title.readTitle(at, info)
 }
 
 function userMessage(session: OpencodeSession, at: number, info: unknown): void {
   const id = idOf(peek(info, 'id'))
-  if (id === undefined || session.turnOf(id) !== undefined || session.prompts.find(id) !== undefined) return
-  if (session.turn?.turnId === undefined) session.prompts.add(id, at, info, undefined)
+  if (id === undefined || session.turnOf(id) !== undefined || session.findPrompt(id) !== undefined) return
+  if (session.turn?.turnId === undefined) session.addPrompt(id, at, info, undefined)
   else session.assign(id, session.turn.turnId)
 }
 

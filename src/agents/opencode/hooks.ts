@@ -6,16 +6,8 @@
  */
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
-import type {
-  Capabilities,
-  ControlHooks,
-  HookIds,
-  ModelMessage,
-  Phase,
-  ToolArguments,
-  ToolCall,
-} from '../../guards/index.ts'
-import { HostHooks, toolCallOf } from '../../guards/index.ts'
+import type { Capabilities, ControlHooks, HookIds, ModelMessage, Phase } from '../../guards/index.ts'
+import { HostHooks, type ToolArguments, type ToolCall, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
 import {
   injectedTexts,
@@ -93,24 +85,19 @@ class OpencodeHooks {
   /** All handlers modify objects in place: opencode itself would not see a replaced object, only other plugins. */
   listeners(): GuardedHooks {
     const found: Record<string, Listener> = {}
-    const on = (
-      phase: Phase,
-      name: string,
-      act: (input: unknown, output: unknown) => Promise<void>,
-      blocked: (reason: string, output: unknown) => void = () => undefined,
-    ): void => {
+    const on = (phase: Phase, name: string, act: Listener): void => {
       if (!this.#hooks.handles(phase)) return
-      found[name] = (input, output) =>
-        this.#hooks.guard<void>(
-          phase,
-          () => act(input, output),
-          reason => blocked(reason, output),
-        )
+      found[name] = (input, output) => {
+        const blocked = (reason: string): void => {
+          if (phase === 'afterTool') setResult(output as Holder, reason)
+        }
+        return this.#hooks.guard<void>(phase, () => act.call(this, input, output), blocked)
+      }
     }
-    on('beforeTurn', 'chat.message', (input, output) => this.#beforeTurn(input, output))
-    on('beforeModel', 'experimental.chat.messages.transform', (_, output) => this.#beforeModel(output))
-    on('afterModel', 'experimental.text.complete', (input, output) => this.#afterModel(input, output))
-    on('afterTool', 'tool.execute.after', (input, output) => this.#afterTool(input, output), withhold)
+    on('beforeTurn', 'chat.message', this.#beforeTurn)
+    on('beforeModel', 'experimental.chat.messages.transform', this.#beforeModel)
+    on('afterModel', 'experimental.text.complete', this.#afterModel)
+    on('afterTool', 'tool.execute.after', this.#afterTool)
     if (this.#hooks.handles('beforeTool'))
       found['tool.execute.before'] = (input, output) => this.#beforeTool(input, output)
     if (this.#hooks.handles('beforeTurn') || this.#hooks.handles('beforeModel'))
@@ -127,9 +114,8 @@ class OpencodeHooks {
     const ids = idsOf(input)
     const parts = peek(output, 'parts')
     this.#endTurn(ids)
-    const prompt = typedParts(parts)
-      .map(part => String(part['text']))
-      .join('\n')
+    const typed = typedParts(parts)
+    const prompt = typed.map(part => String(part['text'])).join('\n')
     const { isRewritten, value, injected } = await this.#hooks.run('beforeTurn', ids, { prompt })
     const user = injectedTexts('user', injected)
     const isTyped = typedParts(parts).length > 0
@@ -137,7 +123,7 @@ class OpencodeHooks {
     this.#turnTexts.set(ids.sessionId ?? '', [...injectedTexts('system', injected), ...(isTyped ? [] : user)])
   }
 
-  async #beforeModel(output: unknown): Promise<void> {
+  async #beforeModel(_input: unknown, output: unknown): Promise<void> {
     const messages = peek(output, 'messages')
     const ids = { sessionId: idOf(peek(peek(listOf(messages)[0], 'info'), 'sessionID')) }
     const places = textPlaces(messages)
@@ -188,21 +174,15 @@ class OpencodeHooks {
     const tool = this.#toolOf(input, peek(input, 'args'))
     const seen = { tool, result: toolResultOf(output), isError: false, attempt: 0 }
     const outcome = await this.#hooks.run('afterTool', { ...idsOf(input), toolCallId: tool.id }, seen)
-    const held = output as Record<string, unknown>
-    if (outcome.decision === 'block') withhold(outcome.reason ?? '', output)
-    else {
-      if (outcome.isRewritten) setResult(held, outcome.value)
-      for (const { text } of outcome.injected) appendToResult(held, text)
-    }
+    const held = output as Holder
+    if (outcome.decision === 'block') return setResult(held, outcome.reason ?? '')
+    if (outcome.isRewritten) setResult(held, outcome.value)
+    for (const { text } of outcome.injected) appendToResult(held, text)
   }
 
   #toolOf(input: unknown, args: unknown): ToolCall {
-    return toolCallOf({
-      name: String(peek(input, 'tool')),
-      arguments: (args ?? {}) as ToolArguments,
-      id: textOf(peek(input, 'callID')),
-      cwd: this.#directory,
-    })
+    const [name, id] = [String(peek(input, 'tool')), textOf(peek(input, 'callID'))]
+    return toolCallOf({ name, arguments: (args ?? {}) as ToolArguments, id, cwd: this.#directory })
   }
 
   #endTurn(ids: HookIds): void {
@@ -215,10 +195,6 @@ class OpencodeHooks {
 /** Without a turn id, the trace uses the session's open turn: not every hook of opencode has a common turn id. */
 function idsOf(input: unknown): HookIds {
   return { sessionId: idOf(peek(input, 'sessionID')) }
-}
-
-function withhold(reason: string, output: unknown): void {
-  setResult(output as Record<string, unknown>, reason)
 }
 
 type Holder = Record<string, unknown>

@@ -1,4 +1,4 @@
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, isObject, peek, textOf } from '../../contract/foreign.ts'
 import type { SpanIds } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import { OpencodeMachine } from './events.ts'
@@ -41,8 +41,14 @@ function hooksOf(attachment: Attachment, directory: string): Hooks {
     attachment.handleEvent({ event, at: Date.now(), data, output }, idOf(peek(data, 'sessionID')) ?? directory)
     return Promise.resolve()
   }
-  const give = (target: unknown, name: string, ids: SpanIds): Promise<void> => {
-    attachment.catchErrors(() => offer(target, name, attachment, ids))
+  /** Sets the trace context unless the user or another plugin has set one. A shell opened outside a session gets none. */
+  const give = (target: unknown, name: string, { session_id, ...tool }: SpanIds): Promise<void> => {
+    attachment.catchErrors(() => {
+      if (session_id === undefined || !isObject(target) || peek(target, name) !== undefined) return
+      const { plugin } = attachment
+      const traceparent = plugin.traceparent({ session_id, ...tool }) ?? plugin.traceparent({ session_id })
+      if (traceparent !== undefined) Object.assign(target, { [name]: traceparent })
+    })
     return Promise.resolve()
   }
   return {
@@ -69,13 +75,4 @@ function idsOf(input: unknown): SpanIds {
     ...(session_id === undefined ? {} : { session_id }),
     ...(tool_call_id === undefined ? {} : { tool_call_id }),
   }
-}
-
-/** Sets the trace context unless the user or another plugin has set one. A shell opened outside a session gets none. */
-function offer(target: unknown, name: string, { plugin }: Attachment, ids: SpanIds): void {
-  if (ids.session_id === undefined || typeof target !== 'object' || target === null) return
-  if (peek(target, name) !== undefined) return
-  const { session_id } = ids
-  const traceparent = plugin.traceparent(ids) ?? plugin.traceparent({ session_id })
-  if (traceparent !== undefined) Object.assign(target, { [name]: traceparent })
 }

@@ -3,71 +3,10 @@ import { type EventHandlers, EventMachine, eventHandlers, namesIn, type TimedEve
 import { LimitedMap, SessionStates } from '../base/limited-map.ts'
 import { countOf, plainText, toolCallsOf, wrapJson } from '../base/messages.ts'
 import { RecordScope, type Records, type TurnResult } from '../base/records.ts'
-import { ModelRequest, RequestCounter } from '../base/requests.ts'
+import { ModelRequest } from '../base/requests.ts'
 import { Approval, DelegatedTask, inferredChoice, Tool } from '../base/tool.ts'
 import { HostTurn } from '../base/turn.ts'
 import { failureOf, isAborted, modelOf, piUsage, platformOf } from './messages.ts'
-
-/** The model requests of one turn. Pi has no usable request number: its own index restarts with every retry. */
-class PiRequests extends RequestCounter {
-  #open: ModelRequest | undefined
-  /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
-  #sentAt: number | undefined
-  #headAt: number | undefined
-  headersAt: number | undefined
-
-  sendRequest(moment: TimedEvent): void {
-    const { at } = moment
-    const isRepeat = this.#open !== undefined && (this.#sentAt ?? at) === at
-    if (!isRepeat) this.#startRequest(moment, at)
-  }
-
-  /**
-   * Handles the head of an answer. It may be the first event of a request if an extension provides the model client. If
-   * the run is stopped between two requests, Pi emits an answer to a request that it never sent.
-   */
-  beginAnswer(moment: TimedEvent): void {
-    if (this.#open === undefined && isAborted(moment.context)) return
-    if (this.#open === undefined) this.#startRequest(moment, undefined)
-    this.#headAt ??= moment.at
-  }
-
-  receiveContent(at: number): void {
-    if (this.#open !== undefined) this.#open.firstChunkAt ??= at
-  }
-
-  endRequest(moment: TimedEvent, message: unknown): void {
-    const open = this.#open
-    this.headersAt = undefined
-    if (open === undefined) return
-    this.#open = undefined
-    const end = answerEnd(moment, message)
-    this.failures = end === 'failed' ? this.failures + 1 : 0
-    open.firstChunkAt ??= this.#headAt
-    if (end === 'completed') emitAnswer(open, moment, message)
-    else emitFailure(open, moment, message, end)
-  }
-
-  #startRequest({ at, context, data }: TimedEvent, sentAt: number | undefined): void {
-    const request = this.nextRequest(this.headersAt ?? at, { isRetry: this.failures > 0 && this.#open === undefined })
-    this.headersAt = undefined
-    this.#headAt = undefined
-    this.#sentAt = sentAt
-    this.#open = request
-    const { model, provider, api_mode, base_url } = modelOf(context)
-    const body = sentAt === undefined ? undefined : peek(data, 'payload')
-    request.emitStart({
-      model,
-      provider,
-      api_mode,
-      base_url,
-      request: sentAt === undefined ? undefined : { body },
-      message_count: countOf(peek(body, 'messages') ?? peek(body, 'input') ?? peek(body, 'contents')),
-      tool_count: countOf(peek(body, 'tools')),
-      reasoning_effort: textOf(peek(body, 'reasoning_effort')) ?? textOf(peek(peek(body, 'reasoning'), 'effort')),
-    })
-  }
-}
 
 function emitAnswer(request: ModelRequest, { at, context }: TimedEvent, message: unknown): void {
   const content = peek(message, 'content')
@@ -110,42 +49,25 @@ function answerEnd({ context }: TimedEvent, message: unknown): TurnResult {
 }
 
 /**
- * A compaction of the conversation, by a separate model request. Pi reports its beginning and result, and neither the input nor
- * the model.
+ * Ends a compaction of the conversation, by a separate model request. Pi reports its beginning and result, and neither the input
+ * nor the model. Hosts before 0.80 have no header event, so only `session_compact` shows that a request was made.
  */
-class PiCompaction {
-  readonly #request: ModelRequest
+function endCompaction(request: ModelRequest, { at, context, data }: TimedEvent): void {
+  const entry = peek(data, 'compactionEntry')
+  if (booleanOf(peek(data, 'fromExtension')) !== true) request.emitStart(modelOf(context), 'inferred')
+  if (!request.isStartEmitted) return
+  const usage = peek(entry, 'usage')
+  const content = textOf(peek(entry, 'summary'))
+  const response = content === undefined ? undefined : { message: { role: 'assistant', content } }
+  const facts = { ...modelOf(context), usage: piUsage(usage), cost: peek(usage, 'cost'), response }
+  request.emitAnswer(at, facts, 'inferred')
+}
 
-  constructor(scope: RecordScope, startedAt: number) {
-    const id = `${scope.sessionId}:compaction:${startedAt}`
-    this.#request = new ModelRequest(scope, startedAt, { id, task: 'compression' })
-  }
-
-  /** Emits the start of the request. Headers prove that Pi makes one, and no extension does the compaction instead. */
-  emitRequestStart({ context }: TimedEvent): void {
-    this.#request.emitStart(modelOf(context), 'inferred')
-  }
-
-  /** Handles `session_compact`. Hosts before 0.80 have no header event, so only this event shows that a request was made. */
-  endCompaction(moment: TimedEvent): void {
-    const { at, context, data } = moment
-    const entry = peek(data, 'compactionEntry')
-    if (booleanOf(peek(data, 'fromExtension')) !== true) this.emitRequestStart(moment)
-    if (!this.#request.isStartEmitted) return
-    const usage = peek(entry, 'usage')
-    const content = textOf(peek(entry, 'summary'))
-    const response = content === undefined ? undefined : { message: { role: 'assistant', content } }
-    const facts = { ...modelOf(context), usage: piUsage(usage), cost: peek(usage, 'cost'), response }
-    this.#request.emitAnswer(at, facts, 'inferred')
-  }
-
-  failCompaction({ at, context, data }: TimedEvent): void {
-    if (!this.#request.isStartEmitted) return
-    const message = textOf(peek(data, 'errorMessage'))
-    const isAborted = booleanOf(peek(data, 'aborted')) === true
-    const type = isAborted ? 'aborted' : (failureOf(message).statusCode?.toString() ?? 'compaction_failed')
-    this.#request.emitFailure(at, { ...modelOf(context), error_type: type, error: { type, message } }, 'inferred')
-  }
+function failCompaction(request: ModelRequest | undefined, { at, context, data }: TimedEvent): void {
+  if (request?.isStartEmitted !== true) return
+  const message = textOf(peek(data, 'errorMessage'))
+  const type = isAborted(data) ? 'aborted' : (failureOf(message).statusCode?.toString() ?? 'compaction_failed')
+  request.emitFailure(at, { ...modelOf(context), error_type: type, error: { type, message } }, 'inferred')
 }
 
 /**
@@ -153,8 +75,12 @@ class PiCompaction {
  * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
  */
 class PiTurn extends HostTurn {
-  override readonly requests: PiRequests = new PiRequests(this)
   readonly tools: PiTools = new PiTools()
+  #request: ModelRequest | undefined
+  /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
+  #sentAt: number | undefined
+  #headAt: number | undefined
+  headersAt: number | undefined
   /** When the last run of the agent ended; undefined while one runs. */
   ranUntil: number | undefined
   isAborted = false
@@ -178,13 +104,58 @@ class PiTurn extends HostTurn {
     this.emit('pre_llm_call', this.startAt, payload)
   }
 
+  sendRequest(moment: TimedEvent): void {
+    const { at } = moment
+    const isRepeat = this.#request !== undefined && (this.#sentAt ?? at) === at
+    if (!isRepeat) this.#startRequest(moment, at)
+  }
+
+  /**
+   * Handles the head of an answer. It may be the first event of a request if an extension provides the model client. If
+   * the run is stopped between two requests, Pi emits an answer to a request that it never sent.
+   */
+  beginAnswer(moment: TimedEvent): void {
+    if (this.#request === undefined && isAborted(moment.context)) return
+    if (this.#request === undefined) this.#startRequest(moment, undefined)
+    this.#headAt ??= moment.at
+  }
+
+  receiveContent(at: number): void {
+    if (this.#request !== undefined) this.#request.firstChunkAt ??= at
+  }
+
+  /** Starts a request. Pi has no usable number of it: its own index restarts with every retry. */
+  #startRequest({ at, context, data }: TimedEvent, sentAt: number | undefined): void {
+    const isRetry = this.requests.failures > 0 && this.#request === undefined
+    this.#request = this.requests.nextRequest(this.headersAt ?? at, { isRetry })
+    this.headersAt = undefined
+    this.#headAt = undefined
+    this.#sentAt = sentAt
+    const body = sentAt === undefined ? undefined : peek(data, 'payload')
+    this.#request.emitStart({
+      ...modelOf(context),
+      request: sentAt === undefined ? undefined : { body },
+      message_count: countOf(peek(body, 'messages') ?? peek(body, 'input') ?? peek(body, 'contents')),
+      tool_count: countOf(peek(body, 'tools')),
+      reasoning_effort: textOf(peek(body, 'reasoning_effort')) ?? textOf(peek(peek(body, 'reasoning'), 'effort')),
+    })
+  }
+
   receiveAnswer(moment: TimedEvent, message: unknown): void {
-    this.#last = answerEnd(moment, message)
-    this.isAborted = this.#last === 'interrupted'
+    const end = answerEnd(moment, message)
+    this.#last = end
+    this.isAborted = end === 'interrupted'
     this.#stopReason = peek(message, 'stopReason')
     this.#answeredAt = moment.at
-    this.#answer = this.#last === 'completed' ? plainText(peek(message, 'content')) : undefined
-    this.requests.endRequest(moment, message)
+    this.#answer = end === 'completed' ? plainText(peek(message, 'content')) : undefined
+    const request = this.#request
+    this.#request = undefined
+    this.headersAt = undefined
+    if (request === undefined) return
+    this.requests.failures = end === 'failed' ? this.requests.failures + 1 : 0
+    request.firstChunkAt ??= this.#headAt
+    if (end === 'completed') emitAnswer(request, moment, message)
+    else emitFailure(request, moment, message, end)
   }
 
   /**
@@ -208,7 +179,7 @@ class PiTurn extends HostTurn {
 class PiSession {
   readonly id: string
   turn: PiTurn | undefined
-  compaction: PiCompaction | undefined
+  compaction: ModelRequest | undefined
   /** True while Pi repeats a request only to keep the provider's cache warm; its answer is not used. */
   isWarming = false
   /** `session_start` was received. It is emitted with the first turn, because a session without prompts is not traced. */
@@ -221,10 +192,6 @@ class PiSession {
   constructor(records: Records, id: string) {
     this.#records = records
     this.id = id
-  }
-
-  get scope(): RecordScope {
-    return this.turn ?? new RecordScope(this.#records, this.id)
   }
 
   setWarming(isWarming: boolean): void {
@@ -251,37 +218,20 @@ class PiSession {
     this.turn = undefined
   }
 
-  removeCompaction(): PiCompaction | undefined {
+  startCompaction({ at }: TimedEvent): void {
+    const scope = this.turn ?? new RecordScope(this.#records, this.id)
+    this.compaction = new ModelRequest(scope, at, { id: `${this.id}:compaction:${at}`, task: 'compression' })
+  }
+
+  removeCompaction(): ModelRequest | undefined {
     const { compaction } = this
     this.compaction = undefined
     return compaction
   }
 
   endAll(moment: TimedEvent): void {
-    this.removeCompaction()?.failCompaction(moment)
+    failCompaction(this.removeCompaction(), moment)
     this.closeTurn(moment, false)
-  }
-}
-
-const LEFT_LIMIT = 100
-
-/**
- * Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. `left`:
- * sessions that were left, with the reason.
- */
-class SessionChain {
-  readonly left: LimitedMap<string, string> = new LimitedMap(LEFT_LIMIT)
-
-  /**
-   * Returns the session that this one continues.
-   *
-   * @param reason why the old session was left
-   * @param file the old session's file, whose name contains its id; undefined if sessions are not saved
-   */
-  predecessorOf(id: string, reason: string | undefined, file: string | undefined): string | undefined {
-    const fitting = [...this.left].filter(([left, why]) => left !== id && why === reason).map(([left]) => left)
-    if (file !== undefined) return fitting.find(left => file.includes(left))
-    return fitting.length === 1 ? fitting[0] : undefined
   }
 }
 
@@ -301,10 +251,6 @@ class PiApproval extends Approval {
     this.emitRequest({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')
   }
 
-  get isReplied(): boolean {
-    return this.#repliedAt !== undefined
-  }
-
   endPrompt(at: number): void {
     this.#repliedAt ??= at
     if (this.#choice !== undefined) this.closeApproval(at)
@@ -321,9 +267,6 @@ class PiApproval extends Approval {
   }
 }
 
-/** Bounds the tools without an end, which must not accumulate in a turn of days. */
-const OPEN_LIMIT = 1000
-
 class PiTool extends Tool {
   /** When `tool_call` was received: the arguments were valid, and the tool is about to run. */
   calledAt: number | undefined
@@ -332,7 +275,8 @@ class PiTool extends Tool {
 }
 
 class PiTools {
-  readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
+  /** Bounded: tools without an end must not accumulate in a turn of days. */
+  readonly #open = new LimitedMap<string, PiTool>(1000)
   /** The tool prepared last, which a question is most likely about. */
   #latest: PiTool | undefined
   #question: PiApproval | undefined
@@ -386,7 +330,7 @@ class PiTools {
    */
   startQuestion(moment: TimedEvent): void {
     const tool = this.#toolOfQuestion()
-    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question?.isReplied === false) return
+    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question !== undefined) return
     tool.approval?.setChoice('once')
     tool.approval = new PiApproval(tool, moment)
     this.#question = tool.approval
@@ -428,7 +372,7 @@ const DELEGATING_TOOL = 'subagent'
  *
  * @param startAt when the tool began to run
  */
-function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
+function emitDelegation(tool: Tool, startAt: number, at: number, status: string, outcome: unknown): void {
   if (tool.name !== DELEGATING_TOOL || status === 'blocked') return
   const { turn, args } = tool
   const delegation = new DelegatedTask(turn, startAt, {
@@ -441,8 +385,6 @@ function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolSta
   delegation.emitEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
 }
 
-type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
-
 /** Pi's messages for tools not started: the user stopped the run, the arguments are invalid, or the answer is truncated. */
 const ABORTED = 'Operation aborted'
 const UNFIT = ['Validation failed for tool ', 'Tool call "']
@@ -453,11 +395,7 @@ const HEAD = 64
  * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
  * invalid one.
  */
-function toolStatus(
-  { calledAt, ran, name }: PiTool,
-  { data, context }: TimedEvent,
-  outcome: unknown,
-): { readonly status: ToolStatus; readonly isSure: boolean } {
+function toolStatus({ calledAt, ran, name }: PiTool, { data, context }: TimedEvent, outcome: unknown) {
   if (booleanOf(peek(data, 'isError')) !== true) return { status: 'ok', isSure: true }
   const text = plainText(peek(outcome, 'content'))
   if (isAborted(context) || text === ABORTED) return { status: 'cancelled', isSure: true }
@@ -496,7 +434,7 @@ export const READINGS: Readonly<Record<string, Reading>> = {
     session.isWarming = false
     const turn = session.turn ?? session.openTurn(moment)
     turn.ranUntil = undefined
-    turn.requests.headersAt = undefined
+    turn.headersAt = undefined
   },
   // Once per run. Without `agent_settled`, a run that did not fail counts as the last one.
   agent_end: (pi, session, moment) => {
@@ -513,20 +451,21 @@ export const READINGS: Readonly<Record<string, Reading>> = {
   before_provider_headers: (pi, { compaction, isWarming, turn }, moment) => {
     // Pi introduced this event together with `agent_settled`.
     pi.settles = true
-    if (compaction !== undefined) compaction.emitRequestStart(moment)
-    else if (!isWarming && turn !== undefined) turn.requests.headersAt = moment.at
+    // Headers prove that Pi makes a request, and no extension does the compaction instead.
+    if (compaction !== undefined) compaction.emitStart(modelOf(moment.context), 'inferred')
+    else if (!isWarming && turn !== undefined) turn.headersAt = moment.at
   },
   before_provider_request: (_, session, moment) => {
-    if (!session.isWarming) turnOf(session, moment).requests.sendRequest(moment)
+    if (!session.isWarming) turnOf(session, moment).sendRequest(moment)
   },
   message_start: (_, { turn }, moment) => {
     const message = peek(moment.data, 'message')
     const role = peek(message, 'role')
-    if (role === 'assistant') turn?.requests.beginAnswer(moment)
+    if (role === 'assistant') turn?.beginAnswer(moment)
     else if (role === 'user' || role === 'custom') turn?.emitPrompt(moment, peek(message, 'content'))
   },
   message_update: (_, { turn }, { at, data }) => {
-    if (peek(peek(data, 'message'), 'role') === 'assistant') turn?.requests.receiveContent(at)
+    if (peek(peek(data, 'message'), 'role') === 'assistant') turn?.receiveContent(at)
   },
   message_end: (_, { turn }, moment) => {
     const message = peek(moment.data, 'message')
@@ -545,12 +484,15 @@ export const READINGS: Readonly<Record<string, Reading>> = {
   ui_prompt_start: (_, { turn }, moment) => turn?.tools.startQuestion(moment),
   ui_prompt_end: (_, { turn }, moment) => turn?.tools.endQuestion(moment),
   session_before_compact: (_, session, moment) => {
-    session.compaction?.failCompaction(moment)
-    if (session.turn !== undefined) session.turn.requests.headersAt = undefined
-    session.compaction = new PiCompaction(session.scope, moment.at)
+    failCompaction(session.compaction, moment)
+    if (session.turn !== undefined) session.turn.headersAt = undefined
+    session.startCompaction(moment)
   },
-  session_compact: (_, session, moment) => session.removeCompaction()?.endCompaction(moment),
-  session_compact_failed: (_, session, moment) => session.removeCompaction()?.failCompaction(moment),
+  session_compact: (_, session, moment) => {
+    const request = session.removeCompaction()
+    if (request !== undefined) endCompaction(request, moment)
+  },
+  session_compact_failed: (_, session, moment) => failCompaction(session.removeCompaction(), moment),
 }
 
 /** Known events of Pi 0.58 to 1.5 that add nothing to others, so that they are not counted as ignored. */
@@ -566,7 +508,8 @@ export class PiMachine extends EventMachine {
     QUIET,
   )
   readonly #sessions = new SessionStates(id => new PiSession(this.records, id))
-  readonly #chain = new SessionChain()
+  /** Sessions that were left, with the reason. Pi reports the end of the old one and the start of the new one separately. */
+  readonly #left = new LimitedMap<string, string>(100)
   /** True if this Pi emits `agent_settled` (since 0.80.4). Before, the end of a run ends the turn. */
   settles = false
 
@@ -586,9 +529,12 @@ export class PiMachine extends EventMachine {
     session.isAnnounced = true
     const [reason, file] = [textOf(peek(data, 'reason')), textOf(peek(data, 'previousSessionFile'))]
     const { id } = session
-    const old = this.#chain.predecessorOf(id, reason, file)
+    const fitting = [...this.#left].filter(([left, why]) => left !== id && why === reason).map(([left]) => left)
+    // The name of the old session's file contains its id. Without a file, sessions are not saved.
+    const only = fitting.length === 1 ? fitting[0] : undefined
+    const old = file === undefined ? only : fitting.find(left => file.includes(left))
     if (old === undefined) return
-    this.#chain.left.delete(old)
+    this.#left.delete(old)
     const payload = { session_id: id, old_session_id: old, new_session_id: id, reason }
     this.records.addRecord('on_session_reset', at, payload, file === undefined ? 'inferred' : undefined)
   }
@@ -606,7 +552,7 @@ export class PiMachine extends EventMachine {
     session.endAll(moment)
     this.#sessions.delete(session.id)
     if (session.lastTurnAt === 0) return
-    if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#chain.left.refresh(session.id, reason)
+    if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#left.refresh(session.id, reason)
     else this.records.addRecord('on_session_finalize', moment.at, { session_id: session.id, reason })
   }
 }

@@ -5,22 +5,18 @@
  * text goes to the model. Pi waits for a handler without a timeout.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, ignoreErrors, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
-import type {
-  AfterModel,
-  Capabilities,
-  ControlHooks,
-  HookIds,
-  Injection,
-  ModelMessage,
-  Outcome,
-  Phase,
-  ToolArguments,
-  ToolCall,
+import type { AfterModel, Capabilities, ControlHooks, HookIds, Injection, ModelMessage } from '../../guards/index.ts'
+import {
+  HostHooks,
+  type Outcome,
+  type Phase,
+  type ToolArguments,
+  type ToolCall,
+  toolCallOf,
 } from '../../guards/index.ts'
-import { HostHooks, toolCallOf } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
 import { injectedBy, isAllText, listOf, replaceFields, textFor, wholeText, withText } from '../base/guard-values.ts'
 import { LimitedMap } from '../base/limited-map.ts'
@@ -34,7 +30,6 @@ export type { PiContext, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
 const HOST = 'pi'
 const SPEAKER = 'hookspan'
-const SESSIONS_LIMIT = 200
 const SHOWN_LIMIT = 2000
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
 
@@ -67,6 +62,7 @@ export function attachHooks(pi: PiExtensionApi, hooks: ControlHooks, options: At
 interface HookInput {
   readonly data: unknown
   readonly context: PiContext
+  /** Pi has no turn id: the trace uses the session's open turn. */
   readonly ids: HookIds
   readonly session: SessionOfHooks
 }
@@ -80,7 +76,7 @@ type Answer = object | undefined
 
 class PiHooks {
   readonly #hooks: HostHooks
-  readonly #sessions = new LimitedMap<string, SessionOfHooks>(SESSIONS_LIMIT)
+  readonly #sessions = new LimitedMap<string, SessionOfHooks>(200)
 
   constructor(hooks: HostHooks) {
     this.#hooks = hooks
@@ -94,25 +90,22 @@ class PiHooks {
     const on = (
       phase: Phase,
       event: string,
-      answer: (heard: HookInput) => Answer | Promise<Answer>,
+      answer: (input: HookInput) => Answer | Promise<Answer>,
       blocked: (reason: string, data: unknown, context: PiContext) => Answer = () => undefined,
     ): void => {
       if (!this.#hooks.handles(phase)) return
-      pi.on(event, (data, context) =>
-        this.#hooks.guard<Answer>(
-          phase,
-          () => answer(this.#inputOf(data, context)),
-          reason => blocked(reason, data, context),
-        ),
-      )
+      pi.on(event, (data, context) => {
+        const act = () => answer.call(this, this.#inputOf(data, context))
+        return this.#hooks.guard<Answer>(phase, act, reason => blocked(reason, data, context))
+      })
     }
-    on('beforeTurn', 'input', heard => this.#beforeTurn(heard), blockPrompt)
-    on('beforeTurn', 'before_agent_start', heard => this.#injectTexts(heard))
-    on('beforeModel', 'context', heard => this.#beforeModel(heard))
-    on('afterModel', 'message_end', heard => this.#afterModel(heard), silencedAnswer)
-    on('beforeTool', 'tool_call', heard => this.#beforeTool(heard), blockedTool)
-    on('afterTool', 'tool_result', heard => this.#afterTool(heard), withheldResult)
-    on('afterTurn', 'agent_before_settle', heard => this.#afterTurn(heard))
+    on('beforeTurn', 'input', this.#beforeTurn, blockPrompt)
+    on('beforeTurn', 'before_agent_start', this.#injectTexts)
+    on('beforeModel', 'context', this.#beforeModel)
+    on('afterModel', 'message_end', this.#afterModel, silencedAnswer)
+    on('beforeTool', 'tool_call', this.#beforeTool, blockedTool)
+    on('afterTool', 'tool_result', this.#afterTool, withheldResult)
+    on('afterTurn', 'agent_before_settle', this.#afterTurn)
     for (const event of ['agent_settled', 'session_shutdown']) pi.on(event, (_, context) => this.#endTurnOf(context))
   }
 
@@ -141,10 +134,8 @@ class PiHooks {
     const [system, user] = [injectedBy('system', injected), injectedBy('user', injected)]
     // The result replaces the whole system prompt.
     const systemPrompt = `${peek(data, 'systemPrompt') ?? ''}\n\n${system}`
-    return {
-      ...(system === undefined ? {} : { systemPrompt }),
-      ...(user === undefined ? {} : { message: { customType: SPEAKER, content: user, display: true } }),
-    }
+    const message = { customType: SPEAKER, content: user, display: true }
+    return { ...(system === undefined ? {} : { systemPrompt }), ...(user === undefined ? {} : { message }) }
   }
 
   async #beforeModel({ data, context, ids }: HookInput): Promise<Answer> {
@@ -168,7 +159,8 @@ class PiHooks {
   async #beforeTool({ data, context, ids }: HookInput): Promise<Answer> {
     const tool = toolCallFrom(data, context)
     const canAsk = context.hasUI === true && typeof context.ui?.confirm === 'function'
-    const outcome = await this.#hooks.run('beforeTool', of(tool, ids), { tool }, context.signal, canAsk)
+    const callIds = { ...ids, toolCallId: tool.id }
+    const outcome = await this.#hooks.run('beforeTool', callIds, { tool }, context.signal, canAsk)
     if (outcome.decision === 'block') return blockedTool(outcome.reason ?? '')
     // Modified in place: a replaced object would reach other extensions only, while the tool runs with the old one.
     if (outcome.isRewritten) replaceFields(peek(data, 'input') as Record<string, unknown>, outcome.value)
@@ -181,7 +173,7 @@ class PiHooks {
     const tool = toolCallFrom(data, context)
     const result = isAllText(content) ? wholeText(content) : content
     const seen = { tool, result, isError: peek(data, 'isError') === true, attempt: 0 }
-    const outcome = await this.#hooks.run('afterTool', of(tool, ids), seen, context.signal)
+    const outcome = await this.#hooks.run('afterTool', { ...ids, toolCallId: tool.id }, seen, context.signal)
     if (outcome.decision === 'block') return withheldResult(outcome.reason ?? '')
     if (!outcome.isRewritten && outcome.injected.length === 0) return undefined
     const parts = outcome.isRewritten ? toolResultWith(content, outcome.value) : (content as readonly unknown[])
@@ -191,7 +183,9 @@ class PiHooks {
   /** Runs before the agent becomes idle, unless another extension makes it go on. */
   async #afterTurn({ data, context, ids, session }: HookInput): Promise<Answer> {
     if (peek(data, 'continue') === true || (peek(data, 'outcome') ?? 'completed') !== 'completed') return undefined
-    const seen = { answer: lastAnswer(peek(peek(data, 'context'), 'contextMessages')), attempt: session.retries }
+    const messages = listOf(peek(peek(data, 'context'), 'contextMessages'))
+    const last = messages.findLast(message => peek(message, 'role') === 'assistant')
+    const seen = { answer: wholeText(peek(last, 'content')), attempt: session.retries }
     const outcome = await this.#hooks.run('afterTurn', ids, seen, context.signal)
     if (outcome.decision !== 'retry') return undefined
     session.retries++
@@ -214,18 +208,10 @@ class PiHooks {
   }
 
   #endTurnOf(context: PiContext): void {
-    try {
-      const { ids, session } = this.#inputOf(undefined, context)
-      this.#endTurn(ids, session)
-    } catch {
-      // Pi has released the session: its turn is dropped when later ones fill the limit.
-    }
+    // Throws if Pi has released the session: its turn is dropped when later ones fill the limit.
+    const input = ignoreErrors(() => this.#inputOf(undefined, context))
+    if (input !== undefined) this.#endTurn(input.ids, input.session)
   }
-}
-
-/** Pi has no turn id: the trace uses the session's open turn. */
-function of({ id }: ToolCall, ids: HookIds): HookIds {
-  return { ...ids, toolCallId: id }
 }
 
 /** Blocks a prompt. Pi drops it silently, so the user is notified here. */
@@ -278,17 +264,13 @@ function modelMessageOf(message: unknown): ModelMessage {
   return { role: ROLES.get(peek(message, 'role')) ?? 'user', text: text ?? '' }
 }
 
-function withOutcome(
-  messages: readonly unknown[],
-  seen: readonly ModelMessage[],
-  { value, injected }: Outcome<'beforeModel'>,
-): unknown[] {
+function withOutcome(messages: readonly unknown[], seen: readonly ModelMessage[], outcome: Outcome<'beforeModel'>) {
   const kept = messages.map((message, at) => {
-    const text = value[at]?.text
+    const text = outcome.value[at]?.text
     return text === undefined || text === seen[at]?.text ? message : withMessageText(message, text)
   })
   const timestamp = Date.now()
-  const more = injected.map(({ text, role }) => ({ role, content: textParts(text), timestamp }))
+  const more = outcome.injected.map(({ text, role }) => ({ role, content: textParts(text), timestamp }))
   return [...kept, ...more]
 }
 
@@ -320,21 +302,11 @@ function requestedCall(part: unknown): ToolCall {
   return toolCallOf({ name: String(peek(part, 'name')), arguments: args, id: textOf(peek(part, 'id')) })
 }
 
-function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
-  return toolCallOf({
-    name: String(peek(data, 'toolName')),
-    arguments: peek(data, 'input') as ToolArguments,
-    id: textOf(peek(data, 'toolCallId')),
-    cwd: textOf(cwd),
-  })
+function toolCallFrom(data: unknown, context: PiContext): ToolCall {
+  const [name, args] = [String(peek(data, 'toolName')), peek(data, 'input') as ToolArguments]
+  return toolCallOf({ name, arguments: args, id: textOf(peek(data, 'toolCallId')), cwd: textOf(context.cwd) })
 }
 
 function toolResultWith(content: unknown, value: unknown): unknown[] {
-  if (isArray(value)) return plainCopy([...value])
-  return withText(content, textFor(value))
-}
-
-function lastAnswer(messages: unknown): string {
-  const answers = listOf(messages).filter(message => peek(message, 'role') === 'assistant')
-  return wholeText(peek(answers.at(-1), 'content'))
+  return isArray(value) ? plainCopy([...value]) : withText(content, textFor(value))
 }

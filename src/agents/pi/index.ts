@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { writeTo } from '../../delivery/terminal.ts'
-import type { Plugin, PluginOptions } from '../../index.ts'
+import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost, sharedInProcess } from '../attach.ts'
 import { PiMachine, READINGS } from './events.ts'
 import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
@@ -31,11 +31,11 @@ export default function hookspan(pi: PiExtensionApi): void {
 /** One load of the extension: Pi loads it at the start, for a new session, and after a reload. */
 class PiListener {
   readonly #attachment: Attachment
-  readonly #environment: ToolEnvironment
+  /** The running tools of each session. */
+  readonly #tools = new Map<string, Set<string>>()
 
   constructor(attachment: Attachment) {
     this.#attachment = attachment
-    this.#environment = new ToolEnvironment(attachment.plugin)
   }
 
   /**
@@ -58,9 +58,9 @@ class PiListener {
     if (session === undefined) return undefined
     const tool = idOf(peek(data, 'toolCallId'))
     if (name === 'before_provider_headers') this.#addHeader(peek(data, 'headers'), session)
-    else if (name === 'agent_end' || name === 'session_shutdown') this.#environment.clearSession(session)
-    else if (name === 'tool_execution_start' && tool !== undefined) this.#environment.addTool(session, tool)
-    else if (name === 'tool_execution_end' && tool !== undefined) this.#environment.removeTool(session, tool)
+    else if (name === 'agent_end' || name === 'session_shutdown') this.#clearSession(session)
+    else if (name === 'tool_execution_start' && tool !== undefined) this.#addTool(session, tool)
+    else if (name === 'tool_execution_end' && tool !== undefined) this.#removeTool(session, tool)
     const isLast = name === 'session_shutdown' && LAST_REASONS.has(peek(data, 'reason'))
     return isLast ? this.#attachment.plugin.flush() : undefined
   }
@@ -84,6 +84,38 @@ class PiListener {
     const traceparent = this.#attachment.plugin.traceparent({ session_id: session })
     if (traceparent !== undefined) (headers as Record<string, string>)[TRACEPARENT] = traceparent
   }
+
+  #addTool(session: string, tool: string): void {
+    const tools = this.#tools.get(session) ?? new Set()
+    this.#tools.set(session, tools.add(tool))
+    this.#updateEnvironment()
+  }
+
+  #removeTool(session: string, tool: string): void {
+    const tools = this.#tools.get(session)
+    if (tools?.delete(tool) !== true) return
+    if (tools.size === 0) this.#tools.delete(session)
+    this.#updateEnvironment()
+  }
+
+  #clearSession(session: string): void {
+    if (this.#tools.delete(session)) this.#updateEnvironment()
+  }
+
+  /**
+   * Sets the trace context in the environment, so that a child agent started by a tool finds its parent. Pi offers no environment
+   * per tool, so the variable is set for the whole process while tools run, and restored afterwards. If several tools run at once,
+   * the one that starts a process is unknown: the turn's context is used.
+   */
+  #updateEnvironment(): void {
+    const [only, another] = this.#tools
+    if (only === undefined || another !== undefined) setVariable(undefined)
+    else {
+      const [session_id, [tool_call_id, further]] = only
+      const isOne = tool_call_id !== undefined && further === undefined
+      setVariable(this.#attachment.plugin.traceparent(isOne ? { session_id, tool_call_id } : { session_id }))
+    }
+  }
 }
 
 function isMoreOfTheSame(data: unknown): boolean {
@@ -95,66 +127,16 @@ function isMoreOfTheSame(data: unknown): boolean {
 function plainContext(sessionId: unknown, context: PiContext): Readonly<Record<string, unknown>> {
   const { model, hasUI, mode, cwd } = context
   const { provider, id, api, baseUrl } = model ?? {}
-  return {
-    sessionId,
-    model: model == null ? undefined : { provider, id, api, baseUrl },
-    hasUI,
-    mode,
-    cwd,
-    aborted: context.signal?.aborted === true || undefined,
-  }
+  const used = model == null ? undefined : { provider, id, api, baseUrl }
+  return { sessionId, model: used, hasUI, mode, cwd, aborted: context.signal?.aborted === true || undefined }
 }
 
 /** Shared by all copies of this package in a process, because the environment is shared, too. */
 const SHARED = Symbol.for('hookspan.pi.environment')
 const NAME = 'TRACEPARENT'
 
-interface Shared {
-  ours: string | undefined
-  theirs: string | undefined
-}
-
-/**
- * Sets the trace context in the environment, so that a child agent started by a tool finds its parent. Pi offers no environment
- * per tool, so the variable is set for the whole process while tools run, and restored afterwards.
- */
-class ToolEnvironment {
-  readonly #plugin: Plugin
-  readonly #open = new Map<string, Set<string>>()
-
-  constructor(plugin: Plugin) {
-    this.#plugin = plugin
-  }
-
-  addTool(session: string, tool: string): void {
-    const tools = this.#open.get(session) ?? new Set()
-    this.#open.set(session, tools.add(tool))
-    setVariable(this.#current())
-  }
-
-  removeTool(session: string, tool: string): void {
-    const tools = this.#open.get(session)
-    if (tools?.delete(tool) !== true) return
-    if (tools.size === 0) this.#open.delete(session)
-    setVariable(this.#current())
-  }
-
-  clearSession(session: string): void {
-    if (this.#open.delete(session)) setVariable(this.#current())
-  }
-
-  /** If several tools run at once, the one that starts a process is unknown: the turn's context is used. */
-  #current(): string | undefined {
-    const [only, another] = this.#open
-    if (only === undefined || another !== undefined) return undefined
-    const [session_id, [tool_call_id, further]] = only
-    const isOne = tool_call_id !== undefined && further === undefined
-    return this.#plugin.traceparent(isOne ? { session_id, tool_call_id } : { session_id })
-  }
-}
-
 function setVariable(value: string | undefined): void {
-  const shared = sharedInProcess<Shared>(SHARED, () => ({ ours: undefined, theirs: undefined }))
+  const shared = sharedInProcess<{ ours?: string | undefined; theirs?: string | undefined }>(SHARED, () => ({}))
   const current = process.env[NAME]
   const isOurs = shared.ours !== undefined && current === shared.ours
   if (!isOurs) shared.theirs = current

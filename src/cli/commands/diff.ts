@@ -36,11 +36,7 @@ interface DiffSide {
 const MAX_TURNS = 1_000
 const MAX_NAMED = 10
 
-/**
- * Finds the two sides. Ids are looked up in FILE if given, else in the local log; two files are compared as a whole.
- *
- * @throws {WrongUse} if the operands are not two things to compare
- */
+/** Ids are looked up in FILE if given, else in the local log; two files are compared as a whole. @throws {WrongUse} */
 async function findSides(operands: readonly string[], io: CommandIo): Promise<readonly [DiffSide, DiffSide]> {
   const found = await Promise.all(operands.map(async operand => ({ operand, place: await placeAt(operand) })))
   const files = found.flatMap(({ place }) => (place === undefined ? [] : [place]))

@@ -72,10 +72,7 @@ ${isAnyOfProject ? OF_PROJECT : ''}`
 
 const MAX_CELLS = 120
 
-/**
- * Formats rows below a header, each column as wide as its widest cell. Untrusted text is escaped, so that it cannot move the
- * cursor. Lines end with a line break.
- */
+/** Aligned rows below a header. Untrusted text is escaped, so that it cannot move the cursor. Lines end with a line break. */
 function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MAX_CELLS)))]
   const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))

@@ -123,11 +123,7 @@ function outcomeOf(ended: ProgramEnd): { how: 'completed' | 'failed' | 'interrup
   return { how: 'failed', fields: { status: 'error', error_type: `exit_${ended.code}`, result } }
 }
 
-/**
- * The environment of a program below a span. A `tracestate` is only passed on within its own trace.
- *
- * @param traceparent undefined if no context is propagated; the caller's is kept then
- */
+/** A `tracestate` is passed on within its own trace only. Without a `traceparent`, the context of the caller is kept. */
 export function environmentBelow(traceparent: string | undefined, env: CommandIo['env']): CommandIo['env'] {
   if (traceparent === undefined) return env
   const { TRACESTATE, ...rest } = env

@@ -186,10 +186,7 @@ function fileLines(outcomes: readonly ResendOutcome[]): string[] {
   return more === 0 ? lines : [...lines, `  and ${countOf(more, 'further file')}`]
 }
 
-/**
- * The chosen backends: configured ones by name, others in short form (`TYPE`, `TYPE=URL`), or all configured ones if none is
- * named. @throws WrongUse for an unknown name or type
- */
+/** Configured backends by name, others as `TYPE` or `TYPE=URL`; all configured ones if none is named. @throws WrongUse */
 async function chosenBackends(values: readonly string[], place: Place, io: CommandIo): Promise<BackendConfig[]> {
   if (values.length === 0) return place.config.backends.filter(({ type }) => type !== 'console')
   const chosen = new Map<string, BackendConfig>()

@@ -561,10 +561,7 @@ function checkOwner(directory: string, entries: readonly StateEntry[]): DoctorFi
 
 const TRIAL_BYTES = 65_536
 
-/**
- * Does the same work as the first span: creates the directories, writes a file of the size of a batch, and removes everything
- * again. @returns the error of the file system; undefined on success
- */
+/** Does what the first span does, and removes everything again. @returns the error of the file system; undefined on success */
 async function tryState(stateDirectory: string, write: typeof writeTrial): Promise<unknown> {
   const traces = join(stateDirectory, 'traces')
   const file = join(traces, `.doctor-${process.pid}-${randomBytes(4).toString('hex')}`)
@@ -584,10 +581,7 @@ async function tryState(stateDirectory: string, write: typeof writeTrial): Promi
   }
 }
 
-/**
- * Random data, because a file system may store zeros without space. Synced, because a disk may reject data that a cache
- * accepts.
- */
+/** Random, because a file system may not store zeros. Synced, because a disk may reject data that a cache accepts. */
 async function writeTrial(path: string): Promise<void> {
   await writeFile(path, randomBytes(TRIAL_BYTES), { flag: 'wx', mode: 0o600, flush: true })
 }

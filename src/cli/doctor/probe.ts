@@ -65,9 +65,7 @@ export function probeProblem(said: string): ProbeProblem {
 /** The retry time of a closing pipeline. It can be short, because the command itself waits for the probe. */
 const CLOSE_MILLIS = 500
 
-/**
- * Sends a span, and a metric if the backend accepts them, over the path of an agent, and reads the span back. Never rejects.
- */
+/** Sends a span, and a metric if the backend accepts them, as an agent does, and reads the span back. Never rejects. */
 export async function probe(
   backend: BackendConfig,
   settings: PipelineSettings,
@@ -102,10 +100,7 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
   return url === undefined ? undefined : shownUrl(url)
 }
 
-/**
- * The configured settings for one backend and one span, without sampling and other filters, and without the attributes
- * that would override the service name of the probe.
- */
+/** The settings for one backend and one span, unfiltered, without attributes that override the service name of the probe. */
 function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
   const { 'service.name': _name, 'service.namespace': _namespace, ...resourceAttributes } = settings.resourceAttributes

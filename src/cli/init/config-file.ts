@@ -12,11 +12,7 @@ const CREATED = '.hookspan-created'
 /** The limit of the kernel. */
 const MAX_LINKS = 40
 
-/**
- * Reads a host's file, including its byte order mark. Undefined if it does not exist.
- *
- * @throws Error in one line if it is unreadable or not UTF-8: writing it back would change it
- */
+/** Undefined if there is no file. @throws Error in one line if it is unreadable or no UTF-8: writing it would change it */
 export async function readText(file: string): Promise<string | undefined> {
   try {
     const bytes = await fs.readFile(file)

@@ -156,10 +156,7 @@ function secretPath({ env, home }: InitContext): string {
   return join(receiverFiles(env, home).directory, `${HERMES}-secret`)
 }
 
-/**
- * The links that are missing or point elsewhere. On Windows, the target of a link ends in a backslash. A folder with our
- * manifest is a copy, for example in a container image. @throws Error if something else is at the path
- */
+/** Links to create. On Windows, targets end in a backslash. A folder with our manifest is a copy. @throws Error if foreign */
 function linksTo(surroundings: InitContext): readonly PackageLink[] {
   return places(surroundings).filter(({ path, to }) => {
     const found = lstatSync(path, { throwIfNoEntry: false })

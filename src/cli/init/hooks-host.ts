@@ -254,11 +254,7 @@ function isOurs({ name, isOurs: isOurHook }: HooksHost, hook: unknown): hook is 
   return isOurHook?.(hook) ?? ['command', 'bash'].some(key => isCommandFor(name, valueAt(hook, [key])))
 }
 
-/**
- * Changes by event. The first entry of ours is replaced in place, any other removed; the user's entries and comments are kept.
- *
- * @throws Error in one line
- */
+/** Replaces our first entry in place, removes others, and keeps entries and comments of the user. @throws Error in one line */
 function hookChanges(host: HooksHost, root: unknown, wanted: ReadonlyMap<string, object>): JsonChange[] {
   const hooks = valueAt(root, ['hooks']) ?? {}
   if (!isRecord(hooks)) throw new Error(`hooks there is no object; ${host.title} reads nothing of it`)

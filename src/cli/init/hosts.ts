@@ -138,10 +138,7 @@ const BY_HTTP = [
 const PROGRAM_EVENTS = ['SessionStart', 'UserPromptSubmit', 'PostToolBatch', 'Stop', 'SessionEnd']
 const CLOSED = new Set(['UserPromptSubmit', 'PreToolUse'])
 const GUARDED: GuardedEvents = { asked: ASKED, closed: CLOSED, first: 'SessionStart' }
-/**
- * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
- * busy machine. Guards time out after one second.
- */
+/** In seconds. Only a hung receiver takes so long. Less loses hooks on a busy machine. Guards time out after one second. */
 const HTTP_TIMEOUT = 1
 const ASKED_TIMEOUT = 2
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?([\w-]+)$/

@@ -31,11 +31,7 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
   }
 }
 
-/**
- * Plans the changes, or leaves them to the user if they cannot be made without a loss.
- *
- * @param whyByHand a reason why hookspan must not edit the file
- */
+/** Leaves changes that cannot be made without a loss to the user. @param whyByHand why hookspan must not edit the file */
 export function planEdit(
   config: JsonConfig,
   changes: readonly JsonChange[],
@@ -75,11 +71,7 @@ const BYTE_ORDER_MARK = /^\uFEFF/
 /** A comma, after blanks and comments. */
 const COMMA = /^(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*,/
 
-/**
- * Parses JSON with comments and trailing commas, or JSON5. For duplicate names the last one counts, as in all JSON parsers.
- *
- * @throws Error with the position of the fault
- */
+/** JSON with comments and trailing commas, or JSON5. Of duplicate names, the last counts. @throws Error with the position */
 export function readJson(text: string): unknown {
   const root = treeOf(text)
   if (root !== undefined) return jsonc.getNodeValue(root)

@@ -88,11 +88,7 @@ const ACCESS: JsonPath = [...ENTRY, 'hooks', 'allowConversationAccess']
 
 type InstalledPackage = Pick<InitContext, 'folder' | 'home'>
 
-/**
- * The changes that enable the plugin; empty if nothing is missing.
- *
- * @throws Error in one line if the user has disabled it, or a value has an unexpected type
- */
+/** Empty if nothing is missing. @throws Error in one line if the user has disabled the plugin, or a value has a wrong type */
 function enabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   checkKinds(root)
   if (valueAt(root, ['plugins', 'enabled']) === false) {

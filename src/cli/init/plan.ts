@@ -58,11 +58,7 @@ export interface InitContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly folder: string
-  /**
-   * Token and port for a receiver that has none yet. The same for all agents, because a free port may be taken later.
-   *
-   * @throws Error in one line, if no port is free
-   */
+  /** For a new receiver; the same for all agents, because a free port may be taken later. @throws Error in one line */
   readonly freshToken: string
   readonly freshPort: () => Promise<number>
   /** The wanted guard mode. Undefined keeps the existing one. */

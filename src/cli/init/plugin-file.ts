@@ -114,10 +114,7 @@ export const pi: HostSetup = pluginFileSetup({
   inner: ['extensions'],
 })
 
-/**
- * opencode loads each `.js` and `.ts` of its folders `plugins` (documented) and `plugin` (1.18.33), and calls each export. Kilo CLI
- * is a fork of it and accepts its plugin unchanged (7.7.7).
- */
+/** opencode loads and calls the exports of its folders `plugins` and `plugin` (1.18.33). Kilo CLI is a fork of it (7.7.7). */
 function opencodeSetup(name: string, title: string): HostSetup {
   return pluginFileSetup({
     name,

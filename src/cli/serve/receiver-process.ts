@@ -24,11 +24,7 @@ export async function findRunning(place: ReceiverFiles): Promise<RunningReceiver
   return health === undefined ? undefined : { peer, health }
 }
 
-/**
- * The process on this machine that owns the receiver's lock, whether it answers or not. Undefined if none has ever run here.
- *
- * @throws Error in one line
- */
+/** The process on this machine with the receiver's lock, even if it does not answer. @throws Error in one line */
 function holderOf(place: ReceiverFiles): number | undefined {
   const holder = ownerIn(place)
   return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined

@@ -106,9 +106,8 @@ function present(values: Readonly<Record<string, string | undefined>>): Record<s
 
 function credentialNames(row: BackendRow): string {
   const secrets = Object.keys(row.options).filter(key => row.options[key]?.secret)
-  return secrets.length > 0
-    ? `${secrets.join(' and ')} (or ${secrets.map(key => `${key}_env`).join(' and ')})`
-    : 'headers'
+  if (secrets.length === 0) return 'headers'
+  return `${secrets.join(' and ')} (or ${secrets.map(key => `${key}_env`).join(' and ')})`
 }
 
 function off(settings: BackendConfig, what: string): BackendPlanResult {

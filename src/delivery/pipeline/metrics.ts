@@ -39,9 +39,14 @@ export class MetricQueue implements PushMetricExporter {
   }
 
   export(metrics: ResourceMetrics, done: Parameters<PushMetricExporter['export']>[1]): void {
-    const payload = this.#serialize(this.#starts.apply(metrics))
-    if (payload === undefined) this.#report.failed('metrics', UNSERIALISABLE, 0)
-    else this.#enqueue(payload)
+    const started = this.#starts.apply(metrics)
+    try {
+      const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
+      const serializer = this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
+      this.#enqueue(serializer.serializeRequest(started) as Uint8Array)
+    } catch {
+      this.#report.failed('metrics', UNSERIALISABLE, 0)
+    }
     done({ code: 0 })
   }
 
@@ -71,15 +76,6 @@ export class MetricQueue implements PushMetricExporter {
     const canFall = instrument === Kind.UP_DOWN_COUNTER || instrument === Kind.OBSERVABLE_UP_DOWN_COUNTER
     const isDelta = isEvenLow ? this.#temporality !== 'cumulative' : this.#temporality === 'delta' && !canFall
     return isDelta ? Choice.DELTA : Choice.CUMULATIVE
-  }
-
-  #serialize(metrics: ResourceMetrics): Uint8Array | undefined {
-    try {
-      const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
-      return (this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer).serializeRequest(metrics)
-    } catch {
-      return undefined
-    }
   }
 
   #enqueue(payload: Uint8Array): void {

@@ -16,14 +16,14 @@ export interface TailSamplingSettings {
 
 export interface PipelineSettings {
   readonly serviceName: string
-  readonly projectName?: string
+  readonly projectName?: string | undefined
   readonly resourceAttributes: StringMap
   readonly version: string
   readonly backends: readonly BackendConfig[]
   readonly namespace: string
   /** Names of the attributes that mark spans of a killed process. Empty if they are switched off. */
   readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
-  readonly localLog?: LocalLogSettings
+  readonly localLog?: LocalLogSettings | undefined
   readonly tailSampling?: TailSamplingSettings | undefined
   /** Not all configured backends. Recovered traces are not sampled then, because only these backends would get them. */
   readonly isPartial?: boolean
@@ -32,7 +32,7 @@ export interface PipelineSettings {
   readonly attributeCountLimit: number
   readonly batch: BatchSettings
   readonly metricsIntervalMillis: number
-  readonly prometheus?: PrometheusAddress
+  readonly prometheus?: PrometheusAddress | undefined
   readonly deterministicIds: boolean
   /** Maximum time that a flush keeps the process alive. Also the time after which `shutdown()` drops what is left. */
   readonly flushWaitMillis: number

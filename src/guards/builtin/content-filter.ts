@@ -1,5 +1,6 @@
 import { checkPattern } from '../../content/redact-patterns.ts'
-import { createRedactor, isSecretKey } from '../../content/redaction.ts'
+import { createRedactor } from '../../content/redaction.ts'
+import { isSecretKey } from '../../content/secret-keys.ts'
 import { MASK } from '../../content/secret-span.ts'
 import { copied, isPlain } from '../frozen-copy.ts'
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
@@ -29,6 +30,7 @@ export interface ContentFilterOptions extends BuiltinOptions {
 const PHASES: readonly FilteredPhase[] = ['afterModel', 'afterTool', 'afterTurn']
 const ACTIONS = ['redact', 'block', 'pass'] as const
 
+/** Returns undefined if the whole text is to be withheld. */
 type Filter = (text: string, isUnderSecretKey: boolean) => string | undefined
 
 /**
@@ -68,32 +70,22 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
 }
 
 function filtersOf({ secrets = 'redact', cards = 'redact', patterns = {} }: ContentFilterOptions) {
-  const filters: { readonly what: string; readonly filter: Filter }[] = []
   const blocking = (patterns.block ?? []).map(config => compiled(config, 'block'))
-  if (blocking.length > 0)
-    filters.push({
-      what: 'what a pattern of the person names',
-      filter: text => (blocking.some(({ matches }) => matches(text)) ? undefined : text),
-    })
-  const redact = createRedactor({ enabled: true, patterns: [] })
-  const addMasking = (
-    what: string,
-    action: FilterAction,
-    mask: (text: string, isUnderSecretKey: boolean) => string,
-  ) => {
-    if (action === 'pass') return
-    const filter: Filter = (text, isUnderSecretKey) => {
-      const masked = mask(text, isUnderSecretKey)
-      return masked === text || action === 'redact' ? masked : undefined
-    }
-    filters.push({ what, filter })
-  }
-  addMasking('a secret', secrets, (text, isUnderSecretKey) => (isUnderSecretKey && text !== '' ? MASK : redact(text)))
-  addMasking('the number of a payment card', cards, withoutCards)
   const redacting = (patterns.redact ?? []).map(redactionOf)
-  if (redacting.length > 0)
-    filters.push({ what: '', filter: text => redacting.reduce((now, redaction) => redaction(now), text) })
-  return filters
+  const redact = createRedactor({ enabled: true, patterns: [] })
+  const blocked: Filter = text => (blocking.some(({ matches }) => matches(text)) ? undefined : text)
+  const withoutSecrets: Filter = (text, isUnderSecretKey) => (isUnderSecretKey && text !== '' ? MASK : redact(text))
+  const masking = (action: FilterAction, mask: Filter): Filter | false => {
+    if (action !== 'block') return action === 'redact' && mask
+    return (text, isUnderSecretKey) => (mask(text, isUnderSecretKey) === text ? text : undefined)
+  }
+  const filters: readonly { readonly what: string; readonly filter: Filter | false }[] = [
+    { what: 'what a pattern of the person names', filter: blocking.length > 0 && blocked },
+    { what: 'a secret', filter: masking(secrets, withoutSecrets) },
+    { what: 'the number of a payment card', filter: masking(cards, withoutCards) },
+    { what: '', filter: redacting.length > 0 && (text => redacting.reduce((now, redaction) => redaction(now), text)) },
+  ]
+  return filters.flatMap(({ what, filter }) => (filter === false ? [] : [{ what, filter }]))
 }
 
 function withoutCards(text: string): string {

@@ -74,17 +74,13 @@ export function guardrails(options: GuardrailsOptions): Hook<'block' | 'ask'> {
 
 function readShell(tool: ToolCall): ShellReading {
   if (WINDOWS_SHELL.test(tool.name)) return { commands: [], isUnknown: true, why: 'it is a command of Windows' }
-  const readings = textsOf(tool).map(readCommands)
+  // Parsed separately: an unterminated here-document or a trailing backslash of one text would hide the start of the next.
+  const { command = '' } = tool
+  const texts = tool.command === undefined ? [] : commandsIn(tool.arguments)
+  const readings = (texts.join('\n') === command ? texts : [command]).map(readCommands)
   if (readings.length === 0) return { commands: [], isUnknown: true, why: 'it cannot be parsed' }
   const commands = readings.flatMap(reading => reading.commands)
   return { ...(readings.find(({ isUnknown }) => isUnknown) ?? { isUnknown: false }), commands }
-}
-
-/** Parsed separately: an unterminated here-document or a trailing backslash of one text would hide the start of the next. */
-function textsOf({ command, arguments: args }: ToolCall): readonly string[] {
-  if (command === undefined) return []
-  const texts = commandsIn(args)
-  return texts.join('\n') === command ? texts : [command]
 }
 
 function unreadableCommand({ why }: ShellReading): RuleViolation {

@@ -1,7 +1,7 @@
 import { ignoreErrors } from '../../contract/foreign.ts'
 import { TurnState } from '../context.ts'
 import { isPlain } from '../frozen-copy.ts'
-import { type AnyHook, type Hook, type HookContext, maskedLine, PRIORITY, toStandardError } from '../hook.ts'
+import { type Hook, type HookContext, maskedLine, PRIORITY, toStandardError } from '../hook.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../phases.ts'
 import type { ToolCall } from '../tool-call.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, propertiesOf, SWITCH } from './options.ts'
@@ -70,23 +70,15 @@ function loggingHook(
       log(phase, { ...fields, ...duration, ...(options.content === true && shownContent(content)) }, ctx)
     }
   }
-  const hook: AnyHook = {
-    ...propertiesOf(options, name, PRIORITY.observability, 'pass'),
-    decisions: [],
-    ...Object.fromEntries(PHASE_NAMES.map(phase => [phase, functionOf(phase)])),
-  }
-  return hook as Hook<never>
+  const common = propertiesOf(options, name, PRIORITY.observability, 'pass')
+  return { ...common, decisions: [], ...Object.fromEntries(PHASE_NAMES.map(phase => [phase, functionOf(phase)])) }
 }
 
 function shown(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/-]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-interface LoggedEvent {
-  readonly fields: LogFields
-  readonly content: LogFields
-  readonly timer: string
-}
+type LoggedEvent = Readonly<{ fields: LogFields; content: LogFields; timer: string }>
 
 const LOGGED: { readonly [P in Phase]: (event: EventOf<P>) => LoggedEvent } = {
   beforeTurn: ({ prompt }) => ({ fields: { prompt_chars: prompt.length }, content: { prompt }, timer: 'turn' }),

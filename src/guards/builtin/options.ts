@@ -24,10 +24,7 @@ export const SWITCH: Allowed = { means: 'true or false', is: value => typeof val
 export const TEXT: Allowed = { means: 'a text', is: value => typeof value === 'string' && value.trim() !== '' }
 export const FUNCTION: Allowed = { means: 'a function', is: value => typeof value === 'function' }
 export const OBJECT: Allowed = { means: 'an object', is: value => typeof value === 'object' && value !== null }
-export const TEXTS: Allowed = {
-  means: 'a list of texts',
-  is: value => Array.isArray(value) && value.every(each => TEXT.is(each)),
-}
+export const TEXTS: Allowed = { means: 'a list of texts', is: value => Array.isArray(value) && value.every(TEXT.is) }
 
 export function oneOf(words: readonly string[]): Allowed {
   return { means: words.map(word => `"${word}"`).join(' or '), is: value => words.includes(value as string) }

@@ -132,9 +132,7 @@ function shellViolations(reading: ShellReading, from: Cwds, folders: Folders, ru
 }
 
 function commandStatuses(command: ShellCommand, cwds: Cwds, folders: Folders): PathStatus[] {
-  const targets = command.redirects
-    .map(({ target }) => target)
-    .filter(each => each === undefined || !STREAMS.test(each))
+  const targets = command.redirects.filter(each => each === undefined || !STREAMS.test(each))
   const written = targets.map(each => (each === undefined ? 'unknown' : pathStatus(each, cwds, folders, false)))
   if (NAMES_NO_FILES.has(command.name)) return written
   const named = command.args.flatMap(arg => (arg === undefined ? [] : pathsIn(arg)))

@@ -28,8 +28,8 @@ export function compilePattern(config: PatternConfig): CompiledPattern {
 function regular(source: string): CompiledPattern {
   const checked = checkPattern(source)
   if (!checked.ok) return checked
-  const reason = whyNotLinear(source)
-  if (reason !== undefined) return { ok: false, reason }
+  const bounded = withoutRuns(parseRegex(source), undefined, true)
+  if (bounded === undefined || mostSteps(bounded) > MAX_STEPS) return { ok: false, reason: TOO_MANY }
   // A global expression would continue after its last match.
   const pattern = new RegExp(checked.pattern.source, checked.pattern.flags.replace('g', ''))
   return { ok: true, matches: text => pattern.test(text) }
@@ -112,11 +112,6 @@ function addPositions(tokens: readonly Token[], places: Set<number>, from: numbe
 const MAX_STEPS = 500
 const TOO_MANY =
   'it can take very long on a long text: bound its repeats ({0,100}), or put in front of a repeat without a bound what it cannot contain'
-
-function whyNotLinear(source: string): string | undefined {
-  const bounded = withoutRuns(parseRegex(source), undefined, true)
-  return bounded === undefined || mostSteps(bounded) > MAX_STEPS ? TOO_MANY : undefined
-}
 
 /**
  * Removes the repeats that consume each character only once:

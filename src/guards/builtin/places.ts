@@ -35,16 +35,14 @@ export function canonicalPath(
   cwd: string | undefined,
   options: CanonicalPathOptions = { home: homedir() },
 ): string | undefined {
-  const platform = options.platform ?? process.platform
-  const rules = platform === 'win32' ? win32 : posix
-  const full = absolute(path, cwd, options.home, platform)
+  const rules = (options.platform ?? process.platform) === 'win32' ? win32 : posix
+  const full = absolute(path, cwd, options.home, rules)
   return full === undefined ? undefined : resolved(full, rules, options.files ?? REAL_FILE_SYSTEM)?.normalize('NFC')
 }
 
-function absolute(path: string, cwd: string | undefined, home: string | undefined, platform: NodeJS.Platform) {
-  const rules = platform === 'win32' ? win32 : posix
+function absolute(path: string, cwd: string | undefined, home: string | undefined, rules: Rules) {
   const isPath = path !== '' && path.length <= LONGEST && (FILE_URL.test(path) || !SCHEME.test(path))
-  const fromUrl = (): string => fileURLToPath(path, { windows: platform === 'win32' })
+  const fromUrl = (): string => fileURLToPath(path, { windows: rules === win32 })
   const named = isPath && FILE_URL.test(path) ? ignoreErrors(fromUrl) : path
   if (!isPath || named === undefined || named.includes('\0')) return undefined
   const mark = HOME.exec(named)?.[0]
@@ -52,7 +50,7 @@ function absolute(path: string, cwd: string | undefined, home: string | undefine
   const full = mark === undefined ? named : home === undefined ? undefined : home + named.slice(mark.length)
   if (full === undefined || rules.isAbsolute(full)) return full
   // `C:x` is relative to the unknown working directory of that drive.
-  const isOfDrive = platform === 'win32' && /^[a-z]:/i.test(full)
+  const isOfDrive = rules === win32 && /^[a-z]:/i.test(full)
   return mark === undefined && cwd !== undefined && rules.isAbsolute(cwd) && !isOfDrive
     ? `${cwd}${rules.sep}${full}`
     : undefined

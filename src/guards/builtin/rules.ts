@@ -1,6 +1,6 @@
 import type { ToolArguments, ToolCall } from '../tool-call.ts'
 import { cardNumbersIn } from './card-numbers.ts'
-import { type Allowed, checkKeys, oneOf, TEXT, TEXTS } from './options.ts'
+import { type Allowed, checkKeys, OBJECT, oneOf, TEXT, TEXTS } from './options.ts'
 import { compilePattern, globMatcher, type PatternConfig } from './pattern.ts'
 import type { ShellCommand, ShellReading } from './shell-commands.ts'
 import { isSqlVerb, statementsOf } from './sql-statements.ts'
@@ -78,10 +78,7 @@ function globOf(pattern: string, what: string): (text: string) => boolean {
 const ARGUMENTS: Allowed = {
   means: "the names of tools, and of the argument of each: { query: 'sql' }",
   is: value =>
-    typeof value === 'object' &&
-    value !== null &&
-    Object.keys(value).length > 0 &&
-    Object.values(value).every(each => TEXT.is(each)),
+    OBJECT.is(value) && Object.keys(value as object).length > 0 && Object.values(value as object).every(TEXT.is),
 }
 
 export function sqlCheck(rules: SqlRules): RuleCheck {
@@ -118,16 +115,11 @@ function checkedVerbs(verbs: readonly string[] | undefined, where: string): Read
 }
 
 export function cardCheck(decision: 'block' | 'ask'): RuleCheck {
-  return ({ name, arguments: args }) =>
-    firstViolation(args, text =>
-      cardNumbersIn(text).length === 0
-        ? undefined
-        : {
-            decision,
-            reason: 'The arguments hold the number of a payment card, which must not leave here: do without it.',
-            detail: `The arguments of ${name} hold the number of a payment card.`,
-          },
-    )
+  const reason = 'The arguments hold the number of a payment card, which must not leave here: do without it.'
+  return ({ name, arguments: args }) => {
+    const detail = `The arguments of ${name} hold the number of a payment card.`
+    return violationIn(args, text => cardNumbersIn(text).length > 0, { decision, reason, detail })
+  }
 }
 
 export function patternCheck(rules: readonly PatternRule[]): RuleCheck {
@@ -140,23 +132,22 @@ export function patternCheck(rules: readonly PatternRule[]): RuleCheck {
     return { name, decision, matches: made.matches }
   })
   return tool =>
-    compiled.flatMap(({ name, decision, matches }) =>
-      firstViolation(tool.arguments, text =>
-        matches(text)
-          ? {
-              decision,
-              reason: `The arguments hold what the rule "${name}" does not allow.`,
-              detail: `The pattern "${name}" is in the arguments of ${tool.name}.`,
-            }
-          : undefined,
-      ),
-    )
+    compiled.flatMap(({ name, decision, matches }) => {
+      const reason = `The arguments hold what the rule "${name}" does not allow.`
+      const detail = `The pattern "${name}" is in the arguments of ${tool.name}.`
+      return violationIn(tool.arguments, matches, { decision, reason, detail })
+    })
 }
 
 const ANY: Allowed = { means: 'a pattern', is: () => true }
 const MAX_VALUES = 100_000
 
-function firstViolation(args: ToolArguments, judge: (text: string) => RuleViolation | undefined): RuleViolation[] {
+/** The violation, if any key or value of the arguments matches. */
+function violationIn(
+  args: ToolArguments,
+  matches: (text: string) => boolean,
+  violation: RuleViolation,
+): RuleViolation[] {
   const waiting: unknown[] = [args]
   for (let count = 0; waiting.length > 0; count++) {
     const value = waiting.pop()
@@ -164,8 +155,7 @@ function firstViolation(args: ToolArguments, judge: (text: string) => RuleViolat
       const reason = 'The arguments hold more than can be looked through: split them.'
       return [{ decision: 'unknown', reason, detail: 'The arguments hold more than can be looked through.' }]
     }
-    const found = typeof value === 'string' || typeof value === 'number' ? judge(String(value)) : undefined
-    if (found !== undefined) return [found]
+    if ((typeof value === 'string' || typeof value === 'number') && matches(String(value))) return [violation]
     if (typeof value !== 'object' || value === null) continue
     for (const [key, each] of Object.entries(value)) {
       if (!Array.isArray(value)) waiting.push(key)

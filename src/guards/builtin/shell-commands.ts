@@ -1,4 +1,4 @@
-import { type Command, forEachChild, type ParsedScript, parse, type Redirection, type SyntaxNode } from 'unbash'
+import { forEachChild, type ParsedScript, parse, type Redirection, type SyntaxNode } from 'unbash'
 import { runsOf } from './shell-runners.ts'
 import { knownWord, readWord, type ShellDoubt, type ShellWord, unknownWord } from './shell-words.ts'
 import { variablesOf } from './shell-wrappers.ts'
@@ -13,13 +13,11 @@ export interface ShellCommand {
   readonly name: string
   readonly args: readonly (string | undefined)[]
   readonly globs: readonly string[]
-  readonly redirects: readonly ShellRedirect[]
+  readonly redirects: readonly RedirectTarget[]
 }
 
-export interface ShellRedirect {
-  readonly operator: string
-  readonly target: string | undefined
-}
+/** The file of a redirect. Undefined if it comes from an expansion. */
+type RedirectTarget = string | undefined
 
 export interface ShellReading {
   readonly commands: readonly ShellCommand[]
@@ -91,20 +89,21 @@ class CommandReader {
   }
 
   #visit({ node, level, isCut }: PendingNode): void {
-    if (!this.#visitNode(node, level, isCut)) return
-    forEachChild(node, child => {
-      this.#pending.push({ node: child, level, isCut })
-    })
+    if (this.#visitNode(node, level, isCut))
+      forEachChild(node, child => void this.#pending.push({ node: child, level, isCut }))
   }
 
   #visitNode(node: SyntaxNode, level: number, isCut: boolean): boolean {
     switch (node.type) {
       case 'Script':
-        if (!isCut && hasErrors(node)) this.doubt('it cannot be parsed')
+        if (!isCut && ((node as ParsedScript).errors ?? []).length > 0) this.doubt('it cannot be parsed')
         return true
-      case 'Command':
-        this.#readCommand(node, level)
+      case 'Command': {
+        const redirects = filesOf(node.redirects)
+        if (node.name === undefined) this.#addCommand('', [], redirects)
+        else this.#addRuns([readWord(node.name), ...node.args.map(readWord)], redirects, level, 0)
         return true
+      }
       case 'Redirected':
         this.#addCommand('', [], filesOf(node.redirects))
         return true
@@ -152,25 +151,19 @@ class CommandReader {
     if (words.some(holdsCodeInSubscript)) this.doubt('code is made while it runs')
   }
 
-  #addCommand(name: string, words: readonly ShellWord[], redirects: readonly ShellRedirect[]): void {
+  #addCommand(name: string, words: readonly ShellWord[], redirects: readonly RedirectTarget[]): void {
     if (name === '' && redirects.length === 0) return
     const [args, globs] = [words.map(word => word.value), words.flatMap(word => word.glob ?? [])]
     this.commands.push({ name, args, globs, redirects })
   }
 
-  #readCommand(node: Command, level: number): void {
-    const redirects = filesOf(node.redirects)
-    if (node.name === undefined) this.#addCommand('', [], redirects)
-    else this.#addRuns([readWord(node.name), ...node.args.map(readWord)], redirects, level, 0)
-  }
-
-  #addRuns(words: readonly ShellWord[], redirects: readonly ShellRedirect[], level: number, wrappers: number): void {
+  #addRuns(words: readonly ShellWord[], redirects: readonly RedirectTarget[], level: number, wrappers: number): void {
     const inner = this.#addRun(words, redirects, level)
     if (inner.length > 0 && wrappers === MAX_WRAPPERS) this.doubt('it is nested too deeply')
     else for (const each of inner) this.#addRuns(each, [], level, wrappers + 1)
   }
 
-  #addRun(words: readonly ShellWord[], redirects: readonly ShellRedirect[], level: number) {
+  #addRun(words: readonly ShellWord[], redirects: readonly RedirectTarget[], level: number) {
     const [first, ...args] = words
     if (first === undefined) return []
     // zsh replaces `=name`, and runners replace `{}`.
@@ -217,20 +210,16 @@ class CommandReader {
   }
 }
 
-function hasErrors(node: SyntaxNode): boolean {
-  return ((node as ParsedScript).errors ?? []).length > 0
-}
-
 /** `2>&1` and `>&-` name no file. */
 const DESCRIPTOR = /^(?:\d+-?|-)$/
 
-function filesOf(redirects: readonly Redirection[]): ShellRedirect[] {
+function filesOf(redirects: readonly Redirection[]): RedirectTarget[] {
   return redirects.flatMap(redirect => {
     if (redirect.type !== 'Redirect' || redirect.target === undefined) return []
     const { operator, target } = redirect
     if (target.parts?.[0]?.type === 'ProcessSubstitution') return []
     const { value } = readWord(target)
-    return operator.endsWith('&') && DESCRIPTOR.test(value ?? '') ? [] : [{ operator, target: value }]
+    return operator.endsWith('&') && DESCRIPTOR.test(value ?? '') ? [] : [value]
   })
 }
 

@@ -1,63 +1,45 @@
 import { type CodeOptions, codeIn, mayBeOption, type OptionSpec, readOptions } from './shell-options.ts'
 import type { ShellRuns, ShellWord } from './shell-words.ts'
-import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, rowOf, unknownWord } from './shell-words.ts'
-import { byPackageManager, WRAPPERS, wrapped } from './shell-wrappers.ts'
+import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, rowsByName, unknownWord } from './shell-words.ts'
+import { byPackageManager, wrapped, XARGS } from './shell-wrappers.ts'
 
 type Runner = (args: readonly ShellWord[]) => ShellRuns
 
-const RUNNERS: Readonly<Record<string, Runner>> = {
-  '.': sourced,
-  source: sourced,
+const RUNNERS = rowsByName<Runner>({
+  '. source': sourced,
   alias: args => (args.length === 0 ? RUNS_NOTHING : doubtful('names of commands are given another meaning')),
   hash: withOption(/^-[a-z]*p/, 'names of commands are given another meaning'),
   enable: withOption(/^-[a-z]*f/, 'names of commands are given another meaning'),
   bind: withOption(/^-[a-z]*x/, 'code is handed to an interpreter'),
   compgen: withOption(/^-[CF]/, 'code is handed to an interpreter'),
-  mapfile: withOption(/^-[a-z]*C/, 'code is handed to an interpreter'),
-  readarray: withOption(/^-[a-z]*C/, 'code is handed to an interpreter'),
-  fc: readsCommands,
-  at: readsCommands,
-  batch: readsCommands,
+  'mapfile readarray': withOption(/^-[a-z]*C/, 'code is handed to an interpreter'),
+  'fc at batch': readsCommands,
   eval: args => ({ code: [asText(args[0]?.value === '--' ? args.slice(1) : args)] }),
   trap,
   git: byGit,
-  find,
-  gfind: find,
-  fd: withCommand(/^(?:-[xX]|--exec|--exec-batch)$/),
-  fdfind: withCommand(/^(?:-[xX]|--exec|--exec-batch)$/),
-  xargs,
-  gxargs: xargs,
+  'find gfind': find,
+  'fd fdfind': withCommand(/^(?:-[xX]|--exec|--exec-batch)$/),
+  'xargs gxargs': xargs,
   parallel,
   entr: args => ({ commands: [args.slice(args.findIndex(word => !word.start.startsWith('-')))] }),
-  su: byUser,
-  runuser: byUser,
+  'su runuser': byUser,
   ssh: bySsh,
-  docker: withDoubt(/^(?:exec|run)$/),
-  podman: withDoubt(/^(?:exec|run)$/),
-  nerdctl: withDoubt(/^(?:exec|run)$/),
-  'docker-compose': withDoubt(/^(?:exec|run)$/),
+  'docker podman nerdctl docker-compose': withDoubt(/^(?:exec|run)$/),
   kubectl: withDoubt(/^(?:exec|run|debug)$/),
   oc: withDoubt(/^(?:exec|run|rsh|debug)$/),
   lxc: withDoubt(/^exec$/),
   vagrant: withDoubt(/^ssh$/),
-  wsl: elsewhere,
-  nsenter: elsewhere,
-  mosh: elsewhere,
-  tmux: elsewhere,
-  screen: elsewhere,
-}
+  'wsl nsenter mosh tmux screen': elsewhere,
+})
 
-const TAR: CodeOptions = {
-  short: 'I F',
-  valued: 'fbgCTXKLNVH',
-  long: 'to-command use-compress-program rsh-command info-script new-volume-script checkpoint-action',
-  prefixed: { 'checkpoint-action': 'exec=' },
-  isOldStyle: true,
-}
-
-const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
-  tar: TAR,
-  gtar: TAR,
+const CODE_OPTIONS = rowsByName<CodeOptions>({
+  'tar gtar': {
+    short: 'I F',
+    valued: 'fbgCTXKLNVH',
+    long: 'to-command use-compress-program rsh-command info-script new-volume-script checkpoint-action',
+    prefixed: { 'checkpoint-action': 'exec=' },
+    isOldStyle: true,
+  },
   bsdtar: { long: 'use-compress-program' },
   rsync: { short: 'e', valued: 'fBTM@', long: 'rsh rsync-path' },
   rg: { long: 'pre hostname-bin' },
@@ -67,12 +49,12 @@ const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   scp: { short: 'S D', valued: 'cFiJloPX' },
   sftp: { short: 'S D', valued: 'BbcFiJloPRsX' },
   zip: { short: 'TT', long: 'unzip-command' },
-}
+})
 
 export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
-  const runs = rowOf(RUNNERS, name)?.(args) ?? byPackageManager(name, args) ?? RUNS_NOTHING
+  const runs = RUNNERS.get(name)?.(args) ?? byPackageManager(name, args) ?? RUNS_NOTHING
   if (runs !== RUNS_NOTHING) return runs
-  const options = rowOf(CODE_OPTIONS, name)
+  const options = CODE_OPTIONS.get(name)
   if (options !== undefined) return { code: codeIn(args, options) }
   return wrapped(name, args) ?? interpreted(name.replace(/-?[\d.]+$/, ''), args) ?? RUNS_NOTHING
 }
@@ -155,7 +137,7 @@ function withCommand(option: RegExp): Runner {
 
 function xargs(args: readonly ShellWord[]): ShellRuns {
   const runs = wrapped('xargs', args) ?? RUNS_NOTHING
-  const { options } = readOptions(args, WRAPPERS['xargs'])
+  const { options } = readOptions(args, XARGS)
   const [mark] = ['I', 'i', 'replace', 'J'].flatMap(name => options.get(name) ?? [])
   const commands = (runs.commands ?? []).filter(words => words.length > 0)
   return {
@@ -205,7 +187,7 @@ function byGit(args: readonly ShellWord[]): ShellRuns {
   if (subcommand.value === undefined) return doubtful('the name of a command comes from an expansion')
   return {
     doubt: optionDoubt(read),
-    code: codeIn(rest, rowOf(GIT_CODE_OPTIONS, subcommand.value) ?? {}),
+    code: codeIn(rest, GIT_CODE_OPTIONS.get(subcommand.value) ?? {}),
     ...byGitSubcommand(subcommand.value, rest),
   }
 }
@@ -245,17 +227,16 @@ function byGitConfig(args: readonly ShellWord[]): ShellRuns {
   return HARMLESS.test(value?.value ?? 'unknown') ? RUNS_NOTHING : doubtful('a setting of git names a command')
 }
 
-const GIT_CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
+const GIT_CODE_OPTIONS = rowsByName<CodeOptions>({
   rebase: { short: 'x', valued: 'sXCS', long: 'exec' },
   difftool: { short: 'x', valued: 'tSGOU', long: 'extcmd' },
   grep: { short: 'O?', valued: 'efABCm', long: 'open-files-in-pager?' },
-  fetch: { long: 'upload-pack' },
+  'fetch pull': { long: 'upload-pack' },
   clone: { short: 'u', valued: 'obcj', long: 'upload-pack' },
   push: { long: 'receive-pack exec' },
   'ls-remote': { long: 'upload-pack exec' },
-  pull: { long: 'upload-pack' },
   archive: { long: 'exec' },
-}
+})
 
 const SHELLS = new Set(['sh', 'bash', 'rbash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'pdksh', 'yash', 'posh'])
 const FOREIGN_SHELLS = new Set(['fish', 'csh', 'tcsh', 'nu', 'xonsh', 'elvish', 'rc', 'es'])
@@ -275,9 +256,13 @@ interface Interpreter {
 
 const NO_FILE_NEEDED = /^--?(?:version|help|[Vvh])$/
 
-const INTERPRETERS: Readonly<Record<string, Interpreter>> = {
-  python: { inline: /^-[a-ln-zA-LN-VYZ]*c/, valued: /^-[bBdEhiIOPqRsSuvVx?]*[WX]$/, enough: /^-[bBdEiIOPqRsSuvx]*m/ },
-  node: {
+const INTERPRETERS = rowsByName<Interpreter>({
+  'python pypy ipython': {
+    inline: /^-[a-ln-zA-LN-VYZ]*c/,
+    valued: /^-[bBdEhiIOPqRsSuvVx?]*[WX]$/,
+    enough: /^-[bBdEiIOPqRsSuvx]*m/,
+  },
+  'node nodejs': {
     inline: /^-[a-z]*[ep]|^--(?:eval|print)|(?:^|=)data:/,
     valued: /^(?:-[rC]|--(?:require|import|loader|conditions|env-file|experimental-loader))$/,
     enough: /^--(?:test|run|v8-options|build-snapshot)/,
@@ -291,42 +276,28 @@ const INTERPRETERS: Readonly<Record<string, Interpreter>> = {
   php: { inline: /^-[rRBE]|^--(?:run|process)/, valued: /^-[dcz]$/, enough: /^-[Simlv]/ },
   lua: { inline: /^-[a-z]*e/, valued: /^-l$/ },
   luajit: { inline: /^-[a-z]*e/, valued: /^-[lj]$/ },
-  rscript: { inline: /^-e/ },
+  'rscript groovy scala osascript': { inline: /^-e/ },
   r: { inline: /^-e/, enough: /^CMD$/ },
   julia: { inline: /^-[eE]|^--(?:eval|print)/ },
   elixir: { inline: /^-e|^--(?:eval|rpc-eval)/ },
   erl: { inline: /^-(?:eval|run|s)$/ },
-  groovy: { inline: /^-e/ },
-  scala: { inline: /^-e/ },
   swift: { inline: /^-e/, enough: /^(?:build|test|run|package)$/ },
-  osascript: { inline: /^-e/ },
   tclsh: { inline: /^$/ },
   expect: { inline: /^-[a-z]*c/ },
   racket: { inline: /^-e|^--eval/ },
   guile: { inline: /^-c/ },
   emacs: { inline: /^--?(?:eval|execute|funcall|f)/, isQuiet: true },
-  vi: { inline: /^(?:-c|--cmd|-[a-zA-Z]*s$)|^\+./, isQuiet: true },
+  'vi vim nvim ex view vimdiff': { inline: /^(?:-c|--cmd|-[a-zA-Z]*s$)|^\+./, isQuiet: true },
   gdb: { inline: /^--?(?:ex|eval-command|iex)/, isQuiet: true },
   sqlite: { inline: /^-cmd$|^\.(?:sh|sy)/, isQuiet: true },
-}
-
-const SAME_AS: Readonly<Record<string, string>> = {
-  pypy: 'python',
-  ipython: 'python',
-  nodejs: 'node',
-  vim: 'vi',
-  nvim: 'vi',
-  ex: 'vi',
-  view: 'vi',
-  vimdiff: 'vi',
-}
+})
 
 function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   if (SHELLS.has(name)) return byShell(args)
   if (FOREIGN_SHELLS.has(name)) return doubtful('code is handed to an interpreter')
   if (/^[gmn]?awk$/.test(name)) return byProgram(AWK, args)
   if (/^g?sed$/.test(name)) return byProgram(SED, args)
-  const interpreter = rowOf(INTERPRETERS, rowOf(SAME_AS, name) ?? name)
+  const interpreter = INTERPRETERS.get(name)
   return interpreter && byInterpreter(interpreter, args)
 }
 

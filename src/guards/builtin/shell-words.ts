@@ -22,17 +22,12 @@ export function unknownWord(start = ''): ShellWord {
   return { value: undefined, start }
 }
 
-function joinedWord(one: ShellWord, other: ShellWord): ShellWord {
-  if (one.value === undefined) return one
-  const start = one.value + other.start
-  return other.value === undefined ? unknownWord(start) : knownWord(start)
-}
-
 export function readWord(word: Word | Assignment): ShellWord {
   if (word.type === 'Word') return readParts(word)
-  const name = knownWord(`${word.name}${word.append === true ? '+=' : '='}`)
-  if (word.index !== undefined || word.value.type !== 'Word') return unknownWord(name.start)
-  return joinedWord(name, readParts(word.value))
+  const name = `${word.name}${word.append === true ? '+=' : '='}`
+  if (word.index !== undefined || word.value.type !== 'Word') return unknownWord(name)
+  const { value, start } = readParts(word.value)
+  return value === undefined ? unknownWord(name + start) : knownWord(name + value)
 }
 
 function readParts(word: Word): ShellWord {
@@ -121,7 +116,7 @@ export function asText(words: readonly ShellWord[]): ShellWord {
   return values.includes(undefined) ? unknownWord(words[0]?.start) : knownWord(values.join(' '))
 }
 
-/** The row of a table, by a name that comes from the agent. */
-export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: string): Row | undefined {
-  return Object.hasOwn(table, name) ? table[name] : undefined
+/** A table by the names of programs. The keys are lists of names: `'docker podman'`. */
+export function rowsByName<Row>(rows: Readonly<Record<string, Row>>): ReadonlyMap<string, Row> {
+  return new Map(Object.entries(rows).flatMap(([names, row]) => names.split(' ').map(name => [name, row] as const)))
 }

@@ -1,6 +1,7 @@
+import { quotedWord } from '../tool-call.ts'
 import { type CodeOptions, codeIn, mayBeOption, type OptionSpec, readOptions } from './shell-options.ts'
 import type { ShellRuns, ShellWord } from './shell-words.ts'
-import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, rowOf } from './shell-words.ts'
+import { asText, doubtful, knownWord, optionDoubt, RUNS_NOTHING, rowsByName } from './shell-words.ts'
 
 /**
  * `skip`: the number of operands in front of the command. Names of options: with `idle` ones it runs nothing, the value of
@@ -17,11 +18,22 @@ interface Wrapper extends OptionSpec {
   readonly isShell?: true
 }
 
-const SUDO = 'askpass background bell close-from= chdir= preserve-env=? edit group= set-home help host= login '
+export const XARGS: Wrapper = {
+  short: '0prtxoa:d:E:I:J:L:n:P:R:S:s:e::i::l::',
+  long: 'null arg-file= delimiter= eof=? replace=? max-lines=? max-args= interactive max-procs= max-chars= open-tty no-run-if-empty verbose exit show-limits process-slot-var=',
+}
 
-export const WRAPPERS: Readonly<Record<string, Wrapper>> & { readonly xargs: Wrapper } = {
-  '-': { short: '' },
-  builtin: { short: '' },
+const ENV: Wrapper = {
+  short: 'i0vu:C:S:',
+  long: 'ignore-environment null unset= chdir= split-string= block-signal=? default-signal=? ignore-signal=? debug',
+  assigns: true,
+  folder: 'C chdir',
+  code: 'S split-string',
+  last: 'S split-string',
+}
+
+const WRAPPERS = rowsByName<Wrapper>({
+  '- builtin nocorrect noglob nohup toybox': { short: '' },
   bunx: { short: '', long: 'bun silent verbose package=' },
   busybox: { short: '', long: 'help list list-full install', idle: 'help list list-full install' },
   caffeinate: { short: 'disumt:w:' },
@@ -30,14 +42,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> & { readonly xargs: Wra
   chrt: { short: 'abdfiomrRvpT:P:D:', skip: 1, idle: 'p m' },
   command: { short: 'pvV', idle: 'v V' },
   doas: { short: 'Lnsu:C:a:', shell: 's', isShell: true },
-  env: {
-    short: 'i0vu:C:S:',
-    long: 'ignore-environment null unset= chdir= split-string= block-signal=? default-signal=? ignore-signal=? debug',
-    assigns: true,
-    folder: 'C chdir',
-    code: 'S split-string',
-    last: 'S split-string',
-  },
+  'env genv': ENV,
   exec: { short: 'cla:' },
   fakeroot: { short: 'vhul:s:i:b:', long: 'lib= faked= unknown-is-real', isShell: true },
   flock: {
@@ -49,10 +54,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> & { readonly xargs: Wra
   ionice: { short: 'c:n:tp:P:u:', long: 'class= classdata= pid= pgid= uid= ignore', idle: 'p P u pid pgid uid' },
   jobs: { short: 'lnprsx' },
   ltrace: { short: 'cfhiLrStTVo:e:s:u:p:n:a:A:D:F:l:x:', idle: 'p h V' },
-  nice: { short: 'n:0123456789', long: 'adjustment=' },
-  nocorrect: { short: '' },
-  noglob: { short: '' },
-  nohup: { short: '' },
+  'nice gnice': { short: 'n:0123456789', long: 'adjustment=' },
   npx: { short: 'yqp:c:', long: 'yes no quiet package= call= workspaces workspace= no-install', code: 'c call' },
   pkexec: { short: '', long: 'user= disable-internal-agent keep-cwd', isShell: true },
   repeat: { short: '', skip: 1 },
@@ -73,7 +75,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> & { readonly xargs: Wra
   },
   sudo: {
     short: 'ABbEeHiKklNnPSsVvp:u:g:C:D:R:r:t:T:U:h',
-    long: `${SUDO}remove-timestamp reset-timestamp list non-interactive preserve-groups prompt= chroot= role= stdin shell type= command-timeout= other-user= user= version validate no-update`,
+    long: 'askpass background bell close-from= chdir= preserve-env=? edit group= set-home help host= login remove-timestamp reset-timestamp list non-interactive preserve-groups prompt= chroot= role= stdin shell type= command-timeout= other-user= user= version validate no-update',
     assigns: true,
     folder: 'D chdir R chroot',
     idle: 'e edit K remove-timestamp l list V version v validate help',
@@ -87,8 +89,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> & { readonly xargs: Wra
   },
   taskset: { short: 'apc', long: 'all-tasks pid cpu-list', skip: 1, idle: 'p pid' },
   time: { short: 'apvqhVf:o:', long: 'append portability verbose quiet help version format= output=' },
-  timeout: { short: 'fk:ps:v', long: 'foreground kill-after= preserve-status signal= verbose', skip: 1 },
-  toybox: { short: '' },
+  'timeout gtimeout': { short: 'fk:ps:v', long: 'foreground kill-after= preserve-status signal= verbose', skip: 1 },
   unbuffer: { short: 'p' },
   unshare: {
     short: 'muinpUTCfrchV',
@@ -102,24 +103,15 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> & { readonly xargs: Wra
     long: 'beep color no-color differences=? errexit chgexit equexit= interval= precise no-rerun no-title no-wrap exec',
     isText: true,
   },
-  xargs: {
-    short: '0prtxoa:d:E:I:J:L:n:P:R:S:s:e::i::l::',
-    long: 'null arg-file= delimiter= eof=? replace=? max-lines=? max-args= interactive max-procs= max-chars= open-tty no-run-if-empty verbose exit show-limits process-slot-var=',
-  },
+  'xargs gxargs': XARGS,
   'xvfb-run': { short: 'ae:f:hln:p:s:w:', long: 'auto-servernum error-file= server-args= server-num=' },
-}
-
-const SAME_AS: Readonly<Record<string, string>> = { gtimeout: 'timeout', genv: 'env', gnice: 'nice', gxargs: 'xargs' }
-
-function wrapperOf(name: string): Wrapper | undefined {
-  return rowOf<Wrapper>(WRAPPERS, rowOf(SAME_AS, name) ?? name)
-}
+})
 
 /** `env` and `sudo` accept any name, even one that no shell could set. */
 const ASSIGNMENT = /^[^=]+=/
 
 export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
-  const wrapper = wrapperOf(name)
+  const wrapper = WRAPPERS.get(name)
   if (wrapper === undefined) return undefined
   const read = readOptions(args, wrapper)
   const has = (names = ''): boolean => names.split(' ').some(each => read.options.has(each))
@@ -131,7 +123,7 @@ export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | u
   const operands = read.operands.slice(skipped.length)
   if (operands.length === 0 && code.length === 0)
     return wrapper.isShell || has(wrapper.shell) ? doubtful('a shell or an interpreter reads what to run') : { doubt }
-  if (wrapper === WRAPPERS['env'] && code.length > 0) return splitByEnv(code, operands, doubt)
+  if (wrapper === ENV && code.length > 0) return splitByEnv(code, operands, doubt)
   if (has(wrapper.shell) || (wrapper.isText && !has('x exec'))) return { code: [...code, asText(operands)], doubt }
   return { code, commands: [operands.slice(wrapper.assigns ? assignmentsOf(operands).length : 0)], doubt }
 }
@@ -145,18 +137,13 @@ const OTHERWISE = /\\|[<>|&;()\n`]/
 
 /** The text of `env -S` continues in its operands, and may start with options and variables of `env`. */
 function splitByEnv(code: readonly ShellWord[], operands: readonly ShellWord[], doubt: ShellRuns['doubt']): ShellRuns {
-  const text = asText([...code, ...operands.map(quoted)])
+  const quoted = operands.map(word => (word.value === undefined ? word : knownWord(quotedWord(word.value))))
+  const text = asText([...code, ...quoted])
   const isOtherwise = code.some(({ start }) => start.includes('\\') || OTHERWISE.test(start.replace(QUOTED, '')))
   const prefix = PLAIN_NAME.test(text.start) ? '' : 'env '
   const value = text.value === undefined ? undefined : `${prefix}${text.value}`
   const read = { value, start: `${prefix}${text.start}` }
   return { code: [read], doubt: isOtherwise ? 'code is made while it runs' : doubt }
-}
-
-function quoted(word: ShellWord): ShellWord {
-  return word.value === undefined || /^[\w./=-]+$/.test(word.value)
-    ? word
-    : knownWord(`'${word.value.replaceAll("'", "'\\''")}'`)
 }
 
 function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
@@ -165,7 +152,7 @@ function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
 }
 
 export function variablesOf(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
-  const wrapper = wrapperOf(name)
+  const wrapper = WRAPPERS.get(name)
   if (wrapper?.assigns !== true) return []
   return assignmentsOf(readOptions(args, wrapper).operands)
 }
@@ -185,7 +172,7 @@ function flags(short: string, long: string): RegExp {
   return new RegExp(`^(?:${short}|--(?:(?:no-)?color|no-ansi|ansi|quiet|silent|verbose|version|help|${long}))$`)
 }
 
-const MANAGERS: Readonly<Record<string, Manager>> = {
+const MANAGERS = rowsByName<Manager>({
   npm: {
     runs: /^(?:exec|exe|x)$/,
     call: { short: 'c', long: 'call' },
@@ -238,7 +225,7 @@ const MANAGERS: Readonly<Record<string, Manager>> = {
   },
   bundle: { runs: /^exec$/, valued: /^(?:-r|--retry)$/, flags: flags('-V', 'version') },
   pipx: { runs: /^run$/, valued: /^$/, flags: flags('-[qv]+', 'global') },
-}
+})
 
 const OPTIONS_AFTER_SUBCOMMAND = {
   short: 'yqvsc:p:',
@@ -246,7 +233,7 @@ const OPTIONS_AFTER_SUBCOMMAND = {
 }
 
 export function byPackageManager(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
-  const manager = rowOf(MANAGERS, name)
+  const manager = MANAGERS.get(name)
   return manager && runBy(manager, args)
 }
 

@@ -137,15 +137,14 @@ function readBackend(element: Plain, site: Site): BackendConfig | undefined {
   if (endpoint === 'unusable' || options === 'unusable') return undefined
   const preferences = readPreferences(fields)
   if (endpoint && fields['endpoint']) warnAboutPort(endpoint, preferences.protocol, type, fields['endpoint'].site)
-  const credentials = options.address?.authorization ?? endpoint?.authorization
-  const authorization = credentials === undefined ? {} : { authorization: credentials }
+  const authorization = options.address?.authorization ?? endpoint?.authorization
   const given = fields['headers']
   const headers = given && accept(readHeaders(given.value, given.site), given.site, 'leaving them out')
   return {
     type,
     name: readName(fields['name'], type),
-    ...(endpoint ? { endpoint: endpoint.url } : {}),
-    headers: { ...authorization, ...headers },
+    ...(endpoint && { endpoint: endpoint.url }),
+    headers: { ...(authorization !== undefined && { authorization }), ...headers },
     ...preferences,
     options: options.values,
   }

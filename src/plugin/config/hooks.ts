@@ -1,8 +1,8 @@
 import { isAbsolute } from 'node:path'
 import { expandHome } from './paths.ts'
-import { emptyMap, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
-import { type ReadResult, readField, refuse, report, type Site, within } from './reading.ts'
-import { isScalar, readBool, readMillis, readText, warnUnknown } from './values.ts'
+import { emptyMap, isPlainMap, type Plain, Unusable } from './plain.ts'
+import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { type FieldReaders, isScalar, readBool, readFields, readMillis, readText } from './values.ts'
 
 export interface HooksConfig {
   readonly enabled: boolean
@@ -33,7 +33,7 @@ export const HOOKS_DEFAULT: HooksConfig = Object.freeze({
 })
 
 export function readHooks(value: Plain, site: Site): ReadResult<HooksConfig> {
-  if (isPlainMap(value)) return { value: readFields(value, site) }
+  if (isPlainMap(value)) return { value: readFields(value, READERS, HOOKS_DEFAULT, site) }
   const isOn = readBool(value)
   if ('value' in isOn) return { value: { ...HOOKS_DEFAULT, enabled: isOn.value } }
   const folder = readFolder(value, site)
@@ -42,15 +42,11 @@ export function readHooks(value: Plain, site: Site): ReadResult<HooksConfig> {
     : refuse(value, 'true, false, an absolute path or a mapping')
 }
 
-function readFields(map: PlainMap, site: Site): HooksConfig {
-  warnUnknown(map, Object.keys(HOOKS_FIELDS), site)
-  return {
-    enabled: true,
-    global_dir: readField(map, 'global_dir', site, readFolder),
-    project_local: readField(map, 'project_local', site, readBool) ?? HOOKS_DEFAULT.project_local,
-    time_limit_ms: readField(map, 'time_limit_ms', site, value => readMillis(value, { min: 1 })),
-    options: readField(map, 'options', site, readOptions) ?? HOOKS_DEFAULT.options,
-  }
+const READERS: FieldReaders<HooksConfig> = {
+  global_dir: readFolder,
+  project_local: readBool,
+  time_limit_ms: value => readMillis(value, { min: 1 }),
+  options: readOptions,
 }
 
 /** A relative path is refused: it would differ in each project, and run code of that project's author. */

@@ -1,6 +1,6 @@
-import { isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { type ReadResult, readField, refuse, type Site } from './reading.ts'
-import { readBool, readList, readNumber, warnUnknown } from './values.ts'
+import { isPlainMap, type Plain } from './plain.ts'
+import { type ReadResult, refuse, type Site } from './reading.ts'
+import { type FieldReaders, readBool, readFields, readList, readNumber } from './values.ts'
 
 export interface KeepConfig {
   readonly errors: boolean
@@ -45,29 +45,23 @@ export const KEEP_DEFAULT: KeepConfig = Object.freeze({
 })
 
 export function readKeep(value: Plain, site: Site): ReadResult<KeepConfig | undefined> {
-  if (isPlainMap(value)) return { value: readFields(value, site) }
+  if (isPlainMap(value)) return { value: readFields(value, READERS, KEEP_DEFAULT, site) }
   const isOn = readBool(value)
   if ('reason' in isOn) return refuse(value, 'true, false or a mapping of rules')
   return { value: isOn.value ? KEEP_DEFAULT : undefined }
 }
 
-function readFields(map: PlainMap, site: Site): KeepConfig {
-  warnUnknown(map, Object.keys(KEEP_FIELDS), site)
-  const field = <Name extends keyof KeepConfig>(
-    name: Name,
-    read: (value: Plain, site: Site) => ReadResult<NonNullable<KeepConfig[Name]>>,
-  ): KeepConfig[Name] => readField(map, name, site, read) ?? KEEP_DEFAULT[name]
-  const readLimit = (value: Plain): ReadResult<number> => readNumber(value, { min: 0 })
-  return {
-    errors: field('errors', readBool),
-    denied: field('denied', readBool),
-    slower_than_ms: field('slower_than_ms', readLimit),
-    waits_count: field('waits_count', readBool),
-    cost_over: field('cost_over', readLimit),
-    tokens_over: field('tokens_over', readLimit),
-    tools: field('tools', (value, place) => readList(value, {}, place)),
-    rate: field('rate', value => readNumber(value, { min: 0, max: 1 })),
-    hold: field('hold', readBool),
-    max_bytes: field('max_bytes', readLimit),
-  }
+const readLimit = (value: Plain): ReadResult<number> => readNumber(value, { min: 0 })
+
+const READERS: FieldReaders<KeepConfig> = {
+  errors: readBool,
+  denied: readBool,
+  slower_than_ms: readLimit,
+  waits_count: readBool,
+  cost_over: readLimit,
+  tokens_over: readLimit,
+  tools: (value, site) => readList(value, {}, site),
+  rate: value => readNumber(value, { min: 0, max: 1 }),
+  hold: readBool,
+  max_bytes: readLimit,
 }

@@ -255,12 +255,6 @@ export function isKeyName(name: string): name is KeyName {
 }
 
 /** The longest silence of a turn with open work, and thus the time within which another process may continue it. */
-export function openWorkTtlMillisOf({
-  root_span_ttl_ms,
-  open_work_ttl_ms,
-}: {
-  readonly root_span_ttl_ms: number
-  readonly open_work_ttl_ms: number
-}): number {
-  return Math.max(root_span_ttl_ms, open_work_ttl_ms)
+export function openWorkTtlMillisOf(config: Readonly<Record<'root_span_ttl_ms' | 'open_work_ttl_ms', number>>): number {
+  return Math.max(config.root_span_ttl_ms, config.open_work_ttl_ms)
 }

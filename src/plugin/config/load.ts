@@ -18,7 +18,7 @@ export interface BrokenFile {
   readonly path?: undefined
   readonly key: string
   readonly fault: string
-  readonly place?: string
+  readonly place?: string | undefined
 }
 
 const MAX_BYTES = 1_048_576
@@ -36,8 +36,8 @@ export function loadConfigFile(
   if (typeof path !== 'string') return path
   const parsed = readFile(path)
   if ('fault' in parsed) {
-    const place = parsed.line === undefined ? {} : { place: `line ${parsed.line}, column ${parsed.column}` }
-    return { key: path, fault: parsed.fault, ...place }
+    const { fault, line, column } = parsed
+    return { key: path, fault, place: line === undefined ? undefined : `line ${line}, column ${column}` }
   }
   warnAboutMode(path, parsed.values, problems)
   const place = (inside: string): string => `${basename(path)} line ${lineOf(parsed.lines, inside)}`

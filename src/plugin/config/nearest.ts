@@ -22,10 +22,8 @@ export function suggestion(unknown: string, known: readonly string[]): string | 
 }
 
 function fold(name: string): string {
-  return name
-    .slice(0, MAX_LENGTH)
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '')
+  const lower = name.slice(0, MAX_LENGTH).toLowerCase()
+  return lower.replace(/[^a-z0-9]/g, '')
 }
 
 /** Infinity as soon as more than `limit` edits are certain, which most pairs of names show in their first letters. */

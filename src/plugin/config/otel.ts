@@ -4,18 +4,17 @@ import { type Environment, variable } from './paths.ts'
 import { emptyMap, type Plain } from './plain.ts'
 import { readValue } from './read-value.ts'
 import { alternatives, type ReadResult, refuse, report, type Site } from './reading.ts'
-import type { BackendConfig } from './types.ts'
-import { parsePairs, readInteger, readNumber, readPairs, readPrometheus } from './values.ts'
+import { readInteger, readNumber, readPairs, readPrometheus } from './values.ts'
 
 export interface OtelOffer {
   readonly reading: ReadResult
   readonly place: string
 }
 
-/** Reads a key from OpenTelemetry's own variables. Undefined if they do not set it. For `backends`, see `otelBackends`. */
+/** Reads a key from OpenTelemetry's own variables. Undefined if they do not set it. */
 export function otelOffer(key: KeyName, below: unknown, site: Site): OtelOffer | undefined {
   const special = SPECIAL[key]
-  if (special) return special(site.env, below, site)
+  if (special) return special(site)
   const [name] = KEY_ROWS[key].otel ?? []
   if (name === undefined) return undefined
   if (name === LENGTH_LIMIT) return lengthLimit(key, site.env, below)
@@ -34,12 +33,10 @@ function lengthLimit(key: KeyName, env: Environment, below: unknown): OtelOffer 
   return typeof below === 'number' && below > reading.value ? { reading, place: LENGTH_LIMIT } : undefined
 }
 
-const SPECIAL: {
-  readonly [Key in KeyName]?: (env: Environment, below: unknown, site: Site) => OtelOffer | undefined
-} = {
-  backends: () => undefined,
-  enabled: env => wordOffer(env, 'OTEL_SDK_DISABLED', { true: false, false: undefined }),
-  content_capture: env =>
+const SPECIAL: { readonly [Key in KeyName]?: (site: Site) => OtelOffer | undefined } = {
+  backends: otelBackends,
+  enabled: ({ env }) => wordOffer(env, 'OTEL_SDK_DISABLED', { true: false, false: undefined }),
+  content_capture: ({ env }) =>
     wordOffer(env, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', {
       true: 'full',
       span_only: 'full',
@@ -65,15 +62,15 @@ function wordOffer(env: Environment, name: string, meanings: Readonly<Record<str
 
 const RESOURCE = 'OTEL_RESOURCE_ATTRIBUTES'
 
-function serviceName(env: Environment): OtelOffer | undefined {
+function serviceName({ env }: Site): OtelOffer | undefined {
   const named = variable(env, 'OTEL_SERVICE_NAME')
   if (named !== undefined) return { reading: { value: named }, place: 'OTEL_SERVICE_NAME' }
-  const value = parsePairs(variable(env, RESOURCE) ?? '').pairs['service.name']?.trim()
+  const value = readPairs(variable(env, RESOURCE) ?? '')['service.name']?.trim()
   return value ? { reading: { value }, place: RESOURCE } : undefined
 }
 
-function resourceAttributes(env: Environment, _below: unknown, site: Site): OtelOffer | undefined {
-  const text = variable(env, RESOURCE)
+function resourceAttributes(site: Site): OtelOffer | undefined {
+  const text = variable(site.env, RESOURCE)
   if (text === undefined) return undefined
   // The service name is a key of its own. If it stayed here, it would win over OTEL_SERVICE_NAME.
   const { 'service.name': _service, ...value } = readPairs(text, { ...site, place: () => RESOURCE })
@@ -89,7 +86,7 @@ const SAMPLERS: Readonly<Record<string, number | 'ratio'>> = {
   parentbased_traceidratio: 'ratio',
 }
 
-function sampleRate(env: Environment): OtelOffer | undefined {
+function sampleRate({ env }: Site): OtelOffer | undefined {
   const offer = wordOffer(env, 'OTEL_TRACES_SAMPLER', SAMPLERS)
   if (!offer || !('value' in offer.reading) || offer.reading.value !== 'ratio') return offer
   const ratio = variable(env, 'OTEL_TRACES_SAMPLER_ARG')
@@ -98,7 +95,8 @@ function sampleRate(env: Environment): OtelOffer | undefined {
     : { reading: readNumber(ratio, { min: 0, max: 1 }), place: 'OTEL_TRACES_SAMPLER_ARG' }
 }
 
-function prometheusAddress(env: Environment, _below: unknown, site: Site): OtelOffer | undefined {
+function prometheusAddress(site: Site): OtelOffer | undefined {
+  const { env } = site
   if (!exporterNames(env, 'METRICS')?.includes('prometheus')) return undefined
   const host = variable(env, 'OTEL_EXPORTER_PROMETHEUS_HOST')
   const port = variable(env, 'OTEL_EXPORTER_PROMETHEUS_PORT')
@@ -106,11 +104,9 @@ function prometheusAddress(env: Environment, _below: unknown, site: Site): OtelO
   return { reading, place: 'value' in reading ? 'OTEL_METRICS_EXPORTER' : 'OTEL_EXPORTER_PROMETHEUS_PORT' }
 }
 
-function exporterNames(env: Environment, signal: 'TRACES' | 'METRICS' | 'LOGS'): readonly string[] | undefined {
-  return variable(env, `OTEL_${signal}_EXPORTER`)
-    ?.toLowerCase()
-    .split(',')
-    .map(name => name.trim())
+function exporterNames(env: Environment, signal: SignalName): readonly string[] | undefined {
+  const names = variable(env, `OTEL_${signal}_EXPORTER`)?.toLowerCase()
+  return names?.split(',').map(name => name.trim())
 }
 
 const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const
@@ -125,25 +121,19 @@ interface Draft {
  * Reads `OTEL_EXPORTER_OTLP_*` and `OTEL_<SIGNAL>_EXPORTER` as backends. Signals with the same settings share one `otlp`
  * backend. A signal without a configured address is not sent.
  */
-export function otelBackends(
-  site: Site,
-): { readonly backends: readonly BackendConfig[]; readonly place: string } | undefined {
+function otelBackends(site: Site): OtelOffer | undefined {
   warnAboutExporters(site)
   const drafts = otlpDrafts(site.env)
-  const [type, exporterPlace] = ['console', 'OTEL_TRACES_EXPORTER']
-  if (exporterNames(site.env, 'TRACES')?.includes(type))
-    drafts.push({ fields: { type }, places: { type: exporterPlace } })
+  if (exporterNames(site.env, 'TRACES')?.includes('console'))
+    drafts.push({ fields: { type: 'console' }, places: { type: 'OTEL_TRACES_EXPORTER' } })
   const [first] = drafts
   if (!first) return undefined
   const place = (path: string): string => {
     const [, index = '0', field = ''] = /\[(\d+)\]\.?([a-z_]*)/.exec(path) ?? []
     return drafts[Number(index)]?.places[field] ?? first.places['type'] ?? 'environment'
   }
-  const reading = readBackends(
-    drafts.map(draft => draft.fields),
-    { ...site, place },
-  )
-  return 'value' in reading ? { backends: reading.value, place: place('[0].type') } : undefined
+  const fields = drafts.map(draft => draft.fields)
+  return { reading: readBackends(fields, { ...site, place }), place: place('[0].type') }
 }
 
 function otlpDrafts(env: Environment): Draft[] {
@@ -217,15 +207,15 @@ function transportOf({ fields }: Draft): string {
   return JSON.stringify([address, Object.entries(rest).sort()])
 }
 
-const KNOWN_EXPORTERS = { TRACES: ['otlp', 'console', 'none'], METRICS: ['otlp', 'prometheus', 'none'] } as const
-
 function warnAboutExporters(site: Site): void {
+  const known = { TRACES: ['otlp', 'console', 'none'], METRICS: ['otlp', 'prometheus', 'none'] } as const
   for (const signal of ['TRACES', 'METRICS'] as const) {
-    for (const name of exporterNames(site.env, signal) ?? []) {
-      const known: readonly string[] = KNOWN_EXPORTERS[signal]
-      if (known.includes(name)) continue
-      const variableName = `OTEL_${signal}_EXPORTER`
-      report({ ...site, place: () => variableName }, refuse(name, alternatives(known)).reason, 'ignoring it')
-    }
+    const words: readonly string[] = known[signal]
+    for (const name of exporterNames(site.env, signal)?.filter(each => !words.includes(each)) ?? [])
+      report(
+        { ...site, place: () => `OTEL_${signal}_EXPORTER` },
+        refuse(name, alternatives(words)).reason,
+        'ignoring it',
+      )
   }
 }

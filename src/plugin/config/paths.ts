@@ -55,16 +55,7 @@ export function expandHome(path: string, home: string): string {
  * The files of a user's receiver that clients need: files 0600, directories 0700. `receiver.py` of the integrations has the
  * same paths in Python.
  */
-export interface ReceiverPlace {
-  readonly directory: string
-  readonly token: string
-  readonly address: string
-  /** The receiver's process id on one line, for shell scripts that check whether the process is alive. */
-  readonly pid: string
-  readonly spool: string
-  /** Its modification time is that of the last attempt to start a receiver. */
-  readonly starting: string
-}
+export type ReceiverPlace = Readonly<Record<'directory' | 'token' | 'address' | 'pid' | 'spool' | 'starting', string>>
 
 export function receiverPlace(stateHome: string): ReceiverPlace {
   const directory = join(stateHome, 'receiver')
@@ -72,8 +63,10 @@ export function receiverPlace(stateHome: string): ReceiverPlace {
     directory,
     token: join(directory, 'token'),
     address: join(directory, 'address.json'),
+    // The receiver's process id on one line, for shell scripts that check whether the process is alive.
     pid: join(directory, 'pid'),
     spool: join(directory, 'spool'),
+    // Its modification time is that of the last attempt to start a receiver.
     starting: join(directory, 'starting'),
   }
 }
@@ -82,10 +75,7 @@ export function receiverPlace(stateHome: string): ReceiverPlace {
 export const TOKEN: RegExp = /^[0-9a-f]{64}$/
 
 /** Limits the spool: an agent whose user has removed hookspan must not fill the disk. */
-export const SPOOL_LIMITS: { readonly files: number; readonly bytes: number } = {
-  files: 10_000,
-  bytes: 64 * 1024 * 1024,
-}
+export const SPOOL_LIMITS = { files: 10_000, bytes: 67_108_864 } as const
 
 /** A file of the spool. Each line is a number of events that were dropped for lack of room. */
 export const DROPPED = 'dropped'

@@ -41,6 +41,7 @@ export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', str
 }
 
 const LISTED_PRICES: PricesConfig = Object.freeze({ own: Object.freeze([]) })
+const FREE: OwnRates = { input: 0, output: 0, cache_read: undefined, cache_write: undefined, cache_write_1h: undefined }
 
 export function readPrices(value: Plain, site: Site): ReadResult<PricesConfig | undefined> {
   if (isPlainMap(value)) return { value: { own: readOwn(value, site) } }
@@ -60,23 +61,16 @@ function readPrice(model: string, value: Plain, site: Site): ReadResult<OwnPrice
   if (!isPlainMap(value)) {
     const nothing = readNumber(value, { min: 0, max: 0 })
     if ('reason' in nothing) return refuse(value, '0 or a mapping of rates')
-    const free = { cache_read: undefined, cache_write: undefined, cache_write_1h: undefined }
-    return { value: { model, rates: { input: 0, output: 0, ...free }, service_tiers: {} } }
+    return { value: { model, rates: FREE, service_tiers: {} } }
   }
   warnUnknown(value, Object.keys(PRICE_FIELDS), site)
-  const rate = (name: keyof OwnRates): number | undefined => figure(value[name], within(site, name))
-  const [input, output] = [rate('input'), rate('output')]
-  const rates = {
-    cache_read: rate('cache_read'),
-    cache_write: rate('cache_write'),
-    cache_write_1h: rate('cache_write_1h'),
-  }
+  const given = Object.keys(FREE).map(name => [name, figure(value[name], within(site, name))] as const)
+  const rates = Object.fromEntries(given) as Partial<OwnRates>
   const service_tiers = readTiers(value['service_tiers'], within(site, 'service_tiers'))
-  if (input !== undefined && output !== undefined)
-    return { value: { model, rates: { input, output, ...rates }, service_tiers } }
-  const isPartly = [input, output, ...Object.values(rates)].some(each => each !== undefined)
-  if (isPartly) return { reason: 'a price needs both input and output' }
-  return { value: { model, rates: undefined, service_tiers } }
+  const isPriced = rates.input !== undefined && rates.output !== undefined
+  if (!isPriced && given.some(([, rate]) => rate !== undefined))
+    return { reason: 'a price needs both input and output' }
+  return { value: { model, rates: isPriced ? (rates as OwnRates) : undefined, service_tiers } }
 }
 
 function readTiers(value: Plain, site: Site): OwnPrice['service_tiers'] {

@@ -1,5 +1,5 @@
 import type { Environment } from './paths.ts'
-import { isBlank, type Plain, type PlainMap, Unusable } from './plain.ts'
+import { type Plain, Unusable } from './plain.ts'
 
 /** A problem of the configuration, for its author. `message` is one line and contains no secret. */
 export interface ConfigProblem {
@@ -96,17 +96,6 @@ export function accept<Value>(
   if ('value' in reading) return reading.value
   report(site, reading.reason, outcome)
   return undefined
-}
-
-/** A field of a mapping. Undefined if it is blank, or unusable and reported. */
-export function readField<Value>(
-  map: PlainMap,
-  name: string,
-  site: Site,
-  read: (value: Plain, site: Site) => ReadResult<Value>,
-): Value | undefined {
-  const inside = within(site, name)
-  return isBlank(map[name]) ? undefined : accept(read(map[name], inside), inside)
 }
 
 export function refuse(value: Plain, expected: string, hidden = false): { readonly reason: string } {

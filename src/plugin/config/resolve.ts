@@ -1,11 +1,11 @@
 import { isKeyName, KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow, variableOf } from './keys.ts'
 import { type BrokenFile, type ConfigFile, loadConfigFile } from './load.ts'
 import { nearestName } from './nearest.ts'
-import { otelBackends, otelOffer } from './otel.ts'
+import { otelOffer } from './otel.ts'
 import { type Environment, homeDirectory, variable } from './paths.ts'
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, plainCopy, Unusable } from './plain.ts'
 import { readValue } from './read-value.ts'
-import { type ProblemLevel, Problems, type ReadResult, refuse, type Site, showName } from './reading.ts'
+import { type ProblemLevel, Problems, type ReadResult, refuse, report, type Site, showName } from './reading.ts'
 import type { ConfigSource, Resolution, ResolvedConfig, UserConfig } from './types.ts'
 
 export interface ConfigInput {
@@ -25,8 +25,7 @@ export function resolveConfig(input?: ConfigInput): Resolution {
   const given = readInput(input)
   const problems = new Problems()
   const found = loadConfigFile(given.env, given.home, problems)
-  const broken = found && 'fault' in found ? found : undefined
-  const file = broken ? undefined : (found as ConfigFile | undefined)
+  const [file, broken] = found && 'fault' in found ? [undefined, found] : [found]
   const resolver = new Resolver(given, collectSources(given, file, problems), problems, broken)
   return { ...resolver.resolve(), file: file?.path, broken: broken?.key, problems: problems.found }
 }
@@ -37,25 +36,16 @@ function collectSources(given: GivenInput, file: ConfigFile | undefined, problem
   if (code !== options && code !== undefined)
     problems.add('error', 'options', refuse(code, 'a mapping of keys').reason, 'options in code')
   const variablePlace = (path: string): string => PREFIX + path.replace(/[.[].*$/s, '').toUpperCase()
-  const misspelt = unknownVariables(env).map(withoutPrefix)
-  const ofFile =
-    file &&
-    sourceOf(
-      'file',
-      Object.keys(file.values),
-      key => file.values[key],
-      path => file.place(path),
-    )
-  const ofEnvironment = sourceOf('environment', misspelt, key => variable(env, variableOf(key)), variablePlace)
-  const ofCode = sourceOf(
-    'code',
-    Object.keys(options),
-    key => options[key],
-    () => 'options in code',
-  )
-  if (file && ofFile) warnAboutUnknownKeys(file.values, ofFile, problems)
+  const variables = Object.fromEntries([
+    ...unknownVariables(env).map(name => [withoutPrefix(name), undefined]),
+    ...KEY_NAMES.map(key => [key, variable(env, variableOf(key))]),
+  ])
+  const ofFile = file && sourceOf('file', file.values, path => file.place(path))
+  const ofEnvironment = sourceOf('environment', variables, variablePlace)
+  const ofCode = sourceOf('code', options, () => 'options in code')
+  if (ofFile) warnAboutUnknownKeys(ofFile, problems)
   warnAboutVariables(env, ofEnvironment, problems)
-  warnAboutUnknownKeys(options, ofCode, problems)
+  warnAboutUnknownKeys(ofCode, problems)
   return [...(ofFile ? [ofFile] : []), ofEnvironment, ofCode]
 }
 
@@ -66,20 +56,13 @@ interface ResolvedValue {
   readonly source: ConfigSource
 }
 
-interface RejectedValue {
-  readonly key: KeyName
-  readonly reason: string
-  readonly place: string
-  readonly level: ProblemLevel
-}
-
 class Resolver {
   readonly #given: GivenInput
   readonly #sources: readonly Source[]
   readonly #problems: Problems
   readonly #broken: BrokenFile | undefined
   readonly #held = new Map<KeyName, ResolvedValue>()
-  readonly #rejected: RejectedValue[] = []
+  readonly #rejections: (() => void)[] = []
 
   constructor(given: GivenInput, sources: readonly Source[], problems: Problems, broken: BrokenFile | undefined) {
     this.#broken = broken
@@ -91,9 +74,13 @@ class Resolver {
   resolve(): Pick<Resolution, 'config' | 'sources'> {
     for (const key of KEY_NAMES) this.#resolveKey(key)
     // Reported last, because only now the fallback values are known.
-    this.#tellBroken()
-    for (const { key, reason, place, level } of this.#rejected)
-      this.#problems.add(level, key, reason, place, `using ${shown(KEY_ROWS[key], this.#get(key))}`)
+    if (this.#broken !== undefined) {
+      const { key, fault, place } = this.#broken
+      const isClosed = this.#get('content_capture').source === BROKEN
+      const outcome = isClosed ? 'no file is read, and no content is captured' : 'no file is read'
+      this.#problems.add('error', key, fault, place, outcome)
+    }
+    for (const reportRejection of this.#rejections) reportRejection()
     this.#fitBatch()
     const config: Record<string, unknown> = {}
     for (const key of KEY_NAMES) config[key] = Object.freeze(this.#get(key).value)
@@ -106,20 +93,13 @@ class Resolver {
     const isClosed = this.#broken !== undefined && closed !== undefined
     this.#held.set(key, isClosed ? { value: closed, source: BROKEN } : defaultOf(KEY_ROWS[key], this.#given.hostName))
     for (const source of this.#sources) {
-      if (source.from === 'environment') this.#takeOtel(key)
+      if (source.from === 'environment' && key !== 'backends') this.#takeOtel(key)
       const site = this.#site(key, source.place, 'error')
       const detail = source.from === 'code' ? {} : { detail: source.place(key) }
-      this.#take(site, readValue(KEY_ROWS[key], source.value(key), site), { from: source.from, ...detail })
+      this.#take(site, readValue(KEY_ROWS[key], source.values[key], site), { from: source.from, ...detail })
     }
-    if (key === 'backends' && this.#get(key).source.from === 'default') this.#takeOtelBackends()
-  }
-
-  #tellBroken(): void {
-    if (this.#broken === undefined) return
-    const { key, fault, place } = this.#broken
-    const isClosed = this.#get('content_capture').source === BROKEN
-    const outcome = isClosed ? 'no file is read, and no content is captured' : 'no file is read'
-    this.#problems.add('error', key, fault, place, outcome)
+    // OpenTelemetry's variables describe backends for any program, so they never add to configured ones.
+    if (key === 'backends' && this.#get(key).source.from === 'default') this.#takeOtel(key)
   }
 
   #takeOtel(key: KeyName): void {
@@ -130,17 +110,11 @@ class Resolver {
     this.#take({ ...site, place: () => place }, reading, { from: 'environment', detail: place })
   }
 
-  #takeOtelBackends(): void {
-    const found = otelBackends(this.#site('backends', () => 'environment', 'warning'))
-    if (!found) return
-    this.#held.set('backends', { value: found.backends, source: { from: 'environment', detail: found.place } })
-  }
-
   #take(site: Site, reading: ReadResult | undefined, source: ConfigSource): void {
     const key = site.path as KeyName
     if (!reading) return
     if ('reason' in reading) {
-      this.#rejected.push({ key, reason: reading.reason, place: site.place(key), level: site.level })
+      this.#rejections.push(() => report(site, reading.reason, `using ${shown(KEY_ROWS[key], this.#get(key))}`))
       const { closed } = KEY_ROWS[key]
       if (closed !== undefined) this.#held.set(key, { value: closed, source })
       return
@@ -207,22 +181,17 @@ export function hookProblems({ problems, broken, sources }: Resolution): string[
 }
 
 /** A checked copy of `ConfigInput`: reading it cannot throw. */
-interface GivenInput {
-  readonly code: Plain
-  readonly env: Environment
-  readonly home: string
-  readonly hostName: string | undefined
-}
+type GivenInput = ReturnType<typeof readInput>
 
 interface Source {
   readonly from: ConfigSource['from']
-  value(key: KeyName): Plain
-  place(path: string): string
+  readonly values: PlainMap
+  readonly place: (path: string) => string
   /** Names that are no keys, and were probably meant for one. */
   readonly slips: ReadonlySet<string>
 }
 
-function readInput(input: unknown): GivenInput {
+function readInput(input: unknown) {
   const [home, hostName] = [readProperty(input, 'home'), readProperty(input, 'hostName')]
   return {
     code: plainCopy(readProperty(input, 'code')),
@@ -254,21 +223,19 @@ function copyEnvironment(env: unknown): Environment {
 }
 
 /** A misspelt privacy key must not leave privacy open: the key counts as set to an unusable value. */
-function sourceOf(from: Source['from'], names: readonly string[], value: Source['value'], place: Source['place']) {
+function sourceOf(from: Source['from'], values: PlainMap, place: Source['place']): Source {
   const slips = new Map<string, string>()
-  for (const name of names) {
+  for (const name of Object.keys(values)) {
     const key = isKeyName(name) ? undefined : meantKey(name)
-    const isOpen = key !== undefined && KEY_ROWS[key].closed !== undefined && isBlank(value(key))
+    const isOpen = key !== undefined && KEY_ROWS[key].closed !== undefined && isBlank(values[key])
     if (isOpen && !slips.has(key)) slips.set(key, name)
   }
   const reason = (name: string): string => `perhaps meant by ${showName(name)}, which is no key`
+  const unusable = [...slips].map(([key, name]) => [key, new Unusable('', reason(name))])
   return {
     from,
-    value(key: KeyName) {
-      const slip = slips.get(key)
-      return slip === undefined ? value(key) : new Unusable('', reason(slip))
-    },
-    place: (path: string) => place(slips.get(path) ?? path),
+    values: { ...values, ...Object.fromEntries(unusable) },
+    place: path => place(slips.get(path) ?? path),
     slips: new Set(slips.values()),
   }
 }
@@ -280,14 +247,14 @@ function meantKey(name: string): KeyName | undefined {
   return near ?? (words.includes('content') && words.includes('capture') ? 'content_capture' : undefined)
 }
 
-function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
+function warnAboutUnknownKeys({ values, place, slips }: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
-    if (isKeyName(name) || source.slips.has(name)) continue
+    if (isKeyName(name) || slips.has(name)) continue
     const outcome = (): string => {
       const meant = nearestKey(name)
       return meant === undefined ? 'ignoring it' : `did you mean ${meant}?`
     }
-    problems.add('warning', showName(name), 'there is no such key', source.place(name), outcome)
+    problems.add('warning', showName(name), 'there is no such key', place(name), outcome)
   }
 }
 

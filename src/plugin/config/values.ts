@@ -1,7 +1,7 @@
 import type { PrometheusAddress, StringMap } from '../../delivery/backends/backend-config.ts'
 import type { KeyRow } from './keys.ts'
 import { suggestion } from './nearest.ts'
-import { emptyMap, isPlainMap, type Plain, type PlainMap } from './plain.ts'
+import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
 import { accept, alternatives, type ReadResult, refuse, report, type Site, within } from './reading.ts'
 
 // setTimeout and setInterval treat any longer time as one millisecond.
@@ -40,9 +40,8 @@ export function readMillis(value: Plain, range: NumberRange): ReadResult<number>
 
 // NaN fits no range. Number() alone would accept '', '0x1f' and ' ' as numbers.
 function toFigure(value: Plain): number {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : Number.NaN
-  if (typeof value !== 'string') return Number.NaN
-  const figure = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value) ? Number(value) : Number.NaN
+  const isNumeric = typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value)
+  const figure = isNumeric || typeof value === 'number' ? Number(value) : Number.NaN
   return Number.isFinite(figure) ? figure : Number.NaN
 }
 
@@ -81,10 +80,8 @@ export function readList(value: Plain, rules: ListRules, site: Site): ReadResult
 }
 
 export function splitText(text: string, separator: string): string[] {
-  return text
-    .split(separator)
-    .map(part => part.trim())
-    .filter(part => part !== '')
+  const parts = text.split(separator).map(part => part.trim())
+  return parts.filter(part => part !== '')
 }
 
 function readElement(element: Plain, rules: ListRules): ReadResult<string> {
@@ -105,24 +102,20 @@ export function readMap(value: Plain, site: Site): ReadResult<StringMap> {
   return { value: kept }
 }
 
-export function readPairs(text: string, site: Site): StringMap {
-  const { pairs, faults } = parsePairs(text)
-  for (const index of faults)
-    report(site, `entry ${index + 1} is not name=value, percent-encoded`, 'leaving it out', 'warning')
-  return pairs
-}
-
-/** Parses OpenTelemetry's form of a mapping in one variable: `name=value,name=value`, with percent-encoded names and values. */
-export function parsePairs(text: string): { readonly pairs: StringMap; readonly faults: readonly number[] } {
+/**
+ * Parses OpenTelemetry's form of a mapping in one variable: `name=value,name=value`, with percent-encoded names and values.
+ *
+ * @param site undefined: faults are not reported
+ */
+export function readPairs(text: string, site?: Site): StringMap {
   const pairs = emptyMap<string>()
-  const faults: number[] = []
   for (const [index, entry] of text.split(',').entries()) {
     if (entry.trim() === '') continue
     const pair = parsePair(entry)
     if (pair) pairs[pair.name] = pair.value
-    else faults.push(index)
+    else if (site) report(site, `entry ${index + 1} is not name=value, percent-encoded`, 'leaving it out', 'warning')
   }
-  return { pairs, faults }
+  return pairs
 }
 
 function parsePair(entry: string): { name: string; value: string } | undefined {
@@ -160,6 +153,27 @@ function readAddress(host: Plain = LOOPBACK.host, port: Plain = LOOPBACK.port): 
   const readPort = readInteger(port, { min: 0, max: 65_535 })
   if ('reason' in readPort) return readPort
   return { value: { host: readHost.value || LOOPBACK.host, port: readPort.value } }
+}
+
+export type FieldReaders<Config> = {
+  readonly [Name in keyof Config]?: (value: Plain, site: Site) => ReadResult<NonNullable<Config[Name]>>
+}
+
+/** Reads the fields of a mapping. Blank and unusable ones keep their default. */
+export function readFields<Config extends object>(
+  map: PlainMap,
+  readers: FieldReaders<Config>,
+  defaults: Config,
+  site: Site,
+): Config {
+  warnUnknown(map, Object.keys(readers), site)
+  const fields = { ...defaults }
+  for (const name of Object.keys(readers) as (keyof Config & string)[]) {
+    const inside = within(site, name)
+    const reading = isBlank(map[name]) ? undefined : readers[name]?.(map[name], inside)
+    fields[name] = (reading && accept(reading, inside)) ?? fields[name]
+  }
+  return fields
 }
 
 /** An unknown name is usually a typing error, and its value has no effect. */

@@ -1,6 +1,6 @@
 import type { Alias, Document, LineCounter, Pair, ParsedNode, Scalar, YAMLError } from 'yaml'
 import { load } from '../../delivery/load-package.ts'
-import { CopyBudget, emptyMap, type Plain, type PlainMap, Unusable } from './plain.ts'
+import { CopyBudget, emptyMap, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
 
 type Yaml = typeof import('yaml')
 
@@ -75,12 +75,9 @@ function parse(text: string, yaml: Yaml): ParsedText | TextFault {
   const [error] = document.errors
   if (error) return faultOf(error, lineCounter)
   if (!document.contents || isNothing(document.contents, yaml)) return { values: emptyMap<Plain>(), lines: new Map() }
-  const reader = new NodeReader(yaml, document, lineCounter)
-  const values = yaml.isMap(document.contents) ? reader.read(document.contents, '', 0) : undefined
-  if (reader.fault) return reader.fault
-  return values && !(values instanceof Unusable)
-    ? { values: values as PlainMap, lines: reader.lines }
-    : { fault: 'expected a mapping of keys to values', line: 1, column: 1 }
+  const read = yaml.isMap(document.contents) ? readNodes(document.contents, yaml, document, lineCounter) : undefined
+  if (read && ('fault' in read || isPlainMap(read.values))) return read as ParsedText | TextFault
+  return { fault: 'expected a mapping of keys to values', line: 1, column: 1 }
 }
 
 // The parser's own messages quote the file, which may contain secrets.
@@ -93,63 +90,56 @@ function isNothing(node: ParsedNode, yaml: Yaml): boolean {
   return yaml.isScalar(node) && node.type === 'PLAIN' && /^(~|null)?$/i.test(String(node.value ?? ''))
 }
 
-class NodeReader {
-  readonly lines: Map<string, number> = new Map<string, number>()
-  fault: TextFault | undefined
-  readonly #yaml: Yaml
-  readonly #document: Document.Parsed
-  readonly #lineCounter: LineCounter
-  readonly #budget = new CopyBudget()
-  readonly #targets = new Map<Alias, unknown>()
+/** Reads the nodes of a document. The first fault ends the reading. */
+function readNodes(root: unknown, yaml: Yaml, document: Document.Parsed, lineCounter: LineCounter) {
+  const lines = new Map<string, number>()
+  const budget = new CopyBudget()
+  const targets = new Map<Alias, unknown>()
+  let fault: TextFault | undefined
 
-  constructor(yaml: Yaml, document: Document.Parsed, lineCounter: LineCounter) {
-    this.#yaml = yaml
-    this.#document = document
-    this.#lineCounter = lineCounter
-  }
-
-  read(node: unknown, path: string, depth: number): Plain {
-    if (this.#budget.spent(depth)) return new Unusable('something nested too deeply')
-    const yaml = this.#yaml
-    if (yaml.isAlias(node)) return this.read(this.#target(node), path, depth + 1)
-    if (yaml.isMap(node)) return this.#readMap(node.items, path, depth)
-    if (yaml.isSeq(node)) return node.items.map((item, index) => this.#readItem(item, `${path}[${index}]`, depth))
+  function read(node: unknown, path: string, depth: number): Plain {
+    if (budget.spent(depth)) return new Unusable('something nested too deeply')
+    if (yaml.isAlias(node)) return read(targetOf(node), path, depth + 1)
+    if (yaml.isMap(node)) return readMap(node.items, path, depth)
+    if (yaml.isSeq(node)) return node.items.map((item, at) => readEntry(`${path}[${at}]`, item, item, depth))
     return yaml.isScalar(node) && !isNothing(node as ParsedNode, yaml) ? String(node.value) : undefined
   }
 
-  #readMap(items: readonly Pair[], path: string, depth: number): PlainMap {
+  function readMap(items: readonly Pair[], path: string, depth: number): PlainMap {
     const map = emptyMap<Plain>()
     for (const { key, value } of items) {
       const name = String((key as Scalar).value)
-      if (name.length > MAX_KEY_LENGTH) this.#refuse(key, `a key is longer than ${MAX_KEY_LENGTH} characters`)
-      if (name in map) this.#refuse(key, FAULTS.DUPLICATE_KEY)
-      if (this.fault) return map
-      const inner = path === '' ? name : `${path}.${name}`
-      this.#note(inner, key)
-      map[name] = this.read(value, inner, depth + 1)
+      if (name.length > MAX_KEY_LENGTH) refuse(key, `a key is longer than ${MAX_KEY_LENGTH} characters`)
+      if (name in map) refuse(key, FAULTS.DUPLICATE_KEY)
+      if (fault) return map
+      map[name] = readEntry(path === '' ? name : `${path}.${name}`, key, value, depth)
     }
     return map
   }
 
-  #readItem(item: unknown, path: string, depth: number): Plain {
-    this.#note(path, item)
-    return this.read(item, path, depth + 1)
+  /** @param place the node whose line is that of the entry */
+  function readEntry(path: string, place: unknown, value: unknown, depth: number): Plain {
+    const position = positionOf(place)
+    if (position) lines.set(path, position.line)
+    return read(value, path, depth + 1)
   }
 
   /** Resolves an alias once: an alias inside an aliased value is read as often as that value. */
-  #target(alias: Alias): unknown {
-    if (!this.#targets.has(alias)) this.#targets.set(alias, alias.resolve(this.#document))
-    return this.#targets.get(alias)
+  function targetOf(alias: Alias): unknown {
+    if (!targets.has(alias)) targets.set(alias, alias.resolve(document))
+    return targets.get(alias)
   }
 
-  #refuse(key: unknown, fault = ''): void {
-    const range = this.#yaml.isNode(key) ? key.range : undefined
-    const { line, col } = this.#lineCounter.linePos(range?.[0] ?? 0)
-    this.fault ??= { fault, line, column: col }
+  function refuse(key: unknown, reason = ''): void {
+    const { line, col } = positionOf(key) ?? lineCounter.linePos(0)
+    fault ??= { fault: reason, line, column: col }
   }
 
-  #note(path: string, node: unknown): void {
-    const range = this.#yaml.isNode(node) ? node.range : undefined
-    if (range) this.lines.set(path, this.#lineCounter.linePos(range[0]).line)
+  function positionOf(node: unknown) {
+    const range = yaml.isNode(node) ? node.range : undefined
+    return range ? lineCounter.linePos(range[0]) : undefined
   }
+
+  const values = read(root, '', 0)
+  return fault ?? { values, lines }
 }

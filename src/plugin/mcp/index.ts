@@ -46,7 +46,7 @@ export function traceMcpServer<Server extends McpServer>(server: Server, options
 }
 
 function watch(transport: McpConnection, tracer: () => Tracer): void {
-  const calls = new ServerCalls(tracer, () => idOf(peek(transport, 'sessionId')), isStdio(transport))
+  const calls = new ServerCalls(transport, tracer)
   const { start, send } = transport
   transport.send = function (message, options) {
     calls.answered(message)
@@ -89,16 +89,14 @@ const redact = createRedactor({ enabled: true, patterns: [] })
 
 class ServerCalls {
   readonly #open = new Map<unknown, Span>()
+  readonly #transport: McpConnection
   readonly #tracer: () => Tracer
-  readonly #sessionId: () => string | undefined
-  readonly #isStdio: boolean
   /** From the answer to `initialize`. A server without sessions may never see one. */
   #version: unknown
 
-  constructor(tracer: () => Tracer, sessionId: () => string | undefined, isStdio: boolean) {
+  constructor(transport: McpConnection, tracer: () => Tracer) {
+    this.#transport = transport
     this.#tracer = tracer
-    this.#sessionId = sessionId
-    this.#isStdio = isStdio
   }
 
   began(message: unknown, extra: unknown): Context | undefined {
@@ -106,7 +104,8 @@ class ServerCalls {
       const method = peek(message, 'method')
       if (method === CANCELLED) this.#end(peek(peek(message, 'params'), 'requestId'))
       const id = peek(message, 'id')
-      return method === METHOD && isId(id) ? this.#begin(id, message, extra) : undefined
+      const isId = typeof id === 'string' || typeof id === 'number'
+      return method === METHOD && isId ? this.#begin(id, message, extra) : undefined
     })
   }
 
@@ -135,7 +134,7 @@ class ServerCalls {
       tool === undefined ? METHOD : `${METHOD} ${tool}`,
       {
         kind: SpanKind.SERVER,
-        attributes: { ...attributesOf(id, tool, this.#sessionId()), ...this.#connectionOf(extra) },
+        attributes: this.#attributesOf(id, tool, extra),
         links: caller.linked ? [{ context: caller.linked }] : [],
       },
       caller.context,
@@ -144,11 +143,17 @@ class ServerCalls {
     return trace.setSpan(caller.context, span)
   }
 
-  #connectionOf(extra: unknown): Attributes {
+  #attributesOf(id: string | number, tool: string | undefined, extra: unknown): Attributes {
+    const session = idOf(peek(this.#transport, 'sessionId'))
     const headers = headersOf(extra)
-    const transport = headers === undefined ? (this.#isStdio ? 'pipe' : undefined) : 'tcp'
+    const transport = headers === undefined ? (isStdio(this.#transport) ? 'pipe' : undefined) : 'tcp'
     const version = (headers && textOf(headerOf(headers, 'mcp-protocol-version'))) ?? this.#version
     return {
+      [MCP.methodName]: METHOD,
+      [GEN_AI.operationName]: OPERATION.executeTool,
+      ...(tool === undefined ? {} : { [GEN_AI.toolName]: tool }),
+      [MCP.requestId]: idOf(id) ?? '',
+      ...(session === undefined ? {} : { [MCP.sessionId]: session }),
       ...(transport === undefined ? {} : { [MCP.networkTransport]: transport }),
       ...(typeof version === 'string' && PROTOCOL_VERSION.test(version) ? { [MCP.protocolVersion]: version } : {}),
     }
@@ -163,22 +168,8 @@ class ServerCalls {
   }
 }
 
-function isId(id: unknown): id is string | number {
-  return typeof id === 'string' || typeof id === 'number'
-}
-
 function toolName(name: unknown): string | undefined {
   return typeof name === 'string' && TOOL_NAME.test(name) && redact(name) === name ? name : undefined
-}
-
-function attributesOf(id: string | number, tool: string | undefined, session: string | undefined): Attributes {
-  return {
-    [MCP.methodName]: METHOD,
-    [GEN_AI.operationName]: OPERATION.executeTool,
-    ...(tool === undefined ? {} : { [GEN_AI.toolName]: tool }),
-    [MCP.requestId]: idOf(id) ?? '',
-    ...(session === undefined ? {} : { [MCP.sessionId]: session }),
-  }
 }
 
 /** A failed tool returns a normal answer with `isError`. A request refused earlier is a protocol error. */
@@ -246,11 +237,6 @@ export interface CarryOptions {
   readonly traceparent?: (() => string | undefined) | undefined
 }
 
-interface TraceContextFields {
-  readonly traceparent: string
-  readonly tracestate?: string
-}
-
 const CARRYING = new WeakSet<object>()
 
 /**
@@ -268,8 +254,8 @@ export function carryContext<Transport extends McpTransport>(
   if (CARRYING.has(transport)) return transport
   CARRYING.add(transport)
   const { send } = transport
-  const { traceparent: ask } = options
-  const find = ask === undefined ? active : () => told(ask())
+  const { traceparent } = options
+  const find = traceparent === undefined ? activeContext : () => validContext(traceparent())
   transport.send = function (message, sendOptions) {
     const carrying = (): unknown =>
       isArray(message) ? message.map(each => withContext(each, find)) : withContext(message, find)
@@ -278,7 +264,7 @@ export function carryContext<Transport extends McpTransport>(
   return transport
 }
 
-function withContext(message: unknown, find: () => TraceContextFields | undefined): unknown {
+function withContext(message: unknown, find: () => object | undefined): unknown {
   if (typeof peek(message, 'method') !== 'string' || peek(message, 'id') === undefined) return message
   const params = peek(message, 'params')
   const meta = peek(params, '_meta')
@@ -288,7 +274,7 @@ function withContext(message: unknown, find: () => TraceContextFields | undefine
   return { ...(message as object), params: { ...(params as object), _meta: { ...(meta as object), ...carried } } }
 }
 
-function active(): TraceContextFields | undefined {
+function activeContext(): object | undefined {
   const found = trace.getSpanContext(context.active())
   if (found === undefined || !isSpanContextValid(found)) return undefined
   const tracestate = found.traceState?.serialize()
@@ -296,7 +282,7 @@ function active(): TraceContextFields | undefined {
 }
 
 /** An invalid traceparent is omitted: a server would ignore it. */
-function told(traceparent: unknown): TraceContextFields | undefined {
+function validContext(traceparent: unknown): object | undefined {
   const parsed = parseTraceparent(traceparent)
   return parsed && { traceparent: formatTraceparent(parsed) }
 }

@@ -3,14 +3,8 @@ import { Writable } from 'node:stream'
 import type { LogAbout, Plugin, PluginOptions, SpanIds } from '../../index.ts'
 import { createPluginIn, ownEnvironment } from '../create-plugin.ts'
 
-const SEVERITIES = [
-  [60, 'FATAL'],
-  [50, 'ERROR'],
-  [40, 'WARN'],
-  [30, 'INFO'],
-  [20, 'DEBUG'],
-  [Number.NEGATIVE_INFINITY, 'TRACE'],
-] as const
+/** pino's levels 10, 20, … 60. */
+const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const
 const OF_PINO = new Set(['$context', 'pinoWillSendConfig'])
 const IDS = ['host', 'session_id', 'turn_id', 'tool_call_id', 'traceparent'] as const
 /** Fields about the machine, and fields recorded elsewhere. `err` is omitted because a stack contains paths. */
@@ -74,10 +68,8 @@ function logLine(plugin: Pick<Plugin, 'log'>, text: string): void {
 
 /** `formatters` may write a level as its name. */
 function severityOf(level: unknown): NonNullable<LogAbout['severity']> {
-  const named = typeof level === 'string' ? level.toUpperCase() : undefined
-  const isMeant = ([from, name]: (typeof SEVERITIES)[number]): boolean =>
-    typeof level === 'number' ? level >= from : name === named
-  return SEVERITIES.find(isMeant)?.[1] ?? 'INFO'
+  if (typeof level === 'number') return SEVERITIES[Math.max(0, Math.min(Math.floor(level / 10) - 1, 5))] ?? 'INFO'
+  return SEVERITIES.find(name => typeof level === 'string' && name === level.toUpperCase()) ?? 'INFO'
 }
 
 function parsed(text: string): Line | undefined {

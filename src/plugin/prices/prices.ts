@@ -55,12 +55,9 @@ export function loadPriceList(): typeof import('@pydantic/genai-prices') {
 /** The version and release date of the list, recorded so that figures can be compared. */
 export const PRICE_LIST = 'genai-prices 0.1.8 (2026-09-23)'
 
-const PROVIDERS: ReadonlyMap<string, string> = new Map([
-  ['x_ai', 'x-ai'],
-  ['azure.ai.openai', 'azure'],
-  ['azure.ai.inference', 'azure'],
-  ['gcp.gen_ai', 'google'],
-])
+const PROVIDERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ x_ai: 'x-ai', 'azure.ai.openai': 'azure', 'azure.ai.inference': 'azure', 'gcp.gen_ai': 'google' }),
+)
 
 /**
  * The listed prices of a provider's model at a time in epoch milliseconds. Undefined unless the list has exactly this model.
@@ -150,19 +147,16 @@ export function createPricing(config: PricesConfig, warn: (line: string) => void
     warn(`prices: ${line}${said.size === LINES_LIMIT ? '. Of further ones nothing is said' : ''}`)
   }
 
-  const billOf = (request: PricedRequest): Bill | undefined => {
+  return request => {
     const slot = Math.floor(request.at / SLOT_MILLIS)
     const key = `${request.provider}\0${request.model}\0${request.serviceTier}\0${request.baseUrl}`
-    const known = found.get(key)
-    if (known?.slot === slot) return known.bill
-    const bill = resolved(config, request, say)
-    if (found.size >= MODELS_LIMIT) found.clear()
-    found.set(key, { slot, bill })
-    return bill
-  }
-
-  return request => {
-    const bill = billOf(request)
+    let known = found.get(key)
+    if (known?.slot !== slot) {
+      known = { slot, bill: resolved(config, request, say) }
+      if (found.size >= MODELS_LIMIT) found.clear()
+      found.set(key, known)
+    }
+    const { bill } = known
     const dollars = bill && dollarsFor(request.usage, bill.unitPrices)
     if (bill === undefined || dollars === undefined) return undefined
     return { dollars: dollars * bill.multiplier, source: bill.source, pricedAs: bill.pricedAs, prices: bill.prices }

@@ -22,14 +22,11 @@ export function settle<Result>(run: () => Result, outcome: SettleListener): Resu
     take(result, outcome)
     return result
   }
-  if (isPlain(result)) return passedOn(result, outcome) as Result
+  const isPlain = Object.getPrototypeOf(result) === Promise.prototype && Object.keys(result).length === 0
+  if (isPlain) return passedOn(result, outcome) as Result
+  // A promise with methods of its own, as SDKs return. It must not be replaced.
   watch(result, outcome)
   return result
-}
-
-/** False for a promise with methods of its own, as SDKs return. It must not be replaced. */
-function isPlain(promise: Promise<unknown>): boolean {
-  return Object.getPrototypeOf(promise) === Promise.prototype && Object.keys(promise).length === 0
 }
 
 /** An async function, so that an unhandled rejection stays one, and the error's stack names the code that awaited it. */

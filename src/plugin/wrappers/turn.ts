@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { idOf, ownValue, peek, pickFields, textOf } from '../../contract/foreign.ts'
+import { idOf, ignoreErrors, ownValue, peek, pickFields, textOf } from '../../contract/foreign.ts'
 import type {
   ApiEnd,
   ApiError,
@@ -178,11 +178,7 @@ function madeId(course: Course): string {
 
 /** The user's fields, overwritten by our ids. If the fields cannot be read, the span is still recorded. */
 function merged<Said, Ids extends object>(said: Said, ids: Ids): Said & Ids {
-  try {
-    return { ...said, ...ids }
-  } catch {
-    return ids as Said & Ids
-  }
+  return ignoreErrors(() => ({ ...said, ...ids })) ?? (ids as Said & Ids)
 }
 
 function picked<Said, Key extends keyof Said & string>(said: Said, keys: readonly Key[]): Pick<Said, Key> {

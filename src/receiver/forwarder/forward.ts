@@ -221,10 +221,7 @@ async function sendEvent(
 
 const OK = /^HTTP\/1\.[01] 2\d\d /
 
-/**
- * @param text the receiver's answer in latin1, one character per byte
- * @returns undefined unless the receiver accepted the event
- */
+/** @param text the answer in latin1, a character per byte @returns undefined unless the receiver accepted the event */
 export function parseAnswer(text: string): HookOutput | undefined {
   if (!OK.test(text)) return undefined
   const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s)
@@ -244,9 +241,7 @@ function valueIn(head: string, name: string): string | undefined {
   return new RegExp(`\\r\\n${name}: ([\\w-]{0,9999})(?:\\r|$)`, 'i').exec(head)?.[1]
 }
 
-/**
- * Spools an event for the next receiver. If the spool is full, counts it as dropped. @throws the error of the file system
- */
+/** Spools an event for the next receiver, or counts it as dropped if there is no room. @throws the error of the file system */
 function spoolEvent(event: ForwardedEvent, place: ReceiverPlace): void {
   const folder = folderOf(place)
   const text = textOf(event)

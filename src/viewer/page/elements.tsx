@@ -206,12 +206,10 @@ function cellOf<Row>(row: Row, [head, cell, look]: Column<Row>, place: number) {
   )
 }
 
-type CopyProps = Readonly<{ text: string; label: string; idle?: string }>
-
 const COPIED_MILLIS = 1_500
 
 /** Copies the text as stored, not the visible signs for its hidden characters. A browser may deny clipboard access. */
-export function CopyButton({ text, label, idle = 'Copy' }: CopyProps) {
+export function CopyButton({ text, label, idle = 'Copy' }: Readonly<{ text: string; label: string; idle?: string }>) {
   const [said, setSaid] = useState(idle)
   const copy = async (): Promise<void> => {
     const copying = navigator.clipboard.writeText(text)

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
-import { type LiveLine, RequestError } from '../server/api.ts'
+import type { LiveLine } from '../server/api.ts'
 import { tabTitle } from './open-traces.ts'
-import { fetchLiveLines } from './requests.ts'
+import { fetchLiveLines, ViewerRequestError } from './requests.ts'
 import { changeListeners, connection, now, openTraces, pageTitle, source } from './state.ts'
 import { forgetToken } from './token.ts'
 
@@ -36,7 +36,7 @@ async function stayConnected(): Promise<void> {
       await (isShared ? readShared(modeChange) : readLines(modeChange, receiveAndNotify()))
       connection.value = 'lost'
     } catch (error) {
-      const isRefused = error instanceof RequestError && (error.status === 401 || error.status === 403)
+      const isRefused = error instanceof ViewerRequestError && (error.status === 401 || error.status === 403)
       if (!modeChange.aborted) connection.value = isRefused ? 'refused' : 'lost'
     }
     ending.abort()

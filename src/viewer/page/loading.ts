@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type FoundSpans, RequestError, type TraceView } from '../server/api.ts'
-import { fetchJson, problemOf } from './requests.ts'
+import type { FoundSpans, TraceView } from '../server/api.ts'
+import { fetchJson, problemOf, ViewerRequestError } from './requests.ts'
 import { changeListeners, pageTitle, source } from './state.ts'
 
 export type Loaded<Shape> = Readonly<{ value: Shape | undefined; problem: string | undefined }>
@@ -58,7 +58,7 @@ function useReloaded<Shape>(
       } catch (error) {
         problem = problemOf(error)
         const isRead = source.value?.indexedBytes === source.value?.bytes
-        isMissing = isRead && error instanceof RequestError && error.status === 404
+        isMissing = isRead && error instanceof ViewerRequestError && error.status === 404
       }
       if (signal.aborted) return
       setLoaded({ key, value, problem })

@@ -1,10 +1,21 @@
-import { type LiveLine, type Problem, RequestError } from '../server/api.ts'
+import type { LiveLine, Problem } from '../server/api.ts'
 import { capitalized } from './formats.ts'
 import { TextLineSplitter } from './line-splitter.ts'
 import { knownToken } from './token.ts'
 
+export class ViewerRequestError extends Error {
+  override readonly name = 'ViewerRequestError'
+  /** 0 = no response. */
+  readonly status: number
+
+  constructor(status: number, problem: string) {
+    super(problem)
+    this.status = status
+  }
+}
+
 export function problemOf(error: unknown, otherwise = 'Loading failed.'): string {
-  return error instanceof RequestError ? error.message : otherwise
+  return error instanceof ViewerRequestError ? error.message : otherwise
 }
 
 export async function fetchJson<Shape>(path: string, signal?: AbortSignal): Promise<Shape> {
@@ -26,11 +37,11 @@ export async function sendRequest(path: string, signal?: AbortSignal): Promise<R
   const headers = { authorization: `Bearer ${knownToken()}` }
   const response = await fetch(path, { headers, cache: 'no-store', signal: signal ?? null }).catch((error: unknown) => {
     if (signal?.aborted) throw error
-    throw new RequestError(0, 'The viewer does not respond: it has exited, or its machine is asleep.')
+    throw new ViewerRequestError(0, 'The viewer does not respond: it has exited, or its machine is asleep.')
   })
   if (response.ok) return response
   const { problem } = (await response.json().catch(() => ({ problem: '' }))) as Problem
   // The server words a problem as part of a line.
   const text = problem === '' ? `The viewer responded with status ${response.status}` : capitalized(problem)
-  throw new RequestError(response.status, /[.!?]$/.test(text) ? text : `${text}.`)
+  throw new ViewerRequestError(response.status, /[.!?]$/.test(text) ? text : `${text}.`)
 }

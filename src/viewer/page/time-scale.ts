@@ -4,8 +4,6 @@ import type { SpanRow, TraceView } from '../server/api.ts'
 /** Times are milliseconds since the start of the turn; positions are those on the scale, where idle stretches are compressed. */
 export type Range = Readonly<{ from: number; to: number }>
 
-export type Break = Range & Readonly<{ length: number }>
-
 const MIN_IDLE_MILLIS = 30_000
 /** Length of a compressed stretch, as a share of the busy time. Stretches that are shorter anyway are not compressed. */
 const BREAK_SHARE = 0.02
@@ -14,7 +12,7 @@ const MAX_BREAKS = 30
 const MAX_ZOOM = 100_000
 
 export class TimeScale {
-  readonly breaks: readonly Break[]
+  readonly breaks: readonly (Range & Readonly<{ length: number }>)[]
   /** The position of the end. An open turn may since have passed it. */
   readonly total: number
 

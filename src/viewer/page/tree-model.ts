@@ -79,9 +79,7 @@ function endOf(fold: Fold, ends: readonly number[]): number {
   return ends[last] ?? last + 1
 }
 
-export type TreeMove = Readonly<{ do: TreeAction | 'go' | 'open' | 'close'; id?: string }>
-
-type TreeAction = (typeof ACTIONS)[keyof typeof ACTIONS]
+export type TreeMove = Readonly<{ do: (typeof ACTIONS)[keyof typeof ACTIONS] | 'go' | 'open' | 'close'; id?: string }>
 
 const ACTIONS = {
   Enter: 'details',

@@ -185,14 +185,3 @@ export interface Compared extends Readonly<Record<'a' | 'b', ComparedTotals>> {
 export type Shared = Readonly<{ lines: readonly string[]; commands: readonly string[] }>
 
 export type Problem = Readonly<{ problem: string }>
-
-/** A request that the server refuses. On the page, status 0 is a request without a response. */
-export class RequestError extends Error {
-  override readonly name = 'RequestError'
-  readonly status: number
-
-  constructor(status: number, problem: string) {
-    super(problem)
-    this.status = status
-  }
-}

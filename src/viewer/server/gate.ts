@@ -1,6 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import { isSameSecret } from '../../receiver/loopback/listener.ts'
-import { RequestError } from './api.ts'
+
+export class RequestError extends Error {
+  override readonly name = 'RequestError'
+  readonly status: number
+
+  constructor(status: number, problem: string) {
+    super(problem)
+    this.status = status
+  }
+}
 
 /** Paths that return trace data. All other paths are the page itself, which contains none. */
 const DATA = /^\/api(\/|$)/

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ListenerLimits, openListener } from '../../receiver/loopback/listener.ts'
 import type { TraceSource } from '../trace-index/trace-index.ts'
-import { type LiveLine, RequestError } from './api.ts'
-import { admit } from './gate.ts'
+import type { LiveLine } from './api.ts'
+import { admit, RequestError } from './gate.ts'
 import { type Download, type Route, routeOf } from './routes.ts'
 
 export interface ServerOptions {

@@ -144,13 +144,12 @@ async function listen(options: ViewerOptions, source: Promise<TraceSource>, toke
   try {
     return await startServer({ source, page, token, port, version, now })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw new Error(`port ${port} cannot be used: ${whyNoPort(code, message)}`, { cause: error })
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new Error(`port ${port} cannot be used: ${PORT_PROBLEMS[code] ?? message}`, { cause: error })
   }
 }
 
-function whyNoPort(code: string | undefined, message: string): string {
-  if (code === 'EADDRINUSE') return 'another program listens there; choose another with --port, or leave it out'
-  if (code === 'EACCES') return 'this user may not listen there; choose one above 1023 with --port'
-  return message
+const PORT_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; choose another with --port, or leave it out',
+  EACCES: 'this user may not listen there; choose one above 1023 with --port',
 }

@@ -46,7 +46,10 @@ export async function querySessions(source: SessionSource, query: SessionQuery):
   const all = Array.from(source.table.sessions, ([id, traces]) => ({ id, traces: [...traces] }))
   const listed = all
     .filter(({ traces }) => traces.some(isListed))
-    .map((session): ListedSession => ({ ...session, rank: rankOf(session.traces, sort) }))
+    .map(({ id, traces }): ListedSession => {
+      const ranks = traces.map(entry => RANKS[sort](turnIn(entry)))
+      return { id, traces, rank: ranks.reduce((all, rank) => (sort === 'last' ? Math.max(all, rank) : all + rank)) }
+    })
     .sort((a, b) => direction * (b.rank - a.rank || (a.id < b.id ? 1 : -1)))
   const shown = listed.slice(0, limit)
   // The newest match comes first.
@@ -227,11 +230,6 @@ const RANKS: Readonly<Record<SessionSort, (turn: StoredTurn) => number>> = {
   waiting: ({ waitedMillis }) => waitedMillis,
   errors: ({ errorCount }) => errorCount,
   last: ({ lastAt }) => lastAt,
-}
-
-function rankOf(traces: readonly TraceEntry[], sort: SessionSort): number {
-  const ranks = traces.map(entry => RANKS[sort](turnIn(entry)))
-  return ranks.reduce((all, rank) => (sort === 'last' ? Math.max(all, rank) : all + rank))
 }
 
 function turnIn({ facts }: TraceEntry): StoredTurn {

@@ -26,8 +26,10 @@ export type PlacedSpan = SpanPlace & Readonly<{ span: StoredSpan }>
 /** The kinds of spans summed up by day. `turn` also has the tokens of a trace that none of its requests records. */
 type FigureKind = 'request' | 'tool' | 'turn'
 
+const AMOUNTS = ['failed', 'input', 'output', 'cached', 'nanodollars'] as const
+
 /** The sums over the spans of a trace with the same slot, kind, name and outcome. */
-export interface Figure {
+export interface Figure extends Readonly<Record<(typeof AMOUNTS)[number], number>> {
   /** Quarters of an hour since the epoch: each lies in one local day and hour of every time zone. */
   readonly slot: number
   readonly kind: FigureKind
@@ -35,11 +37,6 @@ export interface Figure {
   readonly outcome: string
   /** Each duration, in whole milliseconds. A running span has none. */
   readonly durations: readonly number[]
-  readonly failed: number
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly nanodollars: number
 }
 
 /** An open trace without its owner's state, which changes without a line in the log. */
@@ -331,7 +328,7 @@ function packFigures(figures: readonly Figure[]): string {
       continue
     }
     sum.durations.push(...durations)
-    for (const amount of ['failed', 'input', 'output', 'cached', 'nanodollars'] as const) sum[amount] += figure[amount]
+    for (const amount of AMOUNTS) sum[amount] += figure[amount]
   }
   const packed = Array.from(sums.values(), (sum): PackedFigure => {
     const { slot, kind, name, outcome, durations, failed, input, output, cached, nanodollars } = sum

@@ -209,7 +209,7 @@ test('records every span like the SDK with a tracer of ours', () => {
       }
       expectEqualSpans(recordings)
     }),
-    { numRuns: Number(PROPERTY_RUNS ?? times(100, 2_500)) },
+    { numRuns: Number(PROPERTY_RUNS ?? times(50, 2_500)) },
   )
 })
 

@@ -12,7 +12,7 @@ test('avoids a checkpoint of the same name, of another thread of this process', 
     const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
     const nothing = (): void => undefined
     const custody = new SegmentManager({ settings, queues: new Map(), report: new Lines() }, nothing, nothing)
-    expect(custody.current(() => undefined)).toMatchObject({ ok: true })
+    expect(custody.current(() => undefined)).toHaveProperty('segment')
     custody.endWriting(true)
   } finally {
     vi.useRealTimers()

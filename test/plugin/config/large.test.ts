@@ -85,9 +85,9 @@ test('limits own patterns in total, and reports in a few lines', () => {
   expect(tooMany.reported).toEqual([
     'config: redact_patterns: 20 of 30 are left out: together they may have 20000 characters',
   ])
-  const wrong = createTestPlugin({ redact_patterns: Array.from({ length: 1000 }, () => '(a+)+') })
+  const wrong = createTestPlugin({ redact_patterns: Array.from({ length: 100 }, () => '(a+)+') })
   expect(wrong.reported).toHaveLength(21)
-  expect(wrong.reported.at(-1)).toBe('config: redact_patterns: and 980 more are left out')
+  expect(wrong.reported.at(-1)).toBe('config: redact_patterns: and 80 more are left out')
 })
 
 test('names an own pattern that does not compile by its place, without its text', () => {

@@ -20,6 +20,6 @@ test("builds the tree of an agent's calls, whatever it does with the wrappers", 
       expectAllAccounted(hooks, samples, run.records)
       await hooks.shutdown()
     },
-    { numRuns: times(40, 1000) },
+    { numRuns: times(20, 1000) },
   )
 })
