@@ -146,6 +146,8 @@ describe('hookspan init hermes', () => {
     )
     expect(stdout).toBe(`${scene.path(FILE)}: under plugins.enabled, add: hookspan\n`)
     expect(isLinked()).toBe(false)
+    scene.put(FILE, 'plugins: [\n')
+    expect((await scene.init(['hermes', '--undo'])).stdout).toContain('under plugins.enabled, remove: hookspan\n')
     scene.put(FILE, 'plugins:\n  enabled: *none\n')
     expect((await scene.init(['hermes'])).stderr).toMatch(/config\.yaml stays as it is: Unresolved alias /)
   })

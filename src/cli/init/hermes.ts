@@ -53,7 +53,7 @@ async function enable(way: HermesSetup, surroundings: InitContext): Promise<Plan
   const file = configPath(surroundings)
   const before = await readText(file)
   const text = before ?? ''
-  return edited(file, () => {
+  return edited(file, 'add', () => {
     const secret = secretFor(way, surroundings, randomBytes(32).toString('hex'))
     const after = enabled(text, way, surroundings, secret)
     const guards = planGuards(surroundings)
@@ -73,7 +73,7 @@ async function enable(way: HermesSetup, surroundings: InitContext): Promise<Plan
 async function undo(surroundings: InitContext): Promise<Plan> {
   const file = configPath(surroundings)
   const before = await readText(file)
-  const plan = edited(file, () => {
+  const plan = edited(file, 'remove', () => {
     const links = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings), ...noGuards(surroundings)]
     const after = before && removeItems(removeItems(before, OUTBOUND, isOurWebhook), ENABLED, isOurPlugin)
     if (after === before && links.length === 0) return { kind: 'nothing', file, why: 'Hermes does not load hookspan' }
@@ -182,9 +182,9 @@ function places(surroundings: InitContext): readonly PackageLink[] {
   ]
 }
 
-function edited(file: string, plan: () => Plan): Plan {
+function edited(file: string, verb: 'add' | 'remove', plan: () => Plan): Plan {
   try {
-    return orByHand(file, plan, () => [`${file}: under plugins.enabled, add: ${NAME}`])
+    return orByHand(file, plan, () => [`${file}: under plugins.enabled, ${verb}: ${NAME}`])
   } catch (error) {
     // YAML with an alias of nothing, or with too many aliases.
     if (!(error instanceof ReferenceError)) throw error
