@@ -1,9 +1,9 @@
 // The tree of one trace as a picture for the documentation, with the figures and words of the terminal's.
-import { humanDuration } from '../build/reading/human-figures.js'
+import { humanDuration, humanInstant } from '../build/reading/human-figures.js'
 import { clipSegments, segment, segmentsWidth } from '../build/reading/segments.js'
 import { summarize } from '../build/reading/trace-summary.js'
-import { headerFigures, headerTime, headerTitle } from '../build/reading/tree-header.js'
-import { inputText, outputText, rowEnding, rowTitle, treeRows } from '../build/reading/tree-rows.js'
+import { headerFigures, headerTitle } from '../build/reading/tree-header.js'
+import { rowEnding, rowTitle, tokenText, treeRows } from '../build/reading/tree-rows.js'
 
 const PAD = 28
 const ROW = 24
@@ -115,9 +115,9 @@ function planLayout(rows, width) {
       260,
       cells(row => segmentsWidth(rowEnding(row))),
     )
-  const output = ending - GAP - cells(row => outputText(row.facts.tokens).length)
+  const output = ending - GAP - cells(row => tokenText(row.facts.tokens, 'output').length)
   const input = output - 3 * CELL
-  const duration = input - cells(row => inputText(row.facts.tokens).length) - GAP
+  const duration = input - cells(row => tokenText(row.facts.tokens, 'input').length) - GAP
   const barEnd = duration - cells(row => humanDuration(row.facts.durationMillis).length) - GAP
   const titles = most(row => indentOf(row.step) + 14 + segmentsWidth(rowTitle(row)) * CELL)
   const title = PAD + 10
@@ -129,7 +129,7 @@ function planLayout(rows, width) {
 function header(tree, { width }) {
   const summary = summarize(tree)
   const cells = (width - 2 * PAD) / CELL
-  const time = headerTime(summary)
+  const time = humanInstant(summary.startAt)
   const dot = `<circle cx="${PAD + 5}" cy="30" r="5" fill="${PALETTE[summary.outcome?.tone ?? 'dim']}"/>`
   return [
     dot,
@@ -202,9 +202,9 @@ function fractionAt(at, { startAt, endAt }) {
 
 function tokens({ facts }, base, layout) {
   if (facts.tokens === undefined) return []
-  const arrow = [segment('dim', ' → '), segment('plain', outputText(facts.tokens))]
+  const arrow = [segment('dim', ' → '), segment('plain', tokenText(facts.tokens, 'output'))]
   return [
-    textAt(layout.input, base, [segment('plain', inputText(facts.tokens))], 'end'),
+    textAt(layout.input, base, [segment('plain', tokenText(facts.tokens, 'input'))], 'end'),
     textAt(layout.input, base, arrow),
   ]
 }

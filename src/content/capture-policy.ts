@@ -46,10 +46,7 @@ function isNumeric(value: unknown): value is number | bigint {
   return typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-/**
- * The compiled capture policy. Never throws, whatever the value. Cost is linear in the limit, not in the value. Its functions
- * do not use `this`, so they can be destructured (`const { id } = capture`).
- */
+/** The compiled capture policy. Never throws; linear in the limit. No method uses `this`: `const { id } = capture`. */
 export class Capture {
   readonly mode: ContentMode
   readonly conversationHistory: boolean

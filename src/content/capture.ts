@@ -40,7 +40,7 @@ export function safeJson(data: SafeData): SafeText {
 }
 
 /** Masks the secrets of a text. */
-export type Redact = (text: string) => string
+export type TextRedactor = (text: string) => string
 
 /** `off`: no content at all. `preview`: clipped one-line previews. `full`: whole values up to `content_max_chars`. */
 export type ContentMode = 'off' | 'preview' | 'full'

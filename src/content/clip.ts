@@ -1,4 +1,4 @@
-import type { Redact } from './capture.ts'
+import type { TextRedactor } from './capture.ts'
 import { maskRecords, RECORD_REACH } from './secret-records.ts'
 
 /** Cuts text without leaving half a character or half a secret. */
@@ -84,7 +84,7 @@ export function maskedWindowOf(text: string, length: number): Clipped {
  *
  * @param isMasked the records of the text are masked already
  */
-export function redactWithin(source: Clipped, room: number, redact: Redact, isMasked = false): Clipped {
+export function redactWithin(source: Clipped, room: number, redact: TextRedactor, isMasked = false): Clipped {
   const length = Math.max(room, 0) + WINDOW_MARGIN
   const window = isMasked || redact === keepAll ? windowOf(source.text, length) : maskedWindowOf(source.text, length)
   const redacted = redact(wellFormed(window.text))

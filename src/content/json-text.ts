@@ -234,10 +234,7 @@ export function rewriteJson(text: string, maxChars: number, rewrite: JsonRewrite
   return { text: maxChars < 5 ? '""' : '"..."', truncated: true }
 }
 
-/**
- * Completes the start of a JSON text to valid JSON of at most `maxChars` characters. Cuts at a safe place, ends open strings
- * with `...` and closes containers. Undefined if the text is not JSON. Cost is linear in its length.
- */
+/** Completes the start of a JSON text: cuts at a safe place, ends strings with `...`, closes containers. Linear. */
 export function closeJson(prefix: string, maxChars: number): string | undefined {
   return rewriteJson(prefix, maxChars, { leaf: keepAll, isSecret: () => false, keepsSpace: false })?.text
 }

@@ -2,10 +2,7 @@ import { PRIVATE_KEYS } from './secret-private-keys.ts'
 import { SPACE } from './secret-quotes.ts'
 import { endOfMatch, MASK, maskInRounds, maskSpans, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
-/**
- * Records with a field that marks another value as secret: the data of a Kubernetes `Secret`, a private JWK, an SSM parameter
- * of type `SecureString`. Only text between quotes is masked in JSON, so that it stays valid.
- */
+/** Records in which a field marks another value as secret: a Kubernetes `Secret`, a private JWK. JSON stays valid. */
 
 const QUOTE = String.raw`\\{0,31}["']?`
 const COLON = String.raw`${QUOTE}\s{0,8}:\s{0,8}`

@@ -1,4 +1,4 @@
-import type { Redact } from './capture.ts'
+import type { TextRedactor } from './capture.ts'
 import { withoutColours } from './one-line.ts'
 
 /** Replaces a secret. Contains no quote and no backslash, so that JSON text stays valid. */
@@ -42,7 +42,7 @@ export function maskSpans(text: string, family: SecretFamily): string {
 const MAX_ROUNDS = 8
 
 /** Masks until nothing changes any more. `again` masks in the later rounds. If no secret is found, the colours stay. */
-export function maskInRounds(text: string, mask: Redact, again: Redact = mask): string {
+export function maskInRounds(text: string, mask: TextRedactor, again: TextRedactor = mask): string {
   const plain = withoutColours(text)
   let masked = mask(plain)
   if (masked === plain) return text

@@ -5,40 +5,45 @@ export type SpanKindName = 'session' | 'llm' | 'api' | 'tool' | 'subagent' | 'ap
 /** Reason why hookspan ended a span itself. */
 export type IncompleteReason = 'turn_ended' | 'orphaned' | 'superseded' | 'shutdown' | 'crashed'
 
-/** Outcomes of a turn that come from `on_session_end`, in order of strength. */
-type ReportedStatus = 'failed' | 'completed' | 'interrupted' | 'incomplete'
-
-/** Outcome of a turn: reported, or with another cause. */
-export type FinalStatus = ReportedStatus | 'timed_out' | 'finalized' | 'reset' | 'crashed'
+/** Outcome of a turn. The first four come from `on_session_end`, in order of strength; the rest have other causes. */
+export type FinalStatus =
+  | 'failed'
+  | 'completed'
+  | 'interrupted'
+  | 'incomplete'
+  | 'timed_out'
+  | 'finalized'
+  | 'reset'
+  | 'crashed'
 
 /** Result of processing one hook record. */
 export type HookResult = 'ok' | 'ignored' | 'duplicate' | 'error'
 
 export const GRANTING_CHOICES: ReadonlySet<string> = new Set(['once', 'session', 'always', 'smart_approve'])
 
-export const CONTROL_PHASES = [
+/** Step of the agent that a guard inspects. */
+export type ControlPhase = 'before_turn' | 'after_turn' | 'before_model' | 'after_model' | 'before_tool' | 'after_tool'
+
+/** Decision of a guard. */
+export type ControlVerdict = 'pass' | 'block' | 'rewrite' | 'inject' | 'retry' | 'ask' | 'failed'
+
+/** Effect of a guard's decision in the host. */
+export type ControlAction = 'ran' | 'blocked' | 'rewritten' | 'injected' | 'retried' | 'asked' | 'none'
+
+/** Kind of failure of a guard. */
+export type ControlFailure = 'threw' | 'timed_out' | 'nonsense'
+
+export const CONTROL_PHASES: readonly ControlPhase[] = [
   'before_turn',
   'after_turn',
   'before_model',
   'after_model',
   'before_tool',
   'after_tool',
-] as const
+]
 export const CONTROL_VERDICTS = ['pass', 'block', 'rewrite', 'inject', 'retry', 'ask', 'failed'] as const
 export const CONTROL_ACTIONS = ['ran', 'blocked', 'rewritten', 'injected', 'retried', 'asked', 'none'] as const
 export const CONTROL_FAILURES = ['threw', 'timed_out', 'nonsense'] as const
-
-/** Step of the agent that a guard inspects. */
-export type ControlPhase = (typeof CONTROL_PHASES)[number]
-
-/** Decision of a guard. */
-export type ControlVerdict = (typeof CONTROL_VERDICTS)[number]
-
-/** Effect of a guard's decision in the host. */
-export type ControlAction = (typeof CONTROL_ACTIONS)[number]
-
-/** Kind of failure of a guard. */
-export type ControlFailure = (typeof CONTROL_FAILURES)[number]
 
 /** Sub-agent statuses (lower case) that are errors. Every other status, even an unknown one, is not. */
 export const FAILED_SUBAGENT_STATUSES: ReadonlySet<string> = new Set(

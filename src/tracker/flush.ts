@@ -11,10 +11,7 @@ export interface FlusherOptions {
   readonly holdsProcess?: boolean | undefined
 }
 
-/**
- * Flushes at the end of a turn: bounded for callers that wait, free for others. Concurrent requests share one flush. A
- * request during a running flush gets its own flush afterwards, so that the later turn is not missed.
- */
+/** Flushes at a turn's end. Concurrent requests share a flush; one during a flush gets its own, for the later turn. */
 export class Flusher {
   readonly #flush: () => Promise<void>
   readonly #waitMillis: number

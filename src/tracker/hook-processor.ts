@@ -559,10 +559,7 @@ export class HookProcessor {
   }
 }
 
-/**
- * Returns true if a turn continues beside the prompt of another one. Hermes can run two turns of one session at once,
- * and it reports each interruption. There a prompt alone does not interrupt a turn with work in progress.
- */
+/** Returns true if a turn of Hermes goes on beside a new prompt: two may run at once, and it reports interruptions. */
 function isStillRunning(turn: TrackedTurn | undefined, event: ReceivedHook): boolean {
   if (turn === undefined || event.host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
   return isWorking(turn) || event.at - turn.activityAt < RUNNING_MILLIS

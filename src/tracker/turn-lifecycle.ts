@@ -423,10 +423,7 @@ function waitsFor(turn: TrackedTurn, kind: 'api' | 'llm'): boolean {
   return open !== undefined && open.followedAt === undefined
 }
 
-/**
- * Returns true if the turn has stopped at a failed request. It failed for good, or it was begun again after an attempt
- * without an answer and got none then. Such answers were unusable, and hosts report nothing of them.
- */
+/** Returns true if the turn stopped at a failed request, for good or after unusable answers, which no hook reports. */
 export function isFailed(turn: TrackedTurn): boolean {
   if (turn.deadEnd !== undefined) return true
   const open = turn.open.innermost('api')

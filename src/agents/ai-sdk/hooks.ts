@@ -163,9 +163,7 @@ class Guard {
     const counted = `hooks cannot be asked in ${phases} of it, which counts as ${closed === undefined ? 'pass' : 'block'}`
     const advice = 'give the model itself, or set globalThis.AI_SDK_DEFAULT_PROVIDER'
     const model =
-      typeof given === 'string'
-        ? `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
-        : 'what is no model'
+      typeof given === 'string' ? `the model ${JSON.stringify(given.slice(0, 60))} by its name` : 'what is no model'
     ignoreErrors(() => this.#report(`hookspan: ai-sdk: prepareStep gives ${model}: ${counted}; ${advice}`))
   }
 }
@@ -196,7 +194,6 @@ function withInstructions(instructions: unknown, texts: readonly string[]): unkn
 }
 
 const MODEL_PHASES: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
-const MAX_SHOWN = 60
 
 /** Resolves a model name as the SDK does if `AI_SDK_DEFAULT_PROVIDER` is set. The SDK's built-in default is not accessible. */
 function fromDefaultProvider(name: string): unknown {

@@ -7,7 +7,6 @@ import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS, plainError } from '
 
 export type { AiSdkEvent, AiSdkExecution, AiSdkTelemetry } from './types.ts'
 
-const HOST = 'ai-sdk'
 /** The SDK does not report in which tool a call is made: only the async context, shared by copies of this package, shows it. */
 const CALLER = Symbol.for('hookspan.ai-sdk.caller')
 
@@ -22,7 +21,7 @@ type Caller = Readonly<Record<'callId' | 'toolCallId', string>>
  * registerTelemetry(createTelemetry())
  */
 export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
-  const attachment = attachHost(HOST, () => new AiSdkMachine(), options)
+  const attachment = attachHost('ai-sdk', () => new AiSdkMachine(), options)
   const caller = sharedInProcess(CALLER, () => new AsyncLocalStorage<Caller>())
   const listeners = Object.entries(EVENT_FIELDS).map(([name, names]) => {
     const fields = names.split(/\s+/)

@@ -93,8 +93,7 @@ export class HookedSession extends AgentSession {
 
   /** Handles a prompt, which ends the previous turn. @param turnId if undefined, turns are numbered */
   startTurn(at: number, prompt: unknown, turnId?: string): void {
-    const known = turnId === undefined ? undefined : this.#turns.get(turnId)
-    const turn = known ?? this.#open(at, turnId, prompt)
+    const turn = this.#turns.get(turnId ?? '') ?? this.#open(at, turnId, prompt)
     if (turn.prompt !== undefined) turn.prompt = { at: turn.startAt, text: prompt ?? turn.prompt.text }
     turn.emitPrompt()
   }

@@ -69,10 +69,6 @@ class RecordedSession extends AgentSession {
     this.since = since
   }
 
-  findLoop(agentId: string | undefined): CopilotLoop | undefined {
-    return this.loops.get(agentId ?? '')
-  }
-
   openLoop(agentId: string | undefined, at: number, interaction: string, prompt: unknown): void {
     // A turn that answers a notification has the interaction of the previous turn.
     const count = (this.#interactions.get(interaction) ?? 0) + 1
@@ -234,7 +230,7 @@ type LoopLineHandler = (loop: CopilotLoop, at: number, data: unknown) => void
 
 function inLoop(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
-    const loop = session.findLoop(agentIn(data))
+    const loop = session.loops.get(agentIn(data) ?? '')
     if (loop === undefined) return
     loop.lastAt = Math.max(loop.lastAt, at)
     read(loop, at, data)
@@ -246,7 +242,7 @@ function inLoopOrNew(read: LoopLineHandler): LineHandler {
   const readInLoop = inLoop(read)
   return (session, at, data) => {
     const { notice } = session
-    if (notice !== undefined && agentIn(data) === undefined && session.findLoop(undefined) === undefined)
+    if (notice !== undefined && agentIn(data) === undefined && session.loops.get('') === undefined)
       session.openLoop(undefined, notice.at, 'notice', notice.text)
     readInLoop(session, at, data)
   }
@@ -303,8 +299,7 @@ function handleResume(session: RecordedSession, at: number, data: unknown): void
 }
 
 function handleNotice(session: RecordedSession, at: number, data: unknown): void {
-  if (at >= session.since && session.findLoop(undefined) === undefined)
-    session.notice = { at, text: peek(data, 'content') }
+  if (at >= session.since && session.loops.get('') === undefined) session.notice = { at, text: peek(data, 'content') }
 }
 
 function handleRequestStart(loop: CopilotLoop, at: number): void {
@@ -319,7 +314,7 @@ function handleSessionStart(session: RecordedSession, _at: number, data: unknown
 
 function handlePrompt(session: RecordedSession, at: number, data: unknown): void {
   const agentId = agentIn(data)
-  const open = session.findLoop(agentId)
+  const open = session.loops.get(agentId ?? '')
   session.notice = undefined
   if (open !== undefined) {
     // A message that joins the running turn.
@@ -392,7 +387,7 @@ function handleChildStart(session: RecordedSession, at: number, data: unknown): 
 }
 
 function handleChildEnd(session: RecordedSession, at: number, data: unknown, outcome: TurnResult): void {
-  const loop = session.findLoop(agentIn(data))
+  const loop = session.loops.get(agentIn(data) ?? '')
   if (loop !== undefined) endLoop(loop, at, { outcome })
   endTask(session, agentIn(data), at, outcome, loop?.answer)
 }

@@ -549,7 +549,6 @@ function callsIn({ data }: TimedEvent) {
   })
 }
 
-const GUARDRAIL = 'GuardrailTripwireTriggered'
 const CUT_OFF: HostTurnEnd = { outcome: 'interrupted', reason: 'cut_off' }
 const NEEDS_APPROVAL: HostTurnEnd = { outcome: 'interrupted', reason: 'approval' }
 
@@ -592,16 +591,14 @@ function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
 function endOf(turn: AgentTurn, failure: SpanFailure | undefined): HostTurnEnd {
   if (failure === undefined) return { outcome: 'completed' }
   const { type = '' } = failure
-  if (turn.hasTrippedGuardrail || type.endsWith(GUARDRAIL)) return { outcome: 'interrupted', reason: 'guardrail' }
+  if (turn.hasTrippedGuardrail || type.endsWith('GuardrailTripwireTriggered'))
+    return { outcome: 'interrupted', reason: 'guardrail' }
   if (type === 'AbortError' || type === 'APIUserAbortError') return { outcome: 'interrupted', reason: 'aborted' }
   if (type === 'MaxTurnsExceededError') return { outcome: 'failed', reason: 'max_turns' }
   if (turn.requests.failures > 0) return { outcome: 'failed', reason: 'model_error' }
   if (type === 'ToolCallError') return { outcome: 'failed', reason: 'tool_error' }
   return { outcome: 'failed', reason: type === '' || type === 'Error' ? 'error' : type }
 }
-
-const REJECTED = 'was manually rejected by user.'
-const TIMEOUT = 'ToolTimeoutError'
 
 /**
  * Starts a function span's tool. The span has no call id; the answer that requested it has.
@@ -640,7 +637,7 @@ function endTool(tool: ToolRun, span: RawSpan): void {
 }
 
 function isRejected(error: unknown): boolean {
-  return textOf(peek(peek(error, 'data'), 'error'))?.endsWith(REJECTED) === true
+  return textOf(peek(peek(error, 'data'), 'error'))?.endsWith('was manually rejected by user.') === true
 }
 
 type ClaimedCall = AnswerToolCall & { readonly from?: AgentTurn }
@@ -668,7 +665,7 @@ function bestMatch<Call extends AnswerToolCall>(calls: readonly Call[], name: st
 function statusOf(tool: ToolRun, error: unknown, failure: SpanFailure | undefined): string {
   if (failure === undefined) return tool.isInterrupted ? 'interrupted' : 'ok'
   if (isRejected(error)) return 'blocked'
-  return failure.type === TIMEOUT ? 'timeout' : 'error'
+  return failure.type === 'ToolTimeoutError' ? 'timeout' : 'error'
 }
 
 /**

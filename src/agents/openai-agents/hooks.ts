@@ -237,10 +237,7 @@ function formatFor(request: SdkRequest): AnswerFormat<SdkRequest, Response> {
       const toolCalls = calls.map(({ id, name, args }) => toolCallOf({ id, name, arguments: args }))
       return { text: textOfOutput(output), toolCalls, usage: modelUsage(tokensOf(peek(response, 'usage'))) }
     },
-    withText: (response, text, dropsCalls) => ({
-      ...response,
-      output: outputWith(listOf(response.output), text, dropsCalls),
-    }),
+    withText: (response, text, alone) => ({ ...response, output: outputWith(listOf(response.output), text, alone) }),
     fromText: answerFromText,
   }
 }

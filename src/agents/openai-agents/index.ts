@@ -8,13 +8,12 @@ import { interruptedEvent, RUNNER_EVENTS, resumedEvent, runnerEvent, spanEvent, 
 
 export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './live-sdk.ts'
 
-const HOST = 'openai-agents'
 /** Marks a traced runner, for all copies of this package. */
 const TRACED = Symbol.for('hookspan.openai-agents.traced')
 const DONE: Promise<void> = Promise.resolve()
 
 function attach(options: PluginOptions | undefined): Attachment {
-  return attachHost(HOST, () => new OpenAiAgentsMachine(), options)
+  return attachHost('openai-agents', () => new OpenAiAgentsMachine(), options)
 }
 
 /**

@@ -57,7 +57,6 @@ export interface LocalToolFormat {
   resultWith(result: unknown, value: unknown): object
 }
 
-const WORDS_LIMIT = Number.POSITIVE_INFINITY
 /** Characters that may hide the next line: quotes, here-documents, brackets, a continued line. */
 const OPENS = /["'`\\<({]/
 
@@ -119,7 +118,7 @@ export const LOCAL_TOOL_FORMATS: readonly LocalToolFormat[] = [SHELL, PATCH]
 
 /** Each command has its own shell: an unclosed quote in one must not hide the next from hooks. */
 function commandText(commands: unknown): string {
-  const texts = elementsOf(commands, WORDS_LIMIT).map(each => (typeof each === 'string' ? each : ''))
+  const texts = elementsOf(commands, Number.POSITIVE_INFINITY).map(each => (typeof each === 'string' ? each : ''))
   if (texts.length < 2) return texts[0] ?? ''
   return texts.map(text => (OPENS.test(text) ? `sh -c '${text.replaceAll("'", "'\\''")}'` : text)).join('\n')
 }

@@ -173,7 +173,6 @@ class Sessions {
   }
 }
 
-const SPAWN_TOOL = 'sessions_spawn'
 /** Hooks overlap: a run may have ended here while the host still emits its events. */
 const OVERLAP_MILLIS = 10_000
 
@@ -206,7 +205,7 @@ function startDelegation(parent: OpenClawSession, child: OpenClawSession, { at, 
 
 /** Guesses the spawning call, which the event does not name: the only open one, or the one with the same label. */
 function spawningTool({ run }: OpenClawSession, label: string | undefined): RunTool | undefined {
-  const open = [...(run?.openTools ?? [])].filter(tool => tool.name === SPAWN_TOOL)
+  const open = [...(run?.openTools ?? [])].filter(tool => tool.name === 'sessions_spawn')
   const [only, ...others] = open
   if (others.length === 0) return only
   const labelled = open.filter(tool => label !== undefined && peek(tool.args, 'label') === label)

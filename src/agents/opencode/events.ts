@@ -11,8 +11,6 @@ import { HostTurn, type HostTurnEnd } from '../base/turn.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { agentOf, failureOf, type OpencodeFailure, requestFacts, stepUsage } from './requests.ts'
 
-const PATTERNS_LIMIT = 16
-
 /**
  * A permission that the user was asked for. Older versions have `permission.updated` instead of `permission.asked`, with
  * different fields.
@@ -32,7 +30,7 @@ class Permission extends Approval {
 
 function permissionFacts(data: unknown): LoosePayload<'pre_approval_request'> {
   const metadata = peek(data, 'metadata')
-  const patterns = elementsOf(peek(data, 'patterns') ?? peek(data, 'pattern'), PATTERNS_LIMIT).map(textOf)
+  const patterns = elementsOf(peek(data, 'patterns') ?? peek(data, 'pattern'), 16).map(textOf)
   return {
     pattern_keys: patterns.filter(pattern => pattern !== undefined),
     command: peek(metadata, 'command') ?? patterns[0],

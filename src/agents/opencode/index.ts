@@ -7,11 +7,6 @@ import { type Hooks, type OpencodePlugin, screenReporter } from './types.ts'
 
 export type { ChatInput, Client, Hooks, OpencodePlugin, PluginInput } from './types.ts'
 
-const HOST = 'opencode'
-const TITLE = 'title'
-const HEADER = 'traceparent'
-const VARIABLE = 'TRACEPARENT'
-
 // Never add a second export: opencode calls every export as a plugin, and rejects the module if one is not a function.
 
 /**
@@ -24,7 +19,7 @@ const VARIABLE = 'TRACEPARENT'
  * export { HookspanPlugin } from '/path/to/hookspan/dist/agents/opencode/index.js'
  */
 export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
-  const attachment = attachHost(HOST, () => new OpencodeMachine(), options)
+  const attachment = attachHost('opencode', () => new OpencodeMachine(), options)
   attachment.catchErrors(() => {
     const say = screenReporter(input?.client)
     if (say !== undefined) attachment.reportTo(line => attachment.catchErrors(() => say(line)))
@@ -59,8 +54,8 @@ function hooksOf(attachment: Attachment, directory: string): Hooks {
     'chat.message': (input, output) => take('chat.message', input, output),
     'chat.params': (input, output) => take('chat.params', input, output),
     'chat.headers': (input, output) =>
-      agentOf(input) === TITLE ? Promise.resolve() : give(peek(output, 'headers'), HEADER, idsOf(input)),
-    'shell.env': (input, output) => give(peek(output, 'env'), VARIABLE, idsOf(input)),
+      agentOf(input) === 'title' ? Promise.resolve() : give(peek(output, 'headers'), 'traceparent', idsOf(input)),
+    'shell.env': (input, output) => give(peek(output, 'env'), 'TRACEPARENT', idsOf(input)),
     dispose: async () => {
       await take('dispose', { directory })
       await attachment.plugin.flush()

@@ -75,7 +75,11 @@ function failCompaction(request: ModelRequest | undefined, { at, context, data }
  * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
  */
 class PiTurn extends HostTurn {
-  readonly tools: PiTools = new PiTools()
+  /** Bounded: tools without an end must not accumulate in a turn of days. */
+  readonly #tools = new LimitedMap<string, PiTool>(1000)
+  /** The tool prepared last, which a question is most likely about. */
+  #latestTool: PiTool | undefined
+  #question: PiApproval | undefined
   #request: ModelRequest | undefined
   /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
   #sentAt: number | undefined
@@ -158,6 +162,90 @@ class PiTurn extends HostTurn {
     else emitFailure(request, moment, message, end)
   }
 
+  startTool({ at, data }: TimedEvent): void {
+    const id = idOf(peek(data, 'toolCallId'))
+    if (id === undefined || this.#tools.has(id)) return
+    const tool = new PiTool(this, id, peek(data, 'toolName'), at)
+    tool.args = peek(data, 'args')
+    tool.requestId = this.requests.lastId
+    this.#tools.set(id, tool)
+    tool.emitStart()
+  }
+
+  /** Handles `tool_call`: no extension has blocked the tool so far. */
+  markToolCalled({ at, data }: TimedEvent): void {
+    const tool = this.#findTool(data)
+    if (tool === undefined) return
+    tool.calledAt ??= at
+    this.#latestTool = tool
+  }
+
+  /** Handles `tool_result`: the tool ran, so the user has approved it. */
+  markToolReturned({ data }: TimedEvent): void {
+    const tool = this.#findTool(data)
+    if (tool === undefined) return
+    tool.ran = true
+    tool.approval?.setChoice('once')
+  }
+
+  endTool(moment: TimedEvent, outcome: unknown): void {
+    const { at, data } = moment
+    const tool = this.#findTool(data)
+    if (tool === undefined) return
+    this.#tools.delete(tool.id)
+    if (this.#latestTool === tool) this.#latestTool = undefined
+    const { status, isSure } = toolStatus(tool, moment, outcome)
+    tool.approval?.setChoice(inferredChoice(status))
+    emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
+    const content = peek(outcome, 'content')
+    const text = plainText(content)
+    const result = text === undefined ? (content === undefined ? outcome : { content }) : wrapJson(text, { content })
+    const error_message = status === 'error' ? text : undefined
+    const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
+    tool.emitEnd(at, facts, isSure ? undefined : 'inferred')
+  }
+
+  /**
+   * Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. A second question about the same
+   * tool shows that the first was approved.
+   */
+  startQuestion(moment: TimedEvent): void {
+    const tool = this.#toolOfQuestion()
+    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question !== undefined) return
+    tool.approval?.setChoice('once')
+    tool.approval = new PiApproval(tool, moment)
+    this.#question = tool.approval
+  }
+
+  endQuestion({ at }: TimedEvent): void {
+    this.#question?.endPrompt(at)
+    this.#question = undefined
+  }
+
+  #closeTools(at: number): void {
+    this.#question?.closeApproval(at)
+    for (const { approval } of this.#tools.values()) approval?.closeApproval(at)
+    this.#question = undefined
+    this.#tools.clear()
+  }
+
+  /**
+   * Finds the tool of a question. Pi prepares tools one after another and runs them together, so a question before the first run
+   * is about the tool prepared last.
+   */
+  #toolOfQuestion(): PiTool | undefined {
+    if (this.#tools.size === 1) return this.#tools.values().next().value
+    const anyRan = [...this.#tools.values()].some(({ ran }) => ran)
+    return this.#latestTool !== undefined && !anyRan && this.#tools.has(this.#latestTool.id)
+      ? this.#latestTool
+      : undefined
+  }
+
+  #findTool(data: unknown): PiTool | undefined {
+    const id = idOf(peek(data, 'toolCallId'))
+    return id === undefined ? undefined : this.#tools.get(id)
+  }
+
   /**
    * Ends the turn. If the host reported the end, that time counts. Otherwise a new turn has begun, and this one ended with its
    * last run or a final answer.
@@ -169,7 +257,7 @@ class PiTurn extends HostTurn {
     const outcome = isInterrupted ? 'interrupted' : (this.#last ?? 'completed')
     const { model } = modelOf(moment.context)
     this.emitPrompt(moment)
-    this.tools.close(at)
+    this.#closeTools(at)
     this.emitAnswer(Math.min(at, this.ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
     const reason = this.isAborted ? 'aborted' : this.#stopReason
     this.emitEnd(at, { outcome, reason, model, platform: platformOf(moment.context) })
@@ -274,98 +362,6 @@ class PiTool extends Tool {
   declare approval: PiApproval | undefined
 }
 
-class PiTools {
-  /** Bounded: tools without an end must not accumulate in a turn of days. */
-  readonly #open = new LimitedMap<string, PiTool>(1000)
-  /** The tool prepared last, which a question is most likely about. */
-  #latest: PiTool | undefined
-  #question: PiApproval | undefined
-
-  start(turn: HostTurn, { at, data }: TimedEvent): void {
-    const id = idOf(peek(data, 'toolCallId'))
-    if (id === undefined || this.#open.has(id)) return
-    const tool = new PiTool(turn, id, peek(data, 'toolName'), at)
-    tool.args = peek(data, 'args')
-    tool.requestId = turn.requests.lastId
-    this.#open.set(id, tool)
-    tool.emitStart()
-  }
-
-  /** Handles `tool_call`: no extension has blocked the tool so far. */
-  markCalled({ at, data }: TimedEvent): void {
-    const tool = this.#find(data)
-    if (tool === undefined) return
-    tool.calledAt ??= at
-    this.#latest = tool
-  }
-
-  /** Handles `tool_result`: the tool ran, so the user has approved it. */
-  markReturned({ data }: TimedEvent): void {
-    const tool = this.#find(data)
-    if (tool === undefined) return
-    tool.ran = true
-    tool.approval?.setChoice('once')
-  }
-
-  end(moment: TimedEvent, outcome: unknown): void {
-    const { at, data } = moment
-    const tool = this.#find(data)
-    if (tool === undefined) return
-    this.#open.delete(tool.id)
-    if (this.#latest === tool) this.#latest = undefined
-    const { status, isSure } = toolStatus(tool, moment, outcome)
-    tool.approval?.setChoice(inferredChoice(status))
-    emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
-    const content = peek(outcome, 'content')
-    const text = plainText(content)
-    const result = text === undefined ? (content === undefined ? outcome : { content }) : wrapJson(text, { content })
-    const error_message = status === 'error' ? text : undefined
-    const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
-    tool.emitEnd(at, facts, isSure ? undefined : 'inferred')
-  }
-
-  /**
-   * Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. A second question about the same
-   * tool shows that the first was approved.
-   */
-  startQuestion(moment: TimedEvent): void {
-    const tool = this.#toolOfQuestion()
-    if (tool === undefined || NO_APPROVALS.has(peek(moment.data, 'kind')) || this.#question !== undefined) return
-    tool.approval?.setChoice('once')
-    tool.approval = new PiApproval(tool, moment)
-    this.#question = tool.approval
-  }
-
-  endQuestion({ at }: TimedEvent): void {
-    this.#question?.endPrompt(at)
-    this.#question = undefined
-  }
-
-  close(at: number): void {
-    this.#question?.closeApproval(at)
-    for (const { approval } of this.#open.values()) approval?.closeApproval(at)
-    this.#question = undefined
-    this.#open.clear()
-  }
-
-  /**
-   * Finds the tool of a question. Pi prepares tools one after another and runs them together, so a question before the first run
-   * is about the tool prepared last.
-   */
-  #toolOfQuestion(): PiTool | undefined {
-    if (this.#open.size === 1) return this.#open.values().next().value
-    const anyRan = [...this.#open.values()].some(({ ran }) => ran)
-    return this.#latest !== undefined && !anyRan && this.#open.has(this.#latest.id) ? this.#latest : undefined
-  }
-
-  #find(data: unknown): PiTool | undefined {
-    const id = idOf(peek(data, 'toolCallId'))
-    return id === undefined ? undefined : this.#open.get(id)
-  }
-}
-
-const DELEGATING_TOOL = 'subagent'
-
 /**
  * Emits a delegation from the delegating tool of Pi's example, and of packages based on it: Pi itself has no child agents. The
  * child itself runs and reports in another process. Emitted at the tool's end, because a blocked tool delegates nothing.
@@ -373,7 +369,7 @@ const DELEGATING_TOOL = 'subagent'
  * @param startAt when the tool began to run
  */
 function emitDelegation(tool: Tool, startAt: number, at: number, status: string, outcome: unknown): void {
-  if (tool.name !== DELEGATING_TOOL || status === 'blocked') return
+  if (tool.name !== 'subagent' || status === 'blocked') return
   const { turn, args } = tool
   const delegation = new DelegatedTask(turn, startAt, {
     tool_call_id: tool.id,
@@ -472,17 +468,16 @@ export const READINGS: Readonly<Record<string, Reading>> = {
     const role = peek(message, 'role')
     if (role === 'assistant') turn?.receiveAnswer(moment, message)
     // Repeats the tool's result; used if the tool's own end was not received.
-    else if (role === 'toolResult') turn?.tools.end({ ...moment, data: message }, message)
+    else if (role === 'toolResult') turn?.endTool({ ...moment, data: message }, message)
   },
   tool_execution_start: (_, session, moment) => {
-    const turn = turnOf(session, moment)
-    turn.tools.start(turn, moment)
+    turnOf(session, moment).startTool(moment)
   },
-  tool_call: (_, { turn }, moment) => turn?.tools.markCalled(moment),
-  tool_result: (_, { turn }, moment) => turn?.tools.markReturned(moment),
-  tool_execution_end: (_, { turn }, moment) => turn?.tools.end(moment, peek(moment.data, 'result')),
-  ui_prompt_start: (_, { turn }, moment) => turn?.tools.startQuestion(moment),
-  ui_prompt_end: (_, { turn }, moment) => turn?.tools.endQuestion(moment),
+  tool_call: (_, { turn }, moment) => turn?.markToolCalled(moment),
+  tool_result: (_, { turn }, moment) => turn?.markToolReturned(moment),
+  tool_execution_end: (_, { turn }, moment) => turn?.endTool(moment, peek(moment.data, 'result')),
+  ui_prompt_start: (_, { turn }, moment) => turn?.startQuestion(moment),
+  ui_prompt_end: (_, { turn }, moment) => turn?.endQuestion(moment),
   session_before_compact: (_, session, moment) => {
     failCompaction(session.compaction, moment)
     if (session.turn !== undefined) session.turn.headersAt = undefined

@@ -242,8 +242,8 @@ function leaveProcessFree(socket: Socket): void {
 
 /** An address that swallows packets would otherwise hold the process for minutes, as long as the system retries. */
 export function limitConnect(connection: EventEmitter & { destroy(error: Error): unknown }): void {
-  const timedOut = Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
-  const expiry = setTimeout(() => connection.destroy(timedOut), CONNECT_MILLIS).unref()
+  const timedOut = (): Error => Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
+  const expiry = setTimeout(() => connection.destroy(timedOut()), CONNECT_MILLIS).unref()
   const clear = (): void => clearTimeout(expiry)
   connection.once('connect', clear).once('close', clear)
 }

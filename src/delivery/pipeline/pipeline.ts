@@ -181,7 +181,9 @@ export class DeliveryPipeline {
     const extended = this.#extensions.spanProcessors.map(processor => processor.forceFlush())
     // First: writing to the log passes the spans on to the backends.
     await this.#flushLog()
-    const delivered = Promise.all(this.#queues.map(queue => queue.forceFlush()))
+    const sent: Promise<void>[] = []
+    for (const queue of this.#queues) sent.push(queue.forceFlush())
+    const delivered = Promise.all(sent)
     if (this.#hasReports) await this.#beforeMetrics(delivered)
     await Promise.allSettled([
       delivered,
@@ -302,7 +304,9 @@ export class DeliveryPipeline {
   }
 
   async #flushLog(): Promise<void> {
-    await Promise.all(this.#stores.map(({ traceLog }) => traceLog.forceFlush()))
+    const written: Promise<void>[] = []
+    for (const { traceLog } of this.#stores) written.push(traceLog.forceFlush())
+    await Promise.all(written)
   }
 
   /** Subtracts the time that a flush has already waited for this export. */

@@ -88,9 +88,13 @@ function halves<Element>(list: readonly Element[]): readonly (readonly Element[]
 
 /** Divides the lines into requests. Spans that were never in the log came one by one, and are merged into one line. */
 function groupLines(batches: readonly Batch[], maxSpans: number): SpanLine[][] {
-  const given = batches.flatMap(({ lines }) => lines)
-  const isStored = batches.some(({ position }) => position !== undefined)
-  const lines = isStored ? given : [new SpanLine(spansOf(given))]
+  let lines: SpanLine[] = []
+  let isStored = false
+  for (const batch of batches) {
+    lines.push(...batch.lines)
+    isStored ||= batch.position !== undefined
+  }
+  if (!isStored) lines = [new SpanLine(spansOf(lines))]
   const groups: SpanLine[][] = []
   let [spans, bytes] = [Number.POSITIVE_INFINITY, 0]
   for (const whole of lines) {

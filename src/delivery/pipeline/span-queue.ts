@@ -158,7 +158,7 @@ export class SpanQueue implements BackendQueue {
   forceFlush(): Promise<void> {
     const until = this.#accepted
     const isPaused = this.#backOff.isActive && !this.#isSending
-    if (this.#settledCount >= until || isPaused) return Promise.resolve()
+    if (this.#counts.delivered + this.#counts.dropped >= until || isPaused) return Promise.resolve()
     const flushed = this.#settled(until)
     this.#flushTarget = until
     void this.#sendDue()
@@ -216,12 +216,9 @@ export class SpanQueue implements BackendQueue {
   }
 
   counts(): SpanCounts {
-    const queued = this.#accepted - this.#settledCount - this.#counts.spooled
-    return { ...this.#counts, dropped: this.#counts.dropped + this.#othersDropped, queued }
-  }
-
-  get #settledCount(): number {
-    return this.#counts.delivered + this.#counts.dropped
+    const { delivered, dropped, spooled } = this.#counts
+    const queued = this.#accepted - delivered - dropped - spooled
+    return { ...this.#counts, dropped: dropped + this.#othersDropped, queued }
   }
 
   waitedMillis(): number {
@@ -247,7 +244,7 @@ export class SpanQueue implements BackendQueue {
 
   /** True if something must be sent without waiting for a full batch. */
   get #isDue(): boolean {
-    const isWanted = this.#size > 0 && this.#settledCount < this.#flushTarget
+    const isWanted = this.#size > 0 && this.#counts.delivered + this.#counts.dropped < this.#flushTarget
     return this.isBehind || isWanted || this.#size >= this.#parts.batch.maxExportBatchSize
   }
 
@@ -274,7 +271,7 @@ export class SpanQueue implements BackendQueue {
       }
       this.#isSending = false
       isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#isDue
-      this.#resolveWaiters(isDue ? this.#settledCount : Number.POSITIVE_INFINITY)
+      this.#resolveWaiters(isDue ? this.#counts.delivered + this.#counts.dropped : Number.POSITIVE_INFINITY)
     }
     this.#scheduleSend()
   }
@@ -291,7 +288,7 @@ export class SpanQueue implements BackendQueue {
         const result = await this.#export(group)
         if (result.failure === undefined || result.failure.kind === 'rejected') this.#onAccepted(current, result)
         else await this.#onFailed(current, result.failure, result.retryAfterMillis)
-        this.#resolveWaiters(this.#settledCount)
+        this.#resolveWaiters(this.#counts.delivered + this.#counts.dropped)
       }
     } catch {
       if (this.#current === undefined) {

@@ -13,9 +13,11 @@ type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool
 const UNNAMED = 'unknown'
 const FIELDS_LIMIT = 32
 
+type ControlWord = NonNullable<ControlHookEnd['hook_phase' | 'verdict' | 'action' | 'failure']>
+
 /** Returns a word only if it is in the vocabulary, so that attributes and labels have no other values. */
-function wordOf(words: readonly string[], value: unknown, { capture }: AttributeOptions): SafeText | undefined {
-  return typeof value === 'string' && words.includes(value) ? capture.id(value) : undefined
+function wordOf(words: readonly ControlWord[], value: unknown, { capture }: AttributeOptions): SafeText | undefined {
+  return words.includes(value as ControlWord) ? capture.id(value) : undefined
 }
 
 function millisOf({ duration_ms }: ControlHookEnd): number | undefined {

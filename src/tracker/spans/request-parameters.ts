@@ -2,7 +2,6 @@ import { literal, type SafeText, safeJson } from '../../content/capture.ts'
 import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiStart } from '../../contract/index.ts'
 import { MODEL_PROVIDERS, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'
-import { BoundedMap } from '../bounded-map.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions } from './span-definition.ts'
 
@@ -114,7 +113,8 @@ export function toolDefinitions(payload: ApiStart, options: AttributeOptions): S
 type ServerAddress = { readonly address?: string; readonly port?: number }
 
 const NO_ADDRESS: ServerAddress = {}
-const addresses = new BoundedMap<string, ServerAddress>(100)
+const ADDRESSES_LIMIT = 100
+const addresses = new Map<string, ServerAddress>()
 
 function hostAndPort(baseUrl: string): ServerAddress {
   if (!URL.canParse(baseUrl)) return NO_ADDRESS
@@ -126,9 +126,11 @@ function hostAndPort(baseUrl: string): ServerAddress {
 /** Host and port of a base URL; empty if it is invalid. An agent uses a handful of URLs, so each is parsed once. */
 export function serverAddress(baseUrl: unknown): ServerAddress {
   if (typeof baseUrl !== 'string' || baseUrl.length > 2048) return NO_ADDRESS
-  const known = addresses.get(baseUrl)
-  if (known !== undefined) return known
-  const found = hostAndPort(baseUrl)
-  addresses.set(baseUrl, found)
+  let found = addresses.get(baseUrl)
+  if (found === undefined) {
+    if (addresses.size >= ADDRESSES_LIMIT) addresses.clear()
+    found = hostAndPort(baseUrl)
+    addresses.set(baseUrl, found)
+  }
   return found
 }
