@@ -103,7 +103,7 @@ function meantBy(written: string, table: OptionTable): string | undefined {
   return meant && `--${meant}`
 }
 
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60))
 }
 

@@ -1,6 +1,6 @@
 import { nearestName } from '../plugin/config/nearest.ts'
 import { PACKAGE_VERSION } from '../plugin/package-facts.ts'
-import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure } from './command.ts'
+import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure, shellWord } from './command.ts'
 import { COMMANDS } from './commands.ts'
 
 /** Runs the command named by the arguments. Resolves to the exit code, never rejects. */
@@ -19,7 +19,7 @@ export async function dispatch(
   const row = rows.find(each => each.name === name)
   if (row === undefined) {
     const what = name.startsWith('-') ? 'option' : 'command'
-    io.stderr.write(`hookspan: unknown ${what} ${JSON.stringify(name.slice(0, 60))}. ${adviceFor(name, rows)}\n`)
+    io.stderr.write(`hookspan: unknown ${what} ${JSON.stringify(name.slice(0, 60))}. ${adviceFor(name, rest, rows)}\n`)
     return EXIT.wrongUse
   }
   try {
@@ -60,9 +60,15 @@ function printHelp(output: Output, rows: readonly CommandRow[], code: number): n
 
 const OWN_OPTIONS = ['--help', '--version']
 
-function adviceFor(name: string, rows: readonly CommandRow[]): string {
+function adviceFor(name: string, rest: readonly string[], rows: readonly CommandRow[]): string {
   const isOption = name.startsWith('-')
   const names = rows.map(row => row.name)
+  // First: `--session` before a command resembles `--version`.
+  const command = isOption ? rest.find(word => names.includes(word)) : undefined
+  if (command !== undefined) {
+    const words = [command, name, ...rest.filter(word => word !== command)]
+    return `Options come after the command: hookspan ${words.map(shellWord).join(' ')}`
+  }
   const meant = nearestName(name, isOption ? OWN_OPTIONS : [...names, 'help', ...OWN_OPTIONS])
   if (meant !== undefined) return `Did you mean "hookspan ${meant}"?`
   return `${isOption ? 'Options come after a command' : 'Commands'}: ${names.join(', ')}`

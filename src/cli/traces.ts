@@ -200,8 +200,11 @@ async function noTraceFile(path: string): Promise<{ problem: string; isCertain: 
   if (record === undefined) {
     const signal = OTHER_SIGNAL.exec(text)?.[1]
     if (text.trim() === '') return { isCertain: false, problem: 'it is empty' }
-    if (signal === undefined) return { isCertain: false, problem: 'it has no line of OTLP/JSON with "resourceSpans"' }
-    return { isCertain: false, problem: `it holds OpenTelemetry ${signal.toLowerCase()}, and no traces` }
+    if (head.includes(0)) return { isCertain: false, problem: 'it is a binary file' }
+    if (signal !== undefined)
+      return { isCertain: false, problem: `it holds OpenTelemetry ${signal.toLowerCase()}, and no traces` }
+    const problem = 'it has no line of OTLP/JSON with "resourceSpans"; expected one request a line'
+    return { isCertain: false, problem }
   }
   if (typeof peek(record, 'hook') === 'string')
     return { isCertain: true, problem: `these are hook records: hookspan replay ${path}` }

@@ -77,7 +77,11 @@ describe('hookspan', () => {
     [['version'], 'unknown command "version". Did you mean "hookspan --version"?'],
     [['--bogus'], 'unknown option "--bogus". Options come after a command: echo, replay'],
     [['--verison'], 'unknown option "--verison". Did you mean "hookspan --version"?'],
-    [['--json', 'echo'], 'unknown option "--json". Options come after a command: echo, replay'],
+    [['--json', 'echo'], 'unknown option "--json". Options come after the command: hookspan echo --json'],
+    [
+      ['--session', '3', 'echo'],
+      'unknown option "--session". Options come after the command: hookspan echo --session 3',
+    ],
   ])('does not know %j', async (args, message) => {
     expect(await hookspan(...args)).toEqual({ code: 2, stdout: '', stderr: `hookspan: ${message}\n` })
   })

@@ -51,7 +51,7 @@ describe('proxies', () => {
 
   test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])('warns that %s captures loopback', name => {
     expect(check({ [name]: PROXY })).toEqual([
-      `warn: ${name} captures what other programs (curl, agents in Python) send to localhost and 127.0.0.1; hookspan itself uses no proxy → set NO_PROXY=localhost,127.0.0.1,::1`,
+      `warn: ${name} captures what other programs (curl, agents in Python, agents in Node with NODE_USE_ENV_PROXY) send to localhost and 127.0.0.1; hookspan itself uses no proxy → set NO_PROXY=localhost,127.0.0.1,::1`,
     ])
   })
 

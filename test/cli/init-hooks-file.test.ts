@@ -142,6 +142,7 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
 
   test.each([
     ['{ // mine\n hooks: {} }', 1, /stays as it is: it is JSON5/],
+    ['[]', 1, /stays as it is: it holds no object/],
     ['{ "hooks": [] }', 1, /stays as it is: hooks there is no object/],
     ['{ "hooks": { "x": {} } }', 1, /stays as it is: hooks\.x there is no list/],
     ['{ nonsense', 1, /it stays as it is/],

@@ -34,7 +34,8 @@ describe('hookspan init openclaw', () => {
     expect(scene.read(FILE)).toBe(json({ plugins: { load: { paths: [scene.folder] }, entries: { hookspan: ENTRY } } }))
     expect([scene.mode('.openclaw'), scene.mode(FILE)]).toEqual(['700', '600'])
     expect(stdout).toMatch(/allowConversationAccess lets hookspan read prompts and answers.*fewer attributes/)
-    await scene.init(['openclaw', '--undo'])
+    expect(stdout).toContain(`${scene.path('.openclaw')} did not exist before. Is OpenClaw installed, for this user?`)
+    expect((await scene.init(['openclaw', '--undo'])).stdout).not.toContain('installed')
     expect(scene.names()).toEqual([])
   })
 
@@ -420,11 +421,13 @@ describe('a configuration in JSON5', () => {
   })
 
   test('leaves a duplicate name to the user', async () => {
-    const text = '{ "plugins": 1, "plugins": {} }'
+    const text = '{\n  "plugins": 1,\n  "x": 1,\n  "plugins": {}\n}\n'
     scene.put(FILE, text)
     const { code, stderr } = await scene.init(['openclaw'])
     expect(code).toBe(1)
-    expect(stderr).toContain('stays as it is: a name in it is there twice; please change it by hand')
+    expect(stderr).toContain(
+      'stays as it is: "plugins" is in it more than once (line 2 and 4); please change it by hand',
+    )
     expect(scene.read(FILE)).toBe(text)
   })
 

@@ -33,6 +33,8 @@ async function write(content: string | Uint8Array): Promise<string> {
 
 const EVENT = '{"event":"message_start","at":1,"data":{}}\n'
 
+const NO_TRACES = 'it has no line of OTLP/JSON with "resourceSpans"; expected one request a line'
+
 test.each<[string, string | Uint8Array, string]>([
   ['hook records', '{"hook":"pre_llm_call","payload":{}}\n', 'these are hook records: hookspan replay FILE'],
   ['a recording', '{"fixture":{"host":"x"}}\n{"hook":"y"}\n', 'these are hook records: hookspan replay FILE'],
@@ -45,11 +47,11 @@ test.each<[string, string | Uint8Array, string]>([
   ['an empty file', '', 'it is empty'],
   ['blanks', '\n \n', 'it is empty'],
   ['gzip', gzipSync(exportLine(SPAN)), 'it is compressed with gzip: gunzip -k FILE'],
-  ['a binary file', new Uint8Array([0x89, 0x50, 0, 1, 2, 0x0a, 0]), 'it has no line of OTLP/JSON with "resourceSpans"'],
-  ['JSON', '{\n  "name": "x"\n}\n', 'it has no line of OTLP/JSON with "resourceSpans"'],
-  ['lines of JSON', '{"a":1}\n{"a":2}\n', 'it has no line of OTLP/JSON with "resourceSpans"'],
-  ['broken JSON', '{"a":\n', 'it has no line of OTLP/JSON with "resourceSpans"'],
-  ['text', 'Dear diary\n', 'it has no line of OTLP/JSON with "resourceSpans"'],
+  ['a binary file', new Uint8Array([0x89, 0x50, 0, 1, 2, 0x0a, 0]), 'it is a binary file'],
+  ['JSON', '{\n  "name": "x"\n}\n', NO_TRACES],
+  ['lines of JSON', '{"a":1}\n{"a":2}\n', NO_TRACES],
+  ['broken JSON', '{"a":\n', NO_TRACES],
+  ['text', 'Dear diary\n', NO_TRACES],
   ['metrics', '{"resourceMetrics":[]}\n', 'it holds OpenTelemetry metrics, and no traces'],
   [
     'OTLP over several lines',

@@ -99,7 +99,7 @@ describe('a failure in one line', () => {
       'for a file without traces',
       () => [fileOf('hello')],
       1,
-      /^hookspan view: there are no traces in \S+: it has no line of OTLP\/JSON with "resourceSpans"\n$/,
+      /^hookspan view: there are no traces in \S+: it has no line of OTLP\/JSON with "resourceSpans"; expected one request a line\n$/,
     ],
     [
       'for an invalid port',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { Command, CommandArguments, CommandIo, OptionTable } from '../command.ts'
 import { command, EXIT, inOneLine, WrongUse } from '../command.ts'
@@ -139,10 +140,14 @@ async function initOne(setup: HostSetup, options: InitOptions, surroundings: Ini
     if (!isDry && !isPrint) {
       const isScript = io.stdin.isTTY !== true || json
       if (!isScript && !(await isAllowed(host, options, io))) return EXIT.failed
+      const folder = setup.folder(surroundings)
+      const isFolderNew = !undo && !existsSync(folder)
       backup = await makeChange(plan)
       isChanged = true
+      // An agent that has never run may not be installed.
+      const doubts = isFolderNew ? [`${folder} did not exist before. Is ${setup.title} installed, for this user?`] : []
       const undoing = undo ? [] : [`To undo it: npx hookspan init ${host} --undo`]
-      lines = [...report(plan, backup, setup.title), ...undoing]
+      lines = [...report(plan, backup, setup.title), ...doubts, ...undoing]
     } else if (!json) io.stderr.write('Nothing has been written.\n')
   }
   const result = resultOf({ name: host, plan, isChanged, backup })

@@ -422,7 +422,7 @@ function loopbackFinding(proxies: ProxyVariables, names: string): DoctorFinding 
     const spared = name === undefined ? '' : ', and NO_PROXY exempts this machine'
     return finding('ok', 'Proxies', `${names} set; hookspan itself uses no proxy${spared}`)
   }
-  const what = `${name} captures what other programs (curl, agents in Python) send to ${captured.join(' and ')}; hookspan itself uses no proxy`
+  const what = `${name} captures what other programs (curl, agents in Python, agents in Node with NODE_USE_ENV_PROXY) send to ${captured.join(' and ')}; hookspan itself uses no proxy`
   const verb = proxies.hasExceptions ? 'add to NO_PROXY: ' : 'set NO_PROXY='
   return finding('warn', 'Proxies', what, `${verb}localhost,127.0.0.1,::1`)
 }

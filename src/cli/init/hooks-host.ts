@@ -226,6 +226,7 @@ export function aboutGuards(title: string, guards: Guards): string[] {
 }
 
 function enabling(host: HooksHost, root: unknown, receiver: ReceiverAccess): JsonChange[] {
+  if (!isRecord(root)) throw new Error(`it holds no object; ${host.title} reads nothing of it`)
   host.check?.(root, receiver)
   const head = (host.head ?? []).filter(({ path }) => valueAt(root, path) === undefined)
   return [...head, ...hookChanges(host, root, host.entriesOf(receiver))]

@@ -66,7 +66,6 @@ export interface JsonChange {
   readonly value?: unknown
 }
 
-const NAME_TWICE = 'a name in it is there twice'
 const BYTE_ORDER_MARK = /^\uFEFF/
 /** A comma, after blanks and comments. */
 const COMMA = /^(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*,/
@@ -107,13 +106,26 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
     const value: unknown = jsonc.getNodeValue(root)
     const isRemoval = change.value === undefined
     const path = isRemoval ? prunedPath(value, change.path) : change.path
-    const after = isRemoval ? withoutNode(edited, root, path) : withValue(edited, root, change)
+    const after = isRemoval ? withoutNode(edited, root, path) : withValue(edited, root, change, text)
     if (isRemoval) remove(value, path)
     else set(value, path, change.value)
     // The parser finds the first of two equal names, and the last one counts.
-    if (JSON.stringify(readJson(after)) !== JSON.stringify(value)) throw new NotEditable(NAME_TWICE)
+    if (JSON.stringify(readJson(after)) !== JSON.stringify(value))
+      throw new NotEditable(repeatedName(text, change.path))
     return after
   }, text)
+}
+
+/** The first name of the path that is there more than once, and its lines in the text of the user. */
+function repeatedName(text: string, path: JsonPath): string {
+  const root = treeOf(text)
+  for (const [depth, name] of path.entries()) {
+    const { children = [] } = (root && jsonc.findNodeAtLocation(root, path.slice(0, depth))) ?? {}
+    const same = children.filter(({ children: [key] = [] }) => key?.value === name)
+    const lines = new Set(same.map(({ offset }) => text.slice(0, offset).split('\n').length))
+    if (same.length > 1) return `${JSON.stringify(name)} is in it more than once (line ${[...lines].join(' and ')})`
+  }
+  return 'a name in it is there more than once'
 }
 
 /** Writes values as the text does: its line breaks and indent. An empty indent means all on one line. */
@@ -133,14 +145,14 @@ function styleOf(text: string) {
   }
 }
 
-function withValue(text: string, root: Node, { path, value }: JsonChange): string {
+function withValue(text: string, root: Node, { path, value }: JsonChange, original: string): string {
   const style = styleOf(text)
   const found = jsonc.findNodeAtLocation(root, [...path])
   if (found !== undefined) return spliced(text, found.offset, endOf(found), style.render(value, path.length))
   let depth = path.length - 1
   while (depth > 0 && jsonc.findNodeAtLocation(root, path.slice(0, depth)) === undefined) depth--
   const into = jsonc.findNodeAtLocation(root, path.slice(0, depth)) ?? root
-  if (into.type !== 'object' && into.type !== 'array') throw new NotEditable(NAME_TWICE)
+  if (into.type !== 'object' && into.type !== 'array') throw new NotEditable(repeatedName(original, path))
   const nested = path.slice(depth + 1).reduceRight((inner: unknown, step) => ({ [step]: inner }), value)
   const close = endOf(into) - 1
   const last = into.children?.at(-1)

@@ -122,7 +122,13 @@ function parsed(text: string) {
 }
 
 function valueIn(text: string): unknown {
-  return parsed(text).toJS({ maxAliasCount: 100 })
+  const document = parsed(text)
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (error) {
+    // An alias of nothing, or too many of them.
+    throw new NotEditable((error as Error).message)
+  }
 }
 
 function rootOf(text: string): YamlKeys | undefined {
