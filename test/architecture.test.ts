@@ -134,6 +134,7 @@ const MAY_CATCH = new Set([
   'tracker/guard.ts',
   'content/bounded-json.ts',
   'contract/foreign.ts',
+  'tracker/spans/tool.ts',
   'content/redact-patterns.ts',
 ])
 const HOT_MODULES = new Set(['contract', 'contract/semconv', 'content', 'tracker/spans', 'tracker'])

@@ -46,7 +46,10 @@ function isNumeric(value: unknown): value is number | bigint {
   return typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-/** The compiled capture policy. Never throws; linear in the limit. No method uses `this`: `const { id } = capture`. */
+/**
+ * The compiled capture policy. Never throws, whatever the value. Cost is linear in the limit, not in the value. Its functions
+ * do not use `this`, so they can be destructured (`const { id } = capture`).
+ */
 export class Capture {
   readonly mode: ContentMode
   readonly conversationHistory: boolean
@@ -97,7 +100,10 @@ export class Capture {
     return safe(text)
   }
 
-  /** Captures an entry of a flat map: text as in `id`, a finite number, a boolean. Masks values of secrets' names. */
+  /**
+   * Captures the name and value of one entry of a flat map: text as in `id`, a finite number, a boolean. The value of a
+   * secret's name is masked completely. Undefined for anything else.
+   */
   readonly entry = (key: string, value: unknown): CapturedEntry | undefined => {
     const name = this.id(key)
     if (name === undefined) return undefined

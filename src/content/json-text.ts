@@ -225,7 +225,10 @@ class JsonTextWalk {
   }
 }
 
-/** Rewrites JSON text or its start as valid JSON; undefined for other text. Linear in the text: pass a window of it. */
+/**
+ * Rewrites JSON text, or the start of it, as valid JSON of at most `maxChars` characters. Undefined if the text is not JSON.
+ * Cost is linear in the text: pass a window, not the whole.
+ */
 export function rewriteJson(text: string, maxChars: number, rewrite: JsonRewrite): BoundedJson | undefined {
   const walk = new JsonTextWalk(text, maxChars, rewrite)
   if (text.trim() === '' || !walk.run()) return undefined
@@ -234,7 +237,10 @@ export function rewriteJson(text: string, maxChars: number, rewrite: JsonRewrite
   return { text: maxChars < 5 ? '""' : '"..."', truncated: true }
 }
 
-/** Completes the start of a JSON text: cuts at a safe place, ends strings with `...`, closes containers. Linear. */
+/**
+ * Completes the start of a JSON text to valid JSON of at most `maxChars` characters. Cuts at a safe place, ends open strings
+ * with `...` and closes containers. Undefined if the text is not JSON. Cost is linear in its length.
+ */
 export function closeJson(prefix: string, maxChars: number): string | undefined {
   return rewriteJson(prefix, maxChars, { leaf: keepAll, isSecret: () => false, keepsSpace: false })?.text
 }

@@ -65,7 +65,10 @@ function mayHide(text: string): boolean {
   return (text.includes('\\u00') || text.includes(DEEP)) && JSON_HEAD.test(text)
 }
 
-/** Masks secrets in the strings of JSON, whose ends escaped quotes may hide. Undefined if the text is not JSON. */
+/**
+ * Masks secrets in the decoded strings of JSON: in the escaped text, a quote may appear to end a value that goes on. Undefined
+ * if the text is not JSON.
+ */
 function maskJson(text: string, leaf: (text: string) => string): string | undefined {
   if (!JSON_HEAD.test(text)) return undefined
   const json = rewriteJson(text, Number.POSITIVE_INFINITY, { leaf, isSecret: isSecretKey, keepsSpace: true })?.text

@@ -1,4 +1,7 @@
-/** Parses a valid regular expression into a tree to detect bad backtracking: what can match where, and what repeats. */
+/**
+ * Parses a regular expression into a tree with the details needed to detect bad backtracking: which characters can match
+ * where, and what repeats. The source must have been accepted by `new RegExp`.
+ */
 
 /** One bit for each ASCII character, and one for all others. */
 export type CharacterSet = bigint

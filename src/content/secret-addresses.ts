@@ -47,7 +47,10 @@ function signatureAt(text: string, at: number): SecretSpan | undefined {
   return end === -1 ? undefined : { start, end }
 }
 
-/** Secrets in addresses. The path of a webhook and the signature of a signed URL are enough to use the URL. */
+/**
+ * Secrets in addresses. `scheme://user:password@host` keeps its scheme and host. The path of a webhook and the signature of a
+ * signed URL are masked, because either is sufficient to use the URL.
+ */
 export const ADDRESSES: SecretFamily = {
   // The last two are the ends of `&amp;` in HTML and of an escaped `&` in JSON.
   candidates: /:\/\/|[?&;6](?:sig|(?:[Xx]-(?:Amz|Goog)-)?[Ss]ignature)=/g,

@@ -66,7 +66,7 @@ export interface Masking {
 const REACH = 200
 const MAX_ARGUMENT = 2000
 
-/** Detects secrets by neighbours in one container: the flag before an argument, a field `name` beside a `value`. */
+/** Detects secrets by their neighbours in one container: flag and argument, header name, `name` beside `value`. */
 export class Neighbours {
   #previous = ''
   /** The strings of a list so far, joined to one command line. */

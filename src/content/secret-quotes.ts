@@ -1,6 +1,9 @@
 import { endOfMatch } from './secret-span.ts'
 
-/** Finds the end of a value in text that may be JSON inside JSON. `opening`: the quote with its backslashes (`\\\"`). */
+/**
+ * Finds the end of a quoted or bracketed value in text that may be JSON inside JSON. `opening` is the quote with its
+ * backslashes (`"`, `\"`, `\\\"`).
+ */
 
 const BACKSLASH = 92
 

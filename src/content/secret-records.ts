@@ -2,7 +2,10 @@ import { PRIVATE_KEYS } from './secret-private-keys.ts'
 import { SPACE } from './secret-quotes.ts'
 import { endOfMatch, MASK, maskInRounds, maskSpans, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
-/** Records in which a field marks another value as secret: a Kubernetes `Secret`, a private JWK. JSON stays valid. */
+/**
+ * Records with a field that marks another value as secret: the data of a Kubernetes `Secret`, a private JWK, an SSM parameter
+ * of type `SecureString`. Only text between quotes is masked in JSON, so that it stays valid.
+ */
 
 const QUOTE = String.raw`\\{0,31}["']?`
 const COLON = String.raw`${QUOTE}\s{0,8}:\s{0,8}`
@@ -189,7 +192,10 @@ export function isSecretMember(key: string, value: unknown, sibling: (key: strin
   return value.length >= 20 && typeof sibling('kty') === 'string'
 }
 
-/** Masks secrets that only the whole text identifies, no string of it: records, private keys as lists of lines. */
+/**
+ * Masks secrets that only the whole text identifies, not a single string of its JSON: records, and private keys as lists of
+ * lines.
+ */
 export function maskRecords(text: string): string {
   const mask = (plain: string): string => maskSpans(maskSpans(maskSpans(plain, PRIVATE_KEYS), AZURE_KEYS), RECORDS)
   // A later round finds further values of a record.

@@ -15,7 +15,10 @@ export interface SecretSpan {
 export interface SecretFamily {
   /** Global. Must cost about a nanosecond per character on ordinary text. */
   readonly candidates: RegExp
-  /** Each candidate has one. Its search costs a fiftieth of the pattern, unless it begins with a frequent letter. */
+  /**
+   * Each secret of the family has one of these in its candidate. Searching for one costs a fiftieth of the pattern, unless it
+   * begins with a frequent letter.
+   */
   readonly hints?: readonly string[]
   /** `at` is the start of the candidate. The span may begin before it. */
   spanAt(text: string, at: number): SecretSpan | undefined

@@ -48,7 +48,10 @@ export function isSpokenOf(value: string, inSentence: boolean): boolean {
   return value.length <= 16 && (LITERAL.test(value) || (inSentence && SENTENCE.test(value)))
 }
 
-/** True for an expression: `getToken(`, `process.env.`, `config.password`. `spaced`: white space surrounds the sign. */
+/**
+ * True for an expression: `getToken(`, `process.env.`, `config.password`, `{ token: accessToken }`. `spaced`: white space
+ * separates the sign and the value, as in code but not in `.env` files.
+ */
 export function isCode(value: string, name: string, spaced: boolean, next: string): boolean {
   if (value.length > 100) return false
   if (CODE_ROOT.test(value) || KNOWN_CALL.test(value) || (spaced && CALL.test(value))) return true

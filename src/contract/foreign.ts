@@ -1,4 +1,7 @@
-/** Reads values of the host, whose getters can throw. One field must not cost the others, so this file may catch. */
+/**
+ * Reads values that belong to the host. A getter or a Proxy trap can throw at any property. One bad field must not cost
+ * the span its other attributes, so this file may catch (like `bounded-json.ts`).
+ */
 
 /** The property, or undefined if the value is not an object or reading it throws. */
 export function peek(value: unknown, key: string | number): unknown {
@@ -10,7 +13,10 @@ export function peek(value: unknown, key: string | number): unknown {
   }
 }
 
-/** The property, if it is plain data. Getters are not called: those of some SDKs warn or have side effects. */
+/**
+ * The property, if it is plain data of the value itself. Getters are not called: those of some SDKs warn or have side
+ * effects that only their user may cause. Undefined also if a Proxy refuses.
+ */
 export function ownValue(value: unknown, key: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
   try {

@@ -42,9 +42,18 @@ export function isHookName(value: unknown): value is HookName {
 }
 
 const IGNORED_HOOKS: ReadonlySet<string> = new Set([
-  ...['agent_loop_stopped', 'gateway_platform_event', 'on_interim_message', 'on_room_member_activity'],
-  ...['on_stream_delta', 'pre_command', 'pre_gateway_dispatch', 'pre_transcription', 'pre_tts_synthesis', 'pre_verify'],
-  ...['transform_api_error_classification', 'transform_terminal_output'],
+  'agent_loop_stopped',
+  'gateway_platform_event',
+  'on_interim_message',
+  'on_room_member_activity',
+  'on_stream_delta',
+  'pre_command',
+  'pre_gateway_dispatch',
+  'pre_transcription',
+  'pre_tts_synthesis',
+  'pre_verify',
+  'transform_api_error_classification',
+  'transform_terminal_output',
 ])
 
 /** Returns true for a hook of Hermes that traces do not need. It is ignored like an unknown one, but is no typo. */

@@ -46,9 +46,16 @@ export const CONTROL_ACTIONS = ['ran', 'blocked', 'rewritten', 'injected', 'retr
 export const CONTROL_FAILURES = ['threw', 'timed_out', 'nonsense'] as const
 
 /** Sub-agent statuses (lower case) that are errors. Every other status, even an unknown one, is not. */
-export const FAILED_SUBAGENT_STATUSES: ReadonlySet<string> = new Set(
-  'error errored failed failure cancelled canceled timeout timed_out'.split(' '),
-)
+export const FAILED_SUBAGENT_STATUSES: ReadonlySet<string> = new Set([
+  'error',
+  'errored',
+  'failed',
+  'failure',
+  'cancelled',
+  'canceled',
+  'timeout',
+  'timed_out',
+])
 
 /** Tools (lower case) that start a child agent. */
 export const DELEGATING_TOOLS: readonly string[] = ['delegate_task', 'task', 'agent', 'subagent', 'dispatch_agent']

@@ -11,6 +11,7 @@ import { type Decision, type InjectedRole, pass } from './verdict.ts'
 export const DEFAULT_PRIORITY = 200
 
 const PASSED = pass()
+const NO_VERDICT = 'it returned no verdict'
 
 export function failClosedReason(hook: string): string {
   return `The hook ${hook} failed to check this, and is set to block on failure.`
@@ -155,10 +156,11 @@ export class ChainRun<P extends Phase> {
    * second time.
    */
   #applyVerdict(member: Member, returned: unknown): string | undefined {
-    const verdict = (typeof returned === 'object' ? (returned ?? {}) : {}) as Readonly<Record<string, unknown>>
+    if (typeof returned !== 'object' || returned === null) return NO_VERDICT
+    const verdict = returned as Readonly<Record<string, unknown>>
     const decision = verdict['decision'] as Decision
     const { name } = member.hook
-    if (typeof decision !== 'string') return 'it returned no verdict'
+    if (typeof decision !== 'string') return NO_VERDICT
     if (!PHASES[this.#phase].decisions.has(decision))
       return `it decided "${decision.slice(0, 40)}", which is nothing that ${this.#phase} can do`
     if (!member.decisions.has(decision)) return `it decided "${decision}", which its "decisions" does not name`

@@ -67,9 +67,11 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
       const event = new Event(given, ctx)
       lockFields(event, field)
       await (provider[method] as (event: unknown) => unknown)(event)
+      // Read before the value: the decision also counts if the provider has left a value that cannot be compared.
+      const decision = event.decision()
+      if (decision !== undefined || field === undefined) return decision
       const value = rewritableValue(event, field)
-      const isChanged = field !== undefined && !isDeepStrictEqual(value, PHASES[phase].valueOf(given))
-      return event.decision() ?? (isChanged ? rewrite(value) : undefined)
+      return isDeepStrictEqual(value, PHASES[phase].valueOf(given)) ? undefined : rewrite(value)
     },
   ])
   const hook = {
@@ -89,9 +91,9 @@ function lockFields(event: object, value: string | undefined): void {
   Object.seal(event)
 }
 
-function rewritableValue(event: object, field: string | undefined): unknown {
+function rewritableValue(event: object, field: string): unknown {
   if (event instanceof BeforeModelCallEvent) return event.messages.map(({ role, content }) => ({ role, text: content }))
-  return field === undefined ? undefined : (event as Record<string, unknown>)[field]
+  return (event as Record<string, unknown>)[field]
 }
 
 /** Callable, with a reason or `{ reason }`, or assignable to a reason or true. Reads as the assigned value. */

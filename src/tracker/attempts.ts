@@ -28,7 +28,10 @@ export function isOfLaterAttempt(kind: SpanKindName, event: AnyHookEvent, { atte
   return (retryCount(event.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, event))
 }
 
-/** Notes the turn's next request: one without an answer ended by then. Hosts that count them make one at a time. */
+/**
+ * Notes the start of the turn's next request. An earlier request that never gets an answer is ended at this time. Hosts
+ * that count their requests make one at a time.
+ */
 export function noteFollowed(turn: TrackedTurn, payload: ApiStart, at: number): void {
   const before = turn.open.innermost('api')
   if (before === undefined || before.followedAt !== undefined) return
@@ -41,7 +44,7 @@ export function notePassed(open: TrackedSpan | undefined, attempt: number, at: n
   if (open !== undefined && open.attempt < attempt) open.followedAt ??= Math.max(open.startAt, at)
 }
 
-/** Returns true if an end may end this attempt. One that names another attempt is late, for one that has ended. */
+/** Returns true if an end may end this attempt. If it names another, it is late, and that attempt has already ended. */
 export function isEndOf(open: TrackedSpan, payload: { readonly retry_count?: number }): boolean {
   const reported = retryCount(payload)
   const started = open.start === undefined ? undefined : retryCount(open.start)

@@ -37,7 +37,7 @@ export class DelegationRegistry {
   readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
   readonly #limitMillis: number
 
-  /** `limitMillis`: how long a stopped one accepts earlier records. `onEvict` ends the span of a dropped one. */
+  /** A stopped delegation accepts records from before for `limitMillis`. `onEvict` ends the span of a dropped one. */
   constructor(limitMillis: number, onEvict: (delegation: TrackedDelegation) => void) {
     this.#limitMillis = limitMillis
     this.#delegations = new BoundedMap(DELEGATIONS_LIMIT, onEvict)
@@ -137,7 +137,10 @@ export function traceOf(turn: TrackedTurn): string | undefined {
   return context && (context.traceFlags & TraceFlags.SAMPLED) !== 0 ? context.traceId : undefined
 }
 
-/** Counts a delegation that fails after its turn was sampled: in an open turn above, else as its sampling reason. */
+/**
+ * Notes a delegation that fails after its turn was sampled. If a turn above is open, it counts the error. Otherwise the
+ * delegation's own span carries the sampling reason.
+ */
 export function noteLateFailure(open: TrackedSpan, attributes: AttributeList, options: AttributeOptions): void {
   if (open.kind !== 'subagent' || !open.turn.hasEnded) return
   const above = openAbove(open.turn)

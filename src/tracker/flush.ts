@@ -1,6 +1,6 @@
 import { OnDemand } from '../contract/on-demand.ts'
 
-/** Pause of flushes that no caller awaits: turns that end in quick succession cause few requests and appear soon. */
+/** Pause of flushes that no caller awaits: turns in quick succession cause few requests, and still appear soon. */
 const PAUSE_MILLIS = 1000
 
 export interface FlusherOptions {
@@ -11,7 +11,10 @@ export interface FlusherOptions {
   readonly holdsProcess?: boolean | undefined
 }
 
-/** Flushes at a turn's end. Concurrent requests share a flush; one during a flush gets its own, for the later turn. */
+/**
+ * Flushes at the end of a turn: bounded for callers that wait, free for others. Concurrent requests share one flush. A
+ * request during a running flush gets its own flush afterwards, so that the later turn is not missed.
+ */
 export class Flusher {
   readonly #flush: () => Promise<void>
   readonly #waitMillis: number

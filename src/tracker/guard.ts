@@ -32,7 +32,10 @@ export function onceEach(report: (line: string) => void): (line: string) => void
   }
 }
 
-/** The fail-open boundary, the only catch of the hot path. An error becomes a count and one line per distinct cause. */
+/**
+ * The fail-open boundary, and the only place of the hot path that catches. An error inside becomes one line per
+ * distinct cause and a count. The host never sees it.
+ */
 export class Guard {
   /** Masks an error's name before it is written: a host's error can carry agent content there. */
   readonly #clean: (text: string) => string

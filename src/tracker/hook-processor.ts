@@ -223,7 +223,7 @@ export class HookProcessor {
     return ended
   }
 
-  /** Ends the span that is open under the key of a new start. A guardian that escalated its question decided so. */
+  /** Ends the span that is still open under a new start's key. If a guardian escalated it, that is its decision. */
   #supersede(open: TrackedSpan, { at, payload }: ReceivedHook): void {
     if (isEscalation(open, payload)) this.#lifecycle.endSpan(open, escalationAt(at))
     else this.#lifecycle.abandonSpan(open, 'superseded', at)
@@ -236,7 +236,7 @@ export class HookProcessor {
     return new AttributeList().set(this.#attributeOptions.facts.apiAttempt, attempt)
   }
 
-  /** Watches delegations and approvals, which have their own limit. Links a child that started before. */
+  /** Watches delegations and approvals, which have their own limit. Links a child that started earlier. */
   #watchSpan(open: TrackedSpan, event: ReceivedHook): void {
     if (open.kind !== 'subagent' && open.kind !== 'approval') return
     this.#lifecycle.watchSpan(open, event.at)
@@ -559,7 +559,10 @@ export class HookProcessor {
   }
 }
 
-/** Returns true if a turn of Hermes goes on beside a new prompt: two may run at once, and it reports interruptions. */
+/**
+ * Returns true if a turn continues beside the prompt of another one. Hermes can run two turns of one session at once,
+ * and it reports each interruption. There a prompt alone does not interrupt a turn with work in progress.
+ */
 function isStillRunning(turn: TrackedTurn | undefined, event: ReceivedHook): boolean {
   if (turn === undefined || event.host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
   return isWorking(turn) || event.at - turn.activityAt < RUNNING_MILLIS

@@ -109,7 +109,10 @@ function namedParent(
   }
 }
 
-/** The span named by an id, else the innermost open one of an allowed kind. The ambient context may be unrelated. */
+/**
+ * The parent of a new span: the one named by an id, else the innermost open span of an allowed kind, always in its own
+ * turn. The ambient context is never used, because the active span may be unrelated.
+ */
 export function parentOf(
   turn: TrackedTurn,
   { kind, parents }: AnyDefinition,

@@ -16,7 +16,10 @@ const RECORDS_LIMIT = 100
 const EVERY = 16
 
 const LINES_LIMIT = 100
-/** No hook has so many fields or so long names. Larger payloads are not checked: listing costs more than reading. */
+/**
+ * No hook has so many fields, and no known name is nearly so long. A larger payload is not checked: listing its names costs
+ * more than reading the known ones.
+ */
 const NAMES_LIMIT = 200
 const NAME_LIMIT = 100
 

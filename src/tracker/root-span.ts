@@ -14,7 +14,10 @@ import { idsOf, type TurnRegistry } from './turn-registry.ts'
 export const HERMES = 'hermes'
 const HERMES_AGENT = 'hermes-agent'
 
-/** Distinguishes the hosts of a process. The default of `agent_name` is the plugin's host, and not for another one. */
+/**
+ * If one process serves several hosts, the agent name distinguishes them. The default of `agent_name` is the plugin's
+ * host, so it does not apply to another host.
+ */
 export function agentNameOf(options: CoreOptions, host: string, payload: SessionStart): SafeText | undefined {
   const { capture, agentName } = options.attributeOptions
   const isOthers = host !== options.host && agentName === capture.id(options.host)

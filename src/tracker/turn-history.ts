@@ -18,9 +18,13 @@ export interface EndedMark {
   /** The span ended in an error, so a success under the same key belongs to a later attempt. */
   readonly failed: boolean
   /** The end itself, if it arrived before its start and got no span. If the start still arrives, the span is built from both. */
-  readonly early?:
-    | { readonly event: AnyHookEvent /** End of the attempt before it. */; readonly after: number }
-    | undefined
+  readonly early?: EarlyEnd | undefined
+}
+
+interface EarlyEnd {
+  readonly event: AnyHookEvent
+  /** End time of the attempt before it: its start is not earlier. */
+  readonly after: number
 }
 
 /**
@@ -59,7 +63,10 @@ export class TurnHistory {
     this.seed = seed
   }
 
-  /** The attempt that a start begins, from 0: the host's number, or our ordinal if the host repeats one. */
+  /**
+   * The attempt that a start begins, from 0: the host's number, or our own ordinal if the host repeats one. Several
+   * hosts send the same id for every attempt.
+   */
   nextAttempt(slot: string, reported = 0): number {
     const last = this.#attempts.get(slot)
     const attempt = last === undefined ? reported : Math.max(reported, last + 1)

@@ -52,7 +52,7 @@ export class TurnLifecycle {
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #turns: OrphanSweep<TrackedTurn>
-  /** Background work has no end hook: a short silence ends it. `#spans`: delegations and approvals. */
+  /** Background work has no end hook: silence ends it. `#spans`: delegations and approvals, with their own limit. */
   readonly #background: OrphanSweep<TrackedTurn>
   readonly #presumedOver: OrphanSweep<TrackedTurn>
   readonly #spans: OrphanSweep<TrackedSpan>
@@ -308,7 +308,10 @@ export class TurnLifecycle {
     }
   }
 
-  /** True if no end may follow: a request failed for good, or the turn has its answer and its host reports none. */
+  /**
+   * Returns true if no further hook is expected of a turn whose end was not reported. Its request failed for good, or it
+   * has its answer and its host reports no sessions.
+   */
   #isPresumedOver(turn: TrackedTurn): boolean {
     const isAnswered = turn.answeredAt !== undefined && !this.#registry.areSessionsReported(turn.host)
     const isSettled = turn.deadEnd?.isReported === true || isAnswered
@@ -423,7 +426,10 @@ function waitsFor(turn: TrackedTurn, kind: 'api' | 'llm'): boolean {
   return open !== undefined && open.followedAt === undefined
 }
 
-/** Returns true if the turn stopped at a failed request, for good or after unusable answers, which no hook reports. */
+/**
+ * Returns true if the turn has stopped at a failed request. It failed for good, or it was begun again after an attempt
+ * without an answer and got none then. Such answers were unusable, and hosts report nothing of them.
+ */
 export function isFailed(turn: TrackedTurn): boolean {
   if (turn.deadEnd !== undefined) return true
   const open = turn.open.innermost('api')

@@ -9,7 +9,10 @@ import { TrackedSession, type TrackedTurn } from './turn.ts'
 const IDLE_SESSIONS_LIMIT = 2000
 /** Limit of finished turns whose late records still find their trace. */
 const ENDED_TURNS_LIMIT = 500
-/** Limits of open turns that are searched for a record without a turn, and for the only real one. */
+/**
+ * Limits of open turns that are searched for a record without a turn. Beyond `ROOTED_SEARCH_LIMIT`, finding the only real one is
+ * not worth the search.
+ */
 const SEARCH_LIMIT = 1000
 const ROOTED_SEARCH_LIMIT = 16
 
@@ -99,7 +102,10 @@ type TurnField = 'identity' | 'metadata' | 'agentName'
 export interface EndedTurn
   extends Pick<TrackedTurn, TurnField | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'history'> {
   readonly endAt: number
-  /** Time after which it can be dropped: long after its end if it `isSilent`, because its host may continue it. */
+  /**
+   * Time after which it can be dropped. `isSilent`: it was ended only because of its silence, and its host may continue it, so
+   * that this is long after its end.
+   */
   readonly closedAt: number
   readonly isSilent: boolean
 }

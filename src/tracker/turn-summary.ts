@@ -89,7 +89,12 @@ function sideCallEnded(totals: TurnTotals, event: HookEvent<ApiEnd>, ended: Ende
 
 /** Hooks that show that a turn continues after a failed request. Side calls are missing: failed turns make them, too. */
 const GOES_ON: ReadonlySet<string> = new Set([
-  ...['pre_llm_call', 'pre_api_request', 'post_api_request', 'pre_tool_call', 'post_llm_call', 'subagent_start'],
+  'pre_llm_call',
+  'pre_api_request',
+  'post_api_request',
+  'pre_tool_call',
+  'post_llm_call',
+  'subagent_start',
   'pre_approval_request',
 ])
 

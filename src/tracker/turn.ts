@@ -25,7 +25,10 @@ export interface TrackedSpan {
   readonly attempt: number
   context: Context | undefined
   ended: boolean
-  /** Requests only: end by the next one or a later attempt. `streamEnd`: used if the host reports no other end. */
+  /**
+   * Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then.
+   * `streamEnd`: the end of the stream, in case the host reports no other end.
+   */
   followedAt: number | undefined
   streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
   /** Text that other plugins may change, and its time: a tool result, or the answer (on the root). */
@@ -69,7 +72,10 @@ export class TrackedSession {
   started = false
   prompted = false
   turnCount = 0
-  /** Stated once, for later turns: correlation id, sender. `workspace`: directory, repository, branch of roots. */
+  /**
+   * Stated once, valid for every later turn: correlation id, sender. `workspace`: working directory, repository and branch,
+   * which only root spans carry.
+   */
   readonly remembered: AttributeList = new AttributeList()
   readonly workspace: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */

@@ -111,6 +111,8 @@ describe('a provider that changes an event', () => {
     event.messages = event.messages.map((each: any) => ({ ...each, content: each.content.toUpperCase() }))
   }
 
+  const UNREADABLE = new Proxy({}, { ownKeys: () => expect.unreachable() })
+
   const DONE: Record<string, readonly [method: keyof HookProvider, does: (event: any) => void, told: Told]> = {
     nothing: ['on_before_tool_call', () => undefined, ['beforeTool', 'pass']],
     'cancel()': [
@@ -158,6 +160,30 @@ describe('a provider that changes an event', () => {
         event.cancel('No.')
       },
       ['beforeTool', 'block by p: No.'],
+    ],
+    'a cancellation next to arguments that cannot be read': [
+      'on_before_tool_call',
+      event => {
+        event.arguments = UNREADABLE
+        event.cancel('No.')
+      },
+      ['beforeTool', 'block by p: No.'],
+    ],
+    'a cancellation next to messages that are no list': [
+      'on_before_model_call',
+      event => {
+        event.messages = 'none'
+        event.cancel('No.')
+      },
+      ['beforeModel', 'block by p: No.'],
+    ],
+    'a retry next to a result that cannot be read': [
+      'on_after_tool_call',
+      event => {
+        event.result = UNREADABLE
+        event.retry({ feedback: 'Say more.' })
+      },
+      ['afterTool', 'retry by p: Say more.'],
     ],
     'messages = …': ['on_before_model_call', shout, ['beforeModel', 'pass', shouted]],
     'result = …': ['on_after_tool_call', event => (event.result = 'none'), ['afterTool', 'pass', 'none']],

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { vi } from 'vitest'
 import {
   type ConfiguredHooks,
   type HookFolderSettings,
@@ -17,6 +18,17 @@ const THREAD: URL = pathToFileURL(join(REPOSITORY, 'build', 'guards', 'isolated-
 /** A file with one hook, which blocks every tool with its name. */
 export const blocker = (name: string, more = ''): string =>
   `export default { name: '${name}', ${more} beforeTool: () => ({ decision: 'block', reason: '${name}' }) }\n`
+
+/** Stops the clock of timers meanwhile, unless the test controls it: a busy machine can exceed the time limit of a load. */
+export async function withoutTimeLimit<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
+  if (vi.isFakeTimers()) return load()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    return await load()
+  } finally {
+    vi.useRealTimers()
+  }
+}
 
 /** A home and a project, in a folder that is removed after the test. */
 export class HooksScene {
@@ -52,7 +64,7 @@ export class HooksScene {
       options: {},
       thread: THREAD,
     }
-    const configured = await loadConfiguredHooks({ ...usual, ...settings }, project)
+    const configured = await withoutTimeLimit(() => loadConfiguredHooks({ ...usual, ...settings }, project))
     afterwards(() => configured.close())
     return configured
   }

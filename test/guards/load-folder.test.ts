@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { toolCallOf } from '../../src/guards/tool-call.ts'
 import { readFolder, readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { about, blocker, HooksScene, plain } from './hooks-scene.ts'
 
 const CALL = { tool: toolCallOf({ name: 'bash', arguments: { command: 'rm x' } }) }
@@ -87,6 +88,21 @@ test.each([
   if (typeof line === 'string')
     expect(said).toBe(`hooks: ~/.config/hookspan/hooks/a.mjs${line[0] === ':' ? '' : ' '}${line}`)
   else expect(said).toMatch(line)
+})
+
+test('reports a file that never finishes loading, and loads all others', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  afterwards(() => vi.useRealTimers())
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'a.mjs': 'await new Promise(() => undefined)\n', 'z.mjs': blocker('z') })
+  const loading = scene.load()
+  while (vi.getTimerCount() === 0) await new Promise(setImmediate)
+  await vi.advanceTimersByTimeAsync(10_000)
+  const { loaded, lines } = await loading
+  expect(loaded.map(({ hook }) => hook.name)).toEqual(['z'])
+  expect(plain(lines, scene)).toEqual([
+    'hooks: ~/.config/hookspan/hooks/a.mjs is not loaded: it was not ready within 10 s; fix it, or remove it from the folder',
+  ])
 })
 
 test('keeps the first hook of a name', async () => {

@@ -5,7 +5,7 @@ import { loadHooks } from '../../src/guards/load-hooks.ts'
 import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import { resolved } from '../plugin/config/scratch-home.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { blocker, HooksScene, plain } from './hooks-scene.ts'
+import { blocker, HooksScene, plain, withoutTimeLimit } from './hooks-scene.ts'
 
 function settings(yaml: string, env: Readonly<Record<string, string>> = {}, home = '/home/a'): object {
   return hookFolderSettings(resolved({ yaml }).config, env, home)
@@ -52,7 +52,7 @@ function sceneWith(yaml: string): HooksScene {
 test('reports an unusable file if it may configure hooks', async () => {
   const scene = sceneWith('hooks: {global_dir: /srv/hooks}\nsample_rate:\t[\n')
   const linesOf = async (options?: Parameters<typeof loadHooks>[0]): Promise<string[]> => {
-    const { lines, close } = await loadHooks(options)
+    const { lines, close } = await withoutTimeLimit(() => loadHooks(options))
     close()
     return plain(lines, scene)
   }
@@ -69,7 +69,7 @@ test("loads a program's configured hooks; its own options win", async () => {
   const scene = sceneWith('hooks: {project_local: true}\n')
   new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
   const names = async (options?: Parameters<typeof loadHooks>[0]): Promise<[string[] | undefined, string[]]> => {
-    const { hooks, lines, close } = await loadHooks(options)
+    const { hooks, lines, close } = await withoutTimeLimit(() => loadHooks(options))
     close()
     return [hooks?.hooks.map(({ name }) => name), plain(lines, scene)]
   }

@@ -152,13 +152,14 @@ if (IS_DEEP) {
 
 /** What a receiver has left that was killed longer ago than a turn may be silent. */
 async function leftLongAgo(): Promise<World> {
-  const world = await World.create({ root_span_ttl_ms: 1, open_work_ttl_ms: 1 })
+  const world = await World.create({ root_span_ttl_ms: HOUR_MILLIS, open_work_ttl_ms: HOUR_MILLIS })
   const receiver = await world.start()
-  const at = Date.now()
-  // All at one time: nothing is silent for longer than a turn may be.
-  await receiver.take(OPEN.slice(0, 3).map(told => ({ ...told, event: { ...told.event, at } })))
+  await receiver.take(OPEN.slice(0, 3))
   await receiver.ask('flush')
   await receiver.die()
+  // Its own timer must not have ended the turn as silent: only the clock of the next process passes the hour.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * HOUR_MILLIS })
+  afterwards(() => vi.useRealTimers())
   return world
 }
 

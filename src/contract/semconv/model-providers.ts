@@ -33,7 +33,7 @@ export const MODEL_PROVIDERS: ReadonlyMap<string, ModelProvider> = new Map<strin
   ['x_ai', { spellings: ['xai', 'x-ai', 'grok'], inference: 'xai', system: 'xai' }],
 ])
 
-/** Host spelling → well-known value of `gen_ai.provider.name`. Other names pass through: a guess would be worse. */
+/** Host spelling → value of `gen_ai.provider.name`. The convention allows custom names, so others are not guessed. */
 export const WELL_KNOWN_PROVIDERS: ReadonlyMap<string, string> = new Map(
   [...MODEL_PROVIDERS].flatMap(([name, { spellings }]) =>
     [name, ...(spellings ?? [])].map(spelling => [spelling, name] as const),

@@ -1,4 +1,4 @@
-/** hookspan's own names; `{ns}` is the namespace. The others are of the hooks reference, which dashboards read. */
+/** hookspan's own names. Those without `{ns}`, the namespace, come from the hooks reference, which dashboards read. */
 export const OWN = {
   spanKind: '{ns}.span.kind',
   spanIncomplete: '{ns}.span.incomplete',

@@ -6,21 +6,28 @@ import type { ApiEnd } from '../../contract/index.ts'
  * streamed chunks and events. A dot descends. The first path with a value wins.
  */
 const PLACES = {
-  usage: ['totalUsage usage usageMetadata usage_metadata message.usage response.usage'],
+  usage: ['totalUsage', 'usage', 'usageMetadata', 'usage_metadata', 'message.usage', 'response.usage'],
   finish_reason: [
-    'choices.0.finish_reason choices.0.finishReason finish_reason finishReason stop_reason delta.stop_reason',
-    'candidates.0.finishReason response_metadata.finish_reason incomplete_details.reason done_reason',
+    'choices.0.finish_reason',
+    'choices.0.finishReason',
+    'finish_reason',
+    'finishReason',
+    'stop_reason',
+    'delta.stop_reason',
+    'candidates.0.finishReason',
+    'response_metadata.finish_reason',
+    'incomplete_details.reason',
+    'done_reason',
   ],
-  response_model: ['model modelVersion message.model response.model response.modelId'],
-  response_id: ['id responseId message.id response.id'],
+  response_model: ['model', 'modelVersion', 'message.model', 'response.model', 'response.modelId'],
+  response_id: ['id', 'responseId', 'message.id', 'response.id'],
 } as const
 
 type Place = keyof typeof PLACES
 
-const PATHS = Object.entries(PLACES).map(([field, lines]) => {
-  const places = lines.flatMap(line => line.split(' '))
-  return [field as Place, places.map(place => place.split('.'))] as const
-})
+const PATHS = Object.entries(PLACES).map(
+  ([field, places]) => [field as Place, places.map(place => place.split('.'))] as const,
+)
 
 /** Limits the parts and calls that are read: an answer has few, and a list may be infinite. */
 const PARTS_LIMIT = 100

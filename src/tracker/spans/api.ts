@@ -30,7 +30,7 @@ import type {
 } from './span-definition.ts'
 import { contextFill, usageOf } from './usage.ts'
 
-/** Whole requests and responses, in `full` mode only: each repeats the conversation, an agent's most private data. */
+/** Bodies, in `full` mode only: each request repeats the conversation, an agent's largest and most private data. */
 function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
   const { capture, facts } = options
   const body = requestBody(payload)
@@ -47,7 +47,10 @@ function requestContent(payload: ApiStart, options: AttributeOptions): Attribute
     .addAll(indexedMessages(facts.indexedInput, withSystem(leading === undefined ? apart : undefined, messages)))
     .set(facts.inputMessages, genAiMessages(messages, options))
     .set(facts.toolDefinitions, toolDefinitions(payload, options))
-    .set(facts.systemInstructions, instructions && capture.json([{ type: 'text', content: instructions }]))
+    .set(
+      facts.systemInstructions,
+      instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
+    )
     .set(facts.input, input?.text ?? last?.content)
     .set(facts.inputType, input?.mimeType)
     .set(facts.contentTruncated, input?.truncated || undefined)

@@ -30,7 +30,10 @@ export function samplingReason(rules: KeepRules, turn: SampledTurn): SamplingRea
   return isInShare ? 'rate' : 'none'
 }
 
-/** Least random part of a sampled trace id, in 14 hexadecimal digits, as in OpenTelemetry's consistent sampling. */
+/**
+ * The threshold of a sampling rate from 0 to 1: the minimum of the trace id's random part, as in OpenTelemetry's
+ * consistent probability sampling. 14 hexadecimal digits; undefined for a rate of 0.
+ */
 export function thresholdOf(rate: number): string | undefined {
   // Not from `1 - rate`: close to 1, floats are too coarse.
   const chosen = BigInt(Math.round(rate * RANDOM_VALUES))

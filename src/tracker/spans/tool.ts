@@ -2,13 +2,20 @@ import { SpanKind } from '@opentelemetry/api'
 import { literal, phrase, type SafeText } from '../../content/capture.ts'
 import { JSON_TYPE } from '../../content/capture-policy.ts'
 import { closeJson } from '../../content/json-text.ts'
-import { firstText, idOf, ignoreErrors, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { firstText, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ToolEnd, ToolStart } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { errorFacts } from './error-facts.ts'
 import { type KeptTool, skillOf } from './skill.ts'
-import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, ToolEndFacts } from './span-definition.ts'
+import type {
+  AttributeOptions,
+  HookEvent,
+  MetricPoint,
+  SpanDefinition,
+  SpanError,
+  ToolEndFacts,
+} from './span-definition.ts'
 
 const TARGET_KEYS = ['path', 'file_path', 'target', 'url', 'uri'] as const
 const COMMAND_KEYS = ['command', 'cmd'] as const
@@ -19,24 +26,31 @@ const TOOL_ERROR = 'tool_error'
 const STOPPED = 130
 const CANCELLED = 'cancelled'
 
-function meaningsOf(words: Readonly<Record<string, string>>) {
-  return Object.entries(words).flatMap(([outcome, same]) => same.split(' ').map(word => [word, outcome] as const))
-}
-
-const SAME_WORD: ReadonlyMap<string, string> = new Map(
-  meaningsOf({
-    completed: 'success succeeded ok done complete',
-    error: 'failed failure fail err errored exception',
-    timeout: 'timed_out',
-    blocked: 'denied rejected',
-    cancelled: 'canceled aborted',
-  }),
-)
+const SAME_WORD: ReadonlyMap<string, string> = new Map([
+  ['success', 'completed'],
+  ['succeeded', 'completed'],
+  ['ok', 'completed'],
+  ['done', 'completed'],
+  ['complete', 'completed'],
+  ['failed', 'error'],
+  ['failure', 'error'],
+  ['fail', 'error'],
+  ['err', 'error'],
+  ['errored', 'error'],
+  ['exception', 'error'],
+  ['timed_out', 'timeout'],
+  ['denied', 'blocked'],
+  ['rejected', 'blocked'],
+  ['canceled', CANCELLED],
+  ['aborted', CANCELLED],
+])
 
 /** Words that are valid only in a hook. A result with them reports what the tool did to something else, such as a process. */
 const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ...SAME_WORD,
-  ...meaningsOf({ cancelled: 'killed abort terminated' }),
+  ['killed', CANCELLED],
+  ['abort', CANCELLED],
+  ['terminated', CANCELLED],
 ])
 
 const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
@@ -100,7 +114,11 @@ function resultObject(result: unknown): unknown {
   if (head.trimStart()[0] !== '{' || !READ_KEYS.some(key => head.includes(key))) return undefined
   const json = head.length === result.length ? head : (closeJson(head, HEAD) ?? '')
   // JSON.parse is the only reliable test for JSON, and it throws on other text.
-  return ignoreErrors(() => JSON.parse(json) as unknown)
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
 }
 
 function isPresent(error: unknown): boolean {
@@ -137,7 +155,7 @@ function readOutcome(payload: ToolEnd, { capture }: AttributeOptions): { outcome
   return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
 }
 
-function errorOf(payload: ToolEnd, resultError: unknown, { capture }: AttributeOptions) {
+function errorOf(payload: ToolEnd, resultError: unknown, { capture }: AttributeOptions): SpanError {
   const { error, error_type, error_message } = payload
   const inHook = errorFacts(error)
   const inResult = errorFacts(resultError)

@@ -75,7 +75,10 @@ export class TurnTotals {
   subagents = 0
   /** Children still running at the end of the turn: their later usage is not in its totals. */
   subagentsOpen = 0
-  /** Tokens of child agents at any depth with their side calls, and of the turn's side calls: in no other count. */
+  /**
+   * Tokens of child agents at any depth, their side calls included; not in the turn's own counts. `auxiliaryTokens`: of the
+   * turn's side calls; in neither of the two.
+   */
   readonly subagentTokens: TokenSum = { input: 0, output: 0 }
   readonly auxiliaryTokens: TokenSum = { input: 0, output: 0 }
   /** Cost of everything used for the turn, child agents and side calls included. */
@@ -156,7 +159,7 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, option
   attributes.set(facts.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }
 
-/** The count of unknown costs marks an incomplete sum. Without a sum it is written only if prices are configured. */
+/** Unknown costs are counted beside an incomplete sum; without any known cost, only if prices are configured. */
 function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, options: AttributeOptions): void {
   const { facts } = options
   if (known > 0) attributes.set(facts.turnCostTotal, roundedDollars(dollars))

@@ -4,22 +4,51 @@ import type { HookEvent, TokenUsage } from './span-definition.ts'
 
 /** Known spellings; a dot descends. The first one in each list that holds a number wins. */
 const SPELLINGS = {
-  prompt: 'prompt_tokens promptTokens promptTokenCount',
-  input: 'input_tokens inputTokens input',
-  output: 'output_tokens completion_tokens outputTokens completionTokens candidatesTokenCount output',
-  cacheReadOutside: 'cache_read_tokens cache_read_input_tokens cacheReadTokens cacheReadInputTokens cacheRead',
-  cacheReadInside: `prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens
-    promptTokensDetails.cachedTokens inputTokensDetails.cachedTokens input_token_details.cache_read
-    cached_tokens cachedInputTokens cachedContentTokenCount`,
-  cacheWrite: `cache_write_tokens cache_creation_input_tokens cache_creation_tokens
-    cacheWriteTokens cacheCreationInputTokens cacheWrite input_token_details.cache_creation`,
-  cacheWriteLong: `cache_write_1h_tokens cache_creation.ephemeral_1h_input_tokens
-    input_token_details.ephemeral_1h_input_tokens`,
-  reasoning: `reasoning_tokens completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens
-    completionTokensDetails.reasoningTokens outputTokensDetails.reasoningTokens output_token_details.reasoning
-    reasoningTokens`,
-  total: 'total_tokens totalTokens totalTokenCount total',
-}
+  prompt: ['prompt_tokens', 'promptTokens', 'promptTokenCount'],
+  input: ['input_tokens', 'inputTokens', 'input'],
+  output: ['output_tokens', 'completion_tokens', 'outputTokens', 'completionTokens', 'candidatesTokenCount', 'output'],
+  cacheReadOutside: [
+    'cache_read_tokens',
+    'cache_read_input_tokens',
+    'cacheReadTokens',
+    'cacheReadInputTokens',
+    'cacheRead',
+  ],
+  cacheReadInside: [
+    'prompt_tokens_details.cached_tokens',
+    'input_tokens_details.cached_tokens',
+    'promptTokensDetails.cachedTokens',
+    'inputTokensDetails.cachedTokens',
+    'input_token_details.cache_read',
+    'cached_tokens',
+    'cachedInputTokens',
+    'cachedContentTokenCount',
+  ],
+  cacheWrite: [
+    'cache_write_tokens',
+    'cache_creation_input_tokens',
+    'cache_creation_tokens',
+    'cacheWriteTokens',
+    'cacheCreationInputTokens',
+    'cacheWrite',
+    'input_token_details.cache_creation',
+  ],
+  cacheWriteLong: [
+    'cache_write_1h_tokens',
+    'cache_creation.ephemeral_1h_input_tokens',
+    'input_token_details.ephemeral_1h_input_tokens',
+  ],
+  reasoning: [
+    'reasoning_tokens',
+    'completion_tokens_details.reasoning_tokens',
+    'output_tokens_details.reasoning_tokens',
+    'completionTokensDetails.reasoningTokens',
+    'outputTokensDetails.reasoningTokens',
+    'output_token_details.reasoning',
+    'reasoningTokens',
+  ],
+  total: ['total_tokens', 'totalTokens', 'totalTokenCount', 'total'],
+} as const
 
 type Bucket = keyof typeof SPELLINGS
 
@@ -27,7 +56,7 @@ const BUCKETS = Object.keys(SPELLINGS) as readonly Bucket[]
 
 /** `a.b` → ['a', 'b'], split once: this is on the path of every model request. */
 const PATHS = Object.fromEntries(
-  Object.entries(SPELLINGS).map(([bucket, names]) => [bucket, names.split(/\s+/).map(name => name.split('.'))]),
+  Object.entries(SPELLINGS).map(([bucket, names]) => [bucket, names.map(name => name.split('.'))]),
 ) as unknown as Readonly<Record<Bucket, readonly (readonly string[])[]>>
 
 function count(usage: unknown, bucket: Bucket): number | undefined {
