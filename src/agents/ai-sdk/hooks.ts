@@ -205,8 +205,12 @@ function fromDefaultProvider(name: string): unknown {
 function refusingModel(given: unknown): HostModel {
   const never = (): Promise<never> => Promise.reject(new Error('hookspan: this model answers for hooks alone'))
   return {
-    ...{ specificationVersion: 'v4', provider: 'hookspan', modelId: textOf(given) ?? 'unknown', supportedUrls: {} },
-    ...{ doGenerate: never, doStream: never },
+    specificationVersion: 'v4',
+    provider: 'hookspan',
+    modelId: textOf(given) ?? 'unknown',
+    supportedUrls: {},
+    doGenerate: never,
+    doStream: never,
   }
 }
 
@@ -240,7 +244,10 @@ function guardedModel(call: GuardedCall, model: HostModel): HostModel {
     return result
   }
   return {
-    ...{ specificationVersion, provider, modelId, supportedUrls },
+    specificationVersion,
+    provider,
+    modelId,
+    supportedUrls,
     doGenerate: request => requestAnswer(wholeFormat(specificationVersion), request, sent => model.doGenerate(sent)),
     doStream: async request => {
       const format = streamFormat(specificationVersion)

@@ -249,9 +249,12 @@ async function withCheckedCalls({ hooks, tools }: Guard, request: SdkRequest, re
   const output: ConversationItem[] = []
   for (const item of listOf<ConversationItem>(response.output)) {
     const called = callIn(item, request)
-    const isTool = called !== undefined && (called.format !== undefined || !handoffs.has(called.name))
-    const outcome = isTool ? await tools.checkCall(called, request.signal) : undefined
-    const isChanged = isTool && outcome?.isRewritten === true && outcome.decision !== 'block'
+    if (called === undefined || (called.format === undefined && handoffs.has(called.name))) {
+      output.push(item)
+      continue
+    }
+    const outcome = await tools.checkCall(called, request.signal)
+    const isChanged = outcome.isRewritten && outcome.decision !== 'block'
     output.push(isChanged ? itemWith(item, called, outcome.value) : item)
   }
   return { ...response, output }
@@ -286,10 +289,13 @@ async function* bufferEvents(guard: Guard, model: HostModel, request: SdkRequest
   })
   const done = events.find(({ type }) => type === 'response_done')
   const text = textOfOutput(response.output)
+  const isSame = last !== undefined && text === textOfOutput(last.output)
   if (done === undefined) yield* eventsOf(doneEvent(response), text)
-  else if (last !== undefined && text === textOfOutput(last.output))
-    for (const event of events) yield event === done ? { ...done, response } : event
-  else yield* [...events.filter(({ type }) => type === 'response_started'), ...eventsOf({ ...done, response }, text)]
+  else if (isSame) for (const event of events) yield event === done ? { ...done, response } : event
+  else {
+    yield* events.filter(({ type }) => type === 'response_started')
+    yield* eventsOf({ ...done, response }, text)
+  }
 }
 
 function eventsOf(done: StreamEvent, text: string): StreamEvent[] {

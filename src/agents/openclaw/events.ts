@@ -366,7 +366,7 @@ export class OpenClawMachine extends EventMachine {
     return run
   }
 
-  /** Like `find`, but starts an unknown run. Only for events that a run must cause. */
+  /** Like `findRun`, but starts an unknown run. Only for events that a run must cause. */
   openedRun(facts: Facts, prompt?: unknown): Run | undefined {
     const known = this.findRun(facts)
     if (known !== undefined || facts.runId === undefined) return known
@@ -472,11 +472,12 @@ function handleSessionEnd(session: OpenClawSession, { at, data }: Facts, machine
   if (next !== undefined) session.id = next
   if (reason === 'compaction') return
   if (session.run !== undefined) machine.finishRun(session.run, session.run.lastAt, reason)
-  const { records } = session.lastRun ?? {}
+  const { lastRun } = session
+  if (lastRun === undefined) return
   session.lastRun = undefined
   const isReset = next !== undefined && (reason === 'reset' || reason === 'new')
-  if (isReset) records?.addRecord('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
-  else records?.addRecord('on_session_finalize', at, { session_id: old, reason })
+  if (isReset) lastRun.records.addRecord('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
+  else lastRun.records.addRecord('on_session_finalize', at, { session_id: old, reason })
 }
 
 /**

@@ -468,6 +468,7 @@ class OpencodeSession {
     turn.emit('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
     return turn
   }
+
   /** @param call the tool call that requested this session; undefined if unknown */
   startDelegation(parent: OpencodeTurn, at: number, call?: OpencodeToolCall, correlation?: Correlation): void {
     if (this.delegation !== undefined) return
