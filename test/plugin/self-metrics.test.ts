@@ -148,3 +148,9 @@ describe('a process that does one thing and ends', () => {
     expect(lastExported(metrics)).toMatchObject({ 'store delivered': 0 })
   })
 })
+
+test('has no samples in memory if the core could not be loaded', async () => {
+  const { config } = resolveConfig({ env: {}, home: '/nonexistent' })
+  const memory = createMemoryPipeline(pipelineSettings({ ...config, local_log: false }, {}, '/nonexistent'))
+  expect(await memory.samples()).toEqual([])
+})

@@ -60,6 +60,8 @@ export function createMemoryPipeline(
     lines: () =>
       spans.map(span => new TextDecoder().decode(transformer().JsonTraceSerializer.serializeRequest([span]))),
     samples: async () => {
+      // Binds the reader, which is unbound if the core could not be loaded.
+      void pipeline.meterProvider
       const { resourceMetrics } = await reader.collect()
       const metrics = resourceMetrics.scopeMetrics.flatMap(scope => scope.metrics)
       return metrics.flatMap(({ descriptor, dataPoints }) =>

@@ -69,7 +69,8 @@ function addMissing({ spans, decisions }: BufferedTrace, missing: Set<string>): 
     for (const key of keys) missing.add(key)
   }
   const close = (): void => {
-    if (!isDecided) undecided.push(...together)
+    // A spread of very many spans would exceed the stack.
+    if (!isDecided) undecided = undecided.concat(together)
     else {
       const isKept = together.some(key => decisions.get(key))
       if (isKept) add(together)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { headerJson } from '../../../src/delivery/trace-log/line-parser.ts'
 import { undecidedSpans } from '../../../src/delivery/trace-log/undecided-spans.ts'
+import { deepTest } from '../../support/sample.ts'
 
 const REASON = 'x.sampling.reason'
 const MARKS = { incomplete: 'x.incomplete', finalStatus: '', spanKind: '' }
@@ -158,3 +159,16 @@ test('treats a missing log of kept traces as empty', async () => {
   rmSync(join(directory, 'kept'), { recursive: true })
   expect(await heldBack(segment(1, PID, line(['1.1'])))).toEqual(['1.1'])
 })
+
+deepTest(
+  'returns a trace of more spans than the stack has room for',
+  async () => {
+    const starts = Array.from({ length: 130 }, (_, at) => at * 1000)
+    const lines = starts.map(from => line(...Array.from({ length: 1000 }, (_, at): Told => [`1.${from + at + 1}`])))
+    const path = segment(1, PID, ...lines)
+    let count = 0
+    for await (const spans of undecidedSpans(path, REASON, { directory })) count += spans.length
+    expect(count).toBe(130_000)
+  },
+  120_000,
+)
