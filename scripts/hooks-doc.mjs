@@ -97,8 +97,8 @@ function recordTable(interfaces) {
   ])
 }
 
-function payloadTable(hook, fields) {
-  const effects = fieldEffects(
+function payloadTable(hook, fields, effectsOf) {
+  const effects = effectsOf(
     hook,
     fields.map(({ name }) => name),
   )
@@ -108,20 +108,26 @@ function payloadTable(hook, fields) {
   return table(['field', 'type', 'note', 'becomes'], rows)
 }
 
-function section(interfaces, hook, name) {
+function section(interfaces, hook, name, effectsOf) {
   const { ids, base, fields } = describePayload(interfaces, name)
   const [first = '', ...rest] = HOOKS[hook]
   const before = base === undefined ? HAS_IDS[ids] : `All of [${hookOf(base)}](#${hookOf(base)})`
   const lead = `### ${hook}\n\n${first.toUpperCase()}${rest.join('')}.`
-  return [lead, ...(before === undefined ? [] : [`${before}, and:`]), payloadTable(hook, fields)].join('\n\n')
+  return [lead, ...(before === undefined ? [] : [`${before}, and:`]), payloadTable(hook, fields, effectsOf)].join(
+    '\n\n',
+  )
 }
 
 const hookOf = payload => [...payloadInterfaces()].find(([, name]) => name === payload)[0]
 
-/** The page, ending in a line break. */
-export function hooksDoc() {
+/**
+ * The page, ending in a line break.
+ *
+ * @param effectsOf a hook and its fields → field → its effects
+ */
+export function hooksDoc(effectsOf = fieldEffects) {
   const interfaces = contractInterfaces()
-  const sections = [...payloadInterfaces()].map(([hook, name]) => section(interfaces, hook, name))
+  const sections = [...payloadInterfaces()].map(([hook, name]) => section(interfaces, hook, name, effectsOf))
   return `${generatedBy('src/contract', 'scripts/hooks-doc.mjs')}
 
 ${INTRO}

@@ -1,10 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { HOOKS } from '../src/contract/index.ts'
 import { GEN_AI, GEN_AI_NEXT, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/contract/semconv/index.ts'
 import type { IncompleteReason } from '../src/contract/vocabulary.ts'
 import { SERIES } from './observability/prometheus-names.ts'
 import { anchors, exists, inlineCode, links, PAGES, ROOT, read, script } from './support/pages.ts'
+import { SAMPLED, sample } from './support/sample.ts'
 
 interface Interfaces {
   readonly fields: readonly { readonly name: string }[]
@@ -12,16 +14,46 @@ interface Interfaces {
 
 const { GENERATED } = await script<{ GENERATED: ReadonlyMap<string, () => string> }>('write-docs.mjs')
 
+type EffectsOf = (hook: string, fields: readonly string[]) => ReadonlyMap<string, ReadonlySet<string>>
+
+const HOOKS_PAGE = 'docs/hooks.md'
+
 const SOURCES: readonly string[] = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
 
 /** What is made by replaying a few hundred times takes seconds. */
 const SLOW = 120_000
 
 describe('a generated page (npm run docs)', () => {
-  test.each([...GENERATED.keys()])(
+  const withoutReplays = [...GENERATED.keys()].filter(path => path !== HOOKS_PAGE)
+
+  test.each(withoutReplays)(
     "equals its generator's output: %s",
     path => {
       expect(read(path)).toBe(GENERATED.get(path)?.())
+    },
+    SLOW,
+  )
+
+  test(
+    `equals its generator's output: ${HOOKS_PAGE}, with effects of hooks ${SAMPLED}`,
+    async () => {
+      const { hooksDoc } = await script<{ hooksDoc(effectsOf: EffectsOf): string }>('hooks-doc.mjs')
+      const { fieldEffects } = await script<{ fieldEffects: EffectsOf }>('field-effects.mjs')
+      const page = read(HOOKS_PAGE)
+      const replayed = sample(Object.keys(HOOKS), 6)
+      /** The last column of the page itself. */
+      const statedEffects: EffectsOf = (hook, fields) => {
+        const lines = page.split(`\n### ${hook}\n`)[1]?.split('\n### ')[0]?.split('\n') ?? []
+        return new Map(
+          fields.map(field => {
+            const line = lines.find(each => each.startsWith(`| \`${field}\` |`))
+            return [field, new Set([/ \| ((?:(?! \| ).)*) \|$/.exec(line ?? '')?.[1] ?? ''])]
+          }),
+        )
+      }
+      const effectsOf: EffectsOf = (hook, fields) =>
+        (replayed.includes(hook) ? fieldEffects : statedEffects)(hook, fields)
+      expect(page).toBe(hooksDoc(effectsOf))
     },
     SLOW,
   )

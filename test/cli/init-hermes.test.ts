@@ -147,9 +147,7 @@ describe('hookspan init hermes', () => {
     expect(stdout).toBe(`${scene.path(FILE)}: under plugins.enabled, add: hookspan\n`)
     expect(isLinked()).toBe(false)
     scene.put(FILE, 'plugins:\n  enabled: *none\n')
-    expect((await scene.init(['hermes'])).stderr).toMatch(
-      /config\.yaml stays as it is: Unresolved alias .*change it by hand\n$/,
-    )
+    expect((await scene.init(['hermes'])).stderr).toMatch(/config\.yaml stays as it is: Unresolved alias /)
   })
 
   test('follows no link in the place of the configuration but to the file that it leads to', async () => {

@@ -2,8 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { build, type Plugin } from 'esbuild'
 import { script } from './pages.ts'
 
-/** Programs that start a receiver. Each of the hundreds of modules that they import would be a file to find and to read. */
-const PROGRAMS = ['test/receiver/receiver-program.mjs', 'test/receiver/serving-program.mjs']
+/** For processes of tests, each of which would find and read hundreds of modules, each a file. */
+const PROGRAMS = {
+  'receiver-program': 'test/receiver/receiver-program.mjs',
+  'serving-program': 'test/receiver/serving-program.mjs',
+  pipeline: 'build/delivery/pipeline/index.js',
+}
 
 /** As in the published package, the SDK is one file: as files of their own they take five times as long to load. */
 const LOAD = `import { createRequire } from 'node:module'

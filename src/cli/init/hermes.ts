@@ -183,7 +183,13 @@ function places(surroundings: InitContext): readonly PackageLink[] {
 }
 
 function edited(file: string, plan: () => Plan): Plan {
-  return orByHand(file, plan, () => [`${file}: under plugins.enabled, add: ${NAME}`])
+  try {
+    return orByHand(file, plan, () => [`${file}: under plugins.enabled, add: ${NAME}`])
+  } catch (error) {
+    // YAML with an alias of nothing, or with too many aliases.
+    if (!(error instanceof ReferenceError)) throw error
+    throw new Error(`${file} stays as it is: ${error.message}`, { cause: error })
+  }
 }
 
 function configPath(surroundings: InitContext): string {

@@ -122,13 +122,7 @@ function parsed(text: string) {
 }
 
 function valueIn(text: string): unknown {
-  const document = parsed(text)
-  try {
-    return document.toJS({ maxAliasCount: 100 })
-  } catch (error) {
-    // An alias of nothing, or too many of them.
-    throw new NotEditable((error as Error).message)
-  }
+  return parsed(text).toJS({ maxAliasCount: 100 })
 }
 
 function rootOf(text: string): YamlKeys | undefined {

@@ -17,6 +17,8 @@ export interface Ended {
 }
 
 interface Surroundings {
+  /** With each module of ours and of the SDK as a file of its own, for what depends on the loaded files. */
+  readonly isUnbundled?: boolean
   readonly isOver?: Promise<unknown>
   readonly unread?: 'stdout' | 'stderr'
 }
@@ -43,9 +45,9 @@ export class BuiltPipeline {
    *
    * @param unread what it writes there nobody reads
    */
-  async run(body: string, { isOver, unread }: Surroundings = {}): Promise<Ended> {
+  async run(body: string, { isUnbundled = false, isOver, unread }: Surroundings = {}): Promise<Ended> {
     const script = join(this.#directory, `script-${this.#scripts++}.js`)
-    await writeFile(script, `${PRELUDE}\n${body}`)
+    await writeFile(script, `${prelude(isUnbundled ? MODULE : BUNDLE)}\n${body}`)
     const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'], timeout: HANG_MILLIS })
     child.stdin.on('error', () => undefined)
     void Promise.resolve(isOver).then(() => child.stdin.end())
@@ -65,9 +67,13 @@ export class BuiltPipeline {
   }
 }
 
-const PRELUDE = `
+const MODULE = new URL('../../../build/delivery/pipeline/index.js', import.meta.url)
+/** Made by `build-once.ts`. */
+const BUNDLE = new URL('../../../build/test/pipeline.mjs', import.meta.url)
+
+const prelude = (pipeline: URL): string => `
 import { createRequire } from 'node:module'
-import { createPipeline } from '${new URL('../../../build/delivery/pipeline/index.js', import.meta.url)}'
+import { createPipeline } from '${pipeline}'
 const require = createRequire(import.meta.url)
 const loaded = () => Object.keys(require.cache).flatMap(path => /@opentelemetry\\/([^/]+)/.exec(path)?.[1] ?? [])
 const settings = overrides => ({ ...${JSON.stringify(pipelineSettings())}, ...overrides })

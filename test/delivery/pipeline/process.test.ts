@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { afterwards } from '../../support/afterwards.ts'
 import { GrpcSink } from '../../support/grpc-sink.ts'
 import { SAMPLED, sample } from '../../support/sample.ts'
-import { BuiltPipeline } from './built-pipeline.ts'
+import { BuiltPipeline, type Ended } from './built-pipeline.ts'
 import { DEAD_URL, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
 let room: BuiltPipeline
@@ -174,13 +174,15 @@ test.each(['stdout', 'stderr'] as const)('survives a console backend whose %s ha
 })
 
 describe('the loaded modules', () => {
+  const run = (body: string): Promise<Ended> => room.run(body, { isUnbundled: true })
+
   test('loads no package of OpenTelemetry on import', async () => {
-    const ended = await room.run('process.stdout.write(JSON.stringify(loaded()))')
+    const ended = await run('process.stdout.write(JSON.stringify(loaded()))')
     expect(ended).toEqual({ code: 0, stdout: '[]', stderr: '' })
   })
 
   test('loads no SDK and no exporter without a backend', async () => {
-    const ended = await room.run(`
+    const ended = await run(`
       createPipeline(settings({}), report)
       process.stdout.write(JSON.stringify([...new Set(loaded())].sort()))
     `)
@@ -192,7 +194,7 @@ describe('the loaded modules', () => {
     ['when a meter is requested', 'pipeline.meterProvider'],
     ['after the first interval', 'while (loaded().length === 0) await new Promise(setImmediate)'],
   ])('loads the metrics SDK %s, not before', async (_when, wait) => {
-    const ended = await room.run(`
+    const ended = await run(`
       const backends = [backend('otlp', '${DEAD_URL}', {})]
       const pipeline = createPipeline(settings({ backends, metricsIntervalMillis: 300, flushWaitMillis: 100 }), report)
       const used = []
