@@ -104,8 +104,10 @@ export class PayloadLinter {
     verdicts.set(name, isSlip ? 'slip' : 'other')
     if (isSlip) {
       this.#stats.fields += 1
-      const line = (): string => `it has no field ${this.#clean(name)}, so that is not read${didYouMean(meant)}`
-      this.#warnOnce(`${hook} ${name}`, () => `${hook}: ${line()}`)
+      this.#warnOnce(
+        `${hook} ${name}`,
+        () => `${hook}: it has no field ${this.#clean(name)}, so that is not read${didYouMean(meant)}`,
+      )
     }
     return verdicts.size <= NAMES_LIMIT
   }

@@ -31,9 +31,9 @@ export class BackOff {
     return performance.now() < this.#until
   }
 
-  /** Time until the next request. Whole milliseconds: timers truncate fractions, and would fire too early. */
-  delayMillis(usualMillis: number): number {
-    return this.isActive ? Math.ceil(this.#until - performance.now()) : usualMillis
+  /** Whole milliseconds: timers truncate fractions, and would fire too early. */
+  remainingMillis(): number {
+    return Math.max(0, Math.ceil(this.#until - performance.now()))
   }
 
   failed(reason: BackOffReason, askedMillis = 0): void {

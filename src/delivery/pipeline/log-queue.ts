@@ -97,10 +97,12 @@ export class LogQueue {
 
   #scheduleSend(): void {
     if (this.#timer || this.#sending || this.#isClosed || this.#waiting.length === 0) return
+    const { scheduleDelayMillis } = this.#parts.batch
+    const millis = this.#backOff.isActive ? this.#backOff.remainingMillis() : scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       void this.forceFlush()
-    }, this.#backOff.delayMillis(this.#parts.batch.scheduleDelayMillis)).unref()
+    }, millis).unref()
   }
 
   async #sendAll(): Promise<void> {

@@ -251,10 +251,12 @@ export class SpanQueue implements BackendQueue {
   #scheduleSend(): void {
     if (this.#timer || this.#isSending || this.#isAbandoned) return
     if (!this.#current && this.#size === 0 && !this.isBehind && this.#adopted?.isCaughtUp !== false) return
+    const { scheduleDelayMillis } = this.#parts.batch
+    const millis = this.#backOff.isActive ? this.#backOff.remainingMillis() : scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.startFlush()
-    }, this.#backOff.delayMillis(this.#parts.batch.scheduleDelayMillis)).unref()
+    }, millis).unref()
   }
 
   async #sendDue(): Promise<void> {

@@ -36,14 +36,14 @@ export class ProtobufWriter {
   }
 
   encoded(fields: Uint8Array): void {
-    this.#reserve(fields.length)
+    if (this.#bytes.length - this.#at < fields.length) this.#grow(fields.length)
     this.#bytes.set(fields, this.#at)
     this.#at += fields.length
   }
 
   /** Begins a message in a field. Returns the argument for `end`. */
   begin(field: number): number {
-    this.#reserve(ROOM_BYTES)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
     this.#bytes[this.#at] = field * 8 + LENGTH_DELIMITED
     this.#at += HEAD_BYTES
     return this.#at
@@ -58,7 +58,7 @@ export class ProtobufWriter {
     }
     const more = varintBytes(length) - reserved
     if (more > 0) {
-      this.#reserve(more)
+      if (this.#bytes.length - this.#at < more) this.#grow(more)
       this.#bytes.copyWithin(start + more, start, this.#at)
     }
     this.#at = start - reserved
@@ -69,7 +69,7 @@ export class ProtobufWriter {
   text(field: number, text: string): void {
     const { length } = text
     const room = ROOM_BYTES + length * MAX_BYTES_PER_CHAR
-    this.#reserve(room)
+    if (this.#bytes.length - this.#at < room) this.#grow(room)
     const bytes = this.#bytes
     bytes[this.#at++] = field * 8 + LENGTH_DELIMITED
     if (length <= SHORT_CHARS) {
@@ -94,7 +94,7 @@ export class ProtobufWriter {
 
   hex(field: number, digits: string): void {
     const start = this.begin(field)
-    this.#reserve(digits.length)
+    if (this.#bytes.length - this.#at < digits.length) this.#grow(digits.length)
     this.#at += this.#bytes.write(digits, start, 'hex')
     this.end(start)
   }
@@ -106,21 +106,21 @@ export class ProtobufWriter {
   }
 
   integer(field: number, value: number): void {
-    this.#reserve(ROOM_BYTES)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
     this.#bytes[this.#at++] = field * 8
     if (value >= 0) this.#varint(value)
     else this.#bigVarint(BigInt.asUintN(64, BigInt(value)))
   }
 
   double(field: number, value: number): void {
-    this.#reserve(ROOM_BYTES)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
     this.#bytes[this.#at++] = field * 8 + FIXED64
     this.#at = this.#bytes.writeDoubleLE(value, this.#at)
   }
 
   /** Nanoseconds exceed the precision of a number, and big integers would cost more than the other fields of a span. */
   time(field: number, time: HrTime): void {
-    this.#reserve(ROOM_BYTES)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
     this.#bytes[this.#at++] = field * 8 + FIXED64
     if (isUsualTime(time)) {
       const [seconds, nanos] = time
@@ -135,7 +135,7 @@ export class ProtobufWriter {
   }
 
   fixed32(field: number, value: number): void {
-    this.#reserve(ROOM_BYTES)
+    if (this.#bytes.length - this.#at < ROOM_BYTES) this.#grow(ROOM_BYTES)
     this.#varint(field * 8 + FIXED32)
     this.#at = this.#bytes.writeUInt32LE(value, this.#at)
   }
@@ -155,8 +155,7 @@ export class ProtobufWriter {
     this.#bytes[this.#at++] = Number(rest)
   }
 
-  #reserve(bytes: number): void {
-    if (this.#bytes.length - this.#at >= bytes) return
+  #grow(bytes: number): void {
     const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#at + bytes))
     this.#bytes.copy(larger, 0, 0, this.#at)
     this.#bytes = larger
