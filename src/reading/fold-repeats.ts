@@ -7,12 +7,13 @@ import type { TraceNode, TraceTree } from './trace-forest.ts'
 /** Shorter runs are as quick to read one by one. */
 const MIN_FOLDED = 5
 
-type FoldText = 'name' | 'outcome'
-type FoldTime = 'totalMillis' | 'longestMillis'
-
-export interface FoldedCalls extends Readonly<Record<FoldText, string> & Record<FoldTime, number>> {
+export interface FoldedCalls {
   readonly calls: readonly TraceNode[]
+  readonly name: string
+  readonly outcome: string
   readonly sum: SubtreeSum
+  readonly totalMillis: number
+  readonly longestMillis: number
 }
 
 type FoldOptions = Readonly<{ namespace: string; sums: ReadonlyMap<TraceNode, SubtreeSum> }>

@@ -12,10 +12,13 @@ import { type TreeRow, treeRows } from './tree-rows.ts'
  */
 export type OpenState = 'hung' | 'waiting' | 'running' | 'owner-dead'
 
-export interface OpenTurn
-  extends Readonly<Record<'traceId' | 'prompt', string> & Record<'sinceAt' | 'lastAt', number>> {
+export interface OpenTurn {
   readonly state: OpenState
+  readonly traceId: string
   readonly summary: TraceSummary
+  readonly prompt: string
+  readonly sinceAt: number
+  readonly lastAt: number
   readonly doing: readonly TreeRow[]
   readonly tree: TraceTree
 }

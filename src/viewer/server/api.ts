@@ -127,11 +127,13 @@ export interface SpanStory {
   readonly notices: readonly string[]
 }
 
-type SpanText = 'id' | 'traceId' | 'otelKind' | 'name' | 'namespace' | 'scope'
-
-export interface SpanDetail extends SpanStory, Readonly<Record<SpanText, string>> {
+export interface SpanDetail extends SpanStory {
+  readonly id: string
+  readonly traceId: string
   readonly parentId?: string
   readonly kind: DisplayKind
+  readonly otelKind: string
+  readonly name: string
   readonly startAt: number
   readonly endAt: number
   readonly state: SpanState
@@ -139,10 +141,12 @@ export interface SpanDetail extends SpanStory, Readonly<Record<SpanText, string>
   readonly failure?: string
   readonly prompt?: PromptView
   readonly outcome?: TextSegment
+  readonly namespace: string
   readonly attributes: LongValues
   readonly events: readonly SpanEvent[]
   readonly links: readonly SpanLink[]
   readonly resource: LongValues
+  readonly scope: string
 }
 
 /** The messages of a model request. Instructions are not among them if the span has them as an attribute. */

@@ -161,11 +161,12 @@ function writeLive(response: ServerResponse, source: TraceSource, now: () => num
   const sent = new Map<string, string>()
   let [isFull, hasMissed] = [false, false]
   const write = (changed?: readonly string[]): void => {
-    if (isFull) hasMissed ||= changed !== undefined
-    else
-      isFull = !response.write(
-        `${JSON.stringify({ now: now(), ...(changed && { changed }), ...newsOf(source, sent) })}\n`,
-      )
+    if (isFull) {
+      hasMissed ||= changed !== undefined
+      return
+    }
+    const line: LiveLine = { now: now(), ...(changed && { changed }), ...newsOf(source, sent) }
+    isFull = !response.write(`${JSON.stringify(line)}\n`)
   }
   write()
   response.on('drain', () => {

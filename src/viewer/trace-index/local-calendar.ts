@@ -13,17 +13,18 @@ export class LocalCalendar {
   /** @throws {RangeError} if there is no such zone */
   constructor(timeZone: string | undefined) {
     const parts = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit' } as const
-    // Swedish times have the order of ISO: `2026-11-22 13`.
-    this.#format = new Intl.DateTimeFormat('sv-SE', { ...parts, hourCycle: 'h23', timeZone })
+    // English: some builds of Node.js have no other locale.
+    this.#format = new Intl.DateTimeFormat('en-US', { ...parts, hourCycle: 'h23', timeZone })
   }
 
   timeOf(slot: number): LocalTime {
     const known = this.#known.get(slot)
     if (known !== undefined) return known
-    const [year, month, date, hour] = this.#format.format(slot * SLOT_MILLIS).match(/\d+/g) ?? []
-    const day = `${year}-${month}-${date}`
+    const parts = this.#format.formatToParts(slot * SLOT_MILLIS)
+    const part = (type: string): string => parts.find(each => each.type === type)?.value ?? ''
+    const day = `${part('year')}-${part('month')}-${part('day')}`
     const weekday = (new Date(day).getUTCDay() + 6) % 7
-    const time = { day, weekHour: weekday * 24 + Number(hour) }
+    const time = { day, weekHour: weekday * 24 + Number(part('hour')) }
     this.#known.set(slot, time)
     return time
   }

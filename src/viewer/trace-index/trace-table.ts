@@ -48,8 +48,11 @@ export class TraceTable {
     entry.title = undefined
     if (entry.lines.size === 0) this.traces.delete(entry.traceId)
     if (before === after) return
-    const left = this.sessions.get(before ?? '')
-    if (before !== undefined && left?.delete(entry) && left.size === 0) this.sessions.delete(before)
+    if (before !== undefined) {
+      const left = this.sessions.get(before)
+      left?.delete(entry)
+      if (left?.size === 0) this.sessions.delete(before)
+    }
     if (after !== undefined) this.sessions.set(after, (this.sessions.get(after) ?? new Set()).add(entry))
   }
 }
