@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
 import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
-import type { HostOptions } from './host.ts'
+import type { Host, HostOptions } from './host.ts'
 import { inScene, type Scene } from './scene.ts'
 
 vi.setConfig({ maxConcurrency: 4 })
@@ -31,16 +31,20 @@ async function sinkOf(scene: Scene, behaviour: ChaosBehaviour) {
   return sink
 }
 
+function lastWitnessAt(host: Host): number {
+  return host.account().witness.at(-1)?.at ?? 0
+}
+
 /** Plays an end under a collector's behaviour; when that is over, the next process has to deliver what is missing. */
 async function endAndStartAgain(scene: Scene, behaviour: ChaosBehaviour, options: HostOptions) {
   const sink = await sinkOf(scene, behaviour)
   const host = scene.start({ ...FEW_TURNS, ...options })
   const end = await host.ended
-  const lastAt = host.account().witness.at(-1)?.at ?? 0
+  const tookMillis = end.endedAt - lastWitnessAt(host)
   sink.behaviour = { kind: 'ok' }
   await sink.comeBack()
   await scene.successor([sink])
-  return { end, tookMillis: end.endedAt - lastAt, check: scene.check(sink), spool: scene.files('spool') }
+  return { end, tookMillis, check: scene.check(sink), spool: scene.files('spool') }
 }
 
 const NOTHING_LOST = { check: { problems: [] }, spool: [] }
@@ -57,10 +61,31 @@ const ENDS = [
 function endsWith(collector: string): readonly (typeof ENDS)[number][] {
   const waiting = ENDS.slice(-2)
   if (IS_DEEP) return collector === 'hanging' || collector === 'unwell' ? waiting : ENDS
-  return collector === 'down' ? ENDS : sample(waiting, 1)
+  return sample(waiting, 1)
 }
 
-describe.concurrent.each([...COLLECTORS.slice(0, 2), ...sample(COLLECTORS.slice(2), 1)])(
+const [DOWN, HANGING, ...OTHERS] = COLLECTORS
+
+test(
+  'loses nothing after the next start, whatever ends processes that share a directory, while the collector is down',
+  inScene(async scene => {
+    const sink = await sinkOf(scene, { kind: 'down' })
+    await Promise.all(
+      ENDS.map(async ([, end, code]) => {
+        const host = scene.start({ ...FEW_TURNS, end })
+        const ended = await host.ended
+        expect(ended, end).toMatchObject({ code, signal: null })
+        expect(ended.endedAt - lastWitnessAt(host), end).toBeLessThan(LONGEST_END_MILLIS)
+      }),
+    )
+    sink.behaviour = { kind: 'ok' }
+    await sink.comeBack()
+    await scene.successor([sink])
+    expect({ check: scene.check(sink), spool: scene.files('spool') }).toMatchObject(NOTHING_LOST)
+  }),
+)
+
+describe.concurrent.each([...(IS_DEEP ? [DOWN!] : []), HANGING!, ...sample(OTHERS, 1)])(
   `a process that ends with a collector that is %s, ${SAMPLED}`,
   (how, it) => {
     test.for(endsWith(how))('loses nothing after the next start: %s', ([_way, end, code]) =>
@@ -76,7 +101,8 @@ describe.concurrent.each([...COLLECTORS.slice(0, 2), ...sample(COLLECTORS.slice(
 test(
   "prints a host's own exception as without hookspan",
   inScene(async scene => {
-    const { end } = await endAndStartAgain(scene, { kind: 'ok' }, { end: 'throw' })
+    await sinkOf(scene, { kind: 'ok' })
+    const end = await scene.start({ ...FEW_TURNS, end: 'throw' }).ended
     expect(end.stderr.join('\n')).toMatch(/Error: the host broke\n +at /)
     expect(end.stderr.filter(line => line.startsWith('hookspan:'))).toEqual([])
   }),
