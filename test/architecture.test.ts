@@ -317,7 +317,7 @@ test('catches only in the guard on the hot path', () => {
 })
 
 /** The type with what keeps it safe, and the policy that cuts and masks. */
-const MAY_MAKE_SAFE_TEXT = ['content/capture-policy.ts', 'content/capture.ts']
+const MAY_MAKE_SAFE_TEXT = ['content/capture-policy.ts', 'content/safe-text.ts']
 
 test('casts no text to safe text outside the capture', () => {
   // Also as a part of a longer type (`as SafeText | undefined`). The viewer's values are what has been stored.

@@ -1,4 +1,4 @@
-import type { TextRedactor } from './capture.ts'
+import type { TextRedactor } from './safe-text.ts'
 import { maskRecords, RECORD_REACH } from './secret-records.ts'
 
 /** Cuts text without leaving half a character or half a secret. */

@@ -1,5 +1,5 @@
-import type { TextRedactor } from './capture.ts'
 import { withoutColours } from './one-line.ts'
+import type { TextRedactor } from './safe-text.ts'
 
 /** Replaces a secret. Contains no quote and no backslash, so that JSON text stays valid. */
 export const MASK = '[REDACTED]'

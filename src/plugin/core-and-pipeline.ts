@@ -82,8 +82,8 @@ export function createCoreWithPipeline(
 
 function pipelineOptions(pipeline: Pipeline | undefined, config: ResolvedConfig) {
   return {
-    hurry: pipeline && (() => pipeline.startFlush()),
-    save: pipeline && (() => pipeline.startLogFlush()),
+    startFlush: pipeline && (() => pipeline.startFlush()),
+    startLogFlush: pipeline && (() => pipeline.startLogFlush()),
     noteAgain: pipeline && (span => pipeline.renewNote(span)),
     // Our own pipeline keeps the process alive itself.
     holdsProcess: pipeline === undefined,
@@ -92,7 +92,7 @@ function pipelineOptions(pipeline: Pipeline | undefined, config: ResolvedConfig)
     gauges: gaugesOf(pipeline),
     openMeter: pipeline && (() => pipeline.meterProvider),
     log: pipeline?.log,
-    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.flushLogSync() : undefined,
+    flushLogSync: pipeline && config.log_flush_ms === 0 ? () => pipeline.flushLogSync() : undefined,
   } satisfies Partial<CoreOptions>
 }
 

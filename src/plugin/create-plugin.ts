@@ -206,7 +206,7 @@ export class TracingPlugin implements Plugin {
         isFull: config.content_capture === 'full',
         conversationHistory: config.capture_conversation_history,
       },
-      loadSteps: isInline || isReplay || telemetry.kind !== 'own' ? undefined : open => loadSteps(config, open),
+      loadSteps: isInline || isReplay || telemetry.kind !== 'own' ? undefined : open => allLoadSteps(config, open),
       isInline,
       flushesSessionEnd: config.force_flush_on_session_end,
       earlyContexts: isInline || isEndedByCaller ? undefined : earlyContextsOf(recording),
@@ -301,7 +301,7 @@ export class TracingPlugin implements Plugin {
   }
 }
 
-function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void> {
+function* allLoadSteps(config: ResolvedConfig, open: () => unknown): Generator<void> {
   const { loadSteps } = loadCore()
   yield
   yield* loadSteps(config, open)

@@ -133,7 +133,7 @@ export class Core {
       return undefined
     }
     this.setDeferredAttributes()
-    const settledBefore = this.#lifecycle.endedCount
+    const endedBefore = this.#lifecycle.endedCount
     const errorsBefore = this.#guard.count
     this.#tracker.defersToolAttributes = needsSpanContextOnly
     this.#tracker.reserved = reserved
@@ -144,9 +144,9 @@ export class Core {
         : this.#guard.call(hook, this.#handle, 'error', hook as HookName, payload, meta, plan)
     if (this.#options.isReadAgain?.()) return undefined
     this.#counts.count(plan === undefined ? UNKNOWN_HOOK : hook, this.#guard.count > errorsBefore ? 'error' : result)
-    if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
-    const isSettled = this.#lifecycle.endedCount > settledBefore
-    if (!isSettled || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
+    if (this.#options.flushLogSync !== undefined) this.#guard.run('flush', this.#options.flushLogSync, undefined)
+    const hasEndedTurn = this.#lifecycle.endedCount > endedBefore
+    if (!hasEndedTurn || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
     const flushed = this.#flusher.turnEnded()
     return hook === 'on_session_end' ? flushed : undefined
   }

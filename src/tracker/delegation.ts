@@ -1,5 +1,5 @@
 import { TraceFlags } from '@opentelemetry/api'
-import { literal } from '../content/capture.ts'
+import { literal } from '../content/safe-text.ts'
 import { idOf } from '../contract/foreign.ts'
 import type { SubagentStart, SubagentStop } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'

@@ -4,9 +4,9 @@ import { OnDemand } from '../contract/on-demand.ts'
 const PAUSE_MILLIS = 1000
 
 export interface FlusherOptions {
-  readonly hurry?: (() => void) | undefined
+  readonly startFlush?: (() => void) | undefined
   /** Begins to write recorded data to disk: if no caller waits, the process may exit right after the turn. */
-  readonly save?: (() => void) | undefined
+  readonly startLogFlush?: (() => void) | undefined
   /** The flush itself does not keep the process alive, so the timer must: Node could exit while a program awaits it. */
   readonly holdsProcess?: boolean | undefined
 }
@@ -35,7 +35,7 @@ export class Flusher {
   request(): Promise<void> {
     this.#requestedAt = performance.now()
     if (!this.#isRunning) return this.#bounded(this.#run())
-    this.#options.hurry?.()
+    this.#options.startFlush?.()
     this.#next ??= this.#bounded(this.#running.then(() => this.#runNext()))
     return this.#next
   }
@@ -43,7 +43,7 @@ export class Flusher {
   turnEnded(): Promise<void> {
     const pauseMillis = this.#requestedAt + PAUSE_MILLIS - performance.now()
     if (pauseMillis <= 0) return this.request()
-    this.#options.save?.()
+    this.#options.startLogFlush?.()
     this.#soon ??= this.#after(pauseMillis)
     return this.#soon
   }

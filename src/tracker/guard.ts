@@ -33,7 +33,7 @@ export function onceEach(report: (line: string) => void): (line: string) => void
 }
 
 /**
- * The fail-open boundary, and the only place of the hot path that catches. An error inside becomes one line per
+ * The fail-open boundary, and the outermost catch of the hot path. An error inside becomes one line per
  * distinct cause and a count. The host never sees it.
  */
 export class Guard {

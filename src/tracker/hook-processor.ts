@@ -1,5 +1,5 @@
 import { type Attributes, type Context, INVALID_SPAN_CONTEXT, type Span, trace } from '@opentelemetry/api'
-import type { SafeText } from '../content/capture.ts'
+import type { SafeText } from '../content/safe-text.ts'
 import { idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { HookResult, SessionReset, SessionStart, SubagentStart, SubagentStop } from '../contract/index.ts'
 import { nameOf, type SpanFact } from '../contract/semconv/index.ts'

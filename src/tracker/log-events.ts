@@ -1,5 +1,5 @@
 import { type Attributes, isSpanContextValid, type SpanContext } from '@opentelemetry/api'
-import type { SafeText } from '../content/capture.ts'
+import type { SafeText } from '../content/safe-text.ts'
 import { peek, plausibleAt } from '../contract/foreign.ts'
 import type { Severity } from '../contract/semconv/index.ts'
 import { GENERAL, LOG_ATTRIBUTE, LOG_EVENT, resolveNamespace, SEVERITY } from '../contract/semconv/index.ts'

@@ -43,7 +43,7 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   /** Sends everything that is queued; never rejects. Undefined if hookspan sends nothing itself. */
   readonly flush: (() => Promise<void>) | undefined
   /** Called at the end of each hook, to make its data safe before the host continues. */
-  readonly settle: (() => void) | undefined
+  readonly flushLogSync: (() => void) | undefined
   /** Called when an open span gets attributes that the trace log should contain before it ends. */
   readonly noteAgain?: ((span: Span) => void) | undefined
   readonly catchUp?: (() => void) | undefined

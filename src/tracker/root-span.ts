@@ -1,5 +1,5 @@
 import { type Attributes, type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
-import type { SafeText } from '../content/capture.ts'
+import type { SafeText } from '../content/safe-text.ts'
 import { idOf, peek } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import type { SpanFact } from '../contract/semconv/index.ts'

@@ -1,5 +1,5 @@
 import { type Context, type Link, type Span, SpanStatusCode } from '@opentelemetry/api'
-import { literal } from '../content/capture.ts'
+import { literal } from '../content/safe-text.ts'
 import { numberOf, peek } from '../contract/foreign.ts'
 import type { IncompleteReason, SpanKindName } from '../contract/index.ts'
 import { GENERAL, LABEL } from '../contract/semconv/index.ts'
@@ -178,10 +178,10 @@ export class SpanTracker {
   }
 
   setDeferredAttributes(): void {
-    const undrawn = this.deferred
+    const { deferred } = this
     this.deferred = undefined
-    if (undrawn === undefined) return
-    const { open, event, options, isFolded } = undrawn
+    if (deferred === undefined) return
+    const { open, event, options, isFolded } = deferred
     this.#setStartAttributes(open, event, options)
     if (isFolded) this.foldStart(open.turn, event)
   }

@@ -1,5 +1,5 @@
 import type { SpanContext } from '@opentelemetry/api'
-import type { SafeText } from '../content/capture.ts'
+import type { SafeText } from '../content/safe-text.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { AttributeList } from './spans/attribute-list.ts'

@@ -1,4 +1,4 @@
-import { literal } from '../content/capture.ts'
+import { literal } from '../content/safe-text.ts'
 import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart, SpanKindName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { DelegationRegistry, openAbove, traceOf } from './delegation.ts'

@@ -1,4 +1,4 @@
-import type { SafeText } from '../content/capture.ts'
+import type { SafeText } from '../content/safe-text.ts'
 import { numberOf } from '../contract/foreign.ts'
 import type {
   ApiEnd,

@@ -1,5 +1,5 @@
 import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api'
-import type { SafeText } from '../content/capture.ts'
+import type { SafeText } from '../content/safe-text.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { SpanStack } from './span-stack.ts'
 import { AttributeList } from './spans/attribute-list.ts'

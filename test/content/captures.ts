@@ -1,6 +1,6 @@
-import type { CapturedContent } from '../../src/content/capture.ts'
 import { Capture, type CaptureSettings } from '../../src/content/capture-policy.ts'
 import { createRedactor } from '../../src/content/redaction.ts'
+import type { CapturedContent } from '../../src/content/safe-text.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CapturedContent } from '../../src/content/capture.ts'
+import type { CapturedContent } from '../../src/content/safe-text.ts'
 import fc, { ANY_CHARACTER } from '../support/fast-check.ts'
 import { times } from '../support/sample.ts'
 import { captureWith, fullOf, previewOf } from './captures.ts'

@@ -1,5 +1,5 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
-import { literal } from '../../src/content/capture.ts'
+import { literal } from '../../src/content/safe-text.ts'
 import type { SpanKindName } from '../../src/contract/index.ts'
 import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
 import { HOOK_PLAN } from '../../src/tracker/spans/hook-plan.ts'

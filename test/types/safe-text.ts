@@ -1,6 +1,6 @@
 /** What must not become a `SafeText`. Never run: each `@ts-expect-error` fails `npm run types` when its line compiles. */
 
-import { literal, phrase, type SafeText, safeJson } from '../../src/content/capture.ts'
+import { literal, phrase, type SafeText, safeJson } from '../../src/content/safe-text.ts'
 import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
 
 export function ofConstants(one: 'a' | 'b', safe: SafeText): AttributeList {

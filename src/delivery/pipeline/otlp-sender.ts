@@ -109,7 +109,10 @@ interface TimedRequest {
   readonly body: readonly Uint8Array[]
 }
 
-/** Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. */
+/**
+ * Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. `post` is
+ * `OtlpSender.#post` or `GrpcSender.#call`.
+ */
 export async function deliverWithRetries(
   target: OtlpTarget,
   signal: AbortSignal,

@@ -120,6 +120,7 @@ export class DeliveryPipeline {
     const sender = this.#sampler ?? direct
     const onlyNew = (next: SpanListener, known: 'isWritten' | 'isKept'): SpanListener =>
       continuation ? newSpanFilter(next, continuation[known]) : next
+    // With a log, `TraceLog` passes written spans to the queues itself: see `consumers` in `openTraceLog`.
     const spanProcessors = [
       ...(store ? [onlyNew(store.traceLog, 'isWritten')] : []),
       ...(sender ? [onlyNew(sender, store ? 'isKept' : 'isWritten')] : []),

@@ -412,7 +412,7 @@ export class SpanQueue implements BackendQueue {
     this.#removeGroup(current)
   }
 
-  /** Removes the first group, and acknowledges the batches after the last one. */
+  /** Removes the first group. After the last group, acknowledges the batches. */
   #removeGroup(current: SendRequest): void {
     current.groups.shift()
     current.tries = 0

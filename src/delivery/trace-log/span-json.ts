@@ -47,7 +47,7 @@ export function writeRequest(
   spans: readonly ReadableSpan[],
   mostBytes: number = Number.POSITIVE_INFINITY,
 ): SpansOfLine {
-  const become: SpansOfLine = { written: [], broken: [], left: [] }
+  const result: SpansOfLine = { written: [], broken: [], left: [] }
   const until = out.length + mostBytes
   out.ascii('{"resourceSpans":[')
   for (const [resource, scopes] of groupByOrigin(spans)) {
@@ -63,16 +63,16 @@ export function writeRequest(
       for (const span of ofScope) {
         const { length: before } = out
         if (before >= until) {
-          become.left.push(span)
+          result.left.push(span)
           continue
         }
         try {
           writeSpan(out, span)
-          become.written.push(span)
+          result.written.push(span)
         } catch {
           // An unexpected value drops its span, not the line.
           out.cutTo(before)
-          become.broken.push(span)
+          result.broken.push(span)
         }
       }
       if (out.length === emptyScope) out.cutTo(beforeScope)
@@ -83,7 +83,7 @@ export function writeRequest(
   }
   out.ascii(']}')
   out.clearRecent()
-  return become
+  return result
 }
 
 /** Writes the note of open spans. OTLP readers see a line without spans. */

@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase, type SafeText } from '../../content/capture.ts'
+import { literal, phrase, type SafeText } from '../../content/safe-text.ts'
 import { booleanOf, elementsOf, idOf, isArray, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiEnd, ApiError, ApiStart } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION, TOKEN_MODALITY } from '../../contract/semconv/index.ts'

@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase } from '../../content/capture.ts'
+import { literal, phrase } from '../../content/safe-text.ts'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ApprovalRequest, ApprovalResponse, HumanInputRequest, HumanInputResolved } from '../../contract/index.ts'
 import { GRANTING_CHOICES } from '../../contract/index.ts'

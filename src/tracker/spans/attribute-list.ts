@@ -1,5 +1,5 @@
 import type { Attributes, Span } from '@opentelemetry/api'
-import type { CapturedContent, SafeText } from '../../content/capture.ts'
+import type { CapturedContent, SafeText } from '../../content/safe-text.ts'
 import type { SpanFact } from '../../contract/semconv/index.ts'
 
 /** A span of our own pipeline, which accepts all attributes at once. */

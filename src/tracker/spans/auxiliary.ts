@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase } from '../../content/capture.ts'
+import { literal, phrase } from '../../content/safe-text.ts'
 import { textOf } from '../../contract/foreign.ts'
 import type { AuxiliaryEnd, AuxiliaryStart } from '../../contract/index.ts'
 import { api, apiErrorPoints, apiPoints, requestAttributes, responseAttributes, tokenPoints } from './api.ts'

@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase, type SafeText } from '../../content/capture.ts'
+import { literal, phrase, type SafeText } from '../../content/safe-text.ts'
 import { elementsOf, idOf, numberOf, peek, positive, wholeOf } from '../../contract/foreign.ts'
 import type { ControlHookEnd, ControlHookStart } from '../../contract/index.ts'
 import { CONTROL_ACTIONS, CONTROL_FAILURES, CONTROL_PHASES, CONTROL_VERDICTS } from '../../contract/index.ts'

@@ -1,4 +1,4 @@
-import { literal } from '../../content/capture.ts'
+import { literal } from '../../content/safe-text.ts'
 import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ApiEnd, ApiStart } from '../../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'

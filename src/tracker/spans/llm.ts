@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase } from '../../content/capture.ts'
+import { literal, phrase } from '../../content/safe-text.ts'
 import { isArray, numberOf, peek } from '../../contract/foreign.ts'
 import type { TurnAnswer, TurnStart } from '../../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'

@@ -1,4 +1,10 @@
-import { type CapturedContent, type ContentCategory, literal, type SafeText, safeJson } from '../../content/capture.ts'
+import {
+  type CapturedContent,
+  type ContentCategory,
+  literal,
+  type SafeText,
+  safeJson,
+} from '../../content/safe-text.ts'
 import { elementsOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { MESSAGE, nameOf, type SpanFact } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'

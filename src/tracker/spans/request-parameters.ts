@@ -1,4 +1,4 @@
-import { literal, type SafeText, safeJson } from '../../content/capture.ts'
+import { literal, type SafeText, safeJson } from '../../content/safe-text.ts'
 import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiStart } from '../../contract/index.ts'
 import { MODEL_PROVIDERS, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'

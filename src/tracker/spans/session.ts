@@ -1,5 +1,5 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api'
-import { type CapturedContent, literal, phrase, type SafeText } from '../../content/capture.ts'
+import { type CapturedContent, literal, phrase, type SafeText } from '../../content/safe-text.ts'
 import { booleanOf, numberOf, peek, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { FinalStatus, IterationStart, SessionEnd, SessionStart, TurnEvent } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'

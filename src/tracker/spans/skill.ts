@@ -1,5 +1,5 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api'
-import { literal, phrase } from '../../content/capture.ts'
+import { literal, phrase } from '../../content/safe-text.ts'
 import { peek, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { FinalStatus, SkillLifecycle, ToolStart } from '../../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'

@@ -1,6 +1,6 @@
 import type { SpanKind } from '@opentelemetry/api'
-import type { SafeText } from '../../content/capture.ts'
 import type { Capture } from '../../content/capture-policy.ts'
+import type { SafeText } from '../../content/safe-text.ts'
 import type { HookMeta, HookName, SpanKindName } from '../../contract/index.ts'
 import type { FactNames, LogEventKey, MetricKey, NextMetricKey } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'

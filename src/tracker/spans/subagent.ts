@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase } from '../../content/capture.ts'
+import { literal, phrase } from '../../content/safe-text.ts'
 import { idOf, numberOf, textOf } from '../../contract/foreign.ts'
 import { FAILED_SUBAGENT_STATUSES, type SubagentStart, type SubagentStop } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'

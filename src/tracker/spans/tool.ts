@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase, type SafeText } from '../../content/capture.ts'
 import { JSON_TYPE } from '../../content/capture-policy.ts'
 import { closeJson } from '../../content/json-text.ts'
+import { literal, phrase, type SafeText } from '../../content/safe-text.ts'
 import { firstText, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ToolEnd, ToolStart } from '../../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'

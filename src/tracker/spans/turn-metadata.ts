@@ -1,4 +1,4 @@
-import type { CapturedEntry, SafeText } from '../../content/capture.ts'
+import type { CapturedEntry, SafeText } from '../../content/safe-text.ts'
 import { elementsOf, keysOf, peek, textOf } from '../../contract/foreign.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions } from './span-definition.ts'

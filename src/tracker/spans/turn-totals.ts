@@ -1,4 +1,4 @@
-import { type CapturedContent, joined, type SafeText } from '../../content/capture.ts'
+import { type CapturedContent, joined, type SafeText } from '../../content/safe-text.ts'
 import type { AttributeList } from './attribute-list.ts'
 import { roundedDollars } from './cost.ts'
 import type { AttributeOptions } from './span-definition.ts'

@@ -1,7 +1,7 @@
 /**
- * Types for data that may leave the process. A string reaches a span only as `SafeText`, and only a `Capture` creates one from
- * a payload. An unredacted payload string therefore does not type-check as an attribute. The functions here convert our own
- * constants (`literal`), or combine texts that are safe already.
+ * Types for data that may leave the process. A string reaches a span only as `SafeText`, and only `Capture`
+ * (`capture-policy.ts`) creates one from a payload. An unredacted payload string therefore does not type-check as an attribute.
+ * The functions here convert our own constants (`literal`), or combine texts that are safe already.
  */
 
 declare const safe: unique symbol
