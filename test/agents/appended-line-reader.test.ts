@@ -55,3 +55,12 @@ test('restarts if the file was truncated', async () => {
   writeFileSync(path, 'new\n')
   expect(await readAll(reader, path)).toEqual(['|', 'new'])
 })
+
+test('continues at the same place after two reads at the same time', async () => {
+  const { path } = scratchFolder()
+  const reader = new AppendedLineReader()
+  writeFileSync(path, 'one\ntwo\n')
+  await Promise.all([readAll(reader, path), readAll(reader, path)])
+  appendFileSync(path, 'three\n')
+  expect(await readAll(reader, path)).toEqual(['three'])
+})

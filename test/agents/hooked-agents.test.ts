@@ -1,5 +1,6 @@
 /** Cursor and GitHub Copilot CLI: agents whose hooks tell of prompts and tools alone. */
 import { expect, test } from 'vitest'
+import { CopilotMachine } from '../../src/agents/copilot/events.ts'
 import { copilot } from '../../src/agents/copilot/receiver-adapter.ts'
 import { cursor } from '../../src/agents/cursor/receiver-adapter.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
@@ -64,6 +65,21 @@ test('ends the first of equal calls without ids', async () => {
     ['tool.Bash', 20, 60, undefined],
     ['tool.Bash', 30, 50, 'second'],
   ])
+})
+
+test('reads the arguments of a running call once for all ends without ids', () => {
+  let reads = 0
+  const input = {
+    get command() {
+      reads += 1
+      return 'sleep 9'
+    },
+  }
+  const machine = new CopilotMachine()
+  machine.accept(ofCopilot(0, 'PreToolUse', { tool_name: 'Bash', tool_input: input }))
+  for (const at of [10, 20, 30]) machine.accept(ofCopilot(at, 'PostToolUse', { tool_name: 'Bash', tool_input: { at } }))
+  machine.end(START + 40)
+  expect(reads).toBe(1)
 })
 
 test('uses the agent’s own time if it is plausible', async () => {

@@ -130,7 +130,8 @@ export class AppendedLineReader {
       const { bytesRead } = await file.read(chunk, 0, chunk.length, position)
       if (bytesRead === 0) return
       const read = chunk.subarray(0, bytesRead)
-      rest = this.#emitLines(rest.length === 0 ? read : Buffer.concat([rest, read]), onLine)
+      const from = position - rest.length
+      rest = this.#emitLines(rest.length === 0 ? read : Buffer.concat([rest, read]), from, onLine)
       position += bytesRead
       if (rest.length <= this.#limits.maxLineBytes) continue
       this.#offset = position
@@ -139,14 +140,15 @@ export class AppendedLineReader {
     }
   }
 
-  /** @returns the incomplete rest */
-  #emitLines(bytes: Buffer, onLine: LineSink): Buffer {
+  /** @param from the offset of the bytes in the file @returns the incomplete rest */
+  #emitLines(bytes: Buffer, from: number, onLine: LineSink): Buffer {
     let start = 0
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
       if (!this.#isSkipping && end - start <= this.#limits.maxLineBytes) onLine(bytes.toString('utf8', start, end))
       this.#isSkipping = false
-      this.#offset += end + 1 - start
       start = end + 1
+      // Absolute: if a read outlasts its time limit, the next one runs at the same time.
+      this.#offset = from + start
     }
     return bytes.subarray(start)
   }

@@ -23,11 +23,18 @@ type ReportedEnd = LoosePayload<'post_tool_call'> & { readonly duration_ms?: num
 class HookedCall extends Tool<HookedTurn> {
   /** `inferred` if the agent has not reported an id. */
   readonly correlation: Correlation | undefined
+  #key: string | undefined
 
   constructor(turn: HookedTurn, called: ReportedCall, at: number) {
     super(turn, called.id ?? turn.nextId(), called.name, at)
     this.correlation = called.id === undefined ? 'inferred' : undefined
     this.args = called.args
+  }
+
+  /** Computed once, for the first end without an id: each such end compares all running calls. */
+  get key(): string {
+    this.#key ??= toolKey(this.name, this.args)
+    return this.#key
   }
 }
 
@@ -73,7 +80,7 @@ export class HookedTurn extends AgentLoop<HookedSession> {
   #open({ id, name, args }: ReportedCall): HookedCall | undefined {
     if (id !== undefined) return this.toolCalls.get(id)
     const key = toolKey(name, args)
-    return [...this.toolCalls.values()].find(call => call.state === 'running' && toolKey(call.name, call.args) === key)
+    return [...this.toolCalls.values()].find(call => call.state === 'running' && call.key === key)
   }
 
   endTurn(at: number, outcome: TurnResult, reason: string = outcome): void {
