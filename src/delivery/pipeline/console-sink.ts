@@ -48,12 +48,16 @@ function treeLines(spans: readonly ReadableSpan[]): string[] {
     const under = parentId !== undefined && ids.has(parentId) ? parentId : undefined
     children.set(under, [...(children.get(under) ?? []), span])
   }
-  const linesBelow = (parentId: string | undefined, indent: string): string[] => {
+  const lines: string[] = []
+  const addBelow = (parentId: string | undefined, indent: string): void => {
     const spans = children.get(parentId) ?? []
-    spans.sort((one, other) => seconds(one.startTime) - seconds(other.startTime))
-    return spans.flatMap(span => [indent + spanLine(span), ...linesBelow(span.spanContext().spanId, `${indent}  `)])
+    for (const span of spans.sort((one, other) => seconds(one.startTime) - seconds(other.startTime))) {
+      lines.push(indent + spanLine(span))
+      addBelow(span.spanContext().spanId, `${indent}  `)
+    }
   }
-  return linesBelow(undefined, '  ')
+  addBelow(undefined, '  ')
+  return lines
 }
 
 function spanLine(span: ReadableSpan): string {

@@ -56,3 +56,14 @@ test('prints a trace without a root at the end', async () => {
   await sink.close()
   expect(text()).toContain('\n  api  1.500 s\n')
 })
+
+test('prints a trace of two thousand levels', async () => {
+  const { sink, text } = printed()
+  const names = Array.from({ length: 2000 }, (_, at) => `level${at}`)
+  for (const [at, name] of names.entries()) ids[name] = at + 10
+  await exportTo(
+    sink,
+    names.map((name, at) => span(name, names[at - 1], at)),
+  )
+  expect(text().trimEnd().split('\n')).toHaveLength(2001)
+})
