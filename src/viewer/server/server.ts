@@ -101,6 +101,8 @@ export async function startServer({ page, token, version, now, ...options }: Ser
   }
 
   function streamChanges(request: IncomingMessage, response: ServerResponse, source: TraceSource): void {
+    // The page may have left while the log was opened: nothing reports that again.
+    if (response.destroyed || request.socket.readableEnded) return void response.destroy()
     if (streams.size >= limits.streams) throw new RequestError(503, 'too many pages are open; close some')
     streams.add(response)
     response.once('close', () => streams.delete(response))

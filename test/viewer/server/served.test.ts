@@ -452,4 +452,25 @@ describe('live', () => {
     // Nothing is left that would hold it.
     await close()
   })
+
+  test('does not count a page that left before the log was open', async () => {
+    let open: (source: TraceSource) => void = () => undefined
+    const source = new Promise<TraceSource>(resolve => {
+      open = resolve
+    })
+    const { port } = await serve({ source, limits: { streams: 1 } })
+    const leaving = new AbortController()
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    const left = fetch(`http://127.0.0.1:${port}/api/live`, { headers, signal: leaving.signal }).catch(() => 'left')
+    await new Promise(resolve => setTimeout(resolve, 100))
+    leaving.abort()
+    expect(await left).toBe('left')
+    await new Promise(resolve => setTimeout(resolve, 100))
+    open(NOTHING)
+    await until(async () => {
+      const next = await listen(port).catch(() => undefined)
+      next?.end()
+      return next !== undefined
+    })
+  })
 })
