@@ -78,7 +78,16 @@ export class ShimScene {
 
   /** What Hermes does, in Python; resolves when it has ended well. */
   async play(scenario: string, { env = {}, hooks = HOOK_NAMES, isImpatient = false }: Play = {}): Promise<string> {
-    const args = ['-B', '-W', 'ignore::DeprecationWarning', HOST, SHIM, JSON.stringify(hooks), isImpatient ? '0' : '45']
+    const args = [
+      '-B',
+      '-S',
+      '-W',
+      'ignore::DeprecationWarning',
+      HOST,
+      SHIM,
+      JSON.stringify(hooks),
+      isImpatient ? '0' : '45',
+    ]
     const child = spawn(PYTHON ?? 'python3', args, {
       env: { PATH: join(this.home, 'bin'), HOME: this.home, XDG_STATE_HOME: join(this.home, 'state'), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

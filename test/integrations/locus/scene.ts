@@ -70,7 +70,7 @@ export class ShimScene {
 
   /** What Locus does, in Python; resolves when it has ended well, and has said nothing of an error. */
   async play(scenario: string, env: Readonly<Record<string, string>> = {}): Promise<Played> {
-    const child = spawn(PYTHON ?? 'python3', ['-B', HOST, SHIM, '60'], {
+    const child = spawn(PYTHON ?? 'python3', ['-B', '-S', HOST, SHIM, '60'], {
       env: { PATH: '', HOME: this.home, XDG_STATE_HOME: join(this.home, 'state'), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
