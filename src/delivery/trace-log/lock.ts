@@ -1,4 +1,4 @@
-import { futimesSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lutimesSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, type Owner, ownerToken, parseOwner, thisOwner } from './owner.ts'
 import { fileErrorReason, isMissing, OPEN, PRIVATE_FILE, withOwnFile, writePrivate } from './private-file.ts'
@@ -87,6 +87,5 @@ function make(directory: string, number: number): Lock | undefined {
     return undefined
   }
   for (const old of numbers.slice(0, -1)) rmSync(lockFile(directory, old), { force: true })
-  const touch = (): void => withOwnFile(path, OPEN.change, file => futimesSync(file, new Date(), new Date()))
-  return { touch, release: () => writePrivate(path, FREE) }
+  return { touch: () => lutimesSync(path, new Date(), new Date()), release: () => writePrivate(path, FREE) }
 }
