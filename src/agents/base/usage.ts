@@ -56,8 +56,15 @@ export function usageOf(counts: ReportedCounts, rules: CountRules = {}): UsageCo
 export type CountNames = { readonly [Count in keyof ReportedCounts]: string }
 
 export function readUsage(usage: unknown, names: CountNames, rules?: CountRules): UsageCounts | undefined {
-  const counts = Object.entries(names).map(([count, name]) => [count, peek(usage, name)])
-  return usageOf(Object.fromEntries(counts) as ReportedCounts, rules)
+  const counts = {
+    input: peek(usage, names.input),
+    output: peek(usage, names.output),
+    cacheRead: peek(usage, names.cacheRead ?? ''),
+    cacheWrite: peek(usage, names.cacheWrite ?? ''),
+    cacheWriteLong: peek(usage, names.cacheWriteLong ?? ''),
+    reasoning: peek(usage, names.reasoning ?? ''),
+  }
+  return usageOf(counts, rules)
 }
 
 /** Usage of Anthropic's messages, whose input count excludes the cache. Returns undefined if there are no counts. */

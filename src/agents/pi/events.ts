@@ -135,9 +135,13 @@ class PiTurn extends HostTurn {
     this.headersAt = undefined
     this.#headAt = undefined
     this.#sentAt = sentAt
+    const { model, provider, api_mode, base_url } = modelOf(context)
     const body = sentAt === undefined ? undefined : peek(data, 'payload')
     this.#request.emitStart({
-      ...modelOf(context),
+      model,
+      provider,
+      api_mode,
+      base_url,
       request: sentAt === undefined ? undefined : { body },
       message_count: countOf(peek(body, 'messages') ?? peek(body, 'input') ?? peek(body, 'contents')),
       tool_count: countOf(peek(body, 'tools')),
