@@ -8,7 +8,13 @@ const MIN_CONTENT_CHARS = 40
 
 export type AlteredValue = Readonly<{ span: string; attribute: string; count: number }>
 
-type SharedContent = Record<'spans' | 'texts' | 'chars', number> & Record<'masked' | 'cut', AlteredValue[]>
+interface SharedContent {
+  spans: number
+  texts: number
+  chars: number
+  readonly masked: AlteredValue[]
+  readonly cut: AlteredValue[]
+}
 
 export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
   const found: SharedContent = { spans: 0, texts: 0, chars: 0, masked: [], cut: [] }

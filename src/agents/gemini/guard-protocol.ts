@@ -81,14 +81,15 @@ export class GeminiGuardProtocol implements GuardProtocol {
         const model = textOf(peek(peek(body, 'llm_request'), 'model'))
         return { phase: 'beforeModel', ids, event: { model, messages: messagesOf(body) } }
       }
-      case 'BeforeTool':
+      case 'BeforeTool': {
+        const toolCallId = startCall(session, body)
+        return { phase: 'beforeTool', ids: { ...ids, toolCallId }, event: { tool: toolIn(body, toolCallId) } }
+      }
       case 'AfterTool': {
-        const toolCallId = event === 'BeforeTool' ? startCall(session, body) : endCall(session, body)
-        const tool = toolIn(body, toolCallId)
-        if (event === 'BeforeTool') return { phase: 'beforeTool', ids: { ...ids, toolCallId }, event: { tool } }
+        const toolCallId = endCall(session, body)
         const response = peek(body, 'tool_response')
         const isError = (peek(response, 'error') ?? null) !== null
-        const after = { tool, result: peek(response, 'llmContent'), isError, attempt: 0 }
+        const after = { tool: toolIn(body, toolCallId), result: peek(response, 'llmContent'), isError, attempt: 0 }
         return { phase: 'afterTool', ids: { ...ids, toolCallId }, event: after }
       }
       case 'AfterAgent': {

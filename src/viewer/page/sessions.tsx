@@ -138,9 +138,13 @@ function FacetLists({ filter, facets }: FilterProps & { readonly facets: Facets 
 
 const AGES = { '': 'any time', '1h': 'an hour', '24h': 'a day', '7d': 'a week', '30d': 'a month' }
 
-/** `choices`: the label of each value. */
-type ChoiceProps = Readonly<Record<'label' | 'value', string>> &
-  Readonly<{ choices: Readonly<Record<string, string>>; onChoice: (value: string) => void }>
+interface ChoiceProps {
+  readonly label: string
+  readonly value: string
+  /** The label of each value. */
+  readonly choices: Readonly<Record<string, string>>
+  readonly onChoice: (value: string) => void
+}
 
 export function Choice({ label, value, choices, onChoice }: ChoiceProps) {
   return (

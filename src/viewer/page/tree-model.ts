@@ -134,9 +134,9 @@ export function treeMove(
   return current && { do: action, id: active }
 }
 
-type Scroll = Readonly<Record<'top' | 'height' | 'rowHeight', number>>
+type Scroll = Readonly<{ top: number; height: number; rowHeight: number }>
 
-export function windowOf(count: number, { top, height, rowHeight }: Scroll): Readonly<Record<'from' | 'to', number>> {
+export function windowOf(count: number, { top, height, rowHeight }: Scroll): { from: number; to: number } {
   const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   return { from: Math.min(from, count), to: Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN) }
 }
