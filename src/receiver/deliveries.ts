@@ -236,9 +236,14 @@ class DeliveryQueue {
       return undefined
     }
     const { endpoint, delivery, done } = work
+    // After a kill, the next receiver may read more for a delivery. Counting by name, only events recorded before have known ids.
     const take = (events: readonly HostEvent[], mark: string): void => {
-      for (const [index, event] of events.entries()) {
-        const id = delivery.id === undefined ? undefined : `${delivery.id}${mark}${index === 0 ? '' : `#${index}`}`
+      const counts = new Map<string, number>()
+      for (const event of events) {
+        const suffix = mark === '' ? '' : mark + event.event
+        const count = counts.get(suffix) ?? 0
+        counts.set(suffix, count + 1)
+        const id = delivery.id === undefined ? undefined : `${delivery.id}${suffix}${count === 0 ? '' : `#${count}`}`
         this.#options.recorder.recordEvent({ host: endpoint.host, event, id })
       }
     }
@@ -267,7 +272,7 @@ class DeliveryQueue {
         const reading = endpoint.adapter.enrich?.(event) ?? Promise.resolve([])
         const more = await inTime(reading, this.#options.limits.moreMillis)
         if (typeof more === 'symbol') throw new Error('it takes too long')
-        take(more, `+${index}`)
+        take(more, `+${index}:`)
       } catch (error) {
         this.#reportUnreadable(endpoint, error)
       }

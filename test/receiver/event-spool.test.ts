@@ -136,8 +136,8 @@ test("puts an adapter's findings behind their event, and before the next one of 
     ['agent', 'stop', 'stop'],
     ['agent', 'of another session', 'of another session'],
     ['echo', 'of another agent', expect.stringMatching(/^~/)],
-    ['agent', 'usage', 'stop+0'],
-    ['agent', 'usage', 'stop+0#1'],
+    ['agent', 'usage', 'stop+0:usage'],
+    ['agent', 'usage', 'stop+0:usage#1'],
     ['agent', 'next', 'next'],
   ])
 })

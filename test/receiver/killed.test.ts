@@ -46,6 +46,22 @@ test('keeps acknowledged requests while their session waited for its files', asy
   find([])
 })
 
+test('gives an event that is found later another id than the marker that was last before', async () => {
+  const found = async (names: readonly string[]): Promise<(string | undefined)[]> => {
+    const scene = new Scene()
+    const enrich = (): Promise<HostEvent[]> => Promise.resolve(names.map(event => ({ event })))
+    const receiver = await scene.start({
+      endpoints: { '/echo': { host: 'echo', adapter: { ...ECHO.adapter, enrich } } },
+    })
+    await scene.send(receiver, 'stop', { headers: { 'x-hookspan-delivery': 'stop' } })
+    await until(() => scene.recorder.told.length === names.length + 1)
+    return scene.recorder.told.map(({ id }) => id)
+  }
+  const killed = await found(['line', 'read'])
+  const [stop, line, later, read] = await found(['line', 'line', 'read'])
+  expect({ killed, later }).toEqual({ killed: [stop, line, read], later: 'stop+0:line#1' })
+})
+
 test('keeps acknowledged requests while the previous spool was read, after the spool', async () => {
   const scene = new Scene()
   scene.recorder.written = new Promise(() => undefined)
