@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { usage } from '../../src/cli/commands/usage.ts'
 import { exportLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -49,6 +49,15 @@ async function run(args: string[], columns = 100): Promise<FakeIo['written']> {
   expect(await usage.run(args, io), io.written.stderr).toBe(0)
   return io.written
 }
+
+test('prints its start in the same way if Node.js has only English', async () => {
+  // As a build of Node.js with small ICU data writes any locale.
+  const write = vi.spyOn(Date.prototype, 'toLocaleString').mockReturnValue('11/21/2026, 10:45:00 AM')
+  afterwards(() => write.mockRestore())
+  writeWeeks()
+  const later = new Date(TURN_AT + 1_800_000).toISOString().slice(0, 16)
+  expect((await run(['--since', later])).stdout).toBe(`No turns since ${later.replace('T', ' ')}.\n`)
+})
 
 test('sums up this week, and compares it with the days before', async () => {
   writeWeeks()

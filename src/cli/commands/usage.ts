@@ -1,4 +1,4 @@
-import { countOf } from '../../reading/human-figures.ts'
+import { countOf, humanInstant } from '../../reading/human-figures.ts'
 import { jsonLine } from '../../reading/tree-json.ts'
 import { renderUsage, usageMeasure, usageSentence } from '../../reading/usage-text.ts'
 import type { Usage, UsageGroup } from '../../viewer/trace-index/answers.ts'
@@ -43,8 +43,7 @@ Requests that were recorded without a cost are priced by your prices and the bun
       for (const { name, title, ...row } of groups) io.stdout.write(`${jsonLine({ [by]: name, ...row })}\n`)
       return EXIT.ok
     }
-    // The Swedish format is the ISO one, in local time.
-    const sinceText = `since ${new Date(since).toLocaleString('sv-SE').slice(0, 16)}`
+    const sinceText = `since ${humanInstant(since).slice(0, '2026-11-21 11:15'.length)}`
     if (total.turnCount + total.requestCount === 0) {
       io.stdout.write(`No turns ${sinceText}.\n`)
       return EXIT.ok
