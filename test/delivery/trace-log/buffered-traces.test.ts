@@ -41,7 +41,8 @@ async function leftBehind(continued?: LocalLogSettings['continued']): Promise<Sc
   recordSpans(before, 'before')
   await before.shutdown()
   sink.requests.splice(0)
-  sink.behaviour = { kind: 'status', status: 503 }
+  // A second attempt could be under way when the process ends, and arrive beside those of the next process.
+  sink.behaviour = { kind: 'status', status: 503, headers: { 'retry-after': '60' } }
   rmSync(join(directory, 'kept'), { recursive: true })
   return { directory, sink, lines, open, live, segment: leaveHeld(directory, 'held', 'held, too') }
 }
