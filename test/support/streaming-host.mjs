@@ -46,6 +46,8 @@ let isLogOpen = false
 const witness = openSync(options.witness, 'a', 0o600)
 const trial = openSync(`${options.witness}.trial`, 'w', 0o600)
 let turnsEnded = 0
+/** With `keep`, nothing of a turn that is left open is delivered before the process ends. */
+let isTurnOfChild = false
 let reported = 0
 let isOver = false
 
@@ -82,7 +84,9 @@ function fire({ hook, key, payload, alsoEnds = [] }) {
   for (const ended of alsoEnds) bearWitness(at, hook, ended)
   bearWitness(at, hook, key)
   void plugin.on(hook, payload, { at })
-  if (hook === 'on_session_end') turnsEnded++
+  if (hook !== 'on_session_end') return
+  turnsEnded++
+  isTurnOfChild = key.includes('.child.')
 }
 
 /** What a test reads: one JSON object a line. */
@@ -118,7 +122,8 @@ function stream(script, over) {
     const elapsed = performance.now() - startedAt
     const due = (elapsed / 1000) * options.hooksPerSecond
     while (fired < due) {
-      if (elapsed >= options.forMillis || turnsEnded >= options.turns || reported >= options.reports) {
+      const isWorkDone = turnsEnded >= options.turns && !isTurnOfChild
+      if (elapsed >= options.forMillis || isWorkDone || reported >= options.reports) {
         clearInterval(timer)
         over()
         return
