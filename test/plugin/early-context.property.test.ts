@@ -12,7 +12,7 @@ import { times } from '../support/sample.ts'
 import { runScript } from '../support/script-run.ts'
 import { createLivePlugin } from '../traces/live-plugin.ts'
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? times(30, 3000))
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? times(30, 1000))
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_127)
 
 type Step = { readonly emit: FedRecord } | { readonly query: SpanIds } | 'process'

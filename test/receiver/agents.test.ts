@@ -84,7 +84,7 @@ test.each(RUNS)(`continues the turn of %s after a handover behind some of its ev
   expect(spans.map(withoutEnd)).toEqual(untroubled.map(withoutEnd))
 })
 
-const OF_FILE: ReadonlySet<string> = new Set(['transcript', 'rollout', 'session'])
+const OF_FILE: ReadonlySet<string> = new Set(['transcript', 'rollout', 'session', 'file'])
 /** Of agents that write into files what their hooks do not say. */
 const FILE_RUNS = Object.values(RECEIVER_ENDPOINTS).flatMap(({ host, adapter }) =>
   adapter.enrich === undefined ? [] : runsOf(host),

@@ -209,7 +209,7 @@ test('records every span like the SDK with a tracer of ours', () => {
       }
       expectEqualSpans(recordings)
     }),
-    { numRuns: Number(PROPERTY_RUNS ?? times(50, 2_500)) },
+    { numRuns: Number(PROPERTY_RUNS ?? times(50, 1_200)) },
   )
 })
 
@@ -229,7 +229,7 @@ test('stores the same bytes with both writers for any hook records', async () =>
       }
       expectEqualSpans(recordings)
     }),
-    { numRuns: Number(PROPERTY_RUNS ?? times(20, 150)) },
+    { numRuns: Number(PROPERTY_RUNS ?? times(20, 75)) },
   )
 })
 
