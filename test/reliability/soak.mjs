@@ -41,7 +41,7 @@ const OPTIONS = {
   include: ['test/reliability/soak/*.soak.ts'],
   testTimeout: 345_000,
   pool: 'forks',
-  maxWorkers: 2,
+  maxWorkers: 3,
   sequence: { sequencer: InOrder },
   reporters: ['dot', ...(COUNTS ? [['json', { outputFile: join(COUNTS, 'soak.json') }]] : [])],
 }

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { type ChaosBehaviour, chaosSchedule } from '../support/chaos-sink.mjs'
-import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
 import { endedKeys, spanKey, toldSpans } from '../support/witness.ts'
 import type { Host } from './host.ts'
 import { inScene } from './scene.ts'
@@ -55,8 +54,8 @@ const TROUBLES: [string, ChaosBehaviour][] = [
   ['a connection that is closed without an answer', { kind: 'reset', when: 'after' }],
 ]
 
-describe.concurrent(`a temporary failure, ${SAMPLED}`, () => {
-  test.for(sample(TROUBLES, 1))('is survived without loss: %s', ([_what, trouble]) =>
+describe.concurrent('a temporary failure', () => {
+  test.for(TROUBLES)('is survived without loss: %s', ([_what, trouble]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, { kind: 'sequence', of: [trouble, trouble, OK] })
       await workThrough(scene, [sink])
@@ -65,20 +64,18 @@ describe.concurrent(`a temporary failure, ${SAMPLED}`, () => {
     })(),
   )
 
-  test.for(IS_DEEP ? [1, 2] : [])(
-    'is followed by others of all sorts, one after the other: each span arrives once (seed %i)',
-    seed =>
-      inScene(async scene => {
-        const sink = await sinkOf(scene, OK)
-        sink.play(chaosSchedule(seed, 4000))
-        const host = scene.start({ ...WORK, seed, turns: 45 })
-        await host.over()
-        // A turn that is open then goes out at the end of the process, which has one try.
-        sink.play([{ forMillis: 0, behaviour: OK }])
-        await scene.settled([sink])
-        await host.finish()
-        expect(scene.check(sink).problems).toEqual([])
-      })(),
+  test.for([1, 2])('is followed by others of all sorts, one after the other: each span arrives once (seed %i)', seed =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene, OK)
+      sink.play(chaosSchedule(seed, 4000))
+      const host = scene.start({ ...WORK, seed, turns: 45 })
+      await host.over()
+      // A turn that is open then goes out at the end of the process, which has one try.
+      sink.play([{ forMillis: 0, behaviour: OK }])
+      await scene.settled([sink])
+      await host.finish()
+      expect(scene.check(sink).problems).toEqual([])
+    })(),
   )
 
   test('is an answer that never arrives', () =>
@@ -89,7 +86,7 @@ describe.concurrent(`a temporary failure, ${SAMPLED}`, () => {
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
     })())
 
-  test.for(IS_DEEP ? [1, 2] : [])('is repeated at random (seed %i)', seed =>
+  test.for([1, 2])('is repeated at random (seed %i)', seed =>
     inScene(async scene => {
       const mix = [
         { share: 6, behaviour: OK },
@@ -114,7 +111,7 @@ describe.concurrent(`a temporary failure, ${SAMPLED}`, () => {
     ['in seconds, with 503', { seconds: 2 }, 503],
   ] as const
 
-  test.for(IS_DEEP ? PAUSES : [])('is a requested pause, which is kept: %s', ([_how, retryAfter, status]) =>
+  test.for(PAUSES)('is a requested pause, which is kept: %s', ([_how, retryAfter, status]) =>
     inScene(async scene => {
       const busy: ChaosBehaviour = { kind: 'status', status, retryAfter }
       // At once: on a busy machine a second request may be that of the end, which waits for no such pause.
@@ -128,7 +125,7 @@ describe.concurrent(`a temporary failure, ${SAMPLED}`, () => {
   )
 })
 
-describe.concurrent(`a failing backend of two, ${SAMPLED}`, () => {
+describe.concurrent('a failing backend of two', () => {
   /** Of turns that have ended. */
   function turnsTold(host: Host): string[] {
     const told = [...toldSpans(host.account().witness).values()]
@@ -141,7 +138,7 @@ describe.concurrent(`a failing backend of two, ${SAMPLED}`, () => {
     ['slow', { kind: 'slow', millis: 3000 }],
   ]
 
-  test.for(sample(UNWELL, 1))(
+  test.for(UNWELL)(
     'does not affect the other one, which gets everything, each turn at its end: %s',
     ([_how, behaviour]) =>
       inScene(async scene => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
-import { IS_DEEP } from '../support/sample.ts'
 import { inScene, type Scene } from './scene.ts'
 
 /** In the log of each, before it is killed. */
@@ -21,29 +20,27 @@ async function sceneWith(scene: Scene, behaviour: ChaosBehaviour) {
 }
 
 describe('three processes are killed', () => {
-  if (IS_DEEP) {
-    test(
-      'recovers everything in one process, exactly once, if nothing could be delivered',
-      inScene(async scene => {
-        const sink = await sceneWith(scene, { kind: 'down' })
-        expect(sink.requests).toEqual([])
-        await sink.comeBack()
-        await scene.successor([sink])
-        expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
-        expect(scene.files('spool')).toEqual([])
-      }),
-    )
+  test(
+    'recovers everything in one process, exactly once, if nothing could be delivered',
+    inScene(async scene => {
+      const sink = await sceneWith(scene, { kind: 'down' })
+      expect(sink.requests).toEqual([])
+      await sink.comeBack()
+      await scene.successor([sink])
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      expect(scene.files('spool')).toEqual([])
+    }),
+  )
 
-    test(
-      'recovers the rest in one process if they were delivering',
-      inScene(async scene => {
-        const sink = await sceneWith(scene, { kind: 'ok' })
-        await scene.successor([sink])
-        expect(scene.check(sink).problems).toEqual([])
-        expect(scene.files('spool')).toEqual([])
-      }),
-    )
-  }
+  test(
+    'recovers the rest in one process if they were delivering',
+    inScene(async scene => {
+      const sink = await sceneWith(scene, { kind: 'ok' })
+      await scene.successor([sink])
+      expect(scene.check(sink).problems).toEqual([])
+      expect(scene.files('spool')).toEqual([])
+    }),
+  )
 
   test(
     'shares their spans among four processes that start at once, exactly once',
