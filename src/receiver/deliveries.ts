@@ -236,7 +236,7 @@ class DeliveryQueue {
       return undefined
     }
     const { endpoint, delivery, done } = work
-    // After a kill, the next receiver may read more for a delivery. Counting by name, only events recorded before have known ids.
+    // By name: after a kill, the next receiver may read more here, but the marker of the end of the read must not count as new.
     const take = (events: readonly HostEvent[], mark: string): void => {
       const counts = new Map<string, number>()
       for (const event of events) {

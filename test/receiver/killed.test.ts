@@ -46,7 +46,7 @@ test('keeps acknowledged requests while their session waited for its files', asy
   find([])
 })
 
-test('gives an event that is found later another id than the marker that was last before', async () => {
+test('gives an event that is found later another id, and the marker behind it the same, which else releases a later hook', async () => {
   const found = async (names: readonly string[]): Promise<(string | undefined)[]> => {
     const scene = new Scene()
     const enrich = (): Promise<HostEvent[]> => Promise.resolve(names.map(event => ({ event })))

@@ -10,7 +10,7 @@
  *   their `session_id`.
  * - `file:…`: a line of `session-state/<session>/events.jsonl`, by the line's type. One file holds a session and its child
  *   agents.
- * - `file:read`: the file has been read for a hook, which is processed then.
+ * - `file:read`: the file has been read for the preceding hook, which is processed then.
  * - `span:…`: telemetry. Ignored for a session whose file has been read: it has the same requests.
  */
 
@@ -429,8 +429,6 @@ function endLoop(loop: CopilotLoop, at: number, end: LoopEnd): void {
 }
 
 export const FILE_READ = 'file:read'
-/** The fields of a hook that its `file:read` repeats. */
-export const READ_FIELDS = ['session_id', 'hook_event_name', 'timestamp'] as const
 
 /** Hooks without facts of their own. They only trigger reading the session file. */
 const QUIET_HOOKS: readonly string[] = ['SubagentStart', 'SubagentStop', 'PreCompact', 'Notification']
@@ -613,12 +611,9 @@ export class CopilotMachine extends EventMachine {
     }
   }
 
-  /** After a kill of the receiver, the next one may read again for a hook before the buffered one. */
   #handleReadEnd(data: unknown): void {
     const session = this.#hooked.find(idOf(peek(data, 'session_id')) ?? '')
-    const hook = session?.bufferedHook?.data
-    const isOlder = READ_FIELDS.some(name => peek(data, name) !== undefined && peek(data, name) !== peek(hook, name))
-    if (session !== undefined && !isOlder) this.#releaseHook(session)
+    if (session !== undefined) this.#releaseHook(session)
   }
 
   #bufferHook({ event, at, data }: TimedEvent): void {

@@ -3,16 +3,7 @@ import { ownEnvironment } from '../base/file-adapter.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
-import {
-  ATTRIBUTES,
-  CONVERSATION,
-  FILE_READ,
-  OPERATION,
-  READ_FIELDS,
-  SPAN_READ,
-  SPAN_REQUEST,
-  WAITING_HOOKS,
-} from './events.ts'
+import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './events.ts'
 import { SessionFiles } from './session-file.ts'
 
 /** Event name for a body without a hook name, such as that of `preToolUse`: counted as ignored. */
@@ -61,15 +52,14 @@ export class CopilotAdapters {
     const session_id = idOf(peek(data, 'session_id'))
     if (session_id === undefined) return []
     const found = await this.#files.read(event, at, data)
-    const hook = pickFields(data, READ_FIELDS)
-    if (found !== undefined) return [...found, { event: FILE_READ, data: hook }]
+    if (found !== undefined) return [...found, { event: FILE_READ, data: { session_id } }]
     const session = this.#sessionOf(session_id)
     // A turn whose prompt was not received.
     if (event === 'PreToolUse') session.since ??= at
-    if (!WAITING_HOOKS.has(event)) return [{ event: FILE_READ, data: hook }]
+    if (!WAITING_HOOKS.has(event)) return [{ event: FILE_READ, data: { session_id } }]
     if (session.since !== undefined) await this.#awaitSpans(session, session.since)
     session.since = event === 'UserPromptSubmit' ? at : undefined
-    return [{ event: SPAN_READ, data: hook }]
+    return [{ event: SPAN_READ, data: { session_id } }]
   }
 
   async #awaitSpans(session: TelemetrySession, since: number): Promise<void> {

@@ -15,22 +15,13 @@ class Scene {
   /** What the agent does while the adapter waits for its file. */
   meanwhile: () => void = () => undefined
   readonly #home: string
-  #adapters: CopilotAdapters
+  readonly #adapters: CopilotAdapters
 
   constructor() {
     this.#home = realpathSync(mkdtempSync(join(tmpdir(), 'hookspan-copilot-')))
     afterwards(() => rmSync(this.#home, { recursive: true, force: true }))
-    this.#adapters = this.#createAdapters()
-  }
-
-  /** The next receiver, which reads the file from its start. */
-  restart(): void {
-    this.#adapters = this.#createAdapters()
-  }
-
-  #createAdapters(): CopilotAdapters {
     const wait = (): Promise<void> => Promise.resolve(this.meanwhile())
-    return new CopilotAdapters({ place: { folders: [this.#home], uid: process.getuid?.() }, wait })
+    this.#adapters = new CopilotAdapters({ place: { folders: [this.#home], uid: process.getuid?.() }, wait })
   }
 
   write(at: number, type: string, data: object = {}, agentId?: string): void {
@@ -54,19 +45,11 @@ class Scene {
   }
 
   async hook(at: number, event: string, data: object = {}): Promise<void> {
-    for (const received of this.receive(at, event, data)) await this.read(received)
-  }
-
-  receive(at: number, event: string, data: object = {}): readonly HostEvent[] {
     const timestamp = new Date(START + at).toISOString()
     const body = { hook_event_name: event, session_id: SESSION, timestamp, ...data }
-    const received = this.#adapters.hooks.events({ body, headers: {}, at: START + at + 50 })
-    this.events.push(...received)
-    return received
-  }
-
-  async read(received: HostEvent): Promise<void> {
-    this.events.push(...((await this.#adapters.hooks.enrich?.(received)) ?? []))
+    for (const one of this.#adapters.hooks.events({ body, headers: {}, at: START + at + 50 })) {
+      this.events.push(one, ...((await this.#adapters.hooks.enrich?.(one)) ?? []))
+    }
   }
 
   spans(...spans: readonly object[]): void {
@@ -82,19 +65,6 @@ class Scene {
 }
 
 const ONE_TURN = 'agent OK 110\n  llm.m OK\n    api.m OK'
-
-test('keeps a prompt waiting for its own lines if the next receiver reads for the hook before it again', async () => {
-  const scene = new Scene()
-  const [start] = scene.receive(0, 'SessionStart')
-  if (start !== undefined) await scene.read(start)
-  const [prompt] = scene.receive(5, 'UserPromptSubmit', { prompt: 'one' })
-  scene.restart()
-  scene.turn(10, 'one')
-  for (const received of [start, prompt]) if (received !== undefined) await scene.read(received)
-  scene.write(100, 'hook.start')
-  await scene.hook(100, 'Stop')
-  expect(await scene.tree()).toBe(ONE_TURN)
-})
 
 test('waits for lines that the agent writes after the hook', async () => {
   const scene = new Scene()
