@@ -2,7 +2,7 @@
  * What `npm test` has no time for: all that it takes a sample of, many more cases of each property, every scene of kills,
  * outages and full disks, the tests of the tools of tests, the examples that need packages of others, and the soak.
  *
- *     npm run test:deep                     a quarter of an hour
+ *     npm run test:deep                     ten minutes
  *     npm run test:deep -- test/tracker        those in a room, without the soak
  *     npm run test:deep -- --sequences 100000 --seed 4711
  *                                           only sequences of hook records: so many, from a seed (default: one by chance)
