@@ -70,8 +70,14 @@ export class QwenMachine implements HostMachine {
   }
 
   #translate(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
-    const translated = events.map(event => this.#claude.accept(event))
-    return translated.includes(undefined) ? undefined : translated.flatMap(records => records ?? [])
+    const records: HookRecord[] = []
+    let isKnown = true
+    for (const event of events) {
+      const translated = this.#claude.accept(event)
+      if (translated === undefined) isKnown = false
+      else records.push(...translated)
+    }
+    return isKnown ? records : undefined
   }
 
   #drainNewer(newer: NewerFindings, hookAt: number | undefined): readonly HookRecord[] {
