@@ -128,10 +128,13 @@ function spanRequest(model: string | undefined, input: unknown, parameters: unkn
 
 function responsesAnswer(data: unknown): ModelAnswer {
   const response = peek(data, '_response')
-  const items = elementsOf(peek(response, 'output'), ITEMS_LIMIT)
-  const calls = items.filter(item => peek(item, 'type') === 'function_call').flatMap(item => callOf(item, 'call_id'))
-  const messages = items.filter(item => peek(item, 'type') === 'message')
-  const parts = messages.flatMap(item => elementsOf(peek(item, 'content'), ITEMS_LIMIT))
+  const calls: AnswerToolCall[] = []
+  const parts: unknown[] = []
+  for (const item of elementsOf(peek(response, 'output'), ITEMS_LIMIT)) {
+    const type = peek(item, 'type')
+    if (type === 'function_call') calls.push(...callOf(item, 'call_id'))
+    else if (type === 'message') parts.push(...elementsOf(peek(item, 'content'), ITEMS_LIMIT))
+  }
   const reason = textOf(peek(peek(response, 'incomplete_details'), 'reason'))
   const done = calls.length > 0 ? 'tool_calls' : 'stop'
   return {
@@ -174,7 +177,11 @@ function callOf(call: unknown, idKey: string): AnswerToolCall[] {
 }
 
 function first(usage: unknown, ...names: readonly string[]): unknown {
-  return names.map(name => peek(usage, name)).find(value => value !== undefined && value !== null)
+  for (const name of names) {
+    const value = peek(usage, name)
+    if (value !== undefined && value !== null) return value
+  }
+  return undefined
 }
 
 /** The SDK's usage has a list of details, one for each request; the API's has an object. */
